@@ -1,0 +1,156 @@
+"""How does a folder of TOML files become a benchmark?
+
+A benchmark is any folder of this shape, ours or a user's. `read` never stops at the first problem, so that one pass
+shows them all; `load` is for commands that need a sound benchmark and refuses the rest with the same list.
+"""
+
+import os
+import tomllib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+from pydantic import ValidationError
+
+from dlbench.dataset.problems import Kind, Problem
+from dlbench.dataset.records import Instance, Project, Record
+from dlbench.errors import DLBenchError
+
+AnyRecord = TypeVar("AnyRecord", bound=Record)
+
+
+@dataclass(frozen=True)
+class Version:
+    """`comparability.files`: scores may be compared while the first part is the same; the second counts changes."""
+
+    comparability: int
+    files: int
+
+    def __str__(self) -> str:
+        return f"{self.comparability}.{self.files}"
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    root: Path
+    version: Version
+    projects: dict[str, Project]
+    instances: dict[str, Instance]
+    splits: dict[str, tuple[str, ...]]
+    files: dict[str, Path] = field(default_factory=dict)
+    """The file that each instance id, and each project name, was read from."""
+
+    def project_of(self, instance: Instance) -> Project:
+        return self.projects[instance.project]
+
+    def lock_of(self, project: Project) -> Path:
+        return self.root / "locks" / f"{project.environment}.txt"
+
+
+def default_root() -> Path:
+    """Ours: named by DLBENCH_BENCHMARK, inside the installed package, or beside `src` in a checkout."""
+    named = os.environ.get("DLBENCH_BENCHMARK")
+    if named:
+        return Path(named)
+    package = Path(__file__).resolve().parent.parent
+    inside = package / "_benchmark"
+    return inside if inside.is_dir() else package.parent.parent / "benchmark"
+
+
+def load(root: Path | None = None) -> Benchmark:
+    benchmark, problems = read(root or default_root())
+    if problems:
+        shown = "\n".join(f"  {problem.where}: {problem.what}" for problem in problems[:20])
+        more = f"\n  … and {len(problems) - 20} more" if len(problems) > 20 else ""
+        raise DLBenchError(
+            f"the benchmark has {len(problems)} problem(s):\n{shown}{more}",
+            where=str(benchmark.root),
+            mend="`dlbench check --benchmark …` says how to mend each",
+        )
+    return benchmark
+
+
+def read(root: Path) -> tuple[Benchmark, list[Problem]]:
+    if not root.is_dir():
+        raise DLBenchError(
+            "there is no benchmark folder here",
+            where=str(root),
+            mend="give --benchmark the folder that holds projects/",
+        )
+    problems: list[Problem] = []
+    files: dict[str, Path] = {}
+    projects = _read_all(root, "projects/*.toml", Project, lambda project: project.name, files, problems)
+    instances = _read_all(root, "instances/*/*.toml", Instance, lambda instance: instance.id, files, problems)
+    benchmark = Benchmark(
+        root=root,
+        version=_read_version(root, problems),
+        projects=projects,
+        instances=dict(sorted(instances.items())),
+        splits=_read_splits(root),
+        files=files,
+    )
+    return benchmark, problems
+
+
+def _read_version(root: Path, problems: list[Problem]) -> Version:
+    path = root / "VERSION"
+    try:
+        comparability, files = path.read_text(encoding="utf-8").strip().split(".")
+        return Version(int(comparability), int(files))
+    except (OSError, ValueError):
+        mend = "write a file VERSION that holds two whole numbers, for example 1.0"
+        problems.append(Problem(Kind.MALFORMED_RECORD, "VERSION", "not a version in two parts", mend))
+        return Version(0, 0)
+
+
+def _read_splits(root: Path) -> dict[str, tuple[str, ...]]:
+    splits = {}
+    for path in sorted(root.glob("splits/*.txt")):
+        lines = (line.split("#", 1)[0].strip() for line in path.read_text(encoding="utf-8").splitlines())
+        splits[path.stem] = tuple(line for line in lines if line)
+    return splits
+
+
+def _read_all(
+    root: Path,
+    pattern: str,
+    record_type: type[AnyRecord],
+    key_of: Callable[[AnyRecord], str],
+    files: dict[str, Path],
+    problems: list[Problem],
+) -> dict[str, AnyRecord]:
+    records: dict[str, AnyRecord] = {}
+    for path in sorted(root.glob(pattern)):
+        where = path.relative_to(root).as_posix()
+        record = _read_one(path, where, record_type, problems)
+        if record is None:
+            continue
+        key = key_of(record)
+        if key in records:
+            first = files[key].relative_to(root).as_posix()
+            problems.append(
+                Problem(Kind.DUPLICATE_ID, where, f"{key} is also in {first}", "remove one of the two files")
+            )
+            continue
+        records[key] = record
+        files[key] = path
+    return records
+
+
+def _read_one(path: Path, where: str, record_type: type[AnyRecord], problems: list[Problem]) -> AnyRecord | None:
+    try:
+        return record_type.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        problems.append(Problem(Kind.MALFORMED_RECORD, where, f"not TOML: {error}", "mend the syntax at that place"))
+    except ValidationError as error:
+        for detail in error.errors():
+            place = ".".join(str(part) for part in detail["loc"]) or "record"
+            what = f"{place}: {detail['msg']}"
+            if detail["type"] == "enum":
+                problems.append(
+                    Problem(Kind.UNKNOWN_LABEL, where, f"{what} (found {detail['input']!r})", "use one of those listed")
+                )
+            else:
+                problems.append(Problem(Kind.MALFORMED_RECORD, where, what, "mend or remove that key"))
+    return None

@@ -1,0 +1,40 @@
+"""What can be wrong with a benchmark, and how is it said?
+
+A check returns typed problems and never stops at the first; a command prints them. `kind` is for programs, `where`,
+`what` and `mend` for people.
+"""
+
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+
+
+class Kind(StrEnum):
+    MALFORMED_RECORD = "malformed_record"
+    UNKNOWN_LABEL = "unknown_label"
+    MISPLACED_FILE = "misplaced_file"
+    UNKNOWN_PROJECT = "unknown_project"
+    UNKNOWN_INSTANCE = "unknown_instance"
+    MISSING_LOCK = "missing_lock"
+    UNPINNED_LOCK = "unpinned_lock"
+    DUPLICATE_TARGET = "duplicate_target"
+    DUPLICATE_ID = "duplicate_id"
+    SOURCE_UNAVAILABLE = "source_unavailable"
+    SOURCE_MISMATCH = "source_mismatch"
+    MISSING_PATH = "missing_path"
+    MISSING_TARGET = "missing_target"
+    HASH_MISMATCH = "hash_mismatch"
+    MISSING_TEST = "missing_test"
+    PROMPT_LEAKS_CODE = "prompt_leaks_code"
+    PROMPT_LEAKS_DOCSTRING = "prompt_leaks_docstring"
+    THIRD_PARTY_CODE = "third_party_code"
+
+
+@dataclass(frozen=True)
+class Problem:
+    kind: Kind
+    where: str
+    what: str
+    mend: str
+
+    def as_dict(self) -> dict[str, str]:
+        return {key: str(value) for key, value in asdict(self).items()}

@@ -1,0 +1,149 @@
+"""What does the benchmark say of a project and of an instance?
+
+Typed, validated, frozen records, one to one with the TOML files. Unknown keys are refused: a misspelt key would
+otherwise be a setting that silently does nothing.
+"""
+
+import re
+from datetime import date
+from pathlib import PurePosixPath
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
+
+from dlbench.dataset.labels import Data, Framework, Stage, Task
+
+Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+Slug = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
+Dotted = Annotated[str, StringConstraints(pattern=r"^[^\W\d]\w*(\.[^\W\d]\w*)*$")]
+
+
+def _inside(path: str) -> str:
+    """A path of a record stays inside the project's tree, whatever the record says."""
+    parts = PurePosixPath(path).parts
+    if path.startswith("/") or ".." in parts or "\\" in path or not path:
+        raise ValueError(f"{path!r} is not a relative path inside the project's tree")
+    return path
+
+
+InnerPath = Annotated[str, AfterValidator(_inside)]
+
+
+class Record(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class GitSource(Record):
+    url: str
+    rev: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}$")]
+
+
+class TestSetup(Record):
+    """How a project's tests run: where they are, what pytest and the process need beside the defaults."""
+
+    root: InnerPath = "tests"
+    args: tuple[str, ...] = ()
+    env: dict[str, str] = {}
+    files: dict[InnerPath, str] = {}
+
+
+class Project(Record):
+    """One pinned release of an open-source package, with its tests."""
+
+    name: Slug
+    version: str
+    released: date
+    archive: Slug | None = None
+    git: GitSource | None = None
+    path: str | None = None
+    sha256: Sha256 | None = None
+    license: str
+    environment: Slug
+    framework: Framework
+    python: Annotated[str, StringConstraints(pattern=r"^3\.\d+$")] = "3.11"
+    import_root: InnerPath = "."
+    tests: TestSetup = TestSetup()
+
+    @model_validator(mode="after")
+    def _one_source(self) -> "Project":
+        given = [name for name in ("archive", "git", "path") if getattr(self, name) is not None]
+        if len(given) != 1:
+            raise ValueError(f"give exactly one of archive, git and path (given: {', '.join(given) or 'none'})")
+        if self.archive and not self.sha256:
+            raise ValueError("an archive needs its sha256")
+        return self
+
+
+class Labels(Record):
+    stage: Stage
+    task: Task
+    data: Data
+
+
+class Votes(Record):
+    """What the annotators said, each blind to the others; `reason` says how a tie was settled."""
+
+    stage: tuple[Stage, ...] = ()
+    task: tuple[Task, ...] = ()
+    data: tuple[Data, ...] = ()
+    reason: str = ""
+
+
+class Measures(Record):
+    """Facts measured on the reference and its tests; `seconds` is the time of the tests themselves."""
+
+    loc: int | None = None
+    cyclomatic: int | None = None
+    cognitive: int | None = None
+    mutants: int | None = None
+    mutants_killed: int | None = None
+    seconds: float | None = None
+
+
+_ID = re.compile(r"^([A-Za-z0-9][A-Za-z0-9._-]*)/[^\W\d]\w*(\.[^\W\d]\w*)*$")
+
+
+class Instance(Record):
+    """One function or method of a project, asked for by our prompt and judged by the project's tests."""
+
+    id: str
+    path: InnerPath
+    qualname: Dotted
+    sha256: Sha256
+    introduced: date
+    prompt: Annotated[str, StringConstraints(min_length=1)]
+    tests: Annotated[tuple[str, ...], Field(min_length=1)]
+    labels: Labels
+    votes: Votes | None = None
+    measures: Measures = Measures()
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "Instance":
+        if not _ID.match(self.id):
+            raise ValueError(f"id {self.id!r} does not read <project>/<module.qualname>")
+        if not self.path.endswith(".py"):
+            raise ValueError(f"path {self.path!r} is not a Python file")
+        if not self.id.endswith("." + self.qualname):
+            raise ValueError(f"id {self.id!r} does not end in the qualified name {self.qualname!r}")
+        if len(set(self.tests)) != len(self.tests):
+            raise ValueError("a test id is listed twice")
+        for test in self.tests:
+            _inside(test.split("::", 1)[0])
+        return self
+
+    @property
+    def project(self) -> str:
+        return self.id.split("/", 1)[0]
+
+    @property
+    def name(self) -> str:
+        """The bare name that a solution must define."""
+        return self.qualname.rpartition(".")[2]
+
+    @property
+    def is_method(self) -> bool:
+        return "." in self.qualname
+
+    @property
+    def test_files(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(test.split("::", 1)[0] for test in self.tests))

@@ -1,0 +1,68 @@
+"""Which instances does a command work on?
+
+A split by name and filters by project, label and date, all of which must hold. Asking for something that does not
+exist is an error with the nearest names, never an empty table.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+from difflib import get_close_matches
+from typing import TypeVar
+
+from dlbench.dataset.labels import Data, Stage, Task
+from dlbench.dataset.load import Benchmark
+from dlbench.dataset.records import Instance
+from dlbench.errors import DLBenchError
+
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True)
+class Selection:
+    split: str = "full"
+    instances: tuple[str, ...] = ()
+    projects: tuple[str, ...] = ()
+    stages: tuple[Stage, ...] = ()
+    tasks: tuple[Task, ...] = ()
+    data: tuple[Data, ...] = ()
+    since: date | None = None
+    until: date | None = None
+
+    def admits(self, instance: Instance) -> bool:
+        labels = instance.labels
+        return (
+            (not self.instances or instance.id in self.instances)
+            and (not self.projects or instance.project in self.projects)
+            and (not self.stages or labels.stage in self.stages)
+            and (not self.tasks or labels.task in self.tasks)
+            and (not self.data or labels.data in self.data)
+            and (self.since is None or instance.introduced >= self.since)
+            and (self.until is None or instance.introduced <= self.until)
+        )
+
+
+def select(benchmark: Benchmark, selection: Selection) -> list[Instance]:
+    for project in selection.projects:
+        find_known(project, benchmark.projects, "project")
+    for instance_id in selection.instances:
+        find_known(instance_id, benchmark.instances, "instance")
+    return [instance for instance in _split(benchmark, selection.split) if selection.admits(instance)]
+
+
+def _split(benchmark: Benchmark, split: str) -> list[Instance]:
+    if split == "full" and "full" not in benchmark.splits:
+        return list(benchmark.instances.values())
+    find_known(split, dict.fromkeys(["full", *benchmark.splits]), "split")
+    return [find_known(instance_id, benchmark.instances, "instance") for instance_id in benchmark.splits[split]]
+
+
+def find_known(name: str, known: Mapping[str, Value], kind: str) -> Value:
+    """The thing of that name, or an error that names its neighbours."""
+    if name in known:
+        return known[name]
+    near = get_close_matches(name, known, n=3, cutoff=0.5) or [other for other in known if name in other][:3]
+    raise DLBenchError(
+        f"there is no {kind} {name!r}",
+        mend=f"did you mean {' or '.join(near)}?" if near else "`dlbench list` shows what there is",
+    )

@@ -1,0 +1,123 @@
+"""Where in a source text is the function that an instance asks for?
+
+By qualified name and nothing else. "The first symbol of that name anywhere" is how benchmarks come to judge the wrong
+function, so a name that is missing, or defined in two branches, is an error and never a guess. Stubs of `@overload`,
+setters and deleters of a property, and registered variants of a generic function share the name but are not the target.
+"""
+
+import ast
+import copy
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+Scope = ast.Module | ast.ClassDef
+
+
+class TargetError(LookupError):
+    """The qualified name does not name exactly one function of the source."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """A function in its source: whole lines, decorators included. Lines count from 1, both ends included."""
+
+    node: Function
+    first: int
+    last: int
+    indent: str
+    text: str
+    outermost: int
+    """The line on which the top-level statement that holds the target begins."""
+
+    @property
+    def sha256(self) -> str:
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+    @property
+    def docstring(self) -> str | None:
+        return ast.get_docstring(self.node)
+
+
+def find_target(source: str, qualname: str) -> Target:
+    tree = ast.parse(source)
+    *classes, name = qualname.split(".")
+    scope: Scope = tree
+    for class_name in classes:
+        found = _find(scope, class_name, qualname, want_class=True)
+        assert isinstance(found, ast.ClassDef)
+        scope = found
+    function = _find(scope, name, qualname, want_class=False)
+    assert isinstance(function, Function)
+    outermost = next(top for top in tree.body if _first_line(top) <= function.lineno <= (top.end_lineno or 0))
+    # str.splitlines also breaks at form feeds and the like, where the parser does not
+    lines = source.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    first, last = _first_line(function), function.end_lineno or function.lineno
+    indent = lines[first - 1][: len(lines[first - 1]) - len(lines[first - 1].lstrip())]
+    return Target(function, first, last, indent, "\n".join(lines[first - 1 : last]), _first_line(outermost))
+
+
+def _statements(scope: Scope) -> Iterator[tuple[ast.stmt, int]]:
+    """The statements of a scope with the id of the block each stands in; branches are entered, inner scopes are not."""
+    blocks: list[list[ast.stmt]] = [scope.body]
+    while blocks:
+        block = blocks.pop(0)
+        for statement in block:
+            yield statement, id(block)
+            if isinstance(statement, ast.If | ast.For | ast.While | ast.With | ast.Try):
+                blocks.append(statement.body)
+                blocks.append(getattr(statement, "orelse", []))
+                blocks.append(getattr(statement, "finalbody", []))
+                blocks.extend(handler.body for handler in getattr(statement, "handlers", []))
+
+
+def _is_class(node: ast.stmt, name: str) -> bool:
+    return isinstance(node, ast.ClassDef) and node.name == name
+
+
+def is_implementation(node: ast.stmt, name: str) -> bool:
+    """Is this statement a definition of the function itself, not of something that shares its name?"""
+    if not isinstance(node, Function) or node.name != name:
+        return False
+    return not any(
+        dotted.split(".")[-1] in {"overload", "setter", "deleter", "getter", "register"}
+        for dotted in map(dotted_name, node.decorator_list)
+    )
+
+
+def dotted_name(expression: ast.expr) -> str:
+    """`a.b.c` of `a.b.c`, `a.b.c(…)` and `a.b.c[…]`; empty where there is no such name."""
+    match expression:
+        case ast.Name(id=name):
+            return name
+        case ast.Attribute(value=value, attr=attribute):
+            return f"{dotted_name(value)}.{attribute}"
+        case ast.Call(func=inner) | ast.Subscript(value=inner):
+            return dotted_name(inner)
+    return ""
+
+
+def _find(scope: Scope, name: str, qualname: str, *, want_class: bool) -> ast.stmt:
+    matches = _is_class if want_class else is_implementation
+    found = [(node, block) for node, block in _statements(scope) if matches(node, name)]
+    if not found:
+        kind = "class" if want_class else "function"
+        raise TargetError(f"there is no {kind} {name!r} where {qualname!r} should be")
+    if len({block for _, block in found}) > 1:
+        raise TargetError(f"{name!r} of {qualname!r} is defined in more than one branch")
+    return found[-1][0]  # in one block the last definition is the one that Python keeps
+
+
+def _first_line(node: ast.stmt) -> int:
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+    return min([node.lineno, *(decorator.lineno for decorator in decorators)])
+
+
+def render_signature(function: Function, *, decorators: bool = True) -> str:
+    """The header alone, normalised: what a prompt shows and a stub begins with."""
+    header = copy.copy(function)
+    header.body = [ast.Pass()]
+    if not decorators:
+        header.decorator_list = []
+    return ast.unparse(header).removesuffix("pass").rstrip()

@@ -1,0 +1,124 @@
+"""How does long work survive a kill at any moment?
+
+A journal is a JSONL file that is only ever appended to, one whole line at a time, each on disk before the next piece of
+work is taken. A line cut short by a kill is dropped when the journal is opened again; everything before it stands.
+"""
+
+import fcntl
+import json
+import os
+import tempfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from threading import Lock
+from types import TracebackType
+from typing import Any
+
+from dlbench.errors import DLBenchError
+
+
+def read_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Every record with its line number; a malformed line is an error that names itself."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise DLBenchError("there is no such file", where=str(path), mend="check the path") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise DLBenchError(f"cannot be read: {error}", where=str(path), mend="give a UTF-8 JSONL file") from None
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line)
+        except json.JSONDecodeError as error:
+            raise DLBenchError(
+                f"not a line of JSON: {error}",
+                where=f"{path}:{number}",
+                mend="each line must be one JSON object; a line break inside a string is written \\n",
+            ) from None
+        if not isinstance(record, dict):
+            raise DLBenchError(
+                f"a JSON {type(record).__name__}, not an object",
+                where=f"{path}:{number}",
+                mend='write {"instance": …, "sample": …, "answer": …}',
+            )
+        yield number, record
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Replaces a file in one step: a reader sees the old text or the new, never a part."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).chmod(0o644)
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def dump(record: dict[str, Any]) -> str:
+    return json.dumps(record, ensure_ascii=False, separators=(", ", ": "))
+
+
+class Journal:
+    """Append-only JSONL with one writer; opening it mends a line that a kill cut short."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._file = path.open("ab+")
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            self._file.close()
+            raise DLBenchError(
+                "another process is writing here",
+                where=str(path),
+                mend="wait for it to end, or choose another --out folder",
+            ) from None
+        self._lock = Lock()
+        self._cut_torn_line()
+
+    def _cut_torn_line(self) -> None:
+        self._file.seek(0)
+        content = self._file.read()
+        whole = content.rfind(b"\n") + 1
+        if whole != len(content):
+            self._file.truncate(whole)
+
+    def records(self) -> list[dict[str, Any]]:
+        return [record for _, record in read_lines(self.path)]
+
+    def append(self, record: dict[str, Any]) -> None:
+        line = dump(record).encode() + b"\n"
+        with self._lock:
+            try:
+                self._file.write(line)
+                self._file.flush()
+                os.fsync(self._file.fileno())
+            except OSError as error:
+                raise DLBenchError(
+                    f"cannot be written: {error.strerror}",
+                    where=str(self.path),
+                    mend="make room on the disk and start the same command again; what was done is kept",
+                ) from None
+
+    def close(self) -> None:
+        self._file.close()
+
+    def __enter__(self) -> "Journal":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def rewrite(path: Path, records: Iterable[dict[str, Any]]) -> None:
+    """Puts a journal into its final order in one step."""
+    write_whole(path, "".join(dump(record) + "\n" for record in records))
