@@ -1,0 +1,266 @@
+"""How does an answer take the place of the reference, and of nothing else?
+
+Public patchers paste whole answers over a function: they lose helpers, put imports above `from __future__`, and let an
+answer's `np` replace the module's. Each of those turns a right answer into a failure, or changes code that was not
+asked for. Here the module's text stays as it is but for the target's own lines; what the answer's target needs by name
+(its helpers, constants, imports, class members) comes along, and a name that the module or Python has already is
+renamed in the answer first, so that no other function sees a difference.
+"""
+
+import ast
+import builtins
+import copy
+import re
+import warnings
+from dataclasses import dataclass
+
+import libcst as cst
+
+from dlbench.dataset.target import Function, Target, dotted_name, find_target, render_signature
+from dlbench.execution.answer import Answer, AnswerError, Statement, at, read_answer, render
+from dlbench.execution.names import find_imports, find_names
+from dlbench.execution.renaming import LazyAnnotations, rename_globals, separate
+
+PREFIX = "_dlbench_"
+
+
+@dataclass(frozen=True)
+class Spliced:
+    """The module with the answer in it, and which of the answer's names are spelt otherwise there."""
+
+    source: str
+    renamed: dict[str, str]
+
+
+def splice(source: str, qualname: str, code: str, *, module: str = "", is_package: bool = False) -> Spliced:
+    """Raises AnswerError when the code cannot take the target's place. `module` is the source's own dotted name."""
+    source = source.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    target = find_target(source, qualname)
+    surroundings = _Surroundings(source, qualname, module, is_package)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            answer = read_answer(code, qualname, render_signature(target.node, decorators=False))
+            spliced, renamed = _assemble(source, target, answer, surroundings)
+            compile(spliced, "<answer>", "exec", dont_inherit=True)
+    except SyntaxError as error:
+        raise AnswerError("syntax_error", f"{type(error).__name__}: {error.msg} (line {error.lineno})") from None
+    return Spliced(spliced, renamed)
+
+
+def _assemble(source: str, target: Target, answer: Answer, surroundings: "_Surroundings") -> tuple[str, dict[str, str]]:
+    brought = _leave_known(answer, surroundings)
+    stars = _spell_out_stars(answer, brought, surroundings)
+    body = list(answer.module.body)
+    for index, names in brought.items():
+        body[index] = _prune(answer, body[index], names)
+    answer.module = answer.module.with_changes(body=body)
+    renamed = _choose_names(answer, brought, surroundings)
+    tree = rename_globals(answer.module, renamed)
+    if answer.lazy_annotations and not surroundings.lazy_annotations:
+        tree = cst.ensure_type(tree.visit(LazyAnnotations()), cst.Module)
+    before = render(tree, *(_bare(tree.body[index]) for index in brought)).strip("\n")
+    inside = [
+        *(at(tree, path) for path in answer.members if not _bound(answer, path) & surroundings.members),
+        _decorate(at(tree, answer.target), target.node),
+        *(tree.body[index] for index in answer.after),
+    ]
+    lines = source.split("\n")
+    spliced = [
+        *lines[: target.outermost - 1],
+        *stars,
+        *([before] if before else []),
+        *lines[target.outermost - 1 : target.first - 1],
+        *(_render_inside(tree, node, target.indent) for node in inside),
+        *lines[target.last :],
+    ]
+    return "\n".join(spliced), renamed
+
+
+class _Surroundings:
+    """What the splicer must know of the module: its names, its imports, and the members of the target's class."""
+
+    def __init__(self, source: str, qualname: str, module: str, is_package: bool) -> None:
+        self.tree = ast.parse(source)
+        names = find_names(source)
+        self.bound = names.bound
+        self.taken = names.bound | names.used | set(dir(builtins))
+        self.module = module
+        self.package = module if is_package else module.rpartition(".")[0]
+        self.imports = find_imports(self.tree, self.package)
+        self.lazy_annotations = any(
+            isinstance(node, ast.ImportFrom)
+            and node.module == "__future__"
+            and any(alias.name == "annotations" for alias in node.names)
+            for node in self.tree.body
+        )
+        self.is_starred = "__all__" not in names.bound
+        self.definitions = {_normal(node) for node in self.tree.body if isinstance(node, _DEFINITIONS)}
+        self.members = self._members(qualname.split(".")[:-1])
+
+    def _members(self, classes: list[str]) -> frozenset[str]:
+        if not classes:
+            return frozenset()
+        scope: ast.AST = self.tree
+        for name in classes:
+            scope = [node for node in ast.walk(scope) if isinstance(node, ast.ClassDef) and node.name == name][-1]
+        assert isinstance(scope, ast.ClassDef)
+        return find_names(ast.unparse(ast.Module(scope.body, []))).bound
+
+
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Assign, ast.AnnAssign)
+
+
+def _bound(answer: Answer, path: tuple[int, ...]) -> frozenset[str]:
+    return find_names(render(answer.module, at(answer.module, path))).bound
+
+
+def _uses(answer: Answer) -> frozenset[str]:
+    """Every module-level name that the target, or what comes along with it, looks up."""
+    pieces = [answer.target, *answer.members, *((index,) for index in [*answer.before, *answer.after])]
+    return frozenset().union(*(find_names(render(answer.module, at(answer.module, path))).used for path in pieces))
+
+
+def _leave_known(answer: Answer, surroundings: _Surroundings) -> dict[int, frozenset[str]]:
+    """The statements to bring, each with the names wanted of it, but for what the module has in the same sense."""
+    wanted = _uses(answer)
+    own: set[str] = set()
+    for index in answer.before:
+        own |= {name for name in answer.names[index].bound if not _is_known(answer, index, name, surroundings)}
+    # a name that the module has, but that the answer also makes anew, is the answer's own everywhere
+    return {
+        index: names & own
+        for index in answer.before
+        if (names := answer.names[index].bound & wanted) & own or not names
+    }
+
+
+def _is_known(answer: Answer, index: int, name: str, surroundings: _Surroundings) -> bool:
+    """Does the module hold this very thing under this very name?"""
+    if name not in surroundings.bound:
+        return False
+    tree = ast.parse(render(answer.module, answer.module.body[index]))
+    imported = find_imports(tree, surroundings.package).get(name)
+    if imported is not None:
+        return surroundings.imports.get(name) == imported or imported == (surroundings.module, name)
+    node = tree.body[0]
+    if isinstance(node, Function | ast.ClassDef) and _is_placeholder(node):
+        return True
+    return isinstance(node, _DEFINITIONS) and _normal(node) in surroundings.definitions
+
+
+def _is_placeholder(node: ast.stmt) -> bool:
+    """A restated header without a body of its own: it stands for what the module has."""
+    match node:
+        case ast.FunctionDef(body=body) | ast.AsyncFunctionDef(body=body) | ast.ClassDef(body=body):
+            return all(map(_is_placeholder, body))
+        case ast.Pass() | ast.Expr(value=ast.Constant()):
+            return True
+        case ast.Raise(exc=ast.expr() as error):
+            return dotted_name(error) == "NotImplementedError"
+    return False
+
+
+def _normal(node: ast.stmt) -> str:
+    """The same text for definitions that differ in spacing, comments and docstring only."""
+    if isinstance(node, Function | ast.ClassDef) and ast.get_docstring(node, clean=False) is not None:
+        node = copy.copy(node)
+        node.body = node.body[1:]
+    return ast.dump(node)
+
+
+def _spell_out_stars(answer: Answer, brought: dict[int, frozenset[str]], surroundings: _Surroundings) -> list[str]:
+    """`from x import *` would rebind anything: only the names that nothing else explains are taken from it."""
+    if not answer.stars:
+        return []
+    explained = surroundings.taken.union(*(answer.names[index].bound for index in brought))
+    lines: list[str] = []
+    for name in sorted(_uses(answer) - explained):
+        imports = [re.sub(r"\bNAME$", name, star) for star in answer.stars]
+        depth = ""
+        for line in reversed(imports):  # the last star import wins
+            lines += [f"{depth}try:", f"{depth}    {line}", f"{depth}except ImportError:"]
+            depth += "    "
+        lines.append(f"{depth}pass")
+    return lines
+
+
+def _prune(answer: Answer, statement: Statement, names: frozenset[str]) -> Statement:
+    """Of a line of imports, or of several statements on one line, only those that bind a wanted name."""
+    if not isinstance(statement, cst.SimpleStatementLine) or not names:
+        return statement
+    small = [pruned for part in statement.body if (pruned := _prune_small(answer, part, names)) is not None]
+    return statement.with_changes(body=small)
+
+
+def _prune_small(answer: Answer, part: cst.BaseSmallStatement, names: frozenset[str]) -> cst.BaseSmallStatement | None:
+    if isinstance(part, cst.Import | cst.ImportFrom) and not isinstance(part.names, cst.ImportStar):
+        kept = [alias for alias in part.names if (alias.evaluated_alias or alias.evaluated_name.split(".")[0]) in names]
+        return part.with_changes(names=separate(kept)) if kept else None
+    code = render(answer.module, cst.SimpleStatementLine([part]))
+    return part if find_names(code).bound & names else None
+
+
+def _choose_names(answer: Answer, brought: dict[int, frozenset[str]], surroundings: _Surroundings) -> dict[str, str]:
+    """New spellings for what would otherwise change a name of the module, of Python, or of a star import elsewhere."""
+    renamed: dict[str, str] = {}
+    taken = surroundings.taken.union(*(names.bound | names.used for names in answer.names.values()))
+    for index in brought:
+        code = render(answer.module, answer.module.body[index])
+        imports = find_imports(ast.parse(code), surroundings.package)
+        for name in sorted(find_names(code).bound):
+            is_exported = surroundings.is_starred and not name.startswith("_") and name not in imports
+            if name in surroundings.taken or is_exported:
+                new = PREFIX + name
+                while new in taken:
+                    new += "_"
+                renamed[name] = new
+    return renamed
+
+
+def _decorate(node: Statement, reference: Function) -> Statement:
+    """The reference's decorators stay around the answer's function; the answer's own come in, innermost."""
+    if not isinstance(node, cst.FunctionDef):
+        return node
+    own = list(node.decorators)
+    names = [_last_name(decorator.decorator) for decorator in own]
+    decorators: list[cst.Decorator] = []
+    for given in reference.decorator_list:
+        name = dotted_name(given).rpartition(".")[2]
+        theirs = cst.Decorator(cst.parse_expression(ast.unparse(given)))
+        if name and name in names:
+            mine = own.pop(names.index(name))
+            names.remove(name)
+            same = _arguments(mine.decorator) == _arguments(theirs.decorator)
+            theirs = theirs if same else mine  # spelt with other arguments it is the answer's word
+        decorators.append(theirs)
+    return node.with_changes(decorators=[*decorators, *own])
+
+
+def _last_name(expression: cst.BaseExpression) -> str:
+    return dotted_name(_parse(expression)).rpartition(".")[2]
+
+
+def _arguments(expression: cst.BaseExpression) -> str:
+    node = _parse(expression)
+    return (
+        ast.dump(ast.Tuple([*node.args, *(word.value for word in node.keywords)])) if isinstance(node, ast.Call) else ""
+    )
+
+
+def _parse(expression: cst.BaseExpression) -> ast.expr:
+    return ast.parse(cst.Module([]).code_for_node(expression).strip(), mode="eval").body
+
+
+def _bare(node: Statement) -> Statement:
+    return node.with_changes(leading_lines=())
+
+
+def _render_inside(module: cst.Module, node: Statement, indent: str) -> str:
+    """The statement's text at an indentation; what stands inside a string of several lines is not moved."""
+    node = _bare(node)
+    if not indent:
+        return render(module, node).strip("\n")
+    block = cst.IndentedBlock(body=[node], indent=indent)
+    wrapped = cst.If(test=cst.Name("True"), body=block)
+    return render(module, wrapped).split("\n", 1)[1].rstrip("\n")

@@ -1,0 +1,362 @@
+"""An answer of any honest shape takes the target's place and works; nothing else of the module changes."""
+
+import ast
+from types import ModuleType
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dlbench.execution.answer import AnswerError
+from dlbench.execution.splice import splice
+
+MODULE = '''\
+"""A module of ours that holds every kind of definition."""
+import math as np  # a misleading alias, on purpose
+from functools import lru_cache, wraps
+from os import path
+from typing import overload
+
+SCALE = 10
+TABLE = {"a": 1}
+
+
+def twice(function):
+    @wraps(function)
+    def inner(*args, **kwargs):
+        return 2 * function(*args, **kwargs)
+
+    return inner
+
+
+def helper(x):
+    return x + 1
+
+
+def area(r: float, *, factor: float = 1.0) -> float:
+    """Reference."""
+    return np.pi * r * r * factor
+
+
+@twice
+def doubled(x):
+    return x
+
+
+@overload
+def pick(x: int) -> int: ...
+@overload
+def pick(x: str) -> str: ...
+def pick(x):
+    return x
+
+
+if SCALE:
+    def branch(x):
+        return x
+
+
+def others():
+    return np.floor(2.5), helper(1), SCALE, TABLE["a"], sum([1, 2]), path.sep
+
+
+class Base:
+    def greet(self):
+        return "base"
+
+
+class Shape(Base):
+    sides = 4
+    __secret = 7
+
+    def __init__(self, size):
+        self.size = size
+
+    def greet(self):
+        return "shape"
+
+    @property
+    def width(self):
+        return self.size
+
+    @width.setter
+    def width(self, value):
+        self.size = value
+
+    @staticmethod
+    def unit():
+        return 1
+
+    @classmethod
+    def make(cls, size):
+        return cls(size)
+
+    @lru_cache
+    def cached(self):
+        return self.size
+
+    class Inner:
+        def deep(self):
+            return 0
+
+    def _private(self):
+        return "module's own"
+
+
+def last():
+    return "last"
+'''
+
+
+def build(qualname: str, code: str, module: str = MODULE) -> dict:
+    source = splice(module, qualname, code, module="pkg.shapes").source
+    shapes = ModuleType("shapes")
+    exec(compile(source, "shapes.py", "exec", dont_inherit=True), shapes.__dict__)
+    return shapes.__dict__
+
+
+def others_are_unchanged(space: dict) -> bool:
+    return space["others"]() == (2, 2, 10, 1, 3, "/") and space["last"]() == "last"
+
+
+# what it is, target, the answer, an expression that must be true in the spliced module
+SHAPES = [
+    ("plain function", "area", "def area(r, *, factor=1.0):\n    return r * factor\n", "area(2, factor=3) == 6"),
+    ("own helper", "area", "def sq(r):\n    return r * r\ndef area(r):\n    return sq(r)\n", "area(3) == 9"),
+    ("helper after the target", "area", "def area(r):\n    return sq(r)\ndef sq(r):\n    return r * r\n", "area(3) == 9"),
+    (
+        "helper of a helper",
+        "area",
+        "def a(r):\n    return b(r)\ndef b(r):\n    return r + 5\ndef area(r):\n    return a(r)\n",
+        "area(3) == 8",
+    ),
+    (
+        "helper that has the name of the module's own",
+        "area",
+        "def helper(x):\n    return x * 100\ndef area(r):\n    return helper(r)\n",
+        "area(3) == 300 and helper(3) == 4",
+    ),
+    (
+        "restated helper without a body",
+        "area",
+        "def helper(x):\n    ...\ndef area(r):\n    return helper(r)\n",
+        "area(3) == 4",
+    ),
+    (
+        "restated helper that only raises",
+        "area",
+        "def helper(x):\n    raise NotImplementedError\ndef area(r):\n    return helper(r)\n",
+        "area(3) == 4",
+    ),
+    ("decorated helper", "area", "@twice\ndef h(x):\n    return x\ndef area(r):\n    return h(r)\n", "area(3) == 6"),
+    ("own constant", "area", "LIMIT = 5\ndef area(r):\n    return LIMIT\n", "area(3) == 5"),
+    ("constant of the module's name", "area", "SCALE = 3\ndef area(r):\n    return SCALE\n", "area(1) == 3 and SCALE == 10"),
+    (
+        "two constants in one line, one of them the module's name",
+        "area",
+        "SCALE, OWN = 3, 4\ndef area(r):\n    return OWN + SCALE\n",
+        "area(1) == 7 and SCALE == 10",
+    ),
+    (
+        "table filled by a loop",
+        "area",
+        "T = {}\nfor i in range(3):\n    T[i] = i * i\ndef area(r):\n    return T[r]\n",
+        "area(2) == 4",
+    ),
+    ("list filled by calls", "area", "T = []\nT.append(4)\nT.append(5)\ndef area(r):\n    return T[1]\n", "area(2) == 5"),
+    ("own import", "area", "import json\ndef area(r):\n    return json.dumps(r)\n", "area(2) == '2'"),
+    ("import of a name that means another thing here", "area", "import json as np\ndef area(r):\n    return np.dumps(r)\n", "area(2) == '2'"),
+    ("from-import beside unwanted names", "area", "from math import sum, path, floor\ndef area(r):\n    return floor(r)\n", "area(2.5) == 2"),
+    (
+        "import of a submodule under a taken name",
+        "area",
+        "import os.path as path, json\ndef area(r):\n    return path.join('a', json.dumps(r))\n",
+        "area(1) == 'a/1'",
+    ),
+    (
+        "dotted import",
+        "area",
+        "import xml.dom.minidom\ndef area(r):\n    return xml.dom.minidom.__name__\n",
+        "area(1) == 'xml.dom.minidom'",
+    ),
+    (
+        "dotted import whose root is taken",
+        "area",
+        "import os.path\npath = os.path\ndef area(r):\n    return path.join('x', 'y') + os.path.join('a', 'b')\n",
+        "area(1) == 'x/ya/b' and path.sep == '/'",
+    ),
+    (
+        "guarded import",
+        "area",
+        "try:\n    import nothing_of_that_name as np\nexcept ImportError:\n    np = None\ndef area(r):\n    return np is None\n",
+        "area(1)",
+    ),
+    ("star import", "area", "from math import *\ndef area(r):\n    return hypot(3, 4) + floor(1.5)\n", "area(1) == 6"),
+    (
+        "future line with names that do not exist",
+        "area",
+        "from __future__ import annotations\ndef area(r: Tensor | None, *, factor: list[Nothing] = ()) -> Tensor:\n    return r\n",
+        "area(5) == 5 and area.__annotations__['r'] == 'Tensor | None'",
+    ),
+    ("future line after a comment and a docstring", "area", '"""Mine."""\n# c\nfrom __future__ import annotations\ndef area(r: X):\n    return 1\n', "area(1) == 1"),
+    ("own decorator", "area", "def plus(f):\n    return lambda r: f(r) + 1\n@plus\ndef area(r):\n    return r\n", "area(1) == 2"),
+    ("decorator of the reference left out", "doubled", "def doubled(x):\n    return x + 1\n", "doubled(3) == 8"),
+    ("decorator of the reference restated", "doubled", "@twice\ndef doubled(x):\n    return x + 1\n", "doubled(3) == 8"),
+    ("overloads left out", "pick", "def pick(x):\n    return [x]\n", "pick(1) == [1]"),
+    (
+        "overloads restated",
+        "pick",
+        "from typing import overload\n@overload\ndef pick(x: int) -> int: ...\ndef pick(x):\n    return [x]\n",
+        "pick(1) == [1]",
+    ),
+    ("function inside a branch", "branch", "K = 4\ndef branch(x):\n    s = '''a\nb'''\n    return s, K\n", "branch(1) == ('a\\nb', 4)"),
+    ("type alias", "area", "from typing import Union\nNumber = Union[int, float]\ndef area(r: Number) -> Number:\n    return r\n", "area(1) == 1"),
+    ("named tuple as a result", "area", "from collections import namedtuple\nP = namedtuple('P', 'x')\ndef area(r):\n    return P(r)\n", "area(1).x == 1"),
+    ("helper class", "area", "class Acc:\n    def __init__(self):\n        self.n = 2\ndef area(r):\n    return Acc().n\n", "area(1) == 2"),
+    ("helper that shadows a built-in", "area", "def sum(x):\n    return 'mine'\ndef area(r):\n    return sum([r])\n", "area(1) == 'mine'"),
+    ("counter behind global", "area", "n = 0\ndef area(r):\n    global n\n    n += 1\n    return n\n", "(area(1), area(1)) == (1, 2)"),
+    (
+        "counter behind global, of a taken name",
+        "area",
+        "SCALE = 0\ndef area(r):\n    global SCALE\n    SCALE += 1\n    return SCALE\n",
+        "(area(1), area(1)) == (1, 2) and SCALE == 10",
+    ),
+    ("recursion", "area", "def area(r):\n    return 0 if r == 0 else r + area(r - 1)\n", "area(3) == 6"),
+    ("assigned lambda", "area", "area = lambda r: r + 1\n", "area(1) == 2"),
+    ("assigned partial", "area", "from functools import partial\ndef g(a, b):\n    return a + b\narea = partial(g, 2)\n", "area(1) == 3"),
+    ("attribute set after the definition", "area", "def area(r):\n    return area.k\narea.k = 3\n", "area(1) == 3"),
+    (
+        "usage example and tests behind it",
+        "area",
+        "def area(r):\n    return r\n\nprint(area(1 / 0))\nassert area(1) == 7\nx = area(undefined)\nif __name__ == '__main__':\n    boom()\n",
+        "area(1) == 1 and 'x' not in globals()",
+    ),
+    ("only the body", "area", "r2 = r * r\nreturn r2 * factor\n", "area(2, factor=2) == 8"),
+    ("only the body, indented", "area", "    # first\n    r2 = r * r\n    return r2\n", "area(2) == 4"),
+    ("tabs", "area", "def area(r):\n\tif r:\n\t\treturn 1\n\treturn 2\n", "area(0) == 2"),
+    ("CRLF and BOM", "area", "\ufeffdef area(r):\r\n    return r\r\n", "area(4) == 4"),
+    ("parameter of a renamed helper's name", "area", "SCALE = 2\ndef area(r, SCALE=5):\n    return SCALE\n", "area(1) == 5"),
+    ("keyword of a renamed name", "area", "helper = dict\ndef area(r):\n    return helper(helper=r)\n", "area(1) == {'helper': 1}"),
+    ("async", "area", "import asyncio\nasync def area(r):\n    return r\n", "__import__('asyncio').run(area(2)) == 2"),
+    ("the whole module again", "area", MODULE.replace("np.pi * r * r * factor", "41 + helper(r)"), "area(0) == 42 and others() is not None"),
+    ("import from the module itself", "area", "from pkg.shapes import helper, SCALE\ndef area(r):\n    return helper(SCALE)\n", "area(0) == 11"),
+    ("method, bare", "Shape.greet", "def greet(self):\n    return self.size\n", "Shape(3).greet() == 3"),
+    ("method, indented as in its class", "Shape.greet", "    def greet(self):\n        return self.size\n", "Shape(3).greet() == 3"),
+    ("method in its class", "Shape.greet", "class Shape(Base):\n    def greet(self):\n        return super().greet()\n", "Shape(3).greet() == 'base'"),
+    ("super with arguments", "Shape.greet", "def greet(self):\n    return super(Shape, self).greet()\n", "Shape(3).greet() == 'base'"),
+    ("private name of the class", "Shape.greet", "def greet(self):\n    return self.__secret\n", "Shape(3).greet() == 7"),
+    (
+        "method with a new member",
+        "Shape.greet",
+        "class Shape(Base):\n    FACTOR = 3\n    def _more(self):\n        return self.FACTOR\n    def greet(self):\n        return self._more()\n",
+        "Shape(3).greet() == 3",
+    ),
+    (
+        "restated members are left behind",
+        "Shape.greet",
+        "class Shape(Base):\n    sides = 99\n    def __init__(self, size):\n        pass\n    def _private(self):\n        ...\n    def greet(self):\n        return self._private(), self.sides, self.size\n",
+        "Shape(3).greet() == (\"module's own\", 4, 3)",
+    ),
+    ("method with a helper outside the class", "Shape.greet", "def f(s):\n    return s.size\ndef greet(self):\n    return f(self)\n", "Shape(3).greet() == 3"),
+    ("property, decorator left out", "Shape.width", "def width(self):\n    return -self.size\n", "Shape(3).width == -3"),
+    (
+        "property with its setter restated",
+        "Shape.width",
+        "class Shape:\n    @property\n    def width(self):\n        return -self.size\n    @width.setter\n    def width(self, v):\n        raise 1\n",
+        "Shape(3).width == -3 and setattr(Shape(3), 'width', 2) is None",
+    ),
+    ("static method, decorator left out", "Shape.unit", "def unit():\n    return 2\n", "Shape.unit() == 2 and Shape(1).unit() == 2"),
+    ("class method restated", "Shape.make", "@classmethod\ndef make(cls, size):\n    return cls(size * 2)\n", "Shape.make(2).size == 4"),
+    ("decorator spelt by its full path", "Shape.cached", "import functools\n@functools.lru_cache\ndef cached(self):\n    return 1\n", "Shape(1).cached() == 1"),
+    ("decorator with other arguments", "Shape.cached", "@lru_cache(maxsize=3)\ndef cached(self):\n    return 1\n", "Shape.cached.cache_info().maxsize == 3"),
+    ("nested class, both around it", "Shape.Inner.deep", "class Shape:\n    class Inner:\n        def deep(self):\n            return 5\n", "Shape.Inner().deep() == 5"),
+    ("nested class, the inner alone", "Shape.Inner.deep", "class Inner:\n    def deep(self):\n        return 5\n", "Shape.Inner().deep() == 5"),
+    ("nested class, bare", "Shape.Inner.deep", "def deep(self):\n    return 5\n", "Shape.Inner().deep() == 5"),
+    (
+        "string of several lines is not moved",
+        "Shape.greet",
+        'def greet(self):\n    return """one\ntwo\n    three"""\n',
+        "Shape(1).greet() == 'one\\ntwo\\n    three'",
+    ),
+    ("method, only the body", "Shape.greet", "x = self.size\nreturn x + 1\n", "Shape(1).greet() == 2"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("qualname", "code", "truth"), [s[1:] for s in SHAPES], ids=[s[0] for s in SHAPES])
+def test_answer_of_this_shape_works_and_changes_nothing_else(qualname, code, truth):
+    space = build(qualname, code)
+    assert eval(truth, space)
+    assert others_are_unchanged(space)
+
+
+REFUSED = [
+    ("prose", "This is how I would do it.", "syntax_error"),
+    ("syntax error", "def area(r:\n    return", "syntax_error"),
+    ("return outside", "def area(r):\n    return X\nclass X:\n    return 1\n", "syntax_error"),
+    ("null byte", "def area(r):\n    return '\0'\n", "syntax_error"),
+    ("too deep", "def area(r):\n    return " + "(" * 5000 + ")" * 5000, "syntax_error"),
+    ("another function", "def perimeter(r):\n    return r\n", "missing_target"),
+    ("a similar name", "def areas(r):\n    return r\n", "missing_target"),
+    ("inside another class", "class Solution:\n    def area(self, r):\n        return r\n", "missing_target"),
+    ("only overload stubs", "from typing import overload\n@overload\ndef area(r: int) -> int: ...\n", "missing_target"),
+    ("a number under its name", "area = 3\n", "missing_target"),
+    ("nothing", "", "missing_target"),
+    ("exit at the top", "import sys\nsys.exit(0)\n", "missing_target"),
+]
+
+
+@pytest.mark.parametrize(("code", "status"), [r[1:] for r in REFUSED], ids=[r[0] for r in REFUSED])
+def test_code_without_the_target_is_refused_with_its_status(code, status):
+    with pytest.raises(AnswerError) as refusal:
+        splice(MODULE, "area", code)
+    assert refusal.value.status == status
+
+
+def test_a_near_name_is_reported_not_guessed():
+    with pytest.raises(AnswerError, match="areas"):
+        splice(MODULE, "area", "def areas(r):\n    return r\n")
+
+
+def test_module_lines_outside_the_target_stay_byte_for_byte():
+    answer = "import json\nLIMIT = 2\ndef area(r):\n    return json, LIMIT\n"
+    spliced = splice(MODULE, "area", answer).source.split("\n")
+    rest = MODULE[: MODULE.index("def area")] + MODULE[MODULE.index("@twice\ndef doubled") :]
+    remaining = iter(spliced)
+    assert all(line in remaining for line in rest.split("\n"))
+
+
+def test_relative_import_that_the_module_has_is_not_brought_again():
+    module = "from .tools import tool\n\ndef f():\n    return tool\n"
+    spliced = splice(module, "f", "from pkg.tools import tool\ndef f():\n    return tool, 1\n", module="pkg.mod")
+    assert spliced.source.count("import") == 1
+    assert spliced.renamed == {}
+
+
+NAMES = st.sampled_from(["np", "SCALE", "helper", "sum", "fresh", "TABLE", "path", "_x", "Base", "json"])
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(NAMES, min_size=1, max_size=6, unique=True), st.data())
+def test_whatever_names_an_answer_brings_the_module_keeps_its_own(names, data):
+    """A brought name, of any kind and any collision, is seen by the answer alone."""
+    statements, results = [], []
+    for number, name in enumerate(names):
+        kind = data.draw(
+            st.sampled_from(["{} = {n}", "def {}():\n    return {n}", "class {}:\n    n = {n}", "import json as {}"])
+        )
+        statements.append(kind.format(name, n=number))
+        results.append(name)
+    code = "\n".join(statements) + f"\ndef area(r):\n    return [{', '.join(results)}]\n"
+    expected: dict = {}
+    exec(code, expected)
+    space = build("area", code)
+    mine, theirs = expected["area"](0), space["area"](0)
+    assert [getattr(x, "n", x() if callable(x) else x) for x in mine] == [
+        getattr(x, "n", x() if callable(x) else x) for x in theirs
+    ]
+    assert others_are_unchanged(space)
+
+
+def test_every_spliced_source_is_valid_python():
+    for _, qualname, code, _ in SHAPES:
+        ast.parse(splice(MODULE, qualname, code, module="pkg.shapes").source)
