@@ -1,0 +1,17 @@
+"""One candidate in, one verdict out: splice, confine, run the instance's tests, judge."""
+
+from dlbench.execution.confinement import choose_confinement, find_confinements
+from dlbench.execution.fresh import Engine, judge
+from dlbench.execution.limits import Limits
+from dlbench.execution.verdict import Outcome, Status, Verdict
+
+__all__ = [
+    "Engine",
+    "Limits",
+    "Outcome",
+    "Status",
+    "Verdict",
+    "choose_confinement",
+    "find_confinements",
+    "judge",
+]

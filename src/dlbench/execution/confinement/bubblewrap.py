@@ -1,0 +1,96 @@
+"""Confinement by bubblewrap: a candidate sees only what is mounted for it.
+
+Own namespaces for processes, network, mounts and names; the interpreter, the environment and the tree read-only; one
+temporary folder in memory. As root it mounts with root's rights and then becomes a user of its own, so that limits on
+processes hold and the files of root stay out of reach; otherwise a user namespace does the same.
+"""
+
+import os
+import shutil
+import subprocess
+from functools import cached_property
+from pathlib import Path
+
+from dlbench.execution.confinement.cell import RUNNER, Cell
+from dlbench.execution.confinement.kinds import Launch
+from dlbench.execution.confinement.seccomp import build_filter, is_supported
+
+_SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64")
+_SETTINGS = ("/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives", "/etc/localtime")
+_INSIDE = Path("/run/dlbench")
+
+
+class Bubblewrap:
+    name = "bubblewrap"
+    confines = True
+    warning = ""
+
+    def find_obstacle(self) -> str:
+        if not is_supported():
+            return "no system-call filter is known for this machine's architecture"
+        if shutil.which("bwrap") is None:
+            return "bwrap is not installed (Debian, Ubuntu: apt-get install bubblewrap; Fedora: dnf install bubblewrap)"
+        return "" if self._privileges is not None else "bwrap cannot make namespaces here"
+
+    @cached_property
+    def _privileges(self) -> tuple[str, ...] | None:
+        """The first way of making a sandbox that works here."""
+        ways = [_AS_ROOT, _AS_USER] if os.geteuid() == 0 else [_AS_USER]
+        return next((way for way in ways if _works(way)), None)
+
+    def launch(self, cell: Cell, channel: int) -> Launch:
+        privileges = self._privileges
+        assert privileges is not None
+        prepared, limits = cell.prepared, cell.limits
+        tree = str(prepared.tree)
+        command = [_bwrap(), *privileges, *_base()]
+        command += ["--perms", "1777", "--size", str(limits.disk_mb << 20), "--tmpfs", "/tmp"]
+        command += ["--perms", "1777", "--size", str(limits.disk_mb << 20), "--tmpfs", "/dev/shm"]
+        command += ["--perms", "1777", "--dir", "/tmp/home"]
+        for place in dict.fromkeys([cell.interpreter_root, prepared.environment, prepared.tree]):
+            if not place.is_relative_to("/usr"):
+                command += [*_open_parents(place), "--ro-bind", str(place), str(place)]
+        if cell.path is not None:
+            command += ["--ro-bind", str(cell.spliced), f"{tree}/{cell.path}"]
+            for path in cell.compiled():
+                command += ["--ro-bind", os.devnull, f"{tree}/{path}"]
+        command += [*_open_parents(_INSIDE / "runner.py"), "--ro-bind", str(RUNNER), str(_INSIDE / "runner.py")]
+        command += ["--remount-ro", "/dev", "--remount-ro", "/"]
+        command += ["--chdir", tree, str(prepared.python), "-B", "-s", str(_INSIDE / "runner.py"), str(channel)]
+        user = cell.user if privileges is _AS_ROOT else None
+        return Launch(command, prepared.tree, Path("/tmp"), user, build_filter(local_sockets=True))
+
+
+_AS_ROOT = ("--cap-drop", "ALL", "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID")
+_AS_USER = ("--unshare-user", "--uid", "1000", "--gid", "1000", "--cap-drop", "ALL")
+
+
+def _bwrap() -> str:
+    found = shutil.which("bwrap")
+    assert found is not None
+    return found
+
+
+def _open_parents(place: Path) -> list[str]:
+    """Folders that bwrap makes by itself on the way to a mount are closed to any user but root."""
+    parents = [str(parent) for parent in reversed(place.parents) if str(parent) not in {"/", "/tmp"}]
+    return [word for parent in parents for word in ("--perms", "0755", "--dir", parent)]
+
+
+def _base() -> list[str]:
+    command = ["--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]
+    command += ["--die-with-parent", "--new-session", "--hostname", "dlbench", "--proc", "/proc", "--dev", "/dev"]
+    for place in _SYSTEM:
+        path = Path(place)
+        if path.is_symlink():
+            command += ["--symlink", str(path.readlink()), place]
+        elif path.exists():
+            command += ["--ro-bind", place, place]
+    for place in _SETTINGS:
+        command += ["--ro-bind-try", place, place]
+    return command
+
+
+def _works(privileges: tuple[str, ...]) -> bool:
+    command = [_bwrap(), *privileges, *_base(), "--size", "4096", "--tmpfs", "/tmp", "--remount-ro", "/", "true"]
+    return subprocess.run(command, capture_output=True, check=False, stdin=subprocess.DEVNULL).returncode == 0

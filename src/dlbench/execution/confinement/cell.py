@@ -1,0 +1,93 @@
+"""What does one execution see: which tree, which environment, which private folder?
+
+A cell is the plan of a sandbox, the same for every kind of confinement. The project's tree is shown with the
+candidate's module in place of the project's own; the reference is not in it, neither as source nor as compiled file.
+"""
+
+import os
+import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.util import cache_from_source
+from pathlib import Path
+
+from dlbench.execution.limits import Limits
+from dlbench.workspace import Prepared, home
+
+RUNNER = Path(__file__).parent.parent / "runner.py"
+
+
+@dataclass(frozen=True)
+class Cell:
+    prepared: Prepared
+    path: str | None
+    """The file of the tree that the candidate's module replaces; None shows the tree as it is."""
+    folder: Path
+    """Private to this execution: the spliced file, the temporary folder, a copy of the tree where one is needed."""
+    limits: Limits
+    user: int
+    """A user id of this execution's own, for when we are root: limits and signals count per user."""
+
+    @property
+    def spliced(self) -> Path:
+        return self.folder / "spliced.py"
+
+    @property
+    def interpreter_root(self) -> Path:
+        """Where the environment's interpreter really lives, outside the environment."""
+        return self.prepared.python.resolve().parent.parent
+
+    def compiled(self) -> list[Path]:
+        """Compiled files of the replaced module, relative to the tree, that would show the reference."""
+        if self.path is None:
+            return []
+        folder = (self.prepared.tree / cache_from_source(self.path)).parent
+        found = folder.glob(f"{Path(self.path).stem}.*.pyc")
+        return [path.relative_to(self.prepared.tree) for path in found]
+
+
+@contextmanager
+def open_cell(prepared: Prepared, path: str | None, source: str | None, limits: Limits) -> Iterator[Cell]:
+    """A cell that is gone afterwards, whatever the candidate left in it."""
+    cells = home() / "cells"
+    cells.mkdir(parents=True, exist_ok=True)
+    folder = cells / f"{os.getpid()}-{secrets.token_hex(8)}"
+    folder.mkdir(mode=0o755)
+    cell = Cell(prepared, path, folder, limits, 1_000_000_000 + secrets.randbelow(1_000_000_000))
+    try:
+        if source is not None:
+            cell.spliced.write_text(source, encoding="utf-8")
+            cell.spliced.chmod(0o644)
+        yield cell
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def lay_out_tree(cell: Cell) -> Path:
+    """A tree of hard links with the candidate's module in it, for kinds of confinement that cannot mount."""
+    source, target = cell.prepared.tree, cell.folder / "tree"
+    hidden = {source / path for path in cell.compiled()}
+    if cell.path is not None:
+        hidden.add(source / cell.path)
+    for folder, _, files in os.walk(source):
+        there = target / Path(folder).relative_to(source)
+        there.mkdir(mode=0o755)
+        for name in files:
+            file = Path(folder) / name
+            if file not in hidden and not file.is_symlink():
+                os.link(file, there / name)
+    if cell.path is not None:
+        shutil.copy(cell.spliced, target / cell.path)
+    return target
+
+
+def make_private_folder(cell: Cell) -> Path:
+    """The one place where a candidate may write, for kinds of confinement without a memory file system."""
+    folder = cell.folder / "tmp"
+    (folder / "home").mkdir(parents=True)
+    if os.geteuid() == 0:
+        for path in (folder, folder / "home"):
+            os.chown(path, cell.user, cell.user)
+    return folder

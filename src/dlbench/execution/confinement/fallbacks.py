@@ -1,0 +1,105 @@
+"""Confinement where bubblewrap cannot be had: sandlock, the basic level, and none at all.
+
+sandlock (Landlock) names the files that may be read and the one folder that may be written, without namespaces. The
+basic level needs no kernel feature but seccomp, and root, who can become an unprivileged user: a candidate cannot reach
+the network or trace, yet sees what any user of the machine may read. Unconfined is for a user who says so.
+"""
+
+import json
+import os
+import shutil
+import sys
+from functools import cached_property
+from pathlib import Path
+
+from dlbench.execution.confinement import warden
+from dlbench.execution.confinement.cell import RUNNER, Cell, lay_out_tree, make_private_folder
+from dlbench.execution.confinement.kinds import Launch
+from dlbench.execution.confinement.seccomp import build_filter, is_supported
+from dlbench.workspace import home
+
+_READABLE = (
+    *("/usr", "/bin", "/lib", "/lib32", "/lib64", "/proc"),
+    *("/etc/ld.so.cache", "/etc/localtime", "/etc/alternatives"),
+    *("/dev/urandom", "/dev/random", "/dev/zero"),
+)
+
+
+def _launch(cell: Cell, channel: int, *, landlock: bool, user: int | None, filtered: bool) -> Launch:
+    tree = lay_out_tree(cell) if cell.path is not None or not landlock else cell.prepared.tree
+    temporary = make_private_folder(cell)
+    script = cell.folder / "runner.py"  # ours may be installed where another user cannot go
+    shutil.copyfile(RUNNER, script)
+    files = None
+    if landlock:
+        places = [*map(Path, _READABLE), cell.interpreter_root, cell.prepared.environment, tree, script]
+        readable = [str(place) for place in places if place.exists()]
+        files = {"readable": readable, "writable": [str(temporary), "/dev/null"]}
+    plan = json.dumps({"user": user, "landlock": files})
+    runner = [str(cell.prepared.python), "-B", "-s", str(script), str(channel)]
+    command = [sys.executable, "-I", warden.__file__, plan, *runner]
+    return Launch(command, tree, temporary, None, build_filter(local_sockets=False) if filtered else b"")
+
+
+def _find_closed_folder(place: Path) -> Path | None:
+    return next((parent for parent in [place, *place.parents] if not parent.stat().st_mode & 0o001), None)
+
+
+class Sandlock:
+    name = "sandlock"
+    confines = True
+    warning = ""
+
+    def find_obstacle(self) -> str:
+        return self._obstacle
+
+    @cached_property
+    def _obstacle(self) -> str:
+        if not is_supported():
+            return "no system-call filter is known for this machine's architecture"
+        try:
+            from sandlock import landlock_abi_version
+        except ImportError:
+            return "sandlock is not installed (pip install sandlock)"
+        if landlock_abi_version() < 6:
+            return "the kernel's Landlock is too old (ABI 6, Linux 6.12, is needed) or switched off"
+        return ""
+
+    def launch(self, cell: Cell, channel: int) -> Launch:
+        user = cell.user if os.geteuid() == 0 else None
+        return _launch(cell, channel, landlock=True, user=user, filtered=True)
+
+
+class Basic:
+    name = "basic"
+    confines = True
+    warning = (
+        "the basic level keeps candidates off the network and away from your files, but they see what any user of this "
+        "machine may read and write; install bubblewrap for real confinement"
+    )
+
+    def find_obstacle(self) -> str:
+        if not is_supported():
+            return "no system-call filter is known for this machine's architecture"
+        if os.geteuid() != 0:
+            return "only root can become another user; it is for containers where one is root"
+        for name, place in (("DLBENCH_HOME", home()), ("the interpreter", Path(sys.executable).resolve())):
+            closed = _find_closed_folder(place)
+            if closed is not None:
+                return f"{name} lies in {closed}, which no user but root may enter; choose a place open to all"
+        return ""
+
+    def launch(self, cell: Cell, channel: int) -> Launch:
+        return _launch(cell, channel, landlock=False, user=cell.user, filtered=True)
+
+
+class Unconfined:
+    name = "unconfined"
+    confines = False
+    warning = "candidates run UNCONFINED, with your rights, as you asked"
+
+    def find_obstacle(self) -> str:
+        return ""
+
+    def launch(self, cell: Cell, channel: int) -> Launch:
+        return _launch(cell, channel, landlock=False, user=None, filtered=False)

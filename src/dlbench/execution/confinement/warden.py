@@ -1,0 +1,93 @@
+"""Who sees to it that nothing of a candidate outlives its verdict, where there is no process namespace?
+
+This script, between the engine and the runner, for confinement without bubblewrap. It adopts every orphan of what it
+starts, kills them all when the runner ends or the engine dies, and gives the runner its user and, by Landlock, its
+files. Arguments: a JSON object, then the command.
+"""
+
+import ctypes
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+from types import FrameType
+
+_PDEATHSIG, _KEEPCAPS, _SUBREAPER, _AMBIENT, _AMBIENT_RAISE, _BOUNDING_DROP = 1, 8, 36, 47, 2, 24
+_READ_SEARCH = 2  # CAP_DAC_READ_SEARCH
+_CAPABILITY_VERSION = 0x20080522
+
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+def main() -> None:
+    plan = json.loads(sys.argv[1])
+    libc.prctl(_SUBREAPER, 1, 0, 0, 0)
+    signal.signal(signal.SIGTERM, _stop)
+    libc.prctl(_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+    child = os.fork()
+    if child == 0:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        _become(plan)
+        os.execv(sys.argv[2], sys.argv[2:])
+    status = 1
+    while True:
+        pid, ended = os.wait()
+        if pid == child:
+            status = os.waitstatus_to_exitcode(ended)
+            break
+    _kill_all()
+    os._exit(status if status >= 0 else 128 - status)
+
+
+def _stop(number: int, frame: FrameType | None) -> None:
+    _kill_all()
+    os._exit(1)
+
+
+def _kill_all() -> None:
+    """Orphans come to us, so that killing children until none is left reaches every descendant."""
+    while True:
+        for path in Path("/proc").glob("[0-9]*/stat"):
+            try:
+                fields = path.read_text().rpartition(")")[2].split()
+                if int(fields[1]) == os.getpid():
+                    os.kill(int(path.parent.name), signal.SIGKILL)
+            except (OSError, ValueError):
+                continue
+        try:
+            os.wait()
+        except ChildProcessError:
+            return
+
+
+def _become(plan: dict[str, object]) -> None:
+    user, landlock = plan["user"], plan["landlock"]
+    if landlock is not None:
+        from sandlock import Sandbox, confine
+
+        assert isinstance(landlock, dict)
+        confine(Sandbox(fs_readable=landlock["readable"], fs_writable=landlock["writable"]))
+    if isinstance(user, int) and os.geteuid() == 0:
+        # reading past a closed folder of root is safe only where Landlock says what may be read at all
+        _change_user(user, keep=_READ_SEARCH if landlock is not None else None)
+
+
+def _change_user(user: int, keep: int | None) -> None:
+    libc.prctl(_KEEPCAPS, 1 if keep is not None else 0, 0, 0, 0)
+    for capability in range(64):
+        if capability != keep:
+            libc.prctl(_BOUNDING_DROP, capability, 0, 0, 0)
+    os.setgroups([])
+    os.setresgid(user, user, user)
+    os.setresuid(user, user, user)
+    if keep is None:
+        return
+    header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION, 0)
+    data = (ctypes.c_uint32 * 6)(1 << keep, 1 << keep, 1 << keep, 0, 0, 0)
+    if libc.capset(header, data) or libc.prctl(_AMBIENT, _AMBIENT_RAISE, keep, 0, 0):
+        raise OSError(ctypes.get_errno(), "cannot keep the right to read")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,75 @@
+"""What did a model answer, and to what? The file that people exchange, read strictly.
+
+A line that is not understood is an error with its number: a sample dropped in silence would change a score.
+"""
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dlbench.dataset import Benchmark, find_known
+from dlbench.errors import DLBenchError
+from dlbench.journal import read_lines
+
+
+@dataclass(frozen=True)
+class Sample:
+    """`text` is a model's raw answer, or bare code when `is_code`."""
+
+    instance: str
+    sample: int
+    text: str
+    is_code: bool = False
+
+    @property
+    def key(self) -> tuple[str, int]:
+        return self.instance, self.sample
+
+    @property
+    def sha256(self) -> str:
+        return hashlib.sha256(self.text.encode(errors="surrogatepass")).hexdigest()
+
+
+def read_samples(path: Path, benchmark: Benchmark) -> list[Sample]:
+    return parse_samples(read_lines(path), str(path), benchmark)
+
+
+def parse_samples(lines: Iterable[tuple[int, dict[str, Any]]], name: str, benchmark: Benchmark) -> list[Sample]:
+    samples: dict[tuple[str, int], Sample] = {}
+    counts: Counter[str] = Counter()
+    for number, record in lines:
+        where = f"{name}:{number}"
+        sample = _parse(record, where, counts, benchmark)
+        if sample.key in samples:
+            raise DLBenchError(
+                f"sample {sample.sample} of {sample.instance} is given twice",
+                where=where,
+                mend='number the samples of an instance with "sample": 0, 1, 2, …',
+            )
+        samples[sample.key] = sample
+    if not samples:
+        raise DLBenchError("there is no sample in the file", where=name, mend="write one JSON object a line")
+    return list(samples.values())
+
+
+def _parse(record: dict[str, Any], where: str, counts: Counter[str], benchmark: Benchmark) -> Sample:
+    instance = record.get("instance")
+    if not isinstance(instance, str):
+        raise DLBenchError('"instance" is missing or not a string', where=where, mend='give "instance": "project/name"')
+    try:
+        find_known(instance, benchmark.instances, "instance")
+    except DLBenchError as error:
+        raise DLBenchError(error.what, where=where, mend=error.mend) from None
+    index = record.get("sample", counts[instance])
+    if not isinstance(index, int) or isinstance(index, bool) or index < 0:
+        raise DLBenchError('"sample" is not a whole number from 0', where=where, mend='give "sample": 0, 1, 2, …')
+    counts[instance] += 1
+    given = [key for key in ("answer", "code") if isinstance(record.get(key), str)]
+    if len(given) != 1:
+        what = 'it has neither "answer" nor "code"' if not given else 'it has both "answer" and "code"'
+        mend = 'give the model\'s raw text as "answer", or bare code as "code"'
+        raise DLBenchError(f"{what} (as a string)", where=where, mend=mend)
+    return Sample(instance, index, record[given[0]], is_code=given[0] == "code")

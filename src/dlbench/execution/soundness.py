@@ -1,0 +1,117 @@
+"""Do the records still say the truth about the sources?
+
+Asked of the fetched source of every project: is the file there, is the function in it, has it changed, does pytest
+collect every test that is named, does a prompt quote what it asks for. A record that drifted from its source judges
+models by something nobody looked at.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+from dlbench.dataset import Benchmark, Instance, Kind, Problem, Project
+from dlbench.dataset.leaks import find_docstring_run, find_leaked_lines
+from dlbench.dataset.target import TargetError, find_target
+from dlbench.errors import DLBenchError
+from dlbench.execution.confinement import open_cell
+from dlbench.execution.confinement.cell import RUNNER
+from dlbench.execution.fresh import Engine
+from dlbench.execution.supervise import supervise
+from dlbench.journal import write_whole
+from dlbench.workspace import Prepared, home, prepare
+
+
+def check_sources(
+    benchmark: Benchmark, instances: list[Instance], engine: Engine, say: Callable[[str], None]
+) -> list[Problem]:
+    problems: list[Problem] = []
+    for project in benchmark.projects.values():
+        mine = [instance for instance in instances if instance.project == project.name]
+        if mine:
+            problems += _check_project(benchmark, project, mine, engine, say)
+    return problems
+
+
+def _check_project(
+    benchmark: Benchmark, project: Project, instances: list[Instance], engine: Engine, say: Callable[[str], None]
+) -> list[Problem]:
+    where = _where(benchmark, project.name)
+    try:
+        prepared = prepare(project, benchmark.root, say)
+    except DLBenchError as error:
+        kind = Kind.SOURCE_MISMATCH if "sha256" in error.what or "hash" in error.what else Kind.SOURCE_UNAVAILABLE
+        return [Problem(kind, where, str(error.what), error.mend or "make it available and check again")]
+    problems = []
+    for instance in instances:
+        problems += check_target(instance, prepared.tree, _where(benchmark, instance.id))
+    say(f"collecting the tests of {project.name}")
+    try:
+        known = collect(engine, prepared, sorted({file for instance in instances for file in instance.test_files}))
+    except DLBenchError as error:
+        return [*problems, Problem(Kind.MISSING_TEST, where, error.what, error.mend)]
+    for instance in instances:
+        problems += [
+            Problem(
+                Kind.MISSING_TEST,
+                _where(benchmark, instance.id),
+                f"pytest does not collect {test}",
+                "mend the id, or remove it from the record",
+            )
+            for test in instance.tests
+            if test not in known
+        ]
+    return problems
+
+
+def check_target(instance: Instance, tree: Path, where: str) -> list[Problem]:
+    """What can be said of one instance from the source alone."""
+    path = tree / instance.path
+    if not path.is_file():
+        return [Problem(Kind.MISSING_PATH, where, f"the source has no file {instance.path}", "mend the path")]
+    try:
+        target = find_target(path.read_text(encoding="utf-8"), instance.qualname)
+    except (TargetError, SyntaxError) as error:
+        return [Problem(Kind.MISSING_TARGET, where, f"{instance.path}: {error}", "mend the path or the qualified name")]
+    problems = []
+    if target.sha256 != instance.sha256:
+        mend = f'read the function again and, if the instance still fits, write sha256 = "{target.sha256}"'
+        what = f"{instance.qualname} in {instance.path} is not the function that was admitted"
+        problems.append(Problem(Kind.HASH_MISMATCH, where, what, mend))
+    for line in find_leaked_lines(instance.prompt, target):
+        what = f"the prompt holds a line of the reference: {line!r}"
+        problems.append(Problem(Kind.PROMPT_LEAKS_CODE, where, what, "say it in words"))
+    run = find_docstring_run(instance.prompt, target.docstring)
+    if run:
+        what = f"the prompt holds {len(run.split())} words in a row of the docstring: {run!r}"
+        problems.append(Problem(Kind.PROMPT_LEAKS_DOCSTRING, where, what, "say it in words of your own"))
+    return problems
+
+
+def collect(engine: Engine, prepared: Prepared, files: list[str]) -> frozenset[str]:
+    """The ids of all tests that pytest finds in some files; remembered, since nothing of it can change."""
+    missing = [file for file in files if not (prepared.tree / file).is_file()]
+    present = [file for file in files if file not in missing]
+    setup = prepared.project.tests.model_dump_json()
+    facts = [prepared.tree.parent.name, prepared.environment.name, *present, RUNNER.read_text(encoding="utf-8"), setup]
+    key = hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:24]
+    memory = home() / "collected" / f"{key}.json"
+    if memory.is_file():
+        return frozenset(json.loads(memory.read_text(encoding="utf-8")))
+    with open_cell(prepared, None, None, engine.limits) as cell:
+        watched = supervise(engine.confinement, cell, present, collect_only=True)
+    found = watched.of_kind("collected")
+    if not found:
+        raise DLBenchError(
+            f"pytest could not collect the tests: {watched.stopped_for or watched.output[-1500:]}",
+            mend="`dlbench prepare` the project and look at its tests",
+        )
+    tests = frozenset(found[0]["tests"])
+    if not found[0]["errors"]:
+        memory.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(memory, json.dumps(sorted(tests)))
+    return tests
+
+
+def _where(benchmark: Benchmark, key: str) -> str:
+    return benchmark.files[key].relative_to(benchmark.root).as_posix()

@@ -1,0 +1,82 @@
+"""What happened when an instance's tests ran on a candidate?
+
+A status and an outcome for every test. Statuses keep apart what a model did wrong, what a candidate tried to do to the
+judge, and what is our own fault: `harness_error` is loud, stays in the denominator and never counts silently.
+"""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+
+class Status(StrEnum):
+    PASS = "pass"  # every test passed
+    FAIL = "fail"  # the tests ran and at least one did not pass
+    ERROR = "error"  # the candidate broke the module or ended the process before its tests could be judged
+    TIMEOUT = "timeout"
+    OUT_OF_MEMORY = "out_of_memory"
+    NO_CODE = "no_code"  # the answer holds no code
+    SYNTAX_ERROR = "syntax_error"
+    MISSING_TARGET = "missing_target"  # the code does not define what was asked for
+    TAMPERED = "tampered"  # the candidate spoke on the judge's channel
+    HARNESS_ERROR = "harness_error"  # our fault
+
+
+class Outcome(StrEnum):
+    PASSED = "passed"
+    FAILED = "failed"
+    ERROR = "error"
+    SKIPPED = "skipped"
+    NOT_RUN = "not_run"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    instance: str
+    sample: int
+    status: Status
+    tests: dict[str, Outcome]
+    seconds: float = 0.0
+    memory_mb: float = 0.0
+    message: str = ""
+    sandbox: str = ""
+    mode: str = "fresh"
+    answer_sha256: str = ""
+    extra: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def passed(self) -> bool:
+        return self.status is Status.PASS
+
+    def as_record(self) -> dict[str, Any]:
+        record = {
+            "instance": self.instance,
+            "sample": self.sample,
+            "status": str(self.status),
+            "tests": {test: str(outcome) for test, outcome in self.tests.items()},
+            "seconds": round(self.seconds, 3),
+            "memory_mb": round(self.memory_mb, 1),
+            "message": self.message,
+            "sandbox": self.sandbox,
+            "mode": self.mode,
+            "answer_sha256": self.answer_sha256,
+        }
+        return record | self.extra
+
+    @classmethod
+    def from_record(cls, record: dict[str, Any]) -> "Verdict":
+        known = {"instance", "sample", "status", "tests", "seconds", "memory_mb", "message"}
+        known |= {"sandbox", "mode", "answer_sha256"}
+        return cls(
+            instance=record["instance"],
+            sample=int(record["sample"]),
+            status=Status(record["status"]),
+            tests={test: Outcome(outcome) for test, outcome in record["tests"].items()},
+            seconds=float(record.get("seconds", 0)),
+            memory_mb=float(record.get("memory_mb", 0)),
+            message=record.get("message", ""),
+            sandbox=record.get("sandbox", ""),
+            mode=record.get("mode", "fresh"),
+            answer_sha256=record.get("answer_sha256", ""),
+            extra={key: value for key, value in record.items() if key not in known},
+        )

@@ -1,0 +1,141 @@
+"""A small real project of ours, as a benchmark in a folder, for tests that need one to break."""
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from dlbench.dataset import Benchmark, load
+from dlbench.dataset.target import find_target
+from dlbench.execution import Engine, Limits, choose_confinement
+from dlbench.workspace import Prepared, prepare
+
+MODULE = '''"""A toy project."""
+
+from toy.base import OFFSET
+
+
+def scale(values, factor=2):
+    """Multiplies every one of the given values by a factor and returns them all as a new list again."""
+    if factor == 0:
+        raise ValueError("factor must not be zero")
+    return [value * factor + OFFSET for value in values]
+
+
+class Counter:
+    def __init__(self, start=0):
+        self.count = start
+
+    def step(self, by=1):
+        """Adds to the count."""
+        self.count += by
+        return self.count
+'''
+
+TESTS = '''import pytest
+
+from toy.core import Counter, scale
+
+
+@pytest.mark.parametrize("factor", [1, 2, 3])
+def test_scale(factor):
+    assert scale([1, 2], factor) == [factor, 2 * factor]
+
+
+def test_scale_empty():
+    assert scale([]) == []
+
+
+def test_scale_zero():
+    with pytest.raises(ValueError):
+        scale([1], 0)
+
+
+class TestCounter:
+    def test_step(self):
+        assert Counter().step() == 1
+
+    def test_step_by(self):
+        counter = Counter(3)
+        assert [counter.step(2), counter.step(2)] == [5, 7]
+
+    def test_unrelated(self):
+        assert Counter(1).count == 1
+'''
+
+INSTANCE = """id = "toy/toy.core.{qualname}"
+path = "toy/core.py"
+qualname = "{qualname}"
+sha256 = "{sha256}"
+introduced = 2026-01-02
+prompt = '''{prompt}'''
+tests = [{tests}]
+
+[labels]
+stage = "pre_post_processing"
+task = "general"
+data = "structured_array"
+"""
+
+PROMPTS = {
+    "scale": "Give back a list in which each number of `values` is multiplied by `factor`; zero is refused by ValueError.",
+    "Counter.step": "Raise the attribute `count` by `by` and give back its new value.",
+}
+TEST_IDS = {
+    "scale": [f"tests/test_core.py::test_scale[{n}]" for n in (1, 2, 3)]
+    + ["tests/test_core.py::test_scale_empty", "tests/test_core.py::test_scale_zero"],
+    "Counter.step": ["tests/test_core.py::TestCounter::test_step", "tests/test_core.py::TestCounter::test_step_by"],
+}
+
+
+def write_toy(root: Path) -> Path:
+    """A benchmark folder `toys` and, beside it, the project's source."""
+    source = root / "source"
+    for name, text in {
+        "toy/__init__.py": "",
+        "toy/base.py": "OFFSET = 0\n",
+        "toy/core.py": MODULE,
+        "tests/test_core.py": TESTS,
+    }.items():
+        path = source / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    benchmark = root / "toys"
+    for folder in ("projects", "instances/toy", "locks", "splits"):
+        (benchmark / folder).mkdir(parents=True)
+    (benchmark / "VERSION").write_text("1.0\n")
+    (benchmark / "locks/toy.txt").write_text(
+        "iniconfig==2.1.0\npackaging==25.0\npluggy==1.6.0\npygments==2.19.2\npytest==8.4.2\n"
+    )
+    (benchmark / "projects/toy.toml").write_text(
+        'name = "toy"\nversion = "1.0"\nreleased = 2026-01-02\npath = "../source"\nlicense = "Apache-2.0"\n'
+        'environment = "toy"\nframework = "numpy"\ntests = {root = "tests"}\n'
+    )
+    for qualname, prompt in PROMPTS.items():
+        target = find_target(MODULE, qualname)
+        assert target.sha256 == hashlib.sha256(target.text.encode()).hexdigest()
+        tests = ", ".join(f'"{test}"' for test in TEST_IDS[qualname])
+        text = INSTANCE.format(qualname=qualname, sha256=target.sha256, prompt=prompt, tests=tests)
+        (benchmark / f"instances/toy/{qualname}.toml").write_text(text)
+    (benchmark / "splits/demo.txt").write_text("toy/toy.core.scale\n")
+    return benchmark
+
+
+@pytest.fixture
+def toy_root(tmp_path: Path) -> Path:
+    return write_toy(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def toy(tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
+    return load(write_toy(tmp_path_factory.mktemp("toy")))
+
+
+@pytest.fixture(scope="session")
+def toy_prepared(toy: Benchmark) -> Prepared:
+    return prepare(toy.projects["toy"], toy.root)
+
+
+@pytest.fixture(scope="session")
+def engine() -> Engine:
+    return Engine(choose_confinement(), Limits(load_seconds=60, test_seconds=5, memory_mb=1024))
