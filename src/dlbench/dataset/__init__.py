@@ -1,10 +1,17 @@
-"""What the benchmark says: projects, instances, labels, splits, and checks of the records. Knows nothing of running."""
+"""What the benchmark says: projects, instances, labels, splits, and checks of the records. Knows nothing of running.
 
-from dlbench.dataset.labels import AXES, Data, Framework, Label, Stage, Task
-from dlbench.dataset.load import Benchmark, Version, default_root, load, read
-from dlbench.dataset.problems import Kind, Problem
-from dlbench.dataset.records import Instance, Labels, Measures, Project, Votes
-from dlbench.dataset.select import Selection, find_known, select
+Names are found on demand: the command line needs the labels at once, and pydantic only when it reads a record.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dlbench.dataset.labels import AXES, Data, Framework, Label, Stage, Task
+    from dlbench.dataset.loading import Benchmark, Version, default_root, load, read
+    from dlbench.dataset.problems import Kind, Problem
+    from dlbench.dataset.records import Instance, Labels, Measures, Project, Votes
+    from dlbench.dataset.selection import Selection, find_known, select
 
 __all__ = [
     "AXES",
@@ -29,3 +36,14 @@ __all__ = [
     "read",
     "select",
 ]
+
+_PARTS = ("labels", "problems", "records", "loading", "selection")
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - the type is the attribute's own
+    if name in __all__:
+        for part in _PARTS:
+            module = import_module(f"dlbench.dataset.{part}")
+            if hasattr(module, name):
+                return getattr(module, name)
+    raise AttributeError(f"module 'dlbench.dataset' has no attribute {name!r}")

@@ -7,7 +7,7 @@ import re
 from collections import defaultdict
 from pathlib import Path
 
-from dlbench.dataset.load import Benchmark, read
+from dlbench.dataset.loading import Benchmark, read
 from dlbench.dataset.problems import Kind, Problem
 
 _KNOWN_FILES = (

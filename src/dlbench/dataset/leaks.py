@@ -30,7 +30,7 @@ def _telling_lines(target: Target) -> list[str]:
     return [
         line
         for line in kept
-        if len(re.sub(r"\s", "", line)) >= 8
+        if len(re.findall(r"\w+", line)) >= 3
         and _SAYS_SOMETHING.search(line)
         and not line.startswith(("#", "import ", "from ", "@", "def ", '"""'))
     ]

@@ -1,4 +1,4 @@
-"""What can be read of a run afterwards, without the program? A page of Markdown: scores, statuses, and every verdict."""
+"""What can be read of a run afterwards, without the program? A page of Markdown: scores, statuses, every verdict."""
 
 from dlbench import __version__
 from dlbench.dataset import Benchmark
@@ -27,8 +27,8 @@ def write_report(runs: list[Run], benchmark: Benchmark) -> str:
         for record in run.verdicts:
             outcomes = list(record["tests"].values())
             passed = f"{outcomes.count('passed')} of {len(outcomes)}"
-            cells = [record["instance"], str(record["sample"]), record["status"], passed]
-            lines.append(_row([*cells, f"{record['seconds']:.1f}", f"{record['memory_mb']:.0f} MB", record["sandbox"]]))
+            facts = [record["instance"], str(record["sample"]), record["status"], passed]
+            lines.append(_row([*facts, f"{record['seconds']:.1f}", f"{record['memory_mb']:.0f} MB", record["sandbox"]]))
     return "\n".join(lines) + "\n"
 
 

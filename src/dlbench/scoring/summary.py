@@ -69,4 +69,5 @@ def _share_passed(record: dict[str, Any]) -> float:
     # a verdict that is not trusted passes nothing, whatever its tests said
     if record["status"] == "tampered" or not record["tests"]:
         return 0.0
-    return sum(outcome == "passed" for outcome in record["tests"].values()) / len(record["tests"])
+    outcomes = list(record["tests"].values())
+    return outcomes.count("passed") / len(outcomes)

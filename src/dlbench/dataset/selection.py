@@ -11,7 +11,7 @@ from difflib import get_close_matches
 from typing import TypeVar
 
 from dlbench.dataset.labels import Data, Stage, Task
-from dlbench.dataset.load import Benchmark
+from dlbench.dataset.loading import Benchmark
 from dlbench.dataset.records import Instance
 from dlbench.errors import DLBenchError
 

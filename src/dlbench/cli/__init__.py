@@ -1,0 +1,29 @@
+"""The command line: one file a group of commands; each parses, calls and prints."""
+
+from typing import Annotated
+
+import typer
+
+from dlbench.cli import check, judging, look, machine, run, scores  # noqa: F401 - they register their commands
+from dlbench.cli.app import app
+
+
+def _show_version(value: bool) -> None:
+    if value:
+        from dlbench import __version__
+
+        typer.echo(f"dlbench {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Say which.")
+    ] = False,
+) -> None:
+    pass
+
+
+def main() -> None:
+    app()

@@ -1,0 +1,42 @@
+from typing import Annotated
+
+import typer
+
+from dlbench.cli.app import Chosen, JsonOption, SandboxOption, command
+
+
+@command("check")
+def check(
+    chosen: Chosen,
+    records_only: Annotated[
+        bool, typer.Option("--records-only", help="Only what can be said without fetching the sources.")
+    ] = False,
+    json: JsonOption = False,
+    sandbox: SandboxOption = "auto",
+) -> None:
+    """Report every problem of a benchmark in one pass: where it is, what it is, how to mend it."""
+    from dlbench.cli.engine import make_engine
+    from dlbench.cli.progress import say
+    from dlbench.dataset.checks import check_records
+    from dlbench.execution.provenance import check_tree
+    from dlbench.execution.soundness import check_sources
+
+    benchmark, problems = check_records(chosen.root)
+    sound = [instance for instance in benchmark.instances.values() if instance.project in benchmark.projects]
+    if not records_only:
+        wanted = {instance.id for instance in chosen.instances_of(benchmark)} if sound else set()
+        instances = [instance for instance in sound if instance.id in wanted]
+        problems += check_sources(benchmark, instances, make_engine(sandbox), say)
+        problems += check_tree(benchmark, say)
+    if json:
+        import json as format
+
+        typer.echo(format.dumps([problem.as_dict() for problem in problems], indent=2, ensure_ascii=False))
+    else:
+        for problem in problems:
+            typer.echo(f"{problem.where}: {problem.kind}: {problem.what}\n  mend: {problem.mend}")
+        depth = "records only" if records_only else "records, sources and tests"
+        count = f"{len(benchmark.instances)} instances of {len(benchmark.projects)} projects"
+        typer.echo(f"{count} checked ({depth}): {len(problems) or 'no'} problem{'' if len(problems) == 1 else 's'}")
+    if problems:
+        raise typer.Exit(1)

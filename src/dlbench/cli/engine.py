@@ -1,0 +1,32 @@
+"""How do commands that run candidates get an engine, and their projects ready? With one warning, and with progress."""
+
+from typing import TYPE_CHECKING
+
+import typer
+
+from dlbench.cli.progress import say
+
+if TYPE_CHECKING:
+    from dlbench.dataset import Benchmark, Instance
+    from dlbench.execution import Engine
+    from dlbench.workspace import Prepared
+
+
+def make_engine(sandbox: str, timeout: float | None = None, memory: int | None = None) -> "Engine":
+    from dlbench.execution import Engine, Limits, choose_confinement, find_confinements
+
+    confinement = choose_confinement(sandbox)
+    if confinement.warning:
+        typer.echo(f"dlbench: warning: {confinement.warning}", err=True)
+    elif sandbox == "auto" and confinement.name != "bubblewrap":
+        strongest, obstacle = find_confinements()[0]
+        say(f"{strongest.name} cannot be used here ({obstacle}); {confinement.name} confines candidates meanwhile")
+    given = {"test_seconds": timeout, "memory_mb": memory}
+    return Engine(confinement, Limits(**{name: value for name, value in given.items() if value is not None}))  # type: ignore[arg-type]
+
+
+def prepare_projects(benchmark: "Benchmark", instances: "list[Instance]") -> "dict[str, Prepared]":
+    from dlbench.workspace import prepare
+
+    names = dict.fromkeys(instance.project for instance in instances)
+    return {name: prepare(benchmark.projects[name], benchmark.root, say) for name in names}

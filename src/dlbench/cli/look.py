@@ -1,0 +1,108 @@
+"""The commands that let a person look at the dataset: list, show, stats."""
+
+from typing import Annotated
+
+import typer
+
+from dlbench.cli.app import BenchmarkOption, Chosen, JsonOption, command
+
+
+@command("list")
+def list_instances(chosen: Chosen, json: JsonOption = False) -> None:
+    """List instances, filtered by any label, project or date."""
+    if json:
+        _print_json([instance.model_dump(mode="json", exclude={"prompt"}) for instance in chosen.instances])
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table()
+    for heading in ("instance", "stage", "task", "data", "tests", "introduced"):
+        table.add_column(heading, overflow="fold", justify="right" if heading == "tests" else "left")
+    for instance in chosen.instances:
+        labels = instance.labels
+        facts = [labels.stage, labels.task, labels.data, str(len(instance.tests)), str(instance.introduced)]
+        table.add_row(instance.id, *facts)
+    console = Console()
+    console.print(table)
+    console.print(f"{len(chosen.instances)} instances")
+
+
+@command("show")
+def show(
+    instance: Annotated[str, typer.Argument(help="Id of an instance.")],
+    benchmark: BenchmarkOption = None,
+    source: Annotated[bool, typer.Option("--source", help="Also the reference, read from the fetched source.")] = False,
+    json: JsonOption = False,
+) -> None:
+    """Show one instance: where it is, its prompt, labels and tests."""
+    from dlbench.dataset import find_known, load
+
+    loaded = load(benchmark)
+    found = find_known(instance, loaded.instances, "instance")
+    project = loaded.project_of(found)
+    reference = _read_reference(loaded.root, project, found) if source else None
+    if json:
+        record = found.model_dump(mode="json") | {"project": project.model_dump(mode="json")}
+        _print_json(record | ({"reference": reference} if reference is not None else {}))
+        return
+    facts = {
+        "project": f"{project.name} {project.version} ({project.license}, released {project.released})",
+        "place": f"{found.path}: {found.qualname}",
+        "introduced": str(found.introduced),
+        "labels": f"{found.labels.stage}, {found.labels.task}, {found.labels.data}",
+    }
+    typer.echo(found.id)
+    for name, value in facts.items():
+        typer.echo(f"  {name:<11} {value}")
+    typer.echo(f"\n{found.prompt.strip()}\n\ntests ({len(found.tests)}):")
+    for test in found.tests:
+        typer.echo(f"  {test}")
+    if reference is not None:
+        typer.echo(f"\nreference:\n{reference}")
+
+
+def _read_reference(root, project, instance) -> str:  # type: ignore[no-untyped-def]
+    from dlbench.cli.progress import say
+    from dlbench.dataset.target import find_target
+    from dlbench.workspace import fetch
+
+    tree = fetch(project, root, say)
+    return find_target((tree / instance.path).read_text(encoding="utf-8"), instance.qualname).text
+
+
+@command("stats")
+def stats(chosen: Chosen, json: JsonOption = False) -> None:
+    """Count instances by project and by label."""
+    from collections import Counter
+    from statistics import median
+
+    from dlbench.dataset import AXES
+
+    instances = chosen.instances
+    counts = {"project": Counter(instance.project for instance in instances)}
+    for axis in AXES:
+        counts[axis] = Counter(str(getattr(instance.labels, axis)) for instance in instances)
+    tests = [len(instance.tests) for instance in instances]
+    totals = {
+        "version": str(chosen.benchmark.version),
+        "instances": len(instances),
+        "projects": len(counts["project"]),
+        "methods": sum(instance.is_method for instance in instances),
+        "tests": sum(tests),
+        "median_tests": median(tests),
+    }
+    if json:
+        _print_json(totals | {name: dict(counter.most_common()) for name, counter in counts.items()})
+        return
+    typer.echo("\n".join(f"{name.replace('_', ' '):<13} {value}" for name, value in totals.items()))
+    for name, counter in counts.items():
+        typer.echo(f"\n{name}")
+        for label, count in counter.most_common():
+            typer.echo(f"  {label:<28} {count:>5}")
+
+
+def _print_json(value: object) -> None:
+    import json
+
+    typer.echo(json.dumps(value, indent=2, ensure_ascii=False))

@@ -1,0 +1,82 @@
+"""The commands that look after this machine: prepare, doctor, clean, lock."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dlbench.cli.app import BenchmarkOption, Chosen, JsonOption, command
+
+
+@command("prepare")
+def prepare(chosen: Chosen) -> None:
+    """Fetch the chosen instances' projects, verify them, and build their environments."""
+    from dlbench.cli.engine import prepare_projects
+
+    for name, prepared in prepare_projects(chosen.benchmark, chosen.instances).items():
+        typer.echo(f"{name} {prepared.project.version} is ready")
+
+
+@command("doctor")
+def doctor(benchmark: BenchmarkOption = None, json: JsonOption = False) -> None:
+    """Say what this machine has and lacks, and how to mend it."""
+    from dlbench.dataset import load
+    from dlbench.execution import find_confinements
+    from dlbench.workspace import Finding, examine, prepared_if_ready
+
+    findings = examine()
+    confinements = find_confinements()
+    for kind, obstacle in confinements:
+        detail = obstacle or (kind.warning if kind.warning else "works")
+        findings.append(Finding(f"sandbox {kind.name}", not obstacle, detail, "" if not obstacle else "see left"))
+    loaded = load(benchmark)
+    for project in loaded.projects.values():
+        ready = prepared_if_ready(project, loaded.root) is not None
+        detail = f"{project.version} is prepared" if ready else f"{project.version} is not prepared yet"
+        findings.append(Finding(f"project {project.name}", ready, detail, "" if ready else "dlbench prepare"))
+    if json:
+        import json as format
+        from dataclasses import asdict
+
+        typer.echo(format.dumps([asdict(finding) for finding in findings], indent=2))
+    else:
+        for finding in findings:
+            mend = f"  (mend: {finding.mend})" if finding.mend and finding.mend != "see left" else ""
+            typer.echo(f"{'ok  ' if finding.ok else 'lack'}  {finding.name:<26} {finding.detail}{mend}")
+    if all(obstacle for _, obstacle in confinements):
+        raise typer.Exit(1)
+
+
+@command("clean")
+def clean(
+    sources: Annotated[bool, typer.Option("--sources", help="Fetched archives and sources.")] = False,
+    environments: Annotated[bool, typer.Option("--environments", help="Built environments and uv's cache.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="All of it, the embedded model's weights too.")] = False,
+) -> None:
+    """Remove what this machine holds; without an option, only what killed commands left behind."""
+    from dlbench.workspace import clean as remove
+
+    what = {"leftovers"}
+    what |= {"sources", "archives"} if sources or everything else set()
+    what |= {"environments", "uv"} if environments or everything else set()
+    what |= {"models", "collected"} if everything else set()
+    typer.echo(f"{remove(what) / 1e6:.0f} MB freed")
+
+
+@command("lock")
+def lock(
+    environment: Annotated[str, typer.Argument(help="Name of an environment: locks/NAME.in becomes locks/NAME.txt.")],
+    python: Annotated[str, typer.Option(help="Python version that the environment is for.")] = "3.11",
+    benchmark: BenchmarkOption = None,
+) -> None:
+    """Pin an environment's requirements, with hashes, for whoever adds a project."""
+    from dlbench.dataset import default_root
+    from dlbench.errors import DLBenchError
+    from dlbench.workspace import compile_lock
+
+    folder: Path = (benchmark or default_root()) / "locks"
+    requirements = folder / f"{environment}.in"
+    if not requirements.is_file():
+        raise DLBenchError("there is no such file", where=str(requirements), mend="list direct requirements there")
+    compile_lock(requirements, folder / f"{environment}.txt", python)
+    typer.echo(f"wrote {folder / environment}.txt")

@@ -1,0 +1,46 @@
+"""What does a person see while something takes long? On a terminal a bar; elsewhere a line for each thing done."""
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Protocol
+
+
+class Advance(Protocol):
+    def __call__(self, text: str) -> None: ...
+
+
+def say(text: str) -> None:
+    """One line of progress, beside the output proper."""
+    print(f"· {text}", file=sys.stderr, flush=True)
+
+
+@contextmanager
+def counted(what: str, total: int) -> Iterator[Advance]:
+    """Counts up to `total`; each call is one thing done."""
+    if not sys.stderr.isatty():
+        began = time.monotonic()
+        count = 0
+
+        def line(text: str) -> None:
+            nonlocal count
+            count += 1
+            say(f"{what} {count}/{total} ({time.monotonic() - began:.0f} s) {text}")
+
+        yield line
+        return
+
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn(what),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[last]}"),
+    )
+    with Progress(*columns, console=Console(stderr=True)) as progress:
+        task = progress.add_task(what, total=total, last="")
+        yield lambda text: progress.update(task, advance=1, last=text)

@@ -1,0 +1,155 @@
+"""The command that asks a model and judges what it says, and the one that shows what it would be asked."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dlbench.cli.app import (
+    BenchmarkOption,
+    Chosen,
+    MemoryOption,
+    SandboxOption,
+    TimeoutOption,
+    WorkersOption,
+    command,
+)
+from dlbench.cli.judging import CORES
+
+if TYPE_CHECKING:
+    from dlbench.dataset import Benchmark, Instance
+    from dlbench.generation import Message, Model
+
+
+@command("run")
+def run(
+    chosen: Chosen,
+    model: Annotated[
+        list[str] | None,
+        typer.Option(help="embedded, reference, stub, or a model of an OpenAI-compatible endpoint (repeatable)."),
+    ] = None,
+    out: Annotated[Path, typer.Option(help="Run folder; with several models, one folder in it for each.")] = Path(
+        "runs/latest"
+    ),
+    base_url: Annotated[str | None, typer.Option(help="Endpoint; else DLBENCH_BASE_URL or OPENAI_BASE_URL.")] = None,
+    api_key: Annotated[str | None, typer.Option(help="Key; better in DLBENCH_API_KEY or OPENAI_API_KEY.")] = None,
+    samples: Annotated[int, typer.Option("--samples", "-n", min=1, help="Answers asked for each instance.")] = 1,
+    temperature: Annotated[float, typer.Option(min=0.0)] = 0.0,
+    max_tokens: Annotated[int, typer.Option(min=1, help="Longest answer.")] = 1024,
+    seed: Annotated[int, typer.Option(help="Seed of the first sample; the next ones count up.")] = 0,
+    concurrency: Annotated[int, typer.Option(min=1, help="Requests at once.")] = 4,
+    workers: WorkersOption = CORES,
+    sandbox: SandboxOption = "auto",
+    timeout: TimeoutOption = 60.0,
+    memory: MemoryOption = 4096,
+) -> None:
+    """Ask a model for the chosen instances, judge its answers, and print pass@1 overall and by label."""
+    from dlbench import __version__
+    from dlbench.cli.engine import make_engine, prepare_projects
+    from dlbench.cli.progress import counted
+    from dlbench.cli.scores import judge_into, show_scores
+    from dlbench.execution.samples import read_samples
+    from dlbench.generation import Request, generate
+    from dlbench.reporting import open_run
+    from dlbench.reporting.runs import SAMPLES
+
+    benchmark, instances = chosen.benchmark, chosen.instances
+    engine = make_engine(sandbox, timeout, memory)
+    prepare_projects(benchmark, instances)
+    sources = Sources(benchmark)
+    names = list(dict.fromkeys(model or ["embedded"]))
+    folders = [out if len(names) == 1 else out / name.replace("/", "_") for name in names]
+    for name, folder in zip(names, folders, strict=True):
+        config = {
+            "dlbench": __version__,
+            "benchmark": str(benchmark.version),
+            "model": name,
+            "technique": "zero-shot",
+            "samples": samples,
+            "temperature": temperature,
+            "max_tokens": max_tokens,
+            "seed": seed,
+            "timeout": timeout,
+            "memory": memory,
+            "instances": [instance.id for instance in instances],
+        }
+        open_run(folder, config)
+
+        def request_of(instance: "Instance", sample: int) -> Request:
+            return Request(instance.id, sample, sources.ask(instance), temperature, max_tokens, seed + sample)
+
+        asked = _open_model(name, sources, base_url, api_key, concurrency)
+        try:
+            with counted(f"asking {name}", len(instances) * samples) as advance:
+                generate(
+                    asked,
+                    instances,
+                    request_of,
+                    folder / SAMPLES,
+                    samples,
+                    concurrency,
+                    lambda record: advance(f"{record['instance']} ({record['finish_reason']})"),
+                )
+        finally:
+            asked.close()
+        judge_into(benchmark, read_samples(folder / SAMPLES, benchmark), folder, engine, workers)
+    show_scores(folders, out / "report.md", benchmark)
+
+
+class Sources:
+    """What the fetched sources say of an instance: its reference, its signature, its surroundings."""
+
+    def __init__(self, benchmark: "Benchmark") -> None:
+        self.benchmark = benchmark
+
+    def _module(self, instance: "Instance") -> str:
+        from dlbench.cli.progress import say
+        from dlbench.workspace import fetch
+
+        tree = fetch(self.benchmark.project_of(instance), self.benchmark.root, say)
+        return (tree / instance.path).read_text(encoding="utf-8")
+
+    def reference(self, instance_id: str) -> str:
+        from dlbench.dataset.target import find_target
+
+        instance = self.benchmark.instances[instance_id]
+        return find_target(self._module(instance), instance.qualname).text
+
+    def signature(self, instance_id: str, *, decorators: bool = False) -> str:
+        from dlbench.dataset.target import find_target, render_signature
+
+        instance = self.benchmark.instances[instance_id]
+        target = find_target(self._module(instance), instance.qualname)
+        return render_signature(target.node, decorators=decorators)
+
+    def ask(self, instance: "Instance") -> "list[Message]":
+        from dlbench.dataset.context import render_context
+        from dlbench.generation import zero_shot
+
+        signature = self.signature(instance.id, decorators=True)
+        return zero_shot(instance, signature, render_context(self._module(instance), instance.qualname))
+
+
+def _open_model(name: str, sources: Sources, base_url: str | None, api_key: str | None, parallel: int) -> "Model":
+    from dlbench.cli.progress import say
+    from dlbench.generation import EmbeddedModel, OpenAIModel, ReferenceModel, StubModel
+
+    if name == "reference":
+        return ReferenceModel(sources.reference)
+    if name == "stub":
+        return StubModel(sources.signature)
+    if name == "embedded":
+        return EmbeddedModel(parallel, say)
+    return OpenAIModel(name, base_url, api_key)
+
+
+@command("prompt")
+def prompt(
+    instance: Annotated[str, typer.Argument(help="Id of an instance.")], benchmark: BenchmarkOption = None
+) -> None:
+    """Show exactly what a model would be asked."""
+    from dlbench.dataset import find_known, load
+
+    loaded = load(benchmark)
+    for message in Sources(loaded).ask(find_known(instance, loaded.instances, "instance")):
+        typer.echo(f"--- {message['role']}\n{message['content']}\n")

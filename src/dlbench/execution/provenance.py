@@ -1,0 +1,75 @@
+"""Is there somebody else's code or text in our tree?
+
+The repository holds facts and our own words. Compared are runs of lines that say something: five in a row that also
+stand in a project's source, tests or documentation are a copy, whoever wrote them down.
+"""
+
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from dlbench.dataset import Benchmark, Kind, Problem
+from dlbench.workspace import prepared_if_ready
+
+RUN = 5
+_TEXT = {".py", ".md", ".toml", ".txt", ".rst", ".cfg", ".json", ".in", ".yml", ".yaml", ".sh", ".html"}
+
+
+def check_tree(benchmark: Benchmark, say: Callable[[str], None]) -> list[Problem]:
+    """Our own files against every source that this machine holds."""
+    root = _tree_of(benchmark.root)
+    ours: dict[int, tuple[str, int]] = {}
+    for path in _files_of(root):
+        for line, run in find_runs(path):
+            ours.setdefault(hash(run), (path.relative_to(root).as_posix(), line))
+    problems: dict[str, Problem] = {}
+    for project in benchmark.projects.values():
+        prepared = prepared_if_ready(project, benchmark.root)
+        if prepared is None or root.resolve() in [prepared.tree, *prepared.tree.parents]:
+            continue
+        say(f"comparing our files with those of {project.name}")
+        for path in _readable(prepared.tree.rglob("*")):
+            for line, run in find_runs(path):
+                if hash(run) in ours:
+                    where, mine = ours[hash(run)]
+                    theirs = f"{project.name} {path.relative_to(prepared.tree).as_posix()}:{line}"
+                    what = f"{RUN} lines from line {mine} stand in {theirs} too"
+                    mend = "remove them; write it in our own words, or fetch it when it is needed"
+                    problems.setdefault(where, Problem(Kind.THIRD_PARTY_CODE, where, what, mend))
+    return list(problems.values())
+
+
+def find_runs(path: Path) -> Iterator[tuple[int, tuple[str, ...]]]:
+    """Every run of lines that say something, with the line it begins on; imports and brackets say nothing."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return
+    lines = [(number, " ".join(line.split())) for number, line in enumerate(text.splitlines(), 1)]
+    telling = [
+        (number, line) for number, line in lines if len(line) >= 12 and not line.startswith(("import ", "from "))
+    ]
+    for start in range(len(telling) - RUN + 1):
+        window = telling[start : start + RUN]
+        yield window[0][0], tuple(line for _, line in window)
+
+
+def _tree_of(root: Path) -> Path:
+    """The checkout that holds the benchmark, or the benchmark's folder alone."""
+    asked = subprocess.run(
+        ["git", "-C", str(root), "rev-parse", "--show-toplevel"], capture_output=True, text=True, check=False
+    )
+    return Path(asked.stdout.strip()) if asked.returncode == 0 else root
+
+
+def _files_of(root: Path) -> list[Path]:
+    listed = subprocess.run(
+        ["git", "-C", str(root), "ls-files", "-z", "-co", "--exclude-standard"], capture_output=True, check=False
+    )
+    names = listed.stdout.decode(errors="replace").split("\0") if listed.returncode == 0 else []
+    paths = [root / name for name in names if name] if names else list(root.rglob("*"))
+    return list(_readable(path for path in paths if path.name != "LICENSE"))
+
+
+def _readable(paths: Iterator[Path] | list[Path]) -> Iterator[Path]:
+    return (path for path in paths if path.suffix in _TEXT and path.is_file() and path.stat().st_size < 2 << 20)

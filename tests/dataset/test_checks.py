@@ -1,0 +1,98 @@
+"""One pass over a benchmark's records names every problem: where it is, what it is, how to mend it."""
+
+import pytest
+
+from dlbench.dataset import Kind, Selection, Stage, load, select
+from dlbench.dataset.checks import check_records
+from dlbench.errors import DLBenchError
+
+
+def kinds(root):
+    return {problem.kind for problem in check_records(root)[1]}
+
+
+def edit(root, name, old, new):
+    path = root / name
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+
+
+SCALE = "instances/toy/scale.toml"
+
+
+def test_a_sound_benchmark_has_no_problem(toy_root):
+    assert check_records(toy_root)[1] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "kind"),
+    [
+        (SCALE, 'stage = "pre_post_processing"', 'stage = "magic"', Kind.UNKNOWN_LABEL),
+        (SCALE, "introduced = 2026-01-02", "introduced = soon", Kind.MALFORMED_RECORD),
+        (SCALE, "introduced = 2026-01-02", "", Kind.MALFORMED_RECORD),
+        (SCALE, "introduced = 2026-01-02", "introduced = 2026-01-02\nsurplus = 1", Kind.MALFORMED_RECORD),
+        (SCALE, 'sha256 = "', 'sha256 = "x', Kind.MALFORMED_RECORD),
+        (SCALE, 'path = "toy/core.py"', 'path = "../core.py"', Kind.MALFORMED_RECORD),
+        (SCALE, 'path = "toy/core.py"', 'path = "toy/other.py"', Kind.MALFORMED_RECORD),
+        (SCALE, "tests/test_core.py::test_scale_empty", "/etc/passwd::test_scale_empty", Kind.MALFORMED_RECORD),
+        (SCALE, "test_scale[2]", "test_scale[1]", Kind.MALFORMED_RECORD),
+        (SCALE, 'id = "toy/', 'id = "nothing/', Kind.UNKNOWN_PROJECT),
+        ("projects/toy.toml", 'framework = "numpy"', 'framework = "abacus"', Kind.UNKNOWN_LABEL),
+        ("projects/toy.toml", 'path = "../source"', "", Kind.MALFORMED_RECORD),
+        ("projects/toy.toml", 'environment = "toy"', 'environment = "absent"', Kind.MISSING_LOCK),
+        ("locks/toy.txt", "pytest==8.4.2", "pytest>=8", Kind.UNPINNED_LOCK),
+        ("splits/demo.txt", "toy.core.scale", "toy.core.absent", Kind.UNKNOWN_INSTANCE),
+        ("VERSION", "1.0", "one", Kind.MALFORMED_RECORD),
+    ],
+)
+def test_this_defect_is_named(toy_root, name, old, new, kind):
+    edit(toy_root, name, old, new)
+    problems = check_records(toy_root)[1]
+    assert kind in {problem.kind for problem in problems}
+    assert all(problem.where and problem.what and problem.mend for problem in problems)
+
+
+def test_two_instances_for_one_function_are_found(toy_root):
+    text = (toy_root / SCALE).read_text()
+    (toy_root / "instances/toy/again.toml").write_text(text)
+    assert Kind.DUPLICATE_ID in kinds(toy_root)
+
+
+def test_a_file_that_is_no_record_is_found(toy_root):
+    (toy_root / "instances/toy/solution.py").write_text("def scale(): ...\n")
+    assert kinds(toy_root) == {Kind.THIRD_PARTY_CODE}
+
+
+def test_all_problems_come_in_one_pass(toy_root):
+    edit(toy_root, SCALE, 'stage = "pre_post_processing"', 'stage = "magic"')
+    edit(toy_root, SCALE, "introduced = 2026-01-02", "introduced = 3")
+    edit(toy_root, "instances/toy/Counter.step.toml", 'data = "structured_array"', 'data = "smell"')
+    edit(toy_root, "locks/toy.txt", "pluggy==1.6.0", "pluggy")
+    assert len(check_records(toy_root)[1]) >= 5  # the split now names an instance that is not there, too
+
+
+def test_loading_an_unsound_benchmark_lists_its_problems(toy_root):
+    edit(toy_root, SCALE, 'stage = "pre_post_processing"', 'stage = "magic"')
+    with pytest.raises(DLBenchError, match=r"instances/toy/scale\.toml.*labels\.stage"):
+        load(toy_root)
+
+
+def test_selection_filters_and_refuses_unknown_names(toy):
+    def chosen(**filters):
+        return [instance.qualname for instance in select(toy, Selection(**filters))]
+
+    assert chosen() == ["Counter.step", "scale"]
+    assert chosen(split="demo") == ["scale"]
+    assert chosen(stages=(Stage.TRAINING,)) == []
+    assert chosen(instances=("toy/toy.core.scale",)) == ["scale"]
+    for filters in ({"split": "dmeo"}, {"projects": ("toi",)}, {"instances": ("toy/toy.core.scael",)}):
+        with pytest.raises(DLBenchError, match="did you mean"):
+            chosen(**filters)
+
+
+def test_dates_bound_a_selection_on_both_sides(toy):
+    day = toy.instances["toy/toy.core.scale"].introduced
+    assert len(select(toy, Selection(since=day, until=day))) == 2
+    assert select(toy, Selection(since=day.replace(day=day.day + 1))) == []
+    assert select(toy, Selection(until=day.replace(day=day.day - 1))) == []

@@ -1,0 +1,39 @@
+"""Long work survives a kill: whole lines stand, a torn one is dropped, and two writers never mix."""
+
+import json
+
+import pytest
+
+from dlbench.errors import DLBenchError
+from dlbench.journal import Journal, read_lines, rewrite
+
+
+def test_a_torn_last_line_is_dropped_and_the_rest_stands(tmp_path):
+    path = tmp_path / "j.jsonl"
+    path.write_bytes(b'{"a": 1}\n{"a": 2}\n{"a": "\xc3')
+    with Journal(path) as journal:
+        assert journal.records() == [{"a": 1}, {"a": 2}]
+        journal.append({"a": "é"})
+    assert [record for _, record in read_lines(path)] == [{"a": 1}, {"a": 2}, {"a": "é"}]
+
+
+def test_a_second_writer_is_refused(tmp_path):
+    with Journal(tmp_path / "j.jsonl"), pytest.raises(DLBenchError, match="another process"):
+        Journal(tmp_path / "j.jsonl")
+
+
+@pytest.mark.parametrize("line", ["{", "[1]", "nonsense", '{"a": 1} {"b": 2}'])
+def test_a_malformed_line_is_named_by_its_number(tmp_path, line):
+    path = tmp_path / "s.jsonl"
+    path.write_text('{"ok": 1}\n\n' + line + "\n")
+    with pytest.raises(DLBenchError) as refusal:
+        list(read_lines(path))
+    assert refusal.value.where.endswith("s.jsonl:3")
+
+
+def test_line_separators_inside_strings_do_not_break_a_line(tmp_path):
+    path = tmp_path / "j.jsonl"
+    record = {"text": "a\u2028b\x0bc\x1cd\ne\rf"}
+    rewrite(path, [record])
+    assert list(read_lines(path)) == [(1, record)]
+    assert json.loads(path.read_text()) == record
