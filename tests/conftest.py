@@ -32,7 +32,7 @@ class Counter:
         return self.count
 '''
 
-TESTS = '''import pytest
+TESTS = """import pytest
 
 from toy.core import Counter, scale
 
@@ -61,7 +61,7 @@ class TestCounter:
 
     def test_unrelated(self):
         assert Counter(1).count == 1
-'''
+"""
 
 INSTANCE = """id = "toy/toy.core.{qualname}"
 path = "toy/core.py"

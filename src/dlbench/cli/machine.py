@@ -54,13 +54,14 @@ def clean(
     everything: Annotated[bool, typer.Option("--all", help="All of it, the embedded model's weights too.")] = False,
 ) -> None:
     """Remove what this machine holds; without an option, only what killed commands left behind."""
+    from dlbench.cli.progress import say
     from dlbench.workspace import clean as remove
 
-    what = {"leftovers"}
+    what = {"temporary"}
     what |= {"sources", "archives"} if sources or everything else set()
     what |= {"environments", "uv"} if environments or everything else set()
     what |= {"models", "collected"} if everything else set()
-    typer.echo(f"{remove(what) / 1e6:.0f} MB freed")
+    typer.echo(f"{remove(what, say) / 1e6:.0f} MB freed")
 
 
 @command("lock")

@@ -53,7 +53,7 @@ class Bubblewrap:
         if cell.path is not None:
             command += ["--ro-bind", str(cell.spliced), f"{tree}/{cell.path}"]
             for path in cell.compiled():
-                command += ["--ro-bind", os.devnull, f"{tree}/{path}"]
+                command += ["--ro-bind", str(cell.nothing), f"{tree}/{path}"]
         command += [*_open_parents(_INSIDE / "runner.py"), "--ro-bind", str(RUNNER), str(_INSIDE / "runner.py")]
         command += ["--remount-ro", "/dev", "--remount-ro", "/"]
         command += ["--chdir", tree, str(prepared.python), "-B", "-s", str(_INSIDE / "runner.py"), str(channel)]

@@ -35,6 +35,11 @@ class Cell:
         return self.folder / "spliced.py"
 
     @property
+    def nothing(self) -> Path:
+        """An empty file, to stand where something must not be seen."""
+        return self.folder / "nothing"
+
+    @property
     def interpreter_root(self) -> Path:
         """Where the environment's interpreter really lives, outside the environment."""
         return self.prepared.python.resolve().parent.parent
@@ -57,6 +62,7 @@ def open_cell(prepared: Prepared, path: str | None, source: str | None, limits: 
     folder.mkdir(mode=0o755)
     cell = Cell(prepared, path, folder, limits, 1_000_000_000 + secrets.randbelow(1_000_000_000))
     try:
+        cell.nothing.touch(mode=0o644)
         if source is not None:
             cell.spliced.write_text(source, encoding="utf-8")
             cell.spliced.chmod(0o644)

@@ -1,0 +1,43 @@
+"""What do the best and the worst answer score?
+
+`reference` answers with the project's own code and must pass everything; `stub` answers with a function that does
+nothing and must pass nothing. Where either does not hold, the harness is wrong and no other score can be trusted.
+"""
+
+import textwrap
+from collections.abc import Callable
+
+from dlbench.generation.fence import fenced
+from dlbench.generation.models import Answer, Request
+from dlbench.generation.syntax import dedent
+
+
+class ReferenceModel:
+    name = "reference"
+
+    def __init__(self, reference_of: Callable[[str], str]) -> None:
+        self._reference_of = reference_of
+
+    def answer(self, request: Request) -> Answer:
+        return Answer(fenced(dedent(self._reference_of(request.instance_id))))
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+class StubModel:
+    """`signature_of` gives the `def` line or lines of an instance, without decorators."""
+
+    name = "stub"
+
+    def __init__(self, signature_of: Callable[[str], str]) -> None:
+        self._signature_of = signature_of
+
+    def answer(self, request: Request) -> Answer:
+        signature = textwrap.dedent(self._signature_of(request.instance_id)).strip()
+        if not signature.endswith(":"):
+            signature += ":"
+        return Answer(fenced(f"{signature}\n    raise NotImplementedError"))
+
+    def close(self) -> None:
+        """Nothing is held."""

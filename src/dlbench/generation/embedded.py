@@ -1,0 +1,120 @@
+"""How is a real model asked without a key, an account or a GPU?
+
+Small weights from the package index and a C++ engine that serves them on this machine. It is no good at the task; it is
+there so that the whole way from prompt to score can be tried, and tested, by anyone.
+"""
+
+import importlib.util
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import weakref
+from pathlib import Path
+from typing import IO
+
+from dlbench.errors import DLBenchError
+from dlbench.generation.models import Answer, Request
+from dlbench.generation.openai_client import OpenAIModel
+from dlbench.generation.weights import NAME, weights
+from dlbench.workspace.home import Say, quiet
+
+# What the weights were trained for; holds a prompt of 2,000 tokens and a long answer.
+CONTEXT = 8192
+_PATIENCE = 1800.0
+
+
+class EmbeddedModel:
+    """`parallel` requests are answered at the same time; `port` 0 takes any free one."""
+
+    name = NAME
+
+    def __init__(self, parallel: int = 2, say: Say = quiet, port: int = 0) -> None:
+        if importlib.util.find_spec("xllamacpp") is None:
+            raise DLBenchError(
+                "the embedded model's engine is not installed",
+                where="xllamacpp",
+                mend='pip install "dlbench[embedded]"',
+            )
+        if port:
+            _must_be_free(port)
+        path = weights(say)
+        say(f"starting the embedded model {NAME}")
+        self._log: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 (closed by close)
+        self._process = subprocess.Popen(
+            # As a file, not as a module of the package: the server needs nothing of it, and is up a second sooner.
+            [sys.executable, "-P", str(Path(__file__).with_name("embedded_server.py")), str(path)]
+            + [str(number) for number in (os.getpid(), port, max(1, parallel), CONTEXT)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=self._log,
+            # Out of the terminal's reach: Ctrl-C lets the answers under way be finished.
+            start_new_session=True,
+            text=True,
+        )
+        self._finish = weakref.finalize(self, _end, self._process)
+        self._client = OpenAIModel(NAME, self._address() + "/v1", "none", timeout=_PATIENCE, retries=0)
+
+    def answer(self, request: Request) -> Answer:
+        try:
+            return self._client.answer(request)
+        except DLBenchError:
+            # A process that dies closes its connections a moment before it can be seen to be dead.
+            try:
+                self._process.wait(1)
+            except subprocess.TimeoutExpired:
+                pass
+            else:
+                raise self._ended() from None
+            raise
+
+    def stop(self) -> None:
+        self._client.stop()
+
+    def close(self) -> None:
+        self._client.close()
+        self._finish()
+        self._log.close()
+
+    def _address(self) -> str:
+        assert self._process.stdout is not None
+        address = self._process.stdout.readline().strip()
+        if not address:
+            self._process.wait()
+            raise self._ended()
+        return address
+
+    def _ended(self) -> DLBenchError:
+        self._log.seek(0)
+        lines = self._log.read().decode(errors="replace").strip().splitlines()
+        said = " / ".join(line.strip() for line in lines[-3:])
+        return DLBenchError(
+            f"its server ended with status {self._process.returncode}: {said}",
+            where=f"embedded model {NAME}",
+            mend="free memory or ask with fewer --workers, then start the same command again; what was done is kept",
+        )
+
+
+def _end(process: "subprocess.Popen[str]") -> None:
+    process.terminate()
+    try:
+        process.wait(5)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    if process.stdout is not None:
+        process.stdout.close()
+
+
+def _must_be_free(port: int) -> None:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except (OSError, OverflowError) as error:
+            raise DLBenchError(
+                f"the port cannot be used: {error}",
+                where=f"127.0.0.1:{port}",
+                mend="choose another port, or 0 for any free one",
+            ) from None

@@ -1,0 +1,132 @@
+"""Which parts of an answer are fenced, and as what?
+
+The rules are Markdown's, read the way models write: fences inside list items, fences in docstrings inside the code,
+a whole answer wrapped in a `markdown` fence, closing fences that stick to the last line or never come. A fence taken
+wrongly cuts a right answer in two.
+"""
+
+import re
+from dataclasses import dataclass
+
+from dlbench.generation.syntax import mended
+
+PYTHON = {"python", "py", "python3", "py3", "ipython", "ipython3", "pycon", "python-repl", "pyi", "cython", "sage"}
+_WRAPPERS = {"markdown", "md", "mdx"}
+_OTHER_NAMES = (
+    "bash sh shell zsh fish console shell-session shellsession terminal powershell ps1 cmd bat json json5 jsonc jsonl "
+    "yaml yml toml ini cfg conf env xml html css scss javascript js jsx typescript ts tsx java kotlin scala c h cpp "
+    "c++ hpp cuda cu rust rs go golang ruby rb perl php swift r julia jl matlab lua sql graphql text txt plain "
+    "plaintext output out log stdout stderr traceback diff patch csv tsv latex tex math mermaid dot graphviz makefile "
+    "make cmake dockerfile docker haskell ocaml csharp cs c# rst asciidoc http regex ebnf bnf pseudocode"
+)
+_OTHERS = frozenset(_OTHER_NAMES.split())
+_MOST_CLOSINGS = 20
+
+_OPENING = re.compile(r"^(?P<indent>[ \t]*)(?P<mark>`{3,}|~{3,})(?P<info>.*)$")
+_OPENING_AFTER_PROSE = re.compile(r"^[^`]*(?P<mark>`{3,})(?P<info>\w+)[ \t]*$")
+_INLINE = re.compile(r"```(?:python3?|py)?[ \t]*([^`\n]+?)[ \t]*```")
+
+
+@dataclass(frozen=True)
+class Block:
+    text: str
+    language: str
+    closed: bool
+
+    @property
+    def tagged(self) -> bool:
+        """Says itself that it is Python."""
+        return self.language in PYTHON or self.language.endswith(".py")
+
+    @property
+    def foreign(self) -> bool:
+        return self.language in _OTHERS
+
+
+def split(text: str) -> tuple[list[Block], str]:
+    """The fenced blocks in order, and the text without them."""
+    lines = text.split("\n")
+    blocks: list[Block] = []
+    outside: list[str] = []
+    here = 0
+    while here < len(lines):
+        opening = _opening(lines[here])
+        if opening is None or opening[2] in _WRAPPERS:
+            if opening is None:
+                outside.append(lines[here])
+            here += 1
+            continue
+        indent, mark, language = opening
+        content, after, closed = _content(lines, here + 1, mark, indent, language)
+        if not closed and _has_other_fence(lines[here + 1 :], mark):
+            # A stray line of tildes in prose would otherwise swallow the real block.
+            here += 1
+            continue
+        blocks.append(Block(content, language, closed))
+        here = after
+    if not blocks:
+        blocks = [Block(found, "", True) for found in _INLINE.findall(text)]
+    return blocks, "\n".join(outside)
+
+
+def _opening(line: str) -> tuple[int, str, str] | None:
+    found = _OPENING.match(line)
+    if found is not None:
+        if found["mark"][0] == "`" and "`" in found["info"]:
+            return None
+        return len(found["indent"]), found["mark"], _language(found["info"])
+    found = _OPENING_AFTER_PROSE.match(line)
+    if found is not None and found["info"].lower() in PYTHON:
+        return 0, found["mark"], _language(found["info"])
+    return None
+
+
+def _language(info: str) -> str:
+    """The language of `python`, `{.python .numberLines}`, `Python3.11`, `py title="x"`, `src/model.py`."""
+    word = info.strip().strip("{}").split(maxsplit=1)
+    tag = word[0].lstrip(".").lower() if word else ""
+    if tag.endswith(".py"):
+        return tag
+    return re.split(r"[.:,=;{]", tag, maxsplit=1)[0]
+
+
+def _content(lines: list[str], start: int, mark: str, indent: int, language: str) -> tuple[str, int, bool]:
+    """The block's text, the line after it, and whether it ends in a fence.
+
+    The first closing fence after which the text is Python is the right one: the others are inside a docstring.
+    """
+    closings = _closings(lines, start, mark)
+    if not closings:
+        return _flush(lines[start:], indent), len(lines), False
+    if language in _OTHERS:
+        closings = closings[:1]
+    for end, rest in closings:
+        text = _flush([*lines[start:end], *rest], indent)
+        if mended(text) is not None:
+            return text, end + 1, True
+    end, rest = next(((end, rest) for end, rest in closings if not rest), closings[0])
+    return _flush([*lines[start:end], *rest], indent), end + 1, True
+
+
+def _closings(lines: list[str], start: int, mark: str) -> list[tuple[int, list[str]]]:
+    """Line numbers of closing fences, each with what stands before the fence on its own line."""
+    found: list[tuple[int, list[str]]] = []
+    own = re.compile(rf"^\s*{re.escape(mark[0])}{{{len(mark)},}}\s*$")
+    for number in range(start, len(lines)):
+        line = lines[number]
+        if own.match(line):
+            found.append((number, []))
+        elif mark[0] == "`" and line.rstrip().endswith(mark) and "`" not in (last := line.rstrip()[: -len(mark)]):
+            found.append((number, [last]))
+        if len(found) == _MOST_CLOSINGS:
+            break
+    return found
+
+
+def _has_other_fence(lines: list[str], mark: str) -> bool:
+    return any((found := _opening(line)) is not None and found[1][0] != mark[0] for line in lines)
+
+
+def _flush(lines: list[str], indent: int) -> str:
+    """The lines without the indentation that their fence had in its list."""
+    return "\n".join(line[min(indent, len(line) - len(line.lstrip(" \t"))) :] for line in lines)

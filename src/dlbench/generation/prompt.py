@@ -1,0 +1,36 @@
+"""What exactly is a model asked?
+
+Our own words, the signature and what surrounds the target; never the project's docstring or code of the solution, which
+the model may have seen.
+"""
+
+from dlbench.dataset.records import Instance
+from dlbench.generation.fence import fenced
+from dlbench.generation.models import Message
+
+SYSTEM = (
+    "You write Python for deep-learning projects. Answer with one Python code block that contains the complete "
+    "definition asked for. Helper functions and imports are allowed in the same block. "
+    "Write no tests, no examples and no explanations."
+)
+
+
+def zero_shot(instance: Instance, signature: str, context: str) -> list[Message]:
+    """`context`: what the module gives the target, its imports and the skeleton of its class; may be empty."""
+    parts = [
+        f"Project: {instance.project}\nModule: {module_of(instance)}\nWrite the {kind_of(instance)}.",
+        instance.prompt.strip(),
+        f"Signature:\n\n{fenced(signature)}",
+    ]
+    if context.strip():
+        parts.append(f"What the module already has:\n\n{fenced(context)}")
+    return [{"role": "system", "content": SYSTEM}, {"role": "user", "content": "\n\n".join(parts)}]
+
+
+def module_of(instance: Instance) -> str:
+    return instance.id.partition("/")[2].removesuffix("." + instance.qualname)
+
+
+def kind_of(instance: Instance) -> str:
+    owner = instance.qualname.rpartition(".")[0]
+    return f"method `{instance.name}` of the class `{owner}`" if owner else f"function `{instance.name}`"

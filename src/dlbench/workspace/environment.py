@@ -1,0 +1,74 @@
+"""What does the code under test run in?
+
+A virtual environment made from one fully pinned lock, by hash, with nothing resolved on the way: the same lock gives
+the same packages on every machine, or a verdict here would not be the verdict there. Built once, marked last, so that
+a build which was killed is built again and never used.
+"""
+
+import hashlib
+import shutil
+import sys
+from pathlib import Path
+
+from dlbench.workspace.home import Say, disk_errors, home, locked, make_folder
+from dlbench.workspace.lock import compile_lock as compile_lock
+from dlbench.workspace.lock import read_requirements
+from dlbench.workspace.pip_config import read_pip_config
+from dlbench.workspace.torch_build import first_install
+from dlbench.workspace.uv import run_uv
+
+_MARK = ".dlbench-complete"
+
+
+def build_environment(lock: Path, python: str, say: Say) -> Path:
+    environment = environment_folder(lock, python)
+    if is_complete(environment):
+        return environment
+    with locked(f"environment-{environment.name}", say):
+        if not is_complete(environment):
+            say(f"building the environment {lock.stem} (Python {python})")
+            _build(lock, python, environment)
+    return environment
+
+
+def environment_folder(lock: Path, python: str) -> Path:
+    """Where the environment of this lock is, built or not."""
+    key = hashlib.sha256(f"{python}\n{read_requirements(lock)}".encode()).hexdigest()[:16]
+    return home() / "environments" / f"{lock.stem}-{key}"
+
+
+def is_complete(environment: Path) -> bool:
+    # The interpreter is a link to the machine's Python; when that was upgraded away, the environment is void.
+    return (environment / _MARK).is_file() and python_of(environment).exists()
+
+
+def python_of(environment: Path) -> Path:
+    return environment / "bin" / "python"
+
+
+def _build(lock: Path, python: str, environment: Path) -> None:
+    config = read_pip_config()
+    # Built under its final name: scripts and bytecode hold the path.
+    with disk_errors(environment):
+        if environment.exists():
+            shutil.rmtree(environment)
+        make_folder(environment.parent)
+    try:
+        run_uv(["venv", "--python", _interpreter(python), str(environment)], config, str(lock))
+        install = ["pip", "install", "--no-deps", "--compile-bytecode", "--python", str(python_of(environment))]
+        install += config.uv_arguments()
+        if torch := first_install(read_requirements(lock), config, python):
+            run_uv([*install, *torch], config, str(lock))
+        run_uv([*install, "-r", str(lock.absolute())], config, str(lock))
+        with disk_errors(environment):
+            (environment / _MARK).touch()
+    except BaseException:
+        shutil.rmtree(environment, ignore_errors=True)
+        raise
+
+
+def _interpreter(python: str) -> str:
+    """The Python that runs us, when it is of that version: it is known to work here and needs no download."""
+    base = Path(sys.base_prefix, "bin", f"python{python}")
+    running = f"{sys.version_info.major}.{sys.version_info.minor}"
+    return str(base) if running == python and base.exists() else python

@@ -1,0 +1,136 @@
+"""Where does this machine keep what it fetched and built, and who may write there now?
+
+One folder, `home()`, holds everything. Two rules keep it sound: work on one thing happens under its lock, so that two
+processes never build the same folder at once, and a folder appears under its final name only when it is whole, so that
+a kill leaves nothing which looks finished.
+"""
+
+import errno
+import fcntl
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import platformdirs
+
+from dlbench.errors import DLBenchError
+
+Say = Callable[[str], None]
+
+# The common mark of a cache: backups pass it over.
+_TAG = "CACHEDIR.TAG"
+_TAG_TEXT = "Signature: 8a477f597d28d172789f06886806bc55\n# The workspace of dlbench: all of it can be made again.\n"
+_EVERYTHING = "everything"
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+
+
+def quiet(_: str) -> None:
+    """A `Say` that says nothing."""
+
+
+def home() -> Path:
+    chosen = os.environ.get("DLBENCH_HOME")
+    folder = Path(chosen).expanduser().absolute() if chosen else platformdirs.user_cache_path("dlbench")
+    try:
+        make_folder(folder)
+        if not is_ours(folder) and not any(folder.iterdir()):
+            (folder / _TAG).write_text(_TAG_TEXT)
+    except OSError as error:
+        raise _unusable(folder, error.strerror or str(error)) from None
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise _unusable(folder, "it is not writable")
+    return folder
+
+
+def is_ours(folder: Path) -> bool:
+    """Whether the workspace was alone there from the start; someone may have named a folder full of other things."""
+    return (folder / _TAG).exists()
+
+
+def make_folder(folder: Path) -> None:
+    """With its parents; a new one is readable by all, since tests run as a user without rights."""
+    if not folder.is_dir():
+        folder.mkdir(parents=True, exist_ok=True)
+        folder.chmod(0o755)
+
+
+def _unusable(folder: Path, why: str) -> DLBenchError:
+    return DLBenchError(
+        f"the workspace folder cannot be used: {why}",
+        where=str(folder),
+        mend="set DLBENCH_HOME to a folder that you can write to, on a disk with room",
+    )
+
+
+@contextmanager
+def disk_errors(where: Path) -> Iterator[None]:
+    """A full disk or a refused write is the user's to mend, so it is said as such and not as a traceback."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in _FULL:
+            what, mend = "the disk is full", "make room (`dlbench clean` helps), or set DLBENCH_HOME to a larger disk"
+        elif error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+            what, mend = (
+                f"cannot be read or written: {error.strerror}",
+                "set DLBENCH_HOME to a folder that you can write to",
+            )
+        else:
+            raise
+        raise DLBenchError(what, where=str(error.filename or where), mend=mend) from None
+
+
+@contextmanager
+def locked(name: str, say: Say) -> Iterator[None]:
+    """Only one holder of `name` at a time, over all threads and processes; not re-entrant."""
+    with _flock(_EVERYTHING, fcntl.LOCK_SH, say), _flock(name, fcntl.LOCK_EX, say):
+        yield
+
+
+@contextmanager
+def alone(say: Say) -> Iterator[None]:
+    """Nobody holds any `locked` name meanwhile: for what takes folders away from under everyone."""
+    with _flock(_EVERYTHING, fcntl.LOCK_EX, say):
+        yield
+
+
+@contextmanager
+def _flock(name: str, kind: int, say: Say) -> Iterator[None]:
+    folder = home() / "locks"
+    # Lock files are never removed: a process that waits on a removed file would hold a lock that nobody else sees.
+    path = folder / (re.sub(r"[^A-Za-z0-9._-]", "_", name) + ".lock")
+    with disk_errors(path):
+        make_folder(folder)
+        file = path.open("a")
+    with file:
+        try:
+            fcntl.flock(file, kind | fcntl.LOCK_NB)
+        except BlockingIOError:
+            say(f"waiting for another process ({name})")
+            fcntl.flock(file, kind)
+        yield
+
+
+@contextmanager
+def building(target: Path) -> Iterator[Path]:
+    """A folder to build in, which takes the name `target` when the block ends well. Call it under a lock."""
+    prefix = f".{target.name}.building-"
+    with disk_errors(target):
+        make_folder(target.parent)
+        for left in target.parent.iterdir():
+            if left.name.startswith(prefix):
+                shutil.rmtree(left)
+        folder = Path(tempfile.mkdtemp(prefix=prefix, dir=target.parent))
+        try:
+            folder.chmod(0o755)
+            yield folder
+            if target.exists():
+                shutil.rmtree(target)
+            folder.rename(target)
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise

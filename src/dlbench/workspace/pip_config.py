@@ -1,0 +1,126 @@
+"""Which package indexes and wheel folders has this machine's owner configured?
+
+People behind a mirror or a firewall have told pip where to look; we and uv must look there too, or nothing can be
+fetched. Read at every use and recorded nowhere: the values belong to the machine, and a URL may carry a password.
+"""
+
+import configparser
+import os
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+
+from dlbench.errors import DLBenchError
+
+_KEYS = ("index-url", "extra-index-url", "find-links", "no-index", "trusted-host", "cert")
+
+
+# No repr: a configuration in a traceback would print the passwords in its URLs.
+@dataclass(frozen=True, repr=False)
+class PipConfig:
+    index_url: str | None = None
+    extra_index_urls: tuple[str, ...] = ()
+    find_links: tuple[str, ...] = ()
+    no_index: bool = False
+    trusted_hosts: tuple[str, ...] = ()
+    cert: str | None = None
+
+    def uv_arguments(self) -> list[str]:
+        """The same choices for uv, which does not read pip's configuration."""
+        arguments = self.uv_arguments_without_extra()
+        if self.extra_index_urls and not self.no_index:
+            arguments += [part for url in self.extra_index_urls for part in ("--extra-index-url", url)]
+            # pip takes the best version over all indexes; uv would stop at the first one that knows the name.
+            arguments += ["--index-strategy", "unsafe-best-match"]
+        return arguments
+
+    def uv_arguments_without_extra(self) -> list[str]:
+        """The find-links places and the one main index."""
+        arguments = [part for place in self.find_links for part in ("--find-links", place)]
+        if self.no_index:
+            return [*arguments, "--no-index"]
+        if self.index_url:
+            arguments += ["--default-index", self.index_url]
+        return arguments + [part for host in self.trusted_hosts for part in ("--allow-insecure-host", host)]
+
+    def environment(self) -> dict[str, str]:
+        if self.cert and not os.environ.get("SSL_CERT_FILE"):
+            return {"SSL_CERT_FILE": self.cert}
+        return {}
+
+
+def redacted(text: str) -> str:
+    """The text with the user names and passwords of its URLs blotted out."""
+    return re.sub(r"://[^/\s@]+@", "://****@", text)
+
+
+def local_path(place: str) -> Path:
+    """The path of a place that is not on the network, given as a path or as a file: URL."""
+    return Path(url2pathname(urlsplit(place).path) if place.startswith("file:") else place)
+
+
+def read_pip_config(environ: Mapping[str, str] = os.environ) -> PipConfig:
+    values = _from_files(environ)
+    for key in _KEYS:
+        # pip takes an empty variable for one that is not set.
+        if value := environ.get("PIP_" + key.upper().replace("-", "_")):
+            values[key] = value
+    return PipConfig(
+        index_url=_local(values["index-url"].strip()) if "index-url" in values else None,
+        extra_index_urls=tuple(map(_local, values.get("extra-index-url", "").split())),
+        find_links=tuple(map(_local, values.get("find-links", "").split())),
+        no_index=values.get("no-index", "").strip().lower() in ("1", "true", "yes", "on", "y", "t"),
+        trusted_hosts=tuple(values.get("trusted-host", "").split()),
+        cert=_local(values["cert"].strip()) if "cert" in values else None,
+    )
+
+
+def _local(place: str) -> str:
+    """A path is made whole, since the programs that are given it run in other folders."""
+    return place if "://" in place or place.startswith("file:") else str(Path(place).expanduser().absolute())
+
+
+def _from_files(environ: Mapping[str, str]) -> dict[str, str]:
+    general: dict[str, str] = {}
+    install: dict[str, str] = {}
+    for path in _files(environ):
+        parser = configparser.RawConfigParser()
+        try:
+            parser.read(path, encoding="utf-8")
+        except (configparser.Error, UnicodeDecodeError) as error:
+            what = f"pip's configuration cannot be read: {error.__class__.__name__}"
+            raise DLBenchError(what, where=str(path), mend="mend the file: `pip config debug` shows it") from None
+        for name, section in (("global", general), ("install", install)):
+            if parser.has_section(name):
+                section.update({_key(key): value for key, value in parser.items(name) if value})
+    # As in pip, a command's own section wins over [global], whichever files the two stand in.
+    return {key: value for key, value in (general | install).items() if key in _KEYS}
+
+
+def _key(name: str) -> str:
+    return name.lower().replace("_", "-").removeprefix("--")
+
+
+def _files(environ: Mapping[str, str]) -> Iterator[Path]:
+    """pip's standard places; a later file wins over an earlier one."""
+    chosen = environ.get("PIP_CONFIG_FILE")
+    if chosen == os.devnull:
+        return
+    user = Path(environ["HOME"]) if environ.get("HOME") else Path.home()
+    support = Path("Library/Application Support/pip/pip.conf")  # There on a Mac only.
+    yield "/" / support
+    for folder in (environ.get("XDG_CONFIG_DIRS") or "/etc/xdg").split(os.pathsep):
+        yield Path(folder, "pip", "pip.conf")
+    yield Path("/etc/pip.conf")
+    # pip does not look at the user's files when PIP_CONFIG_FILE names one that exists.
+    if not (chosen and Path(chosen).exists()):
+        yield user / ".pip" / "pip.conf"
+        yield Path(environ.get("XDG_CONFIG_HOME") or user / ".config") / "pip" / "pip.conf"
+        yield user / support
+    yield Path(sys.prefix, "pip.conf")
+    if chosen:
+        yield Path(chosen)

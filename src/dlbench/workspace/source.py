@@ -1,0 +1,134 @@
+"""Where is a project's source on this machine, exactly as its record pins it?
+
+The tree is what the reference is read from and what tests run in, so its folder is named after everything that went
+into it: another archive, revision, content or stand-in file is another folder, and an old tree is never served for a
+new record.
+"""
+
+import hashlib
+import json
+import re
+import shutil
+from pathlib import Path
+
+from dlbench.dataset.records import Project
+from dlbench.errors import DLBenchError
+from dlbench.workspace.git import check_out
+from dlbench.workspace.home import Say, building, home, locked
+from dlbench.workspace.index import download, verify
+from dlbench.workspace.tree import copy_tree, plain_modes, remove_bytecode
+from dlbench.workspace.tree import tree_hash as tree_hash
+from dlbench.workspace.unpack import check_links, unpack
+
+_LAYOUT = 1  # Raised when this module makes a different tree of the same record.
+
+
+def fetch(project: Project, benchmark_root: Path, say: Say) -> Path:
+    """The project's source tree, fetched and verified once; read-only by convention."""
+    tree = source_tree(project, benchmark_root)
+    if tree.is_dir():
+        return tree
+    with locked(f"source-{tree.parent.name}", say):
+        if not tree.is_dir():
+            say(f"preparing the source of {project.name} {project.version}")
+            with building(tree.parent) as folder:
+                _make(project, benchmark_root, folder / tree.name, say)
+    return tree
+
+
+def source_tree(project: Project, benchmark_root: Path) -> Path:
+    """Where `fetch` puts the tree; whether it is there yet or not."""
+    facts = [
+        _LAYOUT,
+        project.sha256 if project.archive else None,
+        project.git.rev if project.git else None,
+        tree_hash(_folder(project, benchmark_root)) if project.path else None,
+        project.name,
+        project.version,
+        project.import_root,
+        sorted(project.tests.files.items()),
+    ]
+    key = hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
+    version = re.sub(r"[^A-Za-z0-9._+-]", "_", project.version)
+    return home() / "sources" / f"{project.name}-{version}-{key}" / "tree"
+
+
+def _make(project: Project, benchmark_root: Path, tree: Path, say: Say) -> None:
+    if project.archive:
+        _from_archive(project, tree, say)
+    elif project.git:
+        check_out(project.git, tree)
+        check_links(tree, project.name)
+    else:
+        copy_tree(_folder(project, benchmark_root), tree)
+    if project.sha256 and not project.archive:
+        _check_tree(project, tree)
+    remove_bytecode(tree)
+    _write_stand_ins(project, tree)
+    _write_metadata(project, tree)
+    plain_modes(tree)
+
+
+def _folder(project: Project, benchmark_root: Path) -> Path:
+    folder = benchmark_root / Path(project.path or ".").expanduser()
+    if not folder.is_dir():
+        what, mend = "the project's folder does not exist", "mend `path` in the project's record"
+        raise DLBenchError(what, where=str(folder), mend=mend)
+    return folder
+
+
+def _from_archive(project: Project, tree: Path, say: Say) -> None:
+    filename, sha256 = project.archive or "", project.sha256 or ""
+    archive = home() / "archives" / sha256 / filename
+    if archive.is_file():
+        try:
+            verify(archive, sha256, str(archive))
+        except DLBenchError:  # A disk that lost bytes: the index still has them.
+            archive.unlink()
+    if not archive.is_file():
+        with locked(f"archive-{sha256}", say):
+            download(project.name, filename, sha256, archive, say)
+    unpack(archive, tree)
+    left_by_build = tree / "build"
+    # Some releases carry their own build output; its copies of the tests would be collected too.
+    if archive.suffix != ".whl" and left_by_build.is_dir() and not (left_by_build / "__init__.py").exists():
+        shutil.rmtree(left_by_build)
+
+
+def _check_tree(project: Project, tree: Path) -> None:
+    found = tree_hash(tree)
+    if found != project.sha256:
+        raise DLBenchError(
+            f"the source is not the one that was pinned: its sha256 is {found}, the record says {project.sha256}",
+            where=project.path or project.name,
+            mend="restore the folder, or put its new sha256 into the record and verify the instances again",
+        )
+
+
+def _write_stand_ins(project: Project, tree: Path) -> None:
+    for name, text in project.tests.files.items():
+        path = tree / name
+        if not path.resolve().is_relative_to(tree.resolve()):
+            what, mend = f"the stand-in file {name!r} would be written outside the tree", "mend `tests.files`"
+            raise DLBenchError(what, where=project.name, mend=mend)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+
+def _write_metadata(project: Project, tree: Path) -> None:
+    """Many packages ask `importlib.metadata` for their own version; run from the tree, they must find it."""
+    root = tree / project.import_root
+    if not root.is_dir():
+        what, mend = f"the source has no folder {project.import_root!r}", "mend `import_root` in the project's record"
+        raise DLBenchError(what, where=project.name, mend=mend)
+    if any(root.glob("*.egg-info")) or any(root.glob("*.dist-info")):
+        return
+    upstream = tree / "PKG-INFO"
+    if upstream.is_file():
+        text = upstream.read_text(encoding="utf-8", errors="replace")
+    else:
+        text = f"Metadata-Version: 2.1\nName: {project.name}\nVersion: {project.version}\n"
+    name = re.sub(r"[-_.]+", "_", project.name)
+    folder = root / f"{name}-{re.sub(r'[^A-Za-z0-9._+!]', '_', project.version)}.dist-info"
+    folder.mkdir()
+    (folder / "METADATA").write_text(text, encoding="utf-8")

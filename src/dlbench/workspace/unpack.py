@@ -1,0 +1,136 @@
+"""What is in an archive, and does it stay in its folder?
+
+An archive is a stranger's: it may name files outside its folder, link there, or swell until the disk is full. All of it
+is refused as a whole, and nothing of a refused archive stays on the disk.
+"""
+
+import shutil
+import stat
+import tarfile
+import zipfile
+import zlib
+from lzma import LZMAError
+from pathlib import Path, PurePosixPath
+
+from dlbench.errors import DLBenchError
+from dlbench.workspace.home import disk_errors
+
+MAX_FILES = 200_000
+MAX_BYTES = 4 << 30
+
+
+def unpack(archive: Path, target: Path) -> None:
+    """Unpacks into `target`, which must be new or empty. A source archive's single top folder becomes `target`."""
+    staging = target.with_name(f".{target.name}.unpacking")
+    with disk_errors(target):
+        shutil.rmtree(staging, ignore_errors=True)
+        staging.mkdir(parents=True)
+        try:
+            _extract(archive, staging)
+            tree = staging if archive.suffix == ".whl" else _top(staging)
+            check_links(tree, archive.name)
+            tree.rename(target)
+        finally:
+            shutil.rmtree(staging, ignore_errors=True)
+
+
+def check_links(tree: Path, where: str) -> None:
+    """No link of the tree leads out of it: what reads or writes through one would touch this machine's files."""
+    root = tree.resolve()
+    for path in tree.rglob("*"):
+        if path.is_symlink() and (path.readlink().is_absolute() or not _resolved(path).is_relative_to(root)):
+            raise _escapes(where, path.relative_to(tree).as_posix())
+
+
+def _resolved(link: Path) -> Path:
+    try:
+        return link.resolve()
+    except RuntimeError:  # A loop of links leads nowhere, and stays where it is.
+        return link.parent.resolve()
+
+
+def _extract(archive: Path, staging: Path) -> None:
+    try:
+        if archive.suffix in (".zip", ".whl"):
+            _extract_zip(archive, staging)
+        elif archive.name.endswith((".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".tar")):
+            _extract_tar(archive, staging)
+        else:
+            kinds = "use a .tar.gz, .tgz, .tar.bz2, .zip or .whl file of the release"
+            raise DLBenchError("an archive of a kind that is not known", where=archive.name, mend=kinds)
+    except (tarfile.AbsolutePathError, tarfile.OutsideDestinationError) as error:
+        raise _escapes(archive.name, error.tarinfo.name) from None
+    except (tarfile.AbsoluteLinkError, tarfile.LinkOutsideDestinationError, tarfile.SpecialFileError) as error:
+        raise _escapes(archive.name, error.tarinfo.name) from None
+    except (tarfile.TarError, zipfile.BadZipFile, EOFError, zlib.error, LZMAError, RuntimeError) as error:
+        raise _damaged(archive, error) from None
+    except OSError as error:
+        if error.errno is None:  # gzip and bz2 say so of a file that is not theirs; a disk's error has a number.
+            raise _damaged(archive, error) from None
+        raise
+
+
+def _extract_tar(archive: Path, staging: Path) -> None:
+    with tarfile.open(archive) as file:
+        members = []
+        total = 0
+        for member in file:
+            members.append(member)
+            total += member.size
+            _check_limits(archive, len(members), total)
+            _check_name(archive, member.name)
+            if not (member.isreg() or member.isdir() or member.issym() or member.islnk()):
+                raise _escapes(archive.name, member.name)
+        file.extractall(staging, members, filter="data")
+
+
+def _extract_zip(archive: Path, staging: Path) -> None:
+    with zipfile.ZipFile(archive) as file:
+        members = file.infolist()
+        _check_limits(archive, len(members), sum(member.file_size for member in members))
+        links = []
+        for member in members:
+            _check_name(archive, member.filename)
+            mode = member.external_attr >> 16
+            if stat.S_ISLNK(mode):
+                links.append(member)
+                continue
+            path = Path(file.extract(member, staging))
+            if mode & 0o100 and not member.is_dir():
+                path.chmod(0o755)
+        # Links come last, so that no file is ever written through one.
+        for member in links:
+            path = staging / member.filename
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.symlink_to(file.read(member).decode())
+
+
+def _check_name(archive: Path, name: str) -> None:
+    if name.startswith("/") or ".." in PurePosixPath(name).parts or "\0" in name:
+        raise _escapes(archive.name, name)
+
+
+def _check_limits(archive: Path, count: int, total: int) -> None:
+    if count > MAX_FILES or total > MAX_BYTES:
+        what = f"the archive is too large: more than {MAX_FILES} files or {MAX_BYTES >> 20} MiB"
+        raise DLBenchError(what, where=archive.name, mend="a release of source code is smaller: check which file it is")
+
+
+def _top(staging: Path) -> Path:
+    entries = list(staging.iterdir())
+    alone = len(entries) == 1 and entries[0].is_dir() and not entries[0].is_symlink()
+    return entries[0] if alone else staging
+
+
+def _escapes(where: str, name: str) -> DLBenchError:
+    return DLBenchError(
+        f"the archive tries to write outside its folder: {name!r}",
+        where=where,
+        mend="do not use it; report the release to its index",
+    )
+
+
+def _damaged(archive: Path, error: Exception) -> DLBenchError:
+    return DLBenchError(
+        f"the archive cannot be unpacked: {error}", where=archive.name, mend="remove it and fetch it again"
+    )

@@ -1,0 +1,96 @@
+"""Candidates that must never pass, as bodies put in front of an otherwise right solution where there is one.
+
+Each: what it tries, why it would work elsewhere, the body of the function, the verdicts that are right for it.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Hostile:
+    name: str
+    works_elsewhere: str
+    body: str
+    verdicts: frozenset[str]
+
+
+def _hostile(name: str, works_elsewhere: str, body: str, *verdicts: str) -> Hostile:
+    return Hostile(name, works_elsewhere, body, frozenset(verdicts))
+
+
+BODIES = [
+    _hostile("exit", "a verdict by exit code", "import sys\nsys.exit(0)", "fail", "error"),
+    _hostile("hard exit", "a verdict by exit code, no cleanup", "import os\nos._exit(0)", "error"),
+    _hostile(
+        "exit from a thread",
+        "the process ends with status 0 before a test can fail",
+        "import os, threading\nthreading.Thread(target=os._exit, args=(0,)).start()\nimport time\ntime.sleep(5)",
+        "error",
+    ),
+    _hostile("kills itself", "a harness that takes a signal for its own", "import os, signal\nos.kill(os.getpid(), 9)", "error"),
+    _hostile("socket", "no network namespace", "import socket\nsocket.socket(socket.AF_INET)", "fail"),
+    _hostile("socket v6", "a filter of one family", "import socket\nsocket.socket(socket.AF_INET6, socket.SOCK_DGRAM)", "fail"),
+    _hostile("connect", "network left on", "import socket\nsocket.create_connection(('127.0.0.1', 80), 1)", "fail"),
+    _hostile("write to the system", "runs as root", "open('/usr/dlbench-was-here', 'w')", "fail"),
+    _hostile("write at the root", "a writable root", "open('/dlbench-was-here', 'w')", "fail"),
+    _hostile("write to the tree", "the tree is writable", "open(__file__, 'a').write('\\n')", "fail"),
+    _hostile("write a test", "tests are writable", "open('tests/test_core.py', 'a')", "fail"),
+    _hostile("write to the environment", "site-packages is writable", "import pytest\nopen(pytest.__file__, 'a')", "fail"),
+    _hostile("endless loop", "no time limit", "while True: pass", "timeout"),
+    _hostile("endless sleep", "a limit on CPU time only", "import time\nwhile True: time.sleep(1)", "timeout"),
+    _hostile(
+        "ignores SIGTERM",
+        "a polite kill",
+        "import signal, time\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\nwhile True: time.sleep(1)",
+        "timeout",
+    ),
+    _hostile("100 GiB", "no memory limit", "bytearray(100 << 30)", "out_of_memory"),
+    _hostile(
+        "memory by and by",
+        "a limit on one allocation",
+        "import os\nx = []\nwhile True: x.append(os.urandom(1 << 20) * 16)",
+        "out_of_memory",
+    ),
+    _hostile(
+        "shared memory",
+        "a limit on private memory",
+        "import mmap\nkept = []\nwhile True:\n    m = mmap.mmap(-1, 64 << 20)\n    m.write(b'x' * (64 << 20))\n    kept.append(m)",
+        "out_of_memory",
+    ),
+    _hostile(
+        "memory of many",
+        "a limit for each process",
+        "import os, time\nfor _ in range(40):\n    if not os.fork():\n        x = os.urandom(1 << 20) * 100\n        time.sleep(60)\ntime.sleep(60)",
+        "out_of_memory",
+    ),
+    _hostile("fork bomb", "no process limit", "import os\nwhile True: os.fork()", "fail", "error", "timeout", "out_of_memory"),
+    _hostile(
+        "thread bomb",
+        "no process limit",
+        "import threading, time\nwhile True: threading.Thread(target=time.sleep, args=(60,)).start()",
+        "fail",
+        "error",
+        "timeout",
+    ),
+    _hostile("large file", "no file limit", "f = open('/tmp/x' if __import__('os').access('/tmp', 2) else 'x', 'wb')\nwhile True: f.write(bytes(1 << 20))", "fail", "error"),
+    _hostile("flood of output", "output kept in memory", "import os\nwhile True: os.write(1, b'x' * 65536)", "timeout", "fail"),
+    _hostile(
+        "fork and return twice",
+        "two processes report, the one that passes last wins",
+        "import os\nif os.fork():\n    os.wait()\n    raise RuntimeError('parent')",
+        "fail",
+    ),
+    _hostile(
+        "speak on every descriptor",
+        "a result printed on a known channel",
+        "import os\nfor n in range(3, 256):\n    try: os.write(n, b'{\"kind\": \"test\", \"outcome\": \"passed\"}\\n')\n    except OSError: pass",
+        "tampered",
+    ),
+    _hostile("skip", "skipped counts as passed", "import pytest\npytest.skip('no')", "fail"),
+    _hostile("expected to fail", "xfail counts as passed", "import pytest\npytest.xfail('no')", "fail"),
+    _hostile("end the session", "the rest is not run", "import pytest\npytest.exit('done', returncode=0)", "fail", "error"),
+    _hostile("interrupt", "an interrupted run has status of its own", "raise KeyboardInterrupt", "fail", "error"),
+    _hostile("ptrace", "tracing the judge", "import ctypes\nif ctypes.CDLL(None, use_errno=True).ptrace(0, 0, 0, 0) < 0: raise PermissionError", "fail"),
+    _hostile("new namespace", "privileges inside a namespace", "import ctypes\nif ctypes.CDLL(None, use_errno=True).unshare(0x10000000) < 0: raise PermissionError", "fail"),
+    _hostile("become root", "dropped, but not for good", "import os\nos.setuid(0)\nif os.getuid(): raise PermissionError", "fail"),
+]  # fmt: skip

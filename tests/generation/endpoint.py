@@ -1,0 +1,71 @@
+"""A real HTTP endpoint on this machine that speaks the chat completions protocol, and misbehaves when told to."""
+
+import json
+import threading
+import time
+from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+Reply = tuple[int, dict[str, str], str]
+
+
+def completion(text: str | None, **message: object) -> Reply:
+    body = {
+        "choices": [
+            {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text, **message}}
+        ],
+        "usage": {"prompt_tokens": 3, "completion_tokens": 2},
+    }
+    return 200, {"Content-Type": "application/json"}, json.dumps(body)
+
+
+def refusal(status: int, message: str, code: str = "", **headers: str) -> Reply:
+    body = json.dumps({"error": {"message": message, "code": code}})
+    return status, {"Content-Type": "application/json", **headers}, body
+
+
+class Endpoint:
+    """`reply` makes the answer to the n-th request (from 0) out of its body."""
+
+    def __init__(self, reply: Callable[[int, dict[str, Any]], Reply]) -> None:
+        self.requests: list[dict[str, Any]] = []
+        self.headers: list[dict[str, str]] = []
+        self.times: list[float] = []
+        endpoint = self
+        lock = threading.Lock()
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                with lock:
+                    number = len(endpoint.requests)
+                    endpoint.requests.append(body)
+                    endpoint.headers.append({key.lower(): value for key, value in self.headers.items()})
+                    endpoint.times.append(time.monotonic())
+                status, headers, text = reply(number, body)
+                try:
+                    self.send_response(status)
+                    for name, value in headers.items():
+                        self.send_header(name.replace("_", "-"), value)
+                    self.send_header("Content-Length", str(len(text.encode())))
+                    self.end_headers()
+                    self.wfile.write(text.encode())
+                except (BrokenPipeError, ConnectionResetError):
+                    pass
+
+            def log_message(self, *_: object) -> None:
+                """The tests' output stays theirs."""
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self._server.server_address[1]}/v1"
+        self._thread = threading.Thread(target=lambda: self._server.serve_forever(0.02), daemon=True)
+
+    def __enter__(self) -> "Endpoint":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()

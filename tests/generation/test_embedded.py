@@ -1,0 +1,118 @@
+"""The embedded model is real, stays in its own process, and leaves nothing behind."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from dlbench.errors import DLBenchError
+from dlbench.generation import EmbeddedModel, Request, embedded
+
+PROMPT = "Write a Python function add(a, b)."
+
+
+def request(prompt: str, tokens: int = 16) -> Request:
+    return Request("toy/toy.add", 0, [{"role": "user", "content": prompt}], 0.0, tokens, 1)
+
+
+def alive(pid: int) -> bool:
+    try:
+        return "zombie" not in Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return False
+
+
+def gone(pid: int) -> bool:
+    for _ in range(100):
+        if not alive(pid):
+            return True
+        time.sleep(0.1)
+    return False
+
+
+@pytest.fixture(scope="module")
+def model() -> Iterator[EmbeddedModel]:
+    model = EmbeddedModel(parallel=2)
+    yield model
+    model.close()
+
+
+def test_it_answers_with_code_and_says_the_same_again(model: EmbeddedModel) -> None:
+    first = model.answer(request(PROMPT))
+    assert "def add" in first.text
+    assert first.usage["completion_tokens"] <= 16
+    assert first.finish_reason in ("stop", "length")
+    assert model.answer(request(PROMPT)).text == first.text
+
+
+def test_a_prompt_longer_than_the_context_is_refused_alone(model: EmbeddedModel) -> None:
+    refused = model.answer(request("word " * 9000))
+    assert (refused.text, refused.finish_reason) == ("", "context_length")
+    assert model.answer(request(PROMPT, 4)).text
+
+
+def test_nothing_of_the_engine_reaches_the_terminal_and_close_ends_it(capfd: pytest.CaptureFixture[str]) -> None:
+    said: list[str] = []
+    model = EmbeddedModel(parallel=1, say=said.append)
+    pid = model._process.pid
+    model.close()
+    model.close()
+    assert gone(pid)
+    assert capfd.readouterr() == ("", "")
+    assert said[-1].startswith("starting the embedded model")
+
+
+def test_a_server_that_dies_is_an_error_that_says_so() -> None:
+    model = EmbeddedModel(parallel=1)
+    os.kill(model._process.pid, signal.SIGKILL)
+    with pytest.raises(DLBenchError, match="ended with status -9") as caught:
+        model.answer(request(PROMPT))
+    assert "what was done is kept" in caught.value.mend
+    model.close()
+
+
+@pytest.mark.slow
+def test_the_server_dies_with_us() -> None:
+    """A killed run must not leave a server that eats the machine."""
+    code = """
+        import time
+        from dlbench.generation import EmbeddedModel
+        model = EmbeddedModel(parallel=1)
+        print(model._process.pid, flush=True)
+        time.sleep(60)
+    """
+    parent = subprocess.Popen([sys.executable, "-c", textwrap.dedent(code)], stdout=subprocess.PIPE, text=True)
+    assert parent.stdout is not None
+    pid = int(parent.stdout.readline())
+    assert alive(pid)
+    parent.kill()
+    parent.communicate()
+    assert gone(pid)
+
+
+def test_a_port_that_is_taken_is_said() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        with pytest.raises(DLBenchError, match="the port cannot be used"):
+            EmbeddedModel(port=taken.getsockname()[1])
+
+
+def test_a_missing_engine_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(embedded.importlib.util, "find_spec", lambda _: None)
+    with pytest.raises(DLBenchError) as caught:
+        EmbeddedModel()
+    assert caught.value.mend == 'pip install "dlbench[embedded]"'
+
+
+def test_importing_generation_brings_no_heavy_library() -> None:
+    code = "import sys, dlbench.generation; print({'openai', 'xllamacpp', 'libcst', 'torch'} & set(sys.modules))"
+    output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert output.strip() == "set()"

@@ -1,0 +1,216 @@
+"""An endpoint's failure must be said as what it is, and never become a model's answer."""
+
+import threading
+import time
+from email.utils import formatdate
+
+import pytest
+
+from dlbench.errors import DLBenchError
+from dlbench.generation import OpenAIModel, Request
+
+from .endpoint import Endpoint, Reply, completion, refusal
+
+KEY = "sk-secret-0123456789"
+REQUEST = Request("toy/toy.f", 0, [{"role": "user", "content": "hello"}], temperature=0.2, max_tokens=7, seed=5)
+
+
+@pytest.fixture(autouse=True)
+def no_keys_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("DLBENCH_BASE_URL", "DLBENCH_API_KEY", "OPENAI_BASE_URL", "OPENAI_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def failure(reply: Reply, retries: int = 0) -> tuple[str, int]:
+    """What the user reads, and how many requests it took."""
+    with Endpoint(lambda *_: reply) as endpoint:
+        model = OpenAIModel("m", endpoint.url, KEY, retries=retries)
+        with pytest.raises(DLBenchError) as caught:
+            model.answer(REQUEST)
+        model.close()
+        text = str(caught.value)
+        assert KEY not in text
+        assert caught.value.mend
+        return text, len(endpoint.requests)
+
+
+def test_the_request_says_what_was_asked_and_the_answer_what_came() -> None:
+    with Endpoint(lambda *_: completion("hi", reasoning_content="hm")) as endpoint:
+        answer = OpenAIModel("m", endpoint.url, KEY).answer(REQUEST)
+    assert (answer.text, answer.reasoning, answer.finish_reason) == ("hi", "hm", "stop")
+    assert answer.usage == {"prompt_tokens": 3, "completion_tokens": 2}
+    assert answer.seconds > 0
+    expected = {"model": "m", "messages": REQUEST.messages, "temperature": 0.2, "max_tokens": 7, "seed": 5}
+    assert endpoint.requests == [expected]
+    assert endpoint.headers[0]["authorization"] == f"Bearer {KEY}"
+
+
+def test_no_seed_is_sent_where_none_is_given() -> None:
+    with Endpoint(lambda *_: completion("hi")) as endpoint:
+        OpenAIModel("m", endpoint.url).answer(Request("toy/toy.f", 0, []))
+    assert "seed" not in endpoint.requests[0]
+
+
+@pytest.mark.parametrize("prefix", ["DLBENCH", "OPENAI"])
+def test_address_and_key_come_from_the_environment(prefix: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "other")
+    with Endpoint(lambda *_: completion("hi")) as endpoint:
+        monkeypatch.setenv(f"{prefix}_BASE_URL", endpoint.url)
+        monkeypatch.setenv(f"{prefix}_API_KEY", KEY)
+        OpenAIModel("m").answer(REQUEST)
+    assert endpoint.headers[0]["authorization"] == f"Bearer {KEY}"
+
+
+def test_a_local_endpoint_needs_no_key_and_no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    monkeypatch.delenv("no_proxy", raising=False)
+    with Endpoint(lambda *_: completion("hi")) as endpoint:
+        assert OpenAIModel("m", endpoint.url, retries=0).answer(REQUEST).text == "hi"
+    assert endpoint.headers[0]["authorization"] == "Bearer none"
+
+
+def test_the_default_endpoint_without_a_key_is_refused_at_once() -> None:
+    with pytest.raises(DLBenchError, match="no API key") as caught:
+        OpenAIModel("m")
+    assert "DLBENCH_API_KEY" in caught.value.mend
+
+
+def test_an_address_that_is_none_is_refused_at_once() -> None:
+    with pytest.raises(DLBenchError, match="not an http"):
+        OpenAIModel("m", "localhost:8000/v1")
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_refused_key_is_said_once_and_never_shown(status: int) -> None:
+    text, requests = failure(refusal(status, f"Incorrect API key provided: {KEY}."), retries=5)
+    assert "refused the API key" in text
+    assert "DLBENCH_API_KEY" in text
+    assert requests == 1
+
+
+def test_an_unknown_model_is_said_at_once() -> None:
+    text, requests = failure(refusal(404, "The model `m` does not exist"), retries=5)
+    assert "does not know the model" in text
+    assert "does not exist" in text
+    assert requests == 1
+
+
+def test_an_empty_account_is_not_waited_for() -> None:
+    text, requests = failure(refusal(429, "You exceeded your quota", "insufficient_quota"), retries=5)
+    assert "quota" in text
+    assert requests == 1
+
+
+@pytest.mark.parametrize("spelling", ["seconds", "date"])
+def test_a_busy_endpoint_is_asked_again_when_it_says(spelling: str) -> None:
+    after = "1" if spelling == "seconds" else formatdate(time.time() + 2, usegmt=True)
+    with Endpoint(lambda n, _: completion("hi") if n else refusal(429, "slow down", retry_after=after)) as endpoint:
+        assert OpenAIModel("m", endpoint.url, KEY).answer(REQUEST).text == "hi"
+    first, second = endpoint.times
+    assert 0.9 <= second - first < 10
+
+
+def test_an_endless_wait_is_not_waited() -> None:
+    began = time.monotonic()
+    text, requests = failure(refusal(429, "come back tomorrow", retry_after="86400"), retries=5)
+    assert "goes on from there" in text
+    assert requests == 1
+    assert time.monotonic() - began < 10
+
+
+def test_an_endpoint_that_fails_for_ever_ends_the_run_and_says_that_work_is_kept() -> None:
+    text, requests = failure(refusal(500, "oops"), retries=1)
+    assert "HTTP 500" in text
+    assert "what was done is kept" in text
+    assert requests == 2
+
+
+def test_an_endpoint_that_is_not_there() -> None:
+    with Endpoint(lambda *_: completion("hi")) as endpoint:
+        pass
+    with pytest.raises(DLBenchError, match="cannot be reached") as caught:
+        OpenAIModel("m", endpoint.url, KEY, retries=1).answer(REQUEST)
+    assert "what was done is kept" in str(caught.value)
+
+
+def test_an_endpoint_that_hangs() -> None:
+    done = threading.Event()
+
+    def hang(*_: object) -> Reply:
+        done.wait(10)
+        return completion("late")
+
+    with Endpoint(hang) as endpoint:
+        with pytest.raises(DLBenchError, match=r"no answer within 0\.3 s"):
+            OpenAIModel("m", endpoint.url, KEY, timeout=0.3, retries=0).answer(REQUEST)
+        done.set()
+
+
+@pytest.mark.parametrize(
+    ("reply", "shown"),
+    [
+        ((200, {"Content-Type": "text/html"}, "<html>Welcome to the router</html>"), "Welcome to the router"),
+        ((200, {"Content-Type": "application/json"}, '{"status": "ok"}'), '"status": "ok"'),
+        ((200, {"Content-Type": "application/json"}, '{"choices": []}'), "choices"),
+        ((200, {"Content-Type": "application/json"}, "[1, 2]"), "[1, 2]"),
+        ((200, {"Content-Type": "application/json"}, ""), "nothing at all"),
+        (completion(None), "null"),
+    ],
+    ids=["html", "no choices", "empty choices", "list", "empty", "null content"],
+)
+def test_nonsense_is_no_answer(reply: Reply, shown: str) -> None:
+    text, _ = failure(reply)
+    assert "not with a chat completion" in text
+    assert shown in text
+
+
+def test_reasoning_that_used_up_all_tokens_is_an_empty_answer() -> None:
+    """The model did answer: it thought until its limit, and that counts as its own failure."""
+    with Endpoint(lambda *_: completion(None, reasoning_content="hm")) as endpoint:
+        answer = OpenAIModel("m", endpoint.url, KEY).answer(REQUEST)
+    assert (answer.text, answer.reasoning) == ("", "hm")
+
+
+def test_a_prompt_too_long_is_recorded_and_the_run_goes_on() -> None:
+    long = refusal(400, "This model's maximum context length is 8192 tokens", "context_length_exceeded")
+    with Endpoint(lambda *_: long) as endpoint:
+        answer = OpenAIModel("m", endpoint.url, KEY).answer(REQUEST)
+    assert (answer.text, answer.finish_reason) == ("", "context_length")
+
+
+def test_the_other_name_of_the_limit_is_learned_once() -> None:
+    def reply(_: int, body: dict[str, object]) -> Reply:
+        if "max_tokens" in body:
+            return refusal(400, "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.")
+        return completion("hi")
+
+    with Endpoint(reply) as endpoint:
+        model = OpenAIModel("m", endpoint.url, KEY)
+        assert [model.answer(REQUEST).text for _ in range(2)] == ["hi", "hi"]
+    assert len(endpoint.requests) == 3
+
+
+def test_a_refused_parameter_is_named() -> None:
+    text, requests = failure(refusal(400, "temperature must be 1"), retries=5)
+    assert "temperature must be 1" in text
+    assert requests == 1
+
+
+def test_a_password_in_the_address_is_not_shown() -> None:
+    with Endpoint(lambda *_: refusal(404, "no")) as endpoint:
+        url = endpoint.url.replace("http://", f"http://user:{KEY}@") + f"?key={KEY}"
+        with pytest.raises(DLBenchError) as caught:
+            OpenAIModel("m", url, retries=0).answer(REQUEST)
+    assert KEY not in str(caught.value)
+
+
+def test_stop_ends_a_wait() -> None:
+    """Ctrl-C must not wait for a minute of back-off."""
+    with Endpoint(lambda *_: refusal(429, "slow down", retry_after="60")) as endpoint:
+        model = OpenAIModel("m", endpoint.url, KEY)
+        threading.Timer(0.5, model.stop).start()
+        began = time.monotonic()
+        with pytest.raises(DLBenchError):
+            model.answer(REQUEST)
+    assert time.monotonic() - began < 10

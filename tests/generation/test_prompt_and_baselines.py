@@ -1,0 +1,76 @@
+"""What is asked must be complete, and the two baselines must mean what their names say."""
+
+import ast
+
+import pytest
+
+from dlbench.generation import ReferenceModel, Request, StubModel, extract, zero_shot
+from dlbench.generation.fence import fenced
+
+from .test_sampling import instance
+
+
+def asked(name: str, context: str = "") -> str:
+    system, user = zero_shot(instance(name), "def f(x):", context)
+    assert (system["role"], user["role"]) == ("system", "user")
+    assert "one Python code block" in system["content"]
+    return user["content"]
+
+
+def test_a_function_is_asked_for_by_project_module_and_name() -> None:
+    text = asked("f")
+    for part in ("Project: toy", "Module: toy\n", "function `f`", "Do it.", "```python\ndef f(x):\n```"):
+        assert part in text
+    assert "already has" not in text
+
+
+def test_a_method_is_asked_for_with_its_class_and_context() -> None:
+    text = asked("Outer.Inner.m", "class Outer:\n    ...")
+    assert "method `m` of the class `Outer.Inner`" in text
+    assert "Module: toy\n" in text
+    assert "```python\nclass Outer:\n    ...\n```" in text
+
+
+REFERENCES = [
+    "def f(x):\n    return x",
+    'def f(x):\n    """Like\n\n    ```\n    f(1)\n    ```\n    """\n    return x',
+    "    @property\n    def m(self):\n        return '</think>'",
+    'def f(x):\n    return """\n````\n<think>\n"""',
+]
+
+
+@pytest.mark.parametrize("reference", REFERENCES)
+def test_the_reference_survives_its_own_extraction(reference: str) -> None:
+    """Otherwise the harness would fail the one answer that is right by definition."""
+    answer = ReferenceModel(lambda _: reference).answer(Request("toy/toy.f", 0, []))
+    code = extract(answer.text, "f").code
+    assert code is not None
+    lead = len(reference) - len(reference.lstrip())
+    assert code == "\n".join(line[lead:] for line in reference.split("\n"))
+
+
+def test_the_strings_of_an_indented_reference_keep_their_value() -> None:
+    """Text at the margin, or deep inside, is part of what the function returns."""
+    reference = '    @static\n    def m():\n        x = """a\nb\n      c"""\n        return x'
+    answer = ReferenceModel(lambda _: reference).answer(Request("toy/toy.C.m", 0, []))
+    taken = '@static\ndef m():\n    x = """a\nb\n      c"""\n    return x'
+    assert extract(answer.text, "C.m").code == taken
+    assert extract(f"```python\n{reference}\n```", "C.m").code == taken
+
+
+@pytest.mark.parametrize(
+    "signature",
+    ["def f(x):", "def f(x)", "    def f(\n        self,\n        x: int = 1,\n    ) -> int:\n", "async def f(x): "],
+)
+def test_the_stub_raises_under_the_target_s_signature(signature: str) -> None:
+    answer = StubModel(lambda _: signature).answer(Request("toy/toy.f", 0, []))
+    code = extract(answer.text, "f").code
+    assert code is not None
+    (function,) = ast.parse(code).body
+    assert isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
+    assert ast.unparse(function.body[0]) == "raise NotImplementedError"
+
+
+def test_a_fence_is_longer_than_any_inside() -> None:
+    assert fenced("a = '`````'").startswith("``````python\n")
+    assert fenced("a = '`'").startswith("```python\n")

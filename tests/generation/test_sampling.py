@@ -1,0 +1,212 @@
+"""A request is paid for once: nothing that was answered is lost, and nothing is asked twice."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from collections.abc import Callable
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dlbench.dataset.records import Instance, Labels
+from dlbench.errors import DLBenchError
+from dlbench.generation import Answer, OpenAIModel, Request, generate
+
+from .endpoint import Endpoint, completion, refusal
+
+
+def instance(name: str) -> Instance:
+    return Instance(
+        id=f"toy/toy.{name}",
+        path="toy.py",
+        qualname=name,
+        sha256="0" * 64,
+        introduced=date(2026, 1, 2),
+        prompt="Do it.",
+        tests=("tests/test_toy.py::test_it",),
+        labels=Labels(stage="training", task="general", data="others"),
+    )
+
+
+INSTANCES = [instance(name) for name in ("c", "a", "b")]
+
+
+def request_of(asked: Instance, sample: int) -> Request:
+    return Request(asked.id, sample, [{"role": "user", "content": asked.id}], seed=sample)
+
+
+class Scripted:
+    name = "scripted"
+
+    def __init__(
+        self, act: Callable[[Request], str] = lambda request: f"{request.instance_id} {request.sample}"
+    ) -> None:
+        self._act = act
+        self._lock = threading.Lock()
+        self.asked: list[tuple[str, int]] = []
+
+    def answer(self, request: Request) -> Answer:
+        with self._lock:
+            self.asked.append((request.instance_id, request.sample))
+        return Answer(self._act(request), {"completion_tokens": 1}, "stop", 0.25)
+
+    def close(self) -> None:
+        pass
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def keys(path: Path) -> list[tuple[str, int]]:
+    return [(record["instance"], record["sample"]) for record in lines(path)]
+
+
+WANTED = [(asked.id, sample) for asked in INSTANCES for sample in range(2)]
+
+
+def test_every_sample_is_there_in_the_order_of_the_instances(tmp_path: Path) -> None:
+    path = tmp_path / "run" / "samples.jsonl"
+    seen: list[dict[str, Any]] = []
+    slow_first = Scripted(lambda request: time.sleep(0.2 if request.instance_id == "toy/toy.c" else 0) or "x")
+    generate(slow_first, INSTANCES, request_of, path, 2, 4, seen.append)
+    assert keys(path) == WANTED
+    assert lines(path)[0] == {
+        "instance": "toy/toy.c",
+        "sample": 0,
+        "model": "scripted",
+        "answer": "x",
+        "usage": {"completion_tokens": 1},
+        "finish_reason": "stop",
+        "seconds": 0.25,
+    }
+    assert sorted((record["instance"], record["sample"]) for record in seen) == sorted(WANTED)
+
+
+def test_going_on_asks_only_for_what_is_missing(tmp_path: Path) -> None:
+    path = tmp_path / "samples.jsonl"
+    generate(Scripted(), INSTANCES[:2], request_of, path, 1, 1, lambda _: None)
+    with path.open("a") as file:
+        file.write('{"instance": "toy/toy.b", "sam')  # a kill in the middle of a line
+    again = Scripted()
+    generate(again, INSTANCES, request_of, path, 2, 2, lambda _: None)
+    assert sorted(again.asked) == sorted(set(WANTED) - {("toy/toy.c", 0), ("toy/toy.a", 0)})
+    assert keys(path) == WANTED
+    last = Scripted()
+    generate(last, INSTANCES, request_of, path, 2, 2, lambda _: None)
+    assert last.asked == []
+
+
+def test_a_wider_run_s_samples_are_kept(tmp_path: Path) -> None:
+    path = tmp_path / "samples.jsonl"
+    generate(Scripted(), INSTANCES, request_of, path, 2, 2, lambda _: None)
+    generate(Scripted(), INSTANCES[1:2], request_of, path, 1, 2, lambda _: None)
+    assert sorted(keys(path)) == sorted(WANTED)
+
+
+def test_an_error_stops_new_requests_and_keeps_those_under_way(tmp_path: Path) -> None:
+    path = tmp_path / "samples.jsonl"
+    both = threading.Barrier(2)
+
+    def act(request: Request) -> str:
+        both.wait(5)
+        if request.instance_id == "toy/toy.c":
+            raise DLBenchError("no more")
+        time.sleep(0.3)
+        return "kept"
+
+    model = Scripted(act)
+    with pytest.raises(DLBenchError, match="no more"):
+        generate(model, INSTANCES, request_of, path, 1, 2, lambda _: None)
+    assert len(model.asked) == 2
+    assert [record["answer"] for record in lines(path)] == ["kept"]
+
+
+def test_an_error_of_the_caller_stops_too(tmp_path: Path) -> None:
+    path = tmp_path / "samples.jsonl"
+    with pytest.raises(ZeroDivisionError):
+        generate(Scripted(), INSTANCES, request_of, path, 100, 1, lambda _: 1 // 0)
+    assert lines(path)
+
+
+def test_samples_of_two_models_are_not_mixed(tmp_path: Path) -> None:
+    path = tmp_path / "samples.jsonl"
+    generate(Scripted(), INSTANCES, request_of, path, 1, 1, lambda _: None)
+    other = Scripted()
+    other.name = "other"
+    with pytest.raises(DLBenchError, match="holds samples of the model scripted"):
+        generate(other, INSTANCES, request_of, path, 2, 1, lambda _: None)
+    assert other.asked == []
+
+
+@pytest.mark.parametrize("line", ["{}", '{"instance": 1, "sample": 0}', '{"instance": "a", "sample": "0"}'])
+def test_a_file_that_is_no_journal_of_samples_is_refused(line: str, tmp_path: Path) -> None:
+    path = tmp_path / "samples.jsonl"
+    path.write_text(line + "\n")
+    with pytest.raises(DLBenchError, match="without an instance"):
+        generate(Scripted(), INSTANCES, request_of, path, 1, 1, lambda _: None)
+
+
+@pytest.mark.parametrize(("n", "workers"), [(0, 1), (1, 0)])
+def test_nothing_to_do_is_said(n: int, workers: int, tmp_path: Path) -> None:
+    with pytest.raises(DLBenchError):
+        generate(Scripted(), INSTANCES, request_of, tmp_path / "samples.jsonl", n, workers, lambda _: None)
+
+
+def test_a_failing_endpoint_keeps_what_was_done_and_the_next_run_goes_on(tmp_path: Path) -> None:
+    path = tmp_path / "samples.jsonl"
+    with (
+        Endpoint(lambda n, body: completion(body["messages"][0]["content"]) if n < 4 else refusal(401, "no")) as bad,
+        pytest.raises(DLBenchError, match="refused the API key"),
+    ):
+        generate(OpenAIModel("m", bad.url, "k"), INSTANCES, request_of, path, 2, 2, lambda _: None)
+    kept = len(lines(path))
+    assert kept == 4
+    with Endpoint(lambda _, body: completion(body["messages"][0]["content"])) as good:
+        generate(OpenAIModel("m", good.url, "k"), INSTANCES, request_of, path, 2, 2, lambda _: None)
+    assert len(good.requests) == len(WANTED) - kept
+    assert keys(path) == WANTED
+    assert all(record["answer"] == record["instance"] for record in lines(path))
+
+
+CTRL_C = """
+    import sys, time
+    from pathlib import Path
+    from generation.test_sampling import INSTANCES, Scripted, generate, request_of
+
+    def act(request):
+        time.sleep(1)
+        return "kept"
+
+    print("up", flush=True)
+    try:
+        generate(Scripted(act), INSTANCES, request_of, Path(sys.argv[1]), 50, 2, lambda _: print("got", flush=True))
+    except KeyboardInterrupt:
+        print("stopped", flush=True)
+"""
+
+
+def test_ctrl_c_keeps_the_answers_under_way(tmp_path: Path) -> None:
+    path = tmp_path / "samples.jsonl"
+    process = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(CTRL_C), str(path)],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)},
+    )
+    assert process.stdout is not None
+    said = [process.stdout.readline().strip() for _ in range(2)]
+    assert said == ["up", "got"]
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    rest, _ = process.communicate(timeout=20)
+    assert rest.split()[-1] == "stopped"
+    assert process.returncode == 0
+    assert len(lines(path)) == 4

@@ -1,0 +1,218 @@
+import os
+import shutil
+import subprocess
+import sys
+import time
+from multiprocessing import get_context
+from multiprocessing.queues import Queue
+from pathlib import Path
+
+import pytest
+
+from dlbench.errors import DLBenchError
+from dlbench.workspace.environment import build_environment, compile_lock, is_complete, python_of
+from dlbench.workspace.lock import without_torch_build
+from dlbench.workspace.pip_config import PipConfig
+from dlbench.workspace.torch_build import first_install
+from dlbench.workspace.uv import uv_environment
+
+from .parts import Index, make_wheel, sha256
+
+PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
+
+
+@pytest.fixture
+def wheels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A find-links folder, and no index: what is built here is built without a network."""
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "wheels"))
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    return tmp_path / "wheels"
+
+
+@pytest.fixture
+def lock(tmp_path: Path, wheels: Path) -> Path:
+    path = tmp_path / "tiny.txt"
+    path.write_text(f"tiny-dep==1.0 \\\n    --hash=sha256:{sha256(make_wheel(wheels))}\n")
+    return path
+
+
+def version_in(environment: Path) -> str:
+    code = "import tiny_dep; print(tiny_dep.version)"
+    return subprocess.check_output([python_of(environment), "-c", code], text=True).strip()
+
+
+def test_a_lock_becomes_an_environment_from_a_folder_of_wheels_alone(
+    lock: Path, said: list[str], home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(lock.parent))
+    monkeypatch.setenv("VIRTUAL_ENV", str(lock.parent))
+    monkeypatch.setenv("UV_SYSTEM_PYTHON", "1")
+    environment = build_environment(lock, PYTHON, said.append)
+    assert environment.parent == home / "environments"
+    assert environment.name.startswith("tiny-")
+    assert version_in(environment) == "1.0"
+    assert list(environment.rglob("tiny_dep/__pycache__/*.pyc"))
+    before = len(said)
+    assert build_environment(lock, PYTHON, said.append) == environment
+    assert len(said) == before
+
+
+def test_the_files_are_shared_with_the_cache(lock: Path, said: list[str], home: Path) -> None:
+    environment = build_environment(lock, PYTHON, said.append)
+    (module,) = environment.rglob("tiny_dep/__init__.py")
+    assert module.stat().st_nlink > 1
+    assert (home / "uv").is_dir()
+
+
+def test_another_user_can_read_what_a_strict_umask_built(lock: Path, said: list[str]) -> None:
+    before = os.umask(0o077)
+    try:
+        environment = build_environment(lock, PYTHON, said.append)
+    finally:
+        os.umask(before)
+    for path in (environment.parent, environment, *environment.rglob("tiny_dep/*")):
+        assert path.stat().st_mode & 0o004, path
+
+
+def test_a_build_that_was_cut_off_is_built_again(lock: Path, said: list[str]) -> None:
+    environment = build_environment(lock, PYTHON, said.append)
+    (environment / ".dlbench-complete").unlink()
+    (environment / "half").touch()
+    assert not is_complete(environment)
+    assert build_environment(lock, PYTHON, said.append) == environment
+    assert is_complete(environment)
+    assert not (environment / "half").exists()
+
+
+def test_an_environment_whose_python_is_gone_is_built_again(lock: Path, said: list[str]) -> None:
+    environment = build_environment(lock, PYTHON, said.append)
+    python_of(environment).unlink()
+    python_of(environment).symlink_to(lock.parent / "gone")
+    assert version_in(build_environment(lock, PYTHON, said.append)) == "1.0"
+
+
+def test_a_failed_build_leaves_nothing_and_succeeds_once_mended(lock: Path, wheels: Path, said: list[str]) -> None:
+    wheel = next(wheels.iterdir())
+    away = shutil.move(wheel, lock.parent)
+    with pytest.raises(DLBenchError, match="no configured index has a package"):
+        build_environment(lock, PYTHON, said.append)
+    shutil.move(away, wheel)
+    assert version_in(build_environment(lock, PYTHON, said.append)) == "1.0"
+
+
+def test_a_wheel_with_another_hash_is_refused(lock: Path, wheels: Path, said: list[str], home: Path) -> None:
+    lock.write_text(lock.read_text().replace("sha256:", "sha256:0000")[:-5] + "\n")
+    with pytest.raises(DLBenchError, match="hash mismatch"):
+        build_environment(lock, PYTHON, said.append)
+    assert list((home / "environments").iterdir()) == []
+
+
+def test_a_missing_python_is_said(lock: Path, said: list[str]) -> None:
+    with pytest.raises(DLBenchError, match="no Python of the wanted version"):
+        build_environment(lock, "3.99", said.append)
+
+
+def test_a_missing_lock_is_named(tmp_path: Path, said: list[str]) -> None:
+    with pytest.raises(DLBenchError) as caught:
+        build_environment(tmp_path / "none.txt", PYTHON, said.append)
+    assert caught.value.where == str(tmp_path / "none.txt")
+
+
+def test_two_processes_at_once_build_one_environment(lock: Path) -> None:
+    def build(said: "Queue[str]") -> None:
+        build_environment(lock, PYTHON, said.put)
+        said.put("done")
+
+    fork = get_context("fork")
+    said: Queue[str] = fork.Queue()
+    both = [fork.Process(target=build, args=(said,), daemon=True) for _ in range(2)]
+    for process in both:
+        process.start()
+    heard = [said.get(timeout=30) for _ in range(4)]
+    for process in both:
+        process.join()
+    assert heard.count("done") == 2
+    assert sum("waiting for another process" in text for text in heard) == 1
+    assert sum("building the environment" in text for text in heard) == 1
+
+
+@pytest.mark.slow  # uv itself tries for seconds before it gives up.
+def test_an_unreachable_index_is_said_without_its_password(
+    index: Index, lock: Path, said: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PIP_NO_INDEX")
+    monkeypatch.delenv("PIP_FIND_LINKS")
+    monkeypatch.setenv("PIP_INDEX_URL", index.url.replace("//", "//me:secret@"))
+    index.close()
+    with pytest.raises(DLBenchError, match="could not be reached") as caught:
+        build_environment(lock, PYTHON, said.append)
+    assert "secret" not in str(caught.value)
+
+
+def test_the_callers_variables_do_not_reach_uv_but_its_cache_and_patience_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("PYTHONPATH", "VIRTUAL_ENV", "UV_INDEX_URL", "PIP_REQUIRE_VIRTUALENV", "CONDA_PREFIX"):
+        monkeypatch.setenv(name, "x")
+    monkeypatch.setenv("UV_HTTP_TIMEOUT", "7")
+    found = uv_environment(tmp_path, PipConfig())
+    assert not {"PYTHONPATH", "VIRTUAL_ENV", "UV_INDEX_URL", "PIP_REQUIRE_VIRTUALENV", "CONDA_PREFIX"} & set(found)
+    assert found["UV_HTTP_TIMEOUT"] == "7"
+    assert found["UV_CACHE_DIR"] == str(tmp_path / "uv")
+    monkeypatch.setenv("UV_CACHE_DIR", "/elsewhere")
+    assert uv_environment(tmp_path, PipConfig())["UV_CACHE_DIR"] == "/elsewhere"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux gets CUDA from the plain index")
+def test_torch_is_a_cpu_build_from_the_owners_folder_or_from_uv(wheels: Path) -> None:
+    config = PipConfig(find_links=(str(wheels),))
+    lock = "numpy==2.0\ntorch==2.13.0\ntorchdata==1.0\n"
+    assert first_install(lock, config, "3.11") == ["torch==2.13.0", "--torch-backend", "cpu"]
+    make_wheel(wheels, "torch", "2.13.0+cpu", f"cp311-cp311-manylinux_2_28_{os.uname().machine}")
+    assert first_install(lock, config, "3.11") == []
+    assert first_install(lock, config, "3.12") != []
+    assert first_install("numpy==2.0\n", config, "3.12") == []
+
+
+def test_the_cpu_build_in_the_folder_wins_over_the_plain_one(
+    wheels: Path, tmp_path: Path, said: list[str], home: Path
+) -> None:
+    tag = f"cp{sys.version_info.major}{sys.version_info.minor}-none-linux_{os.uname().machine}"
+    make_wheel(wheels, "torch", "2.13.0")
+    make_wheel(wheels, "torch", "2.13.0+cpu", tag)
+    (tmp_path / "torch.txt").write_text("torch==2.13.0\n")
+    environment = build_environment(tmp_path / "torch.txt", PYTHON, said.append)
+    assert list(environment.rglob("torch-2.13.0+cpu.dist-info"))
+
+
+def test_a_lock_pins_hashes_for_all_but_torch(wheels: Path, tmp_path: Path) -> None:
+    tag = f"cp{sys.version_info.major}{sys.version_info.minor}-none-linux_{os.uname().machine}"
+    make_wheel(wheels, "torch", "2.13.0+cpu", tag)
+    make_wheel(wheels, "torch", "2.14.0")
+    dependency = sha256(make_wheel(wheels))
+    (tmp_path / "wanted.in").write_text("torch\ntiny-dep\n")
+    compile_lock(tmp_path / "wanted.in", tmp_path / "lock.txt", PYTHON)
+    lines = (tmp_path / "lock.txt").read_text().splitlines()
+    assert lines[0].startswith("# torch")
+    assert lines[1:] == ["tiny-dep==1.0 \\", f"    --hash=sha256:{dependency}", "torch==2.13.0"]
+
+
+def test_only_torchs_family_loses_its_hashes() -> None:
+    hashes = " \\\n    --hash=sha256:aa \\\n    --hash=sha256:bb\n"
+    text = f"torch==2.13.0+cpu{hashes}torchmetrics==1.0{hashes}torchvision==0.28.0{hashes}"
+    expected = f"torch==2.13.0\ntorchmetrics==1.0{hashes}torchvision==0.28.0\n"
+    assert without_torch_build(text).partition("\n")[2] == expected
+    assert without_torch_build(f"numpy==2.0{hashes}") == f"numpy==2.0{hashes}"
+
+
+@pytest.mark.slow
+def test_a_real_lock_is_compiled_and_built_from_the_default_index(
+    tmp_path: Path, said: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "wanted.in").write_text("einops==0.8.1\npytest\n")
+    lock = tmp_path / "real.txt"
+    compile_lock(tmp_path / "wanted.in", lock, PYTHON)
+    begin = time.monotonic()
+    environment = build_environment(lock, PYTHON, said.append)
+    assert subprocess.check_output([python_of(environment), "-c", "import einops, pytest; print('ok')"]) == b"ok\n"
+    assert time.monotonic() - begin < 120

@@ -1,0 +1,177 @@
+import os
+import shutil
+import subprocess
+from importlib.metadata import distributions
+from pathlib import Path
+
+import pytest
+
+from dlbench.errors import DLBenchError
+from dlbench.workspace import fetch, tree_hash
+
+from .parts import FILES, Index, make_project, make_sdist, sha256
+
+NAME = "tiny_net-1.0.tar.gz"
+
+
+def git(folder: Path, *arguments: str) -> str:
+    identity = ["-c", "user.name=t", "-c", "user.email=t@example.invalid", "-c", "commit.gpgsign=false"]
+    done = subprocess.run(["git", *identity, *arguments], cwd=folder, check=True, capture_output=True, text=True)
+    return done.stdout.strip()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name, text in FILES.items():
+        path = tmp_path / "local" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return tmp_path / "local"
+
+
+def test_an_archive_becomes_a_tree_once(index: Index, tmp_path: Path, said: list[str], home: Path) -> None:
+    pinned = make_sdist(index.files / NAME)
+    index.list()
+    project = make_project(archive=NAME, sha256=pinned)
+    tree = fetch(project, tmp_path, said.append)
+    assert tree.is_relative_to(home / "sources")
+    assert (tree / "tiny_net" / "__init__.py").is_file()
+    assert not (tree / "build").exists()
+    assert list(tree.rglob("__pycache__")) == []
+    asked = len(index.requests)
+    index.close()
+    assert fetch(project, tmp_path, said.append) == tree
+    assert len(index.requests) == asked
+
+
+def test_a_refused_archive_leaves_no_source_and_the_next_try_succeeds(
+    index: Index, tmp_path: Path, said: list[str], home: Path
+) -> None:
+    pinned = make_sdist(index.files / NAME)
+    good = (index.files / NAME).read_bytes()
+    (index.files / NAME).write_bytes(good + b"more")
+    index.list()
+    project = make_project(archive=NAME, sha256=pinned)
+    with pytest.raises(DLBenchError, match="not the one that was pinned"):
+        fetch(project, tmp_path, said.append)
+    assert list((home / "sources").iterdir()) == []
+    (index.files / NAME).write_bytes(good)
+    assert fetch(project, tmp_path, said.append).is_dir()
+
+
+def test_a_kept_archive_that_the_disk_spoilt_is_fetched_again(
+    index: Index, tmp_path: Path, said: list[str], home: Path
+) -> None:
+    pinned = make_sdist(index.files / NAME)
+    index.list()
+    project = make_project(archive=NAME, sha256=pinned)
+    tree = fetch(project, tmp_path, said.append)
+    (kept,) = (home / "archives").rglob(NAME)
+    kept.write_bytes(b"spoilt")
+    shutil.rmtree(tree.parent)
+    assert fetch(project, tmp_path, said.append) == tree
+    assert sha256(kept) == pinned
+
+
+def test_the_package_finds_its_own_version_in_the_tree(folder: Path, tmp_path: Path, said: list[str]) -> None:
+    tree = fetch(make_project(path="local"), tmp_path, said.append)
+    assert {found.metadata["Name"]: found.version for found in distributions(path=[str(tree)])} == {"tiny-net": "1.0"}
+    (folder / "PKG-INFO").unlink()
+    (folder / "src").mkdir()
+    (folder / "src" / "one.py").touch()
+    tree = fetch(make_project(path="local", version="2.0", import_root="src"), tmp_path, said.append)
+    assert [found.version for found in distributions(path=[str(tree / "src")])] == ["2.0"]
+
+
+def test_metadata_that_is_there_is_left_alone(folder: Path, tmp_path: Path, said: list[str]) -> None:
+    (folder / "tiny_net.egg-info").mkdir()
+    (folder / "tiny_net.egg-info" / "PKG-INFO").write_text(FILES["PKG-INFO"])
+    tree = fetch(make_project(path=str(folder)), tmp_path, said.append)
+    assert list(tree.glob("*.dist-info")) == []
+
+
+def test_stand_in_files_are_written_and_make_another_tree(folder: Path, tmp_path: Path, said: list[str]) -> None:
+    plain = fetch(make_project(path="local"), tmp_path, said.append)
+    tests = {"files": {"tests/data/one.txt": "our words\n"}}
+    tree = fetch(make_project(path="local", tests=tests), tmp_path, said.append)
+    assert tree != plain
+    assert (tree / "tests" / "data" / "one.txt").read_text() == "our words\n"
+
+
+def test_a_stand_in_file_is_never_written_through_a_link_out_of_the_tree(
+    folder: Path, tmp_path: Path, said: list[str]
+) -> None:
+    (folder / "out").symlink_to(tmp_path)
+    with pytest.raises(DLBenchError, match="outside the tree"):
+        fetch(make_project(path="local", tests={"files": {"out/file": "x"}}), tmp_path, said.append)
+    assert not (tmp_path / "file").exists()
+
+
+def test_another_user_can_read_what_a_strict_umask_copied(
+    folder: Path, tmp_path: Path, said: list[str], home: Path
+) -> None:
+    (folder / "tiny_net" / "__init__.py").chmod(0o700)
+    before = os.umask(0o077)
+    try:
+        tree = fetch(make_project(path="local", tests={"files": {"new/file": "x"}}), tmp_path, said.append)
+    finally:
+        os.umask(before)
+    for path in (home, tree.parent.parent, tree.parent, tree, *tree.rglob("*")):
+        assert path.stat().st_mode & 0o777 in (0o755, 0o644), path
+    assert (tree / "tiny_net" / "__init__.py").stat().st_mode & 0o777 == 0o755
+
+
+def test_a_pinned_folder_must_have_its_content(folder: Path, tmp_path: Path, said: list[str]) -> None:
+    pinned = tree_hash(folder)
+    assert fetch(make_project(path="local", sha256=pinned), tmp_path, said.append).is_dir()
+    (folder / "tiny_net" / "__init__.py").write_text("changed\n")
+    with pytest.raises(DLBenchError) as caught:
+        fetch(make_project(path="local", sha256=pinned), tmp_path, said.append)
+    assert pinned in caught.value.what
+    assert tree_hash(folder) in caught.value.what
+
+
+def test_what_is_not_source_does_not_count(folder: Path, tmp_path: Path, said: list[str]) -> None:
+    before = tree_hash(folder)
+    for name in (".git/config", "tiny_net/__pycache__/a.pyc", "env/pyvenv.cfg", "env/lib/big.py"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("x")
+    assert tree_hash(folder) == before
+    tree = fetch(make_project(path="local"), tmp_path, said.append)
+    assert not (tree / "env").exists()
+    (folder / "tiny_net" / "new.py").touch()
+    assert tree_hash(folder) != before
+
+
+def test_a_missing_folder_and_a_missing_import_root_are_named(folder: Path, tmp_path: Path, said: list[str]) -> None:
+    with pytest.raises(DLBenchError, match="does not exist"):
+        fetch(make_project(path="elsewhere"), tmp_path, said.append)
+    with pytest.raises(DLBenchError, match="no folder 'src'"):
+        fetch(make_project(path="local", import_root="src"), tmp_path, said.append)
+
+
+def test_a_repository_is_taken_at_its_revision_even_inside_another_repositorys_hook(
+    folder: Path, tmp_path: Path, said: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    git(folder, "init", "--quiet")
+    git(folder, "add", ".")
+    git(folder, "commit", "--quiet", "-m", "one")
+    rev = git(folder, "rev-parse", "HEAD")
+    (folder / "tiny_net" / "__init__.py").write_text("later = True\n")
+    git(folder, "commit", "--quiet", "-a", "-m", "two")
+    monkeypatch.setenv("GIT_DIR", str(tmp_path / "another" / ".git"))
+    tree = fetch(make_project(git={"url": str(folder), "rev": rev}), tmp_path, said.append)
+    assert (tree / "tiny_net" / "__init__.py").read_text() == FILES["tiny_net/__init__.py"]
+    assert not (tree / ".git").exists()
+
+
+def test_an_unknown_revision_and_a_missing_git_are_said(
+    folder: Path, tmp_path: Path, said: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    git(folder, "init", "--quiet")
+    project = make_project(git={"url": str(folder), "rev": "0" * 40})
+    with pytest.raises(DLBenchError, match="could not be fetched"):
+        fetch(project, tmp_path, said.append)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(DLBenchError, match="git is not installed"):
+        fetch(project, tmp_path, said.append)
