@@ -1,0 +1,174 @@
+"""Answers in, verdicts out: right ones pass, no other does, and a kill at any moment loses nothing."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from dlbench.dataset.target import find_target
+from tests.conftest import MODULE
+
+ID = "toy/toy.core.scale"
+RIGHT = "def scale(values, factor=2):\n    if not factor:\n        raise ValueError\n    return [v * factor for v in values]\n"
+WRONG = "def scale(values, factor=2):\n    return values\n"
+
+
+def verdicts_of(out):
+    return [json.loads(line) for line in (out / "verdicts.jsonl").read_text().splitlines()]
+
+
+def steady(records):
+    """Verdicts without what differs from run to run."""
+    return [{key: value for key, value in r.items() if key not in {"seconds", "memory_mb"}} for r in records]
+
+
+def test_evaluate_judges_raw_answers_and_bare_code(dlbench, toy_root, tmp_path, write_samples):
+    reference = find_target(MODULE, "scale").text
+    answers = {
+        "pass": [reference, RIGHT, f"Sure!\n\n```python\n{RIGHT}```\nIt multiplies.", f"<think>hm</think>\n{RIGHT}"],
+        "fail": [WRONG, "def scale(values, factor=2):\n    import sys\n    sys.exit(0)\n"],
+        "error": ["def scale(values, factor=2):\n    import os\n    os._exit(0)\n", f"import nothing_here\nX = nothing_here.x\n{RIGHT.replace('not factor', 'X')}"],
+        "no_code": ["I would multiply them, I think.", "", "```\n```"],
+        "syntax_error": ["```python\ndef scale(values, factor=2:\n    return 1\n```"],
+        "missing_target": ["```python\ndef rescale(values):\n    return 1\n```"],
+    }  # fmt: skip
+    records = [
+        {"instance": ID, "sample": number, "answer": answer}
+        for number, answer in enumerate(answer for group in answers.values() for answer in group)
+    ]
+    records.append({"instance": ID, "sample": len(records), "code": RIGHT})
+    expected = [status for status, group in answers.items() for _ in group] + ["pass"]
+    ended = dlbench("evaluate", write_samples(*records), "--out", tmp_path / "out", "--benchmark", toy_root)
+    assert ended.status == 0, ended.err
+    found = verdicts_of(tmp_path / "out")
+    assert [verdict["status"] for verdict in found] == expected
+    assert all(len(verdict["tests"]) == 5 for verdict in found)
+    assert "pass@1" in ended.out
+    assert (tmp_path / "out/report.md").is_file()
+
+
+@pytest.mark.parametrize(
+    ("line", "where", "message"),
+    [
+        ("{oops", "samples.jsonl:2", "not a line of JSON"),
+        ('{"instance": "toy/nothing", "answer": ""}', "samples.jsonl:2", "there is no instance"),
+        ('{"answer": "x"}', "samples.jsonl:2", '"instance" is missing'),
+        ('{"instance": "%s", "sample": 1}' % ID, "samples.jsonl:2", 'neither "answer" nor "code"'),
+        ('{"instance": "%s", "sample": 1, "answer": null}' % ID, "samples.jsonl:2", 'neither "answer" nor "code"'),
+        ('{"instance": "%s", "sample": 0, "answer": "x"}' % ID, "samples.jsonl:2", "given twice"),
+        ('{"instance": "%s", "sample": "first", "answer": "x"}' % ID, "samples.jsonl:2", "not a whole number"),
+        ("[1, 2]", "samples.jsonl:2", "not an object"),
+    ],
+)
+def test_a_bad_line_is_named_by_its_number_and_nothing_runs(dlbench, toy_root, tmp_path, line, where, message):
+    samples = tmp_path / "samples.jsonl"
+    samples.write_text(json.dumps({"instance": ID, "sample": 0, "answer": RIGHT}) + "\n" + line + "\n")
+    ended = dlbench("evaluate", samples, "--out", tmp_path / "out", "--benchmark", toy_root)
+    assert ended.status == 1
+    assert where in ended.err
+    assert message in ended.err
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_missing_or_empty_file_gets_a_clear_message(dlbench, toy_root, tmp_path):
+    assert (
+        "no such file" in dlbench("evaluate", tmp_path / "none", "--out", tmp_path / "o", "--benchmark", toy_root).err
+    )
+    empty = tmp_path / "empty.jsonl"
+    empty.write_text("\n")
+    assert "no sample" in dlbench("evaluate", empty, "--out", tmp_path / "o", "--benchmark", toy_root).err
+
+
+def test_verdicts_on_other_answers_are_never_mixed(dlbench, toy_root, tmp_path, write_samples):
+    first = write_samples({"instance": ID, "answer": RIGHT}, name="s.jsonl")
+    assert dlbench("evaluate", first, "--out", tmp_path / "out", "--benchmark", toy_root).status == 0
+    kept = (tmp_path / "out/verdicts.jsonl").read_text()
+    second = write_samples({"instance": ID, "answer": WRONG}, name="s.jsonl")
+    ended = dlbench("evaluate", second, "--out", tmp_path / "out", "--benchmark", toy_root)
+    assert ended.status == 1
+    assert "another answer" in ended.err
+    assert (tmp_path / "out/verdicts.jsonl").read_text() == kept
+
+
+def test_killed_half_way_and_started_again_it_ends_as_if_undisturbed(dlbench, toy_root, tmp_path, write_samples):
+    """SIGKILL at a random moment, several times: the verdict file is the same but for timings."""
+    answers = [RIGHT, WRONG, "prose", RIGHT + "# other\n", "def f(): pass", WRONG + "# other\n"] * 3
+    samples = write_samples(
+        *({"instance": ID, "sample": n, "answer": f"{answer}\n# {n}\n"} for n, answer in enumerate(answers))
+    )
+    undisturbed = dlbench("evaluate", samples, "--out", tmp_path / "calm", "--benchmark", toy_root)
+    assert undisturbed.status == 0, undisturbed.err
+    command = [sys.executable, "-m", "dlbench", "evaluate", str(samples), "--out", str(tmp_path / "killed")]
+    command += ["--benchmark", str(toy_root)]
+    path = tmp_path / "killed/verdicts.jsonl"
+    for wanted in (1, 6, 11):
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        deadline = time.monotonic() + 120
+        while time.monotonic() < deadline and process.poll() is None:
+            if path.is_file() and path.read_bytes().count(b"\n") >= wanted:
+                break
+            time.sleep(0.01)
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+        assert path.read_bytes().count(b"\n") >= wanted
+    assert path.read_bytes().count(b"\n") < len(answers)
+    with path.open("ab") as file:
+        file.write(b'{"instance": "toy/to')  # what a kill in the middle of a write leaves
+    assert dlbench("evaluate", samples, "--out", tmp_path / "killed", "--benchmark", toy_root).status == 0
+    assert steady(verdicts_of(tmp_path / "killed")) == steady(verdicts_of(tmp_path / "calm"))
+
+
+def test_a_second_start_runs_nothing_again(dlbench, toy_root, tmp_path, write_samples):
+    samples = write_samples({"instance": ID, "answer": RIGHT})
+    dlbench("evaluate", samples, "--out", tmp_path / "out", "--benchmark", toy_root)
+    before = (tmp_path / "out/verdicts.jsonl").read_text()
+    dlbench("evaluate", samples, "--out", tmp_path / "out", "--benchmark", toy_root)
+    assert (tmp_path / "out/verdicts.jsonl").read_text() == before
+
+
+def test_two_processes_do_not_write_into_one_folder(dlbench, toy_root, tmp_path, write_samples):
+    import fcntl
+
+    samples = write_samples({"instance": ID, "answer": RIGHT})
+    out = tmp_path / "out"
+    dlbench("evaluate", samples, "--out", out, "--benchmark", toy_root)
+    with (out / "verdicts.jsonl").open("a") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        ended = dlbench("evaluate", samples, "--out", out, "--benchmark", toy_root)
+    assert ended.status == 1
+    assert "another process is writing here" in ended.err
+
+
+def test_validate_holds_for_sound_instances_and_names_a_test_that_cannot_tell(dlbench, toy_root):
+    assert dlbench("validate", "--benchmark", toy_root).status == 0
+    record = toy_root / "instances/toy/Counter.step.toml"
+    text = record.read_text()
+    record.write_text(text.replace("TestCounter::test_step_by", "TestCounter::test_unrelated"))
+    ended = dlbench("validate", "--benchmark", toy_root)
+    assert ended.status == 1
+    assert "test_unrelated" in ended.out
+    assert "1 of 2 instances hold" in ended.out
+
+
+def test_without_a_sandbox_nothing_runs_unless_the_user_says_so(dlbench, toy_root, tmp_path, write_samples):
+    """On a machine without bwrap, Landlock or root there is a message, not an unconfined run."""
+    samples = write_samples({"instance": ID, "answer": RIGHT})
+    bare = {"PATH": str(tmp_path), "PYTHONPATH": str(tmp_path / "shadow")}
+    shadow = tmp_path / "shadow"
+    shadow.mkdir()
+    (shadow / "sandlock.py").write_text("raise ImportError('none')\n")
+    home = {"DLBENCH_HOME": os.environ.get("DLBENCH_HOME", "")} if os.environ.get("DLBENCH_HOME") else {}
+    (shadow / "sitecustomize.py").write_text("import os\nos.geteuid = lambda: 1234\n")
+    ended = dlbench("evaluate", samples, "--out", tmp_path / "out", "--benchmark", toy_root, env=bare | home)
+    assert ended.status == 1
+    assert "there is no sandbox on this machine" in ended.err
+    assert "bubblewrap" in ended.err
+    said = ("evaluate", samples, "--out", tmp_path / "out", "--benchmark", toy_root, "--sandbox", "unconfined")
+    allowed = dlbench(*said)
+    assert allowed.status == 0, allowed.err
+    assert "UNCONFINED" in allowed.err
+    assert verdicts_of(tmp_path / "out")[0]["sandbox"] == "unconfined"

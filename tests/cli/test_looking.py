@@ -1,0 +1,138 @@
+"""A person can look at a benchmark, theirs or ours, and a broken one is named piece by piece."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+
+def test_help_and_version_answer(dlbench):
+    assert "evaluate" in dlbench("--help").out
+    assert dlbench("--version").out.startswith("dlbench ")
+
+
+def test_import_is_light():
+    """`import dlbench` pulls in nothing that costs a second."""
+    report = subprocess.run(
+        [sys.executable, "-X", "importtime", "-c", "import dlbench, dlbench.cli"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stderr
+    loaded = {line.rpartition("|")[2].strip().split(".")[0] for line in report.splitlines()}
+    assert "dlbench" in loaded
+    assert not loaded & {"torch", "openai", "pandas", "plotly", "pydantic", "libcst", "numpy", "requests", "rich"}
+
+
+def test_list_filters_by_label_and_prints_json(dlbench, toy_root):
+    everything = json.loads(dlbench("list", "--benchmark", toy_root, "--json").out)
+    assert [record["id"] for record in everything] == ["toy/toy.core.Counter.step", "toy/toy.core.scale"]
+    assert "scale" in dlbench("list", "--benchmark", toy_root, "--split", "demo").out
+    none = dlbench("list", "--benchmark", toy_root, "--stage", "training")
+    assert none.status == 1
+    assert "no instance fits" in none.err
+
+
+def test_show_gives_prompt_tests_and_on_request_the_reference(dlbench, toy_root):
+    shown = dlbench("show", "toy/toy.core.scale", "--benchmark", toy_root)
+    assert "each number of `values`" in shown.out
+    assert "test_scale_zero" in shown.out
+    assert "OFFSET" not in shown.out
+    assert "OFFSET" in dlbench("show", "toy/toy.core.scale", "--benchmark", toy_root, "--source").out
+
+
+def test_stats_counts_by_label(dlbench, toy_root):
+    counts = json.loads(dlbench("stats", "--benchmark", toy_root, "--json").out)
+    assert counts["instances"] == 2
+    assert counts["stage"] == {"pre_post_processing": 2}
+    assert counts["methods"] == 1
+
+
+def test_prompt_shows_what_a_model_would_be_asked(dlbench, toy_root):
+    asked = dlbench("prompt", "toy/toy.core.Counter.step", "--benchmark", toy_root).out
+    assert "def step(self, by=1):" in asked
+    assert "# sets self.count" in asked
+    assert "self.count += by" not in asked
+    assert "Adds to the count" not in asked
+
+
+def test_doctor_names_sandboxes_and_projects(dlbench, toy_root):
+    findings = json.loads(dlbench("doctor", "--benchmark", toy_root, "--json").out)
+    names = {finding["name"] for finding in findings}
+    assert {"python", "uv", "sandbox bubblewrap", "sandbox sandlock", "project toy"} <= names
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["show", "toy/toy.core.scael"], "did you mean toy/toy.core.scale"),
+        (["prompt", "nothing"], "there is no instance 'nothing'"),
+        (["list", "--project", "toi"], "there is no project 'toi'"),
+        (["list", "--split", "dmeo"], "there is no split 'dmeo'"),
+        (["validate", "--sandbox", "paper"], "there is no sandbox 'paper'"),
+    ],
+)
+def test_an_unknown_name_gets_a_clear_message(dlbench, toy_root, arguments, message):
+    ended = dlbench(*arguments, "--benchmark", toy_root)
+    assert ended.status == 1
+    assert message in ended.err
+    assert "Traceback" not in ended.said
+
+
+def test_a_folder_that_is_no_benchmark_gets_a_clear_message(dlbench, tmp_path):
+    ended = dlbench("list", "--benchmark", tmp_path / "absent")
+    assert ended.status == 1
+    assert "no benchmark folder" in ended.err
+
+
+BREAKS = [
+    ("instances/toy/scale.toml", 'sha256 = "', 'sha256 = "0000', "malformed_record"),
+    ("instances/toy/scale.toml", "test_scale_zero", "test_scale_nought", "missing_test"),
+    ("instances/toy/scale.toml", "test_scale[3]", "test_scale[4]", "missing_test"),
+    ("instances/toy/scale.toml", "Give back a list", "value * factor + OFFSET for value in values: return [value * factor + OFFSET for value in values]", "prompt_leaks_code"),
+    ("instances/toy/scale.toml", "Give back a list", "Multiplies every one of the given values by a factor and returns them all as a new list", "prompt_leaks_docstring"),
+    ("instances/toy/scale.toml", 'stage = "pre_post_processing"', 'stage = "cooking"', "unknown_label"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "old", "new", "kind"), BREAKS, ids=[f"{b[3]} {n}" for n, b in enumerate(BREAKS)])
+def test_check_names_a_broken_instance(dlbench, toy_root, name, old, new, kind):
+    assert dlbench("check", "--benchmark", toy_root).status == 0
+    path = toy_root / name
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
+    ended = dlbench("check", "--benchmark", toy_root)
+    assert ended.status == 1
+    assert f"{name}: {kind}" in ended.out
+    assert "mend:" in ended.out
+
+
+def test_check_finds_a_function_that_changed_and_one_that_went(dlbench, toy_root):
+    core = toy_root.parent / "source/toy/core.py"
+    core.write_text(
+        core.read_text().replace("value * factor + OFFSET", "factor * value + OFFSET").replace("def step", "def stride")
+    )
+    problems = json.loads(dlbench("check", "--benchmark", toy_root, "--json").out)
+    assert {problem["kind"] for problem in problems} == {"hash_mismatch", "missing_target"}
+    core.unlink()
+    problems = json.loads(dlbench("check", "--benchmark", toy_root, "--json").out)
+    assert "missing_path" in {problem["kind"] for problem in problems}
+
+
+def test_check_finds_third_party_code_in_the_tree(dlbench, toy_root):
+    """A file of a project's code beside the benchmark, in the same checkout, is found by its lines."""
+    checkout = toy_root.parent / "checkout"
+    checkout.mkdir()
+    subprocess.run(["git", "init", "-q", str(checkout)], check=True)
+    benchmark = checkout / "benchmark"
+    toy_root.rename(benchmark)
+    project = benchmark / "projects/toy.toml"
+    project.write_text(project.read_text().replace("../source", "../../source"))
+    assert dlbench("check", "--benchmark", benchmark).status == 0
+    lines = (toy_root.parent / "source/tests/test_core.py").read_text().splitlines()[4:20]
+    (checkout / "helper.py").write_text("# ours\n" + "\n".join(lines) + "\n")
+    ended = dlbench("check", "--benchmark", benchmark)
+    assert ended.status == 1
+    assert "helper.py: third_party_code" in ended.out
