@@ -49,6 +49,9 @@ class EmbeddedModel:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=self._log,
+            # Its threads wait for each other at every layer; spinning while they wait, on a busy machine, they take
+            # the very core that the other one needs.
+            env={**os.environ, "OMP_WAIT_POLICY": "passive"},
             # Out of the terminal's reach: Ctrl-C lets the answers under way be finished.
             start_new_session=True,
             text=True,

@@ -38,9 +38,7 @@ def _serve(model: str, port: int, slots: int, context: int) -> _Server:
     params.n_parallel = slots
     params.n_ctx = slots * context
     params.kv_unified = False
-    # The engine's threads wait for each other at every layer: on a machine that is busy with tests, one thread a core
-    # is several times slower than half as many.
-    threads = max(1, len(os.sched_getaffinity(0)) // 2)
+    threads = len(os.sched_getaffinity(0))
     params.cpuparams.n_threads = threads
     params.cpuparams_batch.n_threads = threads
     # An answer must not depend on which prompts came before it.
