@@ -77,6 +77,14 @@ def test_an_endpoint_that_is_not_there_gets_a_clear_message(dlbench, toy_root, t
     assert "Traceback" not in ended.said
 
 
+def test_a_taken_port_gets_a_clear_message(dlbench, endpoint, toy_root, tmp_path):
+    port = endpoint.url.rpartition(":")[2].partition("/")[0]
+    ended = dlbench("run", "--model", "embedded", "--port", port, "--out", tmp_path / "run", "--benchmark", toy_root)
+    assert ended.status == 1
+    assert port in ended.err
+    assert "Traceback" not in ended.said
+
+
 def test_a_folder_of_another_run_is_not_written_to(dlbench, endpoint, toy_root, tmp_path):
     out = tmp_path / "run"
     ask(dlbench, endpoint, toy_root, out)

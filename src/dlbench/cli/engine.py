@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
 def make_engine(sandbox: str, timeout: float | None = None, memory: int | None = None) -> "Engine":
     from dlbench.execution import Engine, Limits, choose_confinement, find_confinements
+    from dlbench.execution.confinement import remove_leftovers
 
+    remove_leftovers()
     confinement = choose_confinement(sandbox)
     if confinement.warning:
         typer.echo(f"dlbench: warning: {confinement.warning}", err=True)

@@ -38,6 +38,7 @@ def run(
     max_tokens: Annotated[int, typer.Option(min=1, help="Longest answer.")] = 1024,
     seed: Annotated[int, typer.Option(help="Seed of the first sample; the next ones count up.")] = 0,
     concurrency: Annotated[int, typer.Option(min=1, help="Requests at once.")] = 4,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port of the embedded model; 0 takes any free one.")] = 0,
     workers: WorkersOption = CORES,
     sandbox: SandboxOption = "auto",
     timeout: TimeoutOption = 60.0,
@@ -78,7 +79,7 @@ def run(
         def request_of(instance: "Instance", sample: int) -> Request:
             return Request(instance.id, sample, sources.ask(instance), temperature, max_tokens, seed + sample)
 
-        asked = _open_model(name, sources, base_url, api_key, concurrency)
+        asked = _open_model(name, sources, base_url, api_key, concurrency, port)
         try:
             with counted(f"asking {name}", len(instances) * samples) as advance:
                 generate(
@@ -130,7 +131,9 @@ class Sources:
         return zero_shot(instance, signature, render_context(self._module(instance), instance.qualname))
 
 
-def _open_model(name: str, sources: Sources, base_url: str | None, api_key: str | None, parallel: int) -> "Model":
+def _open_model(
+    name: str, sources: Sources, base_url: str | None, api_key: str | None, parallel: int, port: int
+) -> "Model":
     from dlbench.cli.progress import say
     from dlbench.generation import EmbeddedModel, OpenAIModel, ReferenceModel, StubModel
 
@@ -139,7 +142,7 @@ def _open_model(name: str, sources: Sources, base_url: str | None, api_key: str 
     if name == "stub":
         return StubModel(sources.signature)
     if name == "embedded":
-        return EmbeddedModel(parallel, say)
+        return EmbeddedModel(parallel, say, port)
     return OpenAIModel(name, base_url, api_key)
 
 

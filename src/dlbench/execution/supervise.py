@@ -26,16 +26,16 @@ _CHANNEL_BYTES = 16 << 20
 _KEPT_OUTPUT = 8 << 10
 _LOOK_EVERY = 0.1
 
-_stopping = threading.Event()
-
 
 class Interrupted(Exception):
     """The user asked to stop; what was running has no verdict."""
 
 
 def stop_all() -> None:
-    """Ends every execution of this process at once, for a user who does not want to wait for their limits."""
-    _stopping.set()
+    """Ends every execution that this process has under way, for a user who does not want to wait for their limits."""
+    with _lock:
+        for watch in _under_way:
+            watch.is_stopped = True
 
 
 @dataclass
@@ -73,9 +73,13 @@ def supervise(confinement: Confinement, cell: Cell, tests: list[str], *, collect
         os.close(writing)
     job = _job(cell, launch, tests, secret, collect_only)
     watch = _Watch(process, reading, secret, cell.limits)
+    with _lock:
+        _under_way.add(watch)
     try:
         return watch.run(json.dumps(job).encode())
     finally:
+        with _lock:
+            _under_way.remove(watch)
         watch.close()
 
 
@@ -152,6 +156,7 @@ class _Watch:
         self.buffer = b""
         self.received = 0
         self.output = b""
+        self.is_stopped = False
         self.phase_began = time.monotonic()
         self.phase_seconds = limits.load_seconds
 
@@ -180,10 +185,10 @@ class _Watch:
                 if ended_at is None and now - looked > _LOOK_EVERY:
                     looked = now
                     self._look(now)
-                if self.seen.stopped_for or self.seen.forged or _stopping.is_set():
+                if self.seen.stopped_for or self.seen.forged or self.is_stopped:
                     break
         self._kill()
-        if _stopping.is_set():
+        if self.is_stopped:
             raise Interrupted
         self.seen.seconds = time.monotonic() - began
         self.seen.output = self.output[-_KEPT_OUTPUT:].decode(errors="replace")
@@ -265,6 +270,10 @@ class _Watch:
             if pipe is not None:
                 with contextlib.suppress(BrokenPipeError):
                     pipe.close()
+
+
+_lock = threading.Lock()
+_under_way: set[_Watch] = set()
 
 
 def find_descendants(root: int) -> list[int]:

@@ -71,6 +71,13 @@ def open_cell(prepared: Prepared, path: str | None, source: str | None, limits: 
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def remove_leftovers() -> None:
+    """Cells of processes that were killed before they could clean up."""
+    for folder in (home() / "cells").glob("*-*"):
+        if not Path("/proc", folder.name.partition("-")[0]).exists():
+            shutil.rmtree(folder, ignore_errors=True)
+
+
 def lay_out_tree(cell: Cell) -> Path:
     """A tree of hard links with the candidate's module in it, for kinds of confinement that cannot mount."""
     source, target = cell.prepared.tree, cell.folder / "tree"
