@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 .PHONY: demo test test-full check clean
 
 demo: $(READY)
-	$(BIN)/dlbench run --split demo --model reference --model stub --model embedded --max-tokens 400 --out runs/demo
+	$(BIN)/dlbench run --split demo --model reference --model stub --model embedded --max-tokens 256 --out runs/demo
 
 test: $(READY)
 	$(BIN)/python -m pytest -m "not slow"

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dlbench.cli.app import BenchmarkOption, command
+from dlbench.errors import DLBenchError
 
 if TYPE_CHECKING:
     from dlbench.dataset import Benchmark
@@ -45,11 +46,11 @@ def show_scores(folders: list[Path], report: Path, benchmark: "Benchmark") -> No
     console.print(status_table(summaries))
     write_whole(report, write_report(runs, benchmark))
     typer.echo(f"report: {report}")
-    faults = sum(summary.statuses.get("harness_error", 0) for summary in summaries.values())
+    faults = [record for run in runs for record in run.verdicts if record["status"] == "harness_error"]
     if faults:
-        typer.echo(f"dlbench: {faults} verdict(s) are harness errors, our fault and not the model's; "
-                   "the same command tries them again", err=True)  # fmt: skip
-        raise typer.Exit(1)
+        what = f"{len(faults)} verdict(s) are harness errors, our fault and not the model's"
+        mend = "start the same command again, which tries them again; `dlbench doctor` looks at the machine"
+        raise DLBenchError(f"{what}; the first: {faults[0]['message']}", where=faults[0]["instance"], mend=mend)
 
 
 @command("report")

@@ -15,6 +15,7 @@ import signal
 import subprocess
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from dlbench.execution.limits import Limits
 _CHANNEL_BYTES = 16 << 20
 _KEPT_OUTPUT = 8 << 10
 _LOOK_EVERY = 0.1
+_PATIENCE = 15.0
 
 
 class Interrupted(Exception):
@@ -157,6 +159,7 @@ class _Watch:
         self.received = 0
         self.output = b""
         self.is_stopped = False
+        self.family: set[int] = set()
         self.phase_began = time.monotonic()
         self.phase_seconds = limits.load_seconds
 
@@ -221,6 +224,8 @@ class _Watch:
             self.seen.forged = "a message of the judge was repeated or left out"
             return
         self.seen.messages.append(message)
+        if message["kind"] == "ready":
+            self.family = set(find_descendants(self.process.pid)) - {self.process.pid}
         if message["kind"] == "collected":
             self.phase_began, self.phase_seconds = time.monotonic(), self.limits.test_seconds
 
@@ -249,17 +254,20 @@ class _Watch:
             self.seen.stopped_for = "processes"
 
     def _kill(self) -> None:
-        if self.seen.exit_code is not None:
-            return
-        family = find_descendants(self.process.pid)
-        self.process.send_signal(signal.SIGTERM)  # a warden ends its family before itself
-        deadline = time.monotonic() + 1.0
-        while not self._has_ended() and time.monotonic() < deadline:
-            time.sleep(0.002)
-        for pid in family:  # the first process of a namespace takes the whole namespace with it
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        while not self._has_ended():
+        """Ends what still runs and waits until it is gone: a verdict is given over an empty room."""
+        if self.seen.exit_code is None:
+            self.family |= set(find_descendants(self.process.pid))
+            self.process.send_signal(signal.SIGTERM)  # a warden ends its family before itself
+            self._wait_until(self._has_ended)
+            for pid in self.family if self.seen.exit_code is None else ():
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+        # the first process of a namespace goes last, when the kernel has taken all others from it
+        self._wait_until(lambda: self._has_ended() and not any(map(_is_alive, self.family)))
+
+    def _wait_until(self, condition: Callable[[], bool]) -> None:
+        deadline = time.monotonic() + _PATIENCE
+        while not condition() and time.monotonic() < deadline:
             time.sleep(0.002)
 
     def close(self) -> None:
@@ -289,6 +297,13 @@ def find_descendants(root: int) -> list[int]:
             found.append(child)
             pending.append(child)
     return found
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (OSError, IndexError):
+        return False
 
 
 def _resident_mb(pid: int) -> float:

@@ -5,6 +5,7 @@ basic level needs no kernel feature but seccomp, and root, who can become an unp
 the network or trace, yet sees what any user of the machine may read. Unconfined is for a user who says so.
 """
 
+import importlib.util
 import json
 import os
 import shutil
@@ -34,7 +35,11 @@ def _launch(cell: Cell, channel: int, *, landlock: bool, user: int | None, filte
     if landlock:
         places = [*map(Path, _READABLE), cell.interpreter_root, cell.prepared.environment, tree, script]
         readable = [str(place) for place in places if place.exists()]
-        files = {"readable": readable, "writable": [str(temporary), "/dev/null"]}
+        library = importlib.util.find_spec("sandlock")
+        assert library is not None
+        assert library.origin is not None
+        packages = str(Path(library.origin).parent.parent)
+        files = {"packages": packages, "readable": readable, "writable": [str(temporary), "/dev/null"]}
     plan = json.dumps({"user": user, "landlock": files})
     runner = [str(cell.prepared.python), "-B", "-s", str(script), str(channel)]
     command = [sys.executable, "-I", warden.__file__, plan, *runner]

@@ -64,9 +64,11 @@ def _kill_all() -> None:
 def _become(plan: dict[str, object]) -> None:
     user, landlock = plan["user"], plan["landlock"]
     if landlock is not None:
+        assert isinstance(landlock, dict)
+        sys.path.append(landlock["packages"])  # we run isolated, and it may be anywhere
+
         from sandlock import Sandbox, confine
 
-        assert isinstance(landlock, dict)
         confine(Sandbox(fs_readable=landlock["readable"], fs_writable=landlock["writable"]))
     if isinstance(user, int) and os.geteuid() == 0:
         # reading past a closed folder of root is safe only where Landlock says what may be read at all

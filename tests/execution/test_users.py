@@ -1,6 +1,6 @@
-"""Where neither bubblewrap nor Landlock can be had, the basic level still keeps a candidate off network and root's files.
+"""Confinement holds for whoever runs it: an ordinary user behind bubblewrap or sandlock, root at the basic level.
 
-It needs root, and an interpreter and a home that another user may enter; the command runs under such an interpreter.
+All of them need an interpreter and a home that any user may enter; the command runs under such an interpreter.
 """
 
 import json
@@ -13,12 +13,14 @@ from pathlib import Path
 
 import pytest
 
+from dlbench.execution import find_confinements
 from tests.cli.test_judging import ID, RIGHT
+from tests.conftest import write_toy
 
+NOBODY = 65534
 BODIES = {
     "honest": ("", "pass"),
     "socket": ("import socket\n    socket.socket()", "fail"),
-    "local socket": ("import socket\n    socket.socket(socket.AF_UNIX)", "fail"),
     "root's files": ("open('/etc/shadow').read()", "fail"),
     "write to the system": ("open('/usr/dlbench-was-here', 'w')", "fail"),
     "write to the tree": ("open(__file__, 'a')", "fail"),
@@ -45,28 +47,47 @@ def open_home():
     shutil.rmtree(folder, ignore_errors=True)
 
 
+def usable(sandbox: str) -> bool:
+    return sandbox == "basic" or not {kind.name: obstacle for kind, obstacle in find_confinements()}[sandbox]
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 @pytest.mark.skipif(find_open_interpreter() is None, reason="no interpreter that another user may start")
-def test_the_basic_level_confines(toy_root, tmp_path, open_home):
+@pytest.mark.parametrize(("user", "sandbox"), [(0, "basic"), (NOBODY, "bubblewrap"), (NOBODY, "sandlock")])
+def test_confinement_holds_for(user, sandbox, open_home):
+    if not usable(sandbox):
+        pytest.skip(f"{sandbox} cannot be used on this machine")
     records = []
     for number, (body, _) in enumerate(BODIES.values()):
         code = RIGHT.replace("    if not factor", f"    {body}\n    if not factor" if body else "    if not factor", 1)
         records.append({"instance": ID, "sample": number, "code": code})
-    samples = tmp_path / "samples.jsonl"
+    samples, out, benchmark = open_home / "samples.jsonl", open_home / "out", write_toy(open_home)
     samples.write_text("".join(json.dumps(record) + "\n" for record in records))
-    paths = [path for path in sys.path if path and Path(path).is_dir()]
-    packages = [path for path in paths if "site-packages" in path]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[2] / "src"), *packages])}
-    environment["DLBENCH_HOME"] = str(open_home)
-    command = [find_open_interpreter(), "-m", "dlbench", "evaluate", samples, "--out", tmp_path / "out"]
-    command += ["--benchmark", toy_root, "--sandbox", "basic", "--timeout", "5", "--memory", "1024"]
-    ended = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=400, check=False)
+    for folder, _, _ in os.walk(open_home):
+        os.chown(folder, user, user)
+    packages = [path for path in sys.path if "site-packages" in path]
+    source = str(Path(__file__).parents[2] / "src")
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([source, *packages]), "HOME": str(open_home)}
+    environment |= {"DLBENCH_HOME": str(open_home / "home")}
+    command = [find_open_interpreter(), "-m", "dlbench", "evaluate", samples, "--out", out]
+    command += ["--benchmark", benchmark, "--sandbox", sandbox, "--timeout", "5", "--memory", "1024"]
+    ended = subprocess.run(
+        command,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=400,
+        check=False,
+        user=user,
+        group=user,
+        extra_groups=[],
+    )
     assert ended.returncode == 0, ended.stderr
-    assert ended.stderr.count("warning: the basic level") == 1
-    verdicts = [json.loads(line) for line in (tmp_path / "out/verdicts.jsonl").read_text().splitlines()]
+    assert ended.stderr.count("warning: the basic level") == (sandbox == "basic")
+    verdicts = [json.loads(line) for line in (out / "verdicts.jsonl").read_text().splitlines()]
     for (name, (_, expected)), verdict in zip(BODIES.items(), verdicts, strict=True):
         assert verdict["status"] in expected.split(), (name, verdict)
-        assert verdict["sandbox"] == "basic"
+        assert verdict["sandbox"] == sandbox
     assert not Path("/usr/dlbench-was-here").exists()
     users = {path.stat().st_uid for path in Path("/proc").glob("[0-9]*")}
-    assert not {user for user in users if user >= 1_000_000_000}, "a process of a candidate is still there"
+    assert not {one for one in users if one == NOBODY or one >= 1_000_000_000}, "a candidate's process is still there"
