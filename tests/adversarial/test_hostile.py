@@ -32,7 +32,7 @@ def test_hostile_candidate_gets_its_verdict(toy, toy_prepared, confinement, host
     assert not Path("/dlbench-was-here").exists()
 
 
-HOMES = [str(Path.home() / ".ssh"), str(Path.home() / ".cache"), "/home", "/var/log"]
+HOMES = [str(Path.home() / ".ssh"), str(Path.home() / ".config"), "/home", "/var/log"]
 SECRETS = {
     "the user's home": "import os\nfor p in HOMES:\n    try: seen = os.listdir(p)\n    except OSError: seen = []\n    assert not seen, seen",
     "keys in the environment": "import os\nassert 'DLBENCH_TEST_SECRET' not in os.environ",
