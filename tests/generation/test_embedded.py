@@ -61,7 +61,7 @@ def test_a_prompt_longer_than_the_context_is_refused_alone(model: EmbeddedModel)
 def test_nothing_of_the_engine_reaches_the_terminal_and_close_ends_it(capfd: pytest.CaptureFixture[str]) -> None:
     said: list[str] = []
     model = EmbeddedModel(parallel=1, say=said.append)
-    pid = model._process.pid
+    pid = model.servers[0].process.pid
     model.close()
     model.close()
     assert gone(pid)
@@ -71,7 +71,7 @@ def test_nothing_of_the_engine_reaches_the_terminal_and_close_ends_it(capfd: pyt
 
 def test_a_server_that_dies_is_an_error_that_says_so() -> None:
     model = EmbeddedModel(parallel=1)
-    os.kill(model._process.pid, signal.SIGKILL)
+    os.kill(model.servers[0].process.pid, signal.SIGKILL)
     with pytest.raises(DLBenchError, match="ended with status -9") as caught:
         model.answer(request(PROMPT))
     assert "what was done is kept" in caught.value.mend
@@ -85,7 +85,7 @@ def test_the_server_dies_with_us() -> None:
         import time
         from dlbench.generation import EmbeddedModel
         model = EmbeddedModel(parallel=1)
-        print(model._process.pid, flush=True)
+        print(model.servers[0].process.pid, flush=True)
         time.sleep(60)
     """
     parent = subprocess.Popen([sys.executable, "-c", textwrap.dedent(code)], stdout=subprocess.PIPE, text=True)

@@ -6,6 +6,7 @@ there so that the whole way from prompt to score can be tried, and tested, by an
 
 import importlib.util
 import os
+import queue
 import socket
 import subprocess
 import sys
@@ -26,7 +27,11 @@ _PATIENCE = 1800.0
 
 
 class EmbeddedModel:
-    """`parallel` requests are answered at the same time; `port` 0 takes any free one."""
+    """Up to `parallel` requests at the same time, each on a server and a core of its own; `port` fixes one server's.
+
+    Several slots in one server, or several threads, were slower than one of each in several servers: the engine's
+    threads wait for each other at every layer. And alone on its server, an answer does not depend on its neighbours.
+    """
 
     name = NAME
 
@@ -41,22 +46,45 @@ class EmbeddedModel:
             _must_be_free(port)
         path = weights(say)
         say(f"starting the embedded model {NAME}")
+        count = 1 if port else min(max(1, parallel), len(os.sched_getaffinity(0)))
+        self.servers = [_Server(path, port) for _ in range(count)]
+        self._free: queue.SimpleQueue[_Server] = queue.SimpleQueue()
+        for server in self.servers:
+            self._free.put(server)
+
+    def answer(self, request: Request) -> Answer:
+        server = self._free.get()
+        try:
+            return server.answer(request)
+        finally:
+            self._free.put(server)
+
+    def stop(self) -> None:
+        for server in self.servers:
+            server.stop()
+
+    def close(self) -> None:
+        for server in self.servers:
+            server.close()
+
+
+class _Server:
+    """One process that answers one request at a time."""
+
+    def __init__(self, path: Path, port: int) -> None:
         self._log: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 (closed by close)
-        self._process = subprocess.Popen(
+        self.process = subprocess.Popen(
             # As a file, not as a module of the package: the server needs nothing of it, and is up a second sooner.
             [sys.executable, "-P", str(Path(__file__).with_name("embedded_server.py")), str(path)]
-            + [str(number) for number in (os.getpid(), port, max(1, parallel), CONTEXT)],
+            + [str(number) for number in (os.getpid(), port, CONTEXT)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=self._log,
-            # Its threads wait for each other at every layer; spinning while they wait, on a busy machine, they take
-            # the very core that the other one needs.
-            env={**os.environ, "OMP_WAIT_POLICY": "passive"},
             # Out of the terminal's reach: Ctrl-C lets the answers under way be finished.
             start_new_session=True,
             text=True,
         )
-        self._finish = weakref.finalize(self, _end, self._process)
+        self._finish = weakref.finalize(self, _end, self.process)
         self._client = OpenAIModel(NAME, self._address() + "/v1", "none", timeout=_PATIENCE, retries=0)
 
     def answer(self, request: Request) -> Answer:
@@ -65,7 +93,7 @@ class EmbeddedModel:
         except DLBenchError:
             # A process that dies closes its connections a moment before it can be seen to be dead.
             try:
-                self._process.wait(1)
+                self.process.wait(1)
             except subprocess.TimeoutExpired:
                 pass
             else:
@@ -81,10 +109,10 @@ class EmbeddedModel:
         self._log.close()
 
     def _address(self) -> str:
-        assert self._process.stdout is not None
-        address = self._process.stdout.readline().strip()
+        assert self.process.stdout is not None
+        address = self.process.stdout.readline().strip()
         if not address:
-            self._process.wait()
+            self.process.wait()
             raise self._ended()
         return address
 
@@ -93,9 +121,9 @@ class EmbeddedModel:
         lines = self._log.read().decode(errors="replace").strip().splitlines()
         said = " / ".join(line.strip() for line in lines[-3:])
         return DLBenchError(
-            f"its server ended with status {self._process.returncode}: {said}",
+            f"its server ended with status {self.process.returncode}: {said}",
             where=f"embedded model {NAME}",
-            mend="free memory or ask with fewer --workers, then start the same command again; what was done is kept",
+            mend="free memory or lower --concurrency, then start the same command again; what was done is kept",
         )
 
 
