@@ -22,7 +22,9 @@ def test_a_second_writer_is_refused(tmp_path):
         Journal(tmp_path / "j.jsonl")
 
 
-@pytest.mark.parametrize("line", ["{", "[1]", "nonsense", '{"a": 1} {"b": 2}'])
+@pytest.mark.parametrize(
+    "line", ["{", "[1]", "nonsense", '{"a": 1} {"b": 2}', "[" * 99999, '{"a": ' + "9" * 5000 + "}"]
+)
 def test_a_malformed_line_is_named_by_its_number(tmp_path, line):
     path = tmp_path / "s.jsonl"
     path.write_text('{"ok": 1}\n\n' + line + "\n")
@@ -33,7 +35,7 @@ def test_a_malformed_line_is_named_by_its_number(tmp_path, line):
 
 def test_line_separators_inside_strings_do_not_break_a_line(tmp_path):
     path = tmp_path / "j.jsonl"
-    record = {"text": "a\u2028b\x0bc\x1cd\ne\rf"}
+    record = {"text": "a\u2028b\x0bc\x1cd\ne\rf and half a pair \ud800"}
     rewrite(path, [record])
     assert list(read_lines(path)) == [(1, record)]
     assert json.loads(path.read_text()) == record

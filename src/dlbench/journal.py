@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
-from typing import Any
+from typing import IO, Any
 
 from dlbench.errors import DLBenchError
 
@@ -30,7 +30,7 @@ def read_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             continue
         try:
             record = json.loads(line)
-        except json.JSONDecodeError as error:
+        except (ValueError, RecursionError) as error:
             raise DLBenchError(
                 f"not a line of JSON: {error}",
                 where=f"{path}:{number}",
@@ -61,7 +61,12 @@ def write_whole(path: Path, text: str) -> None:
 
 
 def dump(record: dict[str, Any]) -> str:
-    return json.dumps(record, ensure_ascii=False, separators=(", ", ": "))
+    text = json.dumps(record, ensure_ascii=False)
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # half a surrogate pair, as models and candidates produce them, has no UTF-8
+        return json.dumps(record)
+    return text
 
 
 class Journal:
@@ -70,18 +75,26 @@ class Journal:
     def __init__(self, path: Path) -> None:
         self.path = path
         path.parent.mkdir(parents=True, exist_ok=True)
-        self._file = path.open("ab+")
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            self._file.close()
-            raise DLBenchError(
-                "another process is writing here",
-                where=str(path),
-                mend="wait for it to end, or choose another --out folder",
-            ) from None
+        self._file = self._open()
         self._lock = Lock()
         self._cut_torn_line()
+
+    def _open(self) -> IO[bytes]:
+        while True:
+            file = self.path.open("ab+")
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                file.close()
+                raise DLBenchError(
+                    "another process is writing here",
+                    where=str(self.path),
+                    mend="wait for it to end, or choose another --out folder",
+                ) from None
+            # a process that ended meanwhile may have put a new file in this one's place
+            if self.path.exists() and os.path.samestat(os.fstat(file.fileno()), self.path.stat()):
+                return file
+            file.close()
 
     def _cut_torn_line(self) -> None:
         self._file.seek(0)

@@ -92,5 +92,8 @@ BODIES = [
     _hostile("interrupt", "an interrupted run has status of its own", "raise KeyboardInterrupt", "fail", "error"),
     _hostile("ptrace", "tracing the judge", "import ctypes\nif ctypes.CDLL(None, use_errno=True).ptrace(0, 0, 0, 0) < 0: raise PermissionError", "fail"),
     _hostile("new namespace", "privileges inside a namespace", "import ctypes\nif ctypes.CDLL(None, use_errno=True).unshare(0x10000000) < 0: raise PermissionError", "fail"),
+    _hostile("new user and network by clone", "a filter that knows unshare only", "import ctypes\npid = ctypes.CDLL(None, use_errno=True).syscall(56 if __import__('platform').machine() == 'x86_64' else 220, 0x50000011, 0, 0, 0, 0)\nif pid == 0: __import__('os')._exit(0)\nif pid < 0: raise PermissionError", "fail"),
+    _hostile("memory in a file without a name", "memory that is no process's", "import os\nfor n in range(10):\n    f = os.memfd_create('x')\n    for _ in range(30): os.write(f, bytes(1 << 20))", "fail", "out_of_memory"),
+    _hostile("close the tests to others", "files shared with the next candidate", "import os\nos.chmod('tests/test_core.py', 0)\nif os.stat('tests/test_core.py').st_mode & 0o777: raise PermissionError", "fail"),
     _hostile("become root", "dropped, but not for good", "import os\nos.setuid(0)\nif os.getuid(): raise PermissionError", "fail"),
 ]  # fmt: skip

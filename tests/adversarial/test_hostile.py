@@ -37,6 +37,7 @@ SECRETS = {
     "the user's home": "import os\nfor p in HOMES:\n    try: seen = os.listdir(p)\n    except OSError: seen = []\n    assert not seen, seen",
     "keys in the environment": "import os\nassert 'DLBENCH_TEST_SECRET' not in os.environ",
     "keys in the parent's environment": "import os\nassert b'DLBENCH_TEST_SECRET' not in b''.join(open(f'/proc/{p}/environ', 'rb').read() for p in os.listdir('/proc') if p.isdigit() and os.access(f'/proc/{p}/environ', os.R_OK))",
+    "command lines of others": "import os\nfor p in os.listdir('/proc') if os.access('/proc', os.R_OK) else []:\n    if p.isdigit() and os.access(f'/proc/{p}/cmdline', os.R_OK):\n        line = open(f'/proc/{p}/cmdline').read()\n        assert 'runner.py' in line or 'bwrap' in line, line",
     "the reference's source": "import os\nhere = os.path.dirname(os.path.abspath(__file__))\nassert not any(b'factor must ' + b'not be zero' in open(os.path.join(d, f), 'rb').read() for d, _, fs in os.walk(here) for f in fs)",
 }
 

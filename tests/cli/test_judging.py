@@ -146,6 +146,49 @@ def test_a_second_start_runs_nothing_again(dlbench, toy_root, tmp_path, write_sa
     assert (tmp_path / "out/verdicts.jsonl").read_text() == before
 
 
+def test_code_that_breaks_the_harness_costs_its_own_sample_only(dlbench, toy_root, tmp_path, write_samples):
+    """Half a surrogate pair in a message, a sum of a thousand terms: a verdict each, and the run goes on."""
+    odd = "def scale(values, factor=2):\n    raise ValueError('\\ud800')\n"
+    long = f"def scale(values, factor=2):\n    return {' + '.join(['values'] * 1000)}\n"
+    samples = write_samples(*({"instance": ID, "answer": answer} for answer in (odd, long, RIGHT)))
+    ended = dlbench("evaluate", samples, "--out", tmp_path / "out", "--benchmark", toy_root)
+    assert ended.status == 0, ended.err
+    assert [verdict["status"] for verdict in verdicts_of(tmp_path / "out")] == ["fail", "fail", "pass"]
+
+
+def test_report_counts_a_sample_that_was_tried_again_once(dlbench, toy_root, tmp_path, write_samples):
+    samples = write_samples({"instance": ID, "answer": RIGHT})
+    dlbench("evaluate", samples, "--out", tmp_path / "out", "--benchmark", toy_root)
+    path = tmp_path / "out/verdicts.jsonl"
+    line = path.read_text()
+    path.write_text(line.replace('"pass"', '"harness_error"') + line)
+    ended = dlbench("report", tmp_path / "out", "--benchmark", toy_root)
+    assert ended.status == 0, ended.err
+    assert "100.0 %" in ended.out
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['{"instance": "toy/toy.core.scale"}\n', '{"instance": "other/x.y", "sample": 0, "status": "pass", "tests": {}}\n'],
+)
+def test_a_strange_verdict_file_gets_a_clear_message(dlbench, toy_root, tmp_path, text):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out/verdicts.jsonl").write_text(text)
+    ended = dlbench("report", tmp_path / "out", "--benchmark", toy_root)
+    assert ended.status == 1
+    assert "mend:" in ended.err
+    assert "Traceback" not in ended.said
+
+
+def test_a_report_that_cannot_be_written_gets_a_clear_message(dlbench, toy_root, tmp_path, write_samples):
+    samples = write_samples({"instance": ID, "answer": RIGHT})
+    dlbench("evaluate", samples, "--out", tmp_path / "out", "--benchmark", toy_root)
+    ended = dlbench("report", tmp_path / "out", "--out", tmp_path / "absent/x.md", "--benchmark", toy_root)
+    assert ended.status == 1
+    assert "absent" in ended.err
+    assert "Traceback" not in ended.said
+
+
 def test_two_processes_do_not_write_into_one_folder(dlbench, toy_root, tmp_path, write_samples):
     import fcntl
 

@@ -83,6 +83,10 @@ class Shape(Base):
     def width(self, value):
         self.size = value
 
+    @property
+    def height(self):
+        return self.size
+
     @staticmethod
     def unit():
         return 1
@@ -279,6 +283,24 @@ SHAPES = [
         "Shape(1).greet() == 'one\\ntwo\\n    three'",
     ),
     ("method, only the body", "Shape.greet", "x = self.size\nreturn x + 1\n", "Shape(1).greet() == 2"),
+    ("example that assigns the target's name", "area", "def area(r):\n    return r\narea = area(3)\n", "area(2) == 2"),
+    ("property and an example of its name", "Shape.width", "class Shape:\n    @property\n    def width(self):\n        return -1\ns = Shape(3)\nwidth = s.width\n", "Shape(3).width == -1"),
+    ("decorated by assignment", "area", "from functools import lru_cache as lc\ndef area(r):\n    return r\narea = lc(None)(area)\n", "area(2) == 2 and area.cache_info()"),
+    ("attribute from a helper, after the definition", "area", "def _mk():\n    return 5\ndef area(r):\n    return area.t\narea.t = _mk()\n", "area(2) == 5"),
+    ("a header restated after the definition", "area", "def area(r):\n    return 7\ndef area(r): ...\n", "area(2) == 7"),
+    ("bare method with a bare helper method", "Shape.greet", "def greet(self):\n    return self._compute() + self.K\ndef _compute(self):\n    return 4\nK = 3\n", "Shape(1).greet() == 7"),
+    ("indented methods", "Shape.greet", "    def greet(self):\n        return self._compute()\n\n    def _compute(self):\n        return 4\n", "Shape(1).greet() == 4"),
+    ("class restated in two pieces", "Shape.greet", "class Shape:\n    def _compute(self):\n        return 4\nclass Shape:\n    def greet(self):\n        return self._compute()\n", "Shape(1).greet() == 4"),
+    ("body without a return", "Shape.__init__", "self.size = size * 2\n", "Shape(2).size == 4"),
+    ("definition in both branches of a try", "area", "try:\n    import nothing_here\n    def area(r):\n        return 0\nexcept ImportError:\n    def area(r):\n        return 9\n", "area(1) == 9"),
+    ("header of an inherited method", "Shape.unit", "class Shape(Base):\n    def other(self): ...\n    @staticmethod\n    def unit():\n        return Shape(1).greet()\n", "Shape.unit() == 'shape'"),
+    ("restated class that differs", "area", "class Base:\n    def greet(self):\n        return 'mine'\ndef area(r):\n    return isinstance(r, Base)\n", "area(Shape(1))"),
+    ("constant left to the module by an ellipsis", "area", "SCALE = ...\ndef area(r):\n    return SCALE\n", "area(1) == 10"),
+    ("helper annotated with a class further down", "area", "def h(s: Shape) -> 'Shape':\n    return s.size\ndef area(r):\n    return h(r)\n", "area(Shape(3)) == 3"),
+    ("own module under another name", "area", "from pkg.shapes import Shape as S\ndef area(r):\n    return S(r).size\n", "area(3) == 3"),
+    ("single dispatch", "area", "from functools import singledispatch\n@singledispatch\ndef h(x):\n    return 0\n@h.register\ndef _(x: int):\n    return 1\ndef area(r):\n    return h(r)\n", "area(3) == 1 and area('x') == 0"),
+    ("cached property for a property", "Shape.height", "from functools import cached_property\n@cached_property\ndef height(self):\n    return -1\n", "Shape(3).height == -1"),
+    ("a sum of a thousand terms", "area", "def area(r):\n    return " + " + ".join(["r"] * 1000) + "\n", "area(1) == 1000"),
 ]  # fmt: skip
 
 
@@ -341,9 +363,9 @@ def test_whatever_names_an_answer_brings_the_module_keeps_its_own(names, data):
     """A brought name, of any kind and any collision, is seen by the answer alone."""
     statements, results = [], []
     for number, name in enumerate(names):
-        kind = data.draw(
-            st.sampled_from(["{} = {n}", "def {}():\n    return {n}", "class {}:\n    n = {n}", "import json as {}"])
-        )
+        kinds = ["{} = {n}", "def {}():\n    return {n}", "import json as {}"]
+        kinds += ["class {}:\n    n = {n}"] if name != "Base" else []  # a class of the module's stays the module's
+        kind = data.draw(st.sampled_from(kinds))
         statements.append(kind.format(name, n=number))
         results.append(name)
     code = "\n".join(statements) + f"\ndef area(r):\n    return [{', '.join(results)}]\n"

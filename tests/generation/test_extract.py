@@ -52,6 +52,7 @@ TAKEN = {
     "stray tildes in prose": (f"~~~\nHere:\n{fenced(F)}", F),
     "inline fence": ("Use ```f = lambda x: x + 1``` here.", "f = lambda x: x + 1"),
     "think": (f"<think>\nFirst:\n{fenced(DRAFT)}\n</think>\n{fenced(F)}", F),
+    "closing tag right after a fence": (f"<think>\nDraft:\n```python\n{DRAFT}\n```</think>\n{fenced(F)}", F),
     "thinking, capital": (f"<Thinking>hm</Thinking>\n{fenced(F)}", F),
     "reasoning with attributes": (f'<reasoning effort="high">hm\n</reasoning>{fenced(F)}', F),
     "closing tag only": (f"let me see\n{fenced(DRAFT)}\nno.\n</think>\n{fenced(F)}", F),

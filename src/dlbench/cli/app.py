@@ -54,10 +54,10 @@ def command(name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
             except DLBenchError as error:
                 _fail(error)
             except OSError as error:
-                if error.errno != errno.ENOSPC:
+                mend = "mend that and start the same command again; what was done is kept"
+                if error.errno != errno.ENOSPC and not error.filename:
                     raise
-                mend = "make room and start the same command again; what was done is kept"
-                _fail(DLBenchError("the disk is full", where=str(error.filename or ""), mend=mend))
+                _fail(DLBenchError(str(error.strerror), where=str(error.filename or ""), mend=mend))
             except KeyboardInterrupt:
                 typer.echo("stopped; what was done is kept, the same command goes on from here", err=True)
                 raise typer.Exit(130) from None

@@ -18,8 +18,8 @@ def check(
     from dlbench.cli.engine import make_engine
     from dlbench.cli.progress import say
     from dlbench.dataset.checks import check_records
-    from dlbench.execution.provenance import check_tree
     from dlbench.execution.soundness import check_sources
+    from dlbench.workspace.provenance import check_tree
 
     benchmark, problems = check_records(chosen.root)
     sound = [instance for instance in benchmark.instances.values() if instance.project in benchmark.projects]

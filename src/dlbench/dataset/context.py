@@ -7,21 +7,15 @@ body can hold the answer.
 
 import ast
 
-from dlbench.dataset.target import Function, render_signature
+from dlbench.dataset.target import Function, find_target, render_signature
 
 
 def render_context(source: str, qualname: str) -> str:
     tree = ast.parse(source)
     imports = [ast.unparse(node) for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
     parts = ["\n".join(imports)] if imports else []
-    body = tree.body
-    for name in qualname.split(".")[:-1]:
-        inner = ast.walk(ast.Module(body, []))
-        found = [node for node in inner if isinstance(node, ast.ClassDef) and node.name == name]
-        if not found:
-            break
-        parts.append(_skeleton(found[-1], qualname.rpartition(".")[2]))
-        body = found[-1].body
+    target = find_target(source, qualname)
+    parts += [_skeleton(node, target.node.name) for node in target.classes]
     return "\n\n\n".join(parts)
 
 

@@ -136,6 +136,10 @@ class Instance(Record):
         return self.id.split("/", 1)[0]
 
     @property
+    def module(self) -> str:
+        return self.id.partition("/")[2].removesuffix("." + self.qualname)
+
+    @property
     def name(self) -> str:
         """The bare name that a solution must define."""
         return self.qualname.rpartition(".")[2]

@@ -30,6 +30,8 @@ class Target:
     text: str
     outermost: int
     """The line on which the top-level statement that holds the target begins."""
+    classes: tuple[ast.ClassDef, ...] = ()
+    """The classes around it, outermost first."""
 
     @property
     def sha256(self) -> str:
@@ -44,10 +46,12 @@ def find_target(source: str, qualname: str) -> Target:
     tree = ast.parse(source)
     *classes, name = qualname.split(".")
     scope: Scope = tree
+    around: list[ast.ClassDef] = []
     for class_name in classes:
         found = _find(scope, class_name, qualname, want_class=True)
         assert isinstance(found, ast.ClassDef)
         scope = found
+        around.append(found)
     function = _find(scope, name, qualname, want_class=False)
     assert isinstance(function, Function)
     outermost = next(top for top in tree.body if _first_line(top) <= function.lineno <= (top.end_lineno or 0))
@@ -55,7 +59,8 @@ def find_target(source: str, qualname: str) -> Target:
     lines = source.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     first, last = _first_line(function), function.end_lineno or function.lineno
     indent = lines[first - 1][: len(lines[first - 1]) - len(lines[first - 1].lstrip())]
-    return Target(function, first, last, indent, "\n".join(lines[first - 1 : last]), _first_line(outermost))
+    text = "\n".join(lines[first - 1 : last])
+    return Target(function, first, last, indent, text, _first_line(outermost), tuple(around))
 
 
 def _statements(scope: Scope) -> Iterator[tuple[ast.stmt, int]]:

@@ -68,7 +68,7 @@ def read_answer(code: str, qualname: str, header: str) -> Answer:
     module = parse_answer(code)
     path = _find_method(module, qualname) if "." in qualname else None
     path = path or _find_function(module, qualname.rpartition(".")[2])
-    if path is None and _is_body(module):
+    if path is None and _is_body(module, header):
         module, path = _wrap_body(module, header), (0,)
     if path is None:
         raise AnswerError("missing_target", _explain_missing(module, qualname))
@@ -101,42 +101,94 @@ def class_statements(node: cst.ClassDef) -> list[Statement]:
 
 
 def _find_function(module: cst.Module, name: str) -> Path | None:
-    found = [(index,) for index, statement in enumerate(module.body) if _defines(module, statement, name)]
-    return found[-1] if found else None
+    """The last definition with a body, else one inside a branch, else an assignment of something callable."""
+    for is_target in (_is_definition, _is_header, _is_branch, _is_assignment):
+        found = [(index,) for index, statement in enumerate(module.body) if is_target(module, statement, name)]
+        if found:
+            return found[-1]
+    return None
 
 
-def _defines(module: cst.Module, statement: cst.CSTNode, name: str) -> bool:
-    """Does the statement give the name its function: by a definition, or by an assignment of something callable?"""
-    if isinstance(statement, cst.FunctionDef) and statement.name.value == name:
-        parsed = ast.parse(render(module, statement)).body[0]
-        return is_implementation(parsed, name)
-    if isinstance(statement, cst.SimpleStatementLine) and len(statement.body) == 1:
-        small = statement.body[0]
-        if isinstance(small, cst.Assign) and not isinstance(small.value, cst.BaseNumber | cst.BaseString):
-            return any(isinstance(to.target, cst.Name) and to.target.value == name for to in small.targets)
-    return False
+def _is_header(module: cst.Module, statement: cst.CSTNode, name: str) -> bool:
+    """A definition of the name, with a body or without."""
+    if not isinstance(statement, cst.FunctionDef) or statement.name.value != name:
+        return False
+    return is_implementation(ast.parse(render(module, statement)).body[0], name)
+
+
+def _is_definition(module: cst.Module, statement: cst.CSTNode, name: str) -> bool:
+    if not _is_header(module, statement, name):
+        return False
+    function = ast.parse(render(module, statement)).body[0]
+    assert isinstance(function, Function)
+    return not all(
+        isinstance(part, ast.Pass) or (isinstance(part, ast.Expr) and isinstance(part.value, ast.Constant))
+        for part in function.body
+    )
+
+
+def _is_branch(module: cst.Module, statement: cst.CSTNode, name: str) -> bool:
+    """`try: import fast; def f … except ImportError: def f …` gives the name its function whichever way it goes."""
+    if not isinstance(statement, cst.If | cst.Try) or _is_left_behind(statement):
+        return False
+    tree = ast.parse(render(module, statement))
+    inner = [node for node in ast.walk(tree) if isinstance(node, Function) and node.name == name]
+    return bool(inner) and name in find_names(ast.unparse(tree)).bound
+
+
+def _is_assignment(module: cst.Module, statement: cst.CSTNode, name: str) -> bool:
+    if not isinstance(statement, cst.SimpleStatementLine) or len(statement.body) != 1:
+        return False
+    node = ast.parse(render(module, statement)).body[0]
+    return (
+        isinstance(node, ast.Assign)
+        and not isinstance(node.value, ast.Constant)
+        and any(isinstance(target, ast.Name) and target.id == name for target in node.targets)
+    )
 
 
 def _find_method(module: cst.Module, qualname: str) -> Path | None:
     """In a class whose place is that of the target's class, or the end of it: `Outer.Inner` or `Inner` alone."""
     *wanted, name = qualname.split(".")
-    found: list[Path] = []
+    places = [path for path, chain in _walk_classes(module) if chain == wanted[-len(chain) :]]
+    for is_target in (_is_definition, _is_header, _is_assignment):
+        found = [path for path in places if is_target(module, at(module, path), name)]
+        if found:
+            return found[-1]
+    return None
 
-    def search(statements: list[Statement], chain: list[str], path: Path) -> None:
-        for index, statement in enumerate(statements):
-            here = (*path, index)
+
+def _walk_classes(module: cst.Module) -> list[tuple[Path, list[str]]]:
+    """Every statement inside a class of the answer: its path, and the names of the classes around it."""
+    found: list[tuple[Path, list[str]]] = []
+
+    def walk(node: cst.ClassDef, path: Path, chain: list[str]) -> None:
+        for index, statement in enumerate(class_statements(node)):
+            found.append(((*path, index), chain))
             if isinstance(statement, cst.ClassDef):
-                search(class_statements(statement), [*chain, statement.name.value], here)
-            elif chain and chain == wanted[-len(chain) :] and _defines(module, statement, name):
-                found.append(here)
+                walk(statement, (*path, index), [*chain, statement.name.value])
 
-    search(list(module.body), [], ())
-    return found[-1] if found else None
+    for index, statement in enumerate(module.body):
+        if isinstance(statement, cst.ClassDef):
+            walk(statement, (index,), [statement.name.value])
+    return found
 
 
-def _is_body(module: cst.Module) -> bool:
-    """A bare body says `return` or `yield` outside any function."""
-    pending: list[ast.AST] = list(ast.parse(module.code).body)
+def _is_body(module: cst.Module, header: str) -> bool:
+    """A bare body says `return` or `yield` outside any function, or defines nothing and works on the parameters."""
+    tree = ast.parse(module.code)
+    function = ast.parse(f"{header} pass").body[0]
+    assert isinstance(function, Function)
+    parameters = {node.arg for node in ast.walk(function.args) if isinstance(node, ast.arg)}
+    if not any(isinstance(node, Function | ast.ClassDef) for node in tree.body):
+        names = find_names(module.code) if not _returns(tree) else Names(frozenset(), frozenset())
+        if names.used & parameters - names.bound:
+            return True
+    return _returns(tree)
+
+
+def _returns(tree: ast.Module) -> bool:
+    pending: list[ast.AST] = list(tree.body)
     while pending:
         node = pending.pop()
         if isinstance(node, ast.Return | ast.Yield | ast.YieldFrom):
@@ -192,11 +244,20 @@ def _follow(answer: Answer, qualname: str) -> None:
         if index != answer.target[0] and not _is_left_behind(module.body[index]):
             for bound in names.bound:
                 bound_by.setdefault(bound, []).append(index)
-    members = _other_members(answer) if len(answer.target) > 1 else {}
+    if not outer:
+        answer.after = [
+            index for index in range(answer.target[0] + 1, len(module.body)) if _finishes(answer, index, name)
+        ]
+        pieces += [render(module, module.body[index]) for index in answer.after]
+    members = _other_members(answer, outer)
+    at_margin = _members_at_margin(answer) if outer else {}
     needed: set[int] = set()
     while pieces:
         piece = pieces.pop()
         used = find_names(piece).used
+        own_attributes = find_attributes(piece, of={"self", "cls", *outer})
+        for member in sorted(own_attributes & at_margin.keys() - members.keys()):
+            members[member] = at_margin.pop(member)
         for member in sorted((find_attributes(piece) | used) & members.keys()):
             for path in members.pop(member):
                 answer.members.append(path)
@@ -210,15 +271,19 @@ def _follow(answer: Answer, qualname: str) -> None:
                 pieces.append(render(module, module.body[index]))
     answer.before = sorted(needed)
     answer.members.sort()
-    if not outer:
-        answer.after = [
-            index
-            for index, statement in enumerate(module.body)
-            if index > answer.target[0]
-            and index not in needed
-            and not _is_left_behind(statement)
-            and (name in find_changed(render(module, statement)) and isinstance(statement, cst.SimpleStatementLine))
-        ]
+
+
+def _finishes(answer: Answer, index: int, name: str) -> bool:
+    """`f.cache = {}` and `f = decorate(f)` after the definition are part of it; `f = f(3)` is an example."""
+    statement = answer.module.body[index]
+    if not isinstance(statement, cst.SimpleStatementLine):
+        return False
+    code = render(answer.module, statement)
+    node = ast.parse(code).body[0]
+    if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and name in find_names(code).bound:
+        arguments = [argument.id for argument in node.value.args if isinstance(argument, ast.Name)]
+        return name in arguments and name not in find_names(ast.unparse(node.value.func)).used
+    return not isinstance(node, ast.Expr) and name in find_changed(code)
 
 
 def _is_left_behind(statement: cst.CSTNode) -> bool:
@@ -226,16 +291,25 @@ def _is_left_behind(statement: cst.CSTNode) -> bool:
     return isinstance(statement, cst.If) and "__name__" in cst.Module([]).code_for_node(statement.test)
 
 
-def _other_members(answer: Answer) -> dict[str, list[Path]]:
-    """What the answer's class holds beside the target, by name."""
-    node = cst.ensure_type(at(answer.module, answer.target[:-1]), cst.ClassDef)
+def _other_members(answer: Answer, outer: list[str]) -> dict[str, list[Path]]:
+    """What the answer's classes of the target's place hold beside the target, by name."""
     members: dict[str, list[Path]] = {}
-    for index, statement in enumerate(class_statements(node)):
-        path = (*answer.target[:-1], index)
-        if path != answer.target:
-            for name in find_names(render(answer.module, statement)).bound:
+    for path, chain in _walk_classes(answer.module):
+        if outer and chain == outer[-len(chain) :] and path != answer.target:
+            for name in find_names(render(answer.module, at(answer.module, path))).bound:
                 members.setdefault(name, []).append(path)
     return members
+
+
+def _members_at_margin(answer: Answer) -> dict[str, list[Path]]:
+    """Methods and constants of the class that the answer gives without the class, beside a bare method."""
+    found: dict[str, list[Path]] = {}
+    for index, statement in enumerate(answer.module.body):
+        is_member = isinstance(statement, cst.FunctionDef | cst.SimpleStatementLine) and not _is_import(statement)
+        if is_member and (index,) != answer.target:
+            for name in answer.names[index].bound:
+                found.setdefault(name, []).append((index,))
+    return found
 
 
 def _changing(answer: Answer, needed: set[int]) -> set[int]:
@@ -250,11 +324,17 @@ def _changing(answer: Answer, needed: set[int]) -> set[int]:
     return {
         index
         for index, statement in enumerate(answer.module.body)
-        if index != answer.target[0]
-        and not _is_left_behind(statement)
-        and not isinstance(statement, cst.FunctionDef | cst.ClassDef)
-        and find_changed(render(answer.module, statement)) & made
+        if index != answer.target[0] and not _is_left_behind(statement) and _changes(answer, statement) & made
     }
+
+
+def _changes(answer: Answer, statement: Statement) -> frozenset[str]:
+    if isinstance(statement, cst.FunctionDef):  # `@helper.register` adds to the helper
+        code = "\n".join(
+            render(answer.module, cst.SimpleStatementLine([cst.Expr(one.decorator)])) for one in statement.decorators
+        )
+        return frozenset(name for name in find_names(code).used if ".register" in code)
+    return frozenset() if isinstance(statement, cst.ClassDef) else find_changed(render(answer.module, statement))
 
 
 def _is_import(statement: cst.CSTNode) -> bool:

@@ -14,12 +14,10 @@ from dlbench.errors import DLBenchError
 from dlbench.execution.fresh import Engine, judge, refuse
 from dlbench.execution.samples import Sample
 from dlbench.execution.supervise import stop_all
-from dlbench.execution.verdict import Status, Verdict
+from dlbench.execution.verdict import VERDICTS, Status, Verdict
 from dlbench.generation.extract import extract
-from dlbench.journal import Journal, rewrite
+from dlbench.journal import Journal, read_lines, rewrite
 from dlbench.workspace import Prepared
-
-VERDICTS = "verdicts.jsonl"
 
 
 def evaluate(
@@ -34,7 +32,7 @@ def evaluate(
 ) -> list[Verdict]:
     path = out / VERDICTS
     with Journal(path) as journal:
-        done = _read_done(journal, samples, path)
+        done = _read_done(samples, path)
         for verdict in done.values():
             on_verdict(verdict)
 
@@ -58,8 +56,8 @@ def evaluate(
                 stop_all()
                 pool.shutdown(wait=True, cancel_futures=True)
                 raise
-    verdicts = [done[sample.key] for sample in samples]
-    rewrite(path, (verdict.as_record() for verdict in verdicts))
+        verdicts = [done[sample.key] for sample in samples]
+        rewrite(path, (verdict.as_record() for verdict in verdicts))
     return verdicts
 
 
@@ -79,17 +77,17 @@ def judge_sample(engine: Engine, prepared: Prepared, benchmark: Benchmark, sampl
     else:
         try:
             verdict = judge(engine, prepared, instance, code, sample.sample)
-        except OSError as error:
+        except Exception as error:  # whatever it is, it is our fault, and one sample must not end a run
             verdict = refuse(instance, sample.sample, Status.HARNESS_ERROR, f"{type(error).__name__}: {error}")
     record = verdict.as_record() | {"answer_sha256": sample.sha256}
     return Verdict.from_record(record)
 
 
-def _read_done(journal: Journal, samples: list[Sample], path: Path) -> dict[tuple[str, int], Verdict]:
+def _read_done(samples: list[Sample], path: Path) -> dict[tuple[str, int], Verdict]:
     hashes = {sample.key: sample.sha256 for sample in samples}
     done: dict[tuple[str, int], Verdict] = {}
-    for record in journal.records():
-        verdict = Verdict.from_record(record)
+    for number, record in read_lines(path):
+        verdict = Verdict.from_record(record, f"{path}:{number}")
         key = (verdict.instance, verdict.sample)
         if hashes.get(key) != verdict.answer_sha256:
             raise DLBenchError(

@@ -7,7 +7,6 @@ must agree with it.
 from dataclasses import dataclass, field
 
 from dlbench.dataset import Instance
-from dlbench.dataset.checks import module_of
 from dlbench.execution.answer import AnswerError
 from dlbench.execution.confinement import Confinement, open_cell
 from dlbench.execution.limits import Limits
@@ -35,11 +34,10 @@ def judge(engine: Engine, prepared: Prepared, instance: Instance, code: str | No
     """The verdict on a piece of code; `None` judges the reference where it stands, unspliced."""
     source = None
     if code is not None:
-        module = module_of(instance.path, prepared.project.import_root)
         is_package = instance.path.endswith("__init__.py")
         try:
             text = read_module(prepared, instance)
-            source = splice(text, instance.qualname, code, module=module, is_package=is_package).source
+            source = splice(text, instance.qualname, code, module=instance.module, is_package=is_package).source
         except AnswerError as error:
             return refuse(instance, sample, Status(error.status), error.message)
     limits = engine.limits.for_instance(instance)
@@ -61,11 +59,6 @@ def judge(engine: Engine, prepared: Prepared, instance: Instance, code: str | No
 def refuse(instance: Instance, sample: int, status: Status, message: str) -> Verdict:
     """A verdict on an answer whose code never ran."""
     return Verdict(instance.id, sample, status, dict.fromkeys(instance.tests, Outcome.NOT_RUN), message=message)
-
-
-def test_seconds(watched: Watched) -> float:
-    """The time of the tests themselves, without imports and collection."""
-    return float(sum(message["seconds"] for message in watched.of_kind("test")))
 
 
 def _interpret(

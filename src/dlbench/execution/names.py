@@ -39,9 +39,14 @@ def _walk(table: symtable.SymbolTable, top: symtable.SymbolTable, bound: set[str
         _walk(child, top, bound, used)
 
 
-def find_attributes(code: str) -> frozenset[str]:
-    """Every name that the code reaches through a dot."""
-    return frozenset(node.attr for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Attribute))
+def find_attributes(code: str, of: set[str] | None = None) -> frozenset[str]:
+    """Every name that the code reaches through a dot, or only those behind one of the names given."""
+    return frozenset(
+        node.attr
+        for node in ast.walk(ast.parse(code))
+        if isinstance(node, ast.Attribute)
+        and (of is None or (isinstance(node.value, ast.Name) and node.value.id in of))
+    )
 
 
 def find_changed(code: str) -> frozenset[str]:

@@ -77,7 +77,7 @@ def describe_confinement() -> dict[str, Any]:
         network = True
     except OSError:
         network = False
-    return {"user": os.getuid(), "network": network, "root_writable": os.access("/", os.W_OK)}
+    return {"user": os.getuid(), "network": network}
 
 
 def seed_everything() -> None:
@@ -167,8 +167,8 @@ def main() -> None:
     options = ["-p", "no:cacheprovider", "-o", "addopts=", "--tb=short", "--rootdir", job["tree"], *job["args"]]
     if job["collect_only"]:
         options.append("--collect-only")
-    status = pytest.main([*options, *functions], plugins=[judge])
-    channel.send("end", status=int(status), maxrss=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+    pytest.main([*options, *functions], plugins=[judge])
+    channel.send("end")
     # threads of a library or of the candidate must not keep the process
     os._exit(0)
 

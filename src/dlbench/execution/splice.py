@@ -11,7 +11,11 @@ import ast
 import builtins
 import copy
 import re
+import sys
+import threading
 import warnings
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import libcst as cst
@@ -34,9 +38,30 @@ class Spliced:
 
 def splice(source: str, qualname: str, code: str, *, module: str = "", is_package: bool = False) -> Spliced:
     """Raises AnswerError when the code cannot take the target's place. `module` is the source's own dotted name."""
+    try:
+        return _splice(source, qualname, code, module, is_package)
+    except RecursionError:
+        return _with_room(lambda: _splice(source, qualname, code, module, is_package))
+
+
+def _with_room(work: Callable[[], Spliced]) -> Spliced:
+    """Long chains that models repeat themselves into are legal Python, and deeper than the usual stack."""
+    limit, size = sys.getrecursionlimit(), threading.stack_size(512 << 20)
+    sys.setrecursionlimit(200_000)
+    try:
+        with ThreadPoolExecutor(1) as pool:
+            return pool.submit(work).result()
+    except RecursionError:
+        raise AnswerError("syntax_error", "the code is nested too deeply") from None
+    finally:
+        sys.setrecursionlimit(limit)
+        threading.stack_size(size)
+
+
+def _splice(source: str, qualname: str, code: str, module: str, is_package: bool) -> Spliced:
     source = source.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     target = find_target(source, qualname)
-    surroundings = _Surroundings(source, qualname, module, is_package)
+    surroundings = _Surroundings(source, target, module, is_package)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -55,13 +80,13 @@ def _assemble(source: str, target: Target, answer: Answer, surroundings: "_Surro
     for index, names in brought.items():
         body[index] = _prune(answer, body[index], names)
     answer.module = answer.module.with_changes(body=body)
-    renamed = _choose_names(answer, brought, surroundings)
+    renamed = _choose_names(answer, brought, surroundings) | _find_aliases(answer, surroundings)
     tree = rename_globals(answer.module, renamed)
     if answer.lazy_annotations and not surroundings.lazy_annotations:
         tree = cst.ensure_type(tree.visit(LazyAnnotations()), cst.Module)
-    before = render(tree, *(_bare(tree.body[index]) for index in brought)).strip("\n")
+    before = render(tree, *(_bare(_defer_annotations(tree.body[index])) for index in brought)).strip("\n")
     inside = [
-        *(at(tree, path) for path in answer.members if not _bound(answer, path) & surroundings.members),
+        *(at(tree, path) for path in answer.members if _is_new_member(answer, path, surroundings)),
         _decorate(at(tree, answer.target), target.node),
         *(tree.body[index] for index in answer.after),
     ]
@@ -80,7 +105,7 @@ def _assemble(source: str, target: Target, answer: Answer, surroundings: "_Surro
 class _Surroundings:
     """What the splicer must know of the module: its names, its imports, and the members of the target's class."""
 
-    def __init__(self, source: str, qualname: str, module: str, is_package: bool) -> None:
+    def __init__(self, source: str, target: Target, module: str, is_package: bool) -> None:
         self.tree = ast.parse(source)
         names = find_names(source)
         self.bound = names.bound
@@ -94,25 +119,22 @@ class _Surroundings:
             and any(alias.name == "annotations" for alias in node.names)
             for node in self.tree.body
         )
+        classes = {node.name for node in self.tree.body if isinstance(node, ast.ClassDef)}
+        imported = {name for name, (_, attribute) in self.imports.items() if attribute[:1].isupper()}
+        self.classes = classes | imported
         self.is_starred = "__all__" not in names.bound
         self.definitions = {_normal(node) for node in self.tree.body if isinstance(node, _DEFINITIONS)}
-        self.members = self._members(qualname.split(".")[:-1])
-
-    def _members(self, classes: list[str]) -> frozenset[str]:
-        if not classes:
-            return frozenset()
-        scope: ast.AST = self.tree
-        for name in classes:
-            scope = [node for node in ast.walk(scope) if isinstance(node, ast.ClassDef) and node.name == name][-1]
-        assert isinstance(scope, ast.ClassDef)
-        return find_names(ast.unparse(ast.Module(scope.body, []))).bound
+        body = target.classes[-1].body if target.classes else []
+        self.members = find_names(ast.unparse(ast.Module(body, []))).bound
 
 
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Assign, ast.AnnAssign)
 
 
-def _bound(answer: Answer, path: tuple[int, ...]) -> frozenset[str]:
-    return find_names(render(answer.module, at(answer.module, path))).bound
+def _is_new_member(answer: Answer, path: tuple[int, ...], surroundings: _Surroundings) -> bool:
+    """Not what the class has already, nor a header that stands for what it inherits."""
+    code = render(answer.module, at(answer.module, path))
+    return not find_names(code).bound & surroundings.members and not _is_placeholder(ast.parse(code).body[0])
 
 
 def _uses(answer: Answer) -> frozenset[str]:
@@ -137,16 +159,34 @@ def _leave_known(answer: Answer, surroundings: _Surroundings) -> dict[int, froze
 
 def _is_known(answer: Answer, index: int, name: str, surroundings: _Surroundings) -> bool:
     """Does the module hold this very thing under this very name?"""
+    tree = ast.parse(render(answer.module, answer.module.body[index]))
+    if name in _find_own_imports(tree, surroundings):
+        return True
     if name not in surroundings.bound:
         return False
-    tree = ast.parse(render(answer.module, answer.module.body[index]))
     imported = find_imports(tree, surroundings.package).get(name)
     if imported is not None:
-        return surroundings.imports.get(name) == imported or imported == (surroundings.module, name)
+        return surroundings.imports.get(name) == imported
     node = tree.body[0]
-    if isinstance(node, Function | ast.ClassDef) and _is_placeholder(node):
+    # a class restated as context, even loosely, is the module's: another of its name would fail every isinstance
+    if _is_placeholder(node) or (isinstance(node, ast.ClassDef) and name in surroundings.classes):
         return True
     return isinstance(node, _DEFINITIONS) and _normal(node) in surroundings.definitions
+
+
+def _find_own_imports(tree: ast.Module, surroundings: _Surroundings) -> dict[str, str]:
+    """What is imported from the very module it goes into: the name it gets there, and the name it has here."""
+    imports = find_imports(tree, surroundings.package)
+    return {
+        name: attribute
+        for name, (source, attribute) in imports.items()
+        if source == surroundings.module and attribute in surroundings.bound
+    }
+
+
+def _find_aliases(answer: Answer, surroundings: _Surroundings) -> dict[str, str]:
+    tree = ast.parse(render(answer.module, *(answer.module.body[index] for index in answer.before)))
+    return {alias: name for alias, name in _find_own_imports(tree, surroundings).items() if alias != name}
 
 
 def _is_placeholder(node: ast.stmt) -> bool:
@@ -156,6 +196,8 @@ def _is_placeholder(node: ast.stmt) -> bool:
             return all(map(_is_placeholder, body))
         case ast.Pass() | ast.Expr(value=ast.Constant()):
             return True
+        case ast.Assign(value=ast.Constant(value=value)) | ast.AnnAssign(value=ast.Constant(value=value)):
+            return value is ...
         case ast.Raise(exc=ast.expr() as error):
             return dotted_name(error) == "NotImplementedError"
     return False
@@ -223,18 +265,23 @@ def _decorate(node: Statement, reference: Function) -> Statement:
     if not isinstance(node, cst.FunctionDef):
         return node
     own = list(node.decorators)
-    names = [_last_name(decorator.decorator) for decorator in own]
+    names = [_kind(_last_name(decorator.decorator)) for decorator in own]
     decorators: list[cst.Decorator] = []
     for given in reference.decorator_list:
-        name = dotted_name(given).rpartition(".")[2]
+        name = _kind(dotted_name(given).rpartition(".")[2])
         theirs = cst.Decorator(cst.parse_expression(ast.unparse(given)))
         if name and name in names:
             mine = own.pop(names.index(name))
             names.remove(name)
-            same = _arguments(mine.decorator) == _arguments(theirs.decorator)
-            theirs = theirs if same else mine  # spelt with other arguments it is the answer's word
+            spelt = [_last_name(one.decorator) + _arguments(one.decorator) for one in (mine, theirs)]
+            theirs = theirs if spelt[0] == spelt[1] else mine  # spelt otherwise it is the answer's word
         decorators.append(theirs)
     return node.with_changes(decorators=[*decorators, *own])
+
+
+def _kind(name: str) -> str:
+    """Two properties around one function would be one too many."""
+    return "property" if name == "cached_property" else name
 
 
 def _last_name(expression: cst.BaseExpression) -> str:
@@ -250,6 +297,13 @@ def _arguments(expression: cst.BaseExpression) -> str:
 
 def _parse(expression: cst.BaseExpression) -> ast.expr:
     return ast.parse(cst.Module([]).code_for_node(expression).strip(), mode="eval").body
+
+
+def _defer_annotations(node: Statement) -> Statement:
+    """A helper stands above the target, perhaps above what its annotations name."""
+    return (
+        cst.ensure_type(node.visit(LazyAnnotations()), cst.FunctionDef) if isinstance(node, cst.FunctionDef) else node
+    )
 
 
 def _bare(node: Statement) -> Statement:

@@ -29,7 +29,7 @@ _LOOK_EVERY = 0.1
 _PATIENCE = 15.0
 
 
-class Interrupted(Exception):
+class Interrupted(BaseException):
     """The user asked to stop; what was running has no verdict."""
 
 
@@ -313,8 +313,9 @@ def _resident_mb(pid: int) -> float:
 
 
 def _proportional_mb(pid: int) -> float:
+    """Where the kernel does not tell, as of a process that made itself opaque, the whole counts."""
     with contextlib.suppress(OSError, ValueError, IndexError):
         for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
             if line.startswith("Pss:"):
                 return int(line.split()[1]) / 1024
-    return 0.0
+    return _resident_mb(pid)

@@ -8,6 +8,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from dlbench.errors import DLBenchError
+
+VERDICTS = "verdicts.jsonl"
+
 
 class Status(StrEnum):
     PASS = "pass"  # every test passed
@@ -64,7 +68,15 @@ class Verdict:
         return record | self.extra
 
     @classmethod
-    def from_record(cls, record: dict[str, Any]) -> "Verdict":
+    def from_record(cls, record: dict[str, Any], where: str = "") -> "Verdict":
+        try:
+            return cls._from_record(record)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            what = f"not a verdict: {type(error).__name__} {error}"
+            raise DLBenchError(what, where=where, mend="give a folder that `run` or `evaluate` wrote") from None
+
+    @classmethod
+    def _from_record(cls, record: dict[str, Any]) -> "Verdict":
         known = {"instance", "sample", "status", "tests", "seconds", "memory_mb", "message"}
         known |= {"sandbox", "mode", "answer_sha256"}
         return cls(

@@ -18,17 +18,13 @@ SYSTEM = (
 def zero_shot(instance: Instance, signature: str, context: str) -> list[Message]:
     """`context`: what the module gives the target, its imports and the skeleton of its class; may be empty."""
     parts = [
-        f"Project: {instance.project}\nModule: {module_of(instance)}\nWrite the {kind_of(instance)}.",
+        f"Project: {instance.project}\nModule: {instance.module}\nWrite the {kind_of(instance)}.",
         instance.prompt.strip(),
         f"Signature:\n\n{fenced(signature)}",
     ]
     if context.strip():
         parts.append(f"What the module already has:\n\n{fenced(context)}")
     return [{"role": "system", "content": SYSTEM}, {"role": "user", "content": "\n\n".join(parts)}]
-
-
-def module_of(instance: Instance) -> str:
-    return instance.id.partition("/")[2].removesuffix("." + instance.qualname)
 
 
 def kind_of(instance: Instance) -> str:

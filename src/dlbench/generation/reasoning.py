@@ -9,7 +9,7 @@ import re
 # Quoted, a tag is text that the code works on, not markup of the answer.
 _NAME = r"(?:think|thinking|thought|reasoning)"
 _TAG = re.compile(
-    rf"(?P<open>^[ \t]*<{_NAME}(?:\s[^<>]*)?>)|(?P<close>(?<![\"'`])</{_NAME}\s*>(?![\"'\\]|`(?!``)))",
+    rf"(?P<open>^[ \t]*<{_NAME}(?:\s[^<>]*)?>)|(?P<close>(?<![\"'])(?<!(?<!`)`)</{_NAME}\s*>(?![\"'\\]|`(?!``)))",
     re.IGNORECASE | re.MULTILINE,
 )
 _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})(.*)$", re.MULTILINE)

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from dlbench.errors import DLBenchError
+from dlbench.execution.verdict import VERDICTS, Verdict
 from dlbench.journal import read_lines, write_whole
 
-CONFIG, SAMPLES, VERDICTS = "config.json", "samples.jsonl", "verdicts.jsonl"
+CONFIG, SAMPLES = "config.json", "samples.jsonl"
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,11 @@ def read_run(folder: Path) -> Run:
             "there are no verdicts here", where=str(folder), mend="give a folder that `run` or `evaluate` wrote"
         )
     config = _read_config(folder / CONFIG) if (folder / CONFIG).is_file() else {}
-    return Run(folder, config, [record for _, record in read_lines(folder / VERDICTS)])
+    verdicts: dict[tuple[str, int], dict[str, Any]] = {}
+    for number, record in read_lines(folder / VERDICTS):
+        verdict = Verdict.from_record(record, f"{folder / VERDICTS}:{number}")
+        verdicts[verdict.instance, verdict.sample] = verdict.as_record()  # tried again, the last word counts
+    return Run(folder, config, list(verdicts.values()))
 
 
 def _read_config(path: Path) -> dict[str, Any]:

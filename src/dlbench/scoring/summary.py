@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from dlbench.dataset import AXES, Benchmark
+from dlbench.dataset import AXES, Benchmark, find_known
 from dlbench.scoring.passk import mean, pass_at_k
 
 
@@ -40,6 +40,7 @@ def summarise(records: Iterable[dict[str, Any]], benchmark: Benchmark) -> Summar
     by_instance: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
     statuses: defaultdict[str, int] = defaultdict(int)
     for record in records:
+        find_known(record["instance"], benchmark.instances, "instance")
         by_instance[record["instance"]].append(record)
         statuses[record["status"]] += 1
     groups: dict[tuple[str, str], list[str]] = {("all", "all"): list(by_instance)}

@@ -58,7 +58,7 @@ class Bubblewrap:
         command += ["--remount-ro", "/dev", "--remount-ro", "/"]
         command += ["--chdir", tree, str(prepared.python), "-B", "-s", str(_INSIDE / "runner.py"), str(channel)]
         user = cell.user if privileges is _AS_ROOT else None
-        return Launch(command, prepared.tree, Path("/tmp"), user, build_filter(local_sockets=True))
+        return Launch(command, prepared.tree, Path("/tmp"), user, build_filter(mounted=True))
 
 
 _AS_ROOT = ("--cap-drop", "ALL", "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID")

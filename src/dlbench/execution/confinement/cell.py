@@ -7,6 +7,7 @@ candidate's module in place of the project's own; the reference is not in it, ne
 import os
 import secrets
 import shutil
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -74,12 +75,14 @@ def open_cell(prepared: Prepared, path: str | None, source: str | None, limits: 
 def remove_leftovers() -> None:
     """Cells of processes that were killed before they could clean up."""
     for folder in (home() / "cells").glob("*-*"):
-        if not Path("/proc", folder.name.partition("-")[0]).exists():
+        # another container may share the workspace, and its processes are not in sight
+        is_old = time.time() - folder.stat().st_mtime > 24 * 3600
+        if is_old and not Path("/proc", folder.name.partition("-")[0]).exists():
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def lay_out_tree(cell: Cell) -> Path:
-    """A tree of hard links with the candidate's module in it, for kinds of confinement that cannot mount."""
+def lay_out_tree(cell: Cell, *, shared: bool) -> Path:
+    """A tree with the candidate's module in it, for kinds of confinement that cannot mount: hard links, or copies."""
     source, target = cell.prepared.tree, cell.folder / "tree"
     hidden = {source / path for path in cell.compiled()}
     if cell.path is not None:
@@ -89,8 +92,10 @@ def lay_out_tree(cell: Cell) -> Path:
         there.mkdir(mode=0o755)
         for name in files:
             file = Path(folder) / name
-            if file not in hidden and not file.is_symlink():
-                os.link(file, there / name)
+            if file.is_symlink():
+                (there / name).symlink_to(file.readlink())
+            elif file not in hidden:
+                (os.link if shared else shutil.copy2)(file, there / name)
     if cell.path is not None:
         shutil.copy(cell.spliced, target / cell.path)
     return target

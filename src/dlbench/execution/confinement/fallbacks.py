@@ -20,14 +20,18 @@ from dlbench.execution.confinement.seccomp import build_filter, is_supported
 from dlbench.workspace import home
 
 _READABLE = (
-    *("/usr", "/bin", "/lib", "/lib32", "/lib64", "/proc"),
+    *("/usr", "/bin", "/lib", "/lib32", "/lib64"),
+    # not all of /proc: the command lines of other processes are there
+    *("/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/proc/version", "/proc/filesystems", "/proc/sys"),
     *("/etc/ld.so.cache", "/etc/localtime", "/etc/alternatives"),
     *("/dev/urandom", "/dev/random", "/dev/zero"),
 )
 
 
 def _launch(cell: Cell, channel: int, *, landlock: bool, user: int | None, filtered: bool) -> Launch:
-    tree = lay_out_tree(cell) if cell.path is not None or not landlock else cell.prepared.tree
+    # a candidate that has our own rights can change a file, and with it every hard link of it
+    shared = user is not None
+    tree = lay_out_tree(cell, shared=shared) if cell.path is not None or not landlock else cell.prepared.tree
     temporary = make_private_folder(cell)
     script = cell.folder / "runner.py"  # ours may be installed where another user cannot go
     shutil.copyfile(RUNNER, script)
@@ -43,7 +47,7 @@ def _launch(cell: Cell, channel: int, *, landlock: bool, user: int | None, filte
     plan = json.dumps({"user": user, "landlock": files})
     runner = [str(cell.prepared.python), "-B", "-s", str(script), str(channel)]
     command = [sys.executable, "-I", warden.__file__, plan, *runner]
-    return Launch(command, tree, temporary, None, build_filter(local_sockets=False) if filtered else b"")
+    return Launch(command, tree, temporary, None, build_filter(mounted=False) if filtered else b"")
 
 
 def _find_closed_folder(place: Path) -> Path | None:
@@ -95,6 +99,10 @@ class Basic:
         return ""
 
     def launch(self, cell: Cell, channel: int) -> Launch:
+        for name in ("sources", "archives"):  # the reference is there, and a candidate is any user
+            folder = home() / name
+            if folder.is_dir():
+                folder.chmod(0o700)
         return _launch(cell, channel, landlock=False, user=cell.user, filtered=True)
 
 

@@ -2,20 +2,25 @@
 
 A filter for the kernel, put together here and installed by the runner before it touches the project: no socket but, at
 most, a local one; no tracing or reading of other processes; no mounts, namespaces, kernel keys or modules; no io_uring,
-which opens sockets behind a filter's back. A denied call fails with EPERM, as an honest library expects of a container.
+which opens sockets behind a filter's back; no memory that no limit counts. A denied call fails with EPERM, as an honest
+library expects of a container. Where files are only named and not mounted (Landlock says nothing of modes and owners),
+changing those of a file seems to succeed and does nothing.
 """
 
 import platform
 import struct
 
-_LOAD, _JUMP_EQUAL, _JUMP_GREATER_EQUAL, _RETURN = 0x20, 0x15, 0x35, 0x06
-_ALLOW, _KILL, _DENY = 0x7FFF0000, 0x80000000, 0x00050000 | 1  # EPERM
+_LOAD, _JUMP_EQUAL, _JUMP_GREATER_EQUAL, _JUMP_ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+_ALLOW, _KILL, _ERROR = 0x7FFF0000, 0x80000000, 0x00050000
+_DENY, _UNKNOWN, _PRETEND = _ERROR | 1, _ERROR | 38, _ERROR | 0  # EPERM, ENOSYS, success
 _NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT = 0, 4, 16
 _LOCAL_SOCKET = 1
 _X32_BIT = 0x40000000
+_NEW_NAMESPACES = 0x7E020000
 
 _X86_64 = {
-    "socket": 41, "ptrace": 101, "personality": 135, "pivot_root": 155, "chroot": 161, "acct": 163, "settimeofday": 164,
+    "socket": 41, "clone": 56, "clone3": 435, "memfd_create": 319, "memfd_secret": 447, "shmget": 29,
+    "ptrace": 101, "personality": 135, "pivot_root": 155, "chroot": 161, "acct": 163, "settimeofday": 164,
     "mount": 165, "umount2": 166, "swapon": 167, "swapoff": 168, "reboot": 169, "sethostname": 170,
     "init_module": 175, "delete_module": 176, "quotactl": 179, "clock_settime": 227, "kexec_load": 246, "add_key": 248,
     "request_key": 249, "keyctl": 250, "unshare": 272, "perf_event_open": 298, "name_to_handle_at": 303,
@@ -25,7 +30,8 @@ _X86_64 = {
     "mount_setattr": 442,
 }  # fmt: skip
 _AARCH64 = {
-    "socket": 198, "ptrace": 117, "personality": 92, "pivot_root": 41, "chroot": 51, "acct": 89, "settimeofday": 170,
+    "socket": 198, "clone": 220, "clone3": 435, "memfd_create": 279, "memfd_secret": 447, "shmget": 194,
+    "ptrace": 117, "personality": 92, "pivot_root": 41, "chroot": 51, "acct": 89, "settimeofday": 170,
     "mount": 40, "umount2": 39, "swapon": 224, "swapoff": 225, "reboot": 142, "sethostname": 161, "init_module": 105,
     "delete_module": 106, "quotactl": 60, "clock_settime": 112, "kexec_load": 104, "add_key": 217, "request_key": 218,
     "keyctl": 219, "unshare": 97, "perf_event_open": 241, "name_to_handle_at": 264, "open_by_handle_at": 265,
@@ -33,16 +39,22 @@ _AARCH64 = {
     "bpf": 280, "userfaultfd": 282, "io_uring_setup": 425, "io_uring_enter": 426, "io_uring_register": 427,
     "open_tree": 428, "move_mount": 429, "fsopen": 430, "fsmount": 432, "pidfd_getfd": 438, "mount_setattr": 442,
 }  # fmt: skip
-_MACHINES = {"x86_64": (0xC000003E, _X86_64), "aarch64": (0xC00000B7, _AARCH64)}
+_X86_64_ATTRIBUTES = (90, 91, 92, 93, 94, 132, 188, 189, 190, 197, 198, 199, 235, 260, 261, 268, 280, 452)
+_AARCH64_ATTRIBUTES = (5, 6, 7, 14, 15, 16, 52, 53, 54, 55, 88, 452)
+"""chmod, chown, utime, setxattr, removexattr and their kin."""
+_MACHINES = {
+    "x86_64": (0xC000003E, _X86_64, _X86_64_ATTRIBUTES),
+    "aarch64": (0xC00000B7, _AARCH64, _AARCH64_ATTRIBUTES),
+}
 
 
 def is_supported() -> bool:
     return platform.machine() in _MACHINES
 
 
-def build_filter(*, local_sockets: bool) -> bytes:
-    """The filter program. `local_sockets` where the file system in sight holds no socket of the host."""
-    architecture, numbers = _MACHINES[platform.machine()]
+def build_filter(*, mounted: bool) -> bytes:
+    """The filter program. `mounted`: the file system in sight was put together for the candidate alone."""
+    architecture, numbers, attributes = _MACHINES[platform.machine()]
     program = [
         _step(_LOAD, _ARCHITECTURE),
         _step(_JUMP_EQUAL, architecture, 1, 0),
@@ -53,18 +65,22 @@ def build_filter(*, local_sockets: bool) -> bytes:
         _step(_RETURN, _KILL),
     ]
     for name, number in numbers.items():
-        if name == "socket" and local_sockets:
-            program += [
-                _step(_JUMP_EQUAL, number, 0, 4),
-                _step(_LOAD, _FIRST_ARGUMENT),
-                _step(_JUMP_EQUAL, _LOCAL_SOCKET, 0, 1),
-                _step(_RETURN, _ALLOW),
-                _step(_RETURN, _DENY),
-            ]
-        else:
-            program += [_step(_JUMP_EQUAL, number, 0, 1), _step(_RETURN, _DENY)]
+        if name == "socket" and mounted:  # a local socket reaches nothing of the host
+            program += _unless(number, _step(_JUMP_EQUAL, _LOCAL_SOCKET, 0, 1), _ALLOW, _DENY)
+        elif name == "clone":
+            program += _unless(number, _step(_JUMP_ANY_BIT, _NEW_NAMESPACES, 0, 1), _DENY, _ALLOW)
+        else:  # of clone3 a filter cannot see the flags; told that it is not there, libraries use clone
+            program += [_step(_JUMP_EQUAL, number, 0, 1), _step(_RETURN, _UNKNOWN if name == "clone3" else _DENY)]
+    for number in () if mounted else attributes:
+        program += [_step(_JUMP_EQUAL, number, 0, 1), _step(_RETURN, _PRETEND)]
     program.append(_step(_RETURN, _ALLOW))
     return b"".join(program)
+
+
+def _unless(number: int, test: bytes, if_true: int, if_false: int) -> list[bytes]:
+    """A call that is decided by its first argument."""
+    decided = [_step(_LOAD, _FIRST_ARGUMENT), test, _step(_RETURN, if_true), _step(_RETURN, if_false)]
+    return [_step(_JUMP_EQUAL, number, 0, len(decided)), *decided]
 
 
 def _step(code: int, value: int, if_true: int = 0, if_false: int = 0) -> bytes:

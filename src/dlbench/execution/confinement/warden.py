@@ -69,7 +69,8 @@ def _become(plan: dict[str, object]) -> None:
 
         from sandlock import Sandbox, confine
 
-        confine(Sandbox(fs_readable=landlock["readable"], fs_writable=landlock["writable"]))
+        readable = [*landlock["readable"], f"/proc/{os.getpid()}"]
+        confine(Sandbox(fs_readable=readable, fs_writable=landlock["writable"]))
     if isinstance(user, int) and os.geteuid() == 0:
         # reading past a closed folder of root is safe only where Landlock says what may be read at all
         _change_user(user, keep=_READ_SEARCH if landlock is not None else None)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from dlbench.dataset import Benchmark, Kind, Problem
-from dlbench.workspace import prepared_if_ready
+from dlbench.workspace.prepare import prepared_if_ready
 
 RUN = 5
 _TEXT = {".py", ".md", ".toml", ".txt", ".rst", ".cfg", ".json", ".in", ".yml", ".yaml", ".sh", ".html"}
