@@ -24,6 +24,7 @@ def zero_shot(instance: Instance, signature: str, context: str) -> list[Message]
     ]
     if context.strip():
         parts.append(f"What the module already has:\n\n{fenced(context)}")
+    parts.append(f"Now write the complete definition of `{instance.name}` in one Python code block.")
     return [{"role": "system", "content": SYSTEM}, {"role": "user", "content": "\n\n".join(parts)}]
 
 
