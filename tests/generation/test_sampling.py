@@ -177,8 +177,9 @@ def test_a_failing_endpoint_keeps_what_was_done_and_the_next_run_goes_on(tmp_pat
 
 
 CTRL_C = """
-    import sys, time
+    import signal, sys, time
     from pathlib import Path
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a background shell ignores it for its children
     from generation.test_sampling import INSTANCES, Scripted, generate, request_of
 
     def act(request):

@@ -257,7 +257,8 @@ class _Watch:
         """Ends what still runs and waits until it is gone: a verdict is given over an empty room."""
         if self.seen.exit_code is None:
             self.family |= set(find_descendants(self.process.pid))
-            self.process.send_signal(signal.SIGTERM)  # a warden ends its family before itself
+            # a warden ends its family before itself. Not by Popen: that would wait for it behind our back
+            os.kill(self.process.pid, signal.SIGTERM)
             self._wait_until(self._has_ended)
             for pid in self.family if self.seen.exit_code is None else ():
                 with contextlib.suppress(ProcessLookupError):
