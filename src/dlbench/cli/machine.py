@@ -28,12 +28,12 @@ def doctor(benchmark: BenchmarkOption = None, json: JsonOption = False) -> None:
     confinements = find_confinements()
     for kind, obstacle in confinements:
         detail = obstacle or (kind.warning if kind.warning else "works")
-        findings.append(Finding(f"sandbox {kind.name}", not obstacle, detail, "" if not obstacle else "see left"))
+        findings.append(Finding(f"sandbox {kind.name}", not obstacle, detail))
     loaded = load(benchmark)
     for project in loaded.projects.values():
         ready = prepared_if_ready(project, loaded.root) is not None
         detail = f"{project.version} is prepared" if ready else f"{project.version} is not prepared yet"
-        findings.append(Finding(f"project {project.name}", ready, detail, "" if ready else "dlbench prepare"))
+        findings.append(Finding(f"project {project.name}", ready, detail, "dlbench prepare"))
     if json:
         import json as format
         from dataclasses import asdict
@@ -41,7 +41,7 @@ def doctor(benchmark: BenchmarkOption = None, json: JsonOption = False) -> None:
         typer.echo(format.dumps([asdict(finding) for finding in findings], indent=2))
     else:
         for finding in findings:
-            mend = f"  (mend: {finding.mend})" if finding.mend and finding.mend != "see left" else ""
+            mend = f"  (mend: {finding.mend})" if finding.mend and not finding.ok else ""
             typer.echo(f"{'ok  ' if finding.ok else 'lack'}  {finding.name:<26} {finding.detail}{mend}")
     if all(obstacle for _, obstacle in confinements):
         raise typer.Exit(1)

@@ -34,9 +34,13 @@ class Bubblewrap:
 
     @cached_property
     def _privileges(self) -> tuple[str, ...] | None:
-        """The first way of making a sandbox that works here."""
-        ways = [_AS_ROOT, _AS_USER] if os.geteuid() == 0 else [_AS_USER]
-        return next((way for way in ways if _works(way)), None)
+        """How to make a sandbox here, if it works.
+
+        Never a user namespace made by root: inside, the kernel still counts a candidate as root, whose processes no
+        limit bounds, and a fork bomb takes the machine.
+        """
+        way = _AS_ROOT if os.geteuid() == 0 else _AS_USER
+        return way if _works(way) else None
 
     def launch(self, cell: Cell, channel: int) -> Launch:
         privileges = self._privileges
