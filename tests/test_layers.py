@@ -39,7 +39,7 @@ def test_every_layer_is_known():
 
 def test_no_tracked_file_names_a_machines_folder_or_a_registry():
     """Registries are put together from pieces, folders asked of the machine, so that this file names neither."""
-    folders = [f"{ROOT.parent}/"] if ROOT.parent != Path("/") else []
+    folders = [str(ROOT)]
     folders += [str(local_path(place)) for place in read_pip_config().find_links if local_path(place).is_absolute()]
     forbidden = ["pypi" + ".org", "python" + "hosted", "download." + "pytorch", *folders]
     listed = subprocess.run(["git", "-C", str(ROOT), "ls-files"], capture_output=True, text=True, check=True).stdout
