@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import dlbench
 from dlbench.workspace.pip_config import local_path, read_pip_config
 
 ROOT = Path(__file__).parent.parent
@@ -30,6 +31,11 @@ def test_a_layer_imports_only_what_lies_below_it(layer):
                 parts = module.split(".")
                 if parts[0] == "dlbench" and len(parts) > 1 and parts[1] in BELOW:
                     assert parts[1] in BELOW[layer] | {layer}, f"{path.name} imports {module}"
+
+
+@pytest.mark.parametrize("name", dlbench.__all__)
+def test_every_public_name_is_there(name):
+    assert getattr(dlbench, name)
 
 
 def test_every_layer_is_known():

@@ -105,9 +105,6 @@ class Chosen:
         return self.instances_of(self.benchmark)
 
 
-Repeated = Annotated[list[str] | None, typer.Option()]
-
-
 def _choice(
     benchmark: BenchmarkOption = None,
     split: Annotated[str, typer.Option(help="Name of a split: full, demo, or one of the benchmark's own.")] = "full",

@@ -3,12 +3,14 @@
 from dlbench.execution.confinement import choose_confinement, find_confinements
 from dlbench.execution.fresh import Engine, judge
 from dlbench.execution.limits import Limits
+from dlbench.execution.samples import Sample
 from dlbench.execution.verdict import Outcome, Status, Verdict
 
 __all__ = [
     "Engine",
     "Limits",
     "Outcome",
+    "Sample",
     "Status",
     "Verdict",
     "choose_confinement",
