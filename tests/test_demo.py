@@ -55,7 +55,14 @@ def test_demo_instances_hold(dlbench):
 
 @pytest.mark.slow
 def test_only_the_reference_passes(dlbench, tmp_path: Path):
+    """References under the limits that users get; the others under a short one, since some of them run into it."""
     sources = Sources(BENCHMARK)
+    references = tmp_path / "references.jsonl"
+    answers = ({"instance": instance.id, "answer": sources.reference(instance.id)} for instance in DEMO)
+    references.write_text("".join(json.dumps(answer) + "\n" for answer in answers))
+    ended = dlbench("evaluate", references, "--out", tmp_path / "references", timeout=900)
+    assert ended.status == 0, ended.err
+    assert [verdict["status"] for verdict in verdicts_of(tmp_path / "references")] == ["pass"] * len(DEMO)
     records, expected = [], []
 
     def add(instance, answer, allowed):
@@ -66,7 +73,6 @@ def test_only_the_reference_passes(dlbench, tmp_path: Path):
     seen: set[str] = set()
     for instance in DEMO:
         signature = sources.signature(instance.id)
-        add(instance, sources.reference(instance.id), {"pass"})
         for answer, status in WITHOUT_TARGET.values():
             add(instance, answer, {status})
         bodies = QUICK | ({} if instance.project in seen else COSTLY)
