@@ -18,6 +18,12 @@ def _hostile(name: str, works_elsewhere: str, body: str, *verdicts: str) -> Host
     return Hostile(name, works_elsewhere, body, frozenset(verdicts))
 
 
+def _elsewhere(call: str) -> str:
+    """A system call by a program of its own, where no judge looks; only the kernel stands in its way."""
+    program = f"import ctypes, os; sys = __import__('sys'); result = {call}; result == 0 and os.getppid() or sys.exit(result < 0)"
+    return f"import subprocess, sys\nif subprocess.run([sys.executable, '-c', {program!r}]).returncode: raise PermissionError"
+
+
 BODIES = [
     _hostile("exit", "a verdict by exit code", "import sys\nsys.exit(0)", "fail", "error"),
     _hostile("hard exit", "a verdict by exit code, no cleanup", "import os\nos._exit(0)", "error"),
@@ -33,9 +39,9 @@ BODIES = [
     _hostile("connect", "network left on", "import socket\nsocket.create_connection(('127.0.0.1', 80), 1)", "fail"),
     _hostile("write to the system", "runs as root", "open('/usr/dlbench-was-here', 'w')", "fail"),
     _hostile("write at the root", "a writable root", "open('/dlbench-was-here', 'w')", "fail"),
-    _hostile("write to the tree", "the tree is writable", "open(__file__, 'a').write('\\n')", "fail"),
-    _hostile("write a test", "tests are writable", "open('tests/test_core.py', 'a')", "fail"),
-    _hostile("write to the environment", "site-packages is writable", "import pytest\nopen(pytest.__file__, 'a')", "fail"),
+    _hostile("write to the tree", "the tree is writable", "open(__file__, 'a').write('\\n')", "fail", "tampered"),
+    _hostile("write a test", "tests are writable", "open('tests/test_core.py', 'a')", "fail", "tampered"),
+    _hostile("write to the environment", "site-packages is writable", "import math, os\nopen(os.path.join(os.path.dirname(os.__file__), 'site.py'), 'a')", "fail"),
     _hostile("endless loop", "no time limit", "while True: pass", "timeout"),
     _hostile("endless sleep", "a limit on CPU time only", "import time\nwhile True: time.sleep(1)", "timeout"),
     _hostile(
@@ -79,6 +85,7 @@ BODIES = [
         "two processes report, the one that passes last wins",
         "import os\nif os.fork():\n    os.wait()\n    raise RuntimeError('parent')",
         "fail",
+        "timeout",
     ),
     _hostile(
         "speak on every descriptor",
@@ -86,13 +93,13 @@ BODIES = [
         "import os\nfor n in range(3, 256):\n    try: os.write(n, b'{\"kind\": \"test\", \"outcome\": \"passed\"}\\n')\n    except OSError: pass",
         "tampered",
     ),
-    _hostile("skip", "skipped counts as passed", "import pytest\npytest.skip('no')", "fail"),
-    _hostile("expected to fail", "xfail counts as passed", "import pytest\npytest.xfail('no')", "fail"),
-    _hostile("end the session", "the rest is not run", "import pytest\npytest.exit('done', returncode=0)", "fail", "error"),
+    _hostile("skip", "skipped counts as passed", "import pytest\npytest.skip('no')", "tampered"),
+    _hostile("expected to fail", "xfail counts as passed", "import pytest\npytest.xfail('no')", "tampered"),
+    _hostile("end the session", "the rest is not run", "import pytest\npytest.exit('done', returncode=0)", "tampered"),
     _hostile("interrupt", "an interrupted run has status of its own", "raise KeyboardInterrupt", "fail", "error"),
-    _hostile("ptrace", "tracing the judge", "import ctypes\nif ctypes.CDLL(None, use_errno=True).ptrace(0, 0, 0, 0) < 0: raise PermissionError", "fail"),
-    _hostile("new namespace", "privileges inside a namespace", "import ctypes\nif ctypes.CDLL(None, use_errno=True).unshare(0x10000000) < 0: raise PermissionError", "fail"),
-    _hostile("new user and network by clone", "a filter that knows unshare only", "import ctypes\npid = ctypes.CDLL(None, use_errno=True).syscall(56 if __import__('platform').machine() == 'x86_64' else 220, 0x50000011, 0, 0, 0, 0)\nif pid == 0: __import__('os')._exit(0)\nif pid < 0: raise PermissionError", "fail"),
+    _hostile("ptrace", "tracing the judge", _elsewhere("ctypes.CDLL(None).ptrace(0, 0, 0, 0)"), "fail"),
+    _hostile("new namespace", "privileges inside a namespace", _elsewhere("ctypes.CDLL(None).unshare(0x10000000)"), "fail"),
+    _hostile("new user and network by clone", "a filter that knows unshare only", _elsewhere("ctypes.CDLL(None).syscall(56 if __import__('platform').machine() == 'x86_64' else 220, 0x50000011, 0, 0, 0, 0)"), "fail"),
     _hostile("memory in a file without a name", "memory that is no process's", "import os\nfor n in range(10):\n    f = os.memfd_create('x')\n    for _ in range(30): os.write(f, bytes(1 << 20))", "fail", "out_of_memory"),
     _hostile("close the tests to others", "files shared with the next candidate", "import os\nos.chmod('tests/test_core.py', 0)\nif os.stat('tests/test_core.py').st_mode & 0o777: raise PermissionError", "fail"),
     _hostile("become root", "dropped, but not for good", "import os\nos.setuid(0)\nif os.getuid(): raise PermissionError", "fail"),

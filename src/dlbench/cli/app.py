@@ -39,6 +39,10 @@ SandboxOption = Annotated[
 WorkersOption = Annotated[int, typer.Option(min=1, help="Candidates judged at once; the number of cores by default.")]
 TimeoutOption = Annotated[float, typer.Option(min=0.1, help="Seconds that an instance's tests may take.")]
 MemoryOption = Annotated[int, typer.Option(min=64, help="MiB that a candidate and its children may use.")]
+ModeOption = Annotated[
+    str, typer.Option(help="auto: warm workers, fresh interpreters where need be; fresh: a new interpreter each time.")
+]
+PoolMemoryOption = Annotated[int, typer.Option(min=256, help="MiB that all idle and busy workers may hold together.")]
 
 
 def command(name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:

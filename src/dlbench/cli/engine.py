@@ -5,10 +5,12 @@ from typing import TYPE_CHECKING
 import typer
 
 from dlbench.cli.progress import say
+from dlbench.errors import DLBenchError
 
 if TYPE_CHECKING:
     from dlbench.dataset import Benchmark, Instance
     from dlbench.execution import Engine
+    from dlbench.execution.pool import Pool
     from dlbench.workspace import Prepared
 
 
@@ -25,6 +27,16 @@ def make_engine(sandbox: str, timeout: float | None = None, memory: int | None =
         say(f"{strongest.name} cannot be used here ({obstacle}); {confinement.name} confines candidates meanwhile")
     given = {"test_seconds": timeout, "memory_mb": memory}
     return Engine(confinement, Limits(**{name: value for name, value in given.items() if value is not None}))  # type: ignore[arg-type]
+
+
+def make_pool(
+    engine: "Engine", prepared: "dict[str, Prepared]", workers: int, mode: str = "auto", memory: int = 6144
+) -> "Pool":
+    from dlbench.execution.pool import MODES, Pool
+
+    if mode not in MODES:
+        raise DLBenchError(f"there is no mode {mode!r}", mend=f"use one of: {', '.join(MODES)}")
+    return Pool(engine, prepared, workers=workers, mode=mode, memory_mb=memory)
 
 
 def prepare_projects(benchmark: "Benchmark", instances: "list[Instance]") -> "dict[str, Prepared]":

@@ -11,6 +11,8 @@ from dlbench.cli.app import (
     Chosen,
     JsonOption,
     MemoryOption,
+    ModeOption,
+    PoolMemoryOption,
     SandboxOption,
     TimeoutOption,
     WorkersOption,
@@ -27,24 +29,38 @@ def validate(
     sandbox: SandboxOption = "auto",
     timeout: TimeoutOption = 60.0,
     memory: MemoryOption = 4096,
+    mode: ModeOption = "auto",
+    compare_modes: Annotated[
+        bool, typer.Option(help="Judge reference, stubs and mutants warm and fresh; name every difference.")
+    ] = False,
+    mutants: Annotated[int, typer.Option(min=0, help="Mutants of each reference, for --compare-modes.")] = 6,
+    repeat: Annotated[int, typer.Option(min=0, help="Run each reference so many times more; name flaky tests.")] = 0,
+    shuffle: Annotated[bool, typer.Option(help="With --repeat: another order of the tests each time.")] = False,
     json: JsonOption = False,
 ) -> None:
     """Check that references pass, and that stubs which raise or return None fail every test."""
-    from dlbench.cli.engine import make_engine, prepare_projects
+    from dlbench.cli.engine import make_engine, make_pool, prepare_projects
     from dlbench.cli.progress import counted
+    from dlbench.execution import validate as trying
     from dlbench.execution.stubs import BODIES
-    from dlbench.execution.validate import Trial
-    from dlbench.execution.validate import validate as run_trials
 
     engine = make_engine(sandbox, timeout, memory)
-    prepared = prepare_projects(chosen.benchmark, chosen.instances)
-    total = len(chosen.instances) * (2 + len(BODIES))
-    with counted("validating", total) as advance:
+    instances = chosen.instances
+    prepared = prepare_projects(chosen.benchmark, instances)
+    pool = make_pool(engine, prepared, workers, mode)
+    most = len(instances) * (1 + len(BODIES) + mutants) if compare_modes else trying.count_trials(instances)
+    with counted("validating", most + repeat * len(instances)) as advance:
 
-        def shown(trial: Trial) -> None:
+        def shown(trial: trying.Trial) -> None:
             advance(f"{trial.instance} {trial.name}: {'holds' if trial.holds else 'DOES NOT HOLD'}")
 
-        trials = run_trials(engine, chosen.instances, prepared, workers=workers, on_trial=shown)
+        if compare_modes:
+            fresh = make_pool(engine, prepared, workers, "fresh")
+            trials = trying.compare_modes(pool, fresh, instances, mutants, on_trial=shown)
+        else:
+            trials = trying.validate(pool, instances, on_trial=shown)
+        if repeat:
+            trials += trying.repeat(pool, instances, repeat, shuffle=shuffle, on_trial=shown)
     broken = [trial for trial in trials if not trial.holds]
     if json:
         import json as format
@@ -69,6 +85,8 @@ def evaluate(
     sandbox: SandboxOption = "auto",
     timeout: TimeoutOption = 60.0,
     memory: MemoryOption = 4096,
+    mode: ModeOption = "auto",
+    pool_memory: PoolMemoryOption = 6144,
 ) -> None:
     """Judge answers that a model has given already."""
     from dlbench import __version__
@@ -83,5 +101,5 @@ def evaluate(
     engine = make_engine(sandbox, timeout, memory)
     config = {"dlbench": __version__, "benchmark": str(loaded.version), "model": samples.stem}
     open_run(out, config | {"timeout": timeout, "memory": memory})
-    judge_into(loaded, given, out, engine, workers)
+    judge_into(loaded, given, out, engine, workers, mode, pool_memory)
     show_scores([out], out / "report.md", loaded)

@@ -9,6 +9,8 @@ from dlbench.cli.app import (
     BenchmarkOption,
     Chosen,
     MemoryOption,
+    ModeOption,
+    PoolMemoryOption,
     SandboxOption,
     TimeoutOption,
     WorkersOption,
@@ -40,6 +42,8 @@ def run(
     concurrency: Annotated[int, typer.Option(min=1, help="Requests at once.")] = 4,
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port of the embedded model; 0 takes any free one.")] = 0,
     workers: WorkersOption = CORES,
+    mode: ModeOption = "auto",
+    pool_memory: PoolMemoryOption = 6144,
     sandbox: SandboxOption = "auto",
     timeout: TimeoutOption = 60.0,
     memory: MemoryOption = 4096,
@@ -93,7 +97,7 @@ def run(
                 )
         finally:
             asked.close()
-        judge_into(benchmark, read_samples(folder / SAMPLES, benchmark), folder, engine, workers)
+        judge_into(benchmark, read_samples(folder / SAMPLES, benchmark), folder, engine, workers, mode, pool_memory)
     show_scores(folders, out / "report.md", benchmark)
 
 

@@ -14,20 +14,28 @@ if TYPE_CHECKING:
     from dlbench.execution.samples import Sample
 
 
-def judge_into(benchmark: "Benchmark", samples: "list[Sample]", out: Path, engine: "Engine", workers: int) -> None:
-    from dlbench.cli.engine import prepare_projects
+def judge_into(
+    benchmark: "Benchmark",
+    samples: "list[Sample]",
+    out: Path,
+    engine: "Engine",
+    workers: int,
+    mode: str,
+    pool_memory: int,
+) -> None:
+    from dlbench.cli.engine import make_pool, prepare_projects
     from dlbench.cli.progress import counted
     from dlbench.execution import Verdict
     from dlbench.execution.evaluate import evaluate
 
     instances = [benchmark.instances[key] for key in dict.fromkeys(sample.instance for sample in samples)]
-    prepared = prepare_projects(benchmark, instances)
+    pool = make_pool(engine, prepare_projects(benchmark, instances), workers, mode, pool_memory)
     with counted("judging", len(samples)) as advance:
 
         def shown(verdict: Verdict) -> None:
             advance(f"{verdict.instance}: {verdict.status}")
 
-        evaluate(benchmark, prepared, samples, out, engine, workers=workers, on_verdict=shown)
+        evaluate(benchmark, pool, samples, out, on_verdict=shown)
 
 
 def show_scores(folders: list[Path], report: Path, benchmark: "Benchmark") -> None:

@@ -1,7 +1,8 @@
 """One candidate in, one verdict out: splice, confine, run the instance's tests, judge."""
 
+from dlbench.execution.candidate import Engine
 from dlbench.execution.confinement import choose_confinement, find_confinements
-from dlbench.execution.fresh import Engine, judge
+from dlbench.execution.judge import judge
 from dlbench.execution.limits import Limits
 from dlbench.execution.samples import Sample
 from dlbench.execution.verdict import Outcome, Status, Verdict

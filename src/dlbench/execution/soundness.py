@@ -14,9 +14,10 @@ from dlbench.dataset import Benchmark, Instance, Kind, Problem, Project
 from dlbench.dataset.leaks import find_docstring_run, find_leaked_lines
 from dlbench.dataset.target import TargetError, find_target
 from dlbench.errors import DLBenchError
+from dlbench.execution.candidate import Engine
 from dlbench.execution.confinement import open_cell
-from dlbench.execution.confinement.cell import RUNNER
-from dlbench.execution.fresh import Engine
+from dlbench.execution.confinement.cell import inside_key
+from dlbench.execution.launching import describe_nothing
 from dlbench.execution.supervise import supervise
 from dlbench.journal import write_whole
 from dlbench.workspace import Prepared, home, prepare
@@ -93,14 +94,14 @@ def collect(engine: Engine, prepared: Prepared, files: list[str]) -> frozenset[s
     missing = [file for file in files if not (prepared.tree / file).is_file()]
     present = [file for file in files if file not in missing]
     setup = prepared.project.tests.model_dump_json()
-    facts = [prepared.tree.parent.name, prepared.environment.name, *present, RUNNER.read_text(encoding="utf-8"), setup]
+    facts = [prepared.tree.parent.name, prepared.environment.name, *present, inside_key(), setup]
     key = hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:24]
     memory = home() / "collected" / f"{key}.json"
     if memory.is_file():
         return frozenset(json.loads(memory.read_text(encoding="utf-8")))
     with open_cell(prepared, None, None, engine.limits) as cell:
-        watched = supervise(engine.confinement, cell, present, collect_only=True)
-    found = watched.of_kind("collected")
+        watched = supervise(engine.confinement, cell, describe_nothing(present) | {"collect_only": True})
+    found = watched.messages.of_kind("collected")
     if not found:
         raise DLBenchError(
             f"pytest could not collect the tests: {watched.stopped_for or watched.output[-1500:]}",

@@ -17,6 +17,7 @@ import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import lru_cache
 
 import libcst as cst
 
@@ -34,6 +35,17 @@ class Spliced:
 
     source: str
     renamed: dict[str, str]
+    before: str
+    """What the answer brings along at the module's level, in front of the target or its outermost class."""
+    before_line: int
+    target: str
+    """The target as it stands in the module, decorators and all."""
+    line: int
+    """Where the target begins."""
+    others: str
+    """What else came in: names of a star import, members of the class, statements after the target."""
+    ranges: list[tuple[int, int]]
+    """The lines of the module that are the answer's."""
 
 
 def splice(source: str, qualname: str, code: str, *, module: str = "", is_package: bool = False) -> Spliced:
@@ -59,21 +71,57 @@ def _with_room(work: Callable[[], Spliced]) -> Spliced:
 
 
 def _splice(source: str, qualname: str, code: str, module: str, is_package: bool) -> Spliced:
-    source = source.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
-    target = find_target(source, qualname)
-    surroundings = _Surroundings(source, target, module, is_package)
+    ground = _survey(source, qualname, module, is_package)
+    target = ground.target
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            answer = read_answer(code, qualname, render_signature(target.node, decorators=False))
-            spliced, renamed = _assemble(source, target, answer, surroundings)
-            compile(spliced, "<answer>", "exec", dont_inherit=True)
+            answer = read_answer(code, qualname, ground.signature)
+            spliced = _assemble(ground.source, target, answer, ground.surroundings)
+            _compile(spliced, target)
     except SyntaxError as error:
         raise AnswerError("syntax_error", f"{type(error).__name__}: {error.msg} (line {error.lineno})") from None
-    return Spliced(spliced, renamed)
+    return spliced
 
 
-def _assemble(source: str, target: Target, answer: Answer, surroundings: "_Surroundings") -> tuple[str, dict[str, str]]:
+@dataclass(frozen=True)
+class _Ground:
+    """What does not depend on the answer."""
+
+    source: str
+    target: Target
+    signature: str
+    surroundings: "_Surroundings"
+
+
+@lru_cache(maxsize=64)
+def _survey(source: str, qualname: str, module: str, is_package: bool) -> _Ground:
+    source = source.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    target = find_target(source, qualname)
+    signature = render_signature(target.node, decorators=False)
+    return _Ground(source, target, signature, _Surroundings(source, target, module, is_package))
+
+
+def _compile(spliced: Spliced, target: Target) -> None:
+    """Only what is new, where it can stand alone: the rest of the module compiled before, and it may be long."""
+    headers = write_headers(target)
+    if headers is None or spliced.others:
+        compile(spliced.source, "<answer>", "exec", dont_inherit=True)
+        return
+    for piece in ("\n".join([*headers, spliced.target]), spliced.before):
+        compile(piece, "<answer>", "exec", dont_inherit=True)
+
+
+def write_headers(target: Target) -> list[str] | None:
+    """The bare classes around the target, one line each; None where something else is around it, too."""
+    depth, width = len(target.classes), len(target.indent)
+    offsets = [place * width // depth for place in range(depth)]
+    if (not depth and width) or offsets != [cls.col_offset for cls in target.classes]:
+        return None
+    return [f"{target.indent[:offset]}class {cls.name}:" for offset, cls in zip(offsets, target.classes, strict=True)]
+
+
+def _assemble(source: str, target: Target, answer: Answer, surroundings: "_Surroundings") -> Spliced:
     brought = _leave_known(answer, surroundings)
     stars = _spell_out_stars(answer, brought, surroundings)
     body = list(answer.module.body)
@@ -85,21 +133,39 @@ def _assemble(source: str, target: Target, answer: Answer, surroundings: "_Surro
     if answer.lazy_annotations and not surroundings.lazy_annotations:
         tree = cst.ensure_type(tree.visit(LazyAnnotations()), cst.Module)
     before = render(tree, *(_bare(_defer_annotations(tree.body[index])) for index in brought)).strip("\n")
-    inside = [
-        *(at(tree, path) for path in answer.members if _is_new_member(answer, path, surroundings)),
-        _decorate(at(tree, answer.target), target.node),
-        *(tree.body[index] for index in answer.after),
-    ]
+    members = [at(tree, path) for path in answer.members if _is_new_member(answer, path, surroundings)]
+    after = [tree.body[index] for index in answer.after]
     lines = source.split("\n")
-    spliced = [
-        *lines[: target.outermost - 1],
-        *stars,
-        *([before] if before else []),
-        *lines[target.outermost - 1 : target.first - 1],
-        *(_render_inside(tree, node, target.indent) for node in inside),
-        *lines[target.last :],
+    # each piece with the lines that are the answer's own
+    pieces = [
+        ("", "\n".join(lines[: target.outermost - 1])),
+        ("others", "\n".join(stars)),
+        ("before", before),
+        ("", "\n".join(lines[target.outermost - 1 : target.first - 1])),
+        ("others", "\n".join(_render_inside(tree, node, target.indent) for node in members)),
+        ("target", _render_inside(tree, _decorate(at(tree, answer.target), target.node), target.indent)),
+        ("others", "\n".join(_render_inside(tree, node, target.indent) for node in after)),
+        ("", "\n".join(lines[target.last :])),
     ]
-    return "\n".join(spliced), renamed
+    is_empty = [target.outermost == 1, not stars, not before, target.outermost == target.first, not members]
+    is_empty += [False, not after, target.last >= len(lines)]
+    return _join([piece for piece, empty in zip(pieces, is_empty, strict=True) if not empty], renamed)
+
+
+def _join(pieces: list[tuple[str, str]], renamed: dict[str, str]) -> Spliced:
+    line = 1
+    ranges: dict[str, list[tuple[int, int]]] = {"before": [], "others": [], "target": []}
+    texts = {"before": "", "others": "", "target": ""}
+    for kind, text in pieces:
+        count = text.count("\n") + 1
+        if kind:
+            ranges[kind].append((line, line + count - 1))
+            texts[kind] += text
+        line += count
+    source = "\n".join(text for _, text in pieces)
+    lines = {kind: places[0][0] if places else 1 for kind, places in ranges.items()}
+    everything = [place for places in ranges.values() for place in places]
+    return Spliced(source, renamed, **texts, before_line=lines["before"], line=lines["target"], ranges=everything)
 
 
 class _Surroundings:

@@ -5,11 +5,7 @@ descendants. Whatever it does, this returns soon after a limit is reached, and n
 """
 
 import contextlib
-import hashlib
-import hmac
-import json
 import os
-import secrets
 import selectors
 import signal
 import subprocess
@@ -17,20 +13,31 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-from dlbench.execution.confinement import Cell, Confinement, Launch
+from dlbench.execution.cgroups import Group, borrow_group
+from dlbench.execution.confinement import Cell, Confinement
+from dlbench.execution.launching import start
 from dlbench.execution.limits import Limits
+from dlbench.execution.messages import Messages
+from dlbench.execution.usage import find_descendants, is_alive, memory_mb, waited_seconds
 
-_CHANNEL_BYTES = 16 << 20
-_KEPT_OUTPUT = 8 << 10
-_LOOK_EVERY = 0.1
-_PATIENCE = 15.0
+KEPT_OUTPUT = 8 << 10
+LOOK_EVERY = 0.1
+PATIENCE = 15.0
+_STARVED = 3.0
 
 
 class Interrupted(BaseException):
     """The user asked to stop; what was running has no verdict."""
+
+
+class Stoppable(Protocol):
+    is_stopped: bool
+
+
+_lock = threading.Lock()
+_under_way: set[Stoppable] = set()
 
 
 def stop_all() -> None:
@@ -40,136 +47,98 @@ def stop_all() -> None:
             watch.is_stopped = True
 
 
+@contextlib.contextmanager
+def under_way(watch: Stoppable):  # type: ignore[no-untyped-def]
+    with _lock:
+        _under_way.add(watch)
+    try:
+        yield
+    finally:
+        with _lock:
+            _under_way.discard(watch)
+
+
 @dataclass
 class Watched:
     """What was seen of one process: its messages, how it ended, what it used."""
 
-    messages: list[dict[str, Any]] = field(default_factory=list)
+    messages: Messages = field(default_factory=Messages)
     stopped_for: str = ""
-    forged: str = ""
     exit_code: int | None = None
     seconds: float = 0.0
     memory_mb: float = 0.0
     output: str = ""
+    lost: str = ""
+    """Why it cannot be judged at all: whoever served it is gone."""
 
-    def of_kind(self, kind: str) -> list[dict[str, Any]]:
-        return [message for message in self.messages if message["kind"] == kind]
+
+class Clock:
+    """The time that a candidate had: what it spent waiting for others to leave the processor is not its own."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self.enter(limits.load_seconds, None)
+
+    def enter(self, seconds: float, process: int | None) -> None:
+        """A new phase with a limit of its own."""
+        self.began, self.seconds, self.process = time.monotonic(), seconds, process
+        self.waited = waited_seconds(process) if process else 0.0
+
+    def is_over(self) -> bool:
+        passed = time.monotonic() - self.began
+        if passed <= self.seconds or self.process is None or passed > _STARVED * self.seconds:
+            return passed > self.seconds
+        return passed - (waited_seconds(self.process) - self.waited) > self.seconds
 
 
-def supervise(confinement: Confinement, cell: Cell, tests: list[str], *, collect_only: bool = False) -> Watched:
-    secret = secrets.token_bytes(32)
+def supervise(confinement: Confinement, cell: Cell, job: dict[str, Any]) -> Watched:
+    """One candidate in a sandbox of its own, from its start to its end."""
+    seen = Watched()
     reading, writing = os.pipe()
-    try:
-        launch = confinement.launch(cell, writing)
-        process = subprocess.Popen(
-            launch.command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            pass_fds=[writing],
-            env=_environment(cell, launch),
-            cwd=cell.folder,
-            start_new_session=True,
-        )
-    finally:
-        os.close(writing)
-    job = _job(cell, launch, tests, secret, collect_only)
-    watch = _Watch(process, reading, secret, cell.limits)
-    with _lock:
-        _under_way.add(watch)
-    try:
-        return watch.run(json.dumps(job).encode())
-    finally:
-        with _lock:
-            _under_way.remove(watch)
-        watch.close()
+    with borrow_group() as group:
+        before = prepare_group(group, cell.limits)
+        try:
+            content = {"mode": "fresh", "secret": seen.messages.secret.hex()} | job
+            process = start(confinement, cell, writing, content, group)
+        finally:
+            os.close(writing)
+        watch = _Watch(process, reading, seen, cell.limits)
+        with under_way(watch):
+            try:
+                watch.run()
+            finally:
+                watch.close()
+        judge_group(group, before, seen)
+    return seen
 
 
-def _job(cell: Cell, launch: Launch, tests: list[str], secret: bytes, collect_only: bool) -> dict[str, Any]:
-    limits, project = cell.limits, cell.prepared.project
-    cpu = int(2 * (limits.load_seconds + limits.test_seconds)) + 1
-    inner = cell.prepared.import_path.relative_to(cell.prepared.tree)
-    return {
-        "secret": secret.hex(),
-        "tests": tests,
-        "tree": str(launch.tree),
-        "import_path": str(launch.tree / inner),
-        "args": list(project.tests.args),
-        "user": launch.user,
-        "seccomp": launch.seccomp.hex(),
-        "collect_only": collect_only,
-        "limits": {
-            "RLIMIT_DATA": limits.memory_mb << 20,
-            "RLIMIT_FSIZE": limits.file_mb << 20,
-            "RLIMIT_NOFILE": limits.open_files,
-            "RLIMIT_NPROC": limits.processes + (_own_processes() if os.geteuid() else 0),
-            "RLIMIT_CPU": cpu,
-            "RLIMIT_CORE": 0,
-        },
-    }
+def prepare_group(group: Group | None, limits: Limits) -> int:
+    if group is None:
+        return 0
+    # threads are counted there too, and those of the sandbox itself
+    group.limit(limits.memory_mb, limits.processes + 16)
+    return group.count_kills()
 
 
-def _own_processes() -> int:
-    """Without a user of its own, a candidate's processes are counted together with ours."""
-    count = 0
-    for path in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):
-            if path.stat().st_uid == os.getuid():
-                count += sum(1 for _ in (path / "task").iterdir())
-    return count
-
-
-def _environment(cell: Cell, launch: Launch) -> dict[str, str]:
-    """Nothing of the user's: no key, no home, no path. The rest is fixed, so that a verdict does not depend on it."""
-    temporary = str(launch.temporary)
-    inner = cell.prepared.import_path.relative_to(cell.prepared.tree)
-    fixed = {
-        "PATH": f"{cell.prepared.python.parent}:/usr/bin:/bin",
-        "HOME": f"{temporary}/home",
-        "TMPDIR": temporary,
-        "USER": "dlbench",
-        "LANG": "C.UTF-8",
-        "LC_ALL": "C.UTF-8",
-        "TZ": "UTC",
-        "PYTHONPATH": str(launch.tree / inner),
-        "PYTHONHASHSEED": "0",
-        "PYTHONDONTWRITEBYTECODE": "1",
-        "PYTHONNOUSERSITE": "1",
-        "OMP_NUM_THREADS": "1",
-        "OPENBLAS_NUM_THREADS": "1",
-        "MKL_NUM_THREADS": "1",
-        "NUMEXPR_NUM_THREADS": "1",
-        "CUDA_VISIBLE_DEVICES": "",
-        "TF_CPP_MIN_LOG_LEVEL": "3",
-        "JAX_PLATFORMS": "cpu",
-        "MPLBACKEND": "Agg",
-        "HF_HUB_OFFLINE": "1",
-    }
-    return fixed | cell.prepared.project.tests.env
+def judge_group(group: Group | None, before: int, seen: Watched) -> None:
+    if group is not None and not seen.stopped_for and group.count_kills() > before:
+        seen.stopped_for = "memory"
 
 
 class _Watch:
-    def __init__(self, process: subprocess.Popen[bytes], channel: int, secret: bytes, limits: Limits) -> None:
+    def __init__(self, process: "subprocess.Popen[bytes]", channel: int, seen: Watched, limits: Limits) -> None:
         self.process = process
         self.channel = channel
-        self.secret = secret
+        self.seen = seen
         self.limits = limits
-        self.seen = Watched()
-        self.buffer = b""
-        self.received = 0
+        self.clock = Clock(limits)
         self.output = b""
         self.is_stopped = False
         self.family: set[int] = set()
-        self.phase_began = time.monotonic()
-        self.phase_seconds = limits.load_seconds
 
-    def run(self, job: bytes) -> Watched:
-        assert self.process.stdin is not None
+    def run(self) -> None:
         assert self.process.stdout is not None
         began = time.monotonic()
-        with contextlib.suppress(BrokenPipeError):
-            self.process.stdin.write(job)
-            self.process.stdin.close()
         with selectors.DefaultSelector() as selector:
             selector.register(self.channel, selectors.EVENT_READ, self._take_messages)
             selector.register(self.process.stdout, selectors.EVENT_READ, self._take_output)
@@ -185,49 +154,33 @@ class _Watch:
                 # a descendant that kept the pipes open is killed below; its last words are not waited for
                 if ended_at is not None and (not selector.get_map() or now - ended_at > 0.2):
                     break
-                if ended_at is None and now - looked > _LOOK_EVERY:
+                if ended_at is None and now - looked > LOOK_EVERY:
                     looked = now
-                    self._look(now)
-                if self.seen.stopped_for or self.seen.forged or self.is_stopped:
+                    self._look()
+                if self.seen.stopped_for or self.seen.messages.forged or self.is_stopped:
                     break
         self._kill()
         if self.is_stopped:
             raise Interrupted
         self.seen.seconds = time.monotonic() - began
-        self.seen.output = self.output[-_KEPT_OUTPUT:].decode(errors="replace")
-        return self.seen
+        self.seen.output = self.output[-KEPT_OUTPUT:].decode(errors="replace")
 
     def _take_output(self) -> bool:
         assert self.process.stdout is not None
         data = os.read(self.process.stdout.fileno(), 1 << 16)
-        self.output = (self.output + data)[-4 * _KEPT_OUTPUT :]
+        self.output = (self.output + data)[-4 * KEPT_OUTPUT :]
         return bool(data)
 
     def _take_messages(self) -> bool:
         data = os.read(self.channel, 1 << 16)
-        self.received += len(data)
-        *lines, self.buffer = (self.buffer + data).split(b"\n")
-        for line in lines:
-            self._take_message(line)
-        if self.received > _CHANNEL_BYTES or (not data and self.buffer):
-            self.seen.forged = "the judge's channel was flooded or cut inside a message"
+        for message in self.seen.messages.feed(data):
+            if message["kind"] == "ready":
+                found = find_descendants(self.process.pid)
+                self.family = set(found) - {self.process.pid}
+                self.clock.enter(self.limits.load_seconds, found[-1])
+            if message["kind"] == "collected":
+                self.clock.enter(self.limits.test_seconds, self.clock.process)
         return bool(data)
-
-    def _take_message(self, line: bytes) -> None:
-        mac, _, body = line.partition(b" ")
-        expected = hmac.new(self.secret, body, hashlib.sha256).hexdigest().encode()
-        if not hmac.compare_digest(mac, expected):
-            self.seen.forged = "something else than the judge wrote on its channel"
-            return
-        message = json.loads(body)
-        if message["n"] != len(self.seen.messages) + 1:
-            self.seen.forged = "a message of the judge was repeated or left out"
-            return
-        self.seen.messages.append(message)
-        if message["kind"] == "ready":
-            self.family = set(find_descendants(self.process.pid)) - {self.process.pid}
-        if message["kind"] == "collected":
-            self.phase_began, self.phase_seconds = time.monotonic(), self.limits.test_seconds
 
     def _has_ended(self) -> bool:
         if self.seen.exit_code is not None:
@@ -239,14 +192,12 @@ class _Watch:
         self.seen.memory_mb = max(self.seen.memory_mb, usage.ru_maxrss / 1024)
         return True
 
-    def _look(self, now: float) -> None:
-        if now - self.phase_began > self.phase_seconds:
+    def _look(self) -> None:
+        if self.clock.is_over():
             self.seen.stopped_for = "timeout"
             return
         processes = find_descendants(self.process.pid)
-        resident = sum(map(_resident_mb, processes))
-        if resident > self.limits.memory_mb:  # shared pages count once
-            resident = sum(map(_proportional_mb, processes))
+        resident = memory_mb(processes, self.limits.memory_mb)
         self.seen.memory_mb = max(self.seen.memory_mb, resident)
         if resident > self.limits.memory_mb:
             self.seen.stopped_for = "memory"
@@ -259,17 +210,12 @@ class _Watch:
             self.family |= set(find_descendants(self.process.pid))
             # a warden ends its family before itself. Not by Popen: that would wait for it behind our back
             os.kill(self.process.pid, signal.SIGTERM)
-            self._wait_until(self._has_ended)
+            wait_until(self._has_ended)
             for pid in self.family if self.seen.exit_code is None else ():
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
         # the first process of a namespace goes last, when the kernel has taken all others from it
-        self._wait_until(lambda: self._has_ended() and not any(map(_is_alive, self.family)))
-
-    def _wait_until(self, condition: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + _PATIENCE
-        while not condition() and time.monotonic() < deadline:
-            time.sleep(0.002)
+        wait_until(lambda: self._has_ended() and not any(map(is_alive, self.family)))
 
     def close(self) -> None:
         if self.seen.exit_code is None:
@@ -281,42 +227,7 @@ class _Watch:
                     pipe.close()
 
 
-_lock = threading.Lock()
-_under_way: set[_Watch] = set()
-
-
-def find_descendants(root: int) -> list[int]:
-    """The process and everything that came of it."""
-    children: dict[int, list[int]] = {}
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError, ValueError, IndexError):
-            fields = path.read_text().rpartition(")")[2].split()
-            children.setdefault(int(fields[1]), []).append(int(path.parent.name))
-    found, pending = [root], [root]
-    while pending:
-        for child in children.get(pending.pop(), []):
-            found.append(child)
-            pending.append(child)
-    return found
-
-
-def _is_alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except (OSError, IndexError):
-        return False
-
-
-def _resident_mb(pid: int) -> float:
-    with contextlib.suppress(OSError, ValueError, IndexError):
-        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / (1 << 20)
-    return 0.0
-
-
-def _proportional_mb(pid: int) -> float:
-    """Where the kernel does not tell, as of a process that made itself opaque, the whole counts."""
-    with contextlib.suppress(OSError, ValueError, IndexError):
-        for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
-            if line.startswith("Pss:"):
-                return int(line.split()[1]) / 1024
-    return _resident_mb(pid)
+def wait_until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not condition() and time.monotonic() < deadline:
+        time.sleep(0.002)

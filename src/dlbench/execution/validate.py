@@ -1,18 +1,22 @@
-"""Can an instance's tests tell the reference from its absence, here and now?
+"""Can an instance's tests tell the reference from its absence, here and now, and the same every time?
 
 The reference must pass where it stands and when it is spliced in like any answer; a stub that raises and one that
-returns None must fail every kept test. An instance that does not hold this gives meaningless verdicts.
+returns None must fail every kept test. An instance that does not hold this gives meaningless verdicts. Asked for, the
+reference is run again and again in other orders, and every candidate in both modes: a test that is flaky, or a verdict
+that depends on the mode, is named.
 """
 
+import random
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from threading import Lock
 
 from dlbench.dataset import Instance
-from dlbench.dataset.target import find_target
-from dlbench.execution.fresh import Engine, judge, read_module
+from dlbench.dataset.target import Target
+from dlbench.execution.candidate import Engine
+from dlbench.execution.mutants import write_mutants
+from dlbench.execution.pool import Pool, Task
 from dlbench.execution.stubs import BODIES, write_stub
-from dlbench.execution.supervise import stop_all
 from dlbench.execution.verdict import Outcome, Status, Verdict
 from dlbench.workspace import Prepared
 
@@ -28,42 +32,122 @@ class Trial:
     verdict: Verdict
 
 
+@dataclass
+class Plan:
+    """What to try: each task with the question that its verdict answers."""
+
+    tasks: list[Task] = field(default_factory=list)
+
+    def add(self, instance: Instance, name: str, code: str | None) -> None:
+        self.tasks.append(Task(instance, code, len(self.tasks), name))
+
+
 def validate(
-    engine: Engine,
+    pool: Pool, instances: list[Instance], *, on_trial: Callable[[Trial], None] = lambda trial: None
+) -> list[Trial]:
+    plan = Plan()
+    for instance in instances:
+        target = _target(pool.engine, pool.prepared[instance.project], instance)
+        plan.add(instance, "reference", None)
+        plan.add(instance, "spliced", target.text)
+        for kind in BODIES:
+            plan.add(instance, kind, write_stub(target.node, kind))
+    return _run(pool, plan, on_trial)
+
+
+def count_trials(instances: list[Instance]) -> int:
+    return len(instances) * (2 + len(BODIES))
+
+
+def compare_modes(
+    warm: Pool,
+    fresh: Pool,
     instances: list[Instance],
-    prepared: dict[str, Prepared],
+    mutants: int,
     *,
-    workers: int = 1,
     on_trial: Callable[[Trial], None] = lambda trial: None,
 ) -> list[Trial]:
-    plans = [(instance, name) for instance in instances for name in ("reference", "spliced", *BODIES)]
-
-    def work(plan: tuple[Instance, str]) -> Trial:
-        instance, name = plan
-        return _try(engine, prepared[instance.project], instance, name)
-
+    """Reference, stubs and mutants in both modes; a trial holds when both say the same of every test."""
+    plan = Plan()
+    for instance in instances:
+        target = _target(warm.engine, warm.prepared[instance.project], instance)
+        plan.add(instance, "spliced", target.text)
+        for kind in BODIES:
+            plan.add(instance, kind, write_stub(target.node, kind))
+        for name, code in write_mutants(target.node, mutants):
+            plan.add(instance, f"mutant: {name}", code)
+    quick: dict[int, Verdict] = {}
+    warm.run(plan.tasks, lambda task, verdict: quick.update({task.sample: verdict}))
     trials: list[Trial] = []
-    with ThreadPoolExecutor(workers) as pool:
-        try:
-            for trial in pool.map(work, plans):
-                trials.append(trial)
-                on_trial(trial)
-        except BaseException:
-            stop_all()
-            pool.shutdown(wait=True, cancel_futures=True)
-            raise
-    return trials
+    lock = Lock()
+
+    def take(task: Task, verdict: Verdict) -> None:
+        trial = _compare(task, quick[task.sample], verdict)
+        with lock:
+            trials.append(trial)
+            on_trial(trial)
+
+    fresh.run(plan.tasks, take)
+    return sorted(trials, key=lambda trial: trial.verdict.sample)
 
 
-def _try(engine: Engine, prepared: Prepared, instance: Instance, name: str) -> Trial:
-    target = find_target(read_module(prepared, instance), instance.qualname)
-    if name in BODIES:
-        verdict = judge(engine, prepared, instance, write_stub(target.node, name))
-        passing = [test for test, outcome in verdict.tests.items() if outcome in (Outcome.PASSED, Outcome.SKIPPED)]
-        holds = not passing and verdict.status in (Status.FAIL, Status.ERROR)
-        detail = f"{len(passing)} test(s) do not fail on it, first {passing[0]}" if passing else str(verdict.status)
-    else:
-        verdict = judge(engine, prepared, instance, None if name == "reference" else target.text)
-        holds = verdict.passed
-        detail = f"{verdict.status}: {verdict.message[-300:]}"
-    return Trial(instance.id, name, holds, "" if holds else detail, verdict)
+def _compare(task: Task, warm: Verdict, fresh: Verdict) -> Trial:
+    differing = [test for test, outcome in fresh.tests.items() if warm.tests[test] is not outcome]
+    holds = warm.status is fresh.status and not differing
+    detail = f"{warm.mode} says {warm.status}, fresh says {fresh.status}"
+    if differing:
+        first = differing[0]
+        detail += f"; {first}: {warm.tests[first]} and {fresh.tests[first]}"
+    detail += f" ({(warm.message or fresh.message)[-300:]})"
+    return Trial(task.instance.id, task.name, holds, "" if holds else detail, warm)
+
+
+def repeat(
+    pool: Pool,
+    instances: list[Instance],
+    times: int,
+    *,
+    shuffle: bool,
+    on_trial: Callable[[Trial], None] = lambda trial: None,
+) -> list[Trial]:
+    """The reference again and again, in the record's order or in others; a test that does not always pass is flaky."""
+    plan = Plan()
+    for instance in instances:
+        for count in range(times):
+            tests = list(instance.tests)
+            if shuffle:
+                random.Random(count).shuffle(tests)
+            shuffled = instance.model_copy(update={"tests": tuple(tests)})
+            plan.add(shuffled, f"run {count + 1}{' (shuffled)' if shuffle else ''}", None)
+    return _run(pool, plan, on_trial)
+
+
+def _run(pool: Pool, plan: Plan, on_trial: Callable[[Trial], None]) -> list[Trial]:
+    trials: list[Trial] = []
+    lock = Lock()
+
+    def take(task: Task, verdict: Verdict) -> None:
+        trial = _judge_stub(task, verdict) if task.name in BODIES else _judge_reference(task, verdict)
+        with lock:
+            trials.append(trial)
+            on_trial(trial)
+
+    pool.run(plan.tasks, take)
+    return sorted(trials, key=lambda trial: trial.verdict.sample)
+
+
+def _judge_stub(task: Task, verdict: Verdict) -> Trial:
+    passing = [test for test, outcome in verdict.tests.items() if outcome in (Outcome.PASSED, Outcome.SKIPPED)]
+    holds = not passing and verdict.status in (Status.FAIL, Status.ERROR)
+    detail = f"{len(passing)} test(s) do not fail on it, first {passing[0]}" if passing else str(verdict.status)
+    return Trial(task.instance.id, task.name, holds, "" if holds else detail, verdict)
+
+
+def _judge_reference(task: Task, verdict: Verdict) -> Trial:
+    failing = [test for test, outcome in verdict.tests.items() if outcome is not Outcome.PASSED]
+    detail = f"{verdict.status}: {', '.join(failing[:5])}: {verdict.message[-300:]}"
+    return Trial(task.instance.id, task.name, verdict.passed, "" if verdict.passed else detail, verdict)
+
+
+def _target(engine: Engine, prepared: Prepared, instance: Instance) -> Target:
+    return engine.asked(prepared, instance).target

@@ -41,6 +41,8 @@ class Verdict:
     status: Status
     tests: dict[str, Outcome]
     seconds: float = 0.0
+    test_seconds: float = 0.0
+    """What the tests themselves took, without imports and all else."""
     memory_mb: float = 0.0
     message: str = ""
     sandbox: str = ""
@@ -59,6 +61,7 @@ class Verdict:
             "status": str(self.status),
             "tests": {test: str(outcome) for test, outcome in self.tests.items()},
             "seconds": round(self.seconds, 3),
+            "test_seconds": round(self.test_seconds, 3),
             "memory_mb": round(self.memory_mb, 1),
             "message": self.message,
             "sandbox": self.sandbox,
@@ -78,13 +81,14 @@ class Verdict:
     @classmethod
     def _from_record(cls, record: dict[str, Any]) -> "Verdict":
         known = {"instance", "sample", "status", "tests", "seconds", "memory_mb", "message"}
-        known |= {"sandbox", "mode", "answer_sha256"}
+        known |= {"sandbox", "mode", "answer_sha256", "test_seconds"}
         return cls(
             instance=record["instance"],
             sample=int(record["sample"]),
             status=Status(record["status"]),
             tests={test: Outcome(outcome) for test, outcome in record["tests"].items()},
             seconds=float(record.get("seconds", 0)),
+            test_seconds=float(record.get("test_seconds", 0)),
             memory_mb=float(record.get("memory_mb", 0)),
             message=record.get("message", ""),
             sandbox=record.get("sandbox", ""),

@@ -13,7 +13,9 @@ from dlbench.errors import DLBenchError
 from dlbench.workspace.environment import is_complete
 from dlbench.workspace.home import Say, alone, disk_errors, home, is_ours, quiet
 
-KINDS = frozenset({"sources", "environments", "archives", "uv", "models", "collected", "temporary"})
+KINDS = frozenset(
+    {"sources", "environments", "archives", "uv", "models", "collected", "inside", "rehearsals", "temporary"}
+)
 
 
 def clean(what: set[str], say: Say = quiet) -> int:

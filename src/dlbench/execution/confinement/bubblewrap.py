@@ -11,7 +11,7 @@ import subprocess
 from functools import cached_property
 from pathlib import Path
 
-from dlbench.execution.confinement.cell import RUNNER, Cell
+from dlbench.execution.confinement.cell import Cell, inside
 from dlbench.execution.confinement.kinds import Launch
 from dlbench.execution.confinement.seccomp import build_filter, is_supported
 
@@ -58,9 +58,9 @@ class Bubblewrap:
             command += ["--ro-bind", str(cell.spliced), f"{tree}/{cell.path}"]
             for path in cell.compiled():
                 command += ["--ro-bind", str(cell.nothing), f"{tree}/{path}"]
-        command += [*_open_parents(_INSIDE / "runner.py"), "--ro-bind", str(RUNNER), str(_INSIDE / "runner.py")]
+        command += [*_open_parents(_INSIDE), "--ro-bind", str(inside()), str(_INSIDE)]
         command += ["--remount-ro", "/dev", "--remount-ro", "/"]
-        command += ["--chdir", tree, str(prepared.python), "-B", "-s", str(_INSIDE / "runner.py"), str(channel)]
+        command += ["--chdir", tree, str(prepared.python), "-B", "-s", str(_INSIDE / "inside/start.py"), str(channel)]
         user = cell.user if privileges is _AS_ROOT else None
         return Launch(command, prepared.tree, Path("/tmp"), user, build_filter(mounted=True))
 

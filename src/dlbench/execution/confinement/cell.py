@@ -4,20 +4,58 @@ A cell is the plan of a sandbox, the same for every kind of confinement. The pro
 candidate's module in place of the project's own; the reference is not in it, neither as source nor as compiled file.
 """
 
+import contextlib
+import fcntl
+import hashlib
 import os
+import py_compile
 import secrets
 import shutil
-import time
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from importlib.util import cache_from_source
 from pathlib import Path
 
 from dlbench.execution.limits import Limits
 from dlbench.workspace import Prepared, home
+from dlbench.workspace.home import building, locked, quiet
 
-RUNNER = Path(__file__).parent.parent / "runner.py"
+_INSIDE = Path(__file__).parent.parent / "inside"
+
+
+def inside() -> Path:
+    """The folder that holds the package for the sandbox: a copy, open to any user, compiled once."""
+    folder = home() / "inside" / inside_key()
+    if folder.is_dir():
+        return folder
+    with locked("inside", quiet):
+        if folder.is_dir():
+            return folder
+        with building(folder) as place:
+            package = place / "inside"
+            package.mkdir(parents=True)
+            for name, text in _read_inside().items():
+                (package / name).write_text(text, encoding="utf-8")
+                # without a look at the file's time: a copy of the workspace keeps them
+                py_compile.compile(
+                    str(package / name), doraise=True, invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH
+                )
+    return folder
+
+
+@cache
+def _read_inside() -> dict[str, str]:
+    return {path.name: path.read_text(encoding="utf-8") for path in sorted(_INSIDE.glob("*.py"))}
+
+
+@cache
+def inside_key() -> str:
+    """Changes whenever what runs in the sandbox does."""
+    return f"{hashlib.sha256(repr(_read_inside()).encode()).hexdigest()[:16]}-{sys.implementation.cache_tag}"
 
 
 @dataclass(frozen=True)
@@ -62,6 +100,7 @@ def open_cell(prepared: Prepared, path: str | None, source: str | None, limits: 
     folder = cells / f"{os.getpid()}-{secrets.token_hex(8)}"
     folder.mkdir(mode=0o755)
     cell = Cell(prepared, path, folder, limits, 1_000_000_000 + secrets.randbelow(1_000_000_000))
+    held = _hold(folder)
     try:
         cell.nothing.touch(mode=0o644)
         if source is not None:
@@ -69,16 +108,35 @@ def open_cell(prepared: Prepared, path: str | None, source: str | None, limits: 
             cell.spliced.chmod(0o644)
         yield cell
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        remove_tree(folder)
+        os.close(held)
+
+
+def _hold(folder: Path) -> int:
+    """Says, for as long as the descriptor is open, that somebody lives here; seen from other containers, too."""
+    held = os.open(folder / ".held", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    fcntl.flock(held, fcntl.LOCK_SH)
+    return held
 
 
 def remove_leftovers() -> None:
     """Cells of processes that were killed before they could clean up."""
     for folder in (home() / "cells").glob("*-*"):
-        # another container may share the workspace, and its processes are not in sight
-        is_old = time.time() - folder.stat().st_mtime > 24 * 3600
-        if is_old and not Path("/proc", folder.name.partition("-")[0]).exists():
-            shutil.rmtree(folder, ignore_errors=True)
+        with contextlib.suppress(OSError):
+            held = os.open(folder / ".held", os.O_RDWR | os.O_CLOEXEC)
+            try:
+                fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                remove_tree(folder)
+            finally:
+                os.close(held)
+
+
+def remove_tree(folder: Path) -> None:
+    """However deep it is: a candidate may have made a folder in a folder, thousands of times."""
+    try:
+        shutil.rmtree(folder, ignore_errors=True)
+    except RecursionError:
+        subprocess.run(["rm", "-rf", "--", str(folder)], check=False, capture_output=True)
 
 
 def lay_out_tree(cell: Cell, *, shared: bool) -> Path:

@@ -14,7 +14,7 @@ from functools import cached_property
 from pathlib import Path
 
 from dlbench.execution.confinement import warden
-from dlbench.execution.confinement.cell import RUNNER, Cell, lay_out_tree, make_private_folder
+from dlbench.execution.confinement.cell import Cell, inside, lay_out_tree, make_private_folder
 from dlbench.execution.confinement.kinds import Launch
 from dlbench.execution.confinement.seccomp import build_filter, is_supported
 from dlbench.workspace import home
@@ -33,11 +33,12 @@ def _launch(cell: Cell, channel: int, *, landlock: bool, user: int | None, filte
     shared = user is not None
     tree = lay_out_tree(cell, shared=shared) if cell.path is not None or not landlock else cell.prepared.tree
     temporary = make_private_folder(cell)
-    script = cell.folder / "runner.py"  # ours may be installed where another user cannot go
-    shutil.copyfile(RUNNER, script)
+    package = cell.folder / "judge"  # the home may lie where another user cannot go
+    shutil.copytree(inside(), package)
     files = None
+    readable: list[str] = []
     if landlock:
-        places = [*map(Path, _READABLE), cell.interpreter_root, cell.prepared.environment, tree, script]
+        places = [*map(Path, _READABLE), cell.interpreter_root, cell.prepared.environment, tree, package]
         readable = [str(place) for place in places if place.exists()]
         library = importlib.util.find_spec("sandlock")
         assert library is not None
@@ -45,9 +46,10 @@ def _launch(cell: Cell, channel: int, *, landlock: bool, user: int | None, filte
         packages = str(Path(library.origin).parent.parent)
         files = {"packages": packages, "readable": readable, "writable": [str(temporary), "/dev/null"]}
     plan = json.dumps({"user": user, "landlock": files})
-    runner = [str(cell.prepared.python), "-B", "-s", str(script), str(channel)]
+    runner = [str(cell.prepared.python), "-B", "-s", str(package / "inside/start.py"), str(channel)]
     command = [sys.executable, "-I", warden.__file__, plan, *runner]
-    return Launch(command, tree, temporary, None, build_filter(mounted=False) if filtered else b"")
+    seccomp = build_filter(mounted=False) if filtered else b""
+    return Launch(command, tree, temporary, None, seccomp, (*readable, str(temporary), "/dev/null", "/proc/self"))
 
 
 def _find_closed_folder(place: Path) -> Path | None:

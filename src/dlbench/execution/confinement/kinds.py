@@ -21,6 +21,8 @@ class Launch:
     user: int | None = None
     """The user to become once inside; None where the kind sees to it itself."""
     seccomp: bytes = b""
+    readable: tuple[str, ...] = ()
+    """Places that are readable inside folders which may not be listed."""
 
 
 class Confinement(Protocol):

@@ -1,0 +1,177 @@
+"""What may a candidate's own code not ask for, and what happens when it does?
+
+Frames, other objects' memory, the collector's lists, traces, code made from nothing, the tests' modules, pytest's: no
+solution needs any of it, and every way to the judge or to the expected values leads through it. The interpreter's audit
+events cannot be switched off, and say when it is asked for; modules say it themselves. The first such question ends the
+process with the verdict `tampered`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+import types
+from collections.abc import Callable
+from typing import Any
+
+from .asking import Asks
+
+Tampered = Callable[[str], None]
+
+_ALWAYS = {
+    "sys._current_frames", "sys._current_exceptions", "sys.settrace", "sys.setprofile", "sys.addaudithook",
+    "gc.get_objects", "gc.get_referrers", "gc.get_referents", "code.__new__", "function.__new__", "marshal.loads",
+    "sys.set_asyncgen_hooks_firstiter", "sys.set_asyncgen_hooks_finalizer", "cpython.PyInterpreterState_New",
+}  # fmt: skip
+_FRAMES = {"tb_frame", "gi_frame", "cr_frame", "ag_frame", "__defaults__", "__kwdefaults__"}
+_SET = {"__code__", "__defaults__", "__kwdefaults__"}
+_GUARDED = (
+    "pytest",
+    "_pytest",
+    "pluggy",
+    "unittest",
+    "ctypes",
+    "_ctypes",
+    "__main__",
+    "_testcapi",
+    "_testinternalcapi",
+)
+
+
+FORBIDDEN: tuple[str, ...] = (
+    "__globals__",
+    "__closure__",
+    "cell_contents",
+    "__builtins__",
+    "f_back",
+    "f_locals",
+    "f_globals",
+    "tb_frame",
+)
+FORBIDDEN += ("gi_frame", "cr_frame", "_getframe", "_current_frames", "get_objects", "get_referrers", "_pytest")
+"""No solution spells these; an answer that does is found out before it runs, or when it makes code that does."""
+
+
+def install(asks: Asks, tampered: Tampered, hidden: list[str]) -> None:
+    """From here on a candidate that asks is found out."""
+    _guard_modules(asks, tampered, hidden)
+    _guard_signals(asks, tampered)
+    sys.addaudithook(_make_hook(asks, tampered, hidden))
+
+
+def _make_hook(asks: Asks, tampered: Tampered, hidden: list[str]) -> Callable[[str, tuple[Any, ...]], None]:
+    getframe = sys._getframe
+    here = getframe(0).f_code.co_filename
+    looking = False
+    files = set(hidden)
+    names = {path.rpartition("/")[2] for path in hidden}
+
+    def asked(name: str, *, strictly: bool = False) -> bool:
+        nonlocal looking
+        looking = True  # looking at frames is itself an event
+        try:
+            start = getframe(2)
+            return start.f_code.co_filename != here and asks(start, name, strictly)
+        finally:
+            looking = False
+
+    def hook(event: str, arguments: tuple[Any, ...]) -> None:
+        if looking:
+            return
+        what = ""
+        if event == "sys._getframe":
+            what = "a frame" if asked("_getframe") else ""
+        elif event == "object.__getattr__":
+            name = arguments[1]
+            what = f"{name} of {type(arguments[0]).__name__}" if name in _FRAMES and asked(name) else ""
+        elif event in {"object.__setattr__", "object.__delattr__"}:
+            name = arguments[1]
+            what = f"to change {name}" if name in _SET and asked(name) else ""
+        elif event in _ALWAYS:
+            what = event if asked(event.rpartition(".")[2]) else ""
+        elif event.startswith("ctypes."):
+            what = event if asked("", strictly=True) else ""
+        elif event == "compile":
+            source, file = arguments[:2]
+            named = isinstance(file, str) and file[:1] != "<"
+            text = source.decode("utf-8", "replace") if isinstance(source, bytes) else source
+            readable = isinstance(text, str) and not any(word in text for word in FORBIDDEN)
+            if (named or not readable) and asked("compile"):
+                what = "to compile code that reaches for the judge, or under a file's name"
+        elif event == "open":
+            path = arguments[0]
+            if isinstance(path, str) and path.rpartition("/")[2] in names and os.path.abspath(path) in files:
+                what = f"the file {path.rpartition('/')[2]}" if asked("\0open") else ""
+        if what:
+            tampered(f"the candidate asked for {what}")
+
+    return hook
+
+
+def _guard_modules(asks: Asks, tampered: Tampered, hidden: list[str]) -> None:
+    """A module's own functions use its names as ever; only an access from outside is looked at."""
+    getframe = sys._getframe
+    read, write = types.ModuleType.__getattribute__, types.ModuleType.__setattr__
+    harmless = frozenset({"__class__", "__name__", "__spec__", "__file__", "__path__", "__loader__", "__package__"})
+
+    class Guarded(types.ModuleType):
+        def __getattribute__(self, name: str) -> Any:  # noqa: ANN401 - whatever the module holds
+            if name not in harmless and asks(getframe(1), name, False):
+                tampered(f"the candidate reached for {name} of the module {read(self, '__name__')}")
+            return read(self, name)
+
+        def __setattr__(self, name: str, value: object) -> None:
+            if asks(getframe(1), name, False):
+                tampered(f"the candidate tried to change {name} of the module {read(self, '__name__')}")
+            write(self, name, value)
+
+    class Proxy(Guarded):
+        """Stands in the table of modules for a module whose own dictionary nobody finds there any more."""
+
+        def __getattribute__(self, name: str) -> Any:  # noqa: ANN401 - whatever the module holds
+            module = real[id(self)]
+            if name not in harmless and asks(getframe(1), name, False):
+                tampered(f"the candidate reached for {name} of the module {read(module, '__name__')}")
+            return read(module, name)
+
+        def __setattr__(self, name: str, value: object) -> None:
+            if asks(getframe(1), name, False):
+                tampered(f"the candidate tried to change {name} of the module {read(real[id(self)], '__name__')}")
+            write(real[id(self)], name, value)
+
+        def __delattr__(self, name: str) -> None:
+            types.ModuleType.__delattr__(real[id(self)], name)
+
+        def __dir__(self) -> list[str]:
+            return sorted(read(real[id(self)], "__dict__"))
+
+    real: dict[int, types.ModuleType] = {}
+    for kind in (Guarded, Proxy):
+        kind.__name__ = kind.__qualname__ = "module"
+    files = set(hidden)
+    for name, module in list(sys.modules.items()):
+        if type(module) is not types.ModuleType:
+            continue
+        if name.partition(".")[0] in _GUARDED or getattr(module, "__file__", None) in files:
+            module.__class__ = Guarded
+            proxy = Proxy(name)
+            real[id(proxy)] = module
+            sys.modules[name] = proxy
+
+
+def _guard_signals(asks: Asks, tampered: Tampered) -> None:
+    """A signal's handler is given the frame that it interrupts, and no event tells."""
+    getframe = sys._getframe
+    modules = [signal, sys.modules["_signal"]]
+    for module in modules:
+        original = module.__dict__["signal"]
+
+        def guarded(number: Any, handler: Any, original: Any = original) -> Any:  # noqa: ANN401
+            if callable(handler) and asks(getframe(1), "signal", False):
+                tampered("the candidate asked for a signal's frame")
+            return original(number, handler)
+
+        with contextlib.suppress(AttributeError):
+            module.__dict__["signal"] = guarded

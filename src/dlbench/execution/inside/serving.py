@@ -1,0 +1,204 @@
+"""How does one process serve many candidates, none of which can harm the next?
+
+The worker has imported what is heavy and nothing of the project. For an instance it forks a server, which imports the
+project with a stand-in for the target and collects the tests once; for each candidate the server forks a child, which
+takes the candidate in, runs the tests, reports and is gone with all it started. A candidate that cannot be taken in
+place is imported by a child of the worker. Worker and server never run a candidate's code.
+"""
+
+from __future__ import annotations
+
+import array
+import contextlib
+import gc
+import importlib
+import json
+import os
+import socket
+import struct
+import sys
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import pytest
+
+from . import privileges
+from .canaries import build_canaries
+from .child import Child
+from .clearing import await_end, clean, clear
+from .files import find_blinded, find_tests
+from .imported import run_imported
+from .judge import make_plugin, new_reports, pytest_arguments
+from .seal import seal
+from .sources import tell_nobody
+from .taking import NotInPlace, Override, cover, find_stand_in, take
+
+_HEADER = struct.Struct("=Q")
+
+
+def receive(control: socket.socket) -> tuple[dict[str, Any], list[int]]:
+    """One message and the descriptors that came with it; the end of the other side is the end of us."""
+    header, descriptors = b"", array.array("i")
+    while len(header) < _HEADER.size:
+        space = socket.CMSG_SPACE(8 * descriptors.itemsize)
+        data, extra, _, _ = control.recvmsg(_HEADER.size - len(header), space)
+        if not data:
+            os._exit(0)
+        header += data
+        for level, kind, content in extra:
+            if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+                descriptors.frombytes(content[: len(content) - len(content) % descriptors.itemsize])
+    (length,) = _HEADER.unpack(header)
+    body = bytearray()
+    while len(body) < length:
+        data = control.recv(min(1 << 16, length - len(body)))
+        if not data:
+            os._exit(0)
+        body += data
+    return json.loads(bytes(body)), list(descriptors)
+
+
+def tell(control: socket.socket, **content: Any) -> None:  # noqa: ANN401 - whatever JSON takes
+    control.sendall(json.dumps(content).encode() + b"\n")
+
+
+def work(control: socket.socket, job: dict[str, Any]) -> None:
+    """The worker: imports what is heavy, then forks for each instance, and for each candidate that must be imported."""
+    for name in job["preload"]:
+        with contextlib.suppress(Exception):
+            importlib.import_module(name)
+    _settle()
+    tell(control, kind="ready", modules=len(sys.modules), **privileges.describe_confinement())
+    while True:
+        _reap()
+        message, descriptors = receive(control)
+        own = socket.socket(fileno=descriptors[0])
+        if os.fork() == 0:
+            worker = os.getppid()
+            control.close()
+            privileges.adopt_orphans()
+            serve = serve_in_place if message["serve"] == "in_place" else serve_imported
+            _guarded(own, partial(serve, own, job | message, worker))
+        own.close()
+
+
+def _guarded(control: socket.socket, work: Callable[[], None]) -> None:
+    """Whatever goes wrong in a server is said, and ends that server only."""
+    try:
+        work()
+    except BaseException as error:
+        with contextlib.suppress(OSError):
+            tell(control, kind="failed", why=f"{type(error).__name__}: {error}")
+    os._exit(0)
+
+
+def _reap() -> None:
+    with contextlib.suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+
+
+def _settle() -> None:
+    """What is there now is not looked at by the collector again, and so stays shared between processes."""
+    gc.collect()
+    gc.freeze()
+
+
+def serve_in_place(control: socket.socket, job: dict[str, Any], worker: int) -> None:
+    """The server of an instance whose candidates are taken in place."""
+    path = os.path.join(job["tree"], job["path"])
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    override = Override(path, text, masked=(job["line"], job["qualname"].rpartition(".")[2]))
+    sys.meta_path.insert(0, override)
+    reports = new_reports()
+    tell_nobody()
+
+    def loop(session: pytest.Session) -> None:
+        _guarded(control, lambda: open_up(session))
+
+    def open_up(session: pytest.Session) -> None:
+        if session.testsfailed or {item.nodeid for item in session.items} != set(job["tests"]):
+            raise NotInPlace("; ".join(reports["errors"])[:2000] or "not every test was collected")
+        function = find_stand_in(job["module"], job["qualname"])
+        sys.meta_path.remove(override)
+        override.text = ""
+        for name in job["lazy"]:
+            with contextlib.suppress(Exception):
+                importlib.import_module(name)
+        _forbid_backends()
+        names = sys.modules[job["module"]].__dict__
+        canaries = build_canaries(session)
+        blindfold = privileges.build_blindfold(find_blinded(job), job["readable"])
+        look = seal(find_tests(job), job["tree"])
+        cover(path, text, function)
+        _settle()
+        tell(control, kind="open")
+
+        def judge(message: dict[str, Any], descriptors: list[int]) -> None:
+            child = Child(session, job | message, descriptors, [os.getppid(), worker, find_group(worker)])
+            filename = message["patch"]["filename"]
+            child.prepare(blindfold)
+            child.guard(filename, [], look)
+            try:
+                take(function, names, message["patch"])
+            except BaseException as error:
+                child.send("not_in_place", why=f"{type(error).__name__}: {error}")
+                os._exit(0)
+            child.finish(session, reports, canaries, look, filename, [], names)
+
+        _serve(control, job["writable"], judge)
+
+    pytest.main(pytest_arguments(job), plugins=[make_plugin(job["tests"], reports, loop)])
+    raise NotInPlace("; ".join(reports["errors"])[:2000] or "pytest did not come to run the tests")
+
+
+def _forbid_backends() -> None:
+    """A jax backend that was started before a fork hangs after it."""
+    bridge = sys.modules.get("jax._src.xla_bridge")
+    if bridge is not None and getattr(bridge, "_backends", None):
+        raise NotInPlace("a jax backend is started while modules are imported or tests collected")
+
+
+def serve_imported(control: socket.socket, job: dict[str, Any], worker: int) -> None:
+    """The server of an instance whose candidates must be imported: it holds nothing of the project."""
+    _settle()
+    tell(control, kind="open")
+
+    def judge(message: dict[str, Any], descriptors: list[int]) -> None:
+        child = Child(None, job | message, descriptors, [os.getppid(), worker, find_group(worker)])
+        child.prepare(None)
+        run_imported(child.send, job | message)
+
+    _serve(control, job["writable"], judge)
+
+
+def _serve(control: socket.socket, writable: list[str], judge: Callable[[dict[str, Any], list[int]], None]) -> None:
+    """One candidate at a time; the next is taken when nothing of the last is left."""
+    while True:
+        message, descriptors = receive(control)
+        child = os.fork()
+        if child == 0:
+            with contextlib.suppress(OSError):
+                tell(control, kind="child")  # the kernel says to the other side who speaks
+            control.close()
+            os.read(descriptors[2], 1)  # the other side counts us from here on
+            os.close(descriptors.pop())
+            os.setsid()
+            try:
+                judge(message, descriptors)
+            finally:
+                os._exit(1)
+        for descriptor in descriptors:
+            os.close(descriptor)
+        await_end(child, control)
+        status, peak = clear(child)
+        clean(writable)
+        tell(control, kind="done", exit_code=status, peak_kb=peak)
+
+
+def find_group(process: int) -> int:
+    with contextlib.suppress(OSError):
+        return os.getpgid(process)
+    return process

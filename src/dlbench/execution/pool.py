@@ -1,0 +1,185 @@
+"""How do many candidates keep every core busy, each with a verdict that does not depend on the others?
+
+A thread for each core; each has a worker for the project at hand and stays with an instance while there is work for it,
+so that imports and collections are paid once. Long instances go first, and when little is left several threads share
+one. Workers that idle are stopped when memory is short. Whatever dies, its candidate is judged again elsewhere; the
+verdicts do not depend on how many threads there are.
+"""
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from dlbench.dataset import Instance
+from dlbench.execution.candidate import Engine
+from dlbench.execution.cgroups import remove_groups
+from dlbench.execution.judge import judge
+from dlbench.execution.judging import refuse
+from dlbench.execution.rehearsal import recall
+from dlbench.execution.supervise import stop_all
+from dlbench.execution.verdict import Status, Verdict
+from dlbench.execution.warm import Warm
+from dlbench.workspace import Prepared
+
+MODES = ("auto", "warm", "fresh")
+_IDLE_SECONDS = 120.0
+_LOOK_SECONDS = 5.0
+_GROWTH_MB = 1024.0
+
+
+@dataclass(frozen=True)
+class Task:
+    instance: Instance
+    code: str | None
+    """None is the reference where it stands, unspliced."""
+    sample: int = 0
+    name: str = ""
+
+
+class Pool:
+    def __init__(
+        self,
+        engine: Engine,
+        prepared: dict[str, Prepared],
+        *,
+        workers: int = 1,
+        mode: str = "auto",
+        memory_mb: float = 6144.0,
+    ) -> None:
+        self.engine, self.prepared = engine, prepared
+        self.workers, self.mode, self.memory_mb = workers, mode, memory_mb
+        self._keepers: list[_Keeper] = []
+
+    def run(self, tasks: Iterable[Task], on_verdict: Callable[[Task, Verdict], None]) -> None:
+        """Every task once; `on_verdict` is called before its thread takes the next."""
+        work = _Work(tasks, self._estimate)
+        count = max(1, min(self.workers, work.left))
+        self._keepers = [_Keeper(self, work) for _ in range(count)]
+        with ThreadPoolExecutor(count) as threads:
+            futures = [threads.submit(keeper.run, on_verdict) for keeper in self._keepers]
+            try:
+                for future in futures:
+                    future.result()
+            except BaseException:
+                work.cancel()
+                stop_all()
+                raise
+        remove_groups()
+
+    def used_mb(self) -> float:
+        return sum(keeper.used_mb for keeper in self._keepers)
+
+    def _estimate(self, instance: Instance) -> float:
+        facts = recall(self.prepared[instance.project], instance)
+        return facts.seconds if facts is not None else instance.measures.seconds or 1.0
+
+
+class _Work:
+    """What is left to do, by instance, and who is at it."""
+
+    def __init__(self, tasks: Iterable[Task], estimate: Callable[[Instance], float]) -> None:
+        self.waiting: dict[str, deque[Task]] = {}
+        for task in tasks:
+            self.waiting.setdefault(task.instance.id, deque()).append(task)
+        first = {key: queue[0].instance for key, queue in self.waiting.items()}
+        self.seconds = {key: estimate(instance) + 0.1 for key, instance in first.items()}
+        self.projects = {key: instance.project for key, instance in first.items()}
+        self.taken: dict[str, int] = {}
+        self.lock = threading.Lock()
+
+    @property
+    def left(self) -> int:
+        return sum(map(len, self.waiting.values()))
+
+    def cancel(self) -> None:
+        with self.lock:
+            self.waiting.clear()
+
+    def take(self, current: Task | None) -> Task | None:
+        with self.lock:
+            if current is not None:
+                self.taken[current.instance.id] -= 1
+            key = self._choose(current)
+            if key is None:
+                return None
+            self.taken[key] = self.taken.get(key, 0) + 1
+            task = self.waiting[key].popleft()
+            if not self.waiting[key]:
+                del self.waiting[key]
+            return task
+
+    def _choose(self, current: Task | None) -> str | None:
+        """The same instance, then one of the same project that nobody has, then the most work that nobody has."""
+        if not self.waiting:
+            return None
+        if current is not None and current.instance.id in self.waiting:
+            return current.instance.id
+
+        def rank(key: str) -> tuple[bool, bool, float]:
+            is_free = not self.taken.get(key)
+            is_near = current is not None and self.projects[key] == current.instance.project
+            return is_free, is_near, len(self.waiting[key]) * self.seconds[key]
+
+        return max(self.waiting, key=rank)
+
+
+class _Keeper:
+    """One thread's workers, the least recently used first."""
+
+    def __init__(self, pool: Pool, work: _Work) -> None:
+        self.pool, self.work = pool, work
+        self.warm: dict[str, Warm] = {}
+        self.used_at: dict[str, float] = {}
+        self.began_mb: dict[str, float] = {}
+        self.used_mb = 0.0
+        self.looked = 0.0
+
+    def run(self, on_verdict: Callable[[Task, Verdict], None]) -> None:
+        task = self.work.take(None)
+        try:
+            while task is not None:
+                on_verdict(task, self._judge(task))
+                self._look(task.instance.project)
+                task = self.work.take(task)
+        finally:
+            for project in list(self.warm):
+                self._stop(project)
+
+    def _judge(self, task: Task) -> Verdict:
+        engine, prepared = self.pool.engine, self.pool.prepared[task.instance.project]
+        try:
+            if self.pool.mode == "fresh" or task.code is None:
+                return judge(engine, prepared, task.instance, task.code, task.sample)
+            project = task.instance.project
+            if project not in self.warm:
+                self.warm[project] = Warm(engine, prepared)
+            self.warm[project] = self.warm.pop(project)
+            self.used_at[project] = time.monotonic()
+            return self.warm[project].judge(task.instance, task.code, task.sample)
+        except Exception as error:  # whatever it is, it is our fault, and one candidate must not end a run
+            return refuse(task.instance, task.sample, Status.HARNESS_ERROR, f"{type(error).__name__}: {error}")
+
+    def _look(self, current: str) -> None:
+        """Stops what idles, what grew, and what memory has no room for; the one in use last of all."""
+        now = time.monotonic()
+        if now - self.looked < _LOOK_SECONDS:
+            return
+        self.looked = now
+        sizes = {project: warm.memory_mb() for project, warm in self.warm.items()}
+        self.used_mb = sum(sizes.values())
+        for project, size in sizes.items():
+            began = self.began_mb.setdefault(project, size)
+            idles = project != current and now - self.used_at[project] > _IDLE_SECONDS
+            is_short = self.pool.used_mb() > self.pool.memory_mb and project != current
+            if idles or is_short or size > began + _GROWTH_MB:
+                self._stop(project)
+                self.used_mb -= size
+
+    def _stop(self, project: str) -> None:
+        self.began_mb.pop(project, None)
+        warm = self.warm.pop(project, None)
+        if warm is not None:
+            warm.close()

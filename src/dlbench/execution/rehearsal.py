@@ -1,0 +1,97 @@
+"""What does an instance's reference do when its tests run, that nobody could know beforehand?
+
+Which modules it imports on the way (a worker imports them once, before it forks), whether it looks at frames or
+replaces functions itself (its candidates may, too), how long its tests take. Learnt by one run of the reference, kept
+in the workspace for as long as nothing of it changes.
+"""
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from dlbench.dataset import Instance
+from dlbench.execution.candidate import Engine
+from dlbench.execution.confinement.cell import inside_key
+from dlbench.execution.fresh import run_fresh
+from dlbench.execution.judging import interpret
+from dlbench.execution.supervise import Watched
+from dlbench.execution.verdict import Status
+from dlbench.journal import write_whole
+from dlbench.workspace import Prepared, home
+
+
+@dataclass(frozen=True)
+class Facts:
+    passes: bool = False
+    """A reference that does not pass taught nothing."""
+    why: str = ""
+    hides: bool = True
+    """Whether its tests pass when nobody may read their files; some look at their own source."""
+    allowed: tuple[str, ...] = ()
+    modules: tuple[str, ...] = ()
+    """Third-party modules, in the order in which they were imported."""
+    late: tuple[str, ...] = ()
+    """Modules that were imported only when tests ran."""
+    seconds: float = 0.0
+
+
+def recall(prepared: Prepared, instance: Instance) -> Facts | None:
+    path = _path(prepared, instance)
+    return _read(path) if path.is_file() else None
+
+
+def rehearse(engine: Engine, prepared: Prepared, instance: Instance) -> Facts:
+    """What is known of the instance; learnt now where nothing is."""
+    known = recall(prepared, instance)
+    if known is not None:
+        return known
+    facts = Facts()
+    for hides in (True, False):
+        facts = learn(run_fresh(engine, prepared, instance, None, learn=True, hides=hides), engine, instance)
+        facts = replace(facts, hides=hides or not facts.passes)
+        if facts.passes:
+            break
+    if facts.passes:
+        path = _path(prepared, instance)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, json.dumps(asdict(facts)))
+    return facts
+
+
+def learn(watched: Watched, engine: Engine, instance: Instance) -> Facts:
+    status, message, _ = interpret(watched, instance, engine.confinement)
+    learned = watched.messages.of_kind("learned")
+    if status is not Status.PASS or not learned:
+        return Facts(why=f"{status}: {message}"[:1000])
+    said = learned[0]
+    return Facts(
+        passes=True,
+        allowed=tuple(said["allowed"]),
+        modules=tuple(said["modules"]),
+        late=tuple(said["late"]),
+        seconds=sum(message["seconds"] for message in watched.messages.of_kind("test")),
+    )
+
+
+def recall_all(prepared: Prepared) -> list[Facts]:
+    """What is known of any instance of the project."""
+    return [_read(path) for path in sorted(_folder(prepared).glob("*.json"))]
+
+
+def _read(path: Path) -> Facts:
+    record = json.loads(path.read_text(encoding="utf-8"))
+    facts: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in record.items()}
+    return Facts(**facts)
+
+
+def _folder(prepared: Prepared) -> Path:
+    setup = prepared.project.tests.model_dump_json()
+    facts = [prepared.tree.parent.name, prepared.environment.name, inside_key(), setup]
+    return home() / "rehearsals" / hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:24]
+
+
+def _path(prepared: Prepared, instance: Instance) -> Path:
+    key = hashlib.sha256(json.dumps([instance.id, *instance.tests]).encode()).hexdigest()[:24]
+    return _folder(prepared) / f"{key}.json"

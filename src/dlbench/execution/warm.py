@@ -1,0 +1,129 @@
+"""One candidate in, one verdict out, without paying for imports: the fast mode, which must agree with the fresh one.
+
+In place where the candidate and the instance allow it, otherwise imported by a fork of the worker, and in a fresh
+interpreter where neither can be had: when there is no Landlock to hide tests and reference, when the reference does not
+pass, when a worker is lost. Which of these it was stands in the verdict.
+"""
+
+from typing import Any
+
+from dlbench.dataset import Instance
+from dlbench.execution.candidate import Candidate, Engine
+from dlbench.execution.fresh import run_fresh
+from dlbench.execution.judging import judge_by
+from dlbench.execution.launching import describe_candidate, describe_instance
+from dlbench.execution.rehearsal import Facts, recall_all, rehearse
+from dlbench.execution.supervise import Watched
+from dlbench.execution.verdict import Verdict
+from dlbench.execution.worker import Refused, Server, Worker, WorkerLost
+from dlbench.workspace import Prepared
+
+_OPEN_SERVERS = 4
+_LANDLOCK = 1
+
+
+class Warm:
+    """A project's worker, and which of its instances can be served how."""
+
+    def __init__(self, engine: Engine, prepared: Prepared) -> None:
+        self.engine = engine
+        self.prepared = prepared
+        self.worker: Worker | None = None
+        self.facts: dict[str, Facts] = {}
+        self.refused: dict[str, str] = {}
+        """Why an instance is not served in place."""
+        self.losses: list[str] = []
+        """Why workers were lost; each loss cost its candidate a fresh interpreter."""
+        self.is_fresh_only = ""
+        """Why nothing here is served warm at all."""
+
+    def judge(self, instance: Instance, code: str | None, sample: int = 0) -> Verdict:
+        way = "fresh"
+
+        def run(candidate: Candidate | None) -> Watched:
+            nonlocal way
+            watched, way = self._run(instance, candidate)
+            return watched
+
+        verdict = judge_by(self.engine, self.prepared, instance, code, sample, run, "fresh")
+        return Verdict(**(vars(verdict) | {"mode": way}))
+
+    def _run(self, instance: Instance, candidate: Candidate | None) -> tuple[Watched, str]:
+        facts = self._rehearse(instance)
+        if facts.passes and not self.is_fresh_only and candidate is not None:
+            try:
+                watched, way = self._run_warm(instance, candidate, facts)
+                if not watched.lost:
+                    return watched, way
+                self.losses.append(watched.lost)
+            except WorkerLost as error:
+                self.losses.append(str(error))
+            self.close()
+        return self._run_fresh(instance, candidate, facts), "fresh"
+
+    def _run_fresh(self, instance: Instance, candidate: Candidate | None, facts: Facts) -> Watched:
+        return run_fresh(self.engine, self.prepared, instance, candidate, allowed=facts.allowed, hides=facts.hides)
+
+    def _rehearse(self, instance: Instance) -> Facts:
+        if instance.id not in self.facts:
+            self.facts[instance.id] = rehearse(self.engine, self.prepared, instance)
+        return self.facts[instance.id]
+
+    def _run_warm(self, instance: Instance, candidate: Candidate, facts: Facts) -> tuple[Watched, str]:
+        limits = self.engine.limits.for_instance(instance)
+        job = describe_candidate(None, [], watch=candidate.is_watched, classes=candidate.classes, allowed=facts.allowed)
+        server = self._open_in_place(instance, facts)
+        patch = candidate.plan_patch(f"{instance.path}:candidate") if server is not None else None
+        if server is not None and patch is not None:
+            watched = server.run(job | {"patch": patch}, limits, imports=False)
+            if not watched.messages.of_kind("not_in_place"):
+                return watched, "in_place"
+        server = self._open_imported(instance, facts)
+        job |= {"source": candidate.spliced.source, "ranges": candidate.spliced.ranges}
+        return server.run(job, limits, imports=True), "imported"
+
+    def _open_in_place(self, instance: Instance, facts: Facts) -> Server | None:
+        if instance.id in self.refused:
+            return None
+        worker = self._start()
+        for other in [name for name in worker.servers if name not in (instance.id, f"{instance.id} imported")]:
+            if len(worker.servers) >= _OPEN_SERVERS:
+                worker.close_server(other)
+        asked = self.engine.asked(self.prepared, instance)
+        job = describe_instance(self.prepared, instance, hides=facts.hides, shows_module=False)
+        job |= {"serve": "in_place", "line": asked.target.node.lineno, "lazy": list(facts.late)}
+        try:
+            return worker.open(instance.id, job)
+        except Refused as error:
+            self.refused[instance.id] = str(error)
+            return None
+
+    def _open_imported(self, instance: Instance, facts: Facts) -> Server:
+        # the candidate stands in the importer; the file would show the reference
+        job: dict[str, Any] = describe_instance(self.prepared, instance, hides=facts.hides, shows_module=False)
+        return self._start().open(f"{instance.id} imported", job | {"serve": "imported"})
+
+    def _start(self) -> Worker:
+        if self.worker is not None and self.worker.is_lost:
+            self.close()
+        if self.worker is None:
+            self.worker = Worker(self.engine, self.prepared, self._preload())
+            if self.worker.ready["landlock"] < _LANDLOCK:
+                self.is_fresh_only = "there is no Landlock on this machine to hide tests and reference"
+                raise WorkerLost(self.is_fresh_only)
+        return self.worker
+
+    def _preload(self) -> list[str]:
+        """What the project's instances are known to import, in the order of the first that does."""
+        names: dict[str, None] = {}
+        for facts in [*recall_all(self.prepared), *self.facts.values()]:
+            names |= dict.fromkeys(facts.modules)
+        return list(names)
+
+    def memory_mb(self) -> float:
+        return self.worker.memory_mb() if self.worker is not None and not self.worker.is_lost else 0.0
+
+    def close(self) -> None:
+        if self.worker is not None:
+            worker, self.worker = self.worker, None
+            worker.close()

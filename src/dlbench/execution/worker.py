@@ -1,0 +1,315 @@
+"""How is a warm worker kept, and how is one candidate watched in it?
+
+A worker is a sandbox for one project that has imported what is heavy. It forks a server for an instance, and the server
+a child for each candidate; all of them are inside, and only this side counts their time, memory and processes. One
+candidate runs at a time. A worker that does not answer, or whose server died, is ended whole, with everything in it.
+"""
+
+import array
+import contextlib
+import json
+import os
+import selectors
+import signal
+import socket
+import struct
+import subprocess
+import time
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any
+
+from dlbench.execution.candidate import Engine
+from dlbench.execution.cgroups import borrow_group
+from dlbench.execution.confinement import open_cell
+from dlbench.execution.launching import describe_limits, start
+from dlbench.execution.limits import Limits
+from dlbench.execution.supervise import (
+    KEPT_OUTPUT,
+    LOOK_EVERY,
+    PATIENCE,
+    Clock,
+    Interrupted,
+    Watched,
+    judge_group,
+    prepare_group,
+    under_way,
+    wait_until,
+)
+from dlbench.execution.usage import find_descendants, is_alive, memory_mb
+from dlbench.workspace import Prepared
+
+_CREDENTIALS = struct.Struct("3i")
+
+
+class WorkerLost(Exception):
+    """The worker, or a server of it, is gone or does not answer."""
+
+
+class Control:
+    """Our end of a conversation with a process inside: objects go in, lines come out, each with who spoke."""
+
+    def __init__(self) -> None:
+        self.ours, self.theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+        self.buffers: dict[int, bytes] = {}
+
+    def fileno(self) -> int:
+        return self.ours.fileno()
+
+    def send(self, content: dict[str, Any], descriptors: tuple[int, ...] = ()) -> None:
+        body = json.dumps(content).encode()
+        header = struct.pack("=Q", len(body))
+        rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", descriptors))] if descriptors else []
+        try:
+            self.ours.sendmsg([header], rights)
+            self.ours.sendall(body)
+        except OSError as error:
+            raise WorkerLost(f"it does not listen ({error})") from None
+
+    def interrupt(self) -> None:
+        with contextlib.suppress(OSError):
+            self.ours.send(b"x")
+
+    def receive(self) -> list[dict[str, Any]]:
+        """What has arrived, each message with its sender's process id as we see it; empty at the end."""
+        try:
+            data, extra, _, _ = self.ours.recvmsg(1 << 16, socket.CMSG_SPACE(_CREDENTIALS.size) + 64)
+        except OSError as error:
+            raise WorkerLost(f"it cannot be heard ({error})") from None
+        if not data:
+            raise WorkerLost("it ended")
+        pid = 0
+        for _, kind, content in extra:
+            if kind == socket.SCM_CREDENTIALS:
+                pid = _CREDENTIALS.unpack(content[: _CREDENTIALS.size])[0]
+        *lines, rest = (self.buffers.get(pid, b"") + data).split(b"\n")
+        self.buffers[pid] = rest
+        return [json.loads(line) | {"pid": pid} for line in lines]
+
+    def wait_for(self, kinds: set[str], seconds: float) -> dict[str, Any]:
+        deadline = time.monotonic() + seconds
+        with selectors.DefaultSelector() as selector:
+            selector.register(self.ours, selectors.EVENT_READ)
+            while time.monotonic() < deadline:
+                if selector.select(timeout=max(0.0, deadline - time.monotonic())):
+                    for message in self.receive():
+                        if message["kind"] in kinds:
+                            return message
+        raise WorkerLost(f"it did not answer within {seconds:.0f} s")
+
+    def close(self) -> None:
+        self.ours.close()
+        self.theirs.close()
+
+
+class Worker:
+    """One sandbox of one project."""
+
+    def __init__(self, engine: Engine, prepared: Prepared, preload: list[str]) -> None:
+        self.engine = engine
+        self.prepared = prepared
+        self.servers: dict[str, Server] = {}
+        self.is_lost = False
+        self._exits = ExitStack()
+        self.control = Control()
+        self.group = self._exits.enter_context(borrow_group())
+        cell = self._exits.enter_context(open_cell(prepared, None, None, engine.limits))
+        job = {"mode": "warm", "preload": preload}
+        self.process: subprocess.Popen[bytes] = start(engine.confinement, cell, self.control.theirs.fileno(), job)
+        self.control.theirs.close()
+        self.family = {self.process.pid}
+        try:
+            self.ready = self.control.wait_for({"ready"}, engine.limits.load_seconds)
+        except WorkerLost as error:
+            output = self._last_words()
+            self.close()
+            raise WorkerLost(f"{error}: {output}") from None
+        if engine.confinement.confines and (self.ready["network"] or self.ready["user"] == 0):
+            self.close()
+            raise WorkerLost(f"the sandbox {engine.confinement.name} does not confine: {self.ready}")
+
+    def open(self, name: str, job: dict[str, Any]) -> "Server":
+        """The server of this name, started if it is not there; raises Refused when the instance cannot be served."""
+        if name not in self.servers:
+            control = Control()
+            try:
+                self.control.send(job, (control.theirs.fileno(),))
+                control.theirs.close()
+                answer = control.wait_for({"open", "failed"}, self.engine.limits.load_seconds)
+            except WorkerLost as error:
+                control.close()
+                self.is_lost = True
+                raise WorkerLost(f"{error}: {self._last_words()}") from None
+            if answer["kind"] == "failed":
+                control.close()
+                raise Refused(answer["why"])
+            self.servers[name] = Server(self, control, answer["pid"])
+        return self.servers[name]
+
+    def close_server(self, name: str) -> None:
+        server = self.servers.pop(name, None)
+        if server is not None:
+            server.control.close()
+
+    def memory_mb(self) -> float:
+        return memory_mb(find_descendants(self.process.pid), 0.0)
+
+    def _last_words(self) -> str:
+        assert self.process.stdout is not None
+        os.set_blocking(self.process.stdout.fileno(), False)
+        with contextlib.suppress(BlockingIOError, OSError):
+            return os.read(self.process.stdout.fileno(), 1 << 16).decode(errors="replace")[-2000:]
+        return ""
+
+    def close(self) -> None:
+        self.is_lost = True
+        for server in self.servers.values():
+            server.control.close()
+        self.servers.clear()
+        self.control.close()
+        self.family |= set(find_descendants(self.process.pid))
+        if self.process.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.process.pid, signal.SIGTERM)
+            wait_until(lambda: self.process.poll() is not None)
+            for pid in self.family if self.process.poll() is None else ():
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+        wait_until(lambda: self.process.poll() is not None and not any(map(is_alive, self.family)))
+        if self.process.stdout is not None:
+            self.process.stdout.close()
+        self._exits.close()
+
+
+class Refused(Exception):
+    """The instance cannot be served in this way; the reason is the message."""
+
+
+@dataclass
+class Server:
+    """The process that holds an instance's tests, or nothing of the project, and forks for each candidate."""
+
+    worker: Worker
+    control: Control
+    pid: int
+
+    def run(self, job: dict[str, Any], limits: Limits, *, imports: bool) -> Watched:
+        """One candidate. `imports`: its child imports the project first, under that limit."""
+        seen = Watched()
+        reading, writing = os.pipe()
+        output_reading, output_writing = os.pipe()
+        go_reading, go_writing = os.pipe()
+        group = self.worker.group
+        before = prepare_group(group, limits)
+        watch = _Watch(self, seen, reading, output_reading, go_writing, limits, imports=imports)
+        content = job | {"secret": seen.messages.secret.hex(), "limits": describe_limits(limits)}
+        try:
+            try:
+                self.control.send(content, (writing, output_writing, go_reading))
+            finally:
+                for descriptor in (writing, output_writing, go_reading):
+                    os.close(descriptor)
+            with under_way(watch):
+                watch.run()
+        except WorkerLost as error:
+            self.worker.is_lost = True
+            seen.lost = str(error)
+        finally:
+            for descriptor in (reading, output_reading, go_writing):
+                os.close(descriptor)
+        judge_group(group, before, seen)
+        return seen
+
+
+class _Watch:
+    def __init__(
+        self, server: Server, seen: Watched, channel: int, output: int, go: int, limits: Limits, *, imports: bool
+    ) -> None:
+        self.server, self.seen, self.limits = server, seen, limits
+        self.channel, self.output, self.go = channel, output, go
+        self.kept = b""
+        self.is_stopped = False
+        self.is_done = False
+        self.stopped_at = 0.0
+        self.clock = Clock(limits)
+        if not imports:
+            self.clock.enter(limits.test_seconds, None)
+        seen.messages.taken.append(server.worker.ready)
+
+    def run(self) -> None:
+        began = looked = time.monotonic()
+        with selectors.DefaultSelector() as selector:
+            selector.register(self.server.control.ours, selectors.EVENT_READ, self._take_control)
+            selector.register(self.channel, selectors.EVENT_READ, self._take_messages)
+            selector.register(self.output, selectors.EVENT_READ, self._take_output)
+            while True:
+                for key, _ in selector.select(timeout=LOOK_EVERY):
+                    if not key.data():
+                        selector.unregister(key.fileobj)
+                # its pipes end with the last process that could write on them
+                if self.is_done and len(selector.get_map()) == 1:
+                    break
+                now = time.monotonic()
+                if now - looked > LOOK_EVERY and not self.is_done:
+                    looked = now
+                    self._look(now)
+        if self.is_stopped:
+            raise Interrupted
+        self.seen.seconds = time.monotonic() - began
+        self.seen.output = self.kept[-KEPT_OUTPUT:].decode(errors="replace")
+
+    def _take_control(self) -> bool:
+        for message in self.server.control.receive():
+            if message["kind"] == "child":
+                self.clock.process = message["pid"]
+                if self.server.worker.group is not None:
+                    self.server.worker.group.add(message["pid"])
+                with contextlib.suppress(BrokenPipeError):
+                    os.write(self.go, b"g")
+            elif message["kind"] == "failed":
+                raise WorkerLost(message["why"])
+            elif message["kind"] == "done":
+                self.is_done = True
+                self.seen.exit_code = message["exit_code"]
+                self.seen.memory_mb = max(self.seen.memory_mb, message["peak_kb"] / 1024)
+        return True
+
+    def _take_messages(self) -> bool:
+        data = os.read(self.channel, 1 << 16)
+        for message in self.seen.messages.feed(data):
+            if message["kind"] == "collected":
+                self.clock.enter(self.limits.test_seconds, self.clock.process)
+        if self.seen.messages.forged:
+            self._stop()
+        return bool(data)
+
+    def _take_output(self) -> bool:
+        data = os.read(self.output, 1 << 16)
+        self.kept = (self.kept + data)[-4 * KEPT_OUTPUT :]
+        return bool(data)
+
+    def _look(self, now: float) -> None:
+        if self.stopped_at:
+            if now - self.stopped_at > PATIENCE / 3:
+                raise WorkerLost("what a candidate left does not end")
+            return
+        if self.is_stopped:
+            self._stop()
+            return
+        if self.clock.is_over():
+            self.seen.stopped_for = "timeout"
+        processes = [pid for pid in find_descendants(self.server.pid) if pid != self.server.pid]
+        resident = memory_mb(processes, self.limits.memory_mb)
+        self.seen.memory_mb = max(self.seen.memory_mb, resident)
+        if resident > self.limits.memory_mb:
+            self.seen.stopped_for = "memory"
+        elif len(processes) > self.limits.processes:
+            self.seen.stopped_for = "processes"
+        if self.seen.stopped_for:
+            self._stop()
+
+    def _stop(self) -> None:
+        if not self.stopped_at:
+            self.stopped_at = time.monotonic()
+            self.server.control.interrupt()

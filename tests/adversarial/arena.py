@@ -1,0 +1,50 @@
+"""Where hostile candidates meet the engine: one table, two projects, two modes, judged by a pool as any run is."""
+
+import os
+import tempfile
+from pathlib import Path
+
+from dlbench.dataset import Benchmark, Instance, load
+from dlbench.dataset.target import render_signature
+from dlbench.execution import Engine, Limits, Verdict, choose_confinement
+from dlbench.execution.pool import Pool, Task
+from dlbench.workspace import prepare
+from tests.adversarial.cheats import CHEATS
+from tests.adversarial.hostile import BODIES
+from tests.conftest import write_toy
+
+TORCH = "pytorch-optimizer/pytorch_optimizer.loss.dice.DiceLoss.forward"
+LIMITS = Limits(load_seconds=90, test_seconds=4, memory_mb=512, processes=64, file_mb=32)
+TORCH_LIMITS = Limits(load_seconds=90, test_seconds=6, memory_mb=2048, processes=64, file_mb=32)
+
+
+def open_project(name: str) -> tuple[Benchmark, Instance]:
+    if name == "toy":
+        benchmark = load(write_toy(Path(tempfile.mkdtemp(prefix="dlbench-arena-"))))
+        return benchmark, benchmark.instances["toy/toy.core.scale"]
+    benchmark = load()
+    return benchmark, benchmark.instances[TORCH]
+
+
+def write_answers(signature: str, right: str) -> dict[str, str]:
+    """Every hostile answer by its name; `right` ends those that are hostile beside a right solution."""
+    answers = {cheat.name: cheat.code.replace("{signature}", signature) for cheat in CHEATS}
+    for hostile in BODIES:
+        body = "".join(f"    {line}\n" for line in hostile.body.split("\n"))
+        answers[hostile.name] = f"{signature}\n{body}{right}"
+    return answers
+
+
+def judge_all(project: str, mode: str, sandbox: str = "auto") -> dict[str, Verdict]:
+    benchmark, instance = open_project(project)
+    prepared = prepare(benchmark.projects[instance.project], benchmark.root)
+    engine = Engine(choose_confinement(sandbox), LIMITS if project == "toy" else TORCH_LIMITS)
+    signature = render_signature(engine.asked(prepared, instance).target.node, decorators=False)
+    right = "    if factor == 0:\n        raise ValueError\n    return [value * factor for value in values]\n"
+    answers = write_answers(signature, right if project == "toy" else "    return None\n")
+    names = list(answers)
+    tasks = [Task(instance, answers[name], number, name) for number, name in enumerate(names)]
+    found: dict[str, Verdict] = {}
+    pool = Pool(engine, {instance.project: prepared}, workers=os.cpu_count() or 1, mode=mode)
+    pool.run(tasks, lambda task, verdict: found.update({task.name: verdict}))
+    return found

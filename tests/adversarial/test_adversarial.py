@@ -1,0 +1,66 @@
+"""Every hostile candidate gets a verdict of its table, in both modes, with torch and without; none ever passes.
+
+Each table is judged at once, by a pool, as a run of a model would be; what is left on the machine is looked at after.
+"""
+
+import os
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from dlbench.execution import Verdict, find_confinements
+from dlbench.execution.usage import find_descendants
+from dlbench.workspace import home
+from tests.adversarial.arena import judge_all
+from tests.adversarial.cheats import CHEATS, TRACES
+from tests.adversarial.hostile import BODIES
+
+NAMES = [cheat.name for cheat in CHEATS] + [hostile.name for hostile in BODIES]
+VERDICTS = {cheat.name: cheat.verdicts for cheat in CHEATS} | {hostile.name: hostile.verdicts for hostile in BODIES}
+SANDLOCK = not {kind.name: obstacle for kind, obstacle in find_confinements()}["sandlock"]
+
+judged = cache(judge_all)
+
+
+def test_there_are_enough_of_them():
+    assert len(set(NAMES)) == len(NAMES) >= 60
+    assert not any("pass" in verdicts or "harness_error" in verdicts for verdicts in VERDICTS.values())
+
+
+@pytest.mark.parametrize("mode", ["auto", "fresh"])
+@pytest.mark.parametrize("name", NAMES)
+def test_without_torch(name: str, mode: str):
+    _check(judged("toy", mode)[name], name)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", ["auto", "fresh"])
+@pytest.mark.parametrize("name", NAMES)
+def test_with_torch(name: str, mode: str):
+    _check(judged("torch", mode)[name], name)
+
+
+@pytest.mark.skipif(not SANDLOCK, reason="sandlock cannot be used on this machine")
+@pytest.mark.parametrize("name", NAMES)
+def test_behind_sandlock(name: str):
+    _check(judged("toy", "auto", "sandlock")[name], name)
+
+
+def _check(verdict: Verdict, name: str) -> None:
+    assert verdict.status in VERDICTS[name], verdict
+
+
+@pytest.mark.parametrize("mode", ["auto", "fresh"])
+def test_nothing_of_them_is_left(mode: str):
+    judged("toy", mode)
+    assert find_descendants(os.getpid()) == [os.getpid()]
+    assert not list((home() / "cells").glob(f"{os.getpid()}-*"))
+    traces = ["/usr/dlbench-was-here", "/dlbench-was-here", *(path for paths in TRACES.values() for path in paths)]
+    assert [path for path in traces if Path(path).exists()] == []
+
+
+def test_most_of_them_are_served_warm():
+    """Otherwise the warm mode is not what was tried above."""
+    modes = [verdict.mode for verdict in judged("toy", "auto").values() if verdict.sandbox]
+    assert modes.count("in_place") + modes.count("imported") > 0.9 * len(modes)

@@ -1,0 +1,78 @@
+"""Code that is unusual and honest is not taken for tampering: it passes, in both modes."""
+
+from functools import cache
+
+import pytest
+
+from dlbench.execution import Engine, Verdict, choose_confinement
+from dlbench.execution.pool import Pool, Task
+from dlbench.workspace import prepare
+from tests.adversarial.arena import LIMITS, open_project
+
+RIGHT = """def scale(values, factor=2):
+    {first}
+    if factor == 0:
+        raise ValueError
+    return [value * factor for value in values]
+"""
+FIRST = {
+    "logs": "import logging\n    logging.getLogger('x').warning('here %s', values)",
+    "warns": "import warnings\n    warnings.warn('odd', stacklevel=2)",
+    "formats a traceback": "import traceback\n    try: 1 / 0\n    except ZeroDivisionError: traceback.format_exc()",
+    "reads a signature": "import inspect\n    inspect.signature(scale).parameters['factor'].default",
+    "asks for its own name": "scale.__name__, scale.__doc__, scale.__module__",
+    "counts arguments of a callback": "(lambda a, b: a).__code__.co_argcount",
+    "makes a named tuple": "import collections\n    collections.namedtuple('P', 'a b')(1, 2)._asdict()",
+    "makes a dataclass": "import dataclasses\n    assert dataclasses.make_dataclass('P', ['a'])(1) == dataclasses.make_dataclass('P', ['a'])(1) or True",
+    "makes an enum": "import enum\n    enum.Enum('Colour', 'RED BLUE').RED.value",
+    "evaluates an expression": "assert eval('1 + 1') == 2",
+    "executes a definition": "names = {}\n    exec('def twice(x): return 2 * x', names)\n    assert names['twice'](2) == 4",
+    "works in threads": "from concurrent.futures import ThreadPoolExecutor\n    with ThreadPoolExecutor(2) as pool: assert list(pool.map(abs, [-1, 2])) == [1, 2]",
+    "pickles": "import pickle\n    assert pickle.loads(pickle.dumps({'a': [1, 2]})) == {'a': [1, 2]}",
+    "copies": "import copy\n    values = copy.deepcopy(values)",
+    "collects garbage": "import gc\n    gc.collect()",
+    "uses a weak reference": "import weakref\n    thing = type('Thing', (), {})()\n    assert weakref.ref(thing)() is thing",
+    "computes a name": "assert getattr([1], 'ap' + 'pend')",
+    "keeps state on itself": "scale.calls = getattr(scale, 'calls', 0) + 1",
+    "changes the type": "values = type(values)(values)",
+    "writes and reads a file": "import tempfile\n    with tempfile.TemporaryFile('w+') as file:\n        file.write('x')\n        file.seek(0)\n        assert file.read() == 'x'",
+    "runs a program": "import subprocess, sys\n    assert subprocess.run([sys.executable, '-c', 'print(1)'], capture_output=True).stdout == b'1\\n'",
+    "ignores a signal": "import signal\n    signal.signal(signal.SIGUSR1, signal.SIG_IGN)",
+    "patches and mends": "import json\n    before = json.dumps\n    json.dumps = str\n    json.dumps = before",
+    "imports by name": "import importlib\n    assert importlib.import_module('math').pi > 3",
+    "looks at loaded modules": "import sys\n    assert 'toy' in sys.modules and sys.version_info > (3,)",
+    "prints": "print('hello', flush=True)",
+    "hashes": "import hashlib\n    hashlib.sha256(b'x').hexdigest()",
+    "generates": "values = list(value for value in values)",
+    "catches everything": "try: raise KeyError('x')\n    except BaseException as error: str(error.__traceback__ and error)",
+}
+WHOLE = {
+    "a helper class": "class Scaler:\n    def __init__(self, factor): self.factor = factor\n    def __call__(self, value): return value * self.factor\n\n" + RIGHT.format(first="pass").replace("value * factor for", "Scaler(factor)(value) for"),
+    "a helper class with its own equality, kept inside": "class Key:\n    def __init__(self, x): self.x = x\n    def __eq__(self, other): return self.x == other.x\n    def __hash__(self): return hash(self.x)\n\n" + RIGHT.format(first="{Key(value): 1 for value in values}"),
+    "a dataclass as a helper": "from dataclasses import dataclass\n\n@dataclass\nclass Pair:\n    a: int\n    b: int\n\n" + RIGHT.format(first="assert Pair(1, 2) == Pair(1, 2)"),
+    "a cache": "from functools import lru_cache\n\n@lru_cache(maxsize=None)\ndef twice(x): return 2 * x\n\n" + RIGHT.format(first="twice(2)"),
+    "a context manager": "from contextlib import contextmanager\n\n@contextmanager\ndef quietly():\n    yield\n\n" + RIGHT.format(first="with quietly(): pass"),
+    "a type variable": "from typing import TypeVar, List\nT = TypeVar('T')\n\n" + RIGHT.format(first="pass").replace("(values, factor=2)", "(values: List[int], factor: int = 2) -> List[int]"),
+    "a recursion": "def go(values, factor):\n    return [values[0] * factor, *go(values[1:], factor)] if values else []\n\ndef scale(values, factor=2):\n    if not factor:\n        raise ValueError\n    return go(list(values), factor)\n",
+    "a constant": "LIMIT = 10 ** 9\n\n" + RIGHT.format(first="assert LIMIT"),
+    "a registry of subclasses": "class Base:\n    pass\n\nclass One(Base):\n    pass\n\n" + RIGHT.format(first="assert Base.__subclasses__() == [One]"),
+}  # fmt: skip
+ANSWERS = {name: RIGHT.format(first=first) for name, first in FIRST.items()} | WHOLE
+
+
+@cache
+def judged(mode: str) -> dict[str, Verdict]:
+    benchmark, instance = open_project("toy")
+    prepared = {"toy": prepare(benchmark.projects["toy"], benchmark.root)}
+    tasks = [Task(instance, code, number, name) for number, (name, code) in enumerate(ANSWERS.items())]
+    found: dict[str, Verdict] = {}
+    pool = Pool(Engine(choose_confinement(), LIMITS), prepared, workers=2, mode=mode)
+    pool.run(tasks, lambda task, verdict: found.update({task.name: verdict}))
+    return found
+
+
+@pytest.mark.parametrize("mode", ["auto", "fresh"])
+@pytest.mark.parametrize("name", ANSWERS)
+def test_honest_code_passes(name: str, mode: str):
+    verdict = judged(mode)[name]
+    assert verdict.passed, verdict
