@@ -14,7 +14,7 @@ HOMES = [str(Path.home() / ".ssh"), str(Path.home() / ".config"), "/home", "/var
 # what a candidate may read of any process, whether it is allowed to list them or not
 PROCESSES = """import os
 def look(what):
-    for p in range(1, 70000):
+    for p in range(1, 40000):
         if os.path.exists(f'/proc/{p}'):
             try: yield open(f'/proc/{p}/{what}', 'rb').read()
             except OSError: pass

@@ -24,7 +24,7 @@ BODIES = {
     "socket": ("import socket\n    socket.socket()", "fail"),
     "root's files": ("open('/etc/shadow').read()", "fail"),
     "write to the system": ("open('/usr/dlbench-was-here', 'w')", "fail"),
-    "write to the tree": ("open(__file__, 'a')", "fail"),
+    "write to the tree": ("open(__file__, 'a')", "fail tampered"),
     "endless loop": ("while True: pass", "timeout"),
     "fork bomb": ("import os\n    while True: os.fork()", "timeout fail error out_of_memory"),
     "100 GiB": ("bytearray(100 << 30)", "out_of_memory"),

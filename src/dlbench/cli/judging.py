@@ -33,7 +33,7 @@ def validate(
     compare_modes: Annotated[
         bool, typer.Option(help="Judge reference, stubs and mutants warm and fresh; name every difference.")
     ] = False,
-    mutants: Annotated[int, typer.Option(min=0, help="Mutants of each reference, for --compare-modes.")] = 6,
+    mutants: Annotated[int, typer.Option(min=0, help="Mutants of each reference, for --compare-modes.")] = 3,
     repeat: Annotated[int, typer.Option(min=0, help="Run each reference so many times more; name flaky tests.")] = 0,
     shuffle: Annotated[bool, typer.Option(help="With --repeat: another order of the tests each time.")] = False,
     json: JsonOption = False,

@@ -9,6 +9,7 @@ import ast
 import warnings
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from functools import lru_cache
 
 import libcst as cst
 
@@ -81,6 +82,7 @@ def read_answer(code: str, qualname: str, header: str) -> Answer:
     return answer
 
 
+@lru_cache(maxsize=512)
 def render(module: cst.Module, *statements: cst.CSTNode) -> str:
     """The code of some statements of the answer, as they would stand at the margin."""
     return module.with_changes(body=statements, header=(), footer=()).code

@@ -18,7 +18,10 @@ from functools import cache
 from pathlib import Path
 
 _ROOT = Path("/sys/fs/cgroup")
-_FILES = {1: ("memory.limit_in_bytes", "memory.oom_control"), 2: ("memory.max", "memory.events")}
+_FILES = {
+    1: ("memory.limit_in_bytes", "memory.oom_control", "memory.usage_in_bytes"),
+    2: ("memory.max", "memory.events", "memory.current"),
+}
 
 
 @dataclass(frozen=True)
@@ -28,8 +31,10 @@ class Group:
     """One in version 2; in version 1 one for memory and, where it can be had, one for processes."""
 
     def limit(self, memory_mb: int, processes: int) -> None:
+        """So much more than is used now, by servers that wait for a candidate."""
+        used = int((self.folders[0] / _FILES[self.version][2]).read_text())
         for folder in self.folders:
-            _write(folder / _FILES[self.version][0], memory_mb << 20)
+            _write(folder / _FILES[self.version][0], used + (memory_mb << 20))
             _write(folder / "memory.swap.max", 0)
             _write(folder / "pids.max", processes)
 

@@ -4,6 +4,8 @@ Slow, since every candidate pays for its imports, and plain: nothing of one exec
 must agree with it.
 """
 
+from dataclasses import replace
+
 from dlbench.dataset import Instance
 from dlbench.execution.candidate import Candidate, Engine
 from dlbench.execution.confinement import open_cell
@@ -30,7 +32,8 @@ def run_fresh(
     classes = candidate.classes if candidate is not None else []
     job = describe_instance(prepared, instance, hides=hides, shows_module=True)
     job |= describe_candidate(None, ranges, watch=watch, classes=classes, allowed=allowed)
-    if learn:
+    if learn:  # watched, which takes several times as long
+        limits = replace(limits, test_seconds=5 * limits.test_seconds)
         job |= {"learn": True, "watch": True, "ranges": [engine.target_lines(prepared, instance)]}
     with open_cell(prepared, instance.path if source is not None else None, source, limits) as cell:
         return supervise(engine.confinement, cell, job)

@@ -96,38 +96,44 @@ def supervise(confinement: Confinement, cell: Cell, job: dict[str, Any]) -> Watc
     seen = Watched()
     reading, writing = os.pipe()
     with borrow_group() as group:
-        before = prepare_group(group, cell.limits)
+        is_full = prepare_group(group, cell.limits)
         try:
             content = {"mode": "fresh", "secret": seen.messages.secret.hex()} | job
             process = start(confinement, cell, writing, content, group)
         finally:
             os.close(writing)
-        watch = _Watch(process, reading, seen, cell.limits)
+        watch = _Watch(process, reading, seen, cell.limits, is_full)
         with under_way(watch):
             try:
                 watch.run()
             finally:
                 watch.close()
-        judge_group(group, before, seen)
+        if is_full():
+            seen.stopped_for = "memory"
     return seen
 
 
-def prepare_group(group: Group | None, limits: Limits) -> int:
+def prepare_group(group: Group | None, limits: Limits) -> Callable[[], bool]:
+    """A question: did the kernel end anything here, from now on, for want of memory?"""
     if group is None:
-        return 0
+        return lambda: False
     # threads are counted there too, and those of the sandbox itself
     group.limit(limits.memory_mb, limits.processes + 16)
-    return group.count_kills()
-
-
-def judge_group(group: Group | None, before: int, seen: Watched) -> None:
-    if group is not None and not seen.stopped_for and group.count_kills() > before:
-        seen.stopped_for = "memory"
+    before = group.count_kills()
+    return lambda: group.count_kills() > before
 
 
 class _Watch:
-    def __init__(self, process: "subprocess.Popen[bytes]", channel: int, seen: Watched, limits: Limits) -> None:
+    def __init__(
+        self,
+        process: "subprocess.Popen[bytes]",
+        channel: int,
+        seen: Watched,
+        limits: Limits,
+        is_full: Callable[[], bool],
+    ) -> None:
         self.process = process
+        self.is_full = is_full
         self.channel = channel
         self.seen = seen
         self.limits = limits
@@ -199,7 +205,7 @@ class _Watch:
         processes = find_descendants(self.process.pid)
         resident = memory_mb(processes, self.limits.memory_mb)
         self.seen.memory_mb = max(self.seen.memory_mb, resident)
-        if resident > self.limits.memory_mb:
+        if resident > self.limits.memory_mb or self.is_full():
             self.seen.stopped_for = "memory"
         elif len(processes) > self.limits.processes:
             self.seen.stopped_for = "processes"

@@ -15,6 +15,7 @@ import socket
 import struct
 import subprocess
 import time
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
@@ -31,7 +32,6 @@ from dlbench.execution.supervise import (
     Clock,
     Interrupted,
     Watched,
-    judge_group,
     prepare_group,
     under_way,
     wait_until,
@@ -68,8 +68,9 @@ class Control:
             raise WorkerLost(f"it does not listen ({error})") from None
 
     def interrupt(self) -> None:
-        with contextlib.suppress(OSError):
-            self.ours.send(b"x")
+        """The candidate that runs has had its time; one that has just ended does not mind."""
+        with contextlib.suppress(WorkerLost):
+            self.send({"stop": True})
 
     def receive(self) -> list[dict[str, Any]]:
         """What has arrived, each message with its sender's process id as we see it; empty at the end."""
@@ -145,6 +146,8 @@ class Worker:
                 control.close()
                 raise Refused(answer["why"])
             self.servers[name] = Server(self, control, answer["pid"])
+            if self.group is not None:  # its children are counted from their birth
+                self.group.add(answer["pid"])
         return self.servers[name]
 
     def close_server(self, name: str) -> None:
@@ -199,16 +202,14 @@ class Server:
         seen = Watched()
         reading, writing = os.pipe()
         output_reading, output_writing = os.pipe()
-        go_reading, go_writing = os.pipe()
-        group = self.worker.group
-        before = prepare_group(group, limits)
-        watch = _Watch(self, seen, reading, output_reading, go_writing, limits, imports=imports)
+        is_full = prepare_group(self.worker.group, limits)
+        watch = _Watch(self, seen, reading, output_reading, limits, is_full, imports=imports)
         content = job | {"secret": seen.messages.secret.hex(), "limits": describe_limits(limits)}
         try:
             try:
-                self.control.send(content, (writing, output_writing, go_reading))
+                self.control.send(content, (writing, output_writing))
             finally:
-                for descriptor in (writing, output_writing, go_reading):
+                for descriptor in (writing, output_writing):
                     os.close(descriptor)
             with under_way(watch):
                 watch.run()
@@ -216,18 +217,28 @@ class Server:
             self.worker.is_lost = True
             seen.lost = str(error)
         finally:
-            for descriptor in (reading, output_reading, go_writing):
+            for descriptor in (reading, output_reading):
                 os.close(descriptor)
-        judge_group(group, before, seen)
+        if is_full():
+            seen.stopped_for = "memory"
         return seen
 
 
 class _Watch:
     def __init__(
-        self, server: Server, seen: Watched, channel: int, output: int, go: int, limits: Limits, *, imports: bool
+        self,
+        server: Server,
+        seen: Watched,
+        channel: int,
+        output: int,
+        limits: Limits,
+        is_full: Callable[[], bool],
+        *,
+        imports: bool,
     ) -> None:
+        self.is_full = is_full
         self.server, self.seen, self.limits = server, seen, limits
-        self.channel, self.output, self.go = channel, output, go
+        self.channel, self.output = channel, output
         self.kept = b""
         self.is_stopped = False
         self.is_done = False
@@ -263,10 +274,6 @@ class _Watch:
         for message in self.server.control.receive():
             if message["kind"] == "child":
                 self.clock.process = message["pid"]
-                if self.server.worker.group is not None:
-                    self.server.worker.group.add(message["pid"])
-                with contextlib.suppress(BrokenPipeError):
-                    os.write(self.go, b"g")
             elif message["kind"] == "failed":
                 raise WorkerLost(message["why"])
             elif message["kind"] == "done":
@@ -302,7 +309,7 @@ class _Watch:
         processes = [pid for pid in find_descendants(self.server.pid) if pid != self.server.pid]
         resident = memory_mb(processes, self.limits.memory_mb)
         self.seen.memory_mb = max(self.seen.memory_mb, resident)
-        if resident > self.limits.memory_mb:
+        if resident > self.limits.memory_mb or self.is_full():
             self.seen.stopped_for = "memory"
         elif len(processes) > self.limits.processes:
             self.seen.stopped_for = "processes"

@@ -20,7 +20,7 @@ import pytest
 def build_canaries(session: pytest.Session) -> tuple[list[pytest.Item], list[pytest.Item], dict[str, str]]:
     """Items to run before, items to run after, and what must become of each."""
     before = _collect(session, "before", _FAST)
-    after = _collect(session, "after", _FAST | _THOROUGH)
+    after = _collect(session, "after", _THOROUGH)
     expected = {item.nodeid: "failed" if "wrong" in item.name else "passed" for item in [*before, *after]}
     return before, after, expected
 
@@ -35,7 +35,10 @@ def _collect(session: pytest.Session, when: str, tests: dict[str, Any]) -> list[
             return module
 
     node = Canaries.from_parent(session, path=session.path / f"{module.__name__}.py")
-    return list(session.genitems(node))
+    items = list(session.genitems(node))
+    for item in items:  # nobody reads why it failed
+        item.repr_failure = lambda excinfo, style=None: "as it should"  # type: ignore[method-assign]
+    return items
 
 
 def _test_right() -> None:
@@ -51,7 +54,7 @@ def _test_wrong_assertion() -> None:
 
 class _TestCase(unittest.TestCase):
     def test_wrong_equal(self) -> None:
-        self.assertEqual([1, 2], [1, 3])  # noqa: PT009
+        self.assertEqual(1, 2)
 
 
 def _test_wrong_comparisons() -> None:
@@ -112,4 +115,8 @@ def _must(condition: object) -> None:
 
 
 _FAST: dict[str, Any] = {"test_right": _test_right, "test_wrong_assertion": _test_wrong_assertion}
-_THOROUGH: dict[str, Any] = {"TestCase": _TestCase, "test_wrong_comparisons": _test_wrong_comparisons}
+_THOROUGH: dict[str, Any] = {
+    "test_wrong_assertion": _test_wrong_assertion,
+    "TestCase": _TestCase,
+    "test_wrong_comparisons": _test_wrong_comparisons,
+}

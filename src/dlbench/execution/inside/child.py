@@ -14,7 +14,7 @@ from .asking import make_asks, recognise
 from .channel import open_channel
 from .files import find_blinded, find_hidden
 from .finding_out import forget_us, make_tampered
-from .guard import install
+from .guard import Arm, install
 from .judge import Canaries, Reports, conduct
 from .seal import Look
 from .values import watch
@@ -43,12 +43,12 @@ class Child:
             if path != os.path.join(self.job["tree"], self.job["path"]):
                 linecache.cache.pop(path, None)
 
-    def guard(self, filename: str, ranges: list[tuple[int, int]], look: Look) -> None:
+    def guard(self, filename: str, ranges: list[tuple[int, int]], arm: Arm, ours: list[str]) -> None:
         self.tampered, _ = make_tampered(self.send, self.job["allowed"], learn=False)
         is_mine = recognise(filename, ranges)
         asks = make_asks(is_mine, filename, ranges)
-        install(asks, self.tampered, find_hidden(self.job))
-        forget_us()
+        install(asks, self.tampered, find_hidden(self.job), arm)
+        forget_us(ours)
 
     def finish(
         self,
@@ -64,7 +64,7 @@ class Child:
         if self.job["watch"]:
             watch(recognise(filename, ranges), names, self.job["classes"], look, self.tampered)
         with contextlib.suppress(session.Interrupted, session.Failed):
-            conduct(session, reports, canaries, self.send, look, self.tampered)
+            conduct(session, reports, canaries, self.send, look, self.tampered, closely=self.job["watch"])
         self.send("end")
         os._exit(0)
 

@@ -14,7 +14,8 @@ def await_end(child: int, control: socket.socket) -> None:
     ended = os.pidfd_open(child)
     try:
         ready, _, _ = select.select([ended, control.fileno()], [], [])
-        if control.fileno() in ready and not control.recv(1):
+        # what there is to read is taken by whoever serves the next
+        if control.fileno() in ready and not control.recv(1, socket.MSG_PEEK):
             clear(child)
             os._exit(0)
     finally:

@@ -27,8 +27,12 @@ def make_tampered(send: Send, allowed: list[str], *, learn: bool) -> tuple[Calla
     return tampered, known
 
 
-def forget_us() -> None:
+def find_us() -> list[str]:
+    return [name for name in sys.modules if name.partition(".")[0] == "inside"]
+
+
+def forget_us(names: list[str]) -> None:
     """Nothing of this package is found by name any more."""
-    for name in [name for name in sys.modules if name.partition(".")[0] == "inside"]:
-        del sys.modules[name]
+    for name in names:
+        sys.modules.pop(name, None)
     sys.modules["__main__"] = types.ModuleType("__main__")

@@ -54,9 +54,20 @@ FORBIDDEN += ("gi_frame", "cr_frame", "_getframe", "_current_frames", "get_objec
 """No solution spells these; an answer that does is found out before it runs, or when it makes code that does."""
 
 
-def install(asks: Asks, tampered: Tampered, hidden: list[str]) -> None:
+def find_guarded(hidden: list[str]) -> list[tuple[str, types.ModuleType]]:
+    """Modules that only pytest, the tests and libraries may look into."""
+    files = set(hidden)
+    plain = [(name, module) for name, module in list(sys.modules.items()) if type(module) is types.ModuleType]
+    return [
+        (name, module)
+        for name, module in plain
+        if name.partition(".")[0] in _GUARDED or vars(module).get("__file__") in files
+    ]
+
+
+def install(asks: Asks, tampered: Tampered, hidden: list[str], arm: Arm) -> None:
     """From here on a candidate that asks is found out."""
-    _guard_modules(asks, tampered, hidden)
+    arm(asks, tampered)
     _guard_signals(asks, tampered)
     sys.addaudithook(_make_hook(asks, tampered, hidden))
 
@@ -110,11 +121,20 @@ def _make_hook(asks: Asks, tampered: Tampered, hidden: list[str]) -> Callable[[s
     return hook
 
 
-def _guard_modules(asks: Asks, tampered: Tampered, hidden: list[str]) -> None:
-    """A module's own functions use its names as ever; only an access from outside is looked at."""
+Arm = Callable[[Asks, Tampered], None]
+
+
+def guard_modules(guarded: list[tuple[str, types.ModuleType]]) -> Arm:
+    """A module's own functions use its names as ever; only an access from outside is looked at, once armed."""
     getframe = sys._getframe
     read, write = types.ModuleType.__getattribute__, types.ModuleType.__setattr__
     harmless = frozenset({"__class__", "__name__", "__spec__", "__file__", "__path__", "__loader__", "__package__"})
+    asks: Asks = lambda frame, name, strictly: False  # noqa: E731 - until somebody is there to ask
+    tampered: Tampered = lambda why: None  # noqa: E731
+
+    def arm(new_asks: Asks, new_tampered: Tampered) -> None:
+        nonlocal asks, tampered
+        asks, tampered = new_asks, new_tampered
 
     class Guarded(types.ModuleType):
         def __getattribute__(self, name: str) -> Any:  # noqa: ANN401 - whatever the module holds
@@ -150,15 +170,12 @@ def _guard_modules(asks: Asks, tampered: Tampered, hidden: list[str]) -> None:
     real: dict[int, types.ModuleType] = {}
     for kind in (Guarded, Proxy):
         kind.__name__ = kind.__qualname__ = "module"
-    files = set(hidden)
-    for name, module in list(sys.modules.items()):
-        if type(module) is not types.ModuleType:
-            continue
-        if name.partition(".")[0] in _GUARDED or getattr(module, "__file__", None) in files:
-            module.__class__ = Guarded
-            proxy = Proxy(name)
-            real[id(proxy)] = module
-            sys.modules[name] = proxy
+    for name, module in guarded:
+        module.__class__ = Guarded
+        proxy = Proxy(name)
+        real[id(proxy)] = module
+        sys.modules[name] = proxy
+    return arm
 
 
 def _guard_signals(asks: Asks, tampered: Tampered) -> None:

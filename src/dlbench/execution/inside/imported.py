@@ -21,8 +21,8 @@ from .asking import make_asks, recognise
 from .canaries import build_canaries
 from .channel import Send
 from .files import find_blinded, find_hidden, find_needed, find_tests
-from .finding_out import forget_us, make_tampered
-from .guard import install
+from .finding_out import find_us, forget_us, make_tampered
+from .guard import find_guarded, guard_modules, install
 from .judge import conduct, make_plugin, new_reports, pytest_arguments
 from .seal import Look, check, seal
 from .sources import keep_tests, tell_nobody
@@ -47,15 +47,16 @@ def run_imported(send: Send, job: dict[str, Any]) -> None:
     if blindfold is not None:
         privileges.put_on(blindfold)
     tampered, known = make_tampered(send, job["allowed"], learn=job["learn"])
-    look: Look = list
+    asks = make_asks(recognise(path, ranges), path, ranges)
+    look: Look = lambda quickly: []  # noqa: E731 - until there is something to look at
 
     def before_conftests(early_config: pytest.Config) -> None:
         """Later than pytest's own changes to itself, and sooner than the first conftest imports the candidate."""
         nonlocal look
         look = seal([], job["tree"])
         if ranges:
-            install(make_asks(recognise(path, ranges), path, ranges), tampered, find_hidden(job))
-        forget_us()
+            install(asks, tampered, find_hidden(job), guard_modules(find_guarded(find_hidden(job))))
+        forget_us(find_us())
 
     reports = new_reports()
     send("started")
@@ -68,13 +69,15 @@ def run_imported(send: Send, job: dict[str, Any]) -> None:
         canaries = build_canaries(session)
         collected = set(sys.modules)
         second = seal(find_tests(job), job["tree"])
+        if ranges:  # the tests' own modules are there only now
+            guard_modules(find_guarded(find_hidden(job)))(asks, tampered)
 
-        def look_again() -> list[str]:
-            return look() + second()
+        def look_again(quickly: bool) -> list[str]:
+            return look(quickly) + second(quickly)
 
         if ranges and job["watch"]:
             watch(recognise(path, ranges), sys.modules[job["module"]].__dict__, job["classes"], look_again, tampered)
-        conduct(session, reports, canaries, send, look_again, tampered)
+        conduct(session, reports, canaries, send, look_again, tampered, closely=job["watch"] or job["learn"])
         if job["learn"]:
             late = [name for name in _importable(job) if name not in collected]
             heavy = [name for name in _importable(job) if not _is_below(name, job["tree"])]

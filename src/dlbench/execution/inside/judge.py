@@ -84,8 +84,14 @@ def conduct(
     send: Send,
     look: Look,
     tampered: Tampered,
+    *,
+    closely: bool,
 ) -> None:
-    """Runs the tests and sends what became of them; a control test with the wrong outcome is somebody's doing."""
+    """Runs the tests and sends what became of them; a control test with the wrong outcome is somebody's doing.
+
+    `closely`: it is looked after each test whether anything at all was replaced, and not only at the end, at what
+    nearly every comparison uses.
+    """
     before, after, expected = canaries
     option = session.config.option
     getpid, process = os.getpid, os.getpid()
@@ -104,7 +110,8 @@ def conduct(
         nonlocal shown
         if getpid() != process:
             os._exit(0)
-        check(look, tampered)
+        if closely:
+            check(look, tampered)
         message = reports["messages"].get(item.nodeid, "")
         shown += bool(message)
         if shown == 2:
@@ -120,7 +127,8 @@ def conduct(
     control(before)
     _run(session, session.items, tell)
     control(after)
-    check(look, tampered)
+    # looking at all names touches much memory that was shared until then
+    check(look, tampered, quickly=not closely)
 
 
 def _run(session: pytest.Session, items: list[pytest.Item], tell: Callable[[pytest.Item], None]) -> None:
@@ -138,8 +146,9 @@ def seed_everything() -> None:
     modules: dict[str, Any] = sys.modules
     if "numpy" in modules:
         modules["numpy"].random.seed(0)
-    if "torch" in modules:
-        modules["torch"].manual_seed(0)
+    if "torch" in modules and hasattr(modules["torch"], "default_generator"):
+        # torch.manual_seed imports torch's compiler first, which takes longer than most tests
+        modules["torch"].default_generator.manual_seed(0)
     if "tensorflow" in modules and hasattr(modules["tensorflow"], "random"):
         modules["tensorflow"].random.set_seed(0)
 

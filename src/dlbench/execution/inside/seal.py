@@ -33,6 +33,24 @@ _EXACT = (
     *("keras", "keras.src.testing", "keras.src.testing.test_case", "pandas", "pandas.testing", "pandas._testing"),
     *("sklearn.utils._testing", "copy", "time", "random", "os", "os.path", "re", "string"),
 )
+_FIRST: tuple[str, ...] = (
+    "builtins",
+    "math",
+    "operator",
+    "numpy",
+    "numpy.testing",
+    "numpy.testing._private.utils",
+    "torch",
+)
+_FIRST += (
+    "torch.testing",
+    "torch.testing._comparison",
+    "torch.Tensor",
+    "jax.numpy",
+    "unittest.case.TestCase",
+    "pytest",
+)
+_FIRST += ("_pytest.python.Function", "_pytest.runner", "_pytest.reports.TestReport", "_pytest.raises", "functools")
 _STRICT = ("json", "json.encoder", "hmac", "hashlib")
 _CLASSES = (
     ("torch", "Tensor"),
@@ -52,17 +70,21 @@ _CODE: tuple[type, ...] = (
 )
 _CODE += (types.MethodDescriptorType, types.WrapperDescriptorType, types.GetSetDescriptorType)
 
-Look = Callable[[], list[str]]
+Look = Callable[[bool], list[str]]
+"""What was replaced: in the names that nearly every comparison uses, or in all."""
 
 
-def check(look: Look, tampered: Callable[[str], None]) -> None:
-    for replaced in look():
+def check(look: Look, tampered: Callable[[str], None], *, quickly: bool = False) -> None:
+    for replaced in look(quickly):
         tampered(f"{replaced} was replaced")
+
+
+_Names = tuple[str, Mapping[str, Any], list[str], list[Any], int | None]
 
 
 def seal(tests: list[str], tree: str) -> Look:
     """A function that names what was replaced since: in the tests, the project, and in what judges with them."""
-    kept: list[tuple[str, Mapping[str, Any], list[str], list[Any], int | None]] = []
+    kept: list[_Names] = []
     seen: set[int] = set()
 
     def add(name: str, names: Mapping[str, Any], *, strict: bool = False) -> None:
@@ -75,12 +97,7 @@ def seal(tests: list[str], tree: str) -> Look:
         seen.add(id(names))
         add(name, names, strict=strict)
         for key, value in list(names.items()):
-            if (
-                isinstance(value, type)
-                and value.__module__ == name
-                and id(value) not in seen
-                and name not in ("torch",)
-            ):
+            if isinstance(value, type) and value.__module__ == name and id(value) not in seen and name != "torch":
                 seen.add(id(value))
                 add(f"{name}.{key}", vars(value))
     for module, key in _CLASSES:
@@ -89,9 +106,11 @@ def seal(tests: list[str], tree: str) -> Look:
             add(f"{module}.{key}", vars(value))
     same, python = operator.is_, frozenset(dir(builtins))
 
-    def look() -> list[str]:
+    first = [one for one in kept if one[0] in _FIRST or one[4] is not None]
+
+    def look(quickly: bool) -> list[str]:
         found = []
-        for name, names, held, values, count in kept:
+        for name, names, held, values, count in first if quickly else kept:
             try:
                 if all(map(same, map(names.__getitem__, held), values)) and count in (None, len(names)):
                     continue

@@ -27,7 +27,9 @@ from . import privileges
 from .canaries import build_canaries
 from .child import Child
 from .clearing import await_end, clean, clear
-from .files import find_blinded, find_tests
+from .files import find_blinded, find_hidden, find_tests
+from .finding_out import find_us
+from .guard import find_guarded, guard_modules
 from .imported import run_imported
 from .judge import make_plugin, new_reports, pytest_arguments
 from .seal import seal
@@ -132,6 +134,8 @@ def serve_in_place(control: socket.socket, job: dict[str, Any], worker: int) -> 
         canaries = build_canaries(session)
         blindfold = privileges.build_blindfold(find_blinded(job), job["readable"])
         look = seal(find_tests(job), job["tree"])
+        ours = find_us()
+        arm = guard_modules(find_guarded(find_hidden(job)))
         cover(path, text, function)
         _settle()
         tell(control, kind="open")
@@ -140,7 +144,7 @@ def serve_in_place(control: socket.socket, job: dict[str, Any], worker: int) -> 
             child = Child(session, job | message, descriptors, [os.getppid(), worker, find_group(worker)])
             filename = message["patch"]["filename"]
             child.prepare(blindfold)
-            child.guard(filename, [], look)
+            child.guard(filename, [], arm, ours)
             try:
                 take(function, names, message["patch"])
             except BaseException as error:
@@ -178,13 +182,13 @@ def _serve(control: socket.socket, writable: list[str], judge: Callable[[dict[st
     """One candidate at a time; the next is taken when nothing of the last is left."""
     while True:
         message, descriptors = receive(control)
+        if "stop" in message:  # it came when its candidate had ended already
+            continue
         child = os.fork()
         if child == 0:
             with contextlib.suppress(OSError):
                 tell(control, kind="child")  # the kernel says to the other side who speaks
             control.close()
-            os.read(descriptors[2], 1)  # the other side counts us from here on
-            os.close(descriptors.pop())
             os.setsid()
             try:
                 judge(message, descriptors)

@@ -81,7 +81,7 @@ def watch(
             found = _search([value, *_arguments(frame)], judge)
             if found:
                 tampered(f"the candidate hands out an object that decides itself what it is equal to ({found})")
-            check(look, tampered)
+            check(look, tampered, quickly=True)
             if any(is_mine(code) for code in map(_code_of, all_threads()) if code is not None):
                 tampered("the candidate goes on in a thread after it has returned")
 
