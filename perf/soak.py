@@ -128,7 +128,8 @@ def judge_disturbed(
                 print(f"  {done} verdicts after {shown - began:.0f} s, {sum(kills.values())} killed", flush=True)
         if process.returncode == 0:
             return kills, time.monotonic() - began, memory
-        if process.returncode > 0:
+        # 1: something could not be judged for all the killing, and the same command tries it again
+        if process.returncode > 1:
             raise SystemExit((folder / "log").read_text()[-3000:])
 
 

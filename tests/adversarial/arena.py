@@ -26,9 +26,10 @@ def open_project(name: str) -> tuple[Benchmark, Instance]:
     return benchmark, benchmark.instances[TORCH]
 
 
-def write_answers(signature: str, right: str) -> dict[str, str]:
-    """Every hostile answer by its name; `right` ends those that are hostile beside a right solution."""
-    answers = {cheat.name: cheat.code.replace("{signature}", signature) for cheat in CHEATS}
+def write_answers(signature: str, right: str, *, all_of_them: bool) -> dict[str, str]:
+    """Hostile answers by their names; `right` ends those that are hostile beside a right solution."""
+    cheats = CHEATS if all_of_them else []
+    answers = {cheat.name: cheat.code.replace("{signature}", signature) for cheat in cheats}
     for hostile in BODIES:
         body = "".join(f"    {line}\n" for line in hostile.body.split("\n"))
         answers[hostile.name] = f"{signature}\n{body}{right}"
@@ -41,7 +42,9 @@ def judge_all(project: str, mode: str, sandbox: str = "auto") -> dict[str, Verdi
     engine = Engine(choose_confinement(sandbox), LIMITS if project == "toy" else TORCH_LIMITS)
     signature = render_signature(engine.asked(prepared, instance).target.node, decorators=False)
     right = "    if factor == 0:\n        raise ValueError\n    return [value * factor for value in values]\n"
-    answers = write_answers(signature, right if project == "toy" else "    return None\n")
+    answers = write_answers(
+        signature, right if project == "toy" else "    return None\n", all_of_them=sandbox == "auto"
+    )
     names = list(answers)
     tasks = [Task(instance, answers[name], number, name) for number, name in enumerate(names)]
     found: dict[str, Verdict] = {}

@@ -34,8 +34,8 @@ def verdict_on(request, toy, toy_prepared):
     """Judges a body of the toy's function behind a kind of confinement, in one of the modes."""
 
     def run(confinement, body: str):
-        text = "".join(f"    {line}\n" for line in body.split("\n"))
-        code = f"def scale(values, factor=2):\n{text}{RIGHT}"
+        text = "".join(f"        {line}\n" for line in body.split("\n"))
+        code = f"def scale(values, factor=2):\n    if factor == 1:\n{text}{RIGHT}"  # once is enough
         engine, instance = Engine(confinement, LIMITS), toy.instances["toy/toy.core.scale"]
         if request.param == "fresh":
             return judge(engine, toy_prepared, instance, code)

@@ -48,7 +48,7 @@ def validate(
     instances = chosen.instances
     prepared = prepare_projects(chosen.benchmark, instances)
     pool = make_pool(engine, prepared, workers, mode)
-    most = len(instances) * (1 + len(BODIES) + mutants) if compare_modes else trying.count_trials(instances)
+    most = 2 * len(instances) * (1 + len(BODIES) + mutants) if compare_modes else trying.count_trials(instances)
     with counted("validating", most + repeat * len(instances)) as advance:
 
         def shown(trial: trying.Trial) -> None:
@@ -56,7 +56,14 @@ def validate(
 
         if compare_modes:
             fresh = make_pool(engine, prepared, workers, "fresh")
-            trials = trying.compare_modes(pool, fresh, instances, mutants, on_trial=shown)
+            trials = trying.compare_modes(
+                pool,
+                fresh,
+                instances,
+                mutants,
+                on_warm=lambda task: advance(f"{task.instance.id} {task.name}: judged warm"),
+                on_trial=shown,
+            )
         else:
             trials = trying.validate(pool, instances, on_trial=shown)
         if repeat:

@@ -18,29 +18,28 @@ def say(text: str) -> None:
 
 @contextmanager
 def counted(what: str, total: int) -> Iterator[Advance]:
-    """Counts up to `total`; each call is one thing done."""
+    """Counts up to `total`; each call is one thing done. Says how fast it goes, and how long it will take."""
+    began = time.monotonic()
+    count = 0
+
+    def pace() -> str:
+        nonlocal count
+        count += 1
+        seconds = max(time.monotonic() - began, 1e-6)
+        return f"{count / seconds:.1f}/s, {seconds / count * (total - count):.0f} s left"
+
     if not sys.stderr.isatty():
-        began = time.monotonic()
-        count = 0
 
         def line(text: str) -> None:
-            nonlocal count
-            count += 1
-            say(f"{what} {count}/{total} ({time.monotonic() - began:.0f} s) {text}")
+            say(f"{what} {count + 1}/{total} ({pace()}) {text}")
 
         yield line
         return
 
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-    columns = (
-        TextColumn(what),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        TextColumn("{task.fields[last]}"),
-    )
+    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[last]}"))
     with Progress(*columns, console=Console(stderr=True)) as progress:
         task = progress.add_task(what, total=total, last="")
-        yield lambda text: progress.update(task, advance=1, last=text)
+        yield lambda text: progress.update(task, advance=1, last=f"{pace()}  {text}")

@@ -11,7 +11,7 @@ from dlbench.execution.verdict import Outcome, Status, Verdict
 from dlbench.workspace import Prepared
 
 _MEMORY_SIGNS = ("MemoryError", "can't allocate memory", "bad_alloc", "Unable to allocate", "RESOURCE_EXHAUSTED")
-_ATTEMPTS = 3
+_ATTEMPTS = 5
 _KILLED = (-9, 128 + 9)
 
 
@@ -33,10 +33,7 @@ def judge_by(
         if candidate.forbidden:
             why = f"the code reaches for {candidate.forbidden}, which no solution needs"
             return refuse(instance, sample, Status.TAMPERED, why)
-    for _ in range(_ATTEMPTS):
-        watched = run(candidate)
-        if not _was_killed(watched):
-            break
+    watched = run_undisturbed(lambda: run(candidate))
     status, message, tests = interpret(watched, instance, engine.confinement)
     return Verdict(
         instance=instance.id,
@@ -50,6 +47,16 @@ def judge_by(
         sandbox=engine.confinement.name,
         mode=mode,
     )
+
+
+def run_undisturbed(run: Callable[[], Watched]) -> Watched:
+    """Again, where the machine killed it; a candidate that kills itself does so every time."""
+    watched = run()
+    for _ in range(_ATTEMPTS - 1):
+        if not _was_killed(watched):
+            break
+        watched = run()
+    return watched
 
 
 def _was_killed(watched: Watched) -> bool:

@@ -28,14 +28,20 @@ _FRAMEWORKS = {
 
 
 def start(
-    confinement: Confinement, cell: Cell, descriptor: int, job: dict[str, Any], group: Group | None = None
+    confinement: Confinement,
+    cell: Cell,
+    descriptor: int,
+    job: dict[str, Any],
+    *,
+    group: Group | None = None,
+    output: int = subprocess.PIPE,
 ) -> "subprocess.Popen[bytes]":
     """The sandbox, running, with its job given; in a control group, where one is given."""
     launch = confinement.launch(cell, descriptor)
     process = subprocess.Popen(
         launch.command,
         stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
+        stdout=output,
         stderr=subprocess.STDOUT,
         pass_fds=[descriptor],
         env=_environment(cell, launch),

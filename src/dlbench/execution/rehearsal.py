@@ -8,6 +8,7 @@ in the workspace for as long as nothing of it changes.
 import hashlib
 import json
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from dlbench.dataset import Instance
 from dlbench.execution.candidate import Engine
 from dlbench.execution.confinement.cell import inside_key
 from dlbench.execution.fresh import run_fresh
-from dlbench.execution.judging import interpret
+from dlbench.execution.judging import interpret, run_undisturbed
 from dlbench.execution.supervise import Watched
 from dlbench.execution.verdict import Status
 from dlbench.journal import write_whole
@@ -49,7 +50,8 @@ def rehearse(engine: Engine, prepared: Prepared, instance: Instance) -> Facts:
         return known
     facts = Facts()
     for hides in (True, False):
-        facts = learn(run_fresh(engine, prepared, instance, None, learn=True, hides=hides), engine, instance)
+        run = partial(run_fresh, engine, prepared, instance, None, learn=True, hides=hides)
+        facts = learn(run_undisturbed(run), engine, instance)
         facts = replace(facts, hides=hides or not facts.passes)
         if facts.passes:
             break

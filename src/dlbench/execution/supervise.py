@@ -99,7 +99,7 @@ def supervise(confinement: Confinement, cell: Cell, job: dict[str, Any]) -> Watc
         is_full = prepare_group(group, cell.limits)
         try:
             content = {"mode": "fresh", "secret": seen.messages.secret.hex()} | job
-            process = start(confinement, cell, writing, content, group)
+            process = start(confinement, cell, writing, content, group=group)
         finally:
             os.close(writing)
         watch = _Watch(process, reading, seen, cell.limits, is_full)

@@ -65,6 +65,7 @@ def compare_modes(
     instances: list[Instance],
     mutants: int,
     *,
+    on_warm: Callable[[Task], None] = lambda task: None,
     on_trial: Callable[[Trial], None] = lambda trial: None,
 ) -> list[Trial]:
     """Reference, stubs and mutants in both modes; a trial holds when both say the same of every test."""
@@ -77,9 +78,15 @@ def compare_modes(
         for name, code in write_mutants(target.node, mutants):
             plan.add(instance, f"mutant: {name}", code)
     quick: dict[int, Verdict] = {}
-    warm.run(plan.tasks, lambda task, verdict: quick.update({task.sample: verdict}))
     trials: list[Trial] = []
     lock = Lock()
+
+    def note(task: Task, verdict: Verdict) -> None:
+        with lock:
+            quick[task.sample] = verdict
+            on_warm(task)
+
+    warm.run(plan.tasks, note)
 
     def take(task: Task, verdict: Verdict) -> None:
         trial = _compare(task, quick[task.sample], verdict)

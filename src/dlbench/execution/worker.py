@@ -117,7 +117,11 @@ class Worker:
         self.group = self._exits.enter_context(borrow_group())
         cell = self._exits.enter_context(open_cell(prepared, None, None, engine.limits))
         job = {"mode": "warm", "preload": preload}
-        self.process: subprocess.Popen[bytes] = start(engine.confinement, cell, self.control.theirs.fileno(), job)
+        # a file: nobody reads a worker's output while it works, and a full pipe would stop it
+        self._output = self._exits.enter_context((cell.folder / "output").open("w+b"))
+        self.process: subprocess.Popen[bytes] = start(
+            engine.confinement, cell, self.control.theirs.fileno(), job, output=self._output.fileno()
+        )
         self.control.theirs.close()
         self.family = {self.process.pid}
         try:
@@ -159,11 +163,8 @@ class Worker:
         return memory_mb(find_descendants(self.process.pid), 0.0)
 
     def _last_words(self) -> str:
-        assert self.process.stdout is not None
-        os.set_blocking(self.process.stdout.fileno(), False)
-        with contextlib.suppress(BlockingIOError, OSError):
-            return os.read(self.process.stdout.fileno(), 1 << 16).decode(errors="replace")[-2000:]
-        return ""
+        self._output.seek(0)
+        return self._output.read().decode(errors="replace")[-2000:]
 
     def close(self) -> None:
         self.is_lost = True
@@ -180,8 +181,6 @@ class Worker:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
         wait_until(lambda: self.process.poll() is not None and not any(map(is_alive, self.family)))
-        if self.process.stdout is not None:
-            self.process.stdout.close()
         self._exits.close()
 
 

@@ -24,12 +24,18 @@ class Child:
     """The process of one candidate, from the fork to its end."""
 
     def __init__(
-        self, session: pytest.Session | None, job: dict[str, Any], descriptors: list[int], above: list[int]
+        self,
+        session: pytest.Session | None,
+        job: dict[str, Any],
+        message: dict[str, Any],
+        descriptors: list[int],
+        above: list[int],
     ) -> None:
-        self.session, self.job, self.above = session, job, above
         channel, output = descriptors
         redirect(session, output)
-        self.send = open_channel(channel, bytes.fromhex(job.pop("secret")))
+        # the secret stays in no dictionary, here or with the caller
+        self.send = open_channel(channel, bytes.fromhex(message.pop("secret")))
+        self.session, self.job, self.above = session, job | message, above
 
     def prepare(self, blindfold: int | None) -> None:
         """Everything that a candidate must not have is given up here, before its first line."""

@@ -34,23 +34,15 @@ _GUARDED = (
     "unittest",
     "ctypes",
     "_ctypes",
-    "__main__",
     "_testcapi",
     "_testinternalcapi",
 )
 
 
-FORBIDDEN: tuple[str, ...] = (
-    "__globals__",
-    "__closure__",
-    "cell_contents",
-    "__builtins__",
-    "f_back",
-    "f_locals",
-    "f_globals",
-    "tb_frame",
+FORBIDDEN = (
+    *("__globals__", "__closure__", "cell_contents", "__builtins__", "tb_frame", "gi_frame", "cr_frame", "ag_frame"),
+    *("_getframe", "_current_frames", "_pytest"),
 )
-FORBIDDEN += ("gi_frame", "cr_frame", "_getframe", "_current_frames", "get_objects", "get_referrers", "_pytest")
 """No solution spells these; an answer that does is found out before it runs, or when it makes code that does."""
 
 

@@ -55,7 +55,7 @@ def run_imported(send: Send, job: dict[str, Any]) -> None:
         nonlocal look
         look = seal([], job["tree"])
         if ranges:
-            install(asks, tampered, find_hidden(job), guard_modules(find_guarded(find_hidden(job))))
+            install(asks, tampered, find_hidden(job), guard_modules(find_guarded(find_tests(job))))
         forget_us(find_us())
 
     reports = new_reports()
@@ -70,7 +70,7 @@ def run_imported(send: Send, job: dict[str, Any]) -> None:
         collected = set(sys.modules)
         second = seal(find_tests(job), job["tree"])
         if ranges:  # the tests' own modules are there only now
-            guard_modules(find_guarded(find_hidden(job)))(asks, tampered)
+            guard_modules(find_guarded(find_tests(job)))(asks, tampered)
 
         def look_again(quickly: bool) -> list[str]:
             return look(quickly) + second(quickly)

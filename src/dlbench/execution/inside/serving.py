@@ -27,7 +27,7 @@ from . import privileges
 from .canaries import build_canaries
 from .child import Child
 from .clearing import await_end, clean, clear
-from .files import find_blinded, find_hidden, find_tests
+from .files import find_blinded, find_tests
 from .finding_out import find_us
 from .guard import find_guarded, guard_modules
 from .imported import run_imported
@@ -70,6 +70,10 @@ def work(control: socket.socket, job: dict[str, Any]) -> None:
     for name in job["preload"]:
         with contextlib.suppress(Exception):
             importlib.import_module(name)
+    null = os.open(os.devnull, os.O_WRONLY)
+    sys.stdout.flush()
+    os.dup2(null, 1)
+    os.dup2(null, 2)
     _settle()
     tell(control, kind="ready", modules=len(sys.modules), **privileges.describe_confinement())
     while True:
@@ -135,13 +139,13 @@ def serve_in_place(control: socket.socket, job: dict[str, Any], worker: int) -> 
         blindfold = privileges.build_blindfold(find_blinded(job), job["readable"])
         look = seal(find_tests(job), job["tree"])
         ours = find_us()
-        arm = guard_modules(find_guarded(find_hidden(job)))
+        arm = guard_modules(find_guarded(find_tests(job)))
         cover(path, text, function)
         _settle()
         tell(control, kind="open")
 
         def judge(message: dict[str, Any], descriptors: list[int]) -> None:
-            child = Child(session, job | message, descriptors, [os.getppid(), worker, find_group(worker)])
+            child = Child(session, job, message, descriptors, [os.getppid(), worker, find_group(worker)])
             filename = message["patch"]["filename"]
             child.prepare(blindfold)
             child.guard(filename, [], arm, ours)
@@ -171,9 +175,9 @@ def serve_imported(control: socket.socket, job: dict[str, Any], worker: int) -> 
     tell(control, kind="open")
 
     def judge(message: dict[str, Any], descriptors: list[int]) -> None:
-        child = Child(None, job | message, descriptors, [os.getppid(), worker, find_group(worker)])
+        child = Child(None, job, message, descriptors, [os.getppid(), worker, find_group(worker)])
         child.prepare(None)
-        run_imported(child.send, job | message)
+        run_imported(child.send, child.job)
 
     _serve(control, job["writable"], judge)
 

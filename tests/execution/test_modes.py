@@ -1,0 +1,137 @@
+"""Warm and fresh say the same of every shape of target and test, whoever judges beside them and whatever dies."""
+
+import contextlib
+import os
+import signal
+import threading
+import time
+
+import pytest
+
+from dlbench.dataset import load
+from dlbench.execution import Engine, Limits, choose_confinement
+from dlbench.execution.pool import Pool, Task
+from dlbench.execution.usage import find_descendants
+from dlbench.execution.validate import compare_modes, repeat, validate
+from dlbench.workspace import prepare
+from tests.execution.shapes import TARGETS, TESTS, write_shapes
+
+LIMITS = Limits(load_seconds=90, test_seconds=15, memory_mb=1024)
+
+
+@pytest.fixture(scope="module")
+def shapes(tmp_path_factory):
+    return load(write_shapes(tmp_path_factory.mktemp("shapes")))
+
+
+@pytest.fixture(scope="module")
+def make_pool(shapes):
+    engine = Engine(choose_confinement(), LIMITS)
+    prepared = {"shapes": prepare(shapes.projects["shapes"], shapes.root)}
+    return lambda mode="auto", workers=2: Pool(engine, prepared, workers=workers, mode=mode)
+
+
+def test_both_modes_agree_on_every_shape(shapes, make_pool):
+    instances = list(shapes.instances.values())
+    trials = compare_modes(make_pool(), make_pool("fresh"), instances, mutants=2)
+    assert [trial for trial in trials if not trial.holds] == []
+    ways = {trial.instance.rpartition("core.")[2]: trial.verdict.mode for trial in trials}
+    assert {name for name, way in ways.items() if way == "in_place"} == set(TARGETS) - {"used_at_import"}
+    assert ways["used_at_import"] == "imported"
+
+
+def test_every_shape_holds(shapes, make_pool):
+    trials = validate(make_pool(), list(shapes.instances.values()))
+    assert [trial.name for trial in trials if trial.name in {"reference", "spliced"} and not trial.holds] == []
+
+
+ANSWERS = {
+    "another default": ("plain", "def plain(x, y=2):\n    return x + y + BASE\n", "fail", "in_place"),
+    "a default of the module": ("plain", "def plain(x, y=BASE - 9):\n    return x + y + BASE\n", "pass", "imported"),
+    "the same default in other words": ("default_of_the_module", "def default_of_the_module(x, scale=20):\n    return x * scale\n", "pass", "in_place"),
+    "annotations that are there": ("plain", "def plain(x: int, y: int = 1) -> int:\n    return x + y + BASE\n", "pass", "in_place"),
+    "an annotation that is not": ("plain", "def plain(x: Tensor, y=1):\n    return x + y + BASE\n", "error", "imported"),
+    "an annotation that comes later": ("plain", "def plain(x: Shape, y=1):\n    return x + y + BASE\n", "error", "imported"),
+    "a helper": ("plain", "def add(a, b):\n    return a + b\n\ndef plain(x, y=1):\n    return add(x, y) + BASE\n", "pass", "in_place"),
+    "a helper that computes at once": ("plain", "TEN = BASE * 1\n\ndef plain(x, y=1):\n    return x + y + BASE + TEN - TEN\n", "pass", "imported"),
+    "an import that fails": ("plain", "import nowhere_to_be_found\n\ndef plain(x, y=1):\n    return nowhere_to_be_found.f(x)\n", "error", "imported"),
+    "an import that works": ("plain", "import math\n\ndef plain(x, y=1):\n    return int(math.fsum([x, y, BASE]))\n", "pass", "in_place"),
+    "no generator": ("generator", "def generator(n):\n    return iter([v * v for v in range(n)])\n", "pass", "imported"),
+    "super spelt out": ("Shape.area", "def area(self):\n    return super(Shape, self).area() * self.side\n", "pass", "in_place"),
+    "without super": ("Shape.area", "def area(self):\n    return 2 * self.side\n", "pass", "in_place"),
+    "a member beside it": ("Shape.area", "class Shape(Parent):\n    def two(self):\n        return 2\n    def area(self):\n        return self.two() * self.side\n", "pass", "imported"),
+    "a decorator of its own": ("plain", "import functools\n\n@functools.lru_cache(None)\ndef plain(x, y=1):\n    return x + y + BASE\n", "pass", "imported"),
+    "its own name": ("generator", "def generator(n):\n    if n:\n        yield from generator(n - 1)\n        yield (n - 1) ** 2\n", "pass", "in_place"),
+    "its own source": ("plain", "def plain(x, y=1):\n    import inspect\n    assert 'looked for' in inspect.getsource(plain)\n    return x + y + BASE\n", "pass", "in_place"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("mode", ["auto", "fresh"])
+def test_answers_get_their_verdict_and_their_way(shapes, make_pool, mode):
+    tasks = [
+        Task(shapes.instances[f"shapes/shapes.core.{name}"], code, number, what)
+        for number, (what, (name, code, _, _)) in enumerate(ANSWERS.items())
+    ]
+    found = {}
+    make_pool(mode).run(tasks, lambda task, verdict: found.update({task.name: verdict}))
+    expected = {what: (status, way if mode == "auto" else "fresh") for what, (_, _, status, way) in ANSWERS.items()}
+    assert {what: (str(verdict.status), verdict.mode) for what, verdict in found.items()} == expected, [
+        verdict for what, verdict in found.items() if str(verdict.status) != expected[what][0]
+    ]
+
+
+def _tasks(shapes, count):
+    codes = [
+        "def plain(x, y=1):\n    return x + y + BASE\n",
+        "def plain(x, y=1):\n    return x + y\n",
+        "def plain(x, y=1):\n    raise ValueError(x)\n",
+        "def plain(x, y=1):\n    import os\n    os._exit(0)\n",
+    ]
+    instance = shapes.instances["shapes/shapes.core.plain"]
+    return [Task(instance, codes[number % 4], number) for number in range(count)]
+
+
+def test_results_do_not_depend_on_the_number_of_workers(shapes, make_pool):
+    alone, together = {}, {}
+    make_pool(workers=1).run(_tasks(shapes, 12), lambda task, verdict: alone.update({task.sample: verdict}))
+    make_pool(workers=3).run(_tasks(shapes, 12), lambda task, verdict: together.update({task.sample: verdict}))
+    assert {key: (one.status, one.tests) for key, one in alone.items()} == {
+        key: (one.status, one.tests) for key, one in together.items()
+    }
+    assert [str(alone[number].status) for number in range(4)] == ["pass", "fail", "fail", "error"]
+
+
+def test_whatever_is_killed_every_candidate_gets_its_verdict(shapes, make_pool):
+    """Workers, servers and children, all that this process has under it, one after the other."""
+    found, is_over = {}, threading.Event()
+
+    def kill() -> None:
+        while not is_over.wait(1.0):
+            family = find_descendants(os.getpid())[1:]
+            with contextlib.suppress(OSError):
+                os.kill(
+                    family[int(time.monotonic() * 1000) % len(family)] if family else 0, signal.SIGKILL if family else 0
+                )
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    try:
+        make_pool().run(_tasks(shapes, 80), lambda task, verdict: found.update({task.sample: str(verdict.status)}))
+    finally:
+        is_over.set()
+        killer.join()
+    assert found == {number: ["pass", "fail", "fail", "error"][number % 4] for number in range(80)}
+    assert find_descendants(os.getpid()) == [os.getpid()]
+
+
+def test_a_flaky_test_is_named(tmp_path):
+    flaky = "\n\ndef test_flaky():\n    assert 'test_plain_in_order' in SEEN and plain(0) == 11\n"
+    targets = {"plain": ["test_plain_in_order", "test_plain_keywords", "test_flaky"]}
+    benchmark = load(write_shapes(tmp_path, tests=TESTS + flaky, targets=targets))
+    prepared = {"shapes": prepare(benchmark.projects["shapes"], benchmark.root)}
+    pool = Pool(Engine(choose_confinement(), LIMITS), prepared, workers=2)
+    trials = repeat(pool, list(benchmark.instances.values()), 5, shuffle=True)
+    assert len(trials) == 5
+    broken = [trial for trial in trials if not trial.holds]
+    assert broken
+    assert {trial.detail.split(": ")[1] for trial in broken} == {"tests/test_shapes.py::test_flaky"}
