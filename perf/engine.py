@@ -21,7 +21,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from dlbench.dataset import Instance, load
-from dlbench.execution import Engine, Verdict, choose_confinement
+from dlbench.execution import Engine, Limits, Verdict, choose_confinement
 from dlbench.execution.mutants import write_mutants
 from dlbench.execution.pool import Pool, Task
 from dlbench.execution.rehearsal import rehearse
@@ -41,7 +41,7 @@ def main() -> int:
     names = options.project or list(benchmark.projects)
     prepared = {name: prepare(benchmark.projects[name], benchmark.root) for name in names}
     instances = [instance for instance in benchmark.instances.values() if instance.project in prepared]
-    engine = Engine(choose_confinement())
+    engine = Engine(choose_confinement(), Limits(test_seconds=20.0))
     pool = Pool(engine, prepared, workers=options.workers)
     print(f"choosing candidates of {len(instances)} instances of {len(names)} projects", flush=True)
     tasks = choose(pool, instances, options.each)
@@ -81,7 +81,7 @@ def choose(pool: Pool, instances: list[Instance], each: int) -> list[Task]:
     trial: list[Task] = []
     for instance in instances:
         target = pool.engine.asked(pool.prepared[instance.project], instance).target
-        mutants = [code for _, code in write_mutants(target.node, 3 * each)]
+        mutants = [code for _, code in write_mutants(target.node, each)]
         stubs = [write_stub(target.node, kind) for kind in ("raises", "returns_none")]
         for code in [*mutants, *stubs]:
             trial.append(Task(instance, code, len(trial)))
@@ -189,6 +189,8 @@ def agree(warm: Verdict, fresh: Verdict, bare: Verdict) -> bool:
 
 def show(tasks: list[Task], warm, fresh, bare, faster: float, slower: float) -> None:
     print(f"warm is {faster:.1f} times as fast as a bare process; fresh takes {slower:.2f} of a bare process's time")
+    alone = sum(verdict.seconds for verdict in bare.values()) / sum(verdict.seconds for verdict in warm.values())
+    print(f"candidate by candidate, without the start of workers and servers: {alone:.1f} times as fast")
     limit = sum(verdict.test_seconds for verdict in warm.values())
     spent = sum(verdict.seconds for verdict in warm.values())
     beside = statistics.median(verdict.seconds - verdict.test_seconds for verdict in warm.values())

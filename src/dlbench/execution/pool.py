@@ -112,16 +112,19 @@ class _Work:
             return task
 
     def _choose(self, current: Task | None) -> str | None:
-        """The same instance, then one of the same project that nobody has, then the most work that nobody has."""
+        """The same instance, else a free one of the same project, else of a project that nobody has; the longest first."""
         if not self.waiting:
             return None
         if current is not None and current.instance.id in self.waiting:
             return current.instance.id
 
-        def rank(key: str) -> tuple[bool, bool, float]:
+        busy = {self.projects[key] for key, count in self.taken.items() if count}
+
+        def rank(key: str) -> tuple[bool, bool, bool, float]:
             is_free = not self.taken.get(key)
             is_near = current is not None and self.projects[key] == current.instance.project
-            return is_free, is_near, len(self.waiting[key]) * self.seconds[key]
+            is_apart = self.projects[key] not in busy  # a second worker of a project imports it a second time
+            return is_free, is_near, is_apart, len(self.waiting[key]) * self.seconds[key]
 
         return max(self.waiting, key=rank)
 
