@@ -112,7 +112,7 @@ class _Work:
             return task
 
     def _choose(self, current: Task | None) -> str | None:
-        """The same instance, else a free one of the same project, else of a project that nobody has; the longest first."""
+        """The same instance, else a free one of the same project, else of a project nobody has; the longest first."""
         if not self.waiting:
             return None
         if current is not None and current.instance.id in self.waiting:
