@@ -87,7 +87,7 @@ def test_confinement_holds_for(user, sandbox, open_home):
     assert ended.stderr.count("warning: the basic level") == (sandbox == "basic")
     verdicts = [json.loads(line) for line in (out / "verdicts.jsonl").read_text().splitlines()]
     for (name, (_, expected)), verdict in zip(BODIES.items(), verdicts, strict=True):
-        assert verdict["status"] in expected.split(), (name, verdict)
+        assert verdict["status"] in expected.split(), (name, verdict["status"], verdict["mode"], verdict["message"])
         assert verdict["sandbox"] == sandbox
     assert not Path("/usr/dlbench-was-here").exists()
     assert find_processes(user or None) == []

@@ -54,17 +54,18 @@ def _children() -> list[int]:
     return found
 
 
-def clean(folders: list[str]) -> None:
-    """What one candidate wrote, the next does not find."""
-    for folder in folders:
-        _remove_below(folder)
-    os.makedirs(os.path.join(folders[0], "home"), exist_ok=True)
+def clean(folders: dict[str, list[str]]) -> None:
+    """What one candidate wrote, the next does not find. Each folder with what was in it from the start."""
+    for folder, kept in folders.items():
+        _remove_below(folder, kept)
+        if "home" in kept:
+            _remove_below(os.path.join(folder, "home"), [])
 
 
-def _remove_below(folder: str) -> None:
+def _remove_below(folder: str, kept: list[str]) -> None:
     """Removes what is in a folder, however deep: what lies deep comes up, and is then removed like all else."""
     place = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    stays: set[str] = set()
+    stays = set(kept)
     try:
         while True:
             below = None

@@ -67,6 +67,7 @@ def tell(control: socket.socket, **content: Any) -> None:  # noqa: ANN401 - what
 
 def work(control: socket.socket, job: dict[str, Any]) -> None:
     """The worker: imports what is heavy, then forks for each instance, and for each candidate that must be imported."""
+    job["folders"] = {folder: os.listdir(folder) for folder in job["writable"]}
     for name in job["preload"]:
         with contextlib.suppress(Exception):
             importlib.import_module(name)
@@ -156,7 +157,7 @@ def serve_in_place(control: socket.socket, job: dict[str, Any], worker: int) -> 
                 os._exit(0)
             child.finish(session, reports, canaries, look, filename, [], names)
 
-        _serve(control, job["writable"], judge)
+        _serve(control, job["folders"], judge)
 
     pytest.main(pytest_arguments(job), plugins=[make_plugin(job["tests"], reports, loop)])
     raise NotInPlace("; ".join(reports["errors"])[:2000] or "pytest did not come to run the tests")
@@ -179,10 +180,12 @@ def serve_imported(control: socket.socket, job: dict[str, Any], worker: int) -> 
         child.prepare(None)
         run_imported(child.send, child.job)
 
-    _serve(control, job["writable"], judge)
+    _serve(control, job["folders"], judge)
 
 
-def _serve(control: socket.socket, writable: list[str], judge: Callable[[dict[str, Any], list[int]], None]) -> None:
+def _serve(
+    control: socket.socket, folders: dict[str, list[str]], judge: Callable[[dict[str, Any], list[int]], None]
+) -> None:
     """One candidate at a time; the next is taken when nothing of the last is left."""
     while True:
         message, descriptors = receive(control)
@@ -194,15 +197,17 @@ def _serve(control: socket.socket, writable: list[str], judge: Callable[[dict[st
                 tell(control, kind="child")  # the kernel says to the other side who speaks
             control.close()
             os.setsid()
+            output = os.dup(descriptors[1])  # past pytest, which keeps what is written on the usual ones
             try:
                 judge(message, descriptors)
-            finally:
-                os._exit(1)
+            except BaseException as error:  # said where the other side looks when a candidate has no verdict
+                os.write(output, f"{type(error).__name__}: {error}".encode(errors="replace")[:2000])
+            os._exit(1)
         for descriptor in descriptors:
             os.close(descriptor)
         await_end(child, control)
         status, peak = clear(child)
-        clean(writable)
+        clean(folders)
         tell(control, kind="done", exit_code=status, peak_kb=peak)
 
 
