@@ -95,6 +95,8 @@ def write_toy(root: Path) -> Path:
         "toy/__init__.py": "",
         "toy/base.py": "OFFSET = 0\n",
         "toy/core.py": MODULE,
+        # imported before any test is collected, as many projects do
+        "tests/conftest.py": "import toy.core  # noqa: F401\n",
         "tests/test_core.py": TESTS,
     }.items():
         path = source / name

@@ -15,9 +15,10 @@ BELOW = {
     "workspace": {"dataset"},
     "generation": {"dataset", "workspace"},
     "execution": {"dataset", "workspace", "generation"},
+    "construction": {"dataset", "workspace", "generation", "execution"},
     "scoring": {"dataset"},
-    "reporting": {"dataset", "scoring", "execution"},
-    "cli": {"dataset", "workspace", "generation", "execution", "scoring", "reporting"},
+    "reporting": {"dataset", "scoring", "execution", "construction"},
+    "cli": {"dataset", "workspace", "generation", "execution", "construction", "scoring", "reporting"},
 }
 
 

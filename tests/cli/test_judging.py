@@ -233,3 +233,12 @@ def test_without_a_sandbox_nothing_runs_unless_the_user_says_so(dlbench, toy_roo
     assert allowed.status == 0, allowed.err
     assert "UNCONFINED" in allowed.err
     assert verdicts_of(tmp_path / "out")[0]["sandbox"] == "unconfined"
+
+
+def test_an_unknown_mode_is_refused_before_anything_is_done(dlbench, toy_root, tmp_path, write_samples):
+    samples = write_samples({"instance": ID, "code": RIGHT})
+    ended = dlbench("evaluate", samples, "--out", tmp_path / "out", "--benchmark", toy_root, "--mode", "hot")
+    assert ended.status != 0
+    assert "there is no mode 'hot'" in ended.err
+    assert "auto, fresh" in ended.err
+    assert not (tmp_path / "out").exists()

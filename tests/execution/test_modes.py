@@ -2,21 +2,23 @@
 
 import contextlib
 import os
+import random
 import signal
 import threading
-import time
 
 import pytest
 
 from dlbench.dataset import load
-from dlbench.execution import Engine, Limits, choose_confinement
+from dlbench.execution import Engine, Limits, choose_confinement, judge
 from dlbench.execution.pool import Pool, Task
 from dlbench.execution.usage import find_descendants
 from dlbench.execution.validate import compare_modes, repeat, validate
 from dlbench.workspace import prepare
+from tests.conftest import write_toy
 from tests.execution.shapes import TARGETS, TESTS, write_shapes
 
 LIMITS = Limits(load_seconds=90, test_seconds=15, memory_mb=1024)
+SCALE = "def scale(values, factor=1):\n    return [value * factor for value in values]\n"
 
 
 @pytest.fixture(scope="module")
@@ -38,6 +40,18 @@ def test_both_modes_agree_on_every_shape(shapes, make_pool):
     ways = {trial.instance.rpartition("core.")[2]: trial.verdict.mode for trial in trials}
     assert {name for name, way in ways.items() if way == "in_place"} == set(TARGETS) - {"used_at_import"}
     assert ways["used_at_import"] == "imported"
+
+
+def test_a_module_that_a_plugin_imports_first_is_not_judged(tmp_path):
+    """Nothing could have been seen of what the candidate's lines did meanwhile."""
+    root = write_toy(tmp_path)
+    record = root / "projects/toy.toml"
+    record.write_text(record.read_text().replace('root = "tests"', 'root = "tests", args = ["-p", "toy.core"]'))
+    toy = load(root)
+    prepared = prepare(toy.projects["toy"], toy.root)
+    verdict = judge(Engine(choose_confinement(), LIMITS), prepared, toy.instances["toy/toy.core.scale"], SCALE)
+    assert verdict.status == "harness_error"
+    assert "plugin" in verdict.message
 
 
 def test_every_shape_holds(shapes, make_pool):
@@ -103,15 +117,14 @@ def test_results_do_not_depend_on_the_number_of_workers(shapes, make_pool):
 
 def test_whatever_is_killed_every_candidate_gets_its_verdict(shapes, make_pool):
     """Workers, servers and children, all that this process has under it, one after the other."""
-    found, is_over = {}, threading.Event()
+    found, is_over, chance = {}, threading.Event(), random.Random(0)
 
     def kill() -> None:
         while not is_over.wait(1.0):
             family = find_descendants(os.getpid())[1:]
-            with contextlib.suppress(OSError):
-                os.kill(
-                    family[int(time.monotonic() * 1000) % len(family)] if family else 0, signal.SIGKILL if family else 0
-                )
+            if family:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(chance.choice(family), signal.SIGKILL)
 
     killer = threading.Thread(target=kill)
     killer.start()

@@ -29,13 +29,19 @@ def make_engine(sandbox: str, timeout: float | None = None, memory: int | None =
     return Engine(confinement, Limits(**{name: value for name, value in given.items() if value is not None}))  # type: ignore[arg-type]
 
 
-def make_pool(
-    engine: "Engine", prepared: "dict[str, Prepared]", workers: int, mode: str = "auto", memory: int = 6144
-) -> "Pool":
-    from dlbench.execution.pool import MODES, Pool
+def check_mode(mode: str) -> None:
+    """Before a model is asked or a project fetched: a typing mistake should cost nothing."""
+    from dlbench.execution.pool import MODES
 
     if mode not in MODES:
         raise DLBenchError(f"there is no mode {mode!r}", mend=f"use one of: {', '.join(MODES)}")
+
+
+def make_pool(
+    engine: "Engine", prepared: "dict[str, Prepared]", workers: int, mode: str = "auto", memory: int = 6144
+) -> "Pool":
+    from dlbench.execution.pool import Pool
+
     return Pool(engine, prepared, workers=workers, mode=mode, memory_mb=memory)
 
 

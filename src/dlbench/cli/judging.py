@@ -39,11 +39,12 @@ def validate(
     json: JsonOption = False,
 ) -> None:
     """Check that references pass, and that stubs which raise or return None fail every test."""
-    from dlbench.cli.engine import make_engine, make_pool, prepare_projects
+    from dlbench.cli.engine import check_mode, make_engine, make_pool, prepare_projects
     from dlbench.cli.progress import counted
     from dlbench.execution import validate as trying
     from dlbench.execution.stubs import BODIES
 
+    check_mode(mode)
     engine = make_engine(sandbox, timeout, memory)
     instances = chosen.instances
     prepared = prepare_projects(chosen.benchmark, instances)
@@ -97,7 +98,7 @@ def evaluate(
 ) -> None:
     """Judge answers that a model has given already."""
     from dlbench import __version__
-    from dlbench.cli.engine import make_engine
+    from dlbench.cli.engine import check_mode, make_engine
     from dlbench.cli.scores import judge_into, show_scores
     from dlbench.dataset import load
     from dlbench.execution.samples import read_samples
@@ -105,6 +106,7 @@ def evaluate(
 
     loaded = load(benchmark)
     given = read_samples(samples, loaded)
+    check_mode(mode)
     engine = make_engine(sandbox, timeout, memory)
     config = {"dlbench": __version__, "benchmark": str(loaded.version), "model": samples.stem}
     open_run(out, config | {"timeout": timeout, "memory": memory})

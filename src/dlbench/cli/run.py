@@ -50,7 +50,7 @@ def run(
 ) -> None:
     """Ask a model for the chosen instances, judge its answers, and print pass@1 overall and by label."""
     from dlbench import __version__
-    from dlbench.cli.engine import make_engine, prepare_projects
+    from dlbench.cli.engine import check_mode, make_engine, prepare_projects
     from dlbench.cli.progress import counted
     from dlbench.cli.scores import judge_into, show_scores
     from dlbench.execution.samples import read_samples
@@ -59,6 +59,7 @@ def run(
     from dlbench.reporting.runs import SAMPLES
 
     benchmark, instances = chosen.benchmark, chosen.instances
+    check_mode(mode)
     engine = make_engine(sandbox, timeout, memory)
     prepare_projects(benchmark, instances)
     sources = Sources(benchmark)

@@ -92,15 +92,15 @@ def _make() -> Group | None:
             (base / name).mkdir()
     except OSError:
         return None
-    atexit.register(remove_groups)
     return Group(version, tuple(base / name for base in bases))
 
 
 @cache
 def _bases() -> tuple[int, tuple[Path, ...]] | None:
-    """Where groups can be made here, found out by making one."""
+    """Where groups can be made here, found out by making one; asked once."""
     if os.geteuid() != 0:
         return None
+    atexit.register(remove_groups)
     own = _own_paths()
     unified = [_ROOT / own.get("", "/").lstrip("/")]
     with contextlib.suppress(OSError):

@@ -31,7 +31,7 @@ def run_fresh(
     watch = candidate is not None and candidate.is_watched
     classes = candidate.classes if candidate is not None else []
     job = describe_instance(prepared, instance, hides=hides, shows_module=True)
-    job |= describe_candidate(None, ranges, watch=watch, classes=classes, allowed=allowed)
+    job |= describe_candidate(ranges=ranges, watch=watch, classes=classes, allowed=allowed)
     if learn:  # watched, which takes several times as long
         limits = replace(limits, test_seconds=5 * limits.test_seconds)
         job |= {"learn": True, "watch": True, "ranges": [engine.target_lines(prepared, instance)]}

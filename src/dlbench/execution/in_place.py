@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dlbench.dataset.target import Function, Target
+from dlbench.execution.inside.taking import yields
 from dlbench.execution.names import find_names
 from dlbench.execution.splice import Spliced, write_headers
 
@@ -55,7 +56,7 @@ def plan_patch(place: Place, spliced: Spliced, filename: str) -> dict[str, Any] 
     reference = place.target.node
     if not isinstance(node, Function) or type(node) is not type(reference):
         return None
-    if _dump(node.decorator_list) != _dump(reference.decorator_list) or _yields(node) != _yields(reference):
+    if _dump(node.decorator_list) != _dump(reference.decorator_list) or yields(node) != yields(reference):
         return None
     signature = None
     if _dump([node.args, node.returns]) != _dump([reference.args, reference.returns]):
@@ -110,17 +111,6 @@ def _is_literal(node: ast.expr) -> bool:
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         return False
     return True
-
-
-def _yields(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    pending: list[ast.AST] = list(function.body)
-    while pending:
-        node = pending.pop()
-        if isinstance(node, ast.Yield | ast.YieldFrom):
-            return True
-        if not isinstance(node, Function | ast.Lambda | ast.ClassDef):
-            pending += ast.iter_child_nodes(node)
-    return False
 
 
 def _are_seen_by_decorators(reference: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:

@@ -19,5 +19,4 @@ def judge(engine: Engine, prepared: Prepared, instance: Instance, code: str | No
         code,
         sample,
         lambda candidate: run_fresh(engine, prepared, instance, candidate, allowed=facts.allowed, hides=facts.hides),
-        "fresh",
     )

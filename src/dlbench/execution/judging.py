@@ -22,7 +22,6 @@ def judge_by(
     code: str | None,
     sample: int,
     run: Callable[[Candidate | None], Watched],
-    mode: str,
 ) -> Verdict:
     candidate = None
     if code is not None:
@@ -45,7 +44,7 @@ def judge_by(
         memory_mb=watched.memory_mb,
         message=message,
         sandbox=engine.confinement.name,
-        mode=mode,
+        mode=watched.mode,
     )
 
 
@@ -90,6 +89,9 @@ def interpret(watched: Watched, instance: Instance, confinement: Confinement) ->
         return Status.HARNESS_ERROR, f"the sandbox did not start ({reason}): {watched.output[-2000:]}", tests
     if confinement.confines and (ready[0]["network"] or ready[0]["user"] == 0):
         return Status.HARNESS_ERROR, f"the sandbox {confinement.name} does not confine: {ready[0]}", tests
+    if messages.of_kind("unguarded"):
+        why = "a plugin of pytest imports the module before anybody can look at what it does"
+        return Status.HARNESS_ERROR, why, tests
     if watched.stopped_for == "timeout":
         phase = "its tests ran" if collected else "it was imported"
         return Status.TIMEOUT, f"stopped after {watched.seconds:.0f} s while {phase}", tests

@@ -109,21 +109,20 @@ def _find_compiled(tree: Path, path: str) -> list[str]:
 def describe_nothing(files: list[str]) -> dict[str, Any]:
     """A job that only collects the tests of some files."""
     nothing = {"path": "", "module": "", "qualname": "", "hidden": [], "blinded": [], "tests": files}
-    return nothing | describe_candidate(None, [])
+    return nothing | describe_candidate()
 
 
 def describe_candidate(
-    source: str | None,
-    ranges: list[tuple[int, int]],
     *,
+    ranges: list[tuple[int, int]] | None = None,
     watch: bool = False,
     classes: list[str] | None = None,
     allowed: tuple[str, ...] = (),
 ) -> dict[str, Any]:
-    """`source`: the module for the importer; None where it is on disk."""
+    """`ranges`: the lines of the module that are the candidate's, where it is on disk."""
     return {
-        "source": source,
-        "ranges": ranges,
+        "source": None,
+        "ranges": ranges or [],
         "watch": watch,
         "allowed": list(allowed),
         "classes": classes or [],

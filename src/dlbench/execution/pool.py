@@ -9,7 +9,7 @@ verdicts do not depend on how many threads there are.
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -24,7 +24,7 @@ from dlbench.execution.verdict import Status, Verdict
 from dlbench.execution.warm import Warm
 from dlbench.workspace import Prepared
 
-MODES = ("auto", "warm", "fresh")
+MODES = ("auto", "fresh")
 _IDLE_SECONDS = 120.0
 _LOOK_SECONDS = 5.0
 _GROWTH_MB = 1024.0
@@ -72,20 +72,25 @@ class Pool:
     def used_mb(self) -> float:
         return sum(keeper.used_mb for keeper in self._keepers)
 
-    def _estimate(self, instance: Instance) -> float:
+    def _estimate(self, instance: Instance) -> tuple[float, float]:
+        """What a candidate takes, and what the start of a worker does."""
         facts = recall(self.prepared[instance.project], instance)
-        return facts.seconds if facts is not None else instance.measures.seconds or 1.0
+        if facts is None:
+            return instance.measures.seconds or 1.0, 0.0
+        return facts.seconds, facts.load_seconds if self.mode == "auto" else 0.0
 
 
 class _Work:
     """What is left to do, by instance, and who is at it."""
 
-    def __init__(self, tasks: Iterable[Task], estimate: Callable[[Instance], float]) -> None:
+    def __init__(self, tasks: Iterable[Task], estimate: Callable[[Instance], tuple[float, float]]) -> None:
         self.waiting: dict[str, deque[Task]] = {}
         for task in tasks:
             self.waiting.setdefault(task.instance.id, deque()).append(task)
         first = {key: queue[0].instance for key, queue in self.waiting.items()}
-        self.seconds = {key: estimate(instance) + 0.1 for key, instance in first.items()}
+        estimates = {key: estimate(instance) for key, instance in first.items()}
+        self.seconds = {key: seconds + 0.1 for key, (seconds, _) in estimates.items()}
+        self.starts = {key: start for key, (_, start) in estimates.items()}
         self.projects = {key: instance.project for key, instance in first.items()}
         self.taken: dict[str, int] = {}
         self.lock = threading.Lock()
@@ -98,11 +103,12 @@ class _Work:
         with self.lock:
             self.waiting.clear()
 
-    def take(self, current: Task | None) -> Task | None:
+    def take(self, current: Task | None, started: Collection[str] = ()) -> Task | None:
+        """`started`: projects of which the thread that asks has a worker. None: what is left is done by others."""
         with self.lock:
             if current is not None:
                 self.taken[current.instance.id] -= 1
-            key = self._choose(current)
+            key = self._choose(current, started)
             if key is None:
                 return None
             self.taken[key] = self.taken.get(key, 0) + 1
@@ -111,7 +117,7 @@ class _Work:
                 del self.waiting[key]
             return task
 
-    def _choose(self, current: Task | None) -> str | None:
+    def _choose(self, current: Task | None, started: Collection[str]) -> str | None:
         """The same instance, else a free one of the same project, else of a project nobody has; the longest first."""
         if not self.waiting:
             return None
@@ -126,7 +132,18 @@ class _Work:
             is_apart = self.projects[key] not in busy  # a second worker of a project imports it a second time
             return is_free, is_near, is_apart, len(self.waiting[key]) * self.seconds[key]
 
-        return max(self.waiting, key=rank)
+        worth = [key for key in self.waiting if self._is_worth_a_start(key, busy, started)]
+        return max(worth, key=rank, default=None)
+
+    def _is_worth_a_start(self, key: str, busy: set[str], started: Collection[str]) -> bool:
+        """Not when those who are at the project will be done before another could have begun."""
+        project = self.projects[key]
+        if project not in busy or project in started:
+            return True
+        left = sum(
+            len(queue) * self.seconds[other] for other, queue in self.waiting.items() if self.projects[other] == project
+        )
+        return left > self.starts[key]
 
 
 class _Keeper:
@@ -146,7 +163,7 @@ class _Keeper:
             while task is not None:
                 on_verdict(task, self._judge(task))
                 self._look(task.instance.project)
-                task = self.work.take(task)
+                task = self.work.take(task, self.warm)
         finally:
             for project in list(self.warm):
                 self._stop(project)

@@ -35,7 +35,11 @@ class Facts:
     """Third-party modules, in the order in which they were imported."""
     late: tuple[str, ...] = ()
     """Modules that were imported only when tests ran."""
+    own: tuple[str, ...] = ()
+    """Modules of the project that were imported before any test ran."""
     seconds: float = 0.0
+    load_seconds: float = 0.0
+    """What came before the tests, mostly imports."""
 
 
 def recall(prepared: Prepared, instance: Instance) -> Facts | None:
@@ -68,24 +72,44 @@ def learn(watched: Watched, engine: Engine, instance: Instance) -> Facts:
     if status is not Status.PASS or not learned:
         return Facts(why=f"{status}: {message}"[:1000])
     said = learned[0]
+    seconds = sum(message["seconds"] for message in watched.messages.of_kind("test"))
     return Facts(
         passes=True,
         allowed=tuple(said["allowed"]),
         modules=tuple(said["modules"]),
         late=tuple(said["late"]),
-        seconds=sum(message["seconds"] for message in watched.messages.of_kind("test")),
+        own=tuple(said["own"]),
+        seconds=seconds,
+        load_seconds=max(0.0, watched.seconds - seconds),
     )
+
+
+def recall_way(prepared: Prepared, instance: Instance, way: str) -> bool | None:
+    """Is the reference known to pass where it is served in this way? None where nobody has tried."""
+    path = _path(prepared, instance).with_suffix(f".{way}")
+    return path.read_text(encoding="utf-8") == "passes" if path.is_file() else None
+
+
+def keep_way(prepared: Prepared, instance: Instance, way: str, passes: bool) -> None:
+    write_whole(_path(prepared, instance).with_suffix(f".{way}"), "passes" if passes else "does not pass")
 
 
 def recall_all(prepared: Prepared) -> list[Facts]:
     """What is known of any instance of the project."""
-    return [_read(path) for path in sorted(_folder(prepared).glob("*.json"))]
+    found = [_read(path) for path in sorted(_folder(prepared).glob("*.json"))]
+    return [facts for facts in found if facts is not None]
 
 
-def _read(path: Path) -> Facts:
-    record = json.loads(path.read_text(encoding="utf-8"))
-    facts: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in record.items()}
-    return Facts(**facts)
+def _read(path: Path) -> Facts | None:
+    """What another version of us wrote, or a broken disk, is learnt anew."""
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+        facts: dict[str, Any] = {
+            key: tuple(value) if isinstance(value, list) else value for key, value in record.items()
+        }
+        return Facts(**facts)
+    except (OSError, ValueError, TypeError, AttributeError):
+        return None
 
 
 def _folder(prepared: Prepared) -> Path:

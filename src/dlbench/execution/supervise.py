@@ -11,7 +11,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -48,7 +48,7 @@ def stop_all() -> None:
 
 
 @contextlib.contextmanager
-def under_way(watch: Stoppable):  # type: ignore[no-untyped-def]
+def under_way(watch: Stoppable) -> Iterator[None]:
     with _lock:
         _under_way.add(watch)
     try:
@@ -70,6 +70,16 @@ class Watched:
     output: str = ""
     lost: str = ""
     """Why it cannot be judged at all: whoever served it is gone."""
+    mode: str = "fresh"
+
+    def count(self, processes: list[int], limits: Limits, is_full: Callable[[], bool]) -> None:
+        """What a family uses now, and whether that is too much."""
+        resident = memory_mb(processes, limits.memory_mb)
+        self.memory_mb = max(self.memory_mb, resident)
+        if resident > limits.memory_mb or is_full():
+            self.stopped_for = "memory"
+        elif len(processes) > limits.processes:
+            self.stopped_for = "processes"
 
 
 class Clock:
@@ -202,13 +212,7 @@ class _Watch:
         if self.clock.is_over():
             self.seen.stopped_for = "timeout"
             return
-        processes = find_descendants(self.process.pid)
-        resident = memory_mb(processes, self.limits.memory_mb)
-        self.seen.memory_mb = max(self.seen.memory_mb, resident)
-        if resident > self.limits.memory_mb or self.is_full():
-            self.seen.stopped_for = "memory"
-        elif len(processes) > self.limits.processes:
-            self.seen.stopped_for = "processes"
+        self.seen.count(find_descendants(self.process.pid), self.limits, self.is_full)
 
     def _kill(self) -> None:
         """Ends what still runs and waits until it is gone: a verdict is given over an empty room."""

@@ -22,7 +22,7 @@ class Status(StrEnum):
     NO_CODE = "no_code"  # the answer holds no code
     SYNTAX_ERROR = "syntax_error"
     MISSING_TARGET = "missing_target"  # the code does not define what was asked for
-    TAMPERED = "tampered"  # the candidate spoke on the judge's channel
+    TAMPERED = "tampered"  # it reached for the judge, the tests or the reference
     HARNESS_ERROR = "harness_error"  # our fault
 
 

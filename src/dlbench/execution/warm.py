@@ -10,14 +10,16 @@ from typing import Any
 from dlbench.dataset import Instance
 from dlbench.execution.candidate import Candidate, Engine
 from dlbench.execution.fresh import run_fresh
-from dlbench.execution.judging import judge_by
+from dlbench.execution.judging import interpret, judge_by, run_undisturbed
 from dlbench.execution.launching import describe_candidate, describe_instance
-from dlbench.execution.rehearsal import Facts, recall_all, rehearse
+from dlbench.execution.rehearsal import Facts, keep_way, recall_all, recall_way, rehearse
 from dlbench.execution.supervise import Watched
-from dlbench.execution.verdict import Verdict
-from dlbench.execution.worker import Refused, Server, Worker, WorkerLost
+from dlbench.execution.verdict import Status, Verdict
+from dlbench.execution.worker import Control, Refused, Server, Worker, WorkerLost
 from dlbench.workspace import Prepared
 
+WAYS = ("project", "worker")
+"""Who forks the server of an instance, in the order in which they are tried."""
 _OPEN_SERVERS = 4
 _LANDLOCK = 1
 
@@ -34,32 +36,28 @@ class Warm:
         """Why an instance is not served in place."""
         self.losses: list[str] = []
         """Why workers were lost; each loss cost its candidate a fresh interpreter."""
+        self.own: tuple[str, ...] | None = None
+        """The project's modules that are imported once, for all instances."""
         self.is_fresh_only = ""
         """Why nothing here is served warm at all."""
 
     def judge(self, instance: Instance, code: str | None, sample: int = 0) -> Verdict:
-        way = "fresh"
+        return judge_by(
+            self.engine, self.prepared, instance, code, sample, lambda candidate: self._run(instance, candidate)
+        )
 
-        def run(candidate: Candidate | None) -> Watched:
-            nonlocal way
-            watched, way = self._run(instance, candidate)
-            return watched
-
-        verdict = judge_by(self.engine, self.prepared, instance, code, sample, run, "fresh")
-        return Verdict(**(vars(verdict) | {"mode": way}))
-
-    def _run(self, instance: Instance, candidate: Candidate | None) -> tuple[Watched, str]:
+    def _run(self, instance: Instance, candidate: Candidate | None) -> Watched:
         facts = self._rehearse(instance)
         if facts.passes and not self.is_fresh_only and candidate is not None:
             try:
-                watched, way = self._run_warm(instance, candidate, facts)
+                watched = self._run_warm(instance, candidate, facts)
                 if not watched.lost:
-                    return watched, way
+                    return watched
                 self.losses.append(watched.lost)
             except WorkerLost as error:
                 self.losses.append(str(error))
             self.close()
-        return self._run_fresh(instance, candidate, facts), "fresh"
+        return self._run_fresh(instance, candidate, facts)
 
     def _run_fresh(self, instance: Instance, candidate: Candidate | None, facts: Facts) -> Watched:
         return run_fresh(self.engine, self.prepared, instance, candidate, allowed=facts.allowed, hides=facts.hides)
@@ -69,34 +67,76 @@ class Warm:
             self.facts[instance.id] = rehearse(self.engine, self.prepared, instance)
         return self.facts[instance.id]
 
-    def _run_warm(self, instance: Instance, candidate: Candidate, facts: Facts) -> tuple[Watched, str]:
+    def _run_warm(self, instance: Instance, candidate: Candidate, facts: Facts) -> Watched:
         limits = self.engine.limits.for_instance(instance)
-        job = describe_candidate(None, [], watch=candidate.is_watched, classes=candidate.classes, allowed=facts.allowed)
+        job = describe_candidate(watch=candidate.is_watched, classes=candidate.classes, allowed=facts.allowed)
         server = self._open_in_place(instance, facts)
         patch = candidate.plan_patch(f"{instance.path}:candidate") if server is not None else None
         if server is not None and patch is not None:
             watched = server.run(job | {"patch": patch}, limits, imports=False)
             if not watched.messages.of_kind("not_in_place"):
-                return watched, "in_place"
+                return watched
         server = self._open_imported(instance, facts)
         job |= {"source": candidate.spliced.source, "ranges": candidate.spliced.ranges}
-        return server.run(job, limits, imports=True), "imported"
+        return server.run(job, limits, imports=True)
 
     def _open_in_place(self, instance: Instance, facts: Facts) -> Server | None:
         if instance.id in self.refused:
             return None
         worker = self._start()
-        for other in [name for name in worker.servers if name not in (instance.id, f"{instance.id} imported")]:
+        if instance.id in worker.servers:
+            return worker.servers[instance.id]
+        for other in [name for name in worker.servers if name != f"{instance.id} imported"]:
             if len(worker.servers) >= _OPEN_SERVERS:
                 worker.close_server(other)
         asked = self.engine.asked(self.prepared, instance)
         job = describe_instance(self.prepared, instance, hides=facts.hides, shows_module=False)
         job |= {"serve": "in_place", "line": asked.target.node.lineno, "lazy": list(facts.late)}
+        for way in WAYS:
+            try:
+                above = self._open_project(worker, facts) if way == "project" else None
+                server = worker.open(instance.id, job, above)
+            except Refused as error:
+                self.refused[instance.id] = str(error)
+                continue
+            if self._is_faithful(instance, facts, server, way):
+                self.refused.pop(instance.id, None)
+                return server
+            worker.close_server(instance.id)
+            self.refused[instance.id] = "the reference does not pass there"
+        return None
+
+    def _open_project(self, worker: Worker, facts: Facts) -> Control:
+        """The process that has imported what all known instances import; not for one that would not have all of it."""
+        if self.own is None:
+            known = [*recall_all(self.prepared), *self.facts.values()]
+            common = set.intersection(*(set(one.own) for one in known if one.passes))
+            self.own = tuple(name for name in facts.own if name in common)
+        if not self.own or not set(self.own) <= set(facts.own):
+            raise Refused("it imports nothing that all instances do")
         try:
-            return worker.open(instance.id, job)
-        except Refused as error:
-            self.refused[instance.id] = str(error)
-            return None
+            return worker.open_project(self.own)
+        except Refused:
+            self.own = ()
+            raise
+
+    def _is_faithful(self, instance: Instance, facts: Facts, server: Server, way: str) -> bool:
+        """Does the reference pass there? Asked once; what was imported in another order may not be the same."""
+        known = recall_way(self.prepared, instance, way)
+        if known is None:
+            asked = self.engine.asked(self.prepared, instance)
+            reference = asked.read(asked.target.text)
+            patch = reference.plan_patch(f"{instance.path}:candidate")
+            if patch is None:  # nothing to try it with
+                return way == "worker"
+            job = describe_candidate(allowed=facts.allowed) | {"patch": patch}
+            limits = self.engine.limits.for_instance(instance)
+            watched = run_undisturbed(lambda: server.run(job, limits, imports=False))
+            if watched.lost:
+                raise WorkerLost(watched.lost)
+            known = interpret(watched, instance, self.engine.confinement)[0] is Status.PASS
+            keep_way(self.prepared, instance, way, known)
+        return known
 
     def _open_imported(self, instance: Instance, facts: Facts) -> Server:
         # the candidate stands in the importer; the file would show the reference

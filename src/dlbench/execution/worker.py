@@ -53,6 +53,7 @@ class Control:
         self.ours, self.theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         self.ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
         self.buffers: dict[int, bytes] = {}
+        self.is_stopped = False
 
     def fileno(self) -> int:
         return self.ours.fileno()
@@ -90,13 +91,15 @@ class Control:
 
     def wait_for(self, kinds: set[str], seconds: float) -> dict[str, Any]:
         deadline = time.monotonic() + seconds
-        with selectors.DefaultSelector() as selector:
+        with under_way(self), selectors.DefaultSelector() as selector:
             selector.register(self.ours, selectors.EVENT_READ)
             while time.monotonic() < deadline:
-                if selector.select(timeout=max(0.0, deadline - time.monotonic())):
+                for _ in selector.select(timeout=LOOK_EVERY):
                     for message in self.receive():
                         if message["kind"] in kinds:
                             return message
+                if self.is_stopped:
+                    raise Interrupted
         raise WorkerLost(f"it did not answer within {seconds:.0f} s")
 
     def close(self) -> None:
@@ -114,6 +117,7 @@ class Worker:
         self.is_lost = False
         self._exits = ExitStack()
         self.control = Control()
+        self.project: Control | None = None
         self.group = self._exits.enter_context(borrow_group())
         cell = self._exits.enter_context(open_cell(prepared, None, None, engine.limits))
         job = {"mode": "warm", "preload": preload}
@@ -130,29 +134,45 @@ class Worker:
             output = self._last_words()
             self.close()
             raise WorkerLost(f"{error}: {output}") from None
+        except Interrupted:
+            self.close()
+            raise
         if engine.confinement.confines and (self.ready["network"] or self.ready["user"] == 0):
             self.close()
             raise WorkerLost(f"the sandbox {engine.confinement.name} does not confine: {self.ready}")
 
-    def open(self, name: str, job: dict[str, Any]) -> "Server":
-        """The server of this name, started if it is not there; raises Refused when the instance cannot be served."""
+    def open(self, name: str, job: dict[str, Any], above: Control | None = None) -> "Server":
+        """The server of this name, started if it is not there; raises Refused when the instance cannot be served.
+
+        `above`: who forks it, if not the worker itself.
+        """
         if name not in self.servers:
-            control = Control()
-            try:
-                self.control.send(job, (control.theirs.fileno(),))
-                control.theirs.close()
-                answer = control.wait_for({"open", "failed"}, self.engine.limits.load_seconds)
-            except WorkerLost as error:
-                control.close()
-                self.is_lost = True
-                raise WorkerLost(f"{error}: {self._last_words()}") from None
-            if answer["kind"] == "failed":
-                control.close()
-                raise Refused(answer["why"])
-            self.servers[name] = Server(self, control, answer["pid"])
+            control, pid = self._ask(self.control if above is None else above, job)
+            self.servers[name] = Server(self, control, pid)
             if self.group is not None:  # its children are counted from their birth
-                self.group.add(answer["pid"])
+                self.group.add(pid)
         return self.servers[name]
+
+    def open_project(self, own: tuple[str, ...]) -> Control:
+        """The process that has imported these modules of the project, from which servers can be opened."""
+        if self.project is None:
+            self.project, _ = self._ask(self.control, {"serve": "project", "own": list(own)})
+        return self.project
+
+    def _ask(self, above: Control, job: dict[str, Any]) -> tuple[Control, int]:
+        control = Control()
+        try:
+            above.send(job, (control.theirs.fileno(),))
+            control.theirs.close()
+            answer = control.wait_for({"open", "failed"}, self.engine.limits.load_seconds)
+        except WorkerLost as error:
+            control.close()
+            self.is_lost = True
+            raise WorkerLost(f"{error}: {self._last_words()}") from None
+        if answer["kind"] == "failed":
+            control.close()
+            raise Refused(answer["why"])
+        return control, answer["pid"]
 
     def close_server(self, name: str) -> None:
         server = self.servers.pop(name, None)
@@ -171,7 +191,9 @@ class Worker:
         for server in self.servers.values():
             server.control.close()
         self.servers.clear()
-        self.control.close()
+        for control in (self.control, self.project):
+            if control is not None:
+                control.close()
         self.family |= set(find_descendants(self.process.pid))
         if self.process.poll() is None:
             with contextlib.suppress(ProcessLookupError):
@@ -198,7 +220,7 @@ class Server:
 
     def run(self, job: dict[str, Any], limits: Limits, *, imports: bool) -> Watched:
         """One candidate. `imports`: its child imports the project first, under that limit."""
-        seen = Watched()
+        seen = Watched(mode="imported" if imports else "in_place")
         reading, writing = os.pipe()
         output_reading, output_writing = os.pipe()
         is_full = prepare_group(self.worker.group, limits)
@@ -306,12 +328,7 @@ class _Watch:
         if self.clock.is_over():
             self.seen.stopped_for = "timeout"
         processes = [pid for pid in find_descendants(self.server.pid) if pid != self.server.pid]
-        resident = memory_mb(processes, self.limits.memory_mb)
-        self.seen.memory_mb = max(self.seen.memory_mb, resident)
-        if resident > self.limits.memory_mb or self.is_full():
-            self.seen.stopped_for = "memory"
-        elif len(processes) > self.limits.processes:
-            self.seen.stopped_for = "processes"
+        self.seen.count(processes, self.limits, self.is_full)
         if self.seen.stopped_for:
             self._stop()
 

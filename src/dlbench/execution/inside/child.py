@@ -49,10 +49,9 @@ class Child:
             if path != os.path.join(self.job["tree"], self.job["path"]):
                 linecache.cache.pop(path, None)
 
-    def guard(self, filename: str, ranges: list[tuple[int, int]], arm: Arm, ours: list[str]) -> None:
+    def guard(self, filename: str, arm: Arm, ours: list[str]) -> None:
         self.tampered, _ = make_tampered(self.send, self.job["allowed"], learn=False)
-        is_mine = recognise(filename, ranges)
-        asks = make_asks(is_mine, filename, ranges)
+        asks = make_asks(recognise(filename, []), filename, [])
         install(asks, self.tampered, find_hidden(self.job), arm)
         forget_us(ours)
 
@@ -63,12 +62,11 @@ class Child:
         canaries: Canaries,
         look: Look,
         filename: str,
-        ranges: list[tuple[int, int]],
         names: dict[str, Any],
     ) -> None:
         self.send("collected", tests=[item.nodeid for item in session.items], errors=[])
         if self.job["watch"]:
-            watch(recognise(filename, ranges), names, self.job["classes"], look, self.tampered)
+            watch(recognise(filename, []), names, self.job["classes"], look, self.tampered)
         with contextlib.suppress(session.Interrupted, session.Failed):
             conduct(session, reports, canaries, self.send, look, self.tampered, closely=self.job["watch"])
         self.send("end")

@@ -129,42 +129,31 @@ def guard_modules(guarded: list[tuple[str, types.ModuleType]]) -> Arm:
         asks, tampered = new_asks, new_tampered
 
     class Guarded(types.ModuleType):
-        def __getattribute__(self, name: str) -> Any:  # noqa: ANN401 - whatever the module holds
-            if name not in harmless and asks(getframe(1), name, False):
-                tampered(f"the candidate reached for {name} of the module {read(self, '__name__')}")
-            return read(self, name)
-
-        def __setattr__(self, name: str, value: object) -> None:
-            if asks(getframe(1), name, False):
-                tampered(f"the candidate tried to change {name} of the module {read(self, '__name__')}")
-            write(self, name, value)
-
-    class Proxy(Guarded):
-        """Stands in the table of modules for a module whose own dictionary nobody finds there any more."""
+        """A module itself, or what stands for it in the table of modules, where nobody finds its own dictionary."""
 
         def __getattribute__(self, name: str) -> Any:  # noqa: ANN401 - whatever the module holds
-            module = real[id(self)]
+            module = real.get(id(self), self)
             if name not in harmless and asks(getframe(1), name, False):
                 tampered(f"the candidate reached for {name} of the module {read(module, '__name__')}")
             return read(module, name)
 
         def __setattr__(self, name: str, value: object) -> None:
+            module = real.get(id(self), self)
             if asks(getframe(1), name, False):
-                tampered(f"the candidate tried to change {name} of the module {read(real[id(self)], '__name__')}")
-            write(real[id(self)], name, value)
+                tampered(f"the candidate tried to change {name} of the module {read(module, '__name__')}")
+            write(module, name, value)
 
         def __delattr__(self, name: str) -> None:
-            types.ModuleType.__delattr__(real[id(self)], name)
+            types.ModuleType.__delattr__(real.get(id(self), self), name)
 
         def __dir__(self) -> list[str]:
-            return sorted(read(real[id(self)], "__dict__"))
+            return sorted(read(real.get(id(self), self), "__dict__"))
 
     real: dict[int, types.ModuleType] = {}
-    for kind in (Guarded, Proxy):
-        kind.__name__ = kind.__qualname__ = "module"
+    Guarded.__name__ = Guarded.__qualname__ = "module"
     for name, module in guarded:
         module.__class__ = Guarded
-        proxy = Proxy(name)
+        proxy = Guarded(name)
         real[id(proxy)] = module
         sys.modules[name] = proxy
     return arm

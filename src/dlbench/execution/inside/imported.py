@@ -20,6 +20,7 @@ from . import privileges
 from .asking import make_asks, recognise
 from .canaries import build_canaries
 from .channel import Send
+from .failures import describe_briefly
 from .files import find_blinded, find_hidden, find_needed, find_tests
 from .finding_out import find_us, forget_us, make_tampered
 from .guard import find_guarded, guard_modules, install
@@ -53,6 +54,9 @@ def run_imported(send: Send, job: dict[str, Any]) -> None:
     def before_conftests(early_config: pytest.Config) -> None:
         """Later than pytest's own changes to itself, and sooner than the first conftest imports the candidate."""
         nonlocal look
+        if job["module"] in sys.modules and not job["collect_only"]:
+            send("unguarded")  # what it did meanwhile was not looked at
+            os._exit(0)
         look = seal([], job["tree"])
         if ranges:
             install(asks, tampered, find_hidden(job), guard_modules(find_guarded(find_tests(job))))
@@ -67,6 +71,7 @@ def run_imported(send: Send, job: dict[str, Any]) -> None:
             raise session.Interrupted("collection failed")
         check(look, tampered)
         canaries = build_canaries(session)
+        describe_briefly(session.items, job["tree"])
         collected = set(sys.modules)
         second = seal(find_tests(job), job["tree"])
         if ranges:  # the tests' own modules are there only now
@@ -81,10 +86,12 @@ def run_imported(send: Send, job: dict[str, Any]) -> None:
         if job["learn"]:
             late = [name for name in _importable(job) if name not in collected]
             heavy = [name for name in _importable(job) if not _is_below(name, job["tree"])]
-            send("learned", allowed=sorted(known), modules=heavy, late=late)
+            own = [name for name in _importable(job) if name in collected and _is_own(name, job)]
+            send("learned", allowed=sorted(known), modules=heavy, late=late, own=own)
 
     plugin = make_plugin([] if job.get("collect_only") else job["tests"], reports, loop)
-    plugin.pytest_load_initial_conftests = pytest.hookimpl(trylast=True)(before_conftests)
+    # pytest changes itself with `tryfirst` and imports conftests with `trylast`: this is between
+    plugin.pytest_load_initial_conftests = before_conftests
     if job.get("collect_only"):
         del plugin.pytest_runtestloop
         plugin.pytest_collection_finish = lambda session: send(
@@ -108,6 +115,15 @@ def _importable(job: dict[str, Any]) -> list[str]:
 
 def _file(name: str) -> str:
     return str(getattr(sys.modules.get(name), "__file__", None) or "")
+
+
+def _is_own(name: str, job: dict[str, Any]) -> bool:
+    """A module of the package that is asked about, and no test of it."""
+    first, *parts = name.split(".")
+    tests = [
+        part for part in parts if part.startswith("test") or part.endswith(("_test", "_tests")) or part == "conftest"
+    ]
+    return first == job["module"].partition(".")[0] and _is_below(name, job["tree"]) and not tests
 
 
 def _is_below(name: str, folder: str) -> bool:

@@ -93,13 +93,10 @@ def conduct(
     nearly every comparison uses.
     """
     before, after, expected = canaries
-    option = session.config.option
     getpid, process = os.getpid, os.getpid()
 
     def control(items: list[pytest.Item]) -> None:
-        style, option.tbstyle = option.tbstyle, "line"
         _run(session, items, lambda item: None)
-        option.tbstyle = style
         for item in items:
             if reports["outcomes"].get(item.nodeid) != expected[item.nodeid]:
                 tampered(f"a control test ({item.name}) should have {expected[item.nodeid]} and did not")
@@ -114,8 +111,6 @@ def conduct(
             check(look, tampered)
         message = reports["messages"].get(item.nodeid, "")
         shown += bool(message)
-        if shown == 2:
-            option.tbstyle = "line"  # formatting failures is most of what they cost
         send(
             "test",
             id=item.nodeid,

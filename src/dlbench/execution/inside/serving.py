@@ -1,9 +1,10 @@
 """How does one process serve many candidates, none of which can harm the next?
 
-The worker has imported what is heavy and nothing of the project. For an instance it forks a server, which imports the
-project with a stand-in for the target and collects the tests once; for each candidate the server forks a child, which
-takes the candidate in, runs the tests, reports and is gone with all it started. A candidate that cannot be taken in
-place is imported by a child of the worker. Worker and server never run a candidate's code.
+The worker has imported what is heavy and nothing of the project. It forks a process that imports of the project what
+all instances need; that one forks a server for an instance, which puts a stand-in for the target and collects the tests
+once; for each candidate the server forks a child, which takes the candidate in, runs the tests, reports and is gone
+with all it started. A candidate that cannot be taken in place is imported by a child of the worker. None of those above
+a child ever runs a candidate's code.
 """
 
 from __future__ import annotations
@@ -27,14 +28,16 @@ from . import privileges
 from .canaries import build_canaries
 from .child import Child
 from .clearing import await_end, clean, clear
+from .failures import describe_briefly
 from .files import find_blinded, find_tests
 from .finding_out import find_us
 from .guard import find_guarded, guard_modules
 from .imported import run_imported
 from .judge import make_plugin, new_reports, pytest_arguments
+from .project import import_own
 from .seal import seal
 from .sources import tell_nobody
-from .taking import NotInPlace, Override, cover, find_stand_in, take
+from .taking import Called, NotInPlace, Override, cover, exchange, find_stand_in, take
 
 _HEADER = struct.Struct("=Q")
 
@@ -77,16 +80,34 @@ def work(control: socket.socket, job: dict[str, Any]) -> None:
     os.dup2(null, 2)
     _settle()
     tell(control, kind="ready", modules=len(sys.modules), **privileges.describe_confinement())
+    _fork_servers(control, job, [os.getpid()], set())
+
+
+def serve_project(control: socket.socket, job: dict[str, Any], above: list[int]) -> None:
+    """What holds the project, and forks for each instance."""
+    called = import_own(job["own"], job["tree"])
+    _forbid_backends()
+    _settle()
+    tell(control, kind="open")
+    _fork_servers(control, job, [os.getpid(), *above], called)
+
+
+def _fork_servers(control: socket.socket, job: dict[str, Any], above: list[int], called: Called) -> None:
     while True:
         _reap()
         message, descriptors = receive(control)
         own = socket.socket(fileno=descriptors[0])
         if os.fork() == 0:
-            worker = os.getppid()
             control.close()
             privileges.adopt_orphans()
-            serve = serve_in_place if message["serve"] == "in_place" else serve_imported
-            _guarded(own, partial(serve, own, job | message, worker))
+            kind = message["serve"]
+            if kind == "project":
+                serve = partial(serve_project, own, job | message, above)
+            elif kind == "in_place":
+                serve = partial(serve_in_place, own, job | message, above, called)
+            else:
+                serve = partial(serve_imported, own, job | message, above)
+            _guarded(own, serve)
         own.close()
 
 
@@ -112,11 +133,13 @@ def _settle() -> None:
     gc.freeze()
 
 
-def serve_in_place(control: socket.socket, job: dict[str, Any], worker: int) -> None:
+def serve_in_place(control: socket.socket, job: dict[str, Any], above: list[int], called: Called) -> None:
     """The server of an instance whose candidates are taken in place."""
     path = os.path.join(job["tree"], job["path"])
     with open(path, encoding="utf-8") as file:
         text = file.read()
+    if job["module"] in sys.modules:
+        exchange(job["module"], job["qualname"], path, text, job["line"], called)
     override = Override(path, text, masked=(job["line"], job["qualname"].rpartition(".")[2]))
     sys.meta_path.insert(0, override)
     reports = new_reports()
@@ -137,6 +160,7 @@ def serve_in_place(control: socket.socket, job: dict[str, Any], worker: int) -> 
         _forbid_backends()
         names = sys.modules[job["module"]].__dict__
         canaries = build_canaries(session)
+        describe_briefly(session.items, job["tree"])
         blindfold = privileges.build_blindfold(find_blinded(job), job["readable"])
         look = seal(find_tests(job), job["tree"])
         ours = find_us()
@@ -146,16 +170,16 @@ def serve_in_place(control: socket.socket, job: dict[str, Any], worker: int) -> 
         tell(control, kind="open")
 
         def judge(message: dict[str, Any], descriptors: list[int]) -> None:
-            child = Child(session, job, message, descriptors, [os.getppid(), worker, find_group(worker)])
+            child = Child(session, job, message, descriptors, [os.getppid(), *above, find_group(above[-1])])
             filename = message["patch"]["filename"]
             child.prepare(blindfold)
-            child.guard(filename, [], arm, ours)
+            child.guard(filename, arm, ours)
             try:
                 take(function, names, message["patch"])
             except BaseException as error:
                 child.send("not_in_place", why=f"{type(error).__name__}: {error}")
                 os._exit(0)
-            child.finish(session, reports, canaries, look, filename, [], names)
+            child.finish(session, reports, canaries, look, filename, names)
 
         _serve(control, job["folders"], judge)
 
@@ -170,13 +194,13 @@ def _forbid_backends() -> None:
         raise NotInPlace("a jax backend is started while modules are imported or tests collected")
 
 
-def serve_imported(control: socket.socket, job: dict[str, Any], worker: int) -> None:
+def serve_imported(control: socket.socket, job: dict[str, Any], above: list[int]) -> None:
     """The server of an instance whose candidates must be imported: it holds nothing of the project."""
     _settle()
     tell(control, kind="open")
 
     def judge(message: dict[str, Any], descriptors: list[int]) -> None:
-        child = Child(None, job, message, descriptors, [os.getppid(), worker, find_group(worker)])
+        child = Child(None, job, message, descriptors, [os.getppid(), *above, find_group(above[-1])])
         child.prepare(None)
         run_imported(child.send, child.job)
 

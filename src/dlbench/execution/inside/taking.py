@@ -1,8 +1,9 @@
 """How does a candidate take the reference's place in a module that is imported already?
 
-The module was imported with a stand-in: the target with its own header and decorators, and nothing in its body but an
-error. Here the stand-in's function object is given the candidate's code, so that every alias, decorator, subclass and
-closure that holds the function sees the candidate. The reference itself is never in this process.
+The module was imported with a stand-in, or the reference was exchanged for one before anybody could look: the target
+with its own header and decorators, and nothing in its body but an error. Here the stand-in's function object is given
+the candidate's code, so that every alias, decorator, subclass and closure that holds the function sees the candidate.
+The reference itself is not in a candidate's process.
 """
 
 from __future__ import annotations
@@ -10,12 +11,11 @@ import __future__
 
 import ast
 import functools
-import gc
 import importlib.machinery
 import linecache
 import sys
 import types
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 _MARK = "_dlbench_called"
@@ -59,15 +59,18 @@ class _Loader(importlib.machinery.SourceFileLoader):
         return code
 
 
-def mask(text: str, line: int, name: str) -> ast.Module:
-    """The module with the body of the function whose `def` stands on a line replaced by the stand-in."""
+def mask(text: str, line: int, name: str, *, closes: bool = True) -> ast.Module:
+    """The module with the body of the function whose `def` stands on a line replaced by the stand-in.
+
+    `closes`: a method gets a cell for its class, which some candidate may want.
+    """
     tree = ast.parse(text)
     for node, inside in _functions(tree, inside=False):
         if node.lineno == line and node.name == name:
             stand_in = f"import sys\nsys.{_MARK} = True\nraise NotImplementedError\n"
-            if _yields(node):
+            if yields(node):
                 stand_in += "yield\n"
-            if inside:
+            if inside and closes:
                 stand_in += "__class__\n"
             body = ast.parse(stand_in).body
             for part in body:
@@ -89,7 +92,7 @@ def _functions(tree: ast.AST, *, inside: bool) -> Iterator[tuple[_Function, bool
             yield from _functions(node, inside=inside or isinstance(node, ast.ClassDef))
 
 
-def _yields(function: _Function) -> bool:
+def yields(function: _Function) -> bool:
     pending: list[ast.AST] = list(function.body)
     while pending:
         node = pending.pop()
@@ -106,28 +109,71 @@ def find_stand_in(module: str, qualname: str) -> types.FunctionType:
         raise NotInPlace("it is called while modules are imported or tests collected")
     if module not in sys.modules:
         importlib.import_module(module)
+    return _find_only(module, qualname, lambda code: _MARK in code.co_names)
+
+
+def exchange(module: str, qualname: str, path: str, text: str, line: int, called: Called) -> None:
+    """Puts the stand-in where the reference is imported already; nothing of the reference stays."""
+    name = qualname.rpartition(".")[2]
+    function = _find_only(
+        module, qualname, lambda code: (code.co_filename, code.co_name) == (path, name) and _begins(text, code, line)
+    )
+    if (path, function.__code__.co_firstlineno) in called:
+        raise NotInPlace("it is called while modules are imported")
+    closes = "__class__" in function.__code__.co_freevars
+    code = compile(mask(text, line, name, closes=closes), path, "exec", dont_inherit=True)
+    for part in qualname.split("."):
+        inner = [one for one in code.co_consts if isinstance(one, types.CodeType) and one.co_name == part]
+        # of several definitions of a name, the one that the module kept is the one with the mark
+        code = next((one for one in inner if _holds_mark(one)), inner[-1])
+    if len(code.co_freevars) != len(function.__code__.co_freevars) or _MARK not in code.co_names:
+        raise NotInPlace("it closes over other names than its class")
+    function.__code__ = code
+    _describe(function, None)
+
+
+Called = set[tuple[str, int]]
+"""Functions that ran while the project was imported, by file and first line."""
+
+
+def _holds_mark(code: types.CodeType) -> bool:
+    inner = [one for one in code.co_consts if isinstance(one, types.CodeType)]
+    return _MARK in code.co_names or any(map(_holds_mark, inner))
+
+
+def _begins(text: str, code: types.CodeType, line: int) -> bool:
+    """Is this the code of the function whose `def` stands on the line, decorators before it or not?"""
+    first, last = _span(text, code.co_firstlineno)
+    return first < line <= last
+
+
+def _find_only(module: str, qualname: str, is_it: Callable[[types.CodeType], bool]) -> types.FunctionType:
     holder: Any = sys.modules[module]
     for part in qualname.split(".")[:-1]:
         holder = vars(holder).get(part)
         if not isinstance(holder, type):
             raise NotInPlace(f"{part} is not a class")
-    found = {id(function): function for function in _unwrap(vars(holder).get(qualname.rpartition(".")[2]), set())}
+    thing = vars(holder).get(qualname.rpartition(".")[2])
+    found = {id(function): function for function in _unwrap(thing, is_it, set())}
     if len(found) != 1:
         raise NotInPlace(f"{len(found)} functions stand for it")
     (function,) = found.values()
-    code = function.__code__
-    sharing = [one for one in gc.get_referrers(code) if isinstance(one, types.FunctionType) and one.__code__ is code]
-    if len(sharing) != 1:
-        raise NotInPlace("several functions share its code")
+    # one for the function and one for asking; the collector does not list who holds what is frozen
+    if sys.getrefcount(function.__code__) > 2:
+        raise NotInPlace("something else holds its code")
     return function
 
 
-def _unwrap(thing: Any, seen: set[int]) -> Iterator[types.FunctionType]:  # noqa: ANN401 - whatever decorators make
+def _unwrap(
+    thing: Any,  # noqa: ANN401 - whatever decorators make
+    is_it: Callable[[types.CodeType], bool],
+    seen: set[int],
+) -> Iterator[types.FunctionType]:
     if thing is None or id(thing) in seen or len(seen) > 200:
         return
     seen.add(id(thing))
     if isinstance(thing, types.FunctionType):
-        if _MARK in thing.__code__.co_names:
+        if is_it(thing.__code__):
             yield thing
         for cell in thing.__closure__ or ():
             try:
@@ -135,11 +181,11 @@ def _unwrap(thing: Any, seen: set[int]) -> Iterator[types.FunctionType]:  # noqa
             except ValueError:
                 continue
             if callable(inner) and not isinstance(inner, type):
-                yield from _unwrap(inner, seen)
+                yield from _unwrap(inner, is_it, seen)
     names = ("__func__", "__wrapped__", "fget", "fset", "fdel", "func", "python_function")
     for inner in [getattr(thing, name, None) for name in names]:
         if callable(inner) and not isinstance(inner, type):
-            yield from _unwrap(inner, seen)
+            yield from _unwrap(inner, is_it, seen)
 
 
 def take(function: types.FunctionType, names: dict[str, Any], patch: dict[str, Any]) -> None:
@@ -155,7 +201,7 @@ def take(function: types.FunctionType, names: dict[str, Any], patch: dict[str, A
     text = "\n" * (patch["line"] - 1 - len(patch["classes"])) + patch["target"]
     tree = ast.parse(text)
     node = _only_function(tree)
-    if patch["classes"]:  # a method's function has a cell for its class, whether the candidate uses it or not
+    if "__class__" in function.__code__.co_freevars:  # there is a cell for its class, whether it uses it or not
         unreached = ast.If(ast.Constant(0), [ast.Expr(ast.Name("__class__", ast.Load()))], [])
         node.body.append(ast.fix_missing_locations(ast.copy_location(unreached, node.body[-1])))
     code = compile(tree, filename, "exec", flags, dont_inherit=True)
