@@ -15,6 +15,7 @@ from dlbench.dataset import Instance
 from dlbench.execution.cgroups import Group
 from dlbench.execution.confinement import Cell, Confinement, Launch
 from dlbench.execution.limits import Limits
+from dlbench.execution.terms import Terms
 from dlbench.execution.usage import find_descendants
 from dlbench.workspace import Prepared
 
@@ -128,7 +129,18 @@ def describe_candidate(
         "classes": classes or [],
         "learn": False,
         "collect_only": False,
+        "until_failure": False,
     }
+
+
+def describe_learning(lines: tuple[int, int]) -> dict[str, Any]:
+    """The reference where it stands, and its own questions are noted."""
+    return {"learn": True, "watch": True, "ranges": [lines]}
+
+
+def describe_terms(terms: Terms) -> dict[str, Any]:
+    job: dict[str, Any] = {"until_failure": terms.until_failure}
+    return job | {"tests": list(terms.tests)} if terms.tests else job
 
 
 def find_test_files(tree: Path, files: tuple[str, ...]) -> list[str]:

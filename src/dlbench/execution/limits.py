@@ -23,3 +23,8 @@ class Limits:
         """Tests that are slow by nature get ten times what their reference took."""
         known = instance.measures.seconds or 0.0
         return replace(self, test_seconds=max(self.test_seconds, 10 * known))
+
+
+def allow_watching(limits: Limits) -> Limits:
+    """Tests that are watched closely take several times as long."""
+    return replace(limits, test_seconds=5 * limits.test_seconds)

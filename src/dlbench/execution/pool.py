@@ -20,6 +20,7 @@ from dlbench.execution.judge import judge
 from dlbench.execution.judging import refuse
 from dlbench.execution.rehearsal import recall
 from dlbench.execution.supervise import stop_all
+from dlbench.execution.terms import USUAL, Terms
 from dlbench.execution.verdict import Status, Verdict
 from dlbench.execution.warm import Warm
 from dlbench.workspace import Prepared
@@ -37,6 +38,7 @@ class Task:
     """None is the reference where it stands, unspliced."""
     sample: int = 0
     name: str = ""
+    terms: Terms = USUAL
 
 
 class Pool:
@@ -171,14 +173,14 @@ class _Keeper:
     def _judge(self, task: Task) -> Verdict:
         engine, prepared = self.pool.engine, self.pool.prepared[task.instance.project]
         try:
-            if self.pool.mode == "fresh" or task.code is None:
-                return judge(engine, prepared, task.instance, task.code, task.sample)
+            if self.pool.mode == "fresh":
+                return judge(engine, prepared, task.instance, task.code, task.sample, task.terms)
             project = task.instance.project
             if project not in self.warm:
                 self.warm[project] = Warm(engine, prepared)
             self.warm[project] = self.warm.pop(project)
             self.used_at[project] = time.monotonic()
-            return self.warm[project].judge(task.instance, task.code, task.sample)
+            return self.warm[project].judge(task.instance, task.code, task.sample, task.terms)
         except Exception as error:  # whatever it is, it is our fault, and one candidate must not end a run
             return refuse(task.instance, task.sample, Status.HARNESS_ERROR, f"{type(error).__name__}: {error}")
 

@@ -7,6 +7,7 @@ in the workspace for as long as nothing of it changes.
 
 import hashlib
 import json
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -47,15 +48,20 @@ def recall(prepared: Prepared, instance: Instance) -> Facts | None:
     return _read(path) if path.is_file() else None
 
 
-def rehearse(engine: Engine, prepared: Prepared, instance: Instance) -> Facts:
-    """What is known of the instance; learnt now where nothing is."""
+def rehearse(
+    engine: Engine, prepared: Prepared, instance: Instance, run: Callable[[bool], Watched] | None = None
+) -> Facts:
+    """What is known of the instance; learnt now where nothing is. `run`: who runs it, tests hidden or not."""
     known = recall(prepared, instance)
     if known is not None:
         return known
+
+    def run_alone(hides: bool) -> Watched:
+        return run_fresh(engine, prepared, instance, None, learn=True, hides=hides)
+
     facts = Facts()
     for hides in (True, False):
-        run = partial(run_fresh, engine, prepared, instance, None, learn=True, hides=hides)
-        facts = learn(run_undisturbed(run), engine, instance)
+        facts = learn(run_undisturbed(partial(run or run_alone, hides)), engine, instance)
         facts = replace(facts, hides=hides or not facts.passes)
         if facts.passes:
             break
@@ -119,5 +125,5 @@ def _folder(prepared: Prepared) -> Path:
 
 
 def _path(prepared: Prepared, instance: Instance) -> Path:
-    key = hashlib.sha256(json.dumps([instance.id, *instance.tests]).encode()).hexdigest()[:24]
+    key = hashlib.sha256(json.dumps([instance.id, *sorted(instance.tests)]).encode()).hexdigest()[:24]
     return _folder(prepared) / f"{key}.json"

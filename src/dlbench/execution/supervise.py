@@ -101,9 +101,19 @@ class Clock:
         return passed - (waited_seconds(self.process) - self.waited) > self.seconds
 
 
-def supervise(confinement: Confinement, cell: Cell, job: dict[str, Any]) -> Watched:
-    """One candidate in a sandbox of its own, from its start to its end."""
+Listen = Callable[[dict[str, Any]], bool]
+"""What to do with a message as it comes; the answer says whether to go on."""
+
+
+def supervise(confinement: Confinement, cell: Cell, job: dict[str, Any], listen: Listen | None = None) -> Watched:
+    """One candidate in a sandbox of its own, from its start to its end.
+
+    `listen`: who takes its messages, which are not kept. Then every message begins a new limit: that of the tests is
+    for one test, and all that comes between two of them has the limit of loading.
+    """
     seen = Watched()
+    if listen is not None:
+        seen.messages.keeps = False
     reading, writing = os.pipe()
     with borrow_group() as group:
         is_full = prepare_group(group, cell.limits)
@@ -112,7 +122,7 @@ def supervise(confinement: Confinement, cell: Cell, job: dict[str, Any]) -> Watc
             process = start(confinement, cell, writing, content, group=group)
         finally:
             os.close(writing)
-        watch = _Watch(process, reading, seen, cell.limits, is_full)
+        watch = _Watch(process, reading, seen, cell.limits, is_full, listen)
         with under_way(watch):
             try:
                 watch.run()
@@ -141,9 +151,10 @@ class _Watch:
         seen: Watched,
         limits: Limits,
         is_full: Callable[[], bool],
+        listen: Listen | None,
     ) -> None:
         self.process = process
-        self.is_full = is_full
+        self.is_full, self.listen = is_full, listen
         self.channel = channel
         self.seen = seen
         self.limits = limits
@@ -194,8 +205,14 @@ class _Watch:
                 found = find_descendants(self.process.pid)
                 self.family = set(found) - {self.process.pid}
                 self.clock.enter(self.limits.load_seconds, found[-1])
-            if message["kind"] == "collected":
+            if message["kind"] in {"collected", "begins"}:
                 self.clock.enter(self.limits.test_seconds, self.clock.process)
+            if self.listen is None:
+                continue
+            if message["kind"] not in {"ready", "begins"}:
+                self.clock.enter(self.limits.load_seconds, self.clock.process)
+            if not self.listen(message):
+                self.seen.stopped_for = "enough"
         return bool(data)
 
     def _has_ended(self) -> bool:

@@ -17,6 +17,7 @@ from dlbench.execution.candidate import Engine
 from dlbench.execution.mutants import write_mutants
 from dlbench.execution.pool import Pool, Task
 from dlbench.execution.stubs import BODIES, write_stub
+from dlbench.execution.terms import USUAL, Terms
 from dlbench.execution.verdict import Outcome, Status, Verdict
 from dlbench.workspace import Prepared
 
@@ -38,8 +39,8 @@ class Plan:
 
     tasks: list[Task] = field(default_factory=list)
 
-    def add(self, instance: Instance, name: str, code: str | None) -> None:
-        self.tasks.append(Task(instance, code, len(self.tasks), name))
+    def add(self, instance: Instance, name: str, code: str | None, terms: Terms = USUAL) -> None:
+        self.tasks.append(Task(instance, code, len(self.tasks), name, terms))
 
 
 def validate(
@@ -120,12 +121,13 @@ def repeat(
     """The reference again and again, in the record's order or in others; a test that does not always pass is flaky."""
     plan = Plan()
     for instance in instances:
+        reference = _target(pool.engine, pool.prepared[instance.project], instance).text
         for count in range(times):
             tests = list(instance.tests)
             if shuffle:
                 random.Random(count).shuffle(tests)
-            shuffled = instance.model_copy(update={"tests": tuple(tests)})
-            plan.add(shuffled, f"run {count + 1}{' (shuffled)' if shuffle else ''}", None)
+            name = f"run {count + 1}{' (shuffled)' if shuffle else ''}"
+            plan.add(instance, name, reference, Terms(tests=tuple(tests)))
     return _run(pool, plan, on_trial)
 
 

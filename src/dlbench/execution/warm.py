@@ -5,15 +5,17 @@ interpreter where neither can be had: when there is no Landlock to hide tests an
 pass, when a worker is lost. Which of these it was stands in the verdict.
 """
 
-from typing import Any
+from functools import partial
 
 from dlbench.dataset import Instance
 from dlbench.execution.candidate import Candidate, Engine
 from dlbench.execution.fresh import run_fresh
 from dlbench.execution.judging import interpret, judge_by, run_undisturbed
-from dlbench.execution.launching import describe_candidate, describe_instance
+from dlbench.execution.launching import describe_candidate, describe_instance, describe_learning, describe_terms
+from dlbench.execution.limits import allow_watching
 from dlbench.execution.rehearsal import Facts, keep_way, recall_all, recall_way, rehearse
 from dlbench.execution.supervise import Watched
+from dlbench.execution.terms import USUAL, Terms
 from dlbench.execution.verdict import Status, Verdict
 from dlbench.execution.worker import Control, Refused, Server, Worker, WorkerLost
 from dlbench.workspace import Prepared
@@ -41,44 +43,70 @@ class Warm:
         self.is_fresh_only = ""
         """Why nothing here is served warm at all."""
 
-    def judge(self, instance: Instance, code: str | None, sample: int = 0) -> Verdict:
-        return judge_by(
-            self.engine, self.prepared, instance, code, sample, lambda candidate: self._run(instance, candidate)
-        )
+    def judge(self, instance: Instance, code: str | None, sample: int = 0, terms: Terms = USUAL) -> Verdict:
+        """`None` judges the reference where it stands, unspliced."""
 
-    def _run(self, instance: Instance, candidate: Candidate | None) -> Watched:
+        def run(candidate: Candidate | None) -> Watched:
+            return self._run(instance, candidate, terms)
+
+        return judge_by(self.engine, self.prepared, terms.narrow(instance), code, sample, run)
+
+    def _run(self, instance: Instance, candidate: Candidate | None, terms: Terms) -> Watched:
         facts = self._rehearse(instance)
-        if facts.passes and not self.is_fresh_only and candidate is not None:
+        if facts.passes and not self.is_fresh_only:
             try:
-                watched = self._run_warm(instance, candidate, facts)
+                watched = self._run_warm(instance, candidate, facts, terms)
                 if not watched.lost:
                     return watched
                 self.losses.append(watched.lost)
             except WorkerLost as error:
                 self.losses.append(str(error))
             self.close()
-        return self._run_fresh(instance, candidate, facts)
-
-    def _run_fresh(self, instance: Instance, candidate: Candidate | None, facts: Facts) -> Watched:
-        return run_fresh(self.engine, self.prepared, instance, candidate, allowed=facts.allowed, hides=facts.hides)
+        return run_fresh(
+            self.engine, self.prepared, instance, candidate, allowed=facts.allowed, hides=facts.hides, terms=terms
+        )
 
     def _rehearse(self, instance: Instance) -> Facts:
         if instance.id not in self.facts:
-            self.facts[instance.id] = rehearse(self.engine, self.prepared, instance)
+            is_known = self.worker is not None or bool(recall_all(self.prepared))
+            run = partial(self._learn, instance) if is_known and not self.is_fresh_only else None
+            try:
+                facts = rehearse(self.engine, self.prepared, instance, run)
+            except WorkerLost as error:
+                self.losses.append(str(error))
+                self.close()
+                facts = rehearse(self.engine, self.prepared, instance)
+            self.facts[instance.id] = facts
         return self.facts[instance.id]
 
-    def _run_warm(self, instance: Instance, candidate: Candidate, facts: Facts) -> Watched:
-        limits = self.engine.limits.for_instance(instance)
+    def _learn(self, instance: Instance, hides: bool) -> Watched:
+        """Where others of the project taught already what is heavy, the worker has imported it."""
+        job = describe_instance(self.prepared, instance, hides=hides, shows_module=True)
+        server = self._start().open(f"{instance.id} learns {hides}", job | {"serve": "imported"})
+        learning = describe_learning(self.engine.target_lines(self.prepared, instance))
+        limits = allow_watching(self.engine.limits.for_instance(instance))
+        watched = server.run(describe_candidate() | learning, limits, imports=True)
+        server.worker.close_server(f"{instance.id} learns {hides}")
+        if watched.lost:
+            raise WorkerLost(watched.lost)
+        return watched
+
+    def _run_warm(self, instance: Instance, candidate: Candidate | None, facts: Facts, terms: Terms) -> Watched:
+        limits = terms.limit(self.engine.limits.for_instance(instance))
+        if candidate is None:
+            job = describe_candidate(allowed=facts.allowed) | describe_terms(terms)
+            return self._open_imported(instance, facts, shows_module=True).run(job, limits, imports=True)
         job = describe_candidate(watch=candidate.is_watched, classes=candidate.classes, allowed=facts.allowed)
+        job |= describe_terms(terms)
         server = self._open_in_place(instance, facts)
         patch = candidate.plan_patch(f"{instance.path}:candidate") if server is not None else None
         if server is not None and patch is not None:
             watched = server.run(job | {"patch": patch}, limits, imports=False)
             if not watched.messages.of_kind("not_in_place"):
                 return watched
-        server = self._open_imported(instance, facts)
         job |= {"source": candidate.spliced.source, "ranges": candidate.spliced.ranges}
-        return server.run(job, limits, imports=True)
+        # the candidate stands in the importer; the file would show the reference
+        return self._open_imported(instance, facts, shows_module=False).run(job, limits, imports=True)
 
     def _open_in_place(self, instance: Instance, facts: Facts) -> Server | None:
         if instance.id in self.refused:
@@ -86,7 +114,7 @@ class Warm:
         worker = self._start()
         if instance.id in worker.servers:
             return worker.servers[instance.id]
-        for other in [name for name in worker.servers if name != f"{instance.id} imported"]:
+        for other in [name for name in worker.servers if name.partition(" ")[0] != instance.id]:
             if len(worker.servers) >= _OPEN_SERVERS:
                 worker.close_server(other)
         asked = self.engine.asked(self.prepared, instance)
@@ -138,10 +166,10 @@ class Warm:
             keep_way(self.prepared, instance, way, known)
         return known
 
-    def _open_imported(self, instance: Instance, facts: Facts) -> Server:
-        # the candidate stands in the importer; the file would show the reference
-        job: dict[str, Any] = describe_instance(self.prepared, instance, hides=facts.hides, shows_module=False)
-        return self._start().open(f"{instance.id} imported", job | {"serve": "imported"})
+    def _open_imported(self, instance: Instance, facts: Facts, *, shows_module: bool) -> Server:
+        job = describe_instance(self.prepared, instance, hides=facts.hides, shows_module=shows_module)
+        name = f"{instance.id} {'reference' if shows_module else 'imported'}"
+        return self._start().open(name, job | {"serve": "imported"})
 
     def _start(self) -> Worker:
         if self.worker is not None and self.worker.is_lost:
@@ -159,6 +187,14 @@ class Warm:
         for facts in [*recall_all(self.prepared), *self.facts.values()]:
             names |= dict.fromkeys(facts.modules)
         return list(names)
+
+    def forget(self, instance: Instance) -> None:
+        """What is known of the instance under its id, for whoever changes its tests."""
+        self.facts.pop(instance.id, None)
+        self.refused.pop(instance.id, None)
+        if self.worker is not None:
+            for name in [name for name in self.worker.servers if name.partition(" ")[0] == instance.id]:
+                self.worker.close_server(name)
 
     def memory_mb(self) -> float:
         return self.worker.memory_mb() if self.worker is not None and not self.worker.is_lost else 0.0

@@ -68,7 +68,16 @@ class Child:
         if self.job["watch"]:
             watch(recognise(filename, []), names, self.job["classes"], look, self.tampered)
         with contextlib.suppress(session.Interrupted, session.Failed):
-            conduct(session, reports, canaries, self.send, look, self.tampered, closely=self.job["watch"])
+            conduct(
+                session,
+                reports,
+                canaries,
+                self.send,
+                look,
+                self.tampered,
+                closely=self.job["watch"],
+                until_failure=self.job["until_failure"],
+            )
         self.send("end")
         os._exit(0)
 

@@ -82,7 +82,16 @@ def run_imported(send: Send, job: dict[str, Any]) -> None:
 
         if ranges and job["watch"]:
             watch(recognise(path, ranges), sys.modules[job["module"]].__dict__, job["classes"], look_again, tampered)
-        conduct(session, reports, canaries, send, look_again, tampered, closely=job["watch"] or job["learn"])
+        conduct(
+            session,
+            reports,
+            canaries,
+            send,
+            look_again,
+            tampered,
+            closely=job["watch"] or job["learn"],
+            until_failure=job["until_failure"],
+        )
         if job["learn"]:
             late = [name for name in _importable(job) if name not in collected]
             heavy = [name for name in _importable(job) if not _is_below(name, job["tree"])]

@@ -7,6 +7,7 @@ The outcomes go out one by one, as they come.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import sys
@@ -86,24 +87,25 @@ def conduct(
     tampered: Tampered,
     *,
     closely: bool,
+    until_failure: bool,
 ) -> None:
     """Runs the tests and sends what became of them; a control test with the wrong outcome is somebody's doing.
 
     `closely`: it is looked after each test whether anything at all was replaced, and not only at the end, at what
-    nearly every comparison uses.
+    nearly every comparison uses. `until_failure`: the tests after the first that does not pass are not run.
     """
     before, after, expected = canaries
     getpid, process = os.getpid, os.getpid()
 
     def control(items: list[pytest.Item]) -> None:
-        _run(session, items, lambda item: None)
+        _run(session, items, lambda item: True)
         for item in items:
             if reports["outcomes"].get(item.nodeid) != expected[item.nodeid]:
                 tampered(f"a control test ({item.name}) should have {expected[item.nodeid]} and did not")
 
     shown = 0
 
-    def tell(item: pytest.Item) -> None:
+    def tell(item: pytest.Item) -> bool:
         nonlocal shown
         if getpid() != process:
             os._exit(0)
@@ -118,6 +120,7 @@ def conduct(
             seconds=reports["seconds"].get(item.nodeid, 0.0),
             message=message if shown <= 5 else "",
         )
+        return not until_failure or reports["outcomes"].get(item.nodeid) == "passed"
 
     control(before)
     _run(session, session.items, tell)
@@ -126,12 +129,16 @@ def conduct(
     check(look, tampered, quickly=not closely)
 
 
-def _run(session: pytest.Session, items: list[pytest.Item], tell: Callable[[pytest.Item], None]) -> None:
+def _run(session: pytest.Session, items: list[pytest.Item], tell: Callable[[pytest.Item], bool]) -> None:
+    """`tell` says of a test that ran whether to go on."""
     for place, item in enumerate(items):
         following = items[place + 1] if place + 1 < len(items) else None
         seed_everything()
         item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
-        tell(item)
+        if not tell(item):
+            with contextlib.suppress(Exception):
+                session._setupstate.teardown_exact(None)  # what the following would have used
+            return
         if session.shouldstop:
             raise session.Interrupted(session.shouldstop)
 

@@ -172,6 +172,11 @@ def serve_in_place(control: socket.socket, job: dict[str, Any], above: list[int]
         def judge(message: dict[str, Any], descriptors: list[int]) -> None:
             child = Child(session, job, message, descriptors, [os.getppid(), *above, find_group(above[-1])])
             filename = message["patch"]["filename"]
+            if "tests" in message:
+                places = {test: place for place, test in enumerate(message["tests"])}
+                session.items = sorted(
+                    (item for item in session.items if item.nodeid in places), key=lambda item: places[item.nodeid]
+                )
             child.prepare(blindfold)
             child.guard(filename, arm, ours)
             try:

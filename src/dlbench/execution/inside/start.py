@@ -20,7 +20,7 @@ def main() -> None:
     from inside import privileges  # type: ignore[import-not-found]
     from inside.channel import open_channel  # type: ignore[import-not-found]
 
-    if job["mode"] == "fresh":
+    if job["mode"] != "warm":
         privileges.set_limits(job["limits"])
     else:
         privileges.set_limits({"RLIMIT_CORE": 0})
@@ -38,6 +38,10 @@ def main() -> None:
         work(socket.socket(fileno=descriptor), job)
     send = open_channel(descriptor, bytes.fromhex(job.pop("secret")))
     send("ready", **privileges.describe_confinement())
+    if job["mode"] == "traced":
+        from inside.tracing import run_traced  # type: ignore[import-not-found]
+
+        run_traced(send, job)
     run_imported(send, job)
 
 

@@ -1,0 +1,218 @@
+"""Can a function be asked for? Every check of admission that needs no person.
+
+The reference passes five times in other orders; a test that passes on a stub, or not every time, is not kept; three or
+more remain; they keep to time and memory; answers that nobody would call one do not pass; and it is measured which
+small mistakes the tests find. The first reason that stands against a function is kept with its figure.
+"""
+
+import random
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import asdict, dataclass, field
+from datetime import date
+from queue import Empty, SimpleQueue
+
+from dlbench.construction.work import Row
+from dlbench.dataset import Instance
+from dlbench.dataset.labels import Data, Stage, Task
+from dlbench.dataset.records import Labels
+from dlbench.dataset.target import Function, render_signature
+from dlbench.execution.candidate import Engine
+from dlbench.execution.mutants import write_mutants
+from dlbench.execution.stubs import BODIES, write_stub
+from dlbench.execution.terms import Terms
+from dlbench.execution.verdict import Outcome, Status, Verdict
+from dlbench.execution.warm import Warm
+from dlbench.workspace import Prepared
+
+LEAST_TESTS = 3
+MOST_SECONDS = 20.0
+MOST_MEMORY_MB = 2048.0
+TIMES = 5
+MUTANTS = 12
+
+
+@dataclass
+class Admission:
+    """What was found of one function. `reason`: why it cannot be asked for; empty where it can."""
+
+    id: str
+    reason: str = ""
+    detail: str = ""
+    tests: list[str] = field(default_factory=list)
+    tried: int = 0
+    """Tests that ran it, before any was dropped."""
+    dropped: dict[str, str] = field(default_factory=dict)
+    mutants: int = 0
+    killed: int = 0
+    survivors: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+    memory_mb: float = 0.0
+    mode: str = ""
+
+    @property
+    def is_admissible(self) -> bool:
+        return not self.reason
+
+    def to_row(self) -> Row:
+        return asdict(self) | {"admissible": self.is_admissible}
+
+
+class _Rejected(Exception):
+    def __init__(self, reason: str, detail: str = "") -> None:
+        self.reason, self.detail = reason, detail
+
+
+def propose_instance(row: Row, tests: list[str]) -> Instance:
+    """A function as an instance that nobody has written a prompt for, or voted on."""
+    return Instance(
+        id=row["id"],
+        path=row["path"],
+        qualname=row["qualname"],
+        sha256=row["sha256"],
+        introduced=row.get("introduced") or date(1970, 1, 1),
+        prompt="not written yet",
+        tests=tuple(tests),
+        labels=Labels(stage=Stage.TRAINING, task=Task.GENERAL, data=Data.OTHERS),
+    )
+
+
+def admit_all(
+    engine: Engine,
+    prepared: Prepared,
+    instances: Iterable[Instance],
+    on_admission: Callable[[Admission], None],
+    *,
+    workers: int = 1,
+    mutants: int = MUTANTS,
+) -> None:
+    """Each thread has a worker of its own; what is found of one function does not depend on the others."""
+    waiting: SimpleQueue[Instance] = SimpleQueue()
+    for instance in instances:
+        waiting.put(instance)
+
+    def work() -> None:
+        with closing(Warm(engine, prepared)) as warm:
+            while True:
+                try:
+                    instance = waiting.get_nowait()
+                except Empty:
+                    return
+                on_admission(admit(warm, instance, mutants=mutants))
+
+    with ThreadPoolExecutor(workers) as threads:
+        for future in [threads.submit(work) for _ in range(workers)]:
+            future.result()
+
+
+def admit(warm: Warm, instance: Instance, *, mutants: int = MUTANTS) -> Admission:
+    found = Admission(instance.id, tried=len(instance.tests))
+    try:
+        node = warm.engine.asked(warm.prepared, instance).target.node
+        instance = _keep_passing(warm, instance, found)
+        _reject_stubs(warm, instance, node, found)
+        _repeat(warm, instance, found)
+        _try_empty_answers(warm, instance, node, found)
+        _kill_mutants(warm, instance, node, found, mutants)
+    except _Rejected as error:
+        found.reason, found.detail = error.reason, error.detail[-600:]
+    except Exception as error:  # one function must not end a pass over thousands
+        found.reason, found.detail = "our_fault", f"{type(error).__name__}: {error}"[-600:]
+    return found
+
+
+def _reference(warm: Warm, instance: Instance) -> str:
+    return warm.engine.asked(warm.prepared, instance).target.text
+
+
+def _keep_passing(warm: Warm, instance: Instance, found: Admission) -> Instance:
+    """Without the tests that do not pass when they run alone, in the sandbox, on the reference."""
+    for _ in range(2):
+        if len(instance.tests) < LEAST_TESTS:
+            raise _Rejected("too_few_tests", f"{len(instance.tests)} of {found.tried} tests pass here")
+        verdict = warm.judge(instance, _reference(warm, instance))
+        if verdict.passed:
+            found.mode = verdict.mode
+            return instance
+        if verdict.status not in (Status.FAIL, Status.ERROR):
+            raise _Rejected(f"reference_{verdict.status}", verdict.message)
+        passing = _those(verdict, Outcome.PASSED)
+        found.dropped |= dict.fromkeys(set(instance.tests) - set(passing), "the reference does not pass it alone")
+        if not passing:
+            raise _Rejected("reference_fails", verdict.message)
+        warm.forget(instance)
+        instance = instance.model_copy(update={"tests": tuple(passing)})
+    raise _Rejected("reference_fails", verdict.message)
+
+
+def _those(verdict: Verdict, *outcomes: Outcome) -> list[str]:
+    return [test for test, outcome in verdict.tests.items() if outcome in outcomes]
+
+
+def _reject_stubs(warm: Warm, instance: Instance, node: Function, found: Admission) -> None:
+    """A test that passes where there is nothing cannot tell; neither can one that did not come to an end."""
+    kept = list(instance.tests)
+    for kind in BODIES:
+        verdict = warm.judge(instance, write_stub(node, kind), terms=Terms(tests=tuple(kept)))
+        failing = set(_those(verdict, Outcome.FAILED, Outcome.ERROR))
+        found.dropped |= dict.fromkeys([test for test in kept if test not in failing], f"passes on a stub that {kind}")
+        kept = [test for test in kept if test in failing]
+        if len(kept) < LEAST_TESTS:
+            what = f"{len(kept)} of {found.tried} tests fail when the function {kind.replace('_', ' ')}"
+            raise _Rejected("tests_cannot_tell", what)
+    found.tests = kept
+
+
+def _repeat(warm: Warm, instance: Instance, found: Admission) -> None:
+    flaky: set[str] = set()
+    for count in range(TIMES):
+        tests = [test for test in found.tests if test not in flaky]
+        random.Random(count).shuffle(tests)
+        verdict = warm.judge(instance, _reference(warm, instance), terms=Terms(tests=tuple(tests)))
+        flaky |= set(tests) - set(_those(verdict, Outcome.PASSED))
+        found.seconds = max(found.seconds, verdict.test_seconds)
+        found.memory_mb = max(found.memory_mb, verdict.memory_mb)
+        if len(found.tests) - len(flaky) < LEAST_TESTS:
+            raise _Rejected("flaky", f"{len(flaky)} of {len(found.tests)} tests do not always pass: {verdict.message}")
+    found.dropped |= dict.fromkeys(flaky, "does not always pass")
+    found.tests = [test for test in found.tests if test not in flaky]
+    if found.seconds > MOST_SECONDS:
+        raise _Rejected("too_slow", f"{found.seconds:.1f} s")
+    if found.memory_mb > MOST_MEMORY_MB:
+        raise _Rejected("too_large", f"{found.memory_mb:.0f} MiB")
+
+
+def write_empty_answers(node: Function) -> dict[str, str]:
+    """What passes for an answer where tests look at little more than that something came back."""
+    header = render_signature(node, decorators=False)
+    names = [argument.arg for argument in [*node.args.posonlyargs, *node.args.args]]
+    own = [name for name in names if name not in ("self", "cls")]
+    bodies = {"zero": "return 0", "an empty list": "return []", "the object itself": "return self"}
+    if "self" not in names:
+        bodies.pop("the object itself")
+    if own:
+        bodies["its first argument"] = f"return {own[0]}"
+    return {what: f"{header}\n    {body}\n" for what, body in bodies.items()}
+
+
+def _try_empty_answers(warm: Warm, instance: Instance, node: Function, found: Admission) -> None:
+    terms = Terms(tests=tuple(found.tests), until_failure=True, seconds=_patience(found))
+    for what, code in write_empty_answers(node).items():
+        if warm.judge(instance, code, terms=terms).passed:
+            raise _Rejected("empty_answer_passes", f"returning {what} passes every test")
+
+
+def _kill_mutants(warm: Warm, instance: Instance, node: Function, found: Admission, most: int) -> None:
+    terms = Terms(tests=tuple(found.tests), until_failure=True, seconds=_patience(found))
+    for name, code in write_mutants(node, most):
+        found.mutants += 1
+        if warm.judge(instance, code, terms=terms).passed:
+            found.survivors.append(name)
+        else:
+            found.killed += 1
+
+
+def _patience(found: Admission) -> float:
+    """A mutant that runs on and on is found out in a few times what the reference takes."""
+    return max(2.0, 5 * found.seconds)

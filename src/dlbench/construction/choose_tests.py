@@ -1,0 +1,44 @@
+"""Which of the tests that ran a function shall judge it?
+
+Those that call it themselves before those that only pass through it, those that run little else before those that run
+everything, and of one parametrised test a few cases before all of them. No more than an instance can afford: a model's
+answer is judged thousands of times.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+
+from dlbench.construction.trace import TracedTest
+
+MOST_TESTS = 30
+MOST_SECONDS = 8.0
+_CASES = 4
+
+
+def choose_tests(
+    function: int, tests: Iterable[TracedTest], *, most: int = MOST_TESTS, seconds: float = MOST_SECONDS
+) -> list[str]:
+    """Ids of passing tests that ran the function, best first; together they keep to the time."""
+    ran = [test for test in tests if test.outcome == "passed" and (function in test.direct or function in test.deeper)]
+    cases: Counter[str] = Counter()
+    ranked: list[tuple[tuple[bool, int, int, float], TracedTest]] = []
+    for test in ran:
+        base = strip_case(test.id)
+        turn = cases[base] // _CASES
+        cases[base] += 1
+        ranked.append(((function not in test.direct, turn, len(test.direct) + len(test.deeper), test.seconds), test))
+    chosen: list[str] = []
+    left = seconds
+    for _, test in sorted(ranked, key=lambda pair: (*pair[0], pair[1].id)):
+        if len(chosen) == most:
+            break
+        if test.seconds <= left:
+            chosen.append(test.id)
+            left -= test.seconds
+    return chosen
+
+
+def strip_case(test: str) -> str:
+    """The id without the case of a parametrised test; a bracket before the last `::` belongs to a folder."""
+    head, separator, tail = test.rpartition("::")
+    return f"{head}{separator}{tail.partition('[')[0]}"

@@ -1,0 +1,116 @@
+"""Which functions are under test, and where exactly is each?
+
+What ran is known by file and line; here it gets the qualified name by which an instance names it. A name that does not
+lead back to the same lines (defined twice, made inside another function) is left out, with the reason.
+"""
+
+import ast
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from dlbench.construction.test_code import is_test_code
+from dlbench.construction.trace import Trace
+from dlbench.construction.work import Row
+from dlbench.dataset import Project
+from dlbench.dataset.target import Function, TargetError, find_target, render_signature
+
+
+@dataclass
+class Extracted:
+    rows: list[Row]
+    """One for each function, by its number in the trace."""
+    left_out: list[Row]
+
+
+def extract(project: Project, tree: Path, trace: Trace) -> Extracted:
+    direct, deeper = _count_tests(trace)
+    rows: list[Row] = []
+    left_out: list[Row] = []
+    by_path: dict[str, list[int]] = {}
+    for number, (path, _, name) in enumerate(trace.functions):
+        if not name.startswith("<"):
+            by_path.setdefault(path, []).append(number)
+    for path, numbers in sorted(by_path.items()):
+        for number, why, row in _read_file(project, tree, path, numbers, trace):
+            if why:
+                left_out.append({"path": path, "line": trace.functions[number][1], "why": why})
+            else:
+                rows.append(
+                    row | {"number": number, "direct_tests": direct[number], "tests": direct[number] + deeper[number]}
+                )
+    return Extracted(rows, left_out)
+
+
+def _count_tests(trace: Trace) -> tuple[Counter[int], Counter[int]]:
+    direct: Counter[int] = Counter()
+    deeper: Counter[int] = Counter()
+    for test in trace.tests:
+        if test.outcome == "passed":
+            direct.update(test.direct)
+            deeper.update(test.deeper)
+    return direct, deeper
+
+
+def _read_file(
+    project: Project, tree: Path, path: str, numbers: list[int], trace: Trace
+) -> Iterator[tuple[int, str, Row]]:
+    """Each function of a file with the reason why it is left out, or what is known of it."""
+    module = name_module(path, project.import_root)
+    why = "it is test code" if is_test_code(path) else "" if module else "it lies outside the packages"
+    source, names = "", {}
+    if not why:
+        try:
+            source = (tree / path).read_text(encoding="utf-8")
+            names = {(line, name): qualname for qualname, line, name in walk_functions(ast.parse(source), "")}
+        except (OSError, UnicodeDecodeError, SyntaxError) as error:
+            why = f"the file cannot be read: {error}"
+    for number in numbers:
+        _, line, name = trace.functions[number]
+        qualname = names.get((line, name))
+        if why or qualname is None:
+            yield number, why or "it is made inside another function", {}
+            continue
+        try:
+            target = find_target(source, qualname)
+        except TargetError as error:
+            yield number, str(error), {}
+            continue
+        if target.first != line:
+            yield number, f"{qualname} is defined again later", {}
+            continue
+        row: Row = {
+            "id": f"{project.name}/{module}.{qualname}",
+            "path": path,
+            "qualname": qualname,
+            "first": target.first,
+            "last": target.last,
+            "sha256": target.sha256,
+            "signature": render_signature(target.node, decorators=False),
+            "docstring": target.docstring is not None,
+        }
+        yield number, "", row
+
+
+def name_module(path: str, import_root: str) -> str:
+    """The dotted name under which a file is imported; empty where it is not."""
+    prefix = "" if import_root == "." else f"{import_root}/"
+    if not path.startswith(prefix):
+        return ""
+    parts = path.removeprefix(prefix).removesuffix(".py").split("/")
+    if parts[-1] == "__init__":
+        parts.pop()
+    return ".".join(parts) if parts and all(part.isidentifier() for part in parts) else ""
+
+
+def walk_functions(scope: ast.AST, prefix: str) -> Iterator[tuple[str, int, str]]:
+    """Functions of a module and of its classes: qualified name, first line, bare name."""
+    for node in ast.iter_child_nodes(scope):
+        if isinstance(node, Function):
+            first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+            yield f"{prefix}{node.name}", first, node.name
+        elif isinstance(node, ast.ClassDef):
+            yield from walk_functions(node, f"{prefix}{node.name}.")
+        elif not isinstance(node, ast.expr):
+            yield from walk_functions(node, prefix)
