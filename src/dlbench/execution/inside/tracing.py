@@ -20,7 +20,6 @@ import pytest
 from .channel import Send
 from .judge import new_reports, pytest_arguments, seed_everything, take_report
 
-
 _MANY = 500
 
 
