@@ -32,6 +32,7 @@ def main() -> int:
     parser.add_argument("--candidates", type=int, default=10_000)
     parser.add_argument("--project", action="append", help="albucore by default")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--every", type=float, default=4.0, help="seconds between two kills, on the average")
     options = parser.parse_args()
     chance = random.Random(options.seed)
     with tempfile.TemporaryDirectory() as name:
@@ -41,7 +42,9 @@ def main() -> int:
         print(f"{len(distinct)} distinct candidates: {dict(Counter(expected))}", flush=True)
         chosen = [index % len(distinct) for index in range(options.candidates)]
         chance.shuffle(chosen)
-        kills, seconds, memory = judge_disturbed([distinct[index] for index in chosen], folder / "storm", chance)
+        kills, seconds, memory = judge_disturbed(
+            [distinct[index] for index in chosen], folder / "storm", chance, options.every
+        )
         problems = compare(folder / "storm/out/verdicts.jsonl", [expected[index] for index in chosen])
         print(f"{options.candidates} candidates in {seconds:.0f} s; killed: {dict(kills)}")
     time.sleep(1)
@@ -100,7 +103,7 @@ def read(path: Path) -> list[dict[str, str]]:
 
 
 def judge_disturbed(
-    chosen: list[dict[str, str]], folder: Path, chance: random.Random
+    chosen: list[dict[str, str]], folder: Path, chance: random.Random, every: float
 ) -> tuple[Counter[str], float, list[float]]:
     samples = write_samples(chosen, folder)
     kills: Counter[str] = Counter()
@@ -109,9 +112,9 @@ def judge_disturbed(
     while True:
         log = (folder / "log").open("ab")
         process = subprocess.Popen(command(samples, folder / "out"), stdout=log, stderr=log)
-        lives_until = time.monotonic() + chance.uniform(20, 60)
+        lives_until = time.monotonic() + chance.uniform(10, 30) * every
         while process.poll() is None:
-            time.sleep(chance.uniform(0.2, 1.5))
+            time.sleep(chance.uniform(0.5, 1.5) * every)
             family = find_descendants(process.pid)
             memory.append(memory_mb(family, 0.0))
             if time.monotonic() > lives_until:
@@ -135,17 +138,17 @@ def judge_disturbed(
 
 
 def role_of(pid: int) -> str:
+    """By how many processes of ours inside the sandbox stand above it."""
+    depth = 0
     try:
-        line = Path(f"/proc/{pid}/cmdline").read_text()
-        parents = 0
-        while b"start.py" in Path(f"/proc/{pid}/cmdline").read_bytes() and "bwrap" not in line[:20]:
+        if Path(f"/proc/{pid}/comm").read_text().strip() == "bwrap":
+            return "sandbox"
+        while "start.py" in Path(f"/proc/{pid}/cmdline").read_text():
             pid = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
-            parents += 1
+            depth += Path(f"/proc/{pid}/comm").read_text().strip() != "bwrap"
     except (OSError, ValueError, IndexError):
         return "gone already"
-    if "bwrap" in line[:20] or "warden" in line:
-        return "sandbox"
-    return {2: "worker", 3: "worker", 4: "server", 5: "child"}.get(parents, f"depth {parents}")
+    return ("sandbox", "worker", "project or server", "server or child", "child")[min(depth, 4)]
 
 
 def kill(pid: int) -> None:

@@ -24,6 +24,7 @@ WAYS = ("project", "worker")
 """Who forks the server of an instance, in the order in which they are tried."""
 _OPEN_SERVERS = 4
 _LANDLOCK = 1
+_ATTEMPTS = 2
 
 
 class Warm:
@@ -37,7 +38,7 @@ class Warm:
         self.refused: dict[str, str] = {}
         """Why an instance is not served in place."""
         self.losses: list[str] = []
-        """Why workers were lost; each loss cost its candidate a fresh interpreter."""
+        """Why workers were lost; each loss cost its candidate another attempt."""
         self.own: tuple[str, ...] | None = None
         """The project's modules that are imported once, for all instances."""
         self.is_fresh_only = ""
@@ -53,7 +54,9 @@ class Warm:
 
     def _run(self, instance: Instance, candidate: Candidate | None, terms: Terms) -> Watched:
         facts = self._rehearse(instance)
-        if facts.passes and not self.is_fresh_only:
+        for _ in range(_ATTEMPTS):
+            if not facts.passes or self.is_fresh_only:
+                break
             try:
                 watched = self._run_warm(instance, candidate, facts, terms)
                 if not watched.lost:
