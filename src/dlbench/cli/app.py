@@ -45,7 +45,7 @@ ModeOption = Annotated[
 PoolMemoryOption = Annotated[int, typer.Option(min=256, help="MiB that all idle and busy workers may hold together.")]
 
 
-def command(name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def command(name: str, group: typer.Typer = app) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Registers a command; a parameter `chosen` becomes the options that choose instances."""
 
     def register(function: Callable[..., None]) -> Callable[..., None]:
@@ -66,7 +66,7 @@ def command(name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
                 typer.echo("stopped; what was done is kept, the same command goes on from here", err=True)
                 raise typer.Exit(130) from None
 
-        app.command(name)(guarded)
+        group.command(name)(guarded)
         return function
 
     return register

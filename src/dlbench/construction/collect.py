@@ -11,8 +11,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from dlbench.construction.archives import PYTHON
+from dlbench.construction.layout import find_layout
 from dlbench.construction.needs import find_missing, read_requirements
-from dlbench.construction.project import PYTHON, Wish, find_tests, propose, set_up
+from dlbench.construction.project import Wish, find_tests, propose, set_up
 from dlbench.dataset import Project
 from dlbench.errors import DLBenchError
 from dlbench.execution.candidate import Engine
@@ -54,6 +56,7 @@ def collect(engine: Engine, prepared: Prepared, files: list[str]) -> Collected:
         return True
 
     job = {"mode": "traced", "collect_only": True, "trace": False, "wanted": [], "passed_over": []}
+    job["seconds_each"] = engine.limits.test_seconds
     with open_cell(prepared, None, None, engine.limits) as cell:
         watched = supervise(engine.confinement, cell, describe_nothing(files) | job, listen)
     if not has_ended:
@@ -69,9 +72,7 @@ def set_up_and_collect(
     """From a name to a project whose tests are collected, with what they need found out on the way."""
     project = propose(wish, root, say)
     tree = fetch(project, root, say)
-    files = find_tests(tree, wish)
-    if not files:
-        raise DLBenchError("the archive carries no tests", where=wish.name, mend="choose another project")
+    files = find_tests(find_layout(tree, project.name).tests, wish)
     requirements = read_requirements(tree, wish.requirements, only_these=wish.only_these, python=PYTHON)
     lock = root / "locks" / f"{project.environment}.txt"
     best: tuple[Prepared, Collected, str] | None = None

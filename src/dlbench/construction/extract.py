@@ -5,6 +5,7 @@ lead back to the same lines (defined twice, made inside another function) is lef
 """
 
 import ast
+import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ class Extracted:
 
 def extract(project: Project, tree: Path, trace: Trace) -> Extracted:
     direct, deeper = _count_tests(trace)
+    failing = _count_failing(trace)
     rows: list[Row] = []
     left_out: list[Row] = []
     by_path: dict[str, list[int]] = {}
@@ -37,9 +39,8 @@ def extract(project: Project, tree: Path, trace: Trace) -> Extracted:
             if why:
                 left_out.append({"path": path, "line": trace.functions[number][1], "why": why})
             else:
-                rows.append(
-                    row | {"number": number, "direct_tests": direct[number], "tests": direct[number] + deeper[number]}
-                )
+                counts = {"direct_tests": direct[number], "tests": direct[number] + deeper[number]}
+                rows.append(row | counts | {"number": number, "failing": failing.get(number, {})})
     return Extracted(rows, left_out)
 
 
@@ -51,6 +52,29 @@ def _count_tests(trace: Trace) -> tuple[Counter[int], Counter[int]]:
             direct.update(test.direct)
             deeper.update(test.deeper)
     return direct, deeper
+
+
+_NETWORK = re.compile(
+    r"gaierror|name resolution|Name or service not known|Network is unreachable|ConnectionError|ConnectionRefused"
+    r"|URLError|Max retries exceeded|Couldn't connect|offline mode|LocalEntryNotFoundError|ProxyError|Errno 101"
+)
+
+
+def _count_failing(trace: Trace) -> dict[int, dict[str, int]]:
+    """Tests of each function that did not pass, by what seems to be the matter."""
+    found: dict[int, Counter[str]] = {}
+    for test in trace.tests:
+        if test.outcome == "passed":
+            continue
+        kind = "skipped" if test.outcome == "skipped" else "failed"
+        # a socket that the sandbox refuses, or what libraries make of it
+        if _NETWORK.search(test.message) or ("socket.py" in test.message and "PermissionError" in test.message):
+            kind = "network"
+        elif "took longer than" in test.message:
+            kind = "slow"
+        for number in (*test.direct, *test.deeper):
+            found.setdefault(number, Counter())[kind] += 1
+    return {number: dict(counts) for number, counts in found.items()}
 
 
 def _read_file(

@@ -5,13 +5,17 @@ built on are read from it; what it requires is locked and installed, with what i
 was found becomes a project's record in a benchmark's folder, so that every later step works as it does on ours.
 """
 
+import json
 import re
-from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from datetime import date
 from pathlib import Path
 
+from dlbench.construction.archives import PYTHON, choose_release, opened
+from dlbench.construction.layout import find_layout
+from dlbench.construction.libraries import find_libraries
+from dlbench.construction.licences import find_licence
+from dlbench.construction.modules import read_module
 from dlbench.dataset import Project
 from dlbench.dataset.labels import Framework
 from dlbench.dataset.records import TestSetup
@@ -19,12 +23,7 @@ from dlbench.errors import DLBenchError
 from dlbench.journal import write_whole
 from dlbench.workspace import Prepared, prepare
 from dlbench.workspace.environment import compile_lock
-from dlbench.workspace.releases import Package, Release, look_up
-from dlbench.workspace.source import fetch
-
-PYTHON = "3.11"
-_NO_PACKAGES = {"test", "tests", "testing", "doc", "docs", "example", "examples", "benchmark", "benchmarks", "scripts"}
-_NO_PACKAGES |= {"tools", "build", "dist", "notebooks", "tutorials", "asv_bench", "ci", "demo", "demos"}
+from dlbench.workspace.releases import look_up
 
 
 @dataclass(frozen=True)
@@ -33,7 +32,6 @@ class Wish:
 
     name: str
     version: str = ""
-    before: date | None = None
     requirements: tuple[str, ...] = ()
     only_these: bool = False
     """Whether the release's own requirements are left out."""
@@ -47,104 +45,43 @@ class Wish:
     files: dict[str, str] = field(default_factory=dict)
 
 
-def choose_release(package: Package, wish: Wish) -> Release:
-    """The newest source archive that fits, or the one of the version that is asked for."""
-    from packaging.specifiers import InvalidSpecifier, SpecifierSet
-    from packaging.version import InvalidVersion, Version
-
-    def fits(release: Release) -> bool:
-        try:
-            is_final = bool(wish.version) or not Version(release.version).is_prerelease
-            return is_final and SpecifierSet(release.requires_python).contains(f"{PYTHON}.9")
-        except (InvalidSpecifier, InvalidVersion):
-            return False
-
-    archives = [release for release in package.releases if release.kind == "sdist" and fits(release)]
-    if wish.version:
-        archives = [release for release in archives if release.version == wish.version]
-    if wish.before:
-        archives = [release for release in archives if release.uploaded < wish.before]
-    if not archives:
-        what = f"there is no source archive{f' of version {wish.version}' if wish.version else ''} for Python {PYTHON}"
-        raise DLBenchError(what, where=wish.name, mend="choose another version or another project")
-    return max(archives, key=lambda release: Version(release.version))
-
-
 def propose(wish: Wish, root: Path, say: Callable[[str], None]) -> Project:
     """A record for the project, found out from its newest release and nothing else."""
     package = look_up(wish.name)
-    release = choose_release(package, wish)
-    record = Project(
+    release = choose_release(package, version=wish.version)
+    with opened(package, release, say) as tree:
+        layout = find_layout(tree, package.name)
+        if not layout.packages:
+            raise DLBenchError("there is no package in the archive", where=wish.name, mend="choose another project")
+        licence = find_licence(package, tree)
+        modules = [module for file in layout.modules if (module := read_module(tree / file))]
+        libraries = find_libraries(package.requires, layout.packages, [module.imports for module in modules])
+    guessed = libraries.framework if libraries.framework in set(Framework) else Framework.NUMPY
+    tests = find_tests(layout.tests, wish)
+    if not tests:
+        raise DLBenchError("the archive carries no tests", where=wish.name, mend="choose another project")
+    return Project(
         name=package.name,
         version=release.version,
         released=release.uploaded,
         archive=release.filename,
         sha256=release.sha256,
-        license=read_license(package),
+        license=licence.name or "unknown",
         environment=package.name,
-        framework=Framework.NUMPY,
-        tests=TestSetup(env=wish.env, args=wish.args, files=wish.files),
+        framework=Framework(wish.framework or guessed),
+        import_root=layout.import_root,
+        tests=TestSetup(root=_common(tests), env=wish.env, args=wish.args, files=wish.files),
     )
-    tree = fetch(record, root, say)
-    import_root, packages = find_packages(tree, package.name)
-    framework = Framework(wish.framework) if wish.framework else guess_framework(tree / import_root, packages)
-    tests = TestSetup(root=_common(find_tests(tree, wish)), env=wish.env, args=wish.args, files=wish.files)
-    return record.model_copy(update={"import_root": import_root, "framework": framework, "tests": tests})
 
 
-def read_license(package: Package) -> str:
-    """An expression or a classifier where there is one; licence texts are not names."""
-    named = package.license.strip().splitlines()
-    if named and len(named[0]) <= 60 and len(named) == 1:
-        return named[0]
-    classifiers = [one.rpartition("::")[2].strip() for one in package.classifiers if one.startswith("License ::")]
-    return classifiers[-1] if classifiers else "unknown"
-
-
-def find_packages(tree: Path, name: str) -> tuple[str, list[str]]:
-    """The folder that is put on the import path, and the packages in it; raises where there is none."""
-    for root in (".", "src", "python", "lib"):
-        folder = tree / root
-        if not folder.is_dir():
-            continue
-        found = [
-            path.parent.name
-            for path in sorted(folder.glob("*/__init__.py"))
-            if path.parent.name.lower() not in _NO_PACKAGES and not path.parent.name.startswith((".", "_"))
-        ]
-        plain = re.sub(r"[-_.]+", "", name).lower()
-        named = [one for one in found if re.sub(r"[-_.]+", "", one).lower() in (plain, f"py{plain}")]
-        if named or found:
-            return root, named or found
-    raise DLBenchError("there is no package in the archive", where=name, mend="give the project's record by hand")
-
-
-def guess_framework(root: Path, packages: list[str]) -> Framework:
-    """What most of its modules import."""
-    counts: Counter[str] = Counter()
-    pattern = re.compile(r"^\s*(?:import|from)\s+(torch|jax|tensorflow|keras|flax)\b", re.MULTILINE)
-    for package in packages:
-        for path in (root / package).rglob("*.py"):
-            counts.update(set(pattern.findall(path.read_text(encoding="utf-8", errors="replace"))))
-    counts["jax"] += counts.pop("flax", 0)
-    if packages[:1] == ["keras"]:
-        return Framework.KERAS
-    best = counts.most_common(1)
-    return Framework(best[0][0]) if best and best[0][1] else Framework.NUMPY
-
-
-def find_tests(tree: Path, wish: Wish) -> list[str]:
-    """Every file that pytest would take for tests, as paths in the tree."""
-    roots = [tree / one for one in wish.tests] or [tree]
-    found: set[str] = set()
-    for root in roots:
-        paths = [root] if root.is_file() else root.rglob("*.py")
-        for path in paths:
-            inner = path.relative_to(tree).as_posix()
-            is_test = path.name.startswith("test_") or path.stem.endswith("_test")
-            if is_test and not any(part in inner for part in wish.skip):
-                found.add(inner)
-    return sorted(found)
+def find_tests(files: Iterable[str], wish: Wish) -> list[str]:
+    """Of the files that pytest takes for tests, those that are asked for."""
+    roots = tuple(f"{root.rstrip('/')}/" for root in wish.tests)
+    return sorted(
+        file
+        for file in files
+        if (not roots or file.startswith(roots) or file in wish.tests) and not any(part in file for part in wish.skip)
+    )
 
 
 def _common(paths: list[str]) -> str:
@@ -197,8 +134,6 @@ def write_record(project: Project, root: Path) -> None:
 
 
 def _toml(value: object) -> str:
-    import json
-
     if isinstance(value, dict):
         return "{" + ", ".join(f"{json.dumps(key)} = {_toml(inner)}" for key, inner in value.items()) + "}"
     if isinstance(value, list):

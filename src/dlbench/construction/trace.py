@@ -123,6 +123,8 @@ class _Run:
         job = describe_nothing(self.files) | {
             "mode": "traced",
             "trace": self.looks,
+            # a little sooner than whoever waits outside, who can only end the process
+            "seconds_each": 0.8 * self.engine.limits.test_seconds,
             "wanted": sorted(self.wanted),
             "passed_over": sorted(self.done),
             "hidden": list_test_code(self.prepared.tree),

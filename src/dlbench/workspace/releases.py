@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
-from urllib.parse import urljoin
+from urllib.parse import urljoin, urlsplit
 
 from dlbench.errors import DLBenchError
 from dlbench.workspace.pip_config import PipConfig, read_pip_config
@@ -52,6 +52,8 @@ def look_up(name: str, config: PipConfig | None = None) -> Package:
     unreachable: list[str] = []
     with Web(config) as web:
         for index in [config.index_url or PYPI_SIMPLE_ENDPOINT, *config.extra_index_urls]:
+            if urlsplit(index).scheme not in ("http", "https"):
+                continue  # A folder has pages of links, but nobody who answers.
             page = f"{re.sub(r'/simple/?$', '', index.rstrip('/'))}/pypi/{name}/json"
             try:
                 answer = web.page(page, "application/json")
@@ -59,6 +61,8 @@ def look_up(name: str, config: PipConfig | None = None) -> Package:
                     return read_package(answer.json(), page)
             except (Unreachable, ValueError) as problem:
                 unreachable.append(str(problem))
+            except (LookupError, TypeError, AttributeError):
+                unreachable.append(str(Unreachable(page, "it does not answer as a package index does")))
     if unreachable:
         what = f"the package index did not say which releases there are: {'; '.join(unreachable)}"
         raise DLBenchError(what, where=name, mend="check the connection and run the same command again")

@@ -78,21 +78,26 @@ def _folder(project: Project, benchmark_root: Path) -> Path:
 
 
 def _from_archive(project: Project, tree: Path, say: Say) -> None:
-    filename, sha256 = project.archive or "", project.sha256 or ""
-    archive = home() / "archives" / sha256 / filename
-    if archive.is_file():
-        try:
-            verify(archive, sha256, str(archive))
-        except DLBenchError:  # A disk that lost bytes: the index still has them.
-            archive.unlink()
-    if not archive.is_file():
-        with locked(f"archive-{sha256}", say):
-            download(project.name, filename, sha256, archive, say)
+    archive = fetch_archive(project.name, project.archive or "", project.sha256 or "", say)
     unpack(archive, tree)
     left_by_build = tree / "build"
     # Some releases carry their own build output; its copies of the tests would be collected too.
     if archive.suffix != ".whl" and left_by_build.is_dir() and not (left_by_build / "__init__.py").exists():
         shutil.rmtree(left_by_build)
+
+
+def fetch_archive(project_name: str, filename: str, sha256: str, say: Say) -> Path:
+    """The file of a release with this hash, fetched once."""
+    archive = home() / "archives" / sha256 / filename
+    with locked(f"archive-{sha256}", say):
+        if archive.is_file():
+            try:
+                verify(archive, sha256, str(archive))
+            except DLBenchError:  # A disk that lost bytes: the index still has them.
+                archive.unlink()
+        if not archive.is_file():
+            download(project_name, filename, sha256, archive, say)
+    return archive
 
 
 def _check_tree(project: Project, tree: Path) -> None:

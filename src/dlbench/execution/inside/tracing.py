@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import sys
 from collections.abc import Callable, Generator
 from cProfile import Profile
@@ -18,6 +19,7 @@ from typing import Any
 import pytest
 
 from .channel import Send
+from .failures import describe_briefly
 from .judge import new_reports, pytest_arguments, seed_everything, take_report
 
 _MANY = 500
@@ -57,6 +59,7 @@ def run_traced(send: Send, job: dict[str, Any]) -> None:
         for start in range(0, len(items) if job["collect_only"] else 0, _MANY):
             send("items", ids=[item.nodeid for item in items[start : start + _MANY]])
         items[:] = [item for item in items if item.nodeid not in passed_over and (not wanted or item.nodeid in wanted)]
+        describe_briefly(items, job["tree"])
 
     def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
         send("begins", id=item.nodeid)
@@ -64,9 +67,11 @@ def run_traced(send: Send, job: dict[str, Any]) -> None:
         profile = Profile(builtins=False) if job["trace"] else None
         if profile is not None:
             profile.enable()
+        signal.setitimer(signal.ITIMER_REAL, job["seconds_each"])
         try:
             return (yield)
         finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
             direct: set[CodeType] = set()
             everything: set[CodeType] = set()
             if profile is not None:
@@ -79,9 +84,13 @@ def run_traced(send: Send, job: dict[str, Any]) -> None:
                 seconds=round(reports["seconds"].pop(item.nodeid, 0.0), 4),
                 direct=sorted(map(number, direct)),
                 deeper=sorted(map(number, everything - direct)),
-                message=reports["messages"].pop(item.nodeid, "")[-300:],
+                message=reports["messages"].pop(item.nodeid, "")[-600:],
             )
 
+    def leave_test(number: int, frame: object) -> None:
+        pytest.fail(f"took longer than {job['seconds_each']:.0f} s")
+
+    signal.signal(signal.SIGALRM, leave_test)
     plugin: Any = type(sys)("tracer")
     plugin.pytest_collectstart = pytest_collectstart
     plugin.pytest_collectreport = pytest_collectreport

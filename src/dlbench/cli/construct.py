@@ -1,0 +1,242 @@
+"""The commands that make instances out of projects: one for each step, and one for all of them."""
+
+import os
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dlbench.cli import construct_discover
+from dlbench.cli.app import JsonOption, SandboxOption, WorkersOption, app, command
+from dlbench.cli.construct_discover import WORK, WorkOption
+
+if TYPE_CHECKING:
+    from dlbench.construction.chain import Chain
+    from dlbench.construction.project import Wish
+    from dlbench.construction.work import Work
+    from dlbench.execution import Engine
+
+construct = typer.Typer(
+    help="Make verified instances out of Python projects, in nine steps.", no_args_is_help=True, rich_markup_mode=None
+)
+app.add_typer(construct, name="construct")
+construct_discover.register(construct)
+
+NamesArgument = Annotated[list[str] | None, typer.Argument(help="Names of packages; all of --projects by default.")]
+ProjectsOption = Annotated[
+    Path | None, typer.Option("--projects", help="TOML file: projects with what is known of each.")
+]
+MostOption = Annotated[int | None, typer.Option(min=1, help="No more functions of a project than this.")]
+SecondsOption = Annotated[float, typer.Option("--trace-seconds", min=1, help="For the tests of a project together.")]
+_CORES = os.cpu_count() or 1
+
+
+def _wishes(names: list[str] | None, projects: Path | None) -> "list[Wish]":
+    from dlbench.construction.project import Wish
+    from dlbench.construction.wishes import read_wishes
+    from dlbench.errors import DLBenchError
+
+    known = {wish.name: wish for wish in read_wishes(projects)} if projects else {}
+    if not names and not known:
+        raise DLBenchError("no project is named", mend="give names of packages, or --projects FILE")
+    return [known.get(name, Wish(name)) for name in names] if names else list(known.values())
+
+
+def _engine(sandbox: str) -> "Engine":
+    from dataclasses import replace
+
+    from dlbench.cli.engine import make_engine
+
+    engine = make_engine(sandbox)
+    return replace(engine, limits=replace(engine.limits, load_seconds=300.0, test_seconds=25.0))
+
+
+def _chains(
+    names: list[str] | None, projects: Path | None, work: Path, sandbox: str, workers: int = 1
+) -> "list[Chain]":
+    from dlbench.cli.progress import say
+    from dlbench.construction.chain import Chain
+    from dlbench.construction.work import Work
+
+    engine = _engine(sandbox)
+    return [Chain(engine, Work(work), wish, say, workers=workers) for wish in _wishes(names, projects)]
+
+
+@command("collect", construct)
+def collect(
+    names: NamesArgument = None,
+    projects: ProjectsOption = None,
+    work: WorkOption = WORK,
+    sandbox: SandboxOption = "auto",
+) -> None:
+    """Fetch the projects' newest releases, build what they need, and collect their tests (step 3)."""
+    for chain in _chains(names, projects, work, sandbox):
+        chain.collect()
+        left_out = len(chain.work.read("uncollected", chain.name))
+        typer.echo(
+            f"{chain.name}: {len(chain.work.read('collected', chain.name))} tests; {left_out} files not collected"
+        )
+
+
+@command("trace", construct)
+def trace(
+    names: NamesArgument = None,
+    projects: ProjectsOption = None,
+    work: WorkOption = WORK,
+    seconds: SecondsOption = 600.0,
+    workers: WorkersOption = _CORES,
+    sandbox: SandboxOption = "auto",
+) -> None:
+    """Run the collected tests once and note which functions of the project each runs (step 4)."""
+    for chain in _chains(names, projects, work, sandbox, workers):
+        chain.trace(seconds)
+        seen = chain.read_trace()
+        passed = sum(test.outcome == "passed" for test in seen.tests)
+        typer.echo(f"{chain.name}: {len(seen.tests)} tests ran, {passed} passed; {len(seen.functions)} functions ran")
+
+
+@command("extract", construct)
+def extract(
+    names: NamesArgument = None,
+    projects: ProjectsOption = None,
+    work: WorkOption = WORK,
+    dates: Annotated[bool, typer.Option("--dates", help="Look into earlier releases: when did each appear?")] = False,
+    sandbox: SandboxOption = "auto",
+) -> None:
+    """Name every function that ran: file, qualified name, lines, hash, signature (step 5)."""
+    for chain in _chains(names, projects, work, sandbox):
+        chain.extract(dates=dates)
+        left_out = len(chain.work.read("extract_left_out", chain.name))
+        typer.echo(f"{chain.name}: {len(chain.work.read('functions', chain.name))} functions; {left_out} left out")
+
+
+@command("screen", construct)
+def screen(
+    names: NamesArgument = None,
+    projects: ProjectsOption = None,
+    work: WorkOption = WORK,
+    sandbox: SandboxOption = "auto",
+) -> None:
+    """Keep the functions that can be an instance; the rest with the reason (step 6)."""
+    for chain in _chains(names, projects, work, sandbox):
+        chain.screen()
+        rows = chain.work.read("screened", chain.name)
+        typer.echo(f"{chain.name}: {sum(row['kept'] for row in rows)} of {len(rows)} functions are kept")
+
+
+@command("draft", construct)
+def draft(
+    names: NamesArgument = None,
+    projects: ProjectsOption = None,
+    work: WorkOption = WORK,
+    model: Annotated[str, typer.Option(help="Who writes: embedded, or a model behind --base-url.")] = "embedded",
+    base_url: Annotated[str | None, typer.Option(help="An OpenAI-compatible endpoint.")] = None,
+    api_key: Annotated[str | None, typer.Option(envvar="OPENAI_API_KEY", help="Its key.")] = None,
+    most: MostOption = None,
+    sandbox: SandboxOption = "auto",
+) -> None:
+    """Let a model write first texts for admissible functions, for a person to write anew (step 7)."""
+    from contextlib import closing
+
+    from dlbench.cli.progress import say
+    from dlbench.construction.drafts import draft_project
+    from dlbench.generation import EmbeddedModel, OpenAIModel
+
+    opened = EmbeddedModel(1, say, 0) if model == "embedded" else OpenAIModel(model, base_url, api_key)
+    with closing(opened):
+        for chain in _chains(names, projects, work, sandbox):
+            count = draft_project(chain.work, chain.name, chain.prepared.tree, opened, most=most, on_draft=say)
+            typer.echo(f"{chain.name}: {count} drafts; none of them is a prompt before somebody has written it anew")
+
+
+@command("admit", construct)
+def admit(
+    names: NamesArgument = None,
+    projects: ProjectsOption = None,
+    work: WorkOption = WORK,
+    most: MostOption = None,
+    workers: WorkersOption = _CORES,
+    sandbox: SandboxOption = "auto",
+) -> None:
+    """Run every check of admission that needs no person (step 8); goes on where it was stopped."""
+    for chain in _chains(names, projects, work, sandbox, workers):
+        chain.admit(most)
+        rows = chain.work.read("measured", chain.name)
+        typer.echo(f"{chain.name}: {sum(row['admissible'] for row in rows)} of {len(rows)} functions are admissible")
+
+
+@command("run", construct)
+def run(
+    names: NamesArgument = None,
+    projects: ProjectsOption = None,
+    work: WorkOption = WORK,
+    most: MostOption = None,
+    seconds: SecondsOption = 600.0,
+    workers: WorkersOption = _CORES,
+    sandbox: SandboxOption = "auto",
+) -> None:
+    """From names of packages to admissible functions: steps 3 to 6 and 8, each where it was left."""
+    from dlbench.cli.progress import say
+    from dlbench.construction.chain import run_all
+    from dlbench.construction.work import Work
+
+    wishes = _wishes(names, projects)
+    folder = Work(work)
+    run_all(_engine(sandbox), folder, wishes, say, workers=workers, most=most, seconds=seconds)
+    _show(folder, [wish.name for wish in wishes])
+
+
+@command("live", construct)
+def live(
+    since: Annotated[
+        datetime, typer.Option(formats=["%Y-%m-%d"], help="Functions that appeared on or after this day.")
+    ],
+    names: NamesArgument = None,
+    projects: ProjectsOption = None,
+    work: WorkOption = WORK,
+    most: MostOption = None,
+    seconds: SecondsOption = 600.0,
+    workers: WorkersOption = _CORES,
+    sandbox: SandboxOption = "auto",
+) -> None:
+    """Propose instances that no model trained before a day can have seen."""
+    from dataclasses import replace
+
+    from dlbench.cli.progress import say
+    from dlbench.construction.chain import run_all
+    from dlbench.construction.live import find_fresh
+    from dlbench.construction.work import Work
+    from dlbench.dataset import load
+
+    known = names if names or projects else list(load().projects)
+    wishes = [replace(wish, version="") for wish in _wishes(known, projects)]
+    fresh, left_out = find_fresh(wishes, since.date(), say)
+    folder = Work(work / f"live-{since.date()}")
+    run_all(_engine(sandbox), folder, fresh, say, workers=workers, most=most, seconds=seconds, since=since.date())
+    _show(folder, [wish.name for wish in fresh])
+    for row in left_out:
+        typer.echo(f"{row['project']}: {row['why'].splitlines()[0]}")
+
+
+@command("tables", construct)
+def tables(work: WorkOption = WORK, json: JsonOption = False) -> None:
+    """Print what came of every project: counts, and the reasons for what was left out."""
+    import json as format
+
+    from dlbench.construction.tables import render_tables, summarise
+    from dlbench.construction.work import Work
+
+    folder = Work(work)
+    if json:
+        typer.echo(format.dumps([summarise(folder, project) for project in folder.projects()], indent=2))
+    else:
+        typer.echo(render_tables(folder), nl=False)
+
+
+def _show(work: "Work", names: list[str]) -> None:
+    from dlbench.construction.tables import summarise
+
+    for name in names:
+        row = summarise(work, name)
+        typer.echo(", ".join(f"{key} {value}" for key, value in row.items() if value is not None))

@@ -1,0 +1,91 @@
+"""Which release of a package is taken, and what is in its archive?
+
+The newest one that its makers released as source and that our Python can run: a wheel leaves out the tests, and a
+release for another Python would fail for reasons that have nothing to do with the code.
+"""
+
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.version import InvalidVersion, Version
+
+from dlbench.errors import DLBenchError
+from dlbench.workspace.home import Say, disk_errors, home, locked, make_folder
+from dlbench.workspace.releases import Package, Release
+from dlbench.workspace.source import fetch_archive
+from dlbench.workspace.unpack import unpack
+
+PYTHON = "3.11"
+MOST_BYTES = 200 << 20
+_PATCHES = 20
+_FILENAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_NO_VERSION = Version("0.dev0")
+
+
+def order_of(release: Release) -> tuple[bool, Version]:
+    """For sorting, the newest last: final releases after all trial ones."""
+    try:
+        version = Version(release.version)
+    except InvalidVersion:
+        version = _NO_VERSION
+    return not version.is_prerelease, version
+
+
+def newest(package: Package) -> Release | None:
+    return max(package.releases, key=order_of, default=None)
+
+
+def choose_release(package: Package, *, version: str = "") -> Release:
+    """The newest, or of the version that is asked for. Raises DLBenchError, which says what stands against all."""
+    archives = [release for release in package.releases if release.kind == "sdist"]
+    if version:
+        archives = [release for release in archives if release.version == version]
+        if not archives:
+            raise DLBenchError(f"version {version} has no source archive", where=package.name)
+    if not archives:
+        count = len({release.version for release in package.releases})
+        raise DLBenchError(f"none of its {count} releases has a source archive", where=package.name)
+    fitting = [release for release in archives if fits(release.requires_python)]
+    if not fitting:
+        last = max(archives, key=order_of)
+        what = f"none of its {len(archives)} source archives is for Python {PYTHON}"
+        raise DLBenchError(f"{what}: {last.version} asks for {last.requires_python}", where=package.name)
+    chosen = max(fitting, key=order_of)
+    # They become a path on this machine.
+    if not (_FILENAME.fullmatch(chosen.filename) and _SHA256.fullmatch(chosen.sha256)):
+        raise DLBenchError(f"the index gives no sound file name and hash: {chosen.filename!r}", where=package.name)
+    if chosen.size > MOST_BYTES:
+        what = f"the source archive of {chosen.version} has {chosen.size >> 20} MiB, more than {MOST_BYTES >> 20}"
+        raise DLBenchError(what, where=package.name)
+    return chosen
+
+
+def fits(requires_python: str) -> bool:
+    """Whether any release of our Python will do; what pip cannot read, it takes for no requirement."""
+    try:
+        wanted = SpecifierSet(requires_python)
+    except InvalidSpecifier:
+        return True
+    return any(wanted.contains(f"{PYTHON}.{patch}") for patch in range(_PATCHES))
+
+
+@contextmanager
+def opened(package: Package, release: Release, say: Say) -> Iterator[Path]:
+    """The release's tree, for reading, until the block ends."""
+    archive = fetch_archive(package.name, release.filename, release.sha256, say)
+    folder = home() / "sources"
+    # Named as builds are, so that `dlbench clean` takes away what a kill leaves here.
+    with locked(f"reading-{release.sha256}", say), disk_errors(folder):
+        make_folder(folder)
+        place = Path(tempfile.mkdtemp(prefix=f".{release.sha256}.building-", dir=folder))
+        try:
+            unpack(archive, place / "tree")
+            yield place / "tree"
+        finally:
+            shutil.rmtree(place, ignore_errors=True)

@@ -1,0 +1,271 @@
+"""How many test cases are there, and how many for each function that they test?
+
+An estimate, made without running anything. A test function counts once for each value of its parametrization, where
+the values are written out; a function of the project counts as tested by every test that names it, itself or through
+a helper or fixture in the same file. Too few cases for a function, and a wrong answer passes.
+"""
+
+import ast
+import math
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+
+from dlbench.construction.modules import Function, Module, members
+
+MOST_VALUES = 1000
+"""What one parametrization counts at most: nobody's word is taken for millions of cases."""
+_SET_UP = frozenset({"setUp", "setup", "setup_method", "setUpClass", "setup_class"})
+_SAME_COUNT = frozenset({"list", "tuple", "sorted", "set", "reversed", "enumerate", "keys", "values", "items"})
+
+
+@dataclass(frozen=True)
+class Known:
+    """What the project defines, by bare names; methods by class."""
+
+    packages: frozenset[str]
+    functions: frozenset[str]
+    classes: dict[str, frozenset[str]]
+
+
+@dataclass
+class Cases:
+    """`by_function`: how many cases name each function, method or class of the project."""
+
+    functions: int
+    cases: int
+    by_function: Counter[str]
+
+    @property
+    def ratio(self) -> float:
+        return self.by_function.total() / len(self.by_function) if self.by_function else 0.0
+
+
+def know(packages: Collection[str], modules: Collection[Module]) -> Known:
+    classes: dict[str, frozenset[str]] = {}
+    for module in modules:
+        for name, methods in module.classes.items():
+            classes[name] = classes.get(name, frozenset()) | methods
+    functions = frozenset(name for module in modules for name in module.functions)
+    return Known(frozenset(packages), functions, classes)
+
+
+def count_cases(tree: ast.Module, known: Known) -> Cases:
+    """Of one test file."""
+    names = _Names(tree, known)
+    helpers = _find_helpers(tree)
+    constants = _find_constants(tree)
+    found = Cases(0, 0, Counter())
+    for test, owner in _find_tests(tree):
+        decorators = [*test.decorator_list, *(owner.decorator_list if owner else [])]
+        count = math.prod(_count_parameters(decorator, constants) for decorator in decorators)
+        found.functions += 1
+        found.cases += count
+        for name in names.tested_by(_reach(test, owner, helpers, names)):
+            found.by_function[name] += count
+    return found
+
+
+def _find_tests(tree: ast.Module) -> Iterator[tuple[Function, ast.ClassDef | None]]:
+    """By pytest's rules: `test*` functions, and methods of `Test*` classes and of unittest's."""
+    of_unittest: set[str] = set()
+    for node in members(tree):
+        if isinstance(node, Function) and node.name.startswith("test"):
+            yield node, None
+        elif isinstance(node, ast.ClassDef):
+            bases = {_last_name(base) for base in node.bases}
+            if bases & of_unittest or any(base.endswith("TestCase") for base in bases):
+                of_unittest.add(node.name)
+            inner = [method for method in members(node) if isinstance(method, Function)]
+            by_name = node.name.startswith("Test") and "__init__" not in {method.name for method in inner}
+            if by_name or node.name in of_unittest:
+                yield from ((method, node) for method in inner if method.name.startswith("test"))
+
+
+def _last_name(node: ast.expr) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
+def _find_helpers(tree: ast.Module) -> dict[str, list[Function]]:
+    """Everything defined in the file that a test may call or be given."""
+    helpers: dict[str, list[Function]] = {}
+    for node in members(tree):
+        inner = members(node) if isinstance(node, ast.ClassDef) else [node]
+        for function in inner:
+            if isinstance(function, Function) and not function.name.startswith("test"):
+                helpers.setdefault(function.name, []).append(function)
+    return helpers
+
+
+def _reach(
+    test: Function, owner: ast.ClassDef | None, helpers: Mapping[str, list[Function]], names: "_Names"
+) -> list[Function]:
+    """The test, what sets it up, and the helpers and fixtures that it comes to."""
+    waiting: list[Function] = [test]
+    if owner:
+        waiting += [method for method in members(owner) if isinstance(method, Function) and method.name in _SET_UP]
+    seen: dict[int, Function] = {}
+    while waiting:
+        function = waiting.pop()
+        if id(function) in seen:
+            continue
+        seen[id(function)] = function
+        for name in names.read(function).mentioned & helpers.keys():
+            waiting += helpers[name]
+    return list(seen.values())
+
+
+@dataclass
+class _Spoken:
+    """What one function says: names that may be helpers' or fixtures', names of the project's, methods it calls."""
+
+    mentioned: set[str]
+    named: set[str]
+    called: set[str]
+
+
+class _Names:
+    """What the names of a test file mean: only those that it imports from the project are the project's."""
+
+    def __init__(self, tree: ast.Module, known: Known) -> None:
+        self._known = known
+        self._things: dict[str, str] = {}
+        self._modules: set[str] = set()
+        self._read: dict[int, _Spoken] = {}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Import):
+                for alias in node.names:
+                    if alias.name.partition(".")[0] in known.packages:
+                        self._modules.add(alias.asname or alias.name.partition(".")[0])
+            elif isinstance(node, ast.ImportFrom) and self._is_ours(node):
+                for alias in node.names:
+                    self._take(alias.name, alias.asname or alias.name)
+
+    def _is_ours(self, node: ast.ImportFrom) -> bool:
+        return bool(node.level) or (node.module or "").partition(".")[0] in self._known.packages
+
+    def _take(self, name: str, local: str) -> None:
+        if name == "*":
+            self._things |= {
+                thing: thing for thing in [*self._known.functions, *self._known.classes] if thing[0] != "_"
+            }
+        elif name in self._known.functions or name in self._known.classes:
+            self._things[local] = name
+        else:
+            self._modules.add(local)
+
+    def tested_by(self, functions: Collection[Function]) -> set[str]:
+        spoken = [self.read(function) for function in functions]
+        named = {name for part in spoken for name in part.named}
+        called = {name for part in spoken for name in part.called}
+        return named | {
+            f"{name}.{method}" for name in named for method in self._known.classes.get(name, set()) & called
+        }
+
+    def read(self, function: Function) -> _Spoken:
+        """Once each: helpers are come to from many tests."""
+        if id(function) not in self._read:
+            self._read[id(function)] = self._listen(function)
+        return self._read[id(function)]
+
+    def _listen(self, function: Function) -> _Spoken:
+        spoken = _Spoken(set(), set(), set())
+        for node in ast.walk(function):
+            match node:
+                case ast.arg(arg=name):
+                    spoken.mentioned.add(name)
+                case ast.Name(id=name):
+                    spoken.mentioned.add(name)
+                    if name in self._things:
+                        spoken.named.add(self._things[name])
+                case ast.Attribute(attr=name):
+                    root = self._root(node)
+                    if root in ("self", "cls"):
+                        spoken.mentioned.add(name)
+                    elif root in self._modules and self._defines(name):
+                        spoken.named.add(name)
+                case ast.Call(func=ast.Attribute(attr=name)):
+                    spoken.called.add(name)
+        return spoken
+
+    def _defines(self, name: str) -> bool:
+        return name in self._known.functions or name in self._known.classes
+
+    @staticmethod
+    def _root(node: ast.Attribute) -> str:
+        inner: ast.expr = node
+        while isinstance(inner, ast.Attribute):
+            inner = inner.value
+        return inner.id if isinstance(inner, ast.Name) else ""
+
+
+def _find_constants(tree: ast.Module) -> dict[str, ast.expr]:
+    found: dict[str, ast.expr] = {}
+    for node in members(tree):
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                found[name] = value
+            case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
+                found[name] = value
+    return found
+
+
+def _count_parameters(decorator: ast.expr, constants: Mapping[str, ast.expr]) -> int:
+    """How many cases a decorator makes of one; 1 where that is not written out."""
+    if not isinstance(decorator, ast.Call):
+        return 1
+    arguments = decorator.args
+    given = {keyword.arg: keyword.value for keyword in decorator.keywords}
+    match _last_name(decorator.func):
+        case "parametrize":
+            values = arguments[1] if len(arguments) > 1 else given.get("argvalues")
+            return _count_values(values, constants)
+        case "parameters" | "named_parameters" | "parameterized" if len(arguments) != 1:
+            return max(len(arguments), 1)
+        case "parameters" | "named_parameters" if isinstance(arguments[0], ast.Tuple | ast.Dict):
+            return 1  # To absl, one tuple is one case, and one list is a list of cases.
+        case "parameters" | "named_parameters" | "parameterized" | "expand":
+            return _count_values(arguments[0] if arguments else None, constants)
+        case "product" if given and not arguments:
+            return min(math.prod(_count_values(value, constants) for value in given.values()), MOST_VALUES)
+    return 1
+
+
+def _count_values(node: ast.expr | None, constants: Mapping[str, ast.expr], depth: int = 0) -> int:
+    """0 values is a case that pytest skips, and counts as none that is known: at least 1."""
+
+    def inner(value: ast.expr) -> int:
+        return _count_values(value, constants, depth + 1)
+
+    count = 1
+    if depth > 10:  # Constants that name each other.
+        return count
+    match node:
+        case ast.List(elts=values) | ast.Tuple(elts=values) | ast.Set(elts=values):
+            count = sum(inner(value.value) if isinstance(value, ast.Starred) else 1 for value in values)
+        case ast.Dict(keys=keys):
+            count = len(keys)
+        case ast.Name(id=name) if name in constants:
+            count = inner(constants[name])
+        case ast.BinOp(left=left, op=ast.Add(), right=right):
+            count = inner(left) + inner(right)
+        case ast.ListComp(generators=[ast.comprehension(iter=values, ifs=[])]):
+            count = inner(values)
+        case ast.Call(func=ast.Name(id="range"), args=arguments):
+            count = _count_range(arguments)
+        case ast.Call(func=function, args=arguments) if _last_name(function) == "product" and arguments:
+            count = math.prod(map(inner, arguments))
+        case ast.Call(func=function, args=arguments) if _last_name(function) == "zip" and arguments:
+            count = min(map(inner, arguments))
+        case ast.Call(func=ast.Name(id=name), args=[values, *_]) if name in _SAME_COUNT:
+            count = inner(values)
+        case ast.Call(func=ast.Attribute(value=values, attr=name), args=[]) if name in _SAME_COUNT:
+            count = inner(values)
+    return max(1, min(count, MOST_VALUES))
+
+
+def _count_range(arguments: list[ast.expr]) -> int:
+    try:
+        return min(len(range(*(ast.literal_eval(argument) for argument in arguments))), MOST_VALUES)
+    except (ValueError, TypeError, SyntaxError, OverflowError, RecursionError, MemoryError):
+        return 1

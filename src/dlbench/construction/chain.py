@@ -1,0 +1,209 @@
+"""How do the steps follow one another over a project, and over many?
+
+Each step is skipped when its file is there; a project that fails in one is left out with the reason, and the others go
+on. Everything lies in the work folder: a benchmark's folder with the records and locks, and a folder for each project.
+"""
+
+import os
+from collections.abc import Callable
+from dataclasses import asdict
+from datetime import date
+from threading import Lock
+
+from dlbench.construction.admit import Admission, admit_all, propose_instance
+from dlbench.construction.archives import choose_release
+from dlbench.construction.choose_tests import choose_tests, strip_case
+from dlbench.construction.collect import set_up_and_collect
+from dlbench.construction.extract import extract
+from dlbench.construction.history import choose_files, find_origins, look_into
+from dlbench.construction.project import Wish
+from dlbench.construction.screen import screen_project
+from dlbench.construction.trace import Trace, TracedTest, trace
+from dlbench.construction.work import Row, Work
+from dlbench.dataset import Project, load
+from dlbench.errors import DLBenchError
+from dlbench.execution.candidate import Engine
+from dlbench.journal import Journal
+from dlbench.workspace import Prepared, prepare
+from dlbench.workspace.releases import look_up
+
+Say = Callable[[str], None]
+
+TRACE_SECONDS = 600.0
+MOST_CASES = 12
+
+
+class Chain:
+    """The steps on one project of a work folder."""
+
+    def __init__(self, engine: Engine, work: Work, wish: Wish, say: Say, *, workers: int = os.cpu_count() or 1) -> None:
+        self.engine, self.work, self.wish, self.say, self.workers = engine, work, wish, say, workers
+        self.root = work.root / "benchmark"
+        self.name = wish.name
+        self._prepared: Prepared | None = None
+
+    @property
+    def prepared(self) -> Prepared:
+        if self._prepared is None:
+            self._prepared = prepare(self.project, self.root, self.say)
+        return self._prepared
+
+    @property
+    def project(self) -> Project:
+        projects = load(self.root).projects
+        if self.name not in projects:
+            what, mend = "the project has not been set up", f"run `dlbench construct collect {self.name}` first"
+            raise DLBenchError(what, where=str(self.root), mend=mend)
+        return projects[self.name]
+
+    def collect(self) -> None:
+        """Steps 2 and 3: the project set up, its tests collected."""
+        project, self._prepared, found = set_up_and_collect(self.engine, self.wish, self.root, self.say)
+        self.name = project.name
+        if not found.tests:
+            errors = "; ".join([found.why, *list(found.errors.values())[:2]])
+            what = f"pytest collects no test: {errors[-1200:]}"
+            raise DLBenchError(what, where=self.name, mend="see what its tests need, or choose another project")
+        self.work.write("uncollected", ({"what": file, "why": why} for file, why in found.errors.items()), self.name)
+        self.work.write("collected", ({"id": test} for test in found.tests), self.name)
+
+    def trace(self, seconds: float = TRACE_SECONDS, cases: int = MOST_CASES) -> None:
+        """Step 4: what each test runs. Of a parametrised test, so many cases at most."""
+        tests = [row["id"] for row in self.work.read("collected", self.name)]
+        wanted = choose_cases(tests, cases)
+        files = sorted({test.partition("::")[0] for test in wanted})
+        self.say(f"running {len(wanted)} of {len(tests)} tests of {self.name}")
+        done = 0
+
+        def count(test: str) -> None:
+            nonlocal done
+            done += 1
+            if done % 100 == 0:
+                self.say(f"{self.name}: {done} of {len(wanted)} tests ran")
+
+        seen = trace(
+            self.engine, self.prepared, files, wanted=wanted, seconds=seconds, workers=self.workers, on_test=count
+        )
+        self.work.write("trace_left_out", seen.left_out, self.name)
+        self.work.write("trace_functions", ({"place": list(place)} for place in seen.functions), self.name)
+        self.work.write("trace", (asdict(test) for test in seen.tests), self.name)
+
+    def read_trace(self) -> Trace:
+        places = [tuple(row["place"]) for row in self.work.read("trace_functions", self.name)]
+        found = Trace(numbers={(path, line, name): number for number, (path, line, name) in enumerate(places)})
+        for row in self.work.read("trace", self.name):
+            own = {"direct": tuple(row["direct"]), "deeper": tuple(row["deeper"])}
+            found.tests.append(TracedTest(**(row | own)))
+        return found
+
+    def extract(self, *, dates: bool = False, since: date | None = None) -> None:
+        """Step 5: the functions that ran, by name and place. `dates`: also when each appeared. `since`: only later."""
+        found = extract(self.project, self.prepared.tree, self.read_trace())
+        rows = found.rows
+        if dates or since:
+            self.say(f"looking into earlier releases of {self.name}")
+            origins = self.date_functions(rows)
+            rows = [row | {"introduced": origins[row["id"]].isoformat()} for row in rows]
+        if since:
+            old = [row for row in rows if date.fromisoformat(row["introduced"]) < since]
+            found.left_out += [
+                {"path": row["path"], "line": row["first"], "why": f"it was there before {since}"} for row in old
+            ]
+            rows = [row for row in rows if date.fromisoformat(row["introduced"]) >= since]
+        self.work.write("extract_left_out", found.left_out, self.name)
+        self.work.write("functions", rows, self.name)
+
+    def date_functions(self, rows: list[Row]) -> dict[str, date]:
+        """When each function first appeared, by id."""
+        package = look_up(self.name)
+        release = choose_release(package, version=self.project.version)
+        releases = choose_files(package, release)
+        names = {row["id"]: row["qualname"] for row in rows}
+        found = find_origins(set(names.values()), releases, lambda one: look_into(self.name, one))
+        return {key: found[name] for key, name in names.items()}
+
+    def screen(self) -> None:
+        """Step 6: which of them can be asked for."""
+        screen_project(self.work, self.name, self.prepared.tree)
+        self.work.write("screened", map(explain_few_tests, self.work.read("screened", self.name)), self.name)
+
+    def admit(self, most: int | None = None) -> None:
+        """The measuring half of step 8, over what was screened; goes on where it was stopped."""
+        rows = [row for row in self.work.read("screened", self.name) if row["kept"]]
+        seen = self.read_trace()
+        with Journal(self.work.path("measured", self.name)) as journal:
+            known = {row["id"] for row in journal.records()}
+            waiting = [row for row in rows if row["id"] not in known][:most]
+            instances = [
+                propose_instance(row, tests) for row in waiting if (tests := choose_tests(row["number"], seen.tests))
+            ]
+            lock, done = Lock(), 0
+
+            def keep(found: Admission) -> None:
+                nonlocal done
+                with lock:
+                    done += 1
+                    journal.append(found.to_row())
+                    verdict = "admissible" if found.is_admissible else found.reason
+                    self.say(f"{self.name}: {done} of {len(instances)}: {found.id.partition('/')[2]}: {verdict}")
+
+            admit_all(self.engine, self.prepared, instances, keep, workers=self.workers)
+
+    def run(self, *, most: int | None = None, seconds: float = TRACE_SECONDS, since: date | None = None) -> None:
+        """All of them, from the first whose file is not there."""
+        if not self.work.has("collected", self.name):
+            self.collect()
+        if not self.work.has("trace", self.name):
+            self.trace(seconds)
+        if not self.work.has("functions", self.name):
+            self.extract(since=since)
+        if not self.work.has("screened", self.name):
+            self.screen()
+        self.admit(most)
+
+
+def explain_few_tests(row: Row) -> Row:
+    """Too few tests pass: because they want the network, because they take too long, or because there are not more."""
+    failing = row.get("failing") or {}
+    if row["kept"] or row["reason"] != "too_few_tests" or not failing:
+        return row
+    for kind, reason in (("network", "tests_need_network"), ("slow", "tests_too_slow"), ("failed", "tests_fail")):
+        if failing.get(kind):
+            return row | {"reason": reason, "detail": f"{row['tests']} tests pass; {failing}"}
+    return row
+
+
+def choose_cases(tests: list[str], most: int) -> list[str]:
+    """Of each parametrised test so many cases, spread over all of them."""
+    groups: dict[str, list[str]] = {}
+    for test in tests:
+        groups.setdefault(strip_case(test), []).append(test)
+    chosen: list[str] = []
+    for group in groups.values():
+        step = max(1.0, len(group) / most)
+        chosen += [group[int(place * step)] for place in range(min(most, len(group)))]
+    return chosen
+
+
+def run_all(
+    engine: Engine,
+    work: Work,
+    wishes: list[Wish],
+    say: Say,
+    *,
+    workers: int,
+    most: int | None = None,
+    seconds: float = TRACE_SECONDS,
+    since: date | None = None,
+) -> list[Row]:
+    """Every project in turn; what stands against one is kept, and the rest goes on. Gives what was left out."""
+    left_out = {row["project"]: row for row in (work.read("left_out") if work.has("left_out") else [])}
+    for wish in wishes:
+        left_out.pop(wish.name, None)
+        try:
+            Chain(engine, work, wish, say, workers=workers).run(most=most, seconds=seconds, since=since)
+        except DLBenchError as error:
+            left_out[wish.name] = {"project": wish.name, "why": error.what}
+            say(f"{wish.name} is left out: {error.what.splitlines()[0]}")
+        work.write("left_out", left_out.values())
+    return list(left_out.values())

@@ -1,0 +1,190 @@
+"""Which projects could be looked at? Step 1.
+
+Found on GitHub by topic, or named and looked up on the package index; both end in `discover.jsonl`. Every page and
+every package is kept as soon as it is there, so that a killed or stopped run goes on and asks for nothing twice; when
+all that was asked for has come, what was kept is dropped, and the next run asks anew.
+"""
+
+import os
+import re
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from datetime import date
+from typing import Any
+
+from dlbench.construction.github import API, MOST, PATIENCE, PER_PAGE, GitHub, Refused, Sleep, Stopped
+from dlbench.construction.text import one_line
+from dlbench.construction.topics import find_topics, read_topics
+from dlbench.construction.work import Row, Work
+from dlbench.errors import DLBenchError
+from dlbench.journal import Journal
+from dlbench.workspace.home import Say, quiet
+from dlbench.workspace.releases import Package, look_up
+
+STEP, FAILED = "discover", "discover_failed"
+_PAGES, _LOOKED_UP = "discover_pages", "discover_looked_up"
+_TOPIC = re.compile(r"[a-z0-9][a-z0-9-]{0,49}")
+
+
+@dataclass(frozen=True)
+class Discovery:
+    """`stopped` says why not everything was asked for; the same call goes on from there."""
+
+    rows: list[Row]
+    failed: list[Row]
+    stopped: str = ""
+
+    @property
+    def complete(self) -> bool:
+        return not (self.failed or self.stopped)
+
+
+def discover_on_github(
+    work: Work,
+    topics: Sequence[str] = (),
+    *,
+    most: int = MOST,
+    base_url: str = API,
+    token: str | None = None,
+    patience: float = PATIENCE,
+    say: Say = quiet,
+    sleep: Sleep = time.sleep,
+) -> Discovery:
+    """The `most` starred repositories of each topic; ours without a choice. The token is GITHUB_TOKEN's without one."""
+    wanted = list(dict.fromkeys(topics or read_topics().github))
+    for topic in wanted:
+        if not _TOPIC.fullmatch(topic):
+            mend = "a topic has small letters, digits and hyphens, for example deep-learning"
+            raise DLBenchError("this is no topic of GitHub", where=repr(topic), mend=mend)
+    most = min(most, MOST)
+    token = (os.environ.get("GITHUB_TOKEN", "") if token is None else token).strip()
+    failed: list[Row] = []
+    stopped = ""
+    with GitHub(base_url, token, patience, say, sleep) as github, Journal(work.path(_PAGES)) as journal:
+        kept = {(r["topic"], r["page"]): r for r in journal.records() if r["source"] == base_url}
+        for topic in wanted:
+            try:
+                for record in _fetch_pages(github, topic, most, kept):
+                    journal.append({"source": base_url, **record})
+                    kept[topic, record["page"]] = record
+                    count = len(record["repositories"])
+                    partial = "; GitHub says that it left some out" if record["partial"] else ""
+                    say(f"topic {topic}, page {record['page']}: {count} repositories{partial}")
+            except Refused as problem:
+                failed.append({"name": topic, "origin": "github", "reason": str(problem)})
+                say(f"topic {topic} left out: {problem}")
+            except Stopped as problem:
+                stopped = str(problem)
+                break
+        found = Discovery(_merge_pages(wanted, most, kept), failed, stopped)
+        _write(work, found, "github", wanted)
+        if found.complete:
+            journal.path.unlink()
+    return found
+
+
+def _fetch_pages(github: GitHub, topic: str, most: int, kept: dict[tuple[str, int], Row]) -> Iterator[Row]:
+    """Only those that are not there yet."""
+    for number in range(1, -(-most // PER_PAGE) + 1):
+        record = kept.get((topic, number))
+        if record is None:
+            page = github.find_page(topic, number)
+            repositories = [asdict(repository) for repository in page.repositories]
+            record = {"topic": topic, "page": number, "more": page.more, "partial": page.partial}
+            record["repositories"] = repositories
+            yield record
+        if not record["more"]:
+            return
+
+
+def _merge_pages(topics: list[str], most: int, kept: dict[tuple[str, int], Row]) -> list[Row]:
+    """One row for a repository, however many topics it was found under; the most starred first."""
+    rows: dict[str, Row] = {}
+    for topic in topics:
+        numbers = sorted(number for name, number in kept if name == topic)
+        listed = [repository for number in numbers for repository in kept[topic, number]["repositories"]]
+        for repository in listed[:most]:
+            row = rows.setdefault(repository["name"].lower(), _github_row(repository))
+            row["topics"] = list(dict.fromkeys([*row["topics"], topic]))
+    return sorted(rows.values(), key=_order)
+
+
+def _github_row(repository: dict[str, Any]) -> Row:
+    unknown = {"version": "", "uploaded": None, "releases": None, "has_sdist": None}
+    return {"origin": "github", "topics": [], **repository, **unknown}
+
+
+def discover_on_index(work: Work, names: Iterable[str], *, say: Say = quiet) -> Discovery:
+    """What the package index says of each name; one that cannot be looked up is noted, and the rest goes on."""
+    wanted = list(dict.fromkeys(name.strip() for name in names if name.strip()))
+    failed: list[Row] = []
+    with Journal(work.path(_LOOKED_UP)) as journal:
+        kept: dict[str, Row] = {record["asked"]: record["row"] for record in journal.records()}
+        for number, name in enumerate(wanted, 1):
+            if name in kept:
+                continue
+            try:
+                row = _index_row(look_up_package(name))
+            except DLBenchError as error:
+                failed.append({"name": name, "origin": "index", "reason": one_line(error.what)})
+                say(f"{number}/{len(wanted)} {name}: {one_line(error.what)}")
+                continue
+            journal.append({"asked": name, "row": row})
+            kept[name] = row
+            say(f"{number}/{len(wanted)} {name}: {row['releases']} releases")
+        rows = {kept[name]["name"]: kept[name] for name in wanted if name in kept}
+        found = Discovery(sorted(rows.values(), key=_order), failed)
+        _write(work, found, "index", wanted)
+        if found.complete:
+            journal.path.unlink()
+    return found
+
+
+def look_up_package(name: str) -> Package:
+    from packaging.utils import InvalidName, canonicalize_name
+
+    try:
+        return look_up(canonicalize_name(name, validate=True))
+    except InvalidName:
+        raise DLBenchError("this is no name of a package", where=repr(name), mend="check its name") from None
+
+
+def _index_row(package: Package) -> Row:
+    from dlbench.construction.archives import newest
+
+    last = newest(package)
+    days: list[date] = [release.uploaded for release in package.releases]
+    return {
+        "name": one_line(package.name),
+        "origin": "index",
+        "url": "",
+        "stars": None,
+        "topics": find_topics(package),
+        "summary": one_line(package.summary),
+        "license": one_line(package.license, 100),
+        "version": last.version if last else "",
+        "uploaded": max(days).isoformat() if days else None,
+        "releases": len({release.version for release in package.releases}),
+        "has_sdist": any(release.kind == "sdist" for release in package.releases),
+    }
+
+
+def _write(work: Work, found: Discovery, origin: str, asked: list[str]) -> None:
+    """Adds to what earlier runs found; what is found again is replaced, but keeps its topics."""
+    rows = {_key(row): row for row in work.read(STEP)} if work.has(STEP) else {}
+    for row in found.rows:
+        earlier = rows.get(_key(row), row)
+        rows[_key(row)] = {**row, "topics": list(dict.fromkeys([*earlier["topics"], *row["topics"]]))}
+    work.write(STEP, sorted(rows.values(), key=_order))
+    before = work.read(FAILED) if work.has(FAILED) else []
+    others = [row for row in before if row["origin"] != origin or row["name"] not in asked]
+    work.write(FAILED, [*others, *found.failed])
+
+
+def _key(row: Row) -> tuple[str, str]:
+    return row["origin"], row["name"].lower()
+
+
+def _order(row: Row) -> tuple[str, int, str]:
+    return row["origin"], -(row["stars"] or 0), row["name"].lower()

@@ -1,0 +1,38 @@
+"""What could a prompt say? A first text by a model, from code and docstring, for a person to write anew.
+
+Never a prompt of the benchmark: a draft may quote what it was made from, and may be wrong. It says so on itself, and
+admission refuses it until somebody has written a text of their own in its place.
+"""
+
+from dlbench.construction.work import Row
+from dlbench.dataset.leaks import find_docstring_run, find_leaked_lines
+from dlbench.dataset.target import Target
+from dlbench.generation.fence import fenced
+from dlbench.generation.models import Message, Model, Request
+
+UNREVIEWED = "DRAFT, not reviewed: "
+_ASK = """\
+Describe what this function does, so that a person who knows deep learning but not this project could write it from your
+description alone. Say in plain sentences: what it computes and why it is there; each parameter with its type, shape and
+default; what it returns, with type and shape; which errors it raises and when; boundary cases; conventions that its
+callers rely on. Use between 40 and 250 words. Do not quote code and do not copy the documentation.
+"""
+
+
+def draft_prompt(model: Model, row: Row, target: Target, *, max_tokens: int = 400) -> Row:
+    """A draft with what stands against it: words or lines that it took over."""
+    messages: list[Message] = [
+        {"role": "system", "content": "You write precise specifications of Python functions."},
+        {"role": "user", "content": f"{_ASK}\nFunction `{row['qualname']}` of {row['path']}:\n\n{fenced(target.text)}"},
+    ]
+    answer = model.answer(Request(instance_id=row["id"], sample=0, messages=messages, max_tokens=max_tokens))
+    text = answer.text.strip()
+    taken = [f"a line of the code: {line}" for line in find_leaked_lines(text, target)]
+    run = find_docstring_run(text, target.docstring)
+    if run:
+        taken.append(f"words of the docstring: {run}")
+    return {"id": row["id"], "prompt": UNREVIEWED + text, "by": model.name, "taken": taken}
+
+
+def is_draft(prompt: str) -> bool:
+    return prompt.lstrip().startswith(UNREVIEWED.strip())

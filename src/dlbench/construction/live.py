@@ -1,0 +1,39 @@
+"""Which functions can no model have seen that was trained before a day?
+
+Those of releases uploaded since, which no release before had. One look into the last release before the day tells
+whether a project has any, so that the others cost nothing.
+"""
+
+from collections.abc import Callable
+from datetime import date
+
+from dlbench.construction.archives import choose_release
+from dlbench.construction.history import choose_files, look_into
+from dlbench.construction.project import Wish
+from dlbench.errors import DLBenchError
+from dlbench.workspace.releases import look_up
+
+
+def find_fresh(wishes: list[Wish], since: date, say: Callable[[str], None]) -> tuple[list[Wish], list[dict[str, str]]]:
+    """The projects with a release since, and a function in it that was not there before; the others with the reason."""
+    fresh: list[Wish] = []
+    left_out: list[dict[str, str]] = []
+    for wish in wishes:
+        try:
+            package = look_up(wish.name)
+            newest = choose_release(package, version=wish.version)
+            before = [file for file in choose_files(package, newest) if file.uploaded < since]
+            if newest.uploaded < since:
+                why = f"its newest release is of {newest.uploaded}"
+            else:
+                known = look_into(package.name, before[-1]) if before else frozenset()
+                new = look_into(package.name, newest) - known
+                why = "" if new else "its newest release has no new function"
+                say(f"{wish.name} {newest.version} of {newest.uploaded}: {len(new)} new functions")
+        except DLBenchError as error:
+            why = error.what
+        if why:
+            left_out.append({"project": wish.name, "why": why})
+        else:
+            fresh.append(wish)
+    return fresh, left_out

@@ -1,0 +1,121 @@
+"""How large and how tangled is a function?
+
+Counted on the code and not on its layout or its words: a docstring of fifty lines, or parameters written one a line,
+would otherwise make a function of two statements look like work.
+"""
+
+import ast
+import io
+import tokenize
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from dlbench.construction.imports import Binding, name_libraries
+from dlbench.construction.segments import find_body, is_prose, parse_function, walk_code, write_code
+from dlbench.dataset.target import Function
+
+_NOT_CODE = {
+    tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER,
+}  # fmt: skip
+_BLOCKS = (
+    ast.If, ast.For, ast.AsyncFor, ast.While, ast.With, ast.AsyncWith, ast.Try, ast.TryStar, ast.Match,
+    ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef,
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class FunctionMeasures:
+    loc: int
+    """One for the header, however it is laid out, and one for each line of the body that holds code: any part of a
+    token that is no comment. Decorators, comments, blank lines, docstrings and other strings that stand alone as
+    statements do not count; every line of a string that is used does."""
+    statements: int
+    """Statements of the body at any depth, without strings that stand alone."""
+    cyclomatic: int
+    """radon's figure, with the decisions of inner functions, which radon counts apart."""
+    cognitive: int
+    """complexipy's figure, of the code written anew: an `if` alone in an `else` is an `elif`."""
+    nesting: int
+    """How many blocks (if, loop, with, try, match, inner function or class) the deepest statement of the body stands
+    in; an `elif` is no deeper than its `if`."""
+    calls: int
+    """Calls in the body, wherever they stand."""
+    parameters: int
+    """Without the first where it is called self or cls."""
+    has_docstring: bool
+    libraries: tuple[str, ...]
+    """Packages outside the standard library that it names, as the module's imports and its own say."""
+
+
+def measure_function(source_segment: str, imports: Iterable[Binding] = ()) -> FunctionMeasures:
+    """Measures the text of one function, indented or not. Raises DLBenchError where it is not one function."""
+    function = parse_function(source_segment)
+    body = find_body(function)
+    inner = [node for statement in body for node in walk_code(statement)]
+    prose = [node for node in inner if is_prose(node)]
+    return FunctionMeasures(
+        loc=1 + _count_lines(source_segment, function, {node.lineno for node in prose}),
+        statements=sum(isinstance(node, ast.stmt) for node in inner) - len(prose),
+        cyclomatic=_cyclomatic(function),
+        cognitive=_cognitive(function),
+        nesting=_nesting(body),
+        calls=sum(isinstance(node, ast.Call) for node in inner),
+        parameters=_count_parameters(function.args),
+        has_docstring=len(body) < len(function.body),
+        libraries=name_libraries(function, imports),
+    )
+
+
+def _count_lines(segment: str, function: Function, prose: set[int]) -> int:
+    """Lines of the body with code; the text's first line that is not blank is the function's first."""
+    body = find_body(function)
+    if not body:
+        return 0
+    blank = len(segment) - len(segment.lstrip())
+    before = _first_line(function) - 1 - segment.count("\n", 0, blank)
+    begin = _first_line(body[0]) - before
+    lines: set[int] = set()
+    for token in tokenize.generate_tokens(io.StringIO(segment).readline):
+        said = token.type == tokenize.STRING and token.start[0] + before in prose
+        if token.type not in _NOT_CODE and not said and token.start[0] >= begin:
+            lines.update(range(token.start[0], token.end[0] + 1))
+    return len(lines)
+
+
+def _first_line(node: ast.stmt) -> int:
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+    return min([node.lineno, *(decorator.lineno for decorator in decorators)])
+
+
+def _cyclomatic(function: Function) -> int:
+    from radon.complexity import cc_visit_ast
+
+    def total(block: Any) -> int:  # noqa: ANN401 - radon has no types
+        return int(block.complexity) + sum(total(closure) - 1 for closure in block.closures)
+
+    return total(cc_visit_ast(ast.Module([function], []))[0])
+
+
+def _cognitive(function: Function) -> int:
+    from complexipy import code_complexity
+
+    # written anew, so that a comment for complexipy in the source does not switch it off
+    return int(code_complexity(write_code(function)).complexity)
+
+
+def _nesting(nodes: Iterable[ast.AST], depth: int = 0) -> int:
+    deepest = depth
+    for node in nodes:
+        below = depth + isinstance(node, _BLOCKS)
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.stmt | ast.excepthandler | ast.match_case):
+                chained = isinstance(node, ast.If) and isinstance(child, ast.If) and node.orelse == [child]
+                deepest = max(deepest, _nesting([child], depth if chained else below))
+    return deepest
+
+
+def _count_parameters(arguments: ast.arguments) -> int:
+    named = [*arguments.posonlyargs, *arguments.args]
+    bound = bool(named) and named[0].arg in {"self", "cls"}
+    return len(named) - bound + len(arguments.kwonlyargs) + bool(arguments.vararg) + bool(arguments.kwarg)

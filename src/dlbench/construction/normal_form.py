@@ -1,0 +1,83 @@
+"""When are two functions the same but for the names their authors chose?
+
+When their normal forms are equal: what a function calls its arguments and its variables says nothing about what it
+does, nor do its own name, docstring, annotations and decorators. Constants, attributes, and names from outside do.
+"""
+
+import ast
+from collections.abc import Iterator
+
+from dlbench.construction.segments import find_body, parse_function, walk_code, write_code
+from dlbench.dataset.target import Function
+
+
+def normal_form(segment: str) -> str:
+    """The code with locals and arguments renamed in order of appearance; raises DLBenchError as `parse_function`."""
+    function = parse_function(segment)
+    for node in walk_code(function):
+        _strip(node)
+    nodes = walk_code(function)
+    names = _choose_names(nodes)
+    for node in nodes:
+        _rename(node, names)
+    return write_code(function)
+
+
+def _strip(node: ast.AST) -> None:
+    """Takes off what is there for readers and for tools."""
+    if isinstance(node, Function):
+        node.decorator_list = []
+        node.returns = None
+        node.body = find_body(node) or [ast.Pass()]
+        if hasattr(node, "type_params"):
+            node.type_params = []
+    elif isinstance(node, ast.arg):
+        node.annotation = None
+    for block in ("body", "orelse", "finalbody"):
+        statements = getattr(node, block, None)
+        if isinstance(statements, list) and any(isinstance(statement, ast.AnnAssign) for statement in statements):
+            setattr(node, block, [_without_annotation(statement) for statement in statements])
+
+
+def _without_annotation(statement: ast.stmt) -> ast.stmt:
+    if not isinstance(statement, ast.AnnAssign):
+        return statement
+    # `x: int` alone does nothing
+    bare = ast.Pass() if statement.value is None else ast.Assign([statement.target], statement.value)
+    return ast.copy_location(bare, statement)
+
+
+def _choose_names(nodes: list[ast.AST]) -> dict[str, str]:
+    outside = {name for node in nodes if isinstance(node, ast.Global) for name in node.names}
+    bound = sorted((*position, name) for node in nodes for position, name in _bound_names(node))
+    order = dict.fromkeys(name for _, _, name in bound if name not in outside)
+    return {name: f"v{place}" for place, name in enumerate(order)}
+
+
+def _bound_names(node: ast.AST) -> Iterator[tuple[tuple[int, int], str]]:
+    match node:
+        case ast.Name(id=str(name), ctx=ast.Store() | ast.Del()) | ast.arg(arg=str(name)):
+            yield (node.lineno, node.col_offset), name
+        case ast.FunctionDef(name=str(name)) | ast.AsyncFunctionDef(name=str(name)) | ast.ClassDef(name=str(name)):
+            yield (node.lineno, node.col_offset), name
+        case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
+            yield (node.lineno, node.col_offset), name
+        case ast.MatchMapping(rest=str(name)):
+            yield (node.lineno, node.col_offset), name
+
+
+def _rename(node: ast.AST, names: dict[str, str]) -> None:
+    for field in _NAMING.get(type(node), ()):
+        old = getattr(node, field)
+        if isinstance(old, list):
+            setattr(node, field, [names.get(name, name) for name in old])
+        elif old is not None:
+            setattr(node, field, names.get(old, old))
+
+
+_NAMING: dict[type[ast.AST], tuple[str, ...]] = {
+    ast.Name: ("id",), ast.arg: ("arg",), ast.FunctionDef: ("name",), ast.AsyncFunctionDef: ("name",),
+    ast.ClassDef: ("name",), ast.ExceptHandler: ("name",), ast.MatchAs: ("name",), ast.MatchStar: ("name",),
+    ast.MatchMapping: ("rest",), ast.Nonlocal: ("names",),
+}  # fmt: skip
+"""Where a node holds a name of its own."""

@@ -1,0 +1,74 @@
+"""Is a file code of the project itself?
+
+Tests, examples, scripts and other people's code lie in a release too. A function of theirs is not what the project's
+tests are about, and of a helper for tests its users say nothing to anybody else.
+"""
+
+import ast
+from collections.abc import Callable, Iterable
+from pathlib import PurePosixPath
+
+from dlbench.construction.imports import find_imports
+
+_FOLDERS = {
+    "test": "tests", "tests": "tests", "testdata": "tests", "example": "examples", "examples": "examples",
+    "demo": "examples", "demos": "examples", "tutorials": "examples", "notebooks": "examples",
+    "benchmark": "benchmarks", "benchmarks": "benchmarks", "doc": "documentation", "docs": "documentation",
+    "script": "scripts", "scripts": "scripts", "_vendor": "vendored code", "vendor": "vendored code",
+    "_vendored": "vendored code", "vendored": "vendored code", "third_party": "vendored code",
+    "thirdparty": "vendored code", "external": "vendored code", "_external": "vendored code", "extern": "vendored code",
+}  # fmt: skip
+_AT_THE_TOP = {"tools": "scripts", "ci": "scripts", "setup.py": "scripts", "noxfile.py": "scripts"}
+_HELPERS = {"testing", "_testing", "testing_utils", "test_utils", "test_util", "testutils", "test_helpers"}
+ROOTS = {"src", "lib", "python"}
+
+
+def name_place(path: str) -> str:
+    """tests, examples, benchmarks, documentation, scripts, vendored code, helpers for tests; empty for the project."""
+    *folders, file = PurePosixPath(path).parts
+    stem = PurePosixPath(file).stem
+    for folder in folders:
+        if folder.lower() in _FOLDERS:
+            return _FOLDERS[folder.lower()]
+    if (folders or [file])[0] in _AT_THE_TOP:
+        return _AT_THE_TOP[(folders or [file])[0]]
+    if _HELPERS & {*folders, stem}:
+        return "helpers for tests"
+    if stem in {"conftest", "test", "tests"} or stem.startswith("test_") or stem.endswith(("_test", "_tests")):
+        return "tests"
+    return ""
+
+
+def name_module(path: str) -> str:
+    """`src/toy/core.py` is imported as `toy.core`, `toy/__init__.py` as `toy`."""
+    parts = list(PurePosixPath(path).with_suffix("").parts)
+    if len(parts) > 1 and parts[0] in ROOTS:
+        del parts[0]
+    if parts[-1] == "__init__":
+        del parts[-1]
+    return ".".join(parts)
+
+
+def name_package(path: str) -> str:
+    """What a relative import in this file is relative to."""
+    module = name_module(path)
+    return module if PurePosixPath(path).name == "__init__.py" else module.rpartition(".")[0]
+
+
+def find_used_helpers(paths: Iterable[str], read_source: Callable[[str], str]) -> set[str]:
+    """The helpers for tests, as their names call them, that a module of the project itself imports."""
+    everything = sorted(set(paths))
+    helpers = {path: name_module(path) for path in everything if name_place(path) == "helpers for tests"}
+    imported: set[str] = set()
+    for path in everything if helpers else []:
+        if not name_place(path):
+            try:
+                tree = ast.parse(read_source(path))
+            except (OSError, SyntaxError, ValueError):
+                continue
+            imported |= {binding.dotted for binding in find_imports(tree, name_package(path))}
+    return {path for path, module in helpers.items() if _is_imported(module, imported)}
+
+
+def _is_imported(module: str, imported: set[str]) -> bool:
+    return any(dotted == module or dotted.startswith(f"{module}.") for dotted in imported)

@@ -1,0 +1,123 @@
+"""Which functions of a project can be instances?
+
+Those that no rule excludes. Every row is kept, with all reasons that fit it, so that what was left out can be looked at
+and counted; a benchmark whose exclusions nobody can see might as well have been chosen by hand.
+"""
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import asdict
+from pathlib import Path
+
+from dlbench.construction.duplicates import find_duplicates
+from dlbench.construction.parsed import Module, parse_module
+from dlbench.construction.places import find_used_helpers, name_place
+from dlbench.construction.rules import RULES, Case, Finding, judge
+from dlbench.construction.work import Row, Work
+from dlbench.errors import DLBenchError
+
+REASONS = ("cannot_read", "test_code", *RULES, "duplicate")
+"""In the order in which they are asked: the first that fits a function is the one that counts."""
+_NEEDED = {"id": str, "path": str, "qualname": str, "first": int, "last": int, "tests": int}
+
+
+class _Unreadable(Exception):
+    pass
+
+
+def screen(
+    rows: Iterable[Row], read_source: Callable[[str], str], paths: Iterable[str] = (), threshold: float = 0.85
+) -> list[Row]:
+    """The rows with `kept`, `reason`, `why`, `figure`, all `reasons`, and `measures` where the function was read.
+
+    `paths` are all Python files of the project: which helpers for tests are more than that shows in who imports them.
+    Duplicates are looked for among what the other rules leave, so that no function is lost together with its twin.
+    """
+    given = _check(rows)
+    modules = _Modules(read_source)
+    used = find_used_helpers(paths, read_source)
+    left: dict[str, str] = {}
+    findings: dict[str, list[Finding]] = {}
+    measures: dict[str, Row] = {}
+    for row in given:
+        name = row["id"]
+        place = name_place(row["path"])
+        if place and row["path"] not in used:
+            findings[name] = [Finding("test_code", f"It stands among {place}.", place)]
+            continue
+        try:
+            case = modules.find(row)
+        except _Unreadable as problem:
+            findings[name] = [Finding("cannot_read", f"It cannot be read: {problem}.", str(problem))]
+            continue
+        findings[name] = judge(case)
+        measures[name] = asdict(case.measures)
+        if not findings[name]:
+            left[name] = case.segment
+    for name, kept in find_duplicates(left, threshold).items():
+        findings[name] = [Finding("duplicate", f"It is the same, or nearly, as {kept}.", kept)]
+    return [_mark(row, findings[row["id"]], measures.get(row["id"])) for row in given]
+
+
+def screen_project(work: Work, project: str, tree: Path) -> Counter[str]:
+    """Reads functions.jsonl, writes screened.jsonl, and counts reasons; what is kept counts under `kept`."""
+
+    def read_source(path: str) -> str:
+        return (tree / path).read_text(encoding="utf-8-sig")
+
+    paths = [path.relative_to(tree).as_posix() for path in sorted(tree.rglob("*.py"))]
+    if not paths:
+        raise DLBenchError("there is no Python file", where=str(tree), mend="give the folder of the project's source")
+    rows = screen(work.read("functions", project), read_source, paths)
+    work.write("screened", rows, project)
+    return Counter(row["reason"] or "kept" for row in rows)
+
+
+def _check(rows: Iterable[Row]) -> list[Row]:
+    found: dict[str, Row] = {}
+    mend = "run the step functions again"
+    for row in rows:
+        for name, kind in _NEEDED.items():
+            if not isinstance(row.get(name), kind):
+                what = f"a function without {name!r}, or with a strange one: {row.get(name)!r}"
+                raise DLBenchError(what, where=str(row.get("id", "functions")), mend=mend)
+        if row["id"] in found:
+            raise DLBenchError("two functions have this id", where=row["id"], mend=mend)
+        found[row["id"]] = row
+    return list(found.values())
+
+
+def _mark(row: Row, findings: list[Finding], measures: Row | None) -> Row:
+    reasons = [asdict(finding) for finding in findings]
+    first = reasons[0] if reasons else {"reason": "", "why": "", "figure": None}
+    return row | first | {"kept": not reasons, "reasons": reasons} | ({"measures": measures} if measures else {})
+
+
+class _Modules:
+    """The files of a project, each read and parsed once."""
+
+    def __init__(self, read_source: Callable[[str], str]) -> None:
+        self._read_source = read_source
+        self._read: dict[str, Module | _Unreadable] = {}
+
+    def find(self, row: Row) -> Case:
+        module = self._module(row["path"])
+        function = module.functions.get(row["first"])
+        if function is None or function.name != row["qualname"].rpartition(".")[2]:
+            raise _Unreadable(f"{row['qualname']} does not begin in line {row['first']}")
+        segment = module.text(row["first"], row["last"])
+        if row.get("sha256") and hashlib.sha256(segment.encode()).hexdigest() != row["sha256"]:
+            raise _Unreadable("the source is another than it was")
+        return Case(row, module, function, segment)
+
+    def _module(self, path: str) -> Module:
+        if path not in self._read:
+            try:
+                self._read[path] = parse_module(path, self._read_source(path))
+            except (OSError, SyntaxError, ValueError, RecursionError, MemoryError) as error:
+                self._read[path] = _Unreadable(f"{type(error).__name__}: {error}")
+        found = self._read[path]
+        if isinstance(found, _Unreadable):
+            raise found
+        return found

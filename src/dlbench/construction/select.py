@@ -1,0 +1,255 @@
+"""Which of the discovered projects can give instances? Step 2.
+
+Each package's newest source archive is fetched and read, never run. Whatever stands against it is said with the figure
+that was measured: a reason that nobody can check is no reason, and a package that fails in some way of its own must not
+take the others with it.
+"""
+
+import errno
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from packaging.utils import canonicalize_name
+
+from dlbench.construction import discover
+from dlbench.construction.archives import choose_release, opened
+from dlbench.construction.cases import Cases, count_cases, know
+from dlbench.construction.documents import LEAST_SHARE, LEAST_WORDS, find_documents
+from dlbench.construction.layout import Layout, find_layout, find_tests_root
+from dlbench.construction.libraries import Libraries, find_libraries
+from dlbench.construction.licences import find_licence
+from dlbench.construction.modules import Module, parse, read_module
+from dlbench.construction.text import one_line
+from dlbench.construction.topics import OTHER, find_topics
+from dlbench.construction.work import Row, Work
+from dlbench.errors import DLBenchError
+from dlbench.journal import Journal
+from dlbench.workspace.home import Say, quiet
+from dlbench.workspace.releases import Package, Release
+
+STEP = "select"
+LEAST_RATIO = 3.0
+_JUDGED = "select_judged"
+_PASSING = ("index", "archive")
+"""Kinds of reasons that another day may not have; such packages are looked at again after a kill."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """`repositories`: where GitHub has projects of this name; the package must say that it is one of them."""
+
+    name: str
+    repositories: tuple[str, ...] = ()
+
+
+def find_candidates(work: Work, names: Sequence[str] = ()) -> list[Candidate]:
+    """The given names, or all of step 1; `owner/name` is a repository, and its package is looked for by its name."""
+    if not names:
+        names = [row["name"] for row in work.read(discover.STEP)]
+    found: dict[str, Candidate] = {}
+    for name in names:
+        bare = name.rpartition("/")[2]
+        key = canonicalize_name(bare)
+        earlier = found.get(key)
+        if "/" not in name or (earlier and not earlier.repositories):
+            # Named as a package, it is what it is, whatever repositories are called like it.
+            found[key] = Candidate(earlier.name if earlier and "/" in name else bare)
+        else:
+            found[key] = Candidate(bare, (*(earlier.repositories if earlier else ()), name))
+    return list(found.values())
+
+
+def select(
+    work: Work, names: Sequence[str] = (), *, say: Say = quiet, on_row: Callable[[Row], None] | None = None
+) -> list[Row]:
+    """Judges the candidates and writes `select.jsonl`; rows of earlier runs stay there unless they are judged again."""
+    rows: list[Row] = []
+    with Journal(work.path(_JUDGED)) as journal:
+        judged = {tuple(record["asked"]): record["row"] for record in journal.records()}
+        for candidate in find_candidates(work, names):
+            asked = (candidate.name, *candidate.repositories)
+            row = judged.get(asked)
+            if row is None:
+                row = judge(candidate, say)
+                if not any(kind_of(reason) in _PASSING for reason in row["reasons"]):
+                    journal.append({"asked": asked, "row": row})
+            rows.append(row)
+            if on_row:
+                on_row(row)
+        earlier = {row["name"]: row for row in work.read(STEP)} if work.has(STEP) else {}
+        work.write(STEP, [*(earlier | {row["name"]: row for row in rows}).values()])
+        journal.path.unlink()
+    return rows
+
+
+def judge(candidate: Candidate, say: Say = quiet) -> Row:
+    row: Row = {**_nothing_known(), "name": candidate.name}
+    try:
+        _judge(candidate, row, say)
+    except _LeftOut as left_out:
+        row["reasons"] = [*row["reasons"], str(left_out)]
+    except Exception as error:  # A stranger's archive can be wrong in ways that nobody has thought of.
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        row["reasons"] = [*row["reasons"], f"archive: cannot be read: {one_line(f'{type(error).__name__}: {error}')}"]
+    row["selected"] = not row["reasons"]
+    return row
+
+
+class _LeftOut(Exception):
+    def __init__(self, kind: str, error: DLBenchError) -> None:
+        super().__init__(f"{kind}: {one_line(error.what)}")
+
+
+def _nothing_known() -> Row:
+    return {
+        "selected": False,
+        "reasons": [],
+        "repository": "",
+        "version": "",
+        "uploaded": None,
+        "filename": "",
+        "sha256": "",
+        "kind": "",
+        "framework": "",
+        "import_root": "",
+        "packages": [],
+        "tests_root": "",
+        "test_files": 0,
+        "test_functions": 0,
+        "test_cases": 0,
+        "tested_functions": 0,
+        "ratio": 0.0,
+        "public_functions": 0,
+        "documented": 0.0,
+        "words": 0,
+        "license": "",
+    }
+
+
+def _judge(candidate: Candidate, row: Row, say: Say) -> None:
+    try:
+        package = discover.look_up_package(candidate.name)
+    except DLBenchError as error:
+        raise _LeftOut("index", error) from None
+    try:
+        release = choose_release(package)
+    except DLBenchError as error:
+        raise _LeftOut("release", error) from None
+    row |= {"version": release.version, "uploaded": release.uploaded.isoformat()}
+    row |= {"filename": release.filename, "sha256": release.sha256}
+    try:
+        with opened(package, release, say) as tree:
+            _read(candidate, package, release, tree, row)
+    except DLBenchError as error:
+        raise _LeftOut("archive", error) from None
+
+
+def _read(candidate: Candidate, package: Package, release: Release, tree: Path, row: Row) -> None:
+    """Every reason there is, not the first alone: whoever mends a list of projects wants to see them all."""
+    layout = find_layout(tree, package.name)
+    modules = [module for file in layout.modules if (module := read_module(tree / file))]
+    libraries = find_libraries(package.requires, layout.packages, [module.imports for module in modules])
+    cases, by_file = _count(tree, layout, modules)
+    documents = find_documents(tree, modules, package.description)
+    licence = find_licence(package, tree)
+    repository = _find_repository(candidate, package, tree)
+    row |= {
+        "repository": repository,
+        "kind": libraries.kind,
+        "framework": "" if libraries.framework == OTHER else libraries.framework,
+        "import_root": layout.import_root if layout.packages else "",
+        "packages": list(layout.packages),
+        "tests_root": find_tests_root(by_file),
+        "test_files": len(by_file),
+        "test_functions": cases.functions,
+        "test_cases": cases.cases,
+        "tested_functions": len(cases.by_function),
+        "ratio": round(cases.ratio, 2),
+        "public_functions": documents.public,
+        "documented": round(documents.share, 3),
+        "words": documents.words,
+        "license": licence.name,
+    }
+    reasons: list[str] = row["reasons"]
+    if candidate.repositories and not repository:
+        reasons.append(f"repository: the package does not say that it is {' or '.join(candidate.repositories)}")
+    if not modules:
+        reasons.append(f"code: no Python package was found in {release.filename}")
+    elif problem := _code_problem(libraries, package):
+        reasons.append(f"code: {problem}")
+    if not cases.functions:
+        reasons.append(f"tests: none in the archive ({len(layout.tests)} files are named like tests)")
+    elif cases.ratio < LEAST_RATIO:
+        figure = f"{cases.ratio:.1f} test cases for each of {len(cases.by_function)} tested functions"
+        reasons.append(f"cases: {figure}, fewer than {LEAST_RATIO:.0f} (estimate; {cases.cases} cases)")
+    if not documents.enough:
+        figure = f"{documents.share:.0%} of {documents.public} public functions have a docstring, less than"
+        words = f"README and docs have {documents.words} words, fewer than {LEAST_WORDS}"
+        reasons.append(f"documents: {figure} {LEAST_SHARE:.0%}, and {words}")
+    if licence.problem:
+        reasons.append(f"licence: {licence.problem}")
+
+
+def _count(tree: Path, layout: Layout, modules: Sequence[Module]) -> tuple[Cases, dict[str, int]]:
+    """All cases, and the number of test functions of each file that has any."""
+    known = know(layout.packages, modules)
+    total = Cases(0, 0, Counter())
+    by_file = {}
+    for file in layout.tests:
+        parsed = parse(tree / file)
+        if parsed is None:
+            continue
+        found = count_cases(parsed, known)
+        total.functions += found.functions
+        total.cases += found.cases
+        total.by_function += found.by_function
+        if found.functions:
+            by_file[file] = found.functions
+    return total, by_file
+
+
+def _code_problem(libraries: Libraries, package: Package) -> str:
+    if libraries.framework == OTHER:
+        return f"built on a framework that the benchmark has no environment for ({libraries.figures})"
+    if not libraries.kind:
+        return f"no deep-learning or array library ({libraries.figures})"
+    if libraries.kind == "array" and not find_topics(package):
+        silent = "neither summary, keywords nor classifiers speak of machine learning"
+        return f"arrays only, and {silent} ({libraries.figures})"
+    return ""
+
+
+def _find_repository(candidate: Candidate, package: Package, tree: Path) -> str:
+    """Which of the repositories the archive names: a package of the same name may be somebody else's."""
+    texts = [package.description.lower()]
+    for name in ("PKG-INFO", "pyproject.toml", "setup.py", "setup.cfg", "README.md", "README.rst"):
+        path = tree / name
+        if path.is_file() and not path.is_symlink():
+            texts.append(path.read_text(encoding="utf-8", errors="replace").lower())
+    for repository in candidate.repositories:
+        if any(f"github.com/{repository.lower()}" in text for text in texts):
+            return repository
+    return ""
+
+
+def kind_of(reason: str) -> str:
+    return reason.partition(":")[0]
+
+
+def render_selection(rows: Iterable[Row]) -> str:
+    """A Markdown table, the selected first; below it, why each of the others was left out."""
+    listed = sorted(rows, key=lambda row: (not row["selected"], row["name"].lower()))
+    lines = [
+        "| project | version | uploaded | framework | licence | test cases | tested functions | cases each "
+        "| documented | verdict |",
+        "| --- | --- | --- | --- | --- | ---: | ---: | ---: | ---: | --- |",
+    ]
+    for row in listed:
+        cells = [row["name"], row["version"], row["uploaded"] or "", row["framework"], row["license"]]
+        cells += [str(row["test_cases"]), str(row["tested_functions"]), f"{row['ratio']:.1f}"]
+        cells += [f"{row['documented']:.0%}", "selected" if row["selected"] else "; ".join(row["reasons"])]
+        lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
+    return "\n".join(lines) + "\n"

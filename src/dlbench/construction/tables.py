@@ -1,0 +1,77 @@
+"""What came of it? Counts and reasons over all projects of a work folder, as tables that can be kept.
+
+Facts only: names, figures and reasons of ours. Nothing of a project's own text goes in.
+"""
+
+from collections import Counter
+from statistics import median
+
+from dlbench.construction.work import Row, Work
+
+_STEPS = ("collected", "trace", "functions", "screened", "measured")
+
+
+def summarise(work: Work, project: str) -> Row:
+    """One project's way through the steps; what was not done yet is missing."""
+    row: Row = {"project": project}
+    counts = {step: work.read(step, project) for step in _STEPS if work.has(step, project)}
+    if "collected" in counts:
+        row["tests collected"] = len(counts["collected"])
+    if "trace" in counts:
+        row["tests run"] = len(counts["trace"])
+        row["tests passed"] = sum(test["outcome"] == "passed" for test in counts["trace"])
+    if "functions" in counts:
+        row["functions under test"] = len(counts["functions"])
+    if "screened" in counts:
+        row["screened"] = sum(function["kept"] for function in counts["screened"])
+    if "measured" in counts:
+        row["measured"] = len(counts["measured"])
+        good = [found for found in counts["measured"] if found["admissible"]]
+        row["admissible"] = len(good)
+        scores = [found["killed"] / found["mutants"] for found in good if found["mutants"]]
+        row["mutation score, median"] = round(median(scores), 2) if scores else None
+    return row
+
+
+def count_reasons(work: Work, projects: list[str]) -> dict[str, Counter[str]]:
+    """Why functions were left out, by step."""
+    found: dict[str, Counter[str]] = {"screened": Counter(), "measured": Counter()}
+    for project in projects:
+        for step, key in (("screened", "kept"), ("measured", "admissible")):
+            if work.has(step, project):
+                found[step].update(row["reason"] for row in work.read(step, project) if not row[key])
+    return found
+
+
+def render_tables(work: Work) -> str:
+    """Markdown: a line for each project with their sum, then the reasons, then the projects that were left out."""
+    projects = [project for project in work.projects() if work.has("collected", project)]
+    rows = [summarise(work, project) for project in projects]
+    columns = [
+        "project", "tests collected", "tests run", "tests passed", "functions under test", "screened", "measured",
+        "admissible", "mutation score, median",
+    ]  # fmt: skip
+    total: Row = {"project": f"**{len(rows)} projects**"}
+    for column in columns[1:-1]:
+        total[column] = sum(row.get(column) or 0 for row in rows)
+    parts = [_render(columns, [*rows, total])]
+    for step, reasons in count_reasons(work, projects).items():
+        title = "Functions left out when screened" if step == "screened" else "Functions left out when measured"
+        parts.append(f"## {title}\n\n" + _render(["reason", "functions"], _count(reasons)))
+    if work.has("left_out"):
+        left = [{"project": row["project"], "why": row["why"]} for row in work.read("left_out")]
+        parts.append("## Projects left out\n\n" + _render(["project", "why"], left))
+    return "\n\n".join(parts) + "\n"
+
+
+def _count(reasons: Counter[str]) -> list[Row]:
+    return [{"reason": reason, "functions": count} for reason, count in reasons.most_common()]
+
+
+def _render(columns: list[str], rows: list[Row]) -> str:
+    def cell(value: object) -> str:
+        return "" if value is None else " ".join(str(value).split()).replace("|", "\\|")[:200]
+
+    lines = ["| " + " | ".join(columns) + " |", "| " + " | ".join("---" for _ in columns) + " |"]
+    lines += ["| " + " | ".join(cell(row.get(column)) for column in columns) + " |" for row in rows]
+    return "\n".join(lines)

@@ -1,0 +1,166 @@
+"""Is there anything in a function to get right?
+
+A function that only hands its parameters on, gives back an attribute, or raises, is right as soon as it is written
+down; a table of constants can only be known or looked up. Neither says how well a model writes code.
+"""
+
+import ast
+
+from dlbench.construction.segments import find_body, walk_code
+from dlbench.dataset.target import Function, dotted_name
+
+_CONVERSIONS = {"int", "float", "str", "bool", "list", "tuple", "dict", "set", "frozenset"}
+
+
+def name_triviality(function: Function) -> str:
+    """What the function merely does, in words; empty where it does more."""
+    body = [statement for statement in find_body(function) if not _is_nothing(statement)]
+    if any(dotted_name(decorator).endswith("abstractmethod") for decorator in function.decorator_list):
+        return "it is abstract"
+    if function.name in {"__repr__", "__str__", "extra_repr"} or function.name.startswith("_repr_"):
+        return "it shows an object as text"
+    match body:
+        case [] | [ast.Return(value=None)]:
+            return "its body is empty"
+        case [ast.Raise()]:
+            return "it only raises"
+        case [ast.Return(value=ast.expr() as value)] if is_plain(value):
+            return "it only gives back what is there"
+        case [ast.If(body=[ast.Return() as one], orelse=[ast.Return() as other])] | [
+            ast.If(body=[ast.Return() as one], orelse=[]),
+            ast.Return() as other,
+        ] if _hands_on([one]) and _hands_on([other]):
+            return "it only chooses who gets its parameters"
+    if _hands_on(body):
+        return "it only hands its parameters on"
+    if all(map(_collects, body)):
+        return "it only collects attributes"
+    return ""
+
+
+def only_stores(function: Function) -> bool:
+    """Is it a constructor that does nothing but keep its arguments?"""
+    body = find_body(function)
+    keeps = any(isinstance(statement, ast.Assign | ast.AnnAssign) for statement in body)
+    return function.name in {"__init__", "__post_init__"} and keeps and all(map(_stores, body))
+
+
+def literal_share(function: Function) -> tuple[float, int]:
+    """How much of the body's expressions are constants and what holds only constants, and how many constants."""
+    expressions = [node for part in find_body(function) for node in walk_code(part) if isinstance(node, ast.expr)]
+    literal = sum(_is_literal(node) for node in expressions)
+    constants = sum(isinstance(node, ast.Constant) for node in expressions)
+    return literal / max(1, len(expressions)), constants
+
+
+def is_handing_on(value: ast.expr | None) -> bool:
+    """Is it one call, of something with a name or of something just made, with nothing but plain arguments?"""
+    if isinstance(value, ast.Await | ast.YieldFrom):
+        value = value.value
+    if not isinstance(value, ast.Call):
+        return False
+    called = value.func
+    if isinstance(called, ast.Attribute) and isinstance(called.value, ast.Call):
+        maker = dotted_name(called.value).rpartition(".")[2]
+        known = maker == "super" or (maker[:1].isupper() and is_handing_on(called.value))
+    else:
+        known = is_plain(called)
+    return known and all(map(is_plain, [*value.args, *(keyword.value for keyword in value.keywords)]))
+
+
+def _hands_on(body: list[ast.stmt]) -> bool:
+    match body:
+        case [ast.Return(value=ast.expr() as value) | ast.Expr(value=value)]:
+            return is_handing_on(value)
+        case [ast.Assign(targets=[ast.Name(id=name)], value=value), ast.Return(value=ast.Name(id=given))]:
+            return name == given and is_handing_on(value)
+    return False
+
+
+def is_plain(value: ast.expr | None) -> bool:
+    """Is it a name, an attribute, a constant, or a collection of these: nothing that computes?"""
+    match value:
+        case None | ast.Name() | ast.Constant():
+            return True
+        case ast.Attribute(value=inner) | ast.Starred(value=inner) | ast.UnaryOp(operand=inner):
+            return is_plain(inner)
+        case ast.Subscript(value=inner, slice=index):
+            return is_plain(inner) and is_plain(index)
+        case ast.Tuple(elts=parts) | ast.List(elts=parts) | ast.Set(elts=parts):
+            return all(map(is_plain, parts))
+        case ast.Dict(keys=keys, values=values):
+            return all(map(is_plain, [*keys, *values]))
+    return False
+
+
+def _is_super(value: ast.expr) -> bool:
+    """Does it hand plain arguments on to the same class's parents?"""
+    match value:
+        case ast.Call(func=ast.Attribute(value=ast.Call(func=ast.Name(id="super"))) | ast.Attribute(attr="__init__")):
+            return is_handing_on(value)
+    return False
+
+
+def _is_nothing(statement: ast.stmt) -> bool:
+    bare = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+    return bare or isinstance(statement, ast.Pass | ast.Delete | ast.Import | ast.ImportFrom | ast.Global)
+
+
+def _collects(statement: ast.stmt) -> bool:
+    """Does it only put attributes together, as the methods do that give an object's configuration?"""
+    match statement:
+        case ast.Return(value=value) | ast.Assign(value=value) | ast.AnnAssign(value=value):
+            return value is None or _is_collection(value)
+        case ast.Expr(value=ast.Call(func=ast.Attribute(attr="update"), args=[value], keywords=[])):
+            return _is_collection(value)
+    return False
+
+
+def _is_collection(value: ast.expr) -> bool:
+    match value:
+        case ast.Dict(keys=keys, values=values):
+            return all(map(is_plain, keys)) and all(is_plain(part) or is_handing_on(part) for part in values)
+        case ast.Call(func=ast.Name(id="dict"), args=[], keywords=keywords):
+            return all(is_plain(keyword.value) or is_handing_on(keyword.value) for keyword in keywords)
+        case ast.Call():
+            return _is_super(value)
+        case ast.BinOp(left=left, op=ast.BitOr(), right=right):
+            return _is_collection(left) and _is_collection(right)
+    return is_plain(value)
+
+
+def _stores(statement: ast.stmt) -> bool:
+    match statement:
+        case ast.Assign(value=value) | ast.AnnAssign(value=value):
+            return value is None or _is_kept(value)
+        case ast.Expr(value=ast.Call() as value):
+            return _is_super(value)
+        case ast.If(test=ast.Compare(left=ast.Name(), ops=[ast.Is() | ast.IsNot()]), body=body, orelse=orelse):
+            return all(map(_stores, [*body, *orelse]))
+    return _is_nothing(statement)
+
+
+def _is_kept(value: ast.expr) -> bool:
+    match value:
+        case ast.IfExp(test=test, body=body, orelse=orelse):
+            return all(map(_is_kept, [test, body, orelse]))
+        case ast.BoolOp(values=parts):
+            return all(map(_is_kept, parts))
+        case ast.Compare(left=left, comparators=others):
+            return all(map(_is_kept, [left, *others]))
+        case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]):
+            return name in _CONVERSIONS and all(map(is_plain, arguments))
+    return is_plain(value)
+
+
+def _is_literal(node: ast.AST) -> bool:
+    match node:
+        case ast.Constant():
+            return True
+        case ast.UnaryOp(operand=inner):
+            return _is_literal(inner)
+        case ast.Tuple(elts=parts) | ast.List(elts=parts) | ast.Set(elts=parts):
+            return all(map(_is_literal, parts))
+        case ast.Dict(keys=keys, values=values):
+            return all(key is not None and _is_literal(key) for key in keys) and all(map(_is_literal, values))
+    return False

@@ -1,0 +1,82 @@
+"""From a project to admissible functions: what is good comes through, and what is bad is left out for its own reason."""
+
+import re
+
+import pytest
+
+from dlbench.construction.chain import Chain, choose_cases
+from dlbench.construction.collect import collect
+from dlbench.construction.project import Wish
+from dlbench.construction.tables import render_tables
+from dlbench.construction.work import Work
+from dlbench.execution import Engine, Limits, choose_confinement
+from tests.construction.planted import EXPECTED, write_planted
+
+
+@pytest.fixture(scope="module")
+def chain(tmp_path_factory):
+    """Everything was done but for the checks of admission."""
+    work = Work(write_planted(tmp_path_factory.mktemp("planted")))
+    engine = Engine(choose_confinement(), Limits(load_seconds=90, test_seconds=4))
+    chain = Chain(engine, work, Wish("planted"), lambda text: None, workers=2)
+    found = collect(engine, chain.prepared, ["tests/test_model.py"])
+    assert found.why == ""
+    assert found.errors == {}
+    work.write("collected", ({"id": test} for test in found.tests), "planted")
+    work.write("uncollected", [], "planted")
+    chain.trace()
+    chain.extract()
+    chain.screen()
+    return chain
+
+
+@pytest.fixture(scope="module")
+def reasons(chain):
+    chain.admit()
+    found = {row["qualname"]: row["reason"] for row in chain.work.read("screened", "planted") if not row["kept"]}
+    return found | {row["id"].rpartition(".")[2]: row["reason"] for row in chain.work.read("measured", "planted")}
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_every_planted_function_is_left_out_for_its_own_reason(reasons, name):
+    assert reasons[name] == EXPECTED[name]
+
+
+def test_a_function_of_the_tests_is_no_function_under_test(chain):
+    assert [row["qualname"] for row in chain.work.read("functions", "planted") if "make_batch" in row["qualname"]] == []
+
+
+def test_what_is_admissible_has_tests_that_find_mistakes(chain, reasons):
+    (row,) = [row for row in chain.work.read("measured", "planted") if row["id"].endswith(".softmax")]
+    assert len(row["tests"]) == 9  # those of `trivial` run it, too
+    assert row["killed"] >= 0.7 * row["mutants"] > 3
+    assert all(re.match(r".+ in line \d+", name) for name in row["survivors"])
+
+
+def test_admission_goes_on_where_it_was_stopped(chain, reasons):
+    path = chain.work.path("measured", "planted")
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(lines[:-1]) + lines[-1][: len(lines[-1]) // 2])  # as a kill leaves it
+    chain.admit()
+    again = path.read_text().splitlines(keepends=True)
+    assert again[:-1] == lines[:-1]
+    assert len(again) == len(lines)
+
+
+def test_the_tables_count_what_the_steps_kept(chain, reasons):
+    text = render_tables(chain.work)
+    assert re.search(r"\| planted \| \d+ \| \d+ \| \d+ \| 9 \|", text)
+    assert "| order_dependent | 1 |" in text
+
+
+def test_a_few_cases_stand_for_all_of_a_parametrised_test():
+    tests = [f"a.py::test[{number}]" for number in range(100)] + ["a.py::other"]
+    chosen = choose_cases(tests, 4)
+    assert chosen == ["a.py::test[0]", "a.py::test[25]", "a.py::test[50]", "a.py::test[75]", "a.py::other"]
+
+
+def test_steps_that_wait_for_others_say_so(tmp_path):
+    from dlbench.errors import DLBenchError
+
+    with pytest.raises(DLBenchError, match="has not been done"):
+        Work(tmp_path).read("screened", "nothing")
