@@ -11,8 +11,11 @@ import pytest
 from dlbench.dataset import load
 from dlbench.execution import Engine, Limits, choose_confinement, judge
 from dlbench.execution.pool import Pool, Task
+from dlbench.execution.rehearsal import recall_way
+from dlbench.execution.terms import Terms
 from dlbench.execution.usage import find_descendants
 from dlbench.execution.validate import compare_modes, repeat, validate
+from dlbench.execution.warm import Warm
 from dlbench.workspace import prepare
 from tests.conftest import write_toy
 from tests.execution.shapes import TARGETS, TESTS, write_shapes
@@ -57,6 +60,40 @@ def test_a_module_that_a_plugin_imports_first_is_not_judged(tmp_path):
 def test_every_shape_holds(shapes, make_pool):
     trials = validate(make_pool(), list(shapes.instances.values()))
     assert [trial.name for trial in trials if trial.name in {"reference", "spliced"} and not trial.holds] == []
+
+
+@pytest.mark.parametrize("mode", ["auto", "fresh"])
+def test_some_tests_are_judged_in_an_order_of_their_own(shapes, make_pool, mode):
+    instance = shapes.instances["shapes/shapes.core.plain"]
+    some = tuple(reversed(instance.tests[:2]))
+    code = make_pool().engine.asked(make_pool().prepared["shapes"], instance).target.text
+    found = []
+    task = Task(instance, code, terms=Terms(tests=some))
+    make_pool(mode).run([task], lambda task, verdict: found.append(verdict))
+    assert found[0].status == "pass"
+    assert tuple(found[0].tests) == some
+
+
+@pytest.mark.parametrize("mode", ["auto", "fresh"])
+def test_whoever_asks_only_whether_anything_fails_does_not_wait_for_the_rest(shapes, make_pool, mode):
+    instance = shapes.instances["shapes/shapes.core.plain"]
+    found = []
+    task = Task(instance, "def plain(x, y=1):\n    return None\n", terms=Terms(until_failure=True))
+    make_pool(mode).run([task], lambda task, verdict: found.append(verdict))
+    assert found[0].status == "fail"
+    first, *rest = found[0].tests.values()
+    assert first == "failed"
+    assert set(rest) == {"not_run"}
+
+
+def test_the_project_is_imported_once_for_all_its_instances(shapes, make_pool):
+    pool = make_pool()
+    with contextlib.closing(Warm(pool.engine, pool.prepared["shapes"])) as warm:
+        for name in ("plain", "generator"):
+            instance = shapes.instances[f"shapes/shapes.core.{name}"]
+            assert warm.judge(instance, pool.engine.asked(warm.prepared, instance).target.text).mode == "in_place"
+            assert recall_way(warm.prepared, instance, "project")
+        assert "shapes.core" in (warm.own or ())
 
 
 ANSWERS = {

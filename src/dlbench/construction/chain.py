@@ -58,8 +58,7 @@ class Chain:
 
     def collect(self) -> None:
         """Steps 2 and 3: the project set up, its tests collected."""
-        project, self._prepared, found = set_up_and_collect(self.engine, self.wish, self.root, self.say)
-        self.name = project.name
+        self._prepared, found = set_up_and_collect(self.engine, self.wish, self.root, self.say)
         if not found.tests:
             errors = "; ".join([found.why, *list(found.errors.values())[:2]])
             what = f"pytest collects no test: {errors[-1200:]}"

@@ -15,7 +15,6 @@ from dlbench.construction.archives import PYTHON
 from dlbench.construction.layout import find_layout
 from dlbench.construction.needs import find_missing, read_requirements
 from dlbench.construction.project import Wish, find_tests, propose, set_up
-from dlbench.dataset import Project
 from dlbench.errors import DLBenchError
 from dlbench.execution.candidate import Engine
 from dlbench.execution.confinement import open_cell
@@ -68,7 +67,7 @@ def collect(engine: Engine, prepared: Prepared, files: list[str]) -> Collected:
 
 def set_up_and_collect(
     engine: Engine, wish: Wish, root: Path, say: Callable[[str], None]
-) -> tuple[Project, Prepared, Collected]:
+) -> tuple[Prepared, Collected]:
     """From a name to a project whose tests are collected, with what they need found out on the way."""
     project = propose(wish, root, say)
     tree = fetch(project, root, say)
@@ -97,7 +96,7 @@ def set_up_and_collect(
         requirements = [*requirements, *missing]
     assert best is not None
     write_whole(lock, best[2])
-    return project, best[0], best[1]
+    return best[0], best[1]
 
 
 def _is_on_index(requirement: str) -> bool:

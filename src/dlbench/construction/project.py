@@ -61,13 +61,13 @@ def propose(wish: Wish, root: Path, say: Callable[[str], None]) -> Project:
     if not tests:
         raise DLBenchError("the archive carries no tests", where=wish.name, mend="choose another project")
     return Project(
-        name=package.name,
+        name=wish.name,
         version=release.version,
         released=release.uploaded,
         archive=release.filename,
         sha256=release.sha256,
         license=licence.name or "unknown",
-        environment=package.name,
+        environment=wish.name,
         framework=Framework(wish.framework or guessed),
         import_root=layout.import_root,
         tests=TestSetup(root=_common(tests), env=wish.env, args=wish.args, files=wish.files),
