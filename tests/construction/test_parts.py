@@ -1,0 +1,125 @@
+"""Small parts of construction: names, needs, choices of tests, drafts."""
+
+import pytest
+
+from dlbench.construction.choose_tests import choose_tests, strip_case
+from dlbench.construction.draft import UNREVIEWED, draft_prompt, is_draft
+from dlbench.construction.extract import name_module
+from dlbench.construction.needs import find_missing, read_requirements
+from dlbench.construction.test_code import is_test_code
+from dlbench.construction.trace import TracedTest
+from dlbench.construction.wishes import read_wishes
+from dlbench.dataset.target import find_target
+from dlbench.errors import DLBenchError
+from dlbench.generation.models import Answer, Request
+
+
+@pytest.mark.parametrize(
+    ("path", "root", "module"),
+    [
+        ("toy/core.py", ".", "toy.core"),
+        ("src/toy/core.py", "src", "toy.core"),
+        ("src/toy/__init__.py", "src", "toy"),
+        ("other/core.py", "src", ""),
+        ("toy/my-script.py", ".", ""),
+        ("setup.py", ".", "setup"),
+    ],
+)
+def test_a_file_has_the_name_under_which_it_is_imported(path, root, module):
+    assert name_module(path, root) == module
+
+
+@pytest.mark.parametrize(
+    "path", ["tests/a.py", "p/test_x.py", "p/x_test.py", "p/testing/y.py", "conftest.py", "p/test_utils.py"]
+)
+def test_what_is_there_for_tests_is_known_by_its_place(path):
+    assert is_test_code(path)
+
+
+@pytest.mark.parametrize("path", ["p/core.py", "p/latest.py", "p/contest.py", "p/attestation/x.py"])
+def test_a_name_that_only_looks_like_a_test_is_none(path):
+    assert not is_test_code(path)
+
+
+def test_the_case_of_a_test_is_cut_off_but_not_its_folder():
+    assert strip_case("a[b]/t.py::T::test_x[1-[2]]") == "a[b]/t.py::T::test_x"
+    assert strip_case("t.py::test_x") == "t.py::test_x"
+
+
+def make_test(name: str, direct=(), deeper=(), seconds=0.1, outcome="passed") -> TracedTest:
+    return TracedTest(name, outcome, seconds, tuple(direct), tuple(deeper))
+
+
+def test_tests_that_call_a_function_come_before_those_that_pass_through_it():
+    tests = [make_test("a", deeper=[1]), make_test("b", direct=[1]), make_test("c", direct=[2])]
+    assert choose_tests(1, tests, most=1) == ["b"]
+    assert choose_tests(1, tests) == ["a", "b"]
+
+
+def test_tests_that_do_not_pass_judge_nobody():
+    assert choose_tests(1, [make_test("a", direct=[1], outcome="failed"), make_test("b", [1], outcome="skipped")]) == []
+
+
+def test_a_few_cases_of_each_test_come_before_all_cases_of_one():
+    many = [make_test(f"t::a[{number:03}]", [1]) for number in range(50)]
+    others = [make_test(f"t::b{number}", [1, 2, 3]) for number in range(5)]
+    chosen = choose_tests(1, [*many, *others], most=12)
+    assert {test for test in chosen if "::b" in test} == {f"t::b{number}" for number in range(5)}
+
+
+def test_tests_keep_to_their_time_but_a_few_slow_ones_are_taken():
+    assert len(choose_tests(1, [make_test(f"t::{n}", [1], seconds=1.5) for n in range(20)])) == 5
+    assert len(choose_tests(1, [make_test(f"t::{n}", [1], seconds=0.25) for n in range(40)])) == 12
+
+
+def test_missing_modules_are_named_by_their_packages():
+    errors = ["ModuleNotFoundError: No module named 'cv2'", "No module named 'yaml'", "No module named 'cv2.x'"]
+    assert find_missing(errors) == ["opencv-python-headless", "pyyaml"]
+
+
+def test_what_tests_need_is_read_from_the_release_without_the_tools(tmp_path):
+    (tmp_path / "PKG-INFO").write_text(
+        "Metadata-Version: 2.1\nName: p\nVersion: 1\nRequires-Dist: numpy>=1.2\n"
+        'Requires-Dist: parameterized; extra == "test"\nRequires-Dist: black; extra == "test"\n'
+        'Requires-Dist: pywin32; sys_platform == "win32"\nRequires-Dist: plotly; extra == "plots"\n\nText\n'
+    )
+    found = read_requirements(tmp_path, ("scipy",), only_these=False, python="3.11")
+    assert found == ["numpy>=1.2", "parameterized", "scipy", "pytest"]
+    assert read_requirements(tmp_path, ("scipy",), only_these=True, python="3.11") == ["scipy", "pytest"]
+
+
+@pytest.mark.parametrize("text", ["[[project]]\nversion = '1'\n", "[[project]]\nname='a'\ncolour='b'\n", "nothing", ""])
+def test_a_list_of_projects_that_is_none_is_refused_with_a_word_on_how_to_mend_it(tmp_path, text):
+    path = tmp_path / "projects.toml"
+    path.write_text(text)
+    with pytest.raises(DLBenchError, match="not a list of projects"):
+        read_wishes(path)
+
+
+class Parrot:
+    """A model that says what it is told to say."""
+
+    name = "parrot"
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def answer(self, request: Request) -> Answer:
+        return Answer(self.text)
+
+    def close(self) -> None:
+        pass
+
+
+def test_a_draft_says_that_it_is_one_and_what_it_took_over():
+    source = 'def f(x):\n    """Gives the sum of all things that are in x and nothing else at all today."""\n    return total_of(x) + 1\n'
+    target = find_target(source, "f")
+    row = {"id": "p/m.f", "qualname": "f", "path": "m.py"}
+    draft = draft_prompt(
+        Parrot("It gives the sum of all things that are in x and nothing else at all today."), row, target
+    )
+    assert draft["prompt"].startswith(UNREVIEWED)
+    assert is_draft(draft["prompt"])
+    assert any("docstring" in what for what in draft["taken"])
+    clean = draft_prompt(Parrot("Add up what the argument holds."), row, target)
+    assert clean["taken"] == []
