@@ -1,12 +1,19 @@
-"""Mutants are valid code, all different, and each differs from the reference in one place."""
+"""Mutants are valid code, all different, each differs from the reference in one place, and all operators take turns."""
 
 import ast
 import difflib
+from pathlib import Path
 
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import dlbench
+from dlbench.dataset.target import Function
 from dlbench.execution.mutants import write_mutants
+from dlbench.execution.mutation_operators import OPERATORS
 
-REFERENCE = ast.parse(
-    '''def f(x, y=1, *, flag=True):
+REFERENCE = '''def f(x, y=1, *, flag=True):
     """Words that stay."""
     total = 0
     for value in x:
@@ -19,15 +26,82 @@ REFERENCE = ast.parse(
     print(total)
     return total / len(x)
 '''
-).body[0]
+
+# an operator, a function that it finds work in, and a line that it must write
+AT_WORK = [
+    ("comparison turned", "def f(x):\n    return x < 1", "return x >= 1"),
+    ("operator exchanged", "def f(x):\n    return x @ x", "return x + x"),
+    ("number off by one", "def f(x):\n    return x * 2", "return x * 3"),
+    ("truth negated", "def f(x):\n    return g(True)", "return g(False)"),
+    ("condition negated", "def f(x):\n    if x:\n        return 1", "if not x:"),
+    ("nothing returned", "def f(x):\n    return x", "return None"),
+    ("and/or exchanged", "def f(x):\n    return x and y", "return x or y"),
+    ("statement left out", "def f(x):\n    if x:\n        y = 1\n    else:\n        g(x)", "pass"),
+    ("arguments swapped", "def f(x):\n    return g(x, h, 3)", "return g(h, x, 3)"),
+    ("keyword argument dropped", "def f(x):\n    return g(x, eps=x, n=x)", "return g(x, n=x)"),
+    ("slice bound shifted", "def f(x):\n    return x[1:-1]", "return x[2:-1]"),
+    ("slice bound shifted", "def f(x):\n    return x[1:-1]", "return x[1:-2]"),
+    ("slice bound shifted", "def f(x):\n    return x[:n]", "return x[:n - 1]"),
+    ("range bound off by one", "def f(x):\n    return range(x)", "return range(x - 1)"),
+    ("range bound off by one", "def f(x):\n    return range(1, x, 2)", "return range(2, x, 2)"),
+    ("unary minus removed", "def f(x):\n    return -x", "return x"),
+    ("method exchanged", "def f(x):\n    return torch.zeros_like(x)", "return torch.ones_like(x)"),
+    ("method exchanged", "def f(x):\n    return x.log()", "return x.exp()"),
+    ("method exchanged", "def f(x):\n    return math.floor(x)", "return math.ceil(x)"),
+    ("axis changed", "def f(x):\n    return x.sum(dim=0)", "return x.sum(dim=1)"),
+    ("axis changed", "def f(x):\n    return np.stack(x, axis=-1)", "return np.stack(x, axis=0)"),
+    ("axis changed", "def f(x):\n    return np.stack(x, axis=2)", "return np.stack(x, axis=1)"),
+    ("axis changed", "def f(x):\n    return np.mean(x, axis=(1, 2))", "return np.mean(x, axis=(1,))"),
+    ("axis changed", "def f(x):\n    return x.unsqueeze(-2)", "return x.unsqueeze(-1)"),
+    ("axis changed", "def f(x):\n    return torch.cat(x, 1)", "return torch.cat(x, 0)"),
+    ("keepdims negated", "def f(x):\n    return x.sum(keepdim=True)", "return x.sum(keepdim=False)"),
+    ("keepdims negated", "def f(x):\n    return np.sum(x, keepdims=False)", "return np.sum(x, keepdims=True)"),
+    ("dtype changed", "def f(x):\n    return x.to(torch.float32)", "return x.to(torch.float64)"),
+    ("dtype changed", "def f(x):\n    return x.to(torch.long)", "return x.to(torch.int)"),
+    ("dtype changed", "def f(x):\n    return jnp.int64(x)", "return jnp.int32(x)"),
+    ("dtype changed", "def f(x):\n    return x.float()", "return x.double()"),
+    ("dtype changed", "def f(x):\n    return ops.cast(x, 'float32')", "return ops.cast(x, 'float64')"),
+    ("dtype changed", "def f(x):\n    return g(x, dtype='int32')", "return g(x, dtype='int64')"),
+    ("reduction exchanged", "def f(x):\n    return x.mean()", "return x.sum()"),
+    ("reduction exchanged", "def f(x):\n    return jnp.argmax(x)", "return jnp.argmin(x)"),
+    ("reduction exchanged", "def f(x):\n    return any(x)", "return all(x)"),
+    ("reduction exchanged", "def f(x):\n    return max(x, 1)", "return min(x, 1)"),
+    ("reduction exchanged", "def f(x):\n    return loss(x, reduction='sum')", "return loss(x, reduction='mean')"),
+]  # fmt: skip
+
+# what must stay: a function, and the operators that may find work in it all the same
+LEFT_ALONE = [
+    ('def f(x):\n    raise ValueError(f"no {x + 1}", 2)', {"statement left out"}),
+    ('def f(x):\n    assert x, g(1, 2)', set()),
+    ('def f(x):\n    logger.info("at %d", x + 1)', set()),
+    ('def f(x):\n    self._logger.warning("at", 3, stacklevel=2)', set()),
+    ('def f(x):\n    warnings.warn("old", stacklevel=2)', set()),
+    ("def f(x: Literal[1] = 2) -> Literal[3]:\n    pass", set()),
+    ("def f(x):\n    y: Literal[1] = x", {"statement left out"}),
+    ("def f(x):\n    def g(y: Literal[1]) -> Literal[2]:\n        pass", set()),
+    ('def f(x):\n    """Two 2."""', set()),
+    ("def f(x):\n    return max(x, y)", {"nothing returned", "reduction exchanged"}),
+    ("def f(x):\n    return isinstance(x, y)", {"nothing returned"}),
+    ("def f(x):\n    return self.mean(x)", {"nothing returned"}),
+    ("def f(x):\n    return x.get('key', x)", {"nothing returned"}),
+]  # fmt: skip
+
+
+def parse(source: str) -> Function:
+    function = ast.parse(source).body[0]
+    assert isinstance(function, Function)
+    return function
+
+
+def operator_of(name: str) -> str:
+    return name.rpartition(" in line ")[0]
 
 
 def test_mutants_are_valid_different_and_small():
-    assert isinstance(REFERENCE, ast.FunctionDef)
-    mutants = write_mutants(REFERENCE, 100)
+    mutants = write_mutants(parse(REFERENCE), 100)
     codes = [code for _, code in mutants]
     assert len(set(codes)) == len(codes) >= 12
-    original = ast.unparse(REFERENCE).splitlines()
+    original = ast.unparse(parse(REFERENCE)).splitlines()
     for name, code in mutants:
         compile(code, name, "exec")
         changed = [line for line in difflib.ndiff(original, code.splitlines()) if line[:1] in "+-"]
@@ -37,6 +111,146 @@ def test_mutants_are_valid_different_and_small():
 
 
 def test_the_same_mutants_every_time_and_no_more_than_asked():
-    assert isinstance(REFERENCE, ast.FunctionDef)
-    assert write_mutants(REFERENCE, 5) == write_mutants(REFERENCE, 5)
-    assert len(write_mutants(REFERENCE, 5)) == 5
+    assert write_mutants(parse(REFERENCE), 5) == write_mutants(parse(REFERENCE), 5)
+    assert len(write_mutants(parse(REFERENCE), 5)) == 5
+    assert write_mutants(parse(REFERENCE), 0) == []
+    assert write_mutants(parse(REFERENCE), 5, seed=1) != write_mutants(parse(REFERENCE), 5, seed=2)
+
+
+@pytest.mark.parametrize(("operator", "source", "line"), AT_WORK)
+def test_an_operator_changes_what_its_name_says(operator, source, line):
+    found = [code for name, code in write_mutants(parse(source), 100) if operator_of(name) == operator]
+    assert any(line in map(str.strip, code.splitlines()) for code in found), found
+
+
+def test_every_operator_is_in_the_table_and_every_one_in_the_table_is_shown():
+    assert {operator for operator, _, _ in AT_WORK} == set(OPERATORS)
+    for _, source, _ in AT_WORK:
+        assert {operator_of(name) for name, _ in write_mutants(parse(source), 100)} <= set(OPERATORS)
+
+
+@pytest.mark.parametrize(("source", "allowed"), LEFT_ALONE)
+def test_what_no_test_of_behaviour_sees_is_left_alone(source, allowed):
+    assert {operator_of(name) for name, _ in write_mutants(parse(source), 100)} == allowed
+
+
+@pytest.mark.parametrize(
+    ("source", "operator"),
+    [
+        ("def f(x):\n    return x.sum(axis=-1)", "axis changed"),
+        ("def f(x):\n    return x.sum(-1, keepdim=True)", "axis changed"),
+        ("def f(x):\n    return g(x, keepdims=True)", "keepdims negated"),
+        ("def f(x):\n    return x[:-1]", "slice bound shifted"),
+        ("def f(x):\n    return range(3)", "range bound off by one"),
+    ],
+)
+def test_a_number_with_a_meaning_is_changed_in_that_meaning_only(source, operator):
+    found = {operator_of(name) for name, _ in write_mutants(parse(source), 100)}
+    assert operator in found
+    assert not found & {"number off by one", "truth negated", "unary minus removed"}
+
+
+def test_operators_take_turns_when_not_all_mutants_are_wanted():
+    numbers = "".join(f"    x = g(x, {number})\n" for number in range(2, 30))
+    source = f"def f(x):\n{numbers}    y = x.sum(dim=0)\n    return y if x else -y\n"
+    kinds = {operator_of(name) for name, _ in write_mutants(parse(source), 1000)}
+    assert len(kinds) >= 8
+    for seed in range(3):
+        few = [operator_of(name) for name, _ in write_mutants(parse(source), len(kinds), seed)]
+        assert set(few) == kinds
+
+
+def test_the_line_named_is_the_line_changed():
+    source = (
+        "@wrapped\ndef f(x):\n    y = x\n    if x:\n        y = x.sum(\n            dim=0,\n        )\n    return y\n"
+    )
+    names = [name for name, _ in write_mutants(parse(source), 100)]
+    assert "axis changed in line 5" in names
+    assert "statement left out in line 4" in names
+    assert "condition negated in line 3" in names
+
+
+def test_decorators_do_not_come_along():
+    assert all("wrapped" not in code for _, code in write_mutants(parse("@wrapped\ndef f(x):\n    return -x"), 10))
+
+
+def test_code_that_python_cannot_write_again_has_no_mutants():
+    source = "def f(x):\n    return f\"{x.split('\u00a0')}\"\n"
+    try:
+        ast.unparse(ast.parse(source))
+    except ValueError:
+        assert write_mutants(parse(source), 10) == []
+    else:
+        assert write_mutants(parse(source), 10)
+
+
+VALUES = st.recursive(
+    st.sampled_from(["x", "y", "x.shape", "0", "1", "-1", "2.5", "True", "None", "'mean'", "torch.float32", "x[0]"]),
+    lambda inner: st.one_of(
+        st.builds("({} {} {})".format, inner, st.sampled_from(["+", "-", "*", "@", "<", "==", "and", "in"]), inner),
+        st.builds("g({}, {})".format, inner, inner),
+        st.builds("x.sum({})".format, inner),
+        st.builds("np.mean({}, axis={}, keepdims=True)".format, inner, inner),
+        st.builds("x[{}:{}]".format, inner, inner),
+        st.builds("[{} for z in range({})]".format, inner, inner),
+        st.builds("({} if {} else {})".format, inner, inner, inner),
+        st.builds("(-{})".format, inner),
+        st.builds('f"{{{}}}"'.format, st.sampled_from(["x", "y + 1"])),
+        st.builds("(lambda z: {})".format, inner),
+    ),
+    max_leaves=6,
+)
+SIMPLE = st.one_of(
+    st.builds("y = {}".format, VALUES),
+    st.builds("y: int = {}".format, VALUES),
+    st.builds("y += {}".format, VALUES),
+    st.builds("return {}".format, VALUES),
+    st.builds("g({})".format, VALUES),
+    st.builds("assert {}, 'no'".format, VALUES),
+    st.builds("raise ValueError({})".format, VALUES),
+    st.builds("logger.info({})".format, VALUES),
+)
+BLOCKS = st.one_of(
+    st.builds("if {}:\n        {}\n    else:\n        {}".format, VALUES, SIMPLE, SIMPLE),
+    st.builds("for z in {}:\n        {}".format, VALUES, SIMPLE),
+    st.builds("while {}:\n        {}".format, VALUES, SIMPLE),
+    st.builds("match {}:\n        case -1 | 2:\n            {}".format, VALUES, SIMPLE),
+    st.builds("try:\n        {}\n    finally:\n        {}".format, SIMPLE, SIMPLE),
+    st.builds("def h(z: int = {}) -> int:\n        {}".format, VALUES, SIMPLE),
+)
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    st.lists(st.one_of(SIMPLE, BLOCKS), min_size=1, max_size=4),
+    st.sampled_from(["def", "async def"]),
+    st.integers(0, 9),
+)
+def test_every_mutant_compiles_and_differs_and_comes_again(statements, kind, seed):
+    function = parse(f"{kind} f(x, y=1):\n" + "".join(f"    {statement}\n" for statement in statements))
+    before = ast.dump(function)
+    mutants = write_mutants(function, 20, seed)
+    assert ast.dump(function) == before
+    assert mutants == write_mutants(function, 20, seed)
+    codes = [code for _, code in mutants]
+    assert len({ast.unparse(function) + "\n", *codes}) == len(codes) + 1
+    for name, code in mutants:
+        compile(code, name, "exec")
+        assert operator_of(name) in OPERATORS
+
+
+def test_real_code_is_mutated_as_well():
+    """Our own: every function of the execution engine."""
+    folder = Path(dlbench.__file__).parent / "execution"
+    functions = [
+        node
+        for path in sorted(folder.glob("*.py"))
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(node, Function) and len(node.body) > 3
+    ]
+    assert len(functions) > 50
+    for function in functions:
+        mutants = write_mutants(function, 3)
+        assert mutants
+        for name, code in mutants:
+            compile(code, name, "exec")

@@ -1,6 +1,7 @@
 """The commands that make instances out of projects: one for each step, and one for all of them."""
 
 import os
+from collections import Counter
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -121,8 +122,11 @@ def screen(
     """Keep the functions that can be an instance; the rest with the reason (step 6)."""
     for chain in _chains(names, projects, work, sandbox):
         chain.screen()
-        rows = chain.work.read("screened", chain.name)
-        typer.echo(f"{chain.name}: {sum(row['kept'] for row in rows)} of {len(rows)} functions are kept")
+        counts = Counter(row["reason"] or "kept" for row in chain.work.read("screened", chain.name))
+        reasons = ", ".join(f"{reason} {count}" for reason, count in counts.most_common() if reason != "kept")
+        typer.echo(
+            f"{chain.name}: {counts['kept']} of {counts.total()} functions are kept; left out: {reasons or 'none'}"
+        )
 
 
 @command("draft", construct)

@@ -39,7 +39,8 @@ def find_near(texts: Mapping[str, str], threshold: float) -> Iterator[tuple[str,
     """
     shingles = {name: _shingle(text) for name, text in texts.items()}
     counts = Counter(shingle for found in shingles.values() for shingle in found)
-    rank = {shingle: place for place, shingle in enumerate(sorted(counts, key=lambda each: (counts[each], each)))}
+    # the rarest first; in which order those of one rarity come changes how soon a pair is met, not whether
+    rank = {shingle: place for place, shingle in enumerate(sorted(counts, key=counts.__getitem__))}
     sets = sorted(((name, {rank[shingle] for shingle in found}) for name, found in shingles.items()), key=_by_size)
     entered: dict[int, list[int]] = defaultdict(list)
     for place, (name, members) in enumerate(sets):

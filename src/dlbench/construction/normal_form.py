@@ -5,7 +5,6 @@ does, nor do its own name, docstring, annotations and decorators. Constants, att
 """
 
 import ast
-from collections.abc import Iterator
 
 from dlbench.construction.segments import find_body, parse_function, walk_code, write_code
 from dlbench.dataset.target import Function
@@ -25,6 +24,8 @@ def normal_form(segment: str) -> str:
 
 def _strip(node: ast.AST) -> None:
     """Takes off what is there for readers and for tools."""
+    if isinstance(node, ast.expr):
+        return
     if isinstance(node, Function):
         node.decorator_list = []
         node.returns = None
@@ -49,35 +50,30 @@ def _without_annotation(statement: ast.stmt) -> ast.stmt:
 
 def _choose_names(nodes: list[ast.AST]) -> dict[str, str]:
     outside = {name for node in nodes if isinstance(node, ast.Global) for name in node.names}
-    bound = sorted((*position, name) for node in nodes for position, name in _bound_names(node))
+    bound = sorted(
+        (node.lineno, node.col_offset, getattr(node, _NAMING[type(node)]))  # type: ignore[attr-defined]
+        for node in nodes
+        if type(node) in _NAMING and getattr(node, _NAMING[type(node)]) and not _is_use(node)
+    )
     order = dict.fromkeys(name for _, _, name in bound if name not in outside)
     return {name: f"v{place}" for place, name in enumerate(order)}
 
 
-def _bound_names(node: ast.AST) -> Iterator[tuple[tuple[int, int], str]]:
-    match node:
-        case ast.Name(id=str(name), ctx=ast.Store() | ast.Del()) | ast.arg(arg=str(name)):
-            yield (node.lineno, node.col_offset), name
-        case ast.FunctionDef(name=str(name)) | ast.AsyncFunctionDef(name=str(name)) | ast.ClassDef(name=str(name)):
-            yield (node.lineno, node.col_offset), name
-        case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
-            yield (node.lineno, node.col_offset), name
-        case ast.MatchMapping(rest=str(name)):
-            yield (node.lineno, node.col_offset), name
+def _is_use(node: ast.AST) -> bool:
+    return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
 
 
 def _rename(node: ast.AST, names: dict[str, str]) -> None:
-    for field in _NAMING.get(type(node), ()):
+    field = _NAMING.get(type(node))
+    if field:
         old = getattr(node, field)
-        if isinstance(old, list):
-            setattr(node, field, [names.get(name, name) for name in old])
-        elif old is not None:
-            setattr(node, field, names.get(old, old))
+        setattr(node, field, names.get(old, old))
+    elif isinstance(node, ast.Nonlocal):
+        node.names = [names.get(name, name) for name in node.names]
 
 
-_NAMING: dict[type[ast.AST], tuple[str, ...]] = {
-    ast.Name: ("id",), ast.arg: ("arg",), ast.FunctionDef: ("name",), ast.AsyncFunctionDef: ("name",),
-    ast.ClassDef: ("name",), ast.ExceptHandler: ("name",), ast.MatchAs: ("name",), ast.MatchStar: ("name",),
-    ast.MatchMapping: ("rest",), ast.Nonlocal: ("names",),
+_NAMING: dict[type[ast.AST], str] = {
+    ast.Name: "id", ast.arg: "arg", ast.FunctionDef: "name", ast.AsyncFunctionDef: "name", ast.ClassDef: "name",
+    ast.ExceptHandler: "name", ast.MatchAs: "name", ast.MatchStar: "name", ast.MatchMapping: "rest",
 }  # fmt: skip
-"""Where a node holds a name of its own."""
+"""Where a node that can bind a name holds it."""

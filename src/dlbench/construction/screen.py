@@ -19,6 +19,7 @@ from dlbench.errors import DLBenchError
 
 REASONS = ("cannot_read", "test_code", *RULES, "duplicate")
 """In the order in which they are asked: the first that fits a function is the one that counts."""
+MODULES_AT_ONCE = 32  # a project's sources parsed all together take gigabytes
 _NEEDED = {"id": str, "path": str, "qualname": str, "first": int, "last": int, "tests": int}
 
 
@@ -95,13 +96,15 @@ def _mark(row: Row, findings: list[Finding], measures: Row | None) -> Row:
 
 
 class _Modules:
-    """The files of a project, each read and parsed once."""
+    """The files of a project, each read and parsed once where the rows come file by file."""
 
     def __init__(self, read_source: Callable[[str], str]) -> None:
         self._read_source = read_source
         self._read: dict[str, Module | _Unreadable] = {}
 
     def find(self, row: Row) -> Case:
+        if "<locals>" in row["qualname"]:
+            raise _Unreadable("it is defined inside another function")
         module = self._module(row["path"])
         function = module.functions.get(row["first"])
         if function is None or function.name != row["qualname"].rpartition(".")[2]:
@@ -113,6 +116,8 @@ class _Modules:
 
     def _module(self, path: str) -> Module:
         if path not in self._read:
+            if len(self._read) >= MODULES_AT_ONCE:
+                self._read.clear()
             try:
                 self._read[path] = parse_module(path, self._read_source(path))
             except (OSError, SyntaxError, ValueError, RecursionError, MemoryError) as error:

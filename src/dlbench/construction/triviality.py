@@ -8,7 +8,12 @@ import ast
 
 from dlbench.construction.segments import find_body, walk_code
 from dlbench.dataset.target import Function, dotted_name
+from dlbench.execution.mutants import is_logging
 
+_WORKING = (
+    ast.BinOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Lambda, ast.NamedExpr, ast.JoinedStr, ast.comprehension,
+    ast.Slice,
+)  # fmt: skip
 _CONVERSIONS = {"int", "float", "str", "bool", "list", "tuple", "dict", "set", "frozenset"}
 
 
@@ -29,7 +34,7 @@ def name_triviality(function: Function) -> str:
         case [ast.If(body=[ast.Return() as one], orelse=[ast.Return() as other])] | [
             ast.If(body=[ast.Return() as one], orelse=[]),
             ast.Return() as other,
-        ] if _hands_on([one]) and _hands_on([other]):
+        ] if is_handing_on(one.value) and is_handing_on(other.value):
             return "it only chooses who gets its parameters"
     if _hands_on(body):
         return "it only hands its parameters on"
@@ -69,12 +74,12 @@ def is_handing_on(value: ast.expr | None) -> bool:
 
 
 def _hands_on(body: list[ast.stmt]) -> bool:
-    match body:
-        case [ast.Return(value=ast.expr() as value) | ast.Expr(value=value)]:
-            return is_handing_on(value)
-        case [ast.Assign(targets=[ast.Name(id=name)], value=value), ast.Return(value=ast.Name(id=given))]:
-            return name == given and is_handing_on(value)
-    return False
+    """Are there no more than two calls in two statements, and nothing that computes or chooses?"""
+    nodes = [node for statement in body for node in walk_code(statement)]
+    calls = sum(isinstance(node, ast.Call) for node in nodes)
+    if len(body) > 2 or not 1 <= calls <= 2 or any(isinstance(node, _WORKING) for node in nodes):
+        return False
+    return all(isinstance(statement, ast.Return | ast.Expr | ast.Assign | ast.AnnAssign) for statement in body)
 
 
 def is_plain(value: ast.expr | None) -> bool:
@@ -102,8 +107,15 @@ def _is_super(value: ast.expr) -> bool:
 
 
 def _is_nothing(statement: ast.stmt) -> bool:
-    bare = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
-    return bare or isinstance(statement, ast.Pass | ast.Delete | ast.Import | ast.ImportFrom | ast.Global)
+    """Does it leave everything as it is, or only tell a person something?"""
+    match statement:
+        case (
+            ast.Pass() | ast.Delete() | ast.Import() | ast.ImportFrom() | ast.Global() | ast.Expr(value=ast.Constant())
+        ):
+            return True
+        case ast.Expr(value=ast.Call(func=called)):
+            return is_logging(called)
+    return False
 
 
 def _collects(statement: ast.stmt) -> bool:

@@ -1,95 +1,131 @@
 """What would a small mistake in the reference look like?
 
-Copies of it with one thing changed: a comparison turned, an operator exchanged, a number off by one, a condition
-negated, a statement left out. Tests that cannot tell them from the reference are weak; two ways of judging that differ
-on one of them are not the same.
+Copies of it with one thing changed, each in the way of one operator: a comparison turned, an axis changed, a statement
+left out. Tests that cannot tell them from the reference are weak; two ways of judging that differ on one of them are
+not the same.
 """
 
 import ast
 import copy
-import operator
 import random
-from collections.abc import Callable, Iterator
+import warnings
+from collections.abc import Iterator
 
-_COMPARE: dict[type[ast.cmpop], type[ast.cmpop]] = {
-    ast.Lt: ast.GtE, ast.GtE: ast.Lt, ast.Gt: ast.LtE, ast.LtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
-    ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In,
-}  # fmt: skip
-_COMPUTE: dict[type[ast.operator], type[ast.operator]] = {
-    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.FloorDiv: ast.Mult,
-    ast.Mod: ast.Mult, ast.Pow: ast.Mult, ast.MatMult: ast.Add,
-}  # fmt: skip
+from dlbench.dataset.target import Function, dotted_name
+from dlbench.execution.mutation_operators import Change, find_changes
+from dlbench.execution.tensor_mutations import find_tensor_changes
 
-Change = Callable[[ast.AST], None]
+_LOGS = {"logging", "logger", "log", "warnings"}
+_LEVELS = {"debug", "info", "warn", "warning", "error", "exception", "critical", "log", "warn_explicit"}
 
-
-def write_mutants(function: ast.FunctionDef | ast.AsyncFunctionDef, most: int, seed: int = 0) -> list[tuple[str, str]]:
-    """Up to so many, spread over the function: what was changed, and the code."""
-    places = list(_find_changes(function))
-    random.Random(seed).shuffle(places)
-    found: dict[str, str] = {}
-    original = _render(function)
-    for index, name, change in places:
-        twin = copy.deepcopy(function)
-        change(list(ast.walk(twin))[index])
-        code = _render(twin)
-        if code != original and code not in found:
-            found[code] = name
-        if len(found) == most:
-            break
-    return [(name, code) for code, name in found.items()]
+_Place = tuple[ast.AST, Change]
 
 
-def _render(function: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
-    bare = copy.copy(function)
-    bare.decorator_list = []
-    return ast.unparse(ast.fix_missing_locations(bare)) + "\n"
+def write_mutants(function: Function, most: int, seed: int = 0) -> list[tuple[str, str]]:
+    """Up to so many, the operators taking turns: what was changed, and the code, all different and all compiling."""
+    mutable = _Mutable(function)
+    try:
+        seen = {mutable.write()}
+    except ValueError:  # what ast cannot write again it cannot write changed
+        return []
+    chance = random.Random(seed)
+    queues: dict[str, list[_Place]] = {}
+    for place in _find_places(mutable.function):
+        queues.setdefault(place[1].operator, []).append(place)
+    for queue in queues.values():
+        chance.shuffle(queue)
+    turns = sorted(queues)
+    chance.shuffle(turns)
+    found: list[tuple[str, str]] = []
+    while turns and len(found) < most:
+        operator = turns.pop(0)
+        mutant = _take(mutable, queues[operator], seen)
+        if mutant is not None:
+            found.append(mutant)
+            turns.append(operator)
+    return found
 
 
-def _find_changes(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[tuple[int, str, Change]]:
-    header = {id(node) for node in ast.walk(function.args)} | {id(node) for node in _decoration(function)}
-    docstring = id(function.body[0].value) if isinstance(function.body[0], ast.Expr) else None
-    for index, node in enumerate(ast.walk(function)):
-        if id(node) in header or id(node) == docstring:
-            continue
-        line = getattr(node, "lineno", 0) - function.lineno + 1
-        for name, change in _changes(node):
-            yield index, f"{name} in line {line}", change
+class _Mutable:
+    """A copy of a function, without its decorators, in which one thing at a time can be changed."""
+
+    def __init__(self, function: Function) -> None:
+        self.function = copy.deepcopy(function)
+        self.function.decorator_list = []
+        self._owners: dict[int, tuple[ast.AST, str, object]] = {}
+        for parent in ast.walk(self.function):
+            for field, value in ast.iter_fields(parent):
+                for child in value if isinstance(value, list) else [value]:
+                    self._owners[id(child)] = (parent, field, value)
+
+    def write(self) -> str:
+        return ast.unparse(self.function) + "\n"
+
+    def write_changed(self, node: ast.AST, change: Change) -> str:
+        if change.field:
+            owner, field, value, old = node, change.field, change.value, getattr(node, change.field)
+        else:
+            owner, field, old = self._owners[id(node)]
+            value = [change.value if item is node else item for item in old] if isinstance(old, list) else change.value
+        setattr(owner, field, value)
+        try:
+            return self.write()
+        finally:
+            setattr(owner, field, old)
 
 
-def _decoration(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[ast.AST]:
-    for decorator in [*function.decorator_list, *([function.returns] if function.returns else [])]:
-        yield from ast.walk(decorator)
+def _take(mutable: _Mutable, queue: list[_Place], seen: set[str]) -> tuple[str, str] | None:
+    """The next mutant of an operator that is new and compiles."""
+    while queue:
+        node, change = queue.pop()
+        code = mutable.write_changed(node, change)
+        if code not in seen and _compiles(code):
+            seen.add(code)
+            return f"{change.operator} in line {change.line - mutable.function.lineno + 1}", code
+    return None
 
 
-def _changes(node: ast.AST) -> Iterator[tuple[str, Change]]:
-    match node:
-        case ast.Compare(ops=[comparing]) if type(comparing) in _COMPARE:
-            yield "comparison turned", _setting("ops", [_COMPARE[type(comparing)]()])
-        case ast.BinOp(op=computing) | ast.AugAssign(op=computing) if type(computing) in _COMPUTE:
-            yield "operator exchanged", _setting("op", _COMPUTE[type(computing)]())
-        case ast.Constant(value=bool(truth)):
-            yield "truth negated", _setting("value", not truth)
-        case ast.Constant(value=int(number) | float(number)):
-            yield "number off by one", _setting("value", number + 1)
-        case ast.If(test=test) | ast.IfExp(test=test) | ast.While(test=test):
-            yield "condition negated", _setting("test", ast.UnaryOp(ast.Not(), test))
-        case ast.Return(value=ast.expr()):
-            yield "nothing returned", _setting("value", ast.Constant(None))
-        case ast.BoolOp(op=joining):
-            yield "and/or exchanged", _setting("op", ast.Or() if isinstance(joining, ast.And) else ast.And())
-    body = getattr(node, "body", None)
-    if isinstance(body, list):
-        for place, statement in enumerate(body):
-            if isinstance(statement, ast.Assign | ast.AugAssign | ast.Raise) or (
-                isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call)
-            ):
-                yield "statement left out", _leaving_out(place)
+def _compiles(code: str) -> bool:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # `x is not 1` is worth a warning in a source, not in a mutant
+        try:
+            compile(code, "<mutant>", "exec", dont_inherit=True)
+        except (SyntaxError, ValueError):
+            return False
+    return True
 
 
-def _setting(name: str, value: object) -> Change:
-    return lambda twin: setattr(twin, name, copy.deepcopy(value))
+def _find_places(function: Function) -> list[_Place]:
+    kept = {id(inner) for node in _untouched(function) for inner in ast.walk(node)}
+    found = [
+        (node, change)
+        for node in ast.walk(function)
+        if id(node) not in kept
+        for change in [*find_changes(node), *find_tensor_changes(node)]
+    ]
+    # a number that is an axis is changed as an axis, and not once more as a number
+    claimed = {id(part) for _, change in found for part in change.claims}
+    return [(node, change) for node, change in found if id(node) not in claimed]
 
 
-def _leaving_out(place: int) -> Change:
-    return lambda twin: operator.setitem(vars(twin)["body"], place, ast.Pass())
+def _untouched(function: Function) -> Iterator[ast.AST]:
+    """What is there for a caller or a reader: the header, annotations, messages, logging."""
+    yield function.args
+    for node in ast.walk(function):
+        match node:
+            case ast.FunctionDef(returns=ast.expr() as words) | ast.AsyncFunctionDef(returns=ast.expr() as words):
+                yield words
+            case ast.arg(annotation=ast.expr() as words) | ast.AnnAssign(annotation=words):
+                yield words
+            case ast.Raise(exc=ast.expr() as words) | ast.Assert(msg=ast.expr() as words):
+                yield words
+            case ast.Expr(value=ast.Call(func=called)) | ast.Call(func=called) if is_logging(called):
+                yield node
+
+
+def is_logging(called: ast.expr) -> bool:
+    """Does calling this only tell a person something: `logger.info`, `warnings.warn`?"""
+    *owner, name = dotted_name(called).split(".")
+    if not owner:
+        return name == "warn"
+    return name in _LEVELS and owner[-1].strip("_").lower() in _LOGS

@@ -5,8 +5,7 @@ the table of all, and those that any Python can be wrong by; those of arrays sta
 """
 
 import ast
-import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from dlbench.dataset.target import dotted_name
@@ -51,8 +50,9 @@ _NOT_SWAPPED = {
 class Change:
     operator: str
     line: int
-    make: Callable[[ast.AST], ast.AST]
-    """What to put in the place of a node; it may alter the node, which is a copy, and give it back."""
+    field: str
+    """Of the node, that gets another value; empty where the node itself gives way to another."""
+    value: object
     claims: tuple[ast.AST, ...] = ()
     """Parts that no other operator should change, because this one does."""
 
@@ -97,12 +97,24 @@ def _change_call(node: ast.Call) -> Iterator[Change]:
     starred = any(isinstance(argument, ast.Starred) for argument in node.args[:2])
     if name == "range" and isinstance(node.func, ast.Name) and 1 <= len(node.args) <= 3 and not starred:
         yield from _shift_range(node)
-    elif len(node.args) >= 2 and not starred and name not in _NOT_SWAPPED:
-        yield setting("arguments swapped", node, "args", [node.args[1], node.args[0], *node.args[2:]])
+    elif not starred and name not in _NOT_SWAPPED and len({_kind(argument) for argument in node.args[:2]}) == 1:
+        yield setting("arguments swapped", node, "args", [*reversed(node.args[:2]), *node.args[2:]])
     for place, keyword in enumerate(node.keywords):
         if keyword.arg:
             kept = node.keywords[:place] + node.keywords[place + 1 :]
             yield setting("keyword argument dropped", keyword, "keywords", kept)
+
+
+def _kind(argument: ast.expr) -> str:
+    """A text in the place of a tensor breaks at the first call; two texts in each other's place may not."""
+    match argument:
+        case ast.Constant(value=str()) | ast.JoinedStr():
+            return "text"
+        case ast.Constant(value=None | bool()):
+            return "choice"
+        case ast.Tuple() | ast.List() | ast.Dict() | ast.Set():
+            return "collection"
+    return "value"
 
 
 def _shift_range(node: ast.Call) -> Iterator[Change]:
@@ -112,19 +124,14 @@ def _shift_range(node: ast.Call) -> Iterator[Change]:
         yield setting("range bound off by one", bound, "args", changed, *literals(bound))
 
 
-def setting(operator: str, at: ast.AST, name: str, value: object, *claims: ast.AST) -> Change:
-    """The node with another value of one of its fields."""
-
-    def make(twin: ast.AST) -> ast.AST:
-        setattr(twin, name, copy.deepcopy(value))
-        return twin
-
-    return Change(operator, getattr(at, "lineno", 0), make, claims)
+def setting(operator: str, at: ast.AST, field: str, value: object, *claims: ast.AST) -> Change:
+    """The node with another value of one of its fields; `at` is what stands in the line to name."""
+    return Change(operator, getattr(at, "lineno", 0), field, value, claims)
 
 
 def replacing(operator: str, at: ast.AST, new: ast.AST) -> Change:
     """Another node instead of this."""
-    return Change(operator, getattr(at, "lineno", 0), lambda twin: copy.deepcopy(new))
+    return Change(operator, getattr(at, "lineno", 0), "", new)
 
 
 def shift(bound: ast.expr, by: int) -> ast.expr:
