@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dlbench.cli import construct_discover
+from dlbench.cli import construct_discover, construct_label
 from dlbench.cli.app import JsonOption, SandboxOption, WorkersOption, app, command
 from dlbench.cli.construct_discover import WORK, WorkOption
 
@@ -23,6 +23,7 @@ construct = typer.Typer(
 )
 app.add_typer(construct, name="construct")
 construct_discover.register(construct)
+construct_label.register(construct)
 
 NamesArgument = Annotated[list[str] | None, typer.Argument(help="Names of packages; all of --projects by default.")]
 ProjectsOption = Annotated[

@@ -14,6 +14,13 @@ from dlbench.journal import read_lines, rewrite
 Row = dict[str, Any]
 
 
+_COMMANDS = {
+    "collected": "collect", "trace_functions": "trace", "functions": "extract", "screened": "screen",
+    "measured": "admit", "drafts": "draft",
+}  # fmt: skip
+"""What makes a file, where it is not named after it."""
+
+
 class Work:
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -28,7 +35,8 @@ class Work:
         """Raises DLBenchError when the step was not done yet, or its file is not what a step writes."""
         path = self.path(step, project)
         if not path.is_file():
-            what, mend = f"the step {step} has not been done", "do the steps before it first"
+            command = _COMMANDS.get(step, step)
+            what, mend = f"the step {command} has not been done", f"run `dlbench construct {command}` first"
             raise DLBenchError(what, where=str(path), mend=mend)
         return [row for _, row in read_lines(path)]
 

@@ -1,0 +1,213 @@
+"""The commands of the last step of construction: label and review."""
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dlbench.cli.app import BenchmarkOption, JsonOption, command
+from dlbench.cli.construct_discover import WORK, WorkOption
+
+if TYPE_CHECKING:
+    from dlbench.construction.catalogue import Entry
+    from dlbench.construction.label import Labelled
+    from dlbench.construction.sources import Source
+    from dlbench.construction.work import Row, Work
+
+TreeOption = Annotated[
+    Path | None, typer.Option(help="Source tree of the project, or a folder of trees named after their projects.")
+]
+
+
+def label(
+    work: WorkOption = WORK,
+    votes: Annotated[
+        list[Path] | None, typer.Option(help="Votes in a JSONL or CSV file instead of the folder's (repeatable).")
+    ] = None,
+    settled: Annotated[
+        Path | None, typer.Option(help="JSONL: id, axis, value, reason of ties that were discussed; the folder's own.")
+    ] = None,
+    export_label_studio: Annotated[
+        Path | None, typer.Option(help="Write tasks here (.json), the configuration beside it (.xml), and end.")
+    ] = None,
+    import_label_studio: Annotated[
+        Path | None, typer.Option(help="First take in the votes of an export of Label Studio (JSON).")
+    ] = None,
+    tree: TreeOption = None,
+    benchmark: BenchmarkOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Decide labels by the majority of three votes or more; list ties, and measure how far annotators agree."""
+    from dlbench.construction.catalogue import read_catalogue
+    from dlbench.construction.label import decide, measure_alpha, read_settled, read_votes
+    from dlbench.construction.work import Work
+    from dlbench.errors import DLBenchError
+
+    folder = Work(work)
+    catalogue = read_catalogue(folder)
+    if export_label_studio:
+        _export(export_label_studio, folder, catalogue, _reader(folder, tree, benchmark))
+        return
+    if import_label_studio:
+        _import(import_label_studio, folder, catalogue)
+    given = read_votes(votes or folder)
+    if not given:
+        raise DLBenchError("nobody has voted yet", where=str(work), mend="vote with `dlbench construct review`")
+    known = [vote for vote in given if not catalogue or vote.id in catalogue]
+    labelled = decide(known, read_settled(settled or folder.path("settled")))
+    alphas = measure_alpha(known)
+    folder.write("labels", [one.as_row() for one in labelled if one.is_decided])
+    strangers = sorted({vote.id for vote in given} - {vote.id for vote in known})
+    silent = sorted(set(catalogue) - {vote.id for vote in known})
+    if json:
+        _print_json(labelled, alphas, strangers, silent)
+        return
+    _print_decisions(labelled, strangers, silent)
+    typer.echo("Krippendorff's alpha: " + ", ".join(f"{axis} {_round(alpha)}" for axis, alpha in alphas.items()))
+    typer.echo(f"{sum(one.is_decided for one in labelled)} of {len(catalogue) or len(labelled)} functions are labelled")
+
+
+def review(
+    work: WorkOption = WORK,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port of this machine; 0 takes a free one.")] = 0,
+    no_browser: Annotated[bool, typer.Option("--no-browser", help="Only print the address.")] = False,
+    tree: TreeOption = None,
+    benchmark: BenchmarkOption = None,
+) -> None:
+    """Open a page of this machine to vote on labels, mend prompts, and accept or reject functions."""
+    from dlbench.construction.catalogue import read_catalogue
+    from dlbench.construction.review import serve
+    from dlbench.construction.work import Work
+    from dlbench.errors import DLBenchError
+
+    folder = Work(work)
+    catalogue = read_catalogue(folder)
+    if not catalogue:
+        mend = "do the steps before, or give their folder as --work"
+        raise DLBenchError("there is no admissible function to review", where=str(work), mend=mend)
+
+    def ready(address: str) -> None:
+        typer.echo(f"{len(catalogue)} functions to review at {address} (Ctrl-C ends it; all that was done is kept)")
+        if not no_browser:
+            import webbrowser
+
+            webbrowser.open(address)
+
+    serve(folder, _reader(folder, tree, benchmark), port=port, ready=ready)
+
+
+def _reader(work: "Work", tree: Path | None, benchmark: Path | None) -> "Callable[[str], Source]":
+    """Reads code from the given tree, or from the sources that this machine has fetched already."""
+    from functools import cache
+
+    from dlbench.construction.catalogue import read_catalogue
+    from dlbench.construction.sources import read_source
+    from dlbench.errors import DLBenchError
+
+    made = work.root / "benchmark"
+    fetched = cache(lambda project: _fetched(project, benchmark or (made if made.is_dir() else None)))
+
+    def read(function: str) -> "Source":
+        entry = read_catalogue(work)[function]
+        place = fetched(entry.project) if tree is None else tree
+        if place is None:
+            mend = "`dlbench prepare` fetches projects of a benchmark; or give the tree with --tree"
+            raise DLBenchError(f"the source of {entry.project} is not on this machine", mend=mend)
+        inner = place / entry.project
+        return read_source(entry, inner if tree is not None and (inner / entry.function["path"]).is_file() else place)
+
+    return read
+
+
+def _fetched(project: str, benchmark: Path | None) -> Path | None:
+    from dlbench.dataset import load
+    from dlbench.workspace.source import source_tree
+
+    loaded = load(benchmark)
+    if project not in loaded.projects:
+        return None
+    tree = source_tree(loaded.projects[project], loaded.root)
+    return tree if tree.is_dir() else None
+
+
+def _export(path: Path, work: "Work", catalogue: "dict[str, Entry]", read: "Callable[[str], Source]") -> None:
+    from json import dumps
+
+    from dlbench.construction.label_studio import write_configuration, write_task
+    from dlbench.construction.reviews import read_reviews
+    from dlbench.errors import DLBenchError
+    from dlbench.journal import write_whole
+
+    configuration = path.with_suffix(".xml")
+    if configuration == path:
+        raise DLBenchError("the configuration goes there", where=str(path), mend="name the tasks' file .json")
+    reviews = read_reviews(work)
+    tasks = []
+    for entry in catalogue.values():
+        review = reviews.get(entry.id)
+        prompt = review.prompt if review and review.prompt is not None else entry.draft
+        tasks.append(write_task(entry, prompt, read(entry.id)))
+    write_whole(path, dumps(tasks, indent=1) + "\n")
+    write_whole(configuration, write_configuration())
+    typer.echo(f"{len(tasks)} tasks in {path}, the labelling configuration in {configuration}")
+
+
+def _import(path: Path, work: "Work", catalogue: "dict[str, Entry]") -> None:
+    from dlbench.cli.progress import say
+    from dlbench.construction.label_studio import import_votes, read_export
+    from dlbench.construction.votes import votes_of
+
+    votes = read_export(path)
+    fresh = import_votes(votes, catalogue, votes_of(work))
+    say(f"{len(votes)} votes of {len({vote.annotator for vote in votes})} annotators read, {fresh} of them new")
+
+
+def _print_decisions(labelled: "list[Labelled]", strangers: list[str], silent: list[str]) -> None:
+    from collections import Counter
+
+    from dlbench.construction.label import FEWEST, Outcome
+    from dlbench.dataset.labels import AXES
+
+    for one in labelled:
+        typer.echo(f"{one.id}: " + ", ".join(f"{axis} {_tell(axis, one)}" for axis in AXES))
+    for axis, labels in AXES.items():
+        counts = Counter(one.axes[axis].value for one in labelled)
+        typer.echo(f"\n{axis}\n" + "\n".join(f"  {label:<24} {counts[label]:>4}" for label in labels))
+    typer.echo("")
+    for one in labelled:
+        for axis, decision in one.axes.items():
+            if decision.outcome is Outcome.TIE:
+                typer.echo(f"tie, to be discussed: {one.id}: {axis}: {', '.join(decision.votes)}")
+            elif decision.outcome is Outcome.TOO_FEW:
+                typer.echo(f"too few votes: {one.id}: {axis}: {len(decision.votes)} of {FEWEST}")
+    for function in silent:
+        typer.echo(f"no vote yet: {function}")
+    for function in strangers:
+        typer.echo(f"left out, no such admissible function: {function}")
+
+
+def _tell(axis: str, one: "Labelled") -> str:
+    decision = one.axes[axis]
+    return f"{decision.value} ({decision.outcome})" if decision.value else f"undecided ({decision.outcome})"
+
+
+def _round(alpha: float) -> str:
+    return "n/a" if math.isnan(alpha) else f"{alpha:.3f}"
+
+
+def _print_json(labelled: "list[Labelled]", alphas: dict[str, float], strangers: list[str], silent: list[str]) -> None:
+    import json
+
+    def show(one: "Labelled") -> "Row":
+        return one.as_row() | {"outcomes": {axis: decision.outcome for axis, decision in one.axes.items()}}
+
+    alpha = {axis: None if math.isnan(value) else value for axis, value in alphas.items()}
+    said = {"functions": [show(one) for one in labelled], "alpha": alpha, "no_vote": silent, "left_out": strangers}
+    typer.echo(json.dumps(said, indent=2, ensure_ascii=False))
+
+
+def register(group: typer.Typer) -> None:
+    command("label", group)(label)
+    command("review", group)(review)

@@ -1,0 +1,151 @@
+"""How do annotators vote who work in Label Studio?
+
+They are given tasks and a labelling configuration, and what Label Studio exports comes back as votes. An export of
+another kind or another configuration is refused whole, before a single vote of it is written: half an import would look
+like annotators who did not finish.
+"""
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+from dlbench.construction.catalogue import Entry
+from dlbench.construction.sheets import Sheets
+from dlbench.construction.sources import Source
+from dlbench.construction.votes import Vote, parse_vote, plan_votes
+from dlbench.construction.work import Row
+from dlbench.dataset.labels import AXES
+from dlbench.errors import DLBenchError
+
+_AGAIN = "export the project anew from Label Studio, in the format JSON"
+
+
+def write_task(entry: Entry, prompt: str, source: Source) -> Row:
+    """One task; a function is found again by its id, whatever number Label Studio gives to the task."""
+    tests = "\n\n".join(f"# {test['id']}\n{test['code']}" for test in source["tests"])
+    path = str(entry.function.get("path", ""))
+    return {"data": {"function": entry.id, "path": path, "code": source["code"], "tests": tests, "prompt": prompt}}
+
+
+def write_configuration() -> str:
+    """The labelling configuration, to be pasted into the project's settings."""
+    view = ElementTree.Element("View", style="display: flex; gap: 2em")
+    reading = ElementTree.SubElement(view, "View", style="flex: 3; min-width: 0")
+    for name, heading in (("path", "$function"), ("code", "Code"), ("tests", "Tests"), ("prompt", "Prompt")):
+        ElementTree.SubElement(reading, "Header", value=heading)
+        kept = ElementTree.SubElement(reading, "View", style="white-space: pre-wrap")
+        ElementTree.SubElement(kept, "Text", name=name, value=f"${name}")
+    voting = ElementTree.SubElement(view, "View", style="flex: 2; min-width: 0")
+    for axis, labels in AXES.items():
+        ElementTree.SubElement(voting, "Header", value=axis.capitalize())
+        choices = ElementTree.SubElement(
+            voting, "Choices", name=axis, toName="code", choice="single-radio", required="true",
+            requiredMessage=f"Choose the {axis}",
+        )  # fmt: skip
+        for label in labels:
+            ElementTree.SubElement(choices, "Choice", value=label.value, hint=label.definition)
+    ElementTree.SubElement(voting, "Header", value="Note")
+    ElementTree.SubElement(voting, "TextArea", name="note", toName="code", maxSubmissions="1", editable="true")
+    ElementTree.indent(view)
+    return ElementTree.tostring(view, encoding="unicode") + "\n"
+
+
+def read_export(path: Path) -> list[Vote]:
+    """The votes of an export in the format JSON; annotators are named by their e-mail address, or by their number."""
+    try:
+        tasks = json.loads(path.read_text(encoding="utf-8-sig"))
+    except FileNotFoundError:
+        raise DLBenchError("there is no such file", where=str(path), mend="check the path") from None
+    except (OSError, ValueError, RecursionError) as error:
+        raise DLBenchError(f"this is no JSON: {error}", where=str(path), mend=_AGAIN) from None
+    if not isinstance(tasks, list):
+        raise DLBenchError("this is no list of tasks", where=str(path), mend=_AGAIN)
+    last: dict[tuple[str, str], tuple[str, Vote]] = {}
+    people: dict[str, str] = {}
+    for number, task in enumerate(tasks, 1):
+        for moment, person, vote in _read_task(task, f"{path}: task {number}"):
+            known = people.setdefault(vote.annotator, person)
+            if known != person:
+                what, mend = f"{known} and {person} would both be called {vote.annotator}", "rename one in the export"
+                raise DLBenchError(what, where=vote.where, mend=mend)
+            key = vote.id, vote.annotator
+            if key not in last or moment >= last[key][0]:
+                last[key] = moment, vote
+    return [vote for _, vote in last.values()]
+
+
+def _read_task(task: object, where: str) -> Iterator[tuple[str, str, Vote]]:
+    """When, who, what: an annotation that was skipped in Label Studio is no vote."""
+    if isinstance(task, dict) and "annotations" not in task and {"annotator", "annotation_id"} & set(task):
+        raise DLBenchError("this is the format JSON-MIN", where=where, mend=_AGAIN)
+    data = _get(task, "data", dict, where)
+    function = _get(data, "function", str, f"{where}, data")
+    for number, annotation in enumerate(_get(task, "annotations", list, where), 1):
+        place = f"{where} ({function}), annotation {number}"
+        result = _get(annotation, "result", list, place)
+        if annotation.get("was_cancelled"):
+            continue
+        person = _find_person(annotation.get("completed_by"), place)
+        row = {"id": function} | dict(_read_choice(choice, place) for choice in result)
+        vote = parse_vote(row, _make_name(person), place)
+        if not vote.is_complete:
+            missing = ", ".join(axis for axis in AXES if axis not in vote.labels)
+            raise DLBenchError(f"nothing was chosen for {missing}", where=place, mend="finish it in Label Studio")
+        moment = annotation.get("updated_at") or annotation.get("created_at") or ""
+        yield str(moment), person, vote
+
+
+def _read_choice(choice: object, where: str) -> tuple[str, str]:
+    name = _get(choice, "from_name", str, where)
+    value = _get(choice, "value", dict, where)
+    if name == "note":
+        texts = value.get("text", [])
+        return name, "\n".join(map(str, texts if isinstance(texts, list) else [texts]))
+    if name not in AXES:
+        mend = "use the configuration that `dlbench construct label --export-label-studio` writes"
+        raise DLBenchError(f"{name!r} is no part of our labelling configuration", where=where, mend=mend)
+    chosen = _get(value, "choices", list, f"{where}, {name}")
+    if len(chosen) != 1:
+        raise DLBenchError(f"{len(chosen)} values for {name}", where=where, mend="choose exactly one in Label Studio")
+    return name, chosen[0]
+
+
+def _get(record: Any, name: str, kind: type, where: str) -> Any:  # noqa: ANN401 - checked here, whatever it is
+    value = record.get(name) if isinstance(record, dict) else None
+    if not isinstance(value, kind):
+        raise DLBenchError(f"there is no {kind.__name__} called {name!r}", where=where, mend=_AGAIN)
+    return value
+
+
+def _find_person(completed_by: object, where: str) -> str:
+    """Label Studio gives a number, or a record of the person."""
+    if isinstance(completed_by, dict):
+        completed_by = completed_by.get("email") or completed_by.get("id")
+    if isinstance(completed_by, bool) or not isinstance(completed_by, int | str) or not str(completed_by):
+        raise DLBenchError("it does not say who voted (completed_by)", where=where, mend=_AGAIN)
+    return str(completed_by)
+
+
+def _make_name(person: str) -> str:
+    return f"annotator-{person}" if person.isdecimal() else re.sub(r"[^a-z0-9_]+", "-", person.lower()).strip("-")[:40]
+
+
+def import_votes(votes: Iterable[Vote], known: Iterable[str], sheets: Sheets) -> int:
+    """How many votes are new or changed; importing the same export twice adds nothing the second time."""
+    known = set(known)
+    ballots: defaultdict[str, list[Row]] = defaultdict(list)
+    for vote in votes:
+        if vote.id not in known:
+            mend = "give the work folder that the tasks were exported from"
+            raise DLBenchError(f"there is no function {vote.id!r} to vote on", where=vote.where, mend=mend)
+        ballots[vote.annotator].append(vote.as_row())
+    with sheets.lock:
+        plan = {annotator: plan_votes(sheets, annotator, rows) for annotator, rows in ballots.items()}
+        for annotator, rows in plan.items():
+            for row in rows:
+                sheets.append(annotator, row)
+    return sum(map(len, plan.values()))

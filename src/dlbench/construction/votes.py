@@ -1,0 +1,134 @@
+"""What did each annotator say of each function?
+
+A vote names a label on up to three axes. One that names a label which does not exist, or whose key is misspelt, would
+be missing from the count without anybody knowing, so it is refused by file and line. An annotator may vote again, and
+the last word counts, until they have looked at the others' votes: from then on theirs stands, or agreement would be
+measured on votes that were copied.
+"""
+
+import csv
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+
+from dlbench.construction.sheets import Sheets, check_name
+from dlbench.construction.work import Row, Work
+from dlbench.dataset.labels import AXES, Label
+from dlbench.errors import DLBenchError
+from dlbench.journal import read_lines
+
+_KEYS = {"id", "annotator", "note", "seen", *AXES}
+
+
+@dataclass(frozen=True)
+class Vote:
+    id: str
+    annotator: str
+    labels: Mapping[str, Label]
+    """By axis; an axis on which the annotator has not decided yet is not in it."""
+    note: str = ""
+    seen: bool = False
+    """The annotator has looked at the others' votes, and the vote stands."""
+    where: str = ""
+
+    @property
+    def is_complete(self) -> bool:
+        return set(self.labels) == set(AXES)
+
+    def as_row(self) -> Row:
+        row: Row = {"id": self.id, **{axis: self.labels.get(axis) for axis in AXES}, "note": self.note}
+        return row | {"seen": True} if self.seen else row
+
+
+def votes_of(work: Work) -> Sheets:
+    return Sheets(work.root / "votes")
+
+
+def read_votes(source: Work | Sheets | Iterable[Path]) -> list[Vote]:
+    """The last vote of each annotator on each function: those of a work folder, or of any JSONL and CSV files.
+
+    In files of other origin a row may name its annotator; where it does not, the file's name does.
+    """
+    if isinstance(source, Work):
+        source = votes_of(source)
+    rows = _read_sheets(source) if isinstance(source, Sheets) else chain.from_iterable(map(_read_file, source))
+    last: dict[tuple[str, str], Vote] = {}
+    for row, annotator, where in rows:
+        vote = parse_vote(row, annotator, where)
+        last[vote.id, vote.annotator] = vote
+    return sorted(last.values(), key=lambda vote: (vote.id, vote.annotator))
+
+
+def _read_sheets(sheets: Sheets) -> Iterator[tuple[Row, str, str]]:
+    for annotator in sheets.annotators():
+        for number, row in sheets.read(annotator):
+            yield row, annotator, f"{sheets.path(annotator)}:{number}"
+
+
+def _read_file(path: Path) -> Iterator[tuple[Row, str, str]]:
+    for number, row in _read_csv(path) if path.suffix == ".csv" else read_lines(path):
+        annotator = row.pop("annotator", None) or path.stem
+        yield row, annotator, f"{path}:{number}"
+
+
+def _read_csv(path: Path) -> Iterator[tuple[int, Row]]:
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.DictReader(file, restkey="a column without a heading", strict=True)
+            for row in reader:
+                yield reader.line_num, {key: value for key, value in row.items() if value not in (None, "")}
+    except FileNotFoundError:
+        raise DLBenchError("there is no such file", where=str(path), mend="check the path") from None
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise DLBenchError(f"cannot be read: {error}", where=str(path), mend="give a UTF-8 CSV file") from None
+
+
+def parse_vote(row: Row, annotator: object, where: str) -> Vote:
+    unknown = sorted(str(key) for key in set(row) - _KEYS)
+    if unknown:
+        raise DLBenchError(f"unknown: {', '.join(unknown)}", where=where, mend=f"use {', '.join(sorted(_KEYS))}")
+    function, note = row.get("id"), row.get("note") or ""
+    if not isinstance(function, str) or not function:
+        raise DLBenchError("the vote does not say on what", where=where, mend="give the id of a function as `id`")
+    if not isinstance(note, str):
+        raise DLBenchError("the note is not a text", where=where, mend="write it in quotation marks, or leave it out")
+    labels = {axis: parse_label(axis, row[axis], where) for axis in AXES if row.get(axis) not in (None, "")}
+    try:
+        return Vote(function, check_name(annotator), labels, note, row.get("seen") is True, where)
+    except DLBenchError as error:
+        raise DLBenchError(error.what, where=where, mend=error.mend) from None
+
+
+def parse_label(axis: object, value: object, where: str) -> Label:
+    if not isinstance(axis, str) or axis not in AXES:
+        raise DLBenchError(f"there is no axis {axis!r}", where=where, mend=f"use one of: {', '.join(AXES)}")
+    for label in AXES[axis]:
+        if label == value:
+            return label
+    raise DLBenchError(f"{axis} cannot be {value!r}", where=where, mend=f"use one of: {', '.join(AXES[axis])}")
+
+
+def cast_vote(sheets: Sheets, annotator: str, change: Row) -> None:
+    """Writes the annotator's vote with some of it changed; what `change` does not name stays as it was."""
+    with sheets.lock:
+        for row in plan_votes(sheets, annotator, [change]):
+            sheets.append(annotator, row)
+
+
+def plan_votes(sheets: Sheets, annotator: str, changes: Iterable[Row]) -> list[Row]:
+    """The rows that would have to be written; a change that changes nothing needs none."""
+    last = {}
+    for number, row in sheets.read(annotator):
+        vote = parse_vote(row, annotator, f"{sheets.path(annotator)}:{number}")
+        last[vote.id] = vote
+    rows = []
+    for change in changes:
+        before = last.get(change["id"], Vote(change["id"], annotator, {}))
+        after = parse_vote(before.as_row() | change, annotator, "this vote")
+        if before.seen and after.labels != before.labels:
+            what = f"{annotator} has looked at the others' votes on {after.id}, and the vote stands"
+            raise DLBenchError(what, mend="discuss it, and settle a tie in settled.jsonl")
+        if after.as_row() != before.as_row():
+            rows.append(after.as_row())
+    return rows
