@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from dlbench.construction.catalogue import read_catalogue
-from dlbench.construction.sources import ReadSource, read_source
+from dlbench.construction.labelling.catalogue import read_catalogue
+from dlbench.construction.labelling.sources import ReadSource, read_source
 from dlbench.construction.work import Work
 from dlbench.dataset.target import find_target
 

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from dlbench.cli.construct_discover import register
-from dlbench.construction.discover import Discovery, discover_on_github, discover_on_index
-from dlbench.construction.text import one_line
-from dlbench.construction.topics import read_topics
+from dlbench.construction.selection.discover import Discovery, discover_on_github, discover_on_index
+from dlbench.construction.selection.text import one_line
+from dlbench.construction.selection.topics import read_topics
 from dlbench.construction.work import Work
 from dlbench.errors import DLBenchError
 
@@ -95,7 +95,7 @@ def test_github_is_never_asked_beyond_its_thousand(work: Work) -> None:
 
 PROGRAM = """import sys
 from pathlib import Path
-from dlbench.construction.discover import discover_on_github
+from dlbench.construction.selection.discover import discover_on_github
 from dlbench.construction.work import Work
 discover_on_github(Work(Path(sys.argv[1])), ("jax", "keras"), base_url=sys.argv[2])
 """

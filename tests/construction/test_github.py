@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dlbench.construction.github import TRIES, GitHub, Page, Refused, Stopped
+from dlbench.construction.selection.github import TRIES, GitHub, Page, Refused, Stopped
 from dlbench.errors import DLBenchError
 
 from .hub import CUT, LONG_AGO, Hub, answer, refusal, repository

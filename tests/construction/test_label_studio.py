@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from dlbench.cli.construct_label import register
-from dlbench.construction.catalogue import read_catalogue
-from dlbench.construction.label_studio import import_votes, read_export, write_configuration, write_task
-from dlbench.construction.votes import cast_vote, read_votes, votes_of
+from dlbench.construction.labelling.catalogue import read_catalogue
+from dlbench.construction.labelling.label_studio import import_votes, read_export, write_configuration, write_task
+from dlbench.construction.labelling.votes import cast_vote, read_votes, votes_of
 from dlbench.dataset.labels import AXES
 from dlbench.errors import DLBenchError
 from tests.construction.labelling import CLIP, FLIP, SHARE, make_trees, make_work, read_from

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dlbench.construction.imports import find_imports
-from dlbench.construction.measure import measure_function
+from dlbench.construction.screening.imports import find_imports
+from dlbench.construction.screening.measure import measure_function
 from dlbench.dataset.target import find_target
 from dlbench.errors import DLBenchError
 

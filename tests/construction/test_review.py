@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect, sync_playwright
 
-from dlbench.construction.desk import KEYS, Desk
-from dlbench.construction.review import LARGEST, ReviewServer
-from dlbench.construction.reviews import read_reviews
-from dlbench.construction.votes import read_votes
+from dlbench.construction.labelling.desk import KEYS, Desk
+from dlbench.construction.labelling.review import LARGEST, ReviewServer
+from dlbench.construction.labelling.reviews import read_reviews
+from dlbench.construction.labelling.votes import read_votes
 from dlbench.dataset.labels import AXES
 from dlbench.errors import DLBenchError
 from tests.construction.labelling import CLIP, FLIP, SHARE, make_trees, make_work, read_from

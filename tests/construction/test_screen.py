@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dlbench.construction.places import name_module, name_place
-from dlbench.construction.rules import FEWEST_TESTS
-from dlbench.construction.screen import REASONS, screen, screen_project
-from dlbench.construction.subject import read_known, split_words
+from dlbench.construction.screening.places import name_module, name_place
+from dlbench.construction.screening.rules import FEWEST_TESTS
+from dlbench.construction.screening.screen import REASONS, screen, screen_project
+from dlbench.construction.screening.subject import read_known, split_words
 from dlbench.construction.work import Row, Work
 from dlbench.dataset.target import Function
 from dlbench.errors import DLBenchError

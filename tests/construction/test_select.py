@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from dlbench.cli.construct_discover import register
-from dlbench.construction import archives
-from dlbench.construction.archives import choose_release, fits
-from dlbench.construction.cases import Known, count_cases
-from dlbench.construction.layout import find_layout, find_tests_root
-from dlbench.construction.libraries import find_libraries
-from dlbench.construction.licences import PERMISSIVE, find_licence, recognise
-from dlbench.construction.modules import parse, read_module
-from dlbench.construction.select import find_candidates, render_selection, select
+from dlbench.construction.selection import archives
+from dlbench.construction.selection.archives import choose_release, fits
+from dlbench.construction.selection.cases import Known, count_cases
+from dlbench.construction.selection.layout import find_layout, find_tests_root
+from dlbench.construction.selection.libraries import find_libraries
+from dlbench.construction.selection.licences import PERMISSIVE, find_licence, recognise
+from dlbench.construction.selection.modules import parse, read_module
+from dlbench.construction.selection.select import find_candidates, render_selection, select
 from dlbench.construction.work import Row, Work
 from dlbench.errors import DLBenchError
 from dlbench.workspace.releases import Package, Release

@@ -82,6 +82,8 @@ LEFT_ALONE = [
     ('def f(x):\n    """Two 2."""', set()),
     ("def f(x):\n    return max(x, y)", {"nothing returned", "reduction exchanged"}),
     ("def f(x):\n    return isinstance(x, y)", {"nothing returned"}),
+    ("def f(x):\n    return g(*x, y)", {"nothing returned"}),
+    ("def f(x):\n    return range(*x)", {"nothing returned"}),
     ("def f(x):\n    return self.mean(x)", {"nothing returned"}),
     ("def f(x):\n    return x.get('key', x)", {"nothing returned"}),
 ]  # fmt: skip

@@ -27,9 +27,9 @@ def discover(
 ) -> None:
     """Find projects: on GitHub by topic, or by name on the package index."""
     from dlbench.cli.progress import say
-    from dlbench.construction.discover import Discovery, discover_on_github, discover_on_index
-    from dlbench.construction.github import API
-    from dlbench.construction.topics import read_topics
+    from dlbench.construction.selection.discover import Discovery, discover_on_github, discover_on_index
+    from dlbench.construction.selection.github import API
+    from dlbench.construction.selection.topics import read_topics
     from dlbench.construction.work import Work
 
     names = [*(index or []), *(_read_names(names_from) if names_from else [])]
@@ -71,7 +71,7 @@ def select(
     from collections import Counter
 
     from dlbench.cli.progress import counted, say
-    from dlbench.construction import select as selecting
+    from dlbench.construction.selection import select as selecting
     from dlbench.construction.work import Row, Work
 
     folder = Work(work)

@@ -11,9 +11,9 @@ from dlbench.cli.app import BenchmarkOption, JsonOption, command
 from dlbench.cli.construct_discover import WORK, WorkOption
 
 if TYPE_CHECKING:
-    from dlbench.construction.catalogue import Entry
-    from dlbench.construction.label import Labelled
-    from dlbench.construction.sources import Source
+    from dlbench.construction.labelling.catalogue import Entry
+    from dlbench.construction.labelling.label import Labelled
+    from dlbench.construction.labelling.sources import Source
     from dlbench.construction.work import Row, Work
 
 TreeOption = Annotated[
@@ -40,8 +40,8 @@ def label(
     json: JsonOption = False,
 ) -> None:
     """Decide labels by the majority of three votes or more; list ties, and measure how far annotators agree."""
-    from dlbench.construction.catalogue import read_catalogue
-    from dlbench.construction.label import decide, measure_alpha, read_settled, read_votes
+    from dlbench.construction.labelling.catalogue import read_catalogue
+    from dlbench.construction.labelling.label import decide, measure_alpha, read_settled, read_votes
     from dlbench.construction.work import Work
     from dlbench.errors import DLBenchError
 
@@ -77,8 +77,8 @@ def review(
     benchmark: BenchmarkOption = None,
 ) -> None:
     """Open a page of this machine to vote on labels, mend prompts, and accept or reject functions."""
-    from dlbench.construction.catalogue import read_catalogue
-    from dlbench.construction.review import serve
+    from dlbench.construction.labelling.catalogue import read_catalogue
+    from dlbench.construction.labelling.review import serve
     from dlbench.construction.work import Work
     from dlbench.errors import DLBenchError
 
@@ -102,8 +102,8 @@ def _reader(work: "Work", tree: Path | None, benchmark: Path | None) -> "Callabl
     """Reads code from the given tree, or from the sources that this machine has fetched already."""
     from functools import cache
 
-    from dlbench.construction.catalogue import read_catalogue
-    from dlbench.construction.sources import read_source
+    from dlbench.construction.labelling.catalogue import read_catalogue
+    from dlbench.construction.labelling.sources import read_source
     from dlbench.errors import DLBenchError
 
     made = work.root / "benchmark"
@@ -135,8 +135,8 @@ def _fetched(project: str, benchmark: Path | None) -> Path | None:
 def _export(path: Path, work: "Work", catalogue: "dict[str, Entry]", read: "Callable[[str], Source]") -> None:
     from json import dumps
 
-    from dlbench.construction.label_studio import write_configuration, write_task
-    from dlbench.construction.reviews import read_reviews
+    from dlbench.construction.labelling.label_studio import write_configuration, write_task
+    from dlbench.construction.labelling.reviews import read_reviews
     from dlbench.errors import DLBenchError
     from dlbench.journal import write_whole
 
@@ -156,8 +156,8 @@ def _export(path: Path, work: "Work", catalogue: "dict[str, Entry]", read: "Call
 
 def _import(path: Path, work: "Work", catalogue: "dict[str, Entry]") -> None:
     from dlbench.cli.progress import say
-    from dlbench.construction.label_studio import import_votes, read_export
-    from dlbench.construction.votes import votes_of
+    from dlbench.construction.labelling.label_studio import import_votes, read_export
+    from dlbench.construction.labelling.votes import votes_of
 
     votes = read_export(path)
     fresh = import_votes(votes, catalogue, votes_of(work))
@@ -167,7 +167,7 @@ def _import(path: Path, work: "Work", catalogue: "dict[str, Entry]") -> None:
 def _print_decisions(labelled: "list[Labelled]", strangers: list[str], silent: list[str]) -> None:
     from collections import Counter
 
-    from dlbench.construction.label import FEWEST, Outcome
+    from dlbench.construction.labelling.label import FEWEST, Outcome
     from dlbench.dataset.labels import AXES
 
     for one in labelled:

@@ -11,13 +11,13 @@ from datetime import date
 from threading import Lock
 
 from dlbench.construction.admit import Admission, admit_all, propose_instance
-from dlbench.construction.archives import choose_release
 from dlbench.construction.choose_tests import choose_tests, strip_case
 from dlbench.construction.collect import set_up_and_collect
 from dlbench.construction.extract import extract
 from dlbench.construction.history import choose_files, find_origins, look_into
 from dlbench.construction.project import Wish
-from dlbench.construction.screen import screen_project
+from dlbench.construction.screening.screen import screen_project
+from dlbench.construction.selection.archives import choose_release
 from dlbench.construction.trace import Trace, TracedTest, trace
 from dlbench.construction.work import Row, Work
 from dlbench.dataset import Project, load

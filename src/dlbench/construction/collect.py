@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dlbench.construction.archives import PYTHON
-from dlbench.construction.layout import find_layout
 from dlbench.construction.needs import find_missing, read_requirements
 from dlbench.construction.project import Wish, find_tests, propose, set_up
+from dlbench.construction.selection.archives import PYTHON
+from dlbench.construction.selection.layout import find_layout
 from dlbench.errors import DLBenchError
 from dlbench.execution.candidate import Engine
 from dlbench.execution.confinement import open_cell

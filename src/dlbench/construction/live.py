@@ -7,9 +7,9 @@ whether a project has any, so that the others cost nothing.
 from collections.abc import Callable
 from datetime import date
 
-from dlbench.construction.archives import choose_release
 from dlbench.construction.history import choose_files, look_into
 from dlbench.construction.project import Wish
+from dlbench.construction.selection.archives import choose_release
 from dlbench.errors import DLBenchError
 from dlbench.workspace.releases import look_up
 

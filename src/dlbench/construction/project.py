@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from dlbench.construction.archives import PYTHON, choose_release, opened
-from dlbench.construction.layout import find_layout
-from dlbench.construction.libraries import find_libraries
-from dlbench.construction.licences import find_licence
-from dlbench.construction.modules import read_module
+from dlbench.construction.selection.archives import PYTHON, choose_release, opened
+from dlbench.construction.selection.layout import find_layout
+from dlbench.construction.selection.libraries import find_libraries
+from dlbench.construction.selection.licences import find_licence
+from dlbench.construction.selection.modules import read_module
 from dlbench.dataset import Project
 from dlbench.dataset.labels import Framework
 from dlbench.dataset.records import TestSetup

@@ -13,16 +13,16 @@ from pathlib import Path
 
 from packaging.utils import canonicalize_name
 
-from dlbench.construction import discover
-from dlbench.construction.archives import choose_release, opened
-from dlbench.construction.cases import Cases, count_cases, know
-from dlbench.construction.documents import LEAST_SHARE, LEAST_WORDS, find_documents
-from dlbench.construction.layout import Layout, find_layout, find_tests_root
-from dlbench.construction.libraries import Libraries, find_libraries
-from dlbench.construction.licences import find_licence
-from dlbench.construction.modules import Module, parse, read_module
-from dlbench.construction.text import one_line
-from dlbench.construction.topics import OTHER, find_topics
+from dlbench.construction.selection import discover
+from dlbench.construction.selection.archives import choose_release, opened
+from dlbench.construction.selection.cases import Cases, count_cases, know
+from dlbench.construction.selection.documents import LEAST_SHARE, LEAST_WORDS, find_documents
+from dlbench.construction.selection.layout import Layout, find_layout, find_tests_root
+from dlbench.construction.selection.libraries import Libraries, find_libraries
+from dlbench.construction.selection.licences import find_licence
+from dlbench.construction.selection.modules import Module, parse, read_module
+from dlbench.construction.selection.text import one_line
+from dlbench.construction.selection.topics import OTHER, find_topics
 from dlbench.construction.work import Row, Work
 from dlbench.errors import DLBenchError
 from dlbench.journal import Journal

@@ -10,7 +10,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 
-from dlbench.construction.normal_form import normal_form
+from dlbench.construction.screening.normal_form import normal_form
 from dlbench.errors import DLBenchError
 
 __all__ = ["find_duplicates", "find_near", "normal_form"]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
-from dlbench.construction.topics import ARRAY, OTHER, read_topics
+from dlbench.construction.selection.topics import ARRAY, OTHER, read_topics
 
 FRAMEWORKS = ("torch", "jax", "tensorflow", "keras")
 LEAST_SHARE = 0.1

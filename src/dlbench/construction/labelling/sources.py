@@ -10,7 +10,7 @@ from pathlib import Path
 from textwrap import dedent
 from typing import TypedDict
 
-from dlbench.construction.catalogue import Entry
+from dlbench.construction.labelling.catalogue import Entry
 from dlbench.dataset.target import TargetError, find_target
 from dlbench.errors import DLBenchError
 

@@ -15,8 +15,8 @@ from importlib.resources import files
 from typing import Any
 from urllib.parse import parse_qs
 
-from dlbench.construction.desk import Desk, Outdated, UnknownFunction
-from dlbench.construction.sources import ReadSource
+from dlbench.construction.labelling.desk import Desk, Outdated, UnknownFunction
+from dlbench.construction.labelling.sources import ReadSource
 from dlbench.construction.work import Row, Work
 from dlbench.errors import DLBenchError
 
@@ -126,7 +126,7 @@ class _Handler(BaseHTTPRequestHandler):
         desk = self.server.desk
         if inner in _FILES:
             name, kind = _FILES[inner]
-            return f"{kind}; charset=utf-8", (files("dlbench.construction") / name).read_bytes()
+            return f"{kind}; charset=utf-8", (files("dlbench.construction.labelling") / name).read_bytes()
         match inner:
             case "labels":
                 return _json(desk.explain_labels())

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from dlbench.construction.measure import FunctionMeasures, measure_function
-from dlbench.construction.parsed import Module
-from dlbench.construction.triviality import literal_share, name_triviality, only_stores
+from dlbench.construction.screening.measure import FunctionMeasures, measure_function
+from dlbench.construction.screening.parsed import Module
+from dlbench.construction.screening.triviality import literal_share, name_triviality, only_stores
 from dlbench.dataset.target import Function
 
 FEWEST_LINES = 5

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from dlbench.construction.modules import Module
+from dlbench.construction.selection.modules import Module
 
 LEAST_SHARE = 0.3
 LEAST_WORDS = 200

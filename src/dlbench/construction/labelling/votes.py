@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
-from dlbench.construction.sheets import Sheets, check_name
+from dlbench.construction.labelling.sheets import Sheets, check_name
 from dlbench.construction.work import Row, Work
 from dlbench.dataset.labels import AXES, Label
 from dlbench.errors import DLBenchError

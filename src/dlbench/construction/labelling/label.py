@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from dlbench.construction.votes import Vote, parse_label
-from dlbench.construction.votes import read_votes as read_votes
+from dlbench.construction.labelling.votes import Vote, parse_label
+from dlbench.construction.labelling.votes import read_votes as read_votes
 from dlbench.construction.work import Row
 from dlbench.dataset.labels import AXES, Label
 from dlbench.errors import DLBenchError

@@ -8,7 +8,7 @@ import ast
 from collections.abc import Callable, Iterable
 from pathlib import PurePosixPath
 
-from dlbench.construction.imports import find_imports
+from dlbench.construction.screening.imports import find_imports
 
 _FOLDERS = {
     "test": "tests", "tests": "tests", "testdata": "tests", "example": "examples", "examples": "examples",

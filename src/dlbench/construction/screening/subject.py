@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from dlbench.construction.imports import Binding
-from dlbench.construction.places import name_module
-from dlbench.construction.segments import walk_code
+from dlbench.construction.screening.imports import Binding
+from dlbench.construction.screening.places import name_module
+from dlbench.construction.screening.segments import walk_code
 from dlbench.dataset.target import Function
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
@@ -63,7 +63,7 @@ def split_words(names: Iterable[str]) -> set[str]:
 @cache
 def read_known() -> dict[str, frozenset[str]]:
     """Our lists of libraries and words."""
-    text = files("dlbench.construction").joinpath("words.toml").read_text(encoding="utf-8")
+    text = files("dlbench.construction.screening").joinpath("words.toml").read_text(encoding="utf-8")
     return {name: frozenset(values) for name, values in tomllib.loads(text).items()}
 
 

@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from dlbench.construction.text import one_line
+from dlbench.construction.selection.text import one_line
 from dlbench.errors import DLBenchError
 from dlbench.workspace.home import Say, quiet
 

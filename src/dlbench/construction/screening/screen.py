@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from pathlib import Path
 
-from dlbench.construction.duplicates import find_duplicates
-from dlbench.construction.parsed import Module, parse_module
-from dlbench.construction.places import find_used_helpers, name_place
-from dlbench.construction.rules import RULES, Case, Finding, judge
+from dlbench.construction.screening.duplicates import find_duplicates
+from dlbench.construction.screening.parsed import Module, parse_module
+from dlbench.construction.screening.places import find_used_helpers, name_place
+from dlbench.construction.screening.rules import RULES, Case, Finding, judge
 from dlbench.construction.work import Row, Work
 from dlbench.errors import DLBenchError
 

@@ -13,9 +13,9 @@ from dataclasses import asdict, dataclass
 from datetime import date
 from typing import Any
 
-from dlbench.construction.github import API, MOST, PATIENCE, PER_PAGE, GitHub, Refused, Sleep, Stopped
-from dlbench.construction.text import one_line
-from dlbench.construction.topics import find_topics, read_topics
+from dlbench.construction.selection.github import API, MOST, PATIENCE, PER_PAGE, GitHub, Refused, Sleep, Stopped
+from dlbench.construction.selection.text import one_line
+from dlbench.construction.selection.topics import find_topics, read_topics
 from dlbench.construction.work import Row, Work
 from dlbench.errors import DLBenchError
 from dlbench.journal import Journal
@@ -151,7 +151,7 @@ def look_up_package(name: str) -> Package:
 
 
 def _index_row(package: Package) -> Row:
-    from dlbench.construction.archives import newest
+    from dlbench.construction.selection.archives import newest
 
     last = newest(package)
     days: list[date] = [release.uploaded for release in package.releases]

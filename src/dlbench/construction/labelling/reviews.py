@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
-from dlbench.construction.sheets import Sheets
+from dlbench.construction.labelling.sheets import Sheets
 from dlbench.construction.work import Row, Work
 from dlbench.errors import DLBenchError
 

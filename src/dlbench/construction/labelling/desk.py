@@ -7,13 +7,13 @@ that a reload, a restart or another process shows the same.
 
 from threading import RLock
 
-from dlbench.construction.catalogue import Entry, list_files, read_catalogue
-from dlbench.construction.fresh import Fresh
-from dlbench.construction.label import FEWEST, decide, read_settled
-from dlbench.construction.reviews import Review, read_reviews, reviews_of, write_review
-from dlbench.construction.sheets import check_name
-from dlbench.construction.sources import ReadSource, Source
-from dlbench.construction.votes import Vote, cast_vote, read_votes, votes_of
+from dlbench.construction.labelling.catalogue import Entry, list_files, read_catalogue
+from dlbench.construction.labelling.fresh import Fresh
+from dlbench.construction.labelling.label import FEWEST, decide, read_settled
+from dlbench.construction.labelling.reviews import Review, read_reviews, reviews_of, write_review
+from dlbench.construction.labelling.sheets import check_name
+from dlbench.construction.labelling.sources import ReadSource, Source
+from dlbench.construction.labelling.votes import Vote, cast_vote, read_votes, votes_of
 from dlbench.construction.work import Row, Work
 from dlbench.dataset.labels import AXES
 from dlbench.errors import DLBenchError

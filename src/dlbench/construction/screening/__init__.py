@@ -1,0 +1,1 @@
+"""Which functions can be instances, and how large and complex are they? Step 6."""
