@@ -11,7 +11,7 @@ import pytest
 from dlbench.dataset import load
 from dlbench.execution import Engine, Limits, choose_confinement, judge
 from dlbench.execution.pool import Pool, Task
-from dlbench.execution.rehearsal import recall_way
+from dlbench.execution.rehearsal import _path, recall_way, rehearse
 from dlbench.execution.terms import Terms
 from dlbench.execution.usage import find_descendants
 from dlbench.execution.validate import compare_modes, repeat, validate
@@ -94,6 +94,18 @@ def test_the_project_is_imported_once_for_all_its_instances(shapes, make_pool):
             assert warm.judge(instance, pool.engine.asked(warm.prepared, instance).target.text).mode == "in_place"
             assert recall_way(warm.prepared, instance, "project")
         assert "shapes.core" in (warm.own or ())
+
+
+def test_what_was_learnt_in_a_worker_is_not_enough_for_a_fresh_interpreter(toy, toy_prepared, engine):
+    """What modules do when they are imported is seen only where they are."""
+    first, second = (toy.instances[f"toy/toy.core.{name}"] for name in ("scale", "Counter.step"))
+    fewer = second.model_copy(update={"tests": second.tests[1:]})  # which nobody else rehearses
+    assert rehearse(engine, toy_prepared, first).is_alone
+    _path(toy_prepared, fewer).unlink(missing_ok=True)
+    with contextlib.closing(Warm(engine, toy_prepared)) as warm:
+        assert warm.judge(fewer, engine.asked(toy_prepared, fewer).target.text).passed
+        assert not warm.facts[fewer.id].is_alone
+    assert rehearse(engine, toy_prepared, fewer).is_alone
 
 
 ANSWERS = {

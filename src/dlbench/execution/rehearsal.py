@@ -41,6 +41,8 @@ class Facts:
     seconds: float = 0.0
     load_seconds: float = 0.0
     """What came before the tests, mostly imports."""
+    is_alone: bool = False
+    """Whether it was learnt in an interpreter of its own, where what modules do on import is seen, too."""
 
 
 def recall(prepared: Prepared, instance: Instance) -> Facts | None:
@@ -51,9 +53,12 @@ def recall(prepared: Prepared, instance: Instance) -> Facts | None:
 def rehearse(
     engine: Engine, prepared: Prepared, instance: Instance, run: Callable[[bool], Watched] | None = None
 ) -> Facts:
-    """What is known of the instance; learnt now where nothing is. `run`: who runs it, tests hidden or not."""
+    """What is known of the instance; learnt now where nothing is.
+
+    `run`: who runs it, tests hidden or not; what was learnt so is not enough for a fresh interpreter.
+    """
     known = recall(prepared, instance)
-    if known is not None:
+    if known is not None and (known.is_alone or run is not None):
         return known
 
     def run_alone(hides: bool) -> Watched:
@@ -62,7 +67,7 @@ def rehearse(
     facts = Facts()
     for hides in (True, False):
         facts = learn(run_undisturbed(partial(run or run_alone, hides)), engine, instance)
-        facts = replace(facts, hides=hides or not facts.passes)
+        facts = replace(facts, hides=hides or not facts.passes, is_alone=run is None)
         if facts.passes:
             break
     if facts.passes:

@@ -65,8 +65,9 @@ class Warm:
             except WorkerLost as error:
                 self.losses.append(str(error))
             self.close()
+        alone = rehearse(self.engine, self.prepared, instance)
         return run_fresh(
-            self.engine, self.prepared, instance, candidate, allowed=facts.allowed, hides=facts.hides, terms=terms
+            self.engine, self.prepared, instance, candidate, allowed=alone.allowed, hides=alone.hides, terms=terms
         )
 
     def _rehearse(self, instance: Instance) -> Facts:
