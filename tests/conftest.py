@@ -9,6 +9,7 @@ from dlbench.dataset import Benchmark, load
 from dlbench.dataset.target import find_target
 from dlbench.execution import Engine, Limits, choose_confinement
 from dlbench.workspace import Prepared, prepare
+from tests.scaffold import write_project
 
 MODULE = '''"""A toy project."""
 
@@ -90,29 +91,16 @@ TEST_IDS = {
 
 def write_toy(root: Path) -> Path:
     """A benchmark folder `toys` and, beside it, the project's source."""
-    source = root / "source"
-    for name, text in {
+    files = {
         "toy/__init__.py": "",
         "toy/base.py": "OFFSET = 0\n",
         "toy/core.py": MODULE,
         # imported before any test is collected, as many projects do
         "tests/conftest.py": "import toy.core  # noqa: F401\n",
         "tests/test_core.py": TESTS,
-    }.items():
-        path = source / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+    }
     benchmark = root / "toys"
-    for folder in ("projects", "instances/toy", "locks", "splits"):
-        (benchmark / folder).mkdir(parents=True)
-    (benchmark / "VERSION").write_text("1.0\n")
-    (benchmark / "locks/toy.txt").write_text(
-        "iniconfig==2.1.0\npackaging==25.0\npluggy==1.6.0\npygments==2.19.2\npytest==8.4.2\n"
-    )
-    (benchmark / "projects/toy.toml").write_text(
-        'name = "toy"\nversion = "1.0"\nreleased = 2026-01-02\npath = "../source"\nlicense = "Apache-2.0"\n'
-        'environment = "toy"\nframework = "numpy"\ntests = {root = "tests"}\n'
-    )
+    write_project(benchmark, root / "source", "toy", files)
     for qualname, prompt in PROMPTS.items():
         target = find_target(MODULE, qualname)
         assert target.sha256 == hashlib.sha256(target.text.encode()).hexdigest()

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from tests.scaffold import write_project
+
 MODEL = '''"""Parts of a neural network for training and inference: activations, losses and layers on plain lists."""
 
 import math
@@ -193,26 +195,13 @@ EXPECTED = {
 
 
 def write_planted(root: Path) -> Path:
-    """A benchmark's folder with the project's record, and beside it the project."""
-    for name, text in {
+    """A work folder with the project's record, and beside it the project."""
+    files = {
         "planted/__init__.py": "",
         "planted/model.py": MODEL,
         "planted/testing/__init__.py": "",
         "planted/testing/helpers.py": HELPERS,
         "tests/test_model.py": TESTS,
-    }.items():
-        path = root / "source" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    benchmark = root / "work/benchmark"
-    for folder in ("projects", "locks", "instances", "splits"):
-        (benchmark / folder).mkdir(parents=True)
-    (benchmark / "VERSION").write_text("0.1\n")
-    (benchmark / "locks/planted.txt").write_text(
-        "iniconfig==2.1.0\npackaging==25.0\npluggy==1.6.0\npygments==2.19.2\npytest==8.4.2\n"
-    )
-    (benchmark / "projects/planted.toml").write_text(
-        'name = "planted"\nversion = "1.0"\nreleased = 2026-01-02\npath = "../../source"\nlicense = "Apache-2.0"\n'
-        'environment = "planted"\nframework = "numpy"\n'
-    )
+    }
+    write_project(root / "work/benchmark", root / "source", "planted", files)
     return root / "work"

@@ -4,6 +4,7 @@ import hashlib
 from pathlib import Path
 
 from dlbench.dataset.target import find_target
+from tests.scaffold import write_project
 
 MODULE = '''"""Targets of every shape."""
 
@@ -283,20 +284,8 @@ def write_shapes(root: Path, *, tests: str = TESTS, targets: dict[str, list[str]
         "shapes/other.py": OTHER,
         "tests/test_shapes.py": tests,
     }
-    for name, text in files.items():
-        path = root / "source" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
     benchmark = root / "shapes"
-    for folder in ("projects", "instances/shapes", "locks", "splits"):
-        (benchmark / folder).mkdir(parents=True)
-    (benchmark / "VERSION").write_text("1.0\n")
-    lock = "iniconfig==2.1.0\npackaging==25.0\npluggy==1.6.0\npygments==2.19.2\npytest==8.4.2\n"
-    (benchmark / "locks/toy.txt").write_text(lock)
-    (benchmark / "projects/shapes.toml").write_text(
-        'name = "shapes"\nversion = "1.0"\nreleased = 2026-01-02\npath = "../source"\nlicense = "Apache-2.0"\n'
-        'environment = "toy"\nframework = "numpy"\ntests = {root = "tests"}\n'
-    )
+    write_project(benchmark, root / "source", "shapes", files)
     for name, ids in targets.items():
         target = find_target(MODULE, name)
         listed = ", ".join(f'"{_FILE}{test}"' for test in ids)
