@@ -69,6 +69,19 @@ def test_the_tables_count_what_the_steps_kept(chain, reasons):
     assert "| order_dependent | 1 |" in text
 
 
+def test_a_function_whose_tests_are_all_too_slow_is_left_out_with_that_reason(chain, tmp_path):
+    work = Work(tmp_path)
+    for step in ("trace_functions", "screened"):
+        work.write(step, chain.work.read(step, "planted"), "planted")
+    slow = [row | {"seconds": 10.0} for row in chain.work.read("trace", "planted")]
+    work.write("trace", slow, "planted")
+    other = Chain(chain.engine, work, chain.wish, lambda text: None)
+    other._prepared = chain.prepared
+    other.admit()
+    kept = [row["id"] for row in work.read("screened", "planted") if row["kept"]]
+    assert {row["id"]: row["reason"] for row in work.read("measured", "planted")} == dict.fromkeys(kept, "too_slow")
+
+
 def test_a_few_cases_stand_for_all_of_a_parametrised_test():
     tests = [f"a.py::test[{number}]" for number in range(100)] + ["a.py::other"]
     chosen = choose_cases(tests, 4)

@@ -45,18 +45,6 @@ def hub() -> Iterator[Hub]:
         yield hub
 
 
-@pytest.fixture
-def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Index]:
-    with Index(tmp_path / "served") as index:
-        monkeypatch.setenv("PIP_INDEX_URL", index.url)
-        yield index
-
-
-@pytest.fixture
-def work(tmp_path: Path) -> Work:
-    return Work(tmp_path / "work")
-
-
 def search(work: Work, hub: Hub, *topics: str, **options: Any) -> Discovery:  # noqa: ANN401 - as the function types them
     options = {"token": TOKEN, "sleep": lambda _: None} | options
     return discover_on_github(work, topics or ("jax", "keras"), base_url=hub.url, **options)

@@ -3,12 +3,13 @@
 import pytest
 
 from dlbench.construction.choose_tests import choose_tests, strip_case
-from dlbench.construction.draft import UNREVIEWED, draft_prompt, is_draft
+from dlbench.construction.draft import draft_prompt
 from dlbench.construction.extract import name_module
 from dlbench.construction.needs import find_missing, read_requirements
 from dlbench.construction.test_code import is_test_code
 from dlbench.construction.trace import TracedTest
 from dlbench.construction.wishes import read_wishes
+from dlbench.dataset.leaks import UNREVIEWED, is_draft
 from dlbench.dataset.target import find_target
 from dlbench.errors import DLBenchError
 from dlbench.generation.models import Answer, Request

@@ -2,7 +2,6 @@
 
 import ast
 import json
-from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -37,18 +36,6 @@ ARRAYS = GOOD | {
 @pytest.fixture(autouse=True)
 def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     isolate(tmp_path, monkeypatch)
-
-
-@pytest.fixture
-def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Index]:
-    with Index(tmp_path / "served") as index:
-        monkeypatch.setenv("PIP_INDEX_URL", index.url)
-        yield index
-
-
-@pytest.fixture
-def work(tmp_path: Path) -> Work:
-    return Work(tmp_path / "work")
 
 
 def one(work: Work, name: str = "tiny-net") -> Row:

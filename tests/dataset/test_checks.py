@@ -38,6 +38,7 @@ def test_a_sound_benchmark_has_no_problem(toy_root):
         (SCALE, "tests/test_core.py::test_scale_empty", "/etc/passwd::test_scale_empty", Kind.MALFORMED_RECORD),
         (SCALE, "test_scale[2]", "test_scale[1]", Kind.MALFORMED_RECORD),
         (SCALE, 'id = "toy/', 'id = "nothing/', Kind.UNKNOWN_PROJECT),
+        (SCALE, "prompt = '''", "prompt = '''DRAFT, not reviewed: ", Kind.PROMPT_IS_A_DRAFT),
         ("projects/toy.toml", 'framework = "numpy"', 'framework = "abacus"', Kind.UNKNOWN_LABEL),
         ("projects/toy.toml", 'path = "../source"', "", Kind.MALFORMED_RECORD),
         ("projects/toy.toml", 'environment = "toy"', 'environment = "absent"', Kind.MISSING_LOCK),

@@ -229,12 +229,12 @@ def tables(work: WorkOption = WORK, json: JsonOption = False) -> None:
     """Print what came of every project: counts, and the reasons for what was left out."""
     import json as format
 
-    from dlbench.construction.tables import render_tables, summarise
+    from dlbench.construction.tables import list_projects, render_tables, summarise
     from dlbench.construction.work import Work
 
     folder = Work(work)
     if json:
-        typer.echo(format.dumps([summarise(folder, project) for project in folder.projects()], indent=2))
+        typer.echo(format.dumps([summarise(folder, project) for project in list_projects(folder)], indent=2))
     else:
         typer.echo(render_tables(folder), nl=False)
 

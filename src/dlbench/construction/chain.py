@@ -5,7 +5,6 @@ on. Everything lies in the work folder: a benchmark's folder with the records an
 """
 
 import os
-from collections.abc import Callable
 from dataclasses import asdict
 from datetime import date
 from threading import Lock
@@ -25,9 +24,8 @@ from dlbench.errors import DLBenchError
 from dlbench.execution.candidate import Engine
 from dlbench.journal import Journal
 from dlbench.workspace import Prepared, prepare
+from dlbench.workspace.home import Say
 from dlbench.workspace.releases import look_up
-
-Say = Callable[[str], None]
 
 TRACE_SECONDS = 600.0
 MOST_CASES = 12
@@ -123,8 +121,7 @@ class Chain:
 
     def screen(self) -> None:
         """Step 6: which of them can be asked for."""
-        screen_project(self.work, self.name, self.prepared.tree)
-        self.work.write("screened", map(explain_few_tests, self.work.read("screened", self.name)), self.name)
+        screen_project(self.work, self.name, self.prepared.tree, explain=explain_few_tests)
 
     def admit(self, most: int | None = None) -> None:
         """The measuring half of step 8, over what was screened; goes on where it was stopped."""
@@ -133,9 +130,8 @@ class Chain:
         with Journal(self.work.path("measured", self.name)) as journal:
             known = {row["id"] for row in journal.records()}
             waiting = [row for row in rows if row["id"] not in known][:most]
-            instances = [
-                propose_instance(row, tests) for row in waiting if (tests := choose_tests(row["number"], seen.tests))
-            ]
+            chosen = {row["id"]: choose_tests(row["number"], seen.tests) for row in waiting}
+            instances = [propose_instance(row, chosen[row["id"]]) for row in waiting if chosen[row["id"]]]
             lock, done = Lock(), 0
 
             def keep(found: Admission) -> None:
@@ -144,8 +140,10 @@ class Chain:
                     done += 1
                     journal.append(found.to_row())
                     verdict = "admissible" if found.is_admissible else found.reason
-                    self.say(f"{self.name}: {done} of {len(instances)}: {found.id.partition('/')[2]}: {verdict}")
+                    self.say(f"{self.name}: {done} of {len(waiting)}: {found.id.partition('/')[2]}: {verdict}")
 
+            for function in [key for key, tests in chosen.items() if not tests]:
+                keep(Admission(function, "too_slow", "no test that runs it keeps to the time"))
             admit_all(self.engine, self.prepared, instances, keep, workers=self.workers)
 
     def run(self, *, most: int | None = None, seconds: float = TRACE_SECONDS, since: date | None = None) -> None:
@@ -168,7 +166,7 @@ def explain_few_tests(row: Row) -> Row:
         return row
     for kind, reason in (("network", "tests_need_network"), ("slow", "tests_too_slow"), ("failed", "tests_fail")):
         if failing.get(kind):
-            return row | {"reason": reason, "detail": f"{row['tests']} tests pass; {failing}"}
+            return row | {"reason": reason, "why": f"{row['tests']} tests pass; of the others: {failing}"}
     return row
 
 

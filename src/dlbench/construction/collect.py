@@ -1,12 +1,10 @@
 """Which tests has a project, as pytest itself finds them?
 
 Files that pytest cannot import are named with the reason, and what is missing may be had: collecting is tried again
-with the packages that the errors name. For the rest the tests are read from the source, which says which there are but
-not with which cases.
+with the packages that the errors name. A file that still cannot be collected gives no tests.
 """
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,6 +20,7 @@ from dlbench.execution.launching import describe_nothing
 from dlbench.execution.supervise import supervise
 from dlbench.journal import write_whole
 from dlbench.workspace import Prepared
+from dlbench.workspace.home import Say
 from dlbench.workspace.releases import look_up
 from dlbench.workspace.source import fetch
 
@@ -65,9 +64,7 @@ def collect(engine: Engine, prepared: Prepared, files: list[str]) -> Collected:
     return found
 
 
-def set_up_and_collect(
-    engine: Engine, wish: Wish, root: Path, say: Callable[[str], None]
-) -> tuple[Prepared, Collected]:
+def set_up_and_collect(engine: Engine, wish: Wish, root: Path, say: Say) -> tuple[Prepared, Collected]:
     """From a name to a project whose tests are collected, with what they need found out on the way."""
     project = propose(wish, root, say)
     tree = fetch(project, root, say)

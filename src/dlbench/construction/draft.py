@@ -1,16 +1,15 @@
 """What could a prompt say? A first text by a model, from code and docstring, for a person to write anew.
 
 Never a prompt of the benchmark: a draft may quote what it was made from, and may be wrong. It says so on itself, and
-admission refuses it until somebody has written a text of their own in its place.
+`dlbench check` refuses an instance whose prompt does.
 """
 
 from dlbench.construction.work import Row
-from dlbench.dataset.leaks import find_docstring_run, find_leaked_lines
+from dlbench.dataset.leaks import UNREVIEWED, find_docstring_run, find_leaked_lines
 from dlbench.dataset.target import Target
 from dlbench.generation.fence import fenced
 from dlbench.generation.models import Message, Model, Request
 
-UNREVIEWED = "DRAFT, not reviewed: "
 _ASK = """\
 Describe what this function does, so that a person who knows deep learning but not this project could write it from your
 description alone. Say in plain sentences: what it computes and why it is there; each parameter with its type, shape and
@@ -32,7 +31,3 @@ def draft_prompt(model: Model, row: Row, target: Target, *, max_tokens: int = 40
     if run:
         taken.append(f"words of the docstring: {run}")
     return {"id": row["id"], "prompt": UNREVIEWED + text, "by": model.name, "taken": taken}
-
-
-def is_draft(prompt: str) -> bool:
-    return prompt.lstrip().startswith(UNREVIEWED.strip())

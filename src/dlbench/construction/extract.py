@@ -15,6 +15,7 @@ from dlbench.construction.test_code import is_test_code
 from dlbench.construction.trace import Trace
 from dlbench.construction.work import Row
 from dlbench.dataset import Project
+from dlbench.dataset.checks import module_of
 from dlbench.dataset.target import Function, TargetError, find_target, render_signature
 
 
@@ -122,10 +123,8 @@ def name_module(path: str, import_root: str) -> str:
     prefix = "" if import_root == "." else f"{import_root}/"
     if not path.startswith(prefix):
         return ""
-    parts = path.removeprefix(prefix).removesuffix(".py").split("/")
-    if parts[-1] == "__init__":
-        parts.pop()
-    return ".".join(parts) if parts and all(part.isidentifier() for part in parts) else ""
+    module = module_of(path, import_root)
+    return module if all(part.isidentifier() for part in module.split(".")) else ""
 
 
 def walk_functions(scope: ast.AST, prefix: str) -> Iterator[tuple[str, int, str]]:

@@ -4,17 +4,17 @@ Those of releases uploaded since, which no release before had. One look into the
 whether a project has any, so that the others cost nothing.
 """
 
-from collections.abc import Callable
 from datetime import date
 
 from dlbench.construction.history import choose_files, look_into
 from dlbench.construction.project import Wish
 from dlbench.construction.selection.archives import choose_release
 from dlbench.errors import DLBenchError
+from dlbench.workspace.home import Say
 from dlbench.workspace.releases import look_up
 
 
-def find_fresh(wishes: list[Wish], since: date, say: Callable[[str], None]) -> tuple[list[Wish], list[dict[str, str]]]:
+def find_fresh(wishes: list[Wish], since: date, say: Say) -> tuple[list[Wish], list[dict[str, str]]]:
     """The projects with a release since, and a function in it that was not there before; the others with the reason."""
     fresh: list[Wish] = []
     left_out: list[dict[str, str]] = []

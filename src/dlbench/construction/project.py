@@ -7,7 +7,7 @@ was found becomes a project's record in a benchmark's folder, so that every late
 
 import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -23,6 +23,7 @@ from dlbench.errors import DLBenchError
 from dlbench.journal import write_whole
 from dlbench.workspace import Prepared, prepare
 from dlbench.workspace.environment import compile_lock
+from dlbench.workspace.home import Say
 from dlbench.workspace.releases import look_up
 
 
@@ -45,7 +46,7 @@ class Wish:
     files: dict[str, str] = field(default_factory=dict)
 
 
-def propose(wish: Wish, root: Path, say: Callable[[str], None]) -> Project:
+def propose(wish: Wish, root: Path, say: Say) -> Project:
     """A record for the project, found out from its newest release and nothing else."""
     package = look_up(wish.name)
     release = choose_release(package, version=wish.version)
@@ -95,9 +96,7 @@ def _common(paths: list[str]) -> str:
     return "/".join(shared) or "."
 
 
-def set_up(
-    project: Project, requirements: list[str], root: Path, say: Callable[[str], None]
-) -> tuple[Prepared, list[str]]:
+def set_up(project: Project, requirements: list[str], root: Path, say: Say) -> tuple[Prepared, list[str]]:
     """Writes the record and its lock and builds it; where the tests' own wishes cannot be met, without them."""
     attempts = [requirements]
     plain = [line for line in requirements if not line.startswith("pytest-")]

@@ -11,6 +11,11 @@ from dlbench.construction.work import Row, Work
 _STEPS = ("collected", "trace", "functions", "screened", "measured")
 
 
+def list_projects(work: Work) -> list[str]:
+    """Those that got as far as their tests; the folder holds others beside."""
+    return [project for project in work.projects() if work.has("collected", project)]
+
+
 def summarise(work: Work, project: str) -> Row:
     """One project's way through the steps; what was not done yet is missing."""
     row: Row = {"project": project}
@@ -45,7 +50,7 @@ def count_reasons(work: Work, projects: list[str]) -> dict[str, Counter[str]]:
 
 def render_tables(work: Work) -> str:
     """Markdown: a line for each project with their sum, then the reasons, then the projects that were left out."""
-    projects = [project for project in work.projects() if work.has("collected", project)]
+    projects = list_projects(work)
     rows = [summarise(work, project) for project in projects]
     columns = [
         "project", "tests collected", "tests run", "tests passed", "functions under test", "screened", "measured",

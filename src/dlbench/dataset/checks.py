@@ -7,6 +7,7 @@ import re
 from collections import defaultdict
 from pathlib import Path
 
+from dlbench.dataset.leaks import is_draft
 from dlbench.dataset.loading import Benchmark, read
 from dlbench.dataset.problems import Kind, Problem
 
@@ -21,6 +22,7 @@ def check_records(root: Path) -> tuple[Benchmark, list[Problem]]:
     problems += _check_files(benchmark)
     problems += _check_places(benchmark)
     problems += _check_targets(benchmark)
+    problems += _check_prompts(benchmark)
     problems += _check_splits(benchmark)
     problems += _check_locks(benchmark)
     return benchmark, problems
@@ -81,6 +83,19 @@ def _check_targets(benchmark: Benchmark) -> list[Problem]:
         Problem(Kind.DUPLICATE_TARGET, _where(benchmark, ids[1]), f"asks for the same function as {ids[0]}", "keep one")
         for ids in seen.values()
         if len(ids) > 1
+    ]
+
+
+def _check_prompts(benchmark: Benchmark) -> list[Problem]:
+    return [
+        Problem(
+            Kind.PROMPT_IS_A_DRAFT,
+            _where(benchmark, instance.id),
+            "the prompt is a draft by a model, which nobody has reviewed",
+            "write a prompt in words of your own, from understanding",
+        )
+        for instance in benchmark.instances.values()
+        if is_draft(instance.prompt)
     ]
 
 

@@ -10,7 +10,13 @@ import re
 from dlbench.dataset.target import Function, Target
 
 DOCSTRING_RUN = 12
+UNREVIEWED = "DRAFT, not reviewed: "
+"""What a text by a model begins with, until a person has written another in its place."""
 _SAYS_SOMETHING = re.compile(r"[=(\[+*/<>@%]")
+
+
+def is_draft(prompt: str) -> bool:
+    return prompt.lstrip().startswith(UNREVIEWED.strip())
 
 
 def find_leaked_lines(prompt: str, target: Target) -> list[str]:

@@ -24,6 +24,7 @@ class Kind(StrEnum):
     MISSING_TARGET = "missing_target"
     HASH_MISMATCH = "hash_mismatch"
     MISSING_TEST = "missing_test"
+    PROMPT_IS_A_DRAFT = "prompt_is_a_draft"
     PROMPT_LEAKS_CODE = "prompt_leaks_code"
     PROMPT_LEAKS_DOCSTRING = "prompt_leaks_docstring"
     THIRD_PARTY_CODE = "third_party_code"

@@ -61,8 +61,13 @@ def screen(
     return [_mark(row, findings[row["id"]], measures.get(row["id"])) for row in given]
 
 
-def screen_project(work: Work, project: str, tree: Path) -> Counter[str]:
-    """Reads functions.jsonl, writes screened.jsonl, and counts reasons; what is kept counts under `kept`."""
+def screen_project(
+    work: Work, project: str, tree: Path, explain: Callable[[Row], Row] = lambda row: row
+) -> Counter[str]:
+    """Reads functions.jsonl, writes screened.jsonl, and counts reasons; what is kept counts under `kept`.
+
+    `explain`: who knows more of a row than its source says.
+    """
 
     def read_source(path: str) -> str:
         return (tree / path).read_text(encoding="utf-8-sig")
@@ -70,7 +75,7 @@ def screen_project(work: Work, project: str, tree: Path) -> Counter[str]:
     paths = [path.relative_to(tree).as_posix() for path in sorted(tree.rglob("*.py"))]
     if not paths:
         raise DLBenchError("there is no Python file", where=str(tree), mend="give the folder of the project's source")
-    rows = screen(work.read("functions", project), read_source, paths)
+    rows = [explain(row) for row in screen(work.read("functions", project), read_source, paths)]
     work.write("screened", rows, project)
     return Counter(row["reason"] or "kept" for row in rows)
 
