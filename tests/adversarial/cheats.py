@@ -2135,7 +2135,7 @@ _me = os.getpid()
 _cheat(
     "channel",
     "a flood of stderr without an end of line",
-    "error fail tampered timeout",
+    "error fail tampered timeout out_of_memory",
     "output read by lines is one line of gigabytes",
     r"""
 import os
