@@ -53,6 +53,16 @@ def test_what_is_admissible_has_tests_that_find_mistakes(chain, reasons):
     assert all(re.match(r".+ in line \d+", name) for name in row["survivors"])
 
 
+def test_the_static_graph_is_held_against_the_run(chain):
+    found = chain.compare_with_text()
+    assert found.is_complete
+    assert found.tests >= 20
+    assert found.all.recall > 0.9
+    said = {row["id"]: row for row in chain.work.read("static", "planted")}
+    assert any("::softmax" in name for name in said["tests/test_model.py::test_softmax_sums_to_one"]["direct"])
+    assert "against what ran" in render_tables(chain.work)
+
+
 def test_admission_goes_on_where_it_was_stopped(chain, reasons):
     path = chain.work.path("measured", "planted")
     lines = path.read_text().splitlines(keepends=True)

@@ -90,12 +90,18 @@ def trace(
     workers: WorkersOption = _CORES,
     sandbox: SandboxOption = "auto",
 ) -> None:
-    """Run the collected tests once and note which functions of the project each runs (step 4)."""
+    """Note which functions each test runs, by running it once, and how far the text alone would tell (step 4)."""
     for chain in _chains(names, projects, work, sandbox, workers):
         chain.trace(seconds)
         seen = chain.read_trace()
         passed = sum(test.outcome == "passed" for test in seen.tests)
         typer.echo(f"{chain.name}: {len(seen.tests)} tests ran, {passed} passed; {len(seen.functions)} functions ran")
+        found = chain.compare_with_text()
+        typer.echo(
+            f"{chain.name}: of what the text says a test comes to, {found.all.precision:.0%} ran, and it says"
+            f" {found.all.recall:.0%} of what ran; called by the test itself: {found.direct.precision:.0%} and"
+            f" {found.direct.recall:.0%}"
+        )
 
 
 @command("extract", construct)

@@ -1,4 +1,4 @@
-"""The commands of the last step of construction: label and review."""
+"""The commands of the last steps of construction: label, review, and write what came of it."""
 
 import math
 from collections.abc import Callable
@@ -96,6 +96,26 @@ def review(
             webbrowser.open(address)
 
     serve(folder, _reader(folder, tree, benchmark), port=port, ready=ready)
+
+
+def write(
+    into: Annotated[Path, typer.Option(help="Folder of the benchmark that gets them; made where there is none.")],
+    work: WorkOption = WORK,
+) -> None:
+    """Write functions that are accepted, labelled and admissible as instances of a benchmark."""
+    from dlbench.cli.progress import say
+    from dlbench.construction.history import date_functions
+    from dlbench.construction.instances import write_instances
+    from dlbench.construction.work import Work
+    from dlbench.dataset import load
+    from dlbench.workspace.source import fetch
+
+    folder = Work(work)
+    made = load(work / "benchmark")
+    written = write_instances(folder, into, lambda name: fetch(made.projects[name], made.root, say), date_functions)
+    for function, why in written.left_out.items():
+        typer.echo(f"{function}: left out: {why}")
+    typer.echo(f"{len(written.paths)} instances written to {into}, {len(written.left_out)} functions left out")
 
 
 def _reader(work: "Work", tree: Path | None, benchmark: Path | None) -> "Callable[[str], Source]":
@@ -211,3 +231,4 @@ def _print_json(labelled: "list[Labelled]", alphas: dict[str, float], strangers:
 def register(group: typer.Typer) -> None:
     command("label", group)(label)
     command("review", group)(review)
+    command("write", group)(write)

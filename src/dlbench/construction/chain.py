@@ -10,13 +10,14 @@ from datetime import date
 from threading import Lock
 
 from dlbench.construction.admit import Admission, admit_all, propose_instance
+from dlbench.construction.calls.agreement import Comparison, compare
+from dlbench.construction.calls.graph import build_graph, list_written
 from dlbench.construction.choose_tests import choose_tests, strip_case
 from dlbench.construction.collect import set_up_and_collect
 from dlbench.construction.extract import extract
-from dlbench.construction.history import choose_files, find_origins, look_into
+from dlbench.construction.history import date_functions
 from dlbench.construction.project import Wish
 from dlbench.construction.screening.screen import screen_project
-from dlbench.construction.selection.archives import choose_release
 from dlbench.construction.trace import Trace, TracedTest, trace
 from dlbench.construction.work import Row, Work
 from dlbench.dataset import Project, load
@@ -25,7 +26,6 @@ from dlbench.execution.candidate import Engine
 from dlbench.journal import Journal
 from dlbench.workspace import Prepared, prepare
 from dlbench.workspace.home import Say
-from dlbench.workspace.releases import look_up
 
 TRACE_SECONDS = 600.0
 MOST_CASES = 12
@@ -55,13 +55,15 @@ class Chain:
         return projects[self.name]
 
     def collect(self) -> None:
-        """Steps 2 and 3: the project set up, its tests collected."""
+        """Steps 2 and 3: the project set up, its tests collected; of what cannot be, what the text says is there."""
         self._prepared, found = set_up_and_collect(self.engine, self.wish, self.root, self.say)
         if not found.tests:
             errors = "; ".join([found.why, *list(found.errors.values())[:2]])
             what = f"pytest collects no test: {errors[-1200:]}"
             raise DLBenchError(what, where=self.name, mend="see what its tests need, or choose another project")
-        self.work.write("uncollected", ({"what": file, "why": why} for file, why in found.errors.items()), self.name)
+        written = list_written(self._prepared.tree, self.project.import_root, list(found.errors))
+        rows = [{"what": file, "why": why, "written": written[file]} for file, why in found.errors.items()]
+        self.work.write("uncollected", rows, self.name)
         self.work.write("collected", ({"id": test} for test in found.tests), self.name)
 
     def trace(self, seconds: float = TRACE_SECONDS, cases: int = MOST_CASES) -> None:
@@ -93,13 +95,29 @@ class Chain:
             found.tests.append(TracedTest(**(row | own)))
         return found
 
+    def compare_with_text(self) -> Comparison:
+        """Step 4's other half: the graph that the text alone gives, and how far it agrees with what ran."""
+        seen = self.read_trace()
+        self.say(f"reading which function each test of {self.name} comes to")
+        graph = build_graph(
+            self.prepared.tree, self.project.import_root, sorted({test.id.partition("::")[0] for test in seen.tests})
+        )
+        rows = extract(self.project, self.prepared.tree, seen).rows
+        found = compare(graph, seen.tests, {row["number"]: f"{row['path']}::{row['qualname']}" for row in rows})
+        reached = (
+            {"id": key, "direct": sorted(one.direct), "all": sorted(one.all)} for key, one in graph.tests.items()
+        )
+        self.work.write("static", reached, self.name)
+        self.work.write("static_agreement", [found.to_row()], self.name)
+        return found
+
     def extract(self, *, dates: bool = False, since: date | None = None) -> None:
         """Step 5: the functions that ran, by name and place. `dates`: also when each appeared. `since`: only later."""
         found = extract(self.project, self.prepared.tree, self.read_trace())
         rows = found.rows
         if dates or since:
             self.say(f"looking into earlier releases of {self.name}")
-            origins = self.date_functions(rows)
+            origins = date_functions(self.project, rows)
             rows = [row | {"introduced": origins[row["id"]].isoformat()} for row in rows]
         if since:
             old = [row for row in rows if date.fromisoformat(row["introduced"]) < since]
@@ -110,26 +128,19 @@ class Chain:
         self.work.write("extract_left_out", found.left_out, self.name)
         self.work.write("functions", rows, self.name)
 
-    def date_functions(self, rows: list[Row]) -> dict[str, date]:
-        """When each function first appeared, by id."""
-        package = look_up(self.name)
-        release = choose_release(package, version=self.project.version)
-        releases = choose_files(package, release)
-        names = {row["id"]: row["qualname"] for row in rows}
-        found = find_origins(set(names.values()), releases, lambda one: look_into(self.name, one))
-        return {key: found[name] for key, name in names.items()}
-
     def screen(self) -> None:
         """Step 6: which of them can be asked for."""
         screen_project(self.work, self.name, self.prepared.tree, explain=explain_few_tests)
 
     def admit(self, most: int | None = None) -> None:
-        """The measuring half of step 8, over what was screened; goes on where it was stopped."""
+        """The measuring half of step 8, over what was screened; goes on where it was stopped. Of a project's functions
+        no more than `most`, drawn by their hashes, so that it is not the first files that are gone through."""
         rows = [row for row in self.work.read("screened", self.name) if row["kept"]]
         seen = self.read_trace()
         with Journal(self.work.path("measured", self.name)) as journal:
             known = {row["id"] for row in journal.records()}
-            waiting = [row for row in rows if row["id"] not in known][:most]
+            wanted = rows if most is None else sorted(rows, key=lambda row: str(row["sha256"]))[:most]
+            waiting = [row for row in wanted if row["id"] not in known]
             chosen = {row["id"]: choose_tests(row["number"], seen.tests) for row in waiting}
             instances = [propose_instance(row, chosen[row["id"]]) for row in waiting if chosen[row["id"]]]
             lock, done = Lock(), 0
@@ -152,6 +163,8 @@ class Chain:
             self.collect()
         if not self.work.has("trace", self.name):
             self.trace(seconds)
+        if not self.work.has("static_agreement", self.name):
+            self.compare_with_text()
         if not self.work.has("functions", self.name):
             self.extract(since=since)
         if not self.work.has("screened", self.name):

@@ -15,14 +15,26 @@ from datetime import date
 from pathlib import Path
 
 from dlbench.construction.extract import walk_functions
+from dlbench.construction.selection.archives import choose_release
 from dlbench.construction.test_code import is_test_code
+from dlbench.construction.work import Row
+from dlbench.dataset import Project
 from dlbench.errors import DLBenchError
 from dlbench.journal import write_whole
 from dlbench.workspace import home
 from dlbench.workspace.index import download
-from dlbench.workspace.releases import Package, Release
+from dlbench.workspace.releases import Package, Release, look_up
 
 Look = Callable[[Release], frozenset[str]]
+
+
+def date_functions(project: Project, rows: Iterable[Row]) -> dict[str, date]:
+    """When each function first appeared, by id."""
+    package = look_up(project.name)
+    releases = choose_files(package, choose_release(package, version=project.version))
+    names = {row["id"]: row["qualname"] for row in rows}
+    found = find_origins(set(names.values()), releases, lambda one: look_into(project.name, one))
+    return {key: found[name] for key, name in names.items()}
 
 
 def find_origins(names: Iterable[str], releases: list[Release], look: Look) -> dict[str, date]:

@@ -6,6 +6,7 @@ Facts only: names, figures and reasons of ours. Nothing of a project's own text 
 from collections import Counter
 from statistics import median
 
+from dlbench.construction.calls.agreement import Comparison
 from dlbench.construction.work import Row, Work
 
 _STEPS = ("collected", "trace", "functions", "screened", "measured")
@@ -63,10 +64,28 @@ def render_tables(work: Work) -> str:
     for step, reasons in count_reasons(work, projects).items():
         title = "Functions left out when screened" if step == "screened" else "Functions left out when measured"
         parts.append(f"## {title}\n\n" + _render(["reason", "functions"], _count(reasons)))
+    told = [project for project in projects if work.has("static_agreement", project)]
+    if told:
+        parts.append("## What the text tells, against what ran\n\n" + _render_agreement(work, told))
     if work.has("left_out"):
         left = [{"project": row["project"], "why": row["why"]} for row in work.read("left_out")]
         parts.append("## Projects left out\n\n" + _render(["project", "why"], left))
     return "\n\n".join(parts) + "\n"
+
+
+def _render_agreement(work: Work, projects: list[str]) -> str:
+    """Precision and recall of the static graph, for what tests call themselves and for all they come to."""
+    columns = [
+        "project", "tests compared", "made at run time", "direct: precision", "recall", "all: precision", "all: recall",
+    ]  # fmt: skip
+    rows: list[Row] = []
+    for project in projects:
+        found = Comparison.from_row(work.read("static_agreement", project)[0])
+        name = project if found.is_complete else f"{project} (not followed to its end)"
+        rates = [found.direct.precision, found.direct.recall, found.all.precision, found.all.recall]
+        values = [name, found.tests, found.unwritten, *(f"{rate:.2f}" for rate in rates)]
+        rows.append(dict(zip(columns, values, strict=True)))
+    return _render(columns, rows)
 
 
 def _count(reasons: Counter[str]) -> list[Row]:

@@ -15,7 +15,8 @@ Row = dict[str, Any]
 
 
 _COMMANDS = {
-    "collected": "collect", "trace_functions": "trace", "functions": "extract", "screened": "screen",
+    "collected": "collect", "trace_functions": "trace", "static": "trace",
+    "static_agreement": "trace", "functions": "extract", "screened": "screen",
     "measured": "admit", "drafts": "draft",
 }  # fmt: skip
 """What makes a file, where it is not named after it."""

@@ -1,0 +1,153 @@
+"""Which functions become instances, and how are they written down?
+
+Those that are admissible, whose prompt somebody wrote and accepted and nobody rejected, and whose labels are decided.
+A prompt that quotes the reference or its docstring is refused here already. The project's record and lock go with
+them; where the benchmark has the project already, it must be the same release, or hashes would not match.
+"""
+
+import json
+import re
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+
+from dlbench.construction.labelling.catalogue import Entry, read_catalogue
+from dlbench.construction.labelling.reviews import Review, read_reviews
+from dlbench.construction.project import write_record
+from dlbench.construction.work import Row, Work
+from dlbench.dataset import Instance, Project, load
+from dlbench.dataset.leaks import find_docstring_run, find_leaked_lines, is_draft
+from dlbench.dataset.records import Labels, Measures, Votes
+from dlbench.dataset.target import find_target
+from dlbench.errors import DLBenchError
+from dlbench.journal import write_whole
+
+_UNPRINTABLE = r"[\x00-\x08\x0b-\x1f\x7f]"
+DateFunctions = Callable[[Project, list[Row]], dict[str, date]]
+"""When each function of a project first appeared, by id."""
+
+
+@dataclass
+class Written:
+    """`left_out`: why a function did not become an instance, by id."""
+
+    paths: dict[str, Path] = field(default_factory=dict)
+    left_out: dict[str, str] = field(default_factory=dict)
+
+
+def write_instances(work: Work, root: Path, find_tree: Callable[[str], Path], date_functions: DateFunctions) -> Written:
+    """Into the benchmark's folder `root`; what is there already is written anew."""
+    reviews = read_reviews(work)
+    labels = {row["id"]: row for row in (work.read("labels") if work.has("labels") else [])}
+    written = Written()
+    ready: dict[str, list[Entry]] = {}
+    for entry in read_catalogue(work).values():
+        why = _object_to(entry, reviews.get(entry.id, Review()), labels, find_tree)
+        if why:
+            written.left_out[entry.id] = why
+        else:
+            ready.setdefault(entry.project, []).append(entry)
+    for project, entries in ready.items():
+        record = _bring_project(work.root / "benchmark", root, project)
+        dates = date_functions(record, [entry.function for entry in entries])
+        measures = {row["id"]: row.get("measures") or {} for row in work.read("screened", project)}
+        for entry in entries:
+            prompt = reviews[entry.id].prompt or ""
+            instance = _make(entry, prompt, labels[entry.id], measures.get(entry.id, {}), dates[entry.id])
+            written.paths[entry.id] = write_instance(instance, root)
+    return written
+
+
+def _object_to(entry: Entry, review: Review, labels: dict[str, Row], find_tree: Callable[[str], Path]) -> str:
+    if review.verdict != "accepted":
+        return "; ".join(["rejected", *review.rejected.values()]) if review.rejected else "nobody has accepted it"
+    if not review.prompt or is_draft(review.prompt):
+        return "nobody has written its prompt"
+    if entry.id not in labels:
+        return "its labels are not decided"
+    source = (find_tree(entry.project) / entry.function["path"]).read_text(encoding="utf-8")
+    target = find_target(source, entry.function["qualname"])
+    if target.sha256 != entry.function["sha256"]:
+        return "its source is another than it was"
+    leaked = find_leaked_lines(review.prompt, target)
+    if leaked:
+        return f"the prompt holds a line of the reference: {leaked[0]}"
+    run = find_docstring_run(review.prompt, target.docstring)
+    return f"the prompt quotes the docstring: {run}" if run else ""
+
+
+def _bring_project(made: Path, root: Path, name: str) -> Project:
+    project = load(made).projects[name]
+    theirs = load(root).projects.get(name) if (root / "projects").is_dir() else None
+    if theirs is not None:
+        if theirs.sha256 != project.sha256:
+            what = f"the benchmark has {name} {theirs.version}, and these functions are of {project.version}"
+            raise DLBenchError(what, where=str(root), mend="go through that release, or remove the project's instances")
+        return theirs
+    write_record(project, root)
+    (root / "locks").mkdir(exist_ok=True)
+    for lock in sorted((made / "locks").glob(f"{project.environment}.*")):
+        shutil.copy(lock, root / "locks")
+    return project
+
+
+def _make(entry: Entry, prompt: str, labels: Row, measures: Row, introduced: date) -> Instance:
+    return Instance(
+        id=entry.id,
+        path=entry.function["path"],
+        qualname=entry.function["qualname"],
+        sha256=entry.function["sha256"],
+        introduced=introduced,
+        prompt=f"{prompt.strip()}\n",
+        tests=tuple(entry.tests),
+        labels=Labels(**labels["labels"]),
+        votes=Votes(**labels["votes"]),
+        measures=Measures(
+            **{key: measures[key] for key in ("loc", "cyclomatic", "cognitive") if key in measures},
+            mutants=entry.measured["mutants"],
+            mutants_killed=entry.measured["killed"],
+            seconds=round(entry.measured["seconds"], 3),
+        ),
+    )
+
+
+def write_instance(instance: Instance, root: Path) -> Path:
+    """One file, named after the function; after its module too where the project has two of that name."""
+    folder = root / "instances" / instance.project
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{instance.qualname}.toml"
+    if path.exists() and f'id = "{instance.id}"' not in path.read_text(encoding="utf-8").splitlines():
+        path = folder / f"{instance.module}.{instance.qualname}.toml"
+    write_whole(path, render_instance(instance))
+    return path
+
+
+def render_instance(instance: Instance) -> str:
+    """As TOML that people like to read: the prompt as text, a test a line."""
+    votes, measures = instance.votes, instance.measures.model_dump(exclude_none=True)
+    lines = [f"{key} = {_quote(getattr(instance, key))}" for key in ("id", "path", "qualname", "sha256")]
+    lines += [f"introduced = {instance.introduced.isoformat()}", f"prompt = {_quote_text(instance.prompt)}"]
+    lines += ["tests = [", *(f"  {_quote(test)}," for test in instance.tests), "]", "", "[labels]"]
+    lines += [f"{axis} = {_quote(value)}" for axis, value in instance.labels.model_dump(mode="json").items()]
+    if votes:
+        lines += ["", "[votes]"]
+        for axis, value in votes.model_dump(mode="json").items():
+            if value:
+                lines.append(f"{axis} = {_quote(value)}")
+    if measures:
+        lines += ["", "[measures]", *(f"{key} = {value}" for key, value in measures.items())]
+    return "\n".join(lines) + "\n"
+
+
+def _quote(value: str | list[str]) -> str:
+    # JSON's escapes are TOML's, but for the one character that JSON leaves as it is
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _quote_text(text: str) -> str:
+    """Literal where that can be, so that backslashes stay what they are."""
+    if "'''" in text or re.search(_UNPRINTABLE, text) or text.endswith("'"):
+        return _quote(text)
+    return f"'''\n{text}'''"

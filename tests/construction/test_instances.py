@@ -1,0 +1,113 @@
+"""What was accepted and labelled becomes an instance that holds every check; nothing else does."""
+
+import tomllib
+from datetime import date
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dlbench.construction.admit import propose_instance
+from dlbench.construction.instances import Written, render_instance, write_instance, write_instances
+from dlbench.construction.labelling.reviews import reviews_of, write_review
+from dlbench.construction.work import Work
+from dlbench.dataset import Instance, load
+from dlbench.dataset.checks import check_records
+from dlbench.dataset.records import Measures, Votes
+from tests.construction.planted import write_planted
+
+PROMPT = "Turn raw class scores into probabilities that sum to one, dividing by a positive temperature first."
+NAMES = ["softmax", "flaky_loss", "describe_layer", "relu_forward", "train_epoch"]
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Work:
+    """Five functions were found admissible, and two have labels."""
+    work = Work(write_planted(tmp_path / "planted"))
+    tree = work.root / "benchmark" / load(work.root / "benchmark").projects["planted"].path
+    source = (tree / "planted/model.py").read_text()
+    functions, measured, screened = [], [], []
+    for name in NAMES:
+        first = source.index(f"def {name}(")
+        text = source[first:].split("\n\n\n")[0].rstrip("\n")
+        row = {"id": f"planted/planted.model.{name}", "path": "planted/model.py", "qualname": name}
+        functions.append(row | {"sha256": sha256(text.encode()).hexdigest(), "signature": text.splitlines()[0]})
+        measured.append(
+            {"id": row["id"], "admissible": True, "tests": ["tests/test_model.py::test_softmax_orders"]}
+            | {"mutants": 12, "killed": 11, "seconds": 0.01234}
+        )
+        screened.append(row | {"kept": True, "measures": {"loc": 7, "cyclomatic": 2, "cognitive": 1, "calls": 3}})
+    work.write("functions", functions, "planted")
+    work.write("measured", measured, "planted")
+    work.write("screened", screened, "planted")
+    labels = {"stage": "model_construction", "task": "classification", "data": "structured_array"}
+    votes = {axis: [value] * 3 for axis, value in labels.items()} | {"reason": ""}
+    ids = [f"planted/planted.model.{name}" for name in NAMES if name != "relu_forward"]
+    work.write("labels", [{"id": key, "labels": labels, "votes": votes} for key in ids])
+    return work
+
+
+def review(work: Work, name: str, *actions: dict[str, str]) -> None:
+    for action in actions:
+        write_review(reviews_of(work), "ada", {"id": f"planted/planted.model.{name}"} | action)
+
+
+def write(work: Work, into: Path) -> Written:
+    made = load(work.root / "benchmark")
+    tree = made.root / made.projects["planted"].path
+    return write_instances(
+        work, into, lambda name: tree, lambda project, rows: {row["id"]: date(2025, 7, 1) for row in rows}
+    )
+
+
+def test_only_what_is_accepted_labelled_and_written_in_own_words_is_written(work: Work, tmp_path: Path):
+    accept = {"action": "accept"}
+    review(work, "softmax", {"action": "prompt", "prompt": PROMPT}, accept)
+    review(
+        work, "flaky_loss", {"action": "prompt", "prompt": "Add step * step with difference += step * step."}, accept
+    )
+    review(work, "relu_forward", {"action": "prompt", "prompt": PROMPT}, accept)
+    review(work, "train_epoch", {"action": "prompt", "prompt": PROMPT}, {"action": "reject", "reason": "too dull"})
+    written = write(work, tmp_path / "ours")
+    assert list(written.paths) == ["planted/planted.model.softmax"]
+    assert {key.rpartition(".")[2]: why for key, why in written.left_out.items()} == {
+        "flaky_loss": "the prompt holds a line of the reference: difference += step * step",
+        "describe_layer": "nobody has accepted it",
+        "relu_forward": "its labels are not decided",
+        "train_epoch": "rejected; too dull",
+    }
+
+
+def test_what_is_written_is_a_sound_benchmark(work: Work, tmp_path: Path):
+    review(work, "softmax", {"action": "prompt", "prompt": PROMPT}, {"action": "accept"})
+    write(work, tmp_path / "ours")
+    benchmark, problems = check_records(tmp_path / "ours")
+    assert problems == []
+    instance = benchmark.instances["planted/planted.model.softmax"]
+    assert instance.prompt == f"{PROMPT}\n"
+    assert instance.introduced == date(2025, 7, 1)
+    assert instance.votes == Votes(**{axis: (value,) * 3 for axis, value in instance.labels.model_dump().items()})
+    assert instance.measures == Measures(loc=7, cyclomatic=2, cognitive=1, mutants=12, mutants_killed=11, seconds=0.012)
+
+
+def test_two_functions_of_one_name_get_files_of_their_own(tmp_path: Path):
+    rows = [{"id": f"p/p.{m}.run", "path": f"p/{m}.py", "qualname": "run", "sha256": "0" * 64} for m in "ab"]
+    instances = [propose_instance(row, ["t.py::test"]) for row in rows]
+    paths = [write_instance(instance, tmp_path) for instance in [*instances, *instances]]
+    assert [path.name for path in paths] == ["run.toml", "p.b.run.toml"] * 2
+    assert [Instance(**tomllib.loads(path.read_text())) for path in paths[:2]] == instances
+
+
+@settings(deadline=None)
+@given(prompt=st.text(min_size=1), test=st.text(min_size=1), reason=st.text())
+def test_whatever_stands_in_a_record_is_read_back_as_it_was(prompt: str, test: str, reason: str):
+    row = {"id": "p/p.m.run", "path": "p/m.py", "qualname": "run", "sha256": "0" * 64}
+    plain = propose_instance(row, ["t.py::test"])
+    tests = (f"t.py::{test}",)
+    instance = plain.model_copy(update={"prompt": prompt, "tests": tests, "votes": Votes(reason=reason)})
+    found = Instance(**tomllib.loads(render_instance(instance)))
+    assert found.prompt == prompt
+    assert found.tests == tests
+    assert found.votes is None or found.votes.reason == reason
