@@ -47,6 +47,10 @@ def test_stats_counts_by_label(dlbench, toy_root):
     assert counts["instances"] == 2
     assert counts["stage"] == {"pre_post_processing": 2}
     assert counts["methods"] == 1
+    wanted = {"instances", "projects", "stage", "task", "data", "methods", "tests_median", "mutation_score_median"}
+    assert wanted | {"alpha", "after_2025_06"} <= set(counts)
+    assert counts["mutation_score_median"] is None
+    assert counts["alpha"]["stage"] is None
 
 
 def test_prompt_shows_what_a_model_would_be_asked(dlbench, toy_root):

@@ -1,5 +1,6 @@
 """The commands that let a person look at the dataset: list, show, stats."""
 
+import math
 from typing import Annotated
 
 import typer
@@ -73,33 +74,31 @@ def _read_reference(root, project, instance) -> str:  # type: ignore[no-untyped-
 
 @command("stats")
 def stats(chosen: Chosen, json: JsonOption = False) -> None:
-    """Count instances by project and by label."""
-    from collections import Counter
-    from statistics import median
+    """Count instances by project and label, with their sizes, tests, mutation scores, and how far annotators agreed."""
+    from dlbench.cli.progress import say
+    from dlbench.construction.labelling.label import measure_alpha
+    from dlbench.construction.labelling.votes import list_votes
+    from dlbench.dataset.statistics import describe
+    from dlbench.errors import DLBenchError
 
-    from dlbench.dataset import AXES
-
-    instances = chosen.instances
-    counts = {"project": Counter(instance.project for instance in instances)}
-    for axis in AXES:
-        counts[axis] = Counter(str(getattr(instance.labels, axis)) for instance in instances)
-    tests = [len(instance.tests) for instance in instances]
-    totals = {
-        "version": str(chosen.benchmark.version),
-        "instances": len(instances),
-        "projects": len(counts["project"]),
-        "methods": sum(instance.is_method for instance in instances),
-        "tests": sum(tests),
-        "median_tests": median(tests),
-    }
+    found = describe(chosen.benchmark, chosen.instances)
+    try:
+        alphas = measure_alpha(list_votes(chosen.instances))
+    except DLBenchError as error:
+        say(f"how far annotators agreed is left out: {error}")
+        alphas = {}
+    found["alpha"] = {axis: None if math.isnan(alpha) else round(alpha, 3) for axis, alpha in alphas.items()}
     if json:
-        _print_json(totals | {name: dict(counter.most_common()) for name, counter in counts.items()})
+        _print_json(found)
         return
-    typer.echo("\n".join(f"{name.replace('_', ' '):<13} {value}" for name, value in totals.items()))
-    for name, counter in counts.items():
-        typer.echo(f"\n{name}")
-        for label, count in counter.most_common():
-            typer.echo(f"  {label:<28} {count:>5}")
+    for name, value in found.items():
+        if not isinstance(value, dict):
+            typer.echo(f"{name.replace('_', ' '):<22} {'-' if value is None else value}")
+    for name, counts in found.items():
+        if isinstance(counts, dict):
+            typer.echo(f"\n{name}")
+            for label, count in counts.items():
+                typer.echo(f"  {label:<28} {'-' if count is None else count:>5}")
 
 
 def _print_json(value: object) -> None:

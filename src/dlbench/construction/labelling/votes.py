@@ -14,6 +14,7 @@ from pathlib import Path
 
 from dlbench.construction.labelling.sheets import Sheets, check_name
 from dlbench.construction.work import Row, Work
+from dlbench.dataset import Instance
 from dlbench.dataset.labels import AXES, Label
 from dlbench.errors import DLBenchError
 from dlbench.journal import read_lines
@@ -58,6 +59,17 @@ def read_votes(source: Work | Sheets | Iterable[Path]) -> list[Vote]:
         vote = parse_vote(row, annotator, where)
         last[vote.id, vote.annotator] = vote
     return sorted(last.values(), key=lambda vote: (vote.id, vote.annotator))
+
+
+def list_votes(instances: Iterable[Instance]) -> list[Vote]:
+    """The votes that stand in the records of instances, in the order of the annotators, whose names are not kept."""
+    found: list[Vote] = []
+    for instance in instances:
+        kept = {axis: getattr(instance.votes, axis) for axis in AXES} if instance.votes else {}
+        for place in range(max(map(len, kept.values()), default=0)):
+            labels = {axis: votes[place] for axis, votes in kept.items() if place < len(votes)}
+            found.append(Vote(instance.id, str(place), labels))
+    return found
 
 
 def _read_sheets(sheets: Sheets) -> Iterator[tuple[Row, str, str]]:
