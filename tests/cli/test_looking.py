@@ -140,3 +140,14 @@ def test_check_finds_third_party_code_in_the_tree(dlbench, toy_root):
     ended = dlbench("check", "--benchmark", benchmark)
     assert ended.status == 1
     assert "helper.py: third_party_code" in ended.out
+
+
+def test_a_prompt_carries_the_canary_only_when_asked_to(dlbench, toy_root):
+    (toy_root / "CANARY").write_text("nowhere-else-1234\n")
+    asked = ("prompt", "toy/toy.core.scale", "--benchmark", toy_root)
+    assert "nowhere-else-1234" not in dlbench(*asked).out
+    assert "Canary: nowhere-else-1234" in dlbench(*asked, "--canary").out
+    (toy_root / "CANARY").unlink()
+    refused = dlbench(*asked, "--canary")
+    assert refused.status != 0
+    assert "has no canary" in refused.err

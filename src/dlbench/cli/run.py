@@ -17,10 +17,15 @@ from dlbench.cli.app import (
     command,
 )
 from dlbench.cli.judging import CORES
+from dlbench.errors import DLBenchError
 
 if TYPE_CHECKING:
     from dlbench.dataset import Benchmark, Instance
     from dlbench.generation import Message, Model
+
+CanaryOption = Annotated[
+    bool, typer.Option("--canary", help="Put the benchmark's canary into each prompt, so that copies can be found.")
+]
 
 
 @command("run")
@@ -40,6 +45,7 @@ def run(
     max_tokens: Annotated[int, typer.Option(min=1, help="Longest answer.")] = 1024,
     seed: Annotated[int, typer.Option(help="Seed of the first sample; the next ones count up.")] = 0,
     concurrency: Annotated[int, typer.Option(min=1, help="Requests at once.")] = 4,
+    canary: CanaryOption = False,
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port of the embedded model; 0 takes any free one.")] = 0,
     workers: WorkersOption = CORES,
     mode: ModeOption = "auto",
@@ -62,7 +68,7 @@ def run(
     check_mode(mode)
     engine = make_engine(sandbox, timeout, memory)
     prepare_projects(benchmark, instances)
-    sources = Sources(benchmark)
+    sources = Sources(benchmark, canary=canary)
     names = list(dict.fromkeys(model or ["embedded"]))
     folders = [out if len(names) == 1 else out / name.replace("/", "_") for name in names]
     for name, folder in zip(names, folders, strict=True):
@@ -77,6 +83,7 @@ def run(
             "seed": seed,
             "timeout": timeout,
             "memory": memory,
+            "canary": canary,
             "instances": [instance.id for instance in instances],
         }
         open_run(folder, config)
@@ -105,8 +112,12 @@ def run(
 class Sources:
     """What the fetched sources say of an instance: its reference, its signature, its surroundings."""
 
-    def __init__(self, benchmark: "Benchmark") -> None:
+    def __init__(self, benchmark: "Benchmark", *, canary: bool = False) -> None:
+        if canary and not benchmark.canary:
+            mend = "write a string that stands nowhere else into its file CANARY, or leave out --canary"
+            raise DLBenchError("the benchmark has no canary", where=str(benchmark.root), mend=mend)
         self.benchmark = benchmark
+        self._canary = benchmark.canary if canary else ""
 
     def _module(self, instance: "Instance") -> str:
         from dlbench.cli.progress import say
@@ -133,7 +144,8 @@ class Sources:
         from dlbench.generation import zero_shot
 
         signature = self.signature(instance.id, decorators=True)
-        return zero_shot(instance, signature, render_context(self._module(instance), instance.qualname))
+        context = render_context(self._module(instance), instance.qualname)
+        return zero_shot(instance, signature, context, self._canary)
 
 
 def _open_model(
@@ -153,11 +165,13 @@ def _open_model(
 
 @command("prompt")
 def prompt(
-    instance: Annotated[str, typer.Argument(help="Id of an instance.")], benchmark: BenchmarkOption = None
+    instance: Annotated[str, typer.Argument(help="Id of an instance.")],
+    benchmark: BenchmarkOption = None,
+    canary: CanaryOption = False,
 ) -> None:
     """Show exactly what a model would be asked."""
     from dlbench.dataset import find_known, load
 
     loaded = load(benchmark)
-    for message in Sources(loaded).ask(find_known(instance, loaded.instances, "instance")):
+    for message in Sources(loaded, canary=canary).ask(find_known(instance, loaded.instances, "instance")):
         typer.echo(f"--- {message['role']}\n{message['content']}\n")

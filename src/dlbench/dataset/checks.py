@@ -11,9 +11,7 @@ from dlbench.dataset.leaks import is_draft
 from dlbench.dataset.loading import Benchmark, read
 from dlbench.dataset.problems import Kind, Problem
 
-_KNOWN_FILES = (
-    r"VERSION|README\.md|projects/[^/]+\.toml|instances/[^/]+/[^/]+\.toml|locks/[^/]+\.(txt|in)|splits/[^/]+\.txt"
-)
+_KNOWN_FILES = r"VERSION|CANARY|README\.md|projects/[^/]+\.toml|instances/[^/]+/[^/]+\.toml|locks/[^/]+\.(txt|in)|splits/[^/]+\.txt"
 _PINNED = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]*(\[[^\]]*\])?==\S+")
 
 

@@ -40,6 +40,8 @@ class Benchmark:
     splits: dict[str, tuple[str, ...]]
     files: dict[str, Path] = field(default_factory=dict)
     """The file that each instance id, and each project name, was read from."""
+    canary: str = ""
+    """A string that stands nowhere else, to find copies of prompts by; empty where the benchmark has none."""
 
     def project_of(self, instance: Instance) -> Project:
         return self.projects[instance.project]
@@ -89,8 +91,14 @@ def read(root: Path) -> tuple[Benchmark, list[Problem]]:
         instances=dict(sorted(instances.items())),
         splits=_read_splits(root),
         files=files,
+        canary=_read_canary(root),
     )
     return benchmark, problems
+
+
+def _read_canary(root: Path) -> str:
+    path = root / "CANARY"
+    return path.read_text(encoding="utf-8").strip() if path.is_file() else ""
 
 
 def _read_version(root: Path, problems: list[Problem]) -> Version:

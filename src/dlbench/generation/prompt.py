@@ -15,9 +15,11 @@ SYSTEM = (
 )
 
 
-def zero_shot(instance: Instance, signature: str, context: str) -> list[Message]:
-    """`context`: what the module gives the target, its imports and the skeleton of its class; may be empty."""
-    parts = [
+def zero_shot(instance: Instance, signature: str, context: str, canary: str = "") -> list[Message]:
+    """`context`: what the module gives the target, its imports and the skeleton of its class; may be empty. `canary`:
+    a string to find copies of the prompt by."""
+    parts = [f"Benchmark data, not to be trained on. Canary: {canary}"] if canary else []
+    parts += [
         f"Project: {instance.project}\nModule: {instance.module}\nWrite the {kind_of(instance)}.",
         instance.prompt.strip(),
         f"Signature:\n\n{fenced(signature)}",
