@@ -151,3 +151,13 @@ def test_a_prompt_carries_the_canary_only_when_asked_to(dlbench, toy_root):
     refused = dlbench(*asked, "--canary")
     assert refused.status != 0
     assert "has no canary" in refused.err
+
+
+def test_the_card_is_made_of_the_records(dlbench, toy_root, tmp_path):
+    attempt = {"id": "toy/toy.core.scale", "attempt": 1, "status": "fail", "fault": "solver"}
+    (toy_root / "solving.jsonl").write_text(json.dumps(attempt) + "\n")
+    said = dlbench("stats", "--benchmark", toy_root, "--card", "--pictures", tmp_path / "pictures").out
+    assert "2 instances from 1 projects" in said
+    assert "| all | 1 | 0 (0%) | 0 (0%) | 0 |" in said
+    assert "| pre_post_processing | 2 | 100% |" in said
+    assert ">pre_post_processing</text>" in (tmp_path / "pictures/stage.svg").read_text()

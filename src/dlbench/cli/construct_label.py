@@ -118,6 +118,28 @@ def write(
     typer.echo(f"{len(written.paths)} instances written to {into}, {len(written.left_out)} functions left out")
 
 
+def split(
+    name: Annotated[str, typer.Argument(help="Name of the split, for example lite.")],
+    size: Annotated[int, typer.Option(min=1, help="How many instances.")],
+    benchmark: BenchmarkOption = None,
+) -> None:
+    """Choose few instances that stand for all: balanced over labels and projects, quick, the same every time."""
+    from dlbench.dataset import load
+    from dlbench.dataset.balance import choose_balanced
+    from dlbench.errors import DLBenchError
+    from dlbench.journal import write_whole
+
+    loaded = load(benchmark)
+    if name == "full" or not name.replace("-", "").isalnum():
+        raise DLBenchError(f"{name!r} is no name for a split", mend="use letters, digits and -; full is everything")
+    chosen = choose_balanced(loaded.instances.values(), size)
+    path = loaded.root / "splits" / f"{name}.txt"
+    path.parent.mkdir(exist_ok=True)
+    write_whole(path, "".join(f"{instance.id}\n" for instance in chosen))
+    projects = len({instance.project for instance in chosen})
+    typer.echo(f"{len(chosen)} of {len(loaded.instances)} instances, {projects} projects, in splits/{name}.txt")
+
+
 def _reader(work: "Work", tree: Path | None, benchmark: Path | None) -> "Callable[[str], Source]":
     """Reads code from the given tree, or from the sources that this machine has fetched already."""
     from functools import cache
@@ -232,3 +254,4 @@ def register(group: typer.Typer) -> None:
     command("label", group)(label)
     command("review", group)(review)
     command("write", group)(write)
+    command("split", group)(split)

@@ -1,11 +1,15 @@
 """The commands that let a person look at the dataset: list, show, stats."""
 
 import math
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dlbench.cli.app import BenchmarkOption, Chosen, JsonOption, command
+
+if TYPE_CHECKING:
+    from dlbench.dataset.statistics import Statistics
 
 
 @command("list")
@@ -73,7 +77,12 @@ def _read_reference(root, project, instance) -> str:  # type: ignore[no-untyped-
 
 
 @command("stats")
-def stats(chosen: Chosen, json: JsonOption = False) -> None:
+def stats(
+    chosen: Chosen,
+    json: JsonOption = False,
+    card: Annotated[bool, typer.Option("--card", help="The dataset's card, as Markdown.")] = False,
+    pictures: Annotated[Path | None, typer.Option(help="Also draw the distributions into this folder (SVG).")] = None,
+) -> None:
     """Count instances by project and label, with their sizes, tests, mutation scores, and how far annotators agreed."""
     from dlbench.cli.progress import say
     from dlbench.construction.labelling.label import measure_alpha
@@ -88,8 +97,17 @@ def stats(chosen: Chosen, json: JsonOption = False) -> None:
         say(f"how far annotators agreed is left out: {error}")
         alphas = {}
     found["alpha"] = {axis: None if math.isnan(alpha) else round(alpha, 3) for axis, alpha in alphas.items()}
+    if pictures:
+        _draw(pictures, chosen, found)
     if json:
         _print_json(found)
+        return
+    if card:
+        from dlbench.dataset.solving import read_attempts
+        from dlbench.reporting.card import render_card
+
+        attempts = read_attempts(chosen.benchmark.root)
+        typer.echo(render_card(chosen.benchmark, chosen.instances, found, attempts), nl=False)
         return
     for name, value in found.items():
         if not isinstance(value, dict):
@@ -99,6 +117,16 @@ def stats(chosen: Chosen, json: JsonOption = False) -> None:
             typer.echo(f"\n{name}")
             for label, count in counts.items():
                 typer.echo(f"  {label:<28} {'-' if count is None else count:>5}")
+
+
+def _draw(folder: Path, chosen: Chosen, figures: "Statistics") -> None:
+    from dlbench.journal import write_whole
+    from dlbench.reporting.bars import draw_bars
+    from dlbench.reporting.card import find_distributions
+
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, counts in find_distributions(chosen.instances, figures).items():
+        write_whole(folder / f"{name.replace(' ', '-')}.svg", draw_bars(f"Instances by {name}", counts))
 
 
 def _print_json(value: object) -> None:

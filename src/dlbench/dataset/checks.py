@@ -11,7 +11,10 @@ from dlbench.dataset.leaks import is_draft
 from dlbench.dataset.loading import Benchmark, read
 from dlbench.dataset.problems import Kind, Problem
 
-_KNOWN_FILES = r"VERSION|CANARY|README\.md|projects/[^/]+\.toml|instances/[^/]+/[^/]+\.toml|locks/[^/]+\.(txt|in)|splits/[^/]+\.txt"
+_KNOWN_FILES = (
+    r"VERSION|CANARY|README\.md|solving\.jsonl|projects/[^/]+\.toml|instances/[^/]+/[^/]+\.toml"
+    r"|locks/[^/]+\.(txt|in)|splits/[^/]+\.txt"
+)
 _PINNED = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]*(\[[^\]]*\])?==\S+")
 
 

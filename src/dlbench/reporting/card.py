@@ -1,0 +1,95 @@
+"""What should somebody know of a dataset before they trust a number from it?
+
+The card: counts by every label, sizes, tests, mutation scores, how far annotators agreed, whether the prompts can be
+solved, whose code it is. All of it computed from the records, so that the card cannot say what the dataset does not.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
+
+from dlbench.dataset.labels import AXES
+from dlbench.dataset.loading import Benchmark
+from dlbench.dataset.records import Instance
+from dlbench.dataset.solving import Attempt, Solved, summarise
+from dlbench.dataset.statistics import Statistics, mutation_score
+
+Bins = Sequence[float]
+LOC_BINS = (5, 8, 12, 16, 20, 30, 50, 80, 121)
+TEST_BINS = (3, 5, 8, 12, 20, 31)
+SCORE_BINS = (0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.01)
+
+
+def render_card(
+    benchmark: Benchmark, instances: Sequence[Instance], figures: Statistics, attempts: Sequence[Attempt]
+) -> str:
+    """Markdown. `figures`: as `describe` gives them, with `alpha`."""
+    parts = [
+        f"{figures['instances']} instances from {figures['projects']} projects (version {figures['version']})."
+        f" {figures['methods']} of them are methods; {figures['after_2025_06']} first appeared after 2025-06-01.",
+        _table(["", "median"], [
+            ["logical lines of the reference", figures["loc_median"]],
+            ["cyclomatic complexity", figures["cyclomatic_median"]],
+            ["tests", figures["tests_median"]],
+            ["mutation score", figures["mutation_score_median"]],
+        ]),
+        f"{figures['loc_over_20']} references have more than 20 lines. The least mutation score is"
+        f" {figures['mutation_score_least']}.",
+    ]  # fmt: skip
+    parts += [f"### By {name}\n\n" + _count(name, figures[name]) for name in (*AXES, "framework", "year", "license")]
+    parts += ["### Projects\n\n" + _list_projects(benchmark, figures["project"])]
+    parts += [
+        "### Agreement of the annotators\n\n" + _table(["axis", "Krippendorff's alpha"], figures["alpha"].items())
+    ]
+    parts += ["### Solved from the prompt alone\n\n" + _render_solving(attempts, instances)]
+    return "\n\n".join(parts) + "\n"
+
+
+def find_distributions(instances: Sequence[Instance], figures: Statistics) -> dict[str, dict[str, int]]:
+    """What pictures are drawn of: counts by name, for labels, and by bins, for sizes."""
+    found = {axis: dict(figures[axis]) for axis in (*AXES, "framework", "year")}
+    found["lines"] = _bin(instances, lambda one: one.measures.loc, LOC_BINS)
+    found["tests"] = _bin(instances, lambda one: len(one.tests), TEST_BINS)
+    found["mutation score"] = _bin(instances, mutation_score, SCORE_BINS)
+    return found
+
+
+def _bin(instances: Sequence[Instance], measure: Callable[[Instance], float | None], bins: Bins) -> dict[str, int]:
+    """Each bin by its lower end; the last end is not reached."""
+    values = [value for one in instances if (value := measure(one)) is not None]
+    return {f"{low:g} to {high:g}": sum(low <= value < high for value in values) for low, high in pairwise(bins)}
+
+
+def _render_solving(attempts: Sequence[Attempt], instances: Sequence[Instance]) -> str:
+    found = {"all": summarise(attempts, instances)}
+    for axis in AXES:
+        for label in AXES[axis]:
+            chosen = [one for one in instances if getattr(one.labels, axis) == label]
+            found[f"{axis}: {label}"] = summarise(attempts, chosen)
+    told = [[name, *_tell(solved)] for name, solved in found.items() if solved.tried]
+    if not told:
+        return "Nobody has tried yet."
+    return _table(["", "tried", "first try", "in the end", "prompts mended"], told)
+
+
+def _tell(solved: Solved) -> list[object]:
+    shares = [f"{count} ({count / solved.tried:.0%})" for count in (solved.first, solved.final)]
+    return [solved.tried, *shares, solved.mended]
+
+
+def _list_projects(benchmark: Benchmark, counts: dict[str, int]) -> str:
+    rows = []
+    for name, count in counts.items():
+        project = benchmark.projects[name]
+        rows.append([name, project.version, project.released, project.license, project.framework, count])
+    return _table(["project", "version", "released", "licence", "framework", "instances"], rows)
+
+
+def _count(name: str, counts: dict[str, int]) -> str:
+    total = sum(counts.values()) or 1
+    return _table([name, "instances", "share"], [[key, n, f"{n / total:.0%}"] for key, n in counts.items()])
+
+
+def _table(columns: Sequence[str], rows: Iterable[Iterable[object]]) -> str:
+    lines = ["| " + " | ".join(columns) + " |", "| " + " | ".join("---" for _ in columns) + " |"]
+    lines += ["| " + " | ".join("-" if cell is None else str(cell) for cell in row) + " |" for row in rows]
+    return "\n".join(lines)

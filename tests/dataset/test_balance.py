@@ -1,0 +1,40 @@
+"""A small split leaves no label and no project out, is quick, and is the same every time."""
+
+import random
+from collections import Counter
+
+from dlbench.construction.admit import propose_instance
+from dlbench.dataset import Instance
+from dlbench.dataset.balance import choose_balanced
+from dlbench.dataset.labels import Data, Stage, Task
+from dlbench.dataset.records import Labels, Measures
+
+
+def make(number: int, stage: Stage, project: str, seconds: float = 0.1) -> Instance:
+    row = {"id": f"{project}/m.f{number}", "path": "m.py", "qualname": f"f{number}", "sha256": "0" * 64}
+    labels = Labels(stage=stage, task=Task.GENERAL, data=Data.OTHERS)
+    plain = propose_instance(row, ["t.py::test"])
+    return plain.model_copy(update={"labels": labels, "measures": Measures(seconds=seconds)})
+
+
+ALL = [make(n, Stage.TRAINING, "big") for n in range(50)] + [
+    make(100 + n, stage, f"small{n % 4}") for n, stage in enumerate(Stage)
+]
+
+
+def test_rare_labels_and_projects_come_before_more_of_the_same():
+    chosen = choose_balanced(ALL, 8)
+    assert {one.labels.stage for one in chosen} == set(Stage)
+    assert Counter(one.project for one in chosen)["big"] <= 3
+    assert len({one.project for one in chosen}) == 5
+
+
+def test_the_order_of_the_records_does_not_matter():
+    shuffled = random.Random(0).sample(ALL, len(ALL))
+    assert choose_balanced(shuffled, 12) == choose_balanced(ALL, 12)
+
+
+def test_slow_instances_come_last():
+    slow = [make(n, Stage.INFERENCE, "slow", seconds=9.0) for n in range(3)]
+    assert not {one.project for one in choose_balanced([*slow, *ALL], 20)} & {"slow"}
+    assert len(choose_balanced([*slow, *ALL], 1000)) == len(ALL) + 3
