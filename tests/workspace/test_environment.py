@@ -64,6 +64,45 @@ def test_the_files_are_shared_with_the_cache(lock: Path, said: list[str], home: 
     assert (home / "uv").is_dir()
 
 
+def list_files(environment: Path) -> dict[str, int]:
+    paths = [path for path in environment.rglob("*") if path.is_file() and not path.is_symlink()]
+    return {path.relative_to(environment).as_posix(): path.stat().st_ino for path in paths}
+
+
+def test_what_another_environment_has_is_linked_and_the_rest_installed(
+    lock: Path, wheels: Path, said: list[str]
+) -> None:
+    first = build_environment(lock, PYTHON, said.append)
+    more = lock.with_name("more.txt")
+    other = make_wheel(wheels, "other_dep")
+    more.write_text(f"{lock.read_text()}other-dep==1.0 \\\n    --hash=sha256:{sha256(other)}\n")
+    second = build_environment(more, PYTHON, said.append)
+    before, after = list_files(first), list_files(second)
+    shared = [name for name in before if "tiny_dep/" in name]
+    assert any(name.endswith(".pyc") for name in shared)
+    assert [name for name in shared if before[name] != after[name]] == []
+    assert version_in(second) == "1.0"
+    script = (second / "bin/tiny_dep-tool").read_text()
+    assert str(second) in script
+    assert str(first) not in script
+    assert os.access(second / "bin/tiny_dep-tool", os.X_OK)
+    # and nothing in it depends on what there was before
+    shutil.rmtree(first)
+    shutil.rmtree(second)
+    assert set(list_files(build_environment(more, PYTHON, said.append))) == set(after)
+
+
+def test_a_package_with_other_hashes_is_another_package(lock: Path, wheels: Path, said: list[str]) -> None:
+    first = build_environment(lock, PYTHON, said.append)
+    (module,) = first.rglob("tiny_dep/__init__.py")
+    module.unlink()
+    module.write_text("version = 'forged'\n")
+    wheel = make_wheel(wheels)
+    more = lock.with_name("more.txt")
+    more.write_text(f"tiny-dep==1.0 \\\n    --hash=sha256:{sha256(wheel)} \\\n    --hash=sha256:{'0' * 64}\n")
+    assert version_in(build_environment(more, PYTHON, said.append)) == "1.0"
+
+
 def test_another_user_can_read_what_a_strict_umask_built(lock: Path, said: list[str]) -> None:
     before = os.umask(0o077)
     try:

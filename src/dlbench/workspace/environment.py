@@ -7,6 +7,7 @@ a build which was killed is built again and never used.
 
 import hashlib
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from dlbench.workspace.home import Say, disk_errors, home, locked, make_folder
 from dlbench.workspace.lock import compile_lock as compile_lock
 from dlbench.workspace.lock import read_requirements
 from dlbench.workspace.pip_config import read_pip_config
+from dlbench.workspace.reuse import link_known, write_mark
 from dlbench.workspace.torch_build import first_install
 from dlbench.workspace.uv import run_uv
 
@@ -54,17 +56,27 @@ def _build(lock: Path, python: str, environment: Path) -> None:
             shutil.rmtree(environment)
         make_folder(environment.parent)
     try:
+        requirements = read_requirements(lock)
         run_uv(["venv", "--python", _interpreter(python), str(environment)], config, str(lock))
-        install = ["pip", "install", "--no-deps", "--compile-bytecode", "--python", str(python_of(environment))]
-        install += config.uv_arguments()
-        if torch := first_install(read_requirements(lock), config, python):
+        with disk_errors(environment):
+            link_known(environment, requirements, python, config, _MARK)
+        install = ["pip", "install", "--no-deps", "--python", str(python_of(environment)), *config.uv_arguments()]
+        if torch := first_install(requirements, config, python):
             run_uv([*install, *torch], config, str(lock))
         run_uv([*install, "-r", str(lock.absolute())], config, str(lock))
+        _compile(environment)
         with disk_errors(environment):
-            (environment / _MARK).touch()
+            write_mark(environment / _MARK, requirements, python, config)
     except BaseException:
         shutil.rmtree(environment, ignore_errors=True)
         raise
+
+
+def _compile(environment: Path) -> None:
+    """Bytecode for everything that has none: the sandbox cannot write any, and would compile at every start. Files that
+    cannot be compiled (tests of other Pythons, templates) are nobody's concern."""
+    compiler = [str(python_of(environment)), "-m", "compileall", "-q", "-j", "0", str(environment / "lib")]
+    subprocess.run(compiler, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, umask=0o022, check=False)
 
 
 def _interpreter(python: str) -> str:
