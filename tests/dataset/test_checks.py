@@ -43,6 +43,7 @@ def test_a_sound_benchmark_has_no_problem(toy_root):
         ("projects/toy.toml", 'path = "../source"', "", Kind.MALFORMED_RECORD),
         ("projects/toy.toml", 'environment = "toy"', 'environment = "absent"', Kind.MISSING_LOCK),
         ("locks/toy.txt", "pytest==8.4.2", "pytest>=8", Kind.UNPINNED_LOCK),
+        ("locks/toy.txt", "pytest==8.4.2", "pytest==8.4.2\nToy==1.0", Kind.PROJECT_IN_LOCK),
         ("splits/demo.txt", "toy.core.scale", "toy.core.absent", Kind.UNKNOWN_INSTANCE),
         ("VERSION", "1.0", "one", Kind.MALFORMED_RECORD),
     ],

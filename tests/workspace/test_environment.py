@@ -11,7 +11,7 @@ import pytest
 
 from dlbench.errors import DLBenchError
 from dlbench.workspace.environment import build_environment, compile_lock, is_complete, python_of
-from dlbench.workspace.lock import without_torch_build
+from dlbench.workspace.lock import without_package, without_torch_build
 from dlbench.workspace.pip_config import PipConfig
 from dlbench.workspace.torch_build import first_install
 from dlbench.workspace.uv import uv_environment
@@ -62,6 +62,13 @@ def test_the_files_are_shared_with_the_cache(lock: Path, said: list[str], home: 
     (module,) = environment.rglob("tiny_dep/__init__.py")
     assert module.stat().st_nlink > 1
     assert (home / "uv").is_dir()
+
+
+def test_one_package_is_taken_out_of_a_lock_with_its_hashes():
+    text = "a==1 \\\n    --hash=sha256:0\nMy_Net==2 \\\n    --hash=sha256:1 \\\n    --hash=sha256:2\nmy-net-extra==3\n"
+    left = "a==1 \\\n    --hash=sha256:0\nmy-net-extra==3\n"
+    assert without_package(text, "my.net") == left
+    assert without_package(left, "my.net") == left
 
 
 def list_files(environment: Path) -> dict[str, int]:

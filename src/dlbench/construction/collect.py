@@ -87,7 +87,7 @@ def set_up_and_collect(engine: Engine, wish: Wish, root: Path, say: Say) -> tupl
         own = {project.name, *(path.name for path in (tree / project.import_root).iterdir())}
         wanted = [name for name in find_missing([*found.errors.values(), found.why]) if name not in tried | own]
         tried |= set(wanted)
-        missing = [name for name in wanted[:_MOST_MISSING] if _is_on_index(name)]
+        missing = [] if wish.only_these else [name for name in wanted[:_MOST_MISSING] if _is_on_index(name)]
         if not missing:
             break
         requirements = [*requirements, *missing]

@@ -24,6 +24,7 @@ from dlbench.journal import write_whole
 from dlbench.workspace import Prepared, prepare
 from dlbench.workspace.environment import compile_lock
 from dlbench.workspace.home import Say
+from dlbench.workspace.lock import read_requirements, without_package
 from dlbench.workspace.releases import look_up
 
 
@@ -109,7 +110,10 @@ def set_up(project: Project, requirements: list[str], root: Path, say: Say) -> t
             wanted = root / "locks" / f"{project.environment}.in"
             wanted.parent.mkdir(parents=True, exist_ok=True)
             write_whole(wanted, "".join(f"{line}\n" for line in attempt))
-            compile_lock(wanted, wanted.with_suffix(".txt"), PYTHON)
+            lock = wanted.with_suffix(".txt")
+            compile_lock(wanted, lock, PYTHON)
+            # another package may need the project itself; installed, it would be a second copy of every reference
+            write_whole(lock, without_package(read_requirements(lock), project.name))
             return prepare(project, root, say), attempt
         except DLBenchError:
             if place == len(attempts) - 1:

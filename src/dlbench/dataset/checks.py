@@ -121,6 +121,10 @@ def _check_locks(benchmark: Benchmark) -> list[Problem]:
             continue
         for number, line in enumerate(lock.read_text(encoding="utf-8").splitlines(), 1):
             text = line.strip()
+            if _plain(text.partition("==")[0]) == _plain(project.name):
+                what = f"it installs {project.name} itself, and a candidate could import the reference from there"
+                mend = "remove the entry, or give the project an environment of its own"
+                problems.append(Problem(Kind.PROJECT_IN_LOCK, f"locks/{lock.name}:{number}", what, mend))
             if text and not text.startswith(("#", "--hash")) and not _PINNED.match(text):
                 problem = Problem(
                     Kind.UNPINNED_LOCK, f"locks/{lock.name}:{number}", f"{text!r} is not pinned", "write name==version"
@@ -128,6 +132,11 @@ def _check_locks(benchmark: Benchmark) -> list[Problem]:
                 if problem not in problems:
                     problems.append(problem)
     return problems
+
+
+def _plain(name: str) -> str:
+    """As packages are compared: case and kind of dash do not matter."""
+    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def _where(benchmark: Benchmark, key: str) -> str:

@@ -16,6 +16,7 @@ class Kind(StrEnum):
     UNKNOWN_INSTANCE = "unknown_instance"
     MISSING_LOCK = "missing_lock"
     UNPINNED_LOCK = "unpinned_lock"
+    PROJECT_IN_LOCK = "project_in_lock"
     DUPLICATE_TARGET = "duplicate_target"
     DUPLICATE_ID = "duplicate_id"
     SOURCE_UNAVAILABLE = "source_unavailable"

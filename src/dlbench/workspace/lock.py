@@ -50,6 +50,12 @@ def compile_lock(requirements: Path, lock: Path, python: str) -> None:
     write_whole(lock, without_torch_build(text))
 
 
+def without_package(text: str, name: str) -> str:
+    """The lock's text without the entry of a package."""
+    pattern = "[-_.]+".join(map(re.escape, re.split(r"[-_.]+", name)))
+    return re.sub(rf"^{pattern}==.*(?:\n[ \t]+.*)*\n?", "", text, flags=re.MULTILINE | re.IGNORECASE)
+
+
 def without_torch_build(text: str) -> str:
     """The lock's text with the family's entries bare, and a note on top that says so."""
     bare, count = _BUILD.subn(r"\1==\2", text)
