@@ -186,6 +186,8 @@ def _repeat(warm: Warm, instance: Instance, found: Admission) -> None:
             break
         shuffled = random.Random(count).sample(tests, len(tests))
         failing, verdict = run(shuffled)
+        if verdict.status is Status.TIMEOUT:
+            raise _Rejected("too_slow", verdict.message)
         if failing:
             # an order that breaks a test breaks it again, and the record's order does not
             is_order = run(shuffled)[0] == failing and not run(tests)[0]
