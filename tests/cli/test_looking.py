@@ -161,3 +161,16 @@ def test_the_card_is_made_of_the_records(dlbench, toy_root, tmp_path):
     assert "| all | 1 | 0 (0%) | 0 (0%) | 0 |" in said
     assert "| pre_post_processing | 2 | 100% |" in said
     assert ">pre_post_processing</text>" in (tmp_path / "pictures/stage.svg").read_text()
+
+
+def test_the_packages_that_a_project_needs_are_facts_and_no_copy(dlbench, toy_root):
+    """A list of requirements has one spelling; the same list anywhere but among the locks is still a copied file."""
+    listed = "\n".join(f"some-long-package-{number}>=1.{number}" for number in range(8))
+    (toy_root.parent / "source/requirements.txt").write_text(listed)
+    (toy_root / "locks").mkdir(exist_ok=True)
+    (toy_root / "locks/toy.in").write_text(listed)
+    assert dlbench("check", "--benchmark", toy_root).status == 0
+    (toy_root / "notes.txt").write_text(listed)
+    ended = dlbench("check", "--benchmark", toy_root)
+    assert ended.status == 1
+    assert "notes.txt: third_party_code" in ended.out

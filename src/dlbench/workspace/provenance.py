@@ -19,7 +19,7 @@ def check_tree(benchmark: Benchmark, say: Callable[[str], None]) -> list[Problem
     """Our own files against every source that this machine holds."""
     root = _tree_of(benchmark.root)
     ours: dict[int, tuple[str, int]] = {}
-    for path in _files_of(root):
+    for path in _files_of(root, benchmark.root / "locks"):
         for line, run in find_runs(path):
             ours.setdefault(hash(run), (path.relative_to(root).as_posix(), line))
     problems: dict[str, Problem] = {}
@@ -62,13 +62,15 @@ def _tree_of(root: Path) -> Path:
     return Path(asked.stdout.strip()) if asked.returncode == 0 else root
 
 
-def _files_of(root: Path) -> list[Path]:
+def _files_of(root: Path, requirements: Path) -> list[Path]:
+    """What is ours, but for licences and lists of requirements: which packages a project needs is a fact."""
     listed = subprocess.run(
         ["git", "-C", str(root), "ls-files", "-z", "-co", "--exclude-standard"], capture_output=True, check=False
     )
     names = listed.stdout.decode(errors="replace").split("\0") if listed.returncode == 0 else []
     paths = [root / name for name in names if name] if names else list(root.rglob("*"))
-    return list(_readable(path for path in paths if path.name != "LICENSE"))
+    facts = requirements.resolve()
+    return list(_readable(path for path in paths if path.name != "LICENSE" and path.parent.resolve() != facts))
 
 
 def _readable(paths: Iterator[Path] | list[Path]) -> Iterator[Path]:
