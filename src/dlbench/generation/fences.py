@@ -1,14 +1,14 @@
 """Which parts of an answer are fenced, and as what?
 
-The rules are Markdown's, read the way models write: fences inside list items, fences in docstrings inside the code,
-a whole answer wrapped in a `markdown` fence, closing fences that stick to the last line or never come. A fence taken
-wrongly cuts a right answer in two.
+The rules are Markdown's, read the way models write: fences inside list items and quotations, fences in docstrings
+inside the code, a whole answer wrapped in a `markdown` fence, code on the opening fence's own line, closing fences that
+stick to the last line or never come. A fence taken wrongly cuts a right answer in two.
 """
 
 import re
 from dataclasses import dataclass
 
-from dlbench.generation.syntax import mended
+from dlbench.generation.mends import mended
 
 PYTHON = {"python", "py", "python3", "py3", "ipython", "ipython3", "pycon", "python-repl", "pyi", "cython", "sage"}
 _WRAPPERS = {"markdown", "md", "mdx"}
@@ -20,10 +20,16 @@ _OTHER_NAMES = (
     "make cmake dockerfile docker haskell ocaml csharp cs c# rst asciidoc http regex ebnf bnf pseudocode"
 )
 _OTHERS = frozenset(_OTHER_NAMES.split())
+_CODE_WORDS = {"def", "class", "import", "from", "async"}
 _MOST_CLOSINGS = 20
 
 _OPENING = re.compile(r"^(?P<indent>[ \t]*)(?P<mark>`{3,}|~{3,})(?P<info>.*)$")
 _OPENING_AFTER_PROSE = re.compile(r"^[^`]*(?P<mark>`{3,})(?P<info>\w+)[ \t]*$")
+_CODE_AFTER_INFO = re.compile(
+    r"^[^`~]*(?:`{3,}|~{3,})[ \t]*(?:python3?|py)?[ \t]*"
+    r"(?P<code>(?:(?:async[ \t]+)?def|class|import|from)[ \t]+\w.*|@\w.*)$"
+)
+_QUOTED = re.compile(r"^[ \t]{0,3}>(?!>) ?")
 _INLINE = re.compile(r"```(?:python3?|py)?[ \t]*([^`\n]+?)[ \t]*```")
 
 
@@ -45,7 +51,7 @@ class Block:
 
 def split(text: str) -> tuple[list[Block], str]:
     """The fenced blocks in order, and the text without them."""
-    lines = text.split("\n")
+    lines = _unquoted(text.split("\n"))
     blocks: list[Block] = []
     outside: list[str] = []
     here = 0
@@ -57,16 +63,38 @@ def split(text: str) -> tuple[list[Block], str]:
             here += 1
             continue
         indent, mark, language = opening
+        lines[here + 1 : here + 1] = code = _code_on_line(lines[here])
         content, after, closed = _content(lines, here + 1, mark, indent, language)
         if not closed and _has_other_fence(lines[here + 1 :], mark):
             # A stray line of tildes in prose would otherwise swallow the real block.
-            here += 1
+            here += 1 + len(code)
             continue
         blocks.append(Block(content, language, closed))
         here = after
     if not blocks:
         blocks = [Block(found, "", True) for found in _INLINE.findall(text)]
     return blocks, "\n".join(outside)
+
+
+def _unquoted(lines: list[str]) -> list[str]:
+    """Lines of a quotation (`> ```python`) without their marks, where it holds a fence; prompts are no quotation."""
+    plain = list(lines)
+    here = 0
+    while here < len(lines):
+        end = here
+        while end < len(lines) and _QUOTED.match(lines[end]):
+            end += 1
+        inner = [_QUOTED.sub("", line, count=1) for line in lines[here:end]]
+        if any(_OPENING.match(line) for line in inner):
+            plain[here:end] = inner
+        here = max(end, here + 1)
+    return plain
+
+
+def _code_on_line(line: str) -> list[str]:
+    """The code that stands on the opening fence's own line, as a list of one line or none."""
+    found = _CODE_AFTER_INFO.match(line)
+    return [found["code"]] if found else []
 
 
 def _opening(line: str) -> tuple[int, str, str] | None:
@@ -85,6 +113,8 @@ def _language(info: str) -> str:
     """The language of `python`, `{.python .numberLines}`, `Python3.11`, `py title="x"`, `src/model.py`."""
     word = info.strip().strip("{}").split(maxsplit=1)
     tag = word[0].lstrip(".").lower() if word else ""
+    if tag in _CODE_WORDS or tag.startswith("@"):
+        return ""
     if tag.endswith(".py"):
         return tag
     return re.split(r"[.:,=;{]", tag, maxsplit=1)[0]
