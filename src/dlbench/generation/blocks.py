@@ -24,7 +24,7 @@ class _Piece:
 
 
 def from_blocks(blocks: list[Block], qualname: str) -> Found | None:
-    pieces = [piece for block in blocks if (piece := _piece(block, qualname)) is not None]
+    pieces = [piece for block in blocks if (piece := _piece(block, block is blocks[-1], qualname)) is not None]
     whole = [piece for piece in pieces if piece.parses]
     broken = [piece for piece in pieces if not piece.parses]
     with_target = [piece for piece in whole if syntax.has_target(piece.code, qualname)]
@@ -60,14 +60,15 @@ def from_foreign(blocks: list[Block], qualname: str) -> list[Found]:
     return found
 
 
-def _piece(block: Block, qualname: str) -> _Piece | None:
+def _piece(block: Block, is_last: bool, qualname: str) -> _Piece | None:
     """What a block gives: code that parses, code that does not but was meant as such, or nothing."""
+    cut = is_last and not block.closed
     if block.foreign or not block.text.strip():
         return None
     text = block.text.strip("\n").rstrip()
     code = mended(text)
     if code is not None:
-        return _Piece(code, True, not block.closed) if _is_code(code) else None
+        return _Piece(code, True, cut) if _is_code(code) else None
     if is_edit(text):
         return None
     if not block.closed:
@@ -75,11 +76,11 @@ def _piece(block: Block, qualname: str) -> _Piece | None:
         if whole is None and not syntax.mentions(text, qualname):
             whole = syntax.whole_prefix(text)
         if whole and _is_code(whole):
-            return _Piece(whole.rstrip(), True, True)
+            return _Piece(whole.rstrip(), True, cut)
     elif (code := whole_before_prose(text, qualname)) is not None:
         return _Piece(code, True, False)
     if block.tagged or syntax.mentions(text, qualname):
-        return _Piece(text, False, not block.closed)
+        return _Piece(text, False, cut)
     return None
 
 

@@ -15,6 +15,7 @@ Where an answer can be read in two ways:
   passed off as the function.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from dlbench.generation import syntax
@@ -51,7 +52,7 @@ def extract(answer: str, qualname: str) -> Extraction:
     said, endless = without_reasoning(text)
     if not said.strip():
         return Extraction(None, _say_empty(text, endless), endless)
-    found = _find(said, qualname) or _find_in_json(said, qualname)
+    found = _find(said, qualname)
     if found is None:
         return Extraction(None, "the answer holds no Python code", endless)
     return _report(replace(found, cut=found.cut or endless), qualname)
@@ -73,18 +74,29 @@ def _say_empty(text: str, endless: bool) -> str:
 
 
 def _find(text: str, qualname: str) -> Found | None:
-    """The best of what stands in fences, in blocks of other languages, and outside them."""
-    blocks, outside = split(unpack_tags(text))
-    readings = [from_blocks(blocks, qualname), *from_foreign(blocks, qualname), from_text(outside, qualname)]
-    found = [reading for reading in readings if reading is not None]
-    whole = [one for one in found if one.code is not None and syntax.has_target(one.code, qualname)]
-    if not whole:
-        packed = _find_in_json(text, qualname)
-        if packed is not None and packed.code is not None and syntax.mentions(packed.code, qualname):
-            return packed
+    """The plainest reading that has the target whole; else one that begins it; else any."""
+    found: list[Found] = []
+    for reading in _readings(unpack_tags(text), qualname):
+        if reading is None:
+            continue
+        if reading.code is not None and syntax.has_target(reading.code, qualname):
+            return reading
+        found.append(reading)
     begun = [one for one in found if one.code is not None and syntax.mentions(one.code, qualname)]
     some = [one for one in found if one.code is not None]
-    return next(iter([*whole, *begun, *some, *found]), None)
+    return next(iter([*begun, *some, *found]), None)
+
+
+def _readings(text: str, qualname: str) -> Iterator[Found | None]:
+    """The ways to read an answer, plainest first."""
+    blocks, outside = split(text)
+    yield from_blocks(blocks, qualname)
+    yield from from_foreign(blocks, qualname)
+    if syntax.mentions(outside, qualname) and not any(syntax.mentions(block.text, qualname) for block in blocks):
+        # Fences after code that has none may be those of its docstring, which is to stay whole.
+        yield from_text(text, qualname)
+    yield from_text(outside, qualname)
+    yield _find_in_json(text, qualname)
 
 
 def _find_in_json(text: str, qualname: str) -> Found | None:

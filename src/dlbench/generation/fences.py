@@ -22,6 +22,7 @@ _OTHER_NAMES = (
 _OTHERS = frozenset(_OTHER_NAMES.split())
 _CODE_WORDS = {"def", "class", "import", "from", "async"}
 _MOST_CLOSINGS = 20
+_MOST_BLOCKS = 200
 
 _OPENING = re.compile(r"^(?P<indent>[ \t]*)(?P<mark>`{3,}|~{3,})(?P<info>.*)$")
 _OPENING_AFTER_PROSE = re.compile(r"^[^`]*(?P<mark>`{3,})(?P<info>\w+)[ \t]*$")
@@ -55,7 +56,8 @@ def split(text: str) -> tuple[list[Block], str]:
     blocks: list[Block] = []
     outside: list[str] = []
     here = 0
-    while here < len(lines):
+    # A model that repeats itself for ever says nothing new after so many blocks.
+    while here < len(lines) and len(blocks) < _MOST_BLOCKS:
         opening = _opening(lines[here])
         if opening is None or opening[2] in _WRAPPERS:
             if opening is None:
@@ -65,7 +67,7 @@ def split(text: str) -> tuple[list[Block], str]:
         indent, mark, language = opening
         lines[here + 1 : here + 1] = code = _code_on_line(lines[here])
         content, after, closed = _content(lines, here + 1, mark, indent, language)
-        if not closed and _has_other_fence(lines[here + 1 :], mark):
+        if not closed and after == len(lines) and _has_other_fence(lines[here + 1 :], mark):
             # A stray line of tildes in prose would otherwise swallow the real block.
             here += 1 + len(code)
             continue
@@ -123,10 +125,12 @@ def _language(info: str) -> str:
 def _content(lines: list[str], start: int, mark: str, indent: int, language: str) -> tuple[str, int, bool]:
     """The block's text, the line after it, and whether it ends in a fence.
 
-    The first closing fence after which the text is Python is the right one: the others are inside a docstring.
+    The first closing fence after which the text is Python is the right one: the others are inside a docstring. Where
+    none is, a block that was left open ends where the next one opens.
     """
     closings = _closings(lines, start, mark)
-    if not closings:
+    again = _opened_again(lines[start : closings[0][0] if closings else None], mark, indent)
+    if not closings and again is None:
         return _flush(lines[start:], indent), len(lines), False
     if language in _OTHERS:
         closings = closings[:1]
@@ -134,6 +138,8 @@ def _content(lines: list[str], start: int, mark: str, indent: int, language: str
         text = _flush([*lines[start:end], *rest], indent)
         if mended(text) is not None:
             return text, end + 1, True
+    if again is not None:
+        return _flush(lines[start : start + again], indent), start + again, False
     end, rest = next(((end, rest) for end, rest in closings if not rest), closings[0])
     return _flush([*lines[start:end], *rest], indent), end + 1, True
 
@@ -151,6 +157,15 @@ def _closings(lines: list[str], start: int, mark: str) -> list[tuple[int, list[s
         if len(found) == _MOST_CLOSINGS:
             break
     return found
+
+
+def _opened_again(lines: list[str], mark: str, indent: int) -> int | None:
+    """The first line that opens a block of Python just like the one it stands in."""
+    for number, line in enumerate(lines):
+        opening = _opening(line)
+        if opening is not None and opening[1] == mark and opening[0] <= indent and opening[2] in PYTHON:
+            return number
+    return None
 
 
 def _has_other_fence(lines: list[str], mark: str) -> bool:

@@ -9,7 +9,7 @@ import re
 
 from dlbench.generation import syntax
 from dlbench.generation.diffs import is_edit, new_code
-from dlbench.generation.mends import has_prompts, mended, take_sessions
+from dlbench.generation.mends import mended, take_listing, take_session
 from dlbench.generation.reading import Found
 
 _MOST_STARTS = 200
@@ -40,17 +40,34 @@ def _from_lines(lines: list[str], qualname: str) -> Found | None:
     if syntax.has_target(joined, qualname):
         cut = broken is not None and syntax.breaks_off("\n".join(_flush(lines[broken:])))
         return Found(joined, "lines of the text, which has no fence", cut)
-    if has_prompts("\n".join(lines)):
-        session = take_sessions("\n".join(lines))
-        if syntax.has_target(session, qualname):
-            return Found(session, "a session in the text, which has no fence")
+    for kind, take in (("a session", take_session), ("a listing", take_listing)):
+        taken = take(lines)
+        if syntax.has_target(taken, qualname):
+            return Found(taken, f"{kind} in the text, which has no fence")
     start = next((number for number, line in enumerate(lines) if syntax.mentions(line, qualname)), None)
     if start is not None:
         while start > 0 and _goes_with_code(lines[start - 1]):
             start -= 1
         code = "\n".join(lines[start:]).strip("\n")
         return Found(code, "text without a fence that does not parse", syntax.breaks_off(code))
+    body = _indented_body(lines)
+    if body is not None:
+        return Found(body, "an indented body in the text, which has no fence")
     return Found(joined, "lines of the text, which has no fence") if runs else None
+
+
+def _indented_body(lines: list[str]) -> str | None:
+    """Markdown's oldest way to show code, four spaces: the longest stretch of such lines, if it returns something."""
+    stretches: list[list[str]] = [[]]
+    for line in lines:
+        if line.strip() and syntax.indent_of(line) == 0:
+            stretches.append([])
+        else:
+            stretches[-1].append(line)
+    longest = max(stretches, key=len)
+    code = mended("\n".join(longest).strip("\n").rstrip())
+    tree = syntax.parse(code) if code else None
+    return code if tree is not None and syntax.returns(tree) and syntax.is_code(tree) else None
 
 
 def whole_before_prose(text: str, qualname: str) -> str | None:

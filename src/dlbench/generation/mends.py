@@ -22,6 +22,7 @@ _STRING_OR_COMMENT = (
     r"|'(?:\\.|[^'\\\n])*'?|\"(?:\\.|[^\"\\\n])*\"?|#[^\n]*)"
 )
 _ODD_SPACES = "\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000"
+_ODD_LINE_ENDS = "\x0b\x85\u2028\u2029"
 _INVISIBLE = "\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff"
 _DOUBLE, _SINGLE, _DASHES = "“”„‟″", "‘’‚‛′", "−–"  # noqa: RUF001
 _FULL_WIDTH = "\uff01-\uff5e"
@@ -53,13 +54,31 @@ def has_entities(code: str) -> bool:
     return "&" in code and any(found[1] for found in _ENTITY_OUTSIDE.finditer(code))
 
 
-def has_prompts(text: str) -> bool:
-    return any(_FIRST_PROMPT.match(line) for line in text.split("\n"))
-
-
-def take_sessions(text: str) -> str:
+def take_session(lines: list[str]) -> str:
     """What was typed at prompts, without what was printed and what was said."""
-    return "\n".join(_PROMPT.sub("", line, count=1) for line in text.split("\n") if _PROMPT.match(line))
+    if not any(_FIRST_PROMPT.match(line) for line in lines):
+        return ""
+    session = "\n".join(_PROMPT.sub("", line, count=1) for line in lines if _PROMPT.match(line))
+    return session if parse(session) is not None else dedent(session)
+
+
+def take_listing(lines: list[str]) -> str:
+    """The longest stretch of lines that are numbered one after the other, without the numbers."""
+    stretches: list[list[str]] = [[]]
+    expected = -1
+    for line in lines:
+        found = _NUMBER.match(line)
+        if found is None and (line.strip() or len(stretches[-1]) < 2):
+            stretches.append([])
+            expected = -1
+            continue
+        number = int(found["number"][:9]) if found else -1
+        if found and number != expected:
+            stretches.append([])
+        stretches[-1].append(found["rest"] if found else "")
+        expected = number + 1 if found else expected
+    longest = max(stretches, key=len)
+    return dedent("\n".join(longest)).rstrip() if len(longest) > 1 else ""
 
 
 def _without_entities(code: str) -> str:
@@ -109,24 +128,14 @@ def _without_prompts(code: str) -> str:
     first = next((number for number, line in enumerate(lines) if _FIRST_PROMPT.match(line)), None)
     if first is None:
         return code
-    if first > 0:
-        return "\n".join(lines[:first]).rstrip()
-    session = take_sessions("\n".join(lines))
-    return session if parse(session) is not None else dedent(session)
+    return "\n".join(lines[:first]).rstrip() if first > 0 else take_session(lines)
 
 
 def _without_numbers(code: str) -> str:
     """Code from a listing: every line has its number, one more than the line before."""
     lines = code.strip("\n").split("\n")
-    numbered = [_NUMBER.match(line) for line in lines if line.strip()]
-    found = [match for match in numbered if match is not None]
-    if len(found) < len(numbered) or len(found) < 2:
-        return code
-    first = int(found[0]["number"][:9])
-    if any(match["number"].lstrip("0") != str(first + place).lstrip("0") for place, match in enumerate(found)):
-        return code
-    rests = iter(match["rest"] for match in found)
-    return dedent("\n".join(next(rests) if line.strip() else "" for line in lines))
+    listing = take_listing(lines)
+    return listing if listing and all(_NUMBER.match(line) for line in lines if line.strip()) else code
 
 
 def _dedent_after_first(code: str) -> str:
@@ -144,7 +153,9 @@ def _spaces_for_tabs(code: str) -> str:
 
 
 def _with_line_ends(code: str) -> str:
-    """One long line whose line ends were written as backslash and n."""
+    """Lines that end in another of Unicode's line ends, or one long line where they are written as backslash and n."""
+    if re.search(f"[{_ODD_LINE_ENDS}]", code):
+        return re.sub(f"[{_ODD_LINE_ENDS}]", "\n", code)
     if "\n" in code.strip() or "\\n" not in code:
         return code
     escapes = {"\\n": "\n", "\\t": "\t", '\\"': '"', "\\'": "'", "\\\\": "\\"}
