@@ -117,6 +117,10 @@ def _fence(info: str = "python", mark: str = "```", end: str | None = None) -> C
     return lambda code: f"{mark}{info}\n{code}\n{mark if end is None else end}"
 
 
+def fenced(code: str, info: str = "python") -> str:
+    return _fence(info)(code)
+
+
 def _diff(code: str) -> str:
     lines = code.split("\n")
     added = "\n".join(f"+{line}" for line in lines)
@@ -169,10 +173,16 @@ PACKING: dict[str, Callable[[str], str]] = {
     "a diff": _diff,
     "a diff in a fence": lambda code: _fence("diff")(_diff(code)),
     "a diff in a Python fence": lambda code: _fence()(_diff(code)),
+    "code on the opening fence's line": lambda code: f"```python {code.lstrip()}\n```",
+    "a fence in a bullet": lambda code: "- ```python\n" + textwrap.indent(code, "  ") + "\n  ```",
+    "a block left open before it": lambda code: f"```python\n{IMPORTS}\n\nOr rather:\n\n{_fence()(code)}",
+    "prose inside the fence": lambda code: _fence()(f"{code}\n\nThis function keeps the values between two limits."),
     "a search-and-replace block": lambda code: f"box.py\n<<<<<<< SEARCH\n    pass\n=======\n{code}\n>>>>>>> REPLACE",
 }
 
 EDITS = {"a diff", "a diff in a fence", "a diff in a Python fence", "a search-and-replace block"}
+
+PROSE = {"prose before", "prose after", "prose on both sides", "headings"}
 
 _THOUGHT = f"Let me see.\n\n{_fence()(DRAFT)}\n\nNo, that's wrong."
 SPEECH: dict[str, Callable[[str], str]] = {
@@ -202,6 +212,7 @@ SPEECH: dict[str, Callable[[str], str]] = {
 
 AXES = (CODE, SPELLING, PACKING, SPEECH)
 PLAIN = ("the function", "plain", "backticks", "nothing")
+BARE = ("the function", "plain", "nothing", "nothing")
 
 
 @dataclass(frozen=True)
@@ -213,30 +224,33 @@ class Shape:
 
 
 def shapes() -> Iterator[Shape]:
-    """Every pair of properties, each combination once."""
+    """Every pair of properties, in a fence and without one, each combination once."""
     chosen: dict[tuple[str, ...], None] = {}
-    for one, two in combinations(range(len(AXES)), 2):
+    for base, (one, two) in product((PLAIN, BARE), combinations(range(len(AXES)), 2)):
         for first, second in product(AXES[one], AXES[two]):
-            keys = list(PLAIN)
+            keys = list(base)
             keys[one], keys[two] = first, second
             chosen[tuple(keys)] = None
-    for keys in chosen:
-        code, spelling, packing, speech = keys
+    for code, spelling, packing, speech in chosen:
         packed = PACKING[packing](SPELLING[spelling](CODE[code].text))
-        name = ", ".join(key for key, plain in zip(keys, PLAIN, strict=True) if key != plain) or "plain"
-        yield Shape(name, SPEECH[speech](packed), meaning(code, packing), refusal(code, packing))
+        name = f"{code} / {spelling} / {packing} / {speech}"
+        yield Shape(name, SPEECH[speech](packed), meaning(code, packing), refusal(code, packing, speech))
 
 
 def meaning(code: str, packing: str) -> Code:
     """Imports that come in a block of their own before a bare body are the body's first lines."""
-    if code.startswith("the body") and packing == "two fences":
+    if code.startswith("the body") and packing in {"two fences", "a block left open before it"}:
         header = FUNCTION.partition("\n")[0]
         return Code(CODE[code].text, f"{header}\n{textwrap.indent(IMPORTS, '    ')}\n{BODY}")
     return CODE[code]
 
 
-def refusal(code: str, packing: str) -> str | None:
-    """A diff that changes lines inside a function leaves the function's own beginning unseen."""
+def refusal(code: str, packing: str, speech: str) -> str | None:
+    """What no careful person could make out either, and what is said of it."""
     if code.startswith("the body") and packing in EDITS:
+        # The function's own beginning is not in the diff.
         return "a diff that does not show the whole definition"
+    if code == "the body at the margin" and packing == "nothing" and speech in PROSE:
+        # Nothing shows where the prose ends and the body begins.
+        return "the answer holds no Python code"
     return None

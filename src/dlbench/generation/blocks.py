@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from dlbench.generation import syntax
 from dlbench.generation.diffs import LANGUAGES, is_edit, new_code
 from dlbench.generation.fences import Block
-from dlbench.generation.lines import whole_before_prose
-from dlbench.generation.mends import mended
+from dlbench.generation.lines import without_prose
+from dlbench.generation.mends import mended, without_entities
 from dlbench.generation.reading import Found
 
 
@@ -65,7 +65,7 @@ def _piece(block: Block, is_last: bool, qualname: str) -> _Piece | None:
     cut = is_last and not block.closed
     if block.foreign or not block.text.strip():
         return None
-    text = block.text.strip("\n").rstrip()
+    text = without_entities(block.text.strip("\n").rstrip())
     code = mended(text)
     if code is not None:
         return _Piece(code, True, cut) if _is_code(code) else None
@@ -77,7 +77,7 @@ def _piece(block: Block, is_last: bool, qualname: str) -> _Piece | None:
             whole = syntax.whole_prefix(text)
         if whole and _is_code(whole):
             return _Piece(whole.rstrip(), True, cut)
-    elif (code := whole_before_prose(text, qualname)) is not None:
+    elif (code := without_prose(text, qualname)) is not None:
         return _Piece(code, True, False)
     if block.tagged or syntax.mentions(text, qualname):
         return _Piece(text, False, cut)

@@ -48,7 +48,7 @@ def extract(answer: str, qualname: str) -> Extraction:
     """The Python code in `answer` for the target `qualname` (`f`, `Class.method`); never raises."""
     text = _with_plain_line_ends(answer)
     if _stands_as_it_is(text):
-        return _report(Found(text.strip("\n").rstrip(), "the whole text, which has no fence"), qualname)
+        return _report(Found(text, "the whole text, which has no fence"), qualname)
     said, endless = without_reasoning(text)
     if not said.strip():
         return Extraction(None, _say_empty(text, endless), endless)
@@ -115,7 +115,8 @@ def _find_in_json(text: str, qualname: str) -> Found | None:
 def _report(found: Found, qualname: str) -> Extraction:
     if found.code is None:
         return Extraction(None, found.reason, found.cut)
-    tree = syntax.parse(found.code)
+    code = found.code.strip("\n").rstrip()
+    tree = syntax.parse(code)
     others = syntax.find_others(tree, qualname) if tree is not None and not syntax.returns(tree) else ()
     reason = f"{found.reason}; it defines {', '.join(others[:3])}, not {qualname}" if others else found.reason
-    return Extraction(found.code, reason, found.cut, others)
+    return Extraction(code, reason, found.cut, others)

@@ -28,7 +28,7 @@ _OPENING = re.compile(r"^(?P<indent>[ \t]*)(?P<mark>`{3,}|~{3,})(?P<info>.*)$")
 _OPENING_AFTER_PROSE = re.compile(r"^[^`]*(?P<mark>`{3,})(?P<info>\w+)[ \t]*$")
 _CODE_AFTER_INFO = re.compile(
     r"^[^`~]*(?:`{3,}|~{3,})[ \t]*(?:python3?|py)?[ \t]*"
-    r"(?P<code>(?:(?:async[ \t]+)?def|class|import|from)[ \t]+\w.*|@\w.*)$"
+    r"(?P<code>(?:(?:async[ \t]+)?def|class|import|from)[ \t]+\w.*|@\w.*|>>> .*)$"
 )
 _QUOTED = re.compile(r"^[ \t]{0,3}>(?!>) ?")
 _INLINE = re.compile(r"```(?:python3?|py)?[ \t]*([^`\n]+?)[ \t]*```")
@@ -115,7 +115,7 @@ def _language(info: str) -> str:
     """The language of `python`, `{.python .numberLines}`, `Python3.11`, `py title="x"`, `src/model.py`."""
     word = info.strip().strip("{}").split(maxsplit=1)
     tag = word[0].lstrip(".").lower() if word else ""
-    if tag in _CODE_WORDS or tag.startswith("@"):
+    if tag in _CODE_WORDS or tag.startswith(("@", ">>>")):
         return ""
     if tag.endswith(".py"):
         return tag

@@ -6,13 +6,15 @@ broken or cut off there, and its first half must not pass for the whole.
 """
 
 import re
+from keyword import iskeyword
 
 from dlbench.generation import syntax
 from dlbench.generation.diffs import is_edit, new_code
-from dlbench.generation.mends import mended, take_listing, take_session
+from dlbench.generation.mends import mended, spellings, take_listing, take_session
 from dlbench.generation.reading import Found
 
 _MOST_STARTS = 200
+_MOST_PROSE = 50
 
 _START = re.compile(r"^[ \t]*(?:(?:async[ \t]+)?def|class|import|from|@)(?=[ \t\w])")
 _ASSIGNMENT = re.compile(r"^\w[\w.]*(?:\s*:\s*[\w.\[\], ]+)?\s*=(?!=)")
@@ -31,7 +33,10 @@ def from_text(text: str, qualname: str) -> Found | None:
     if is_edit(whole):
         code = new_code(whole, qualname)
         return Found(code, "a diff" if code else "a diff that does not show the whole definition")
-    return _from_lines(whole.split("\n"), qualname)
+    readings = [_from_lines(spelling.split("\n"), qualname) for spelling in spellings(whole)]
+    found = [one for one in readings if one is not None]
+    has_target = (one for one in found if one.code is not None and syntax.has_target(one.code, qualname))
+    return next(has_target, found[0] if found else None)
 
 
 def _from_lines(lines: list[str], qualname: str) -> Found | None:
@@ -70,21 +75,31 @@ def _indented_body(lines: list[str]) -> str | None:
     return code if tree is not None and syntax.returns(tree) and syntax.is_code(tree) else None
 
 
-def whole_before_prose(text: str, qualname: str) -> str | None:
-    """The code of a block that goes on in prose before its fence closes, if it has the target whole."""
+def without_prose(text: str, qualname: str) -> str | None:
+    """The code of a block that has prose at its beginning or end, inside the fence; as few lines go as will do."""
     lines = text.split("\n")
-    found = _run(lines)
-    if found is None or not syntax.has_target(found[0], qualname):
-        return None
-    code, length = found
-    rest = [line for line in lines[length:] if line.strip()]
-    return code if rest and all(map(_is_prose, rest)) else None
+    while lines and (not lines[0].strip() or _is_prose(lines[0])):
+        lines.pop(0)
+    for _ in range(_MOST_PROSE):
+        code = mended("\n".join(lines).rstrip())
+        if code is not None:
+            tree = syntax.parse(code)
+            whole = tree is not None and (syntax.defines(tree, qualname) or syntax.returns(tree))
+            return code if whole else None
+        while lines and not lines[-1].strip():
+            lines.pop()
+        if not lines or not _is_prose(lines[-1]):
+            break
+        lines.pop()
+    return None
 
 
 def _is_prose(line: str) -> bool:
-    """Three words or more, most of them plain: `x = f(y) if z` is none, and stays a syntax error."""
+    """At the margin, three words or more, most of them plain: `x = f(y) if z` is none, and stays a syntax error."""
     words = line.split()
-    return len(words) >= 3 and sum(bool(_WORD.match(word)) for word in words) * 3 >= len(words) * 2
+    if len(words) < 3 or syntax.indent_of(line) or words[0][0].isdigit() or iskeyword(words[0]):
+        return False
+    return sum(bool(_WORD.match(word)) for word in words) * 3 >= len(words) * 2
 
 
 def _goes_with_code(line: str) -> bool:

@@ -14,7 +14,7 @@ import textwrap
 import unicodedata
 from collections.abc import Callable, Iterator
 
-from dlbench.generation.syntax import dedent, parse
+from dlbench.generation.syntax import dedent, is_code, parse
 
 # A string that does not end reaches as far as it can: looking at each of its characters again would take for ever.
 _STRING_OR_COMMENT = (
@@ -42,7 +42,7 @@ _NUMBER = re.compile(r"^\s*(?P<number>\d+)(?:\s*[:|.)│→]|(?=\s)|$)(?P<rest>.
 
 def mended(code: str) -> str | None:
     """The code itself where it parses, else its mildest mend that does."""
-    for spelling in _spellings(_without_entities(code)):
+    for spelling in spellings(code):
         for layout in _layouts(spelling):
             if parse(layout) is not None:
                 return layout
@@ -81,7 +81,7 @@ def take_listing(lines: list[str]) -> str:
     return dedent("\n".join(longest)).rstrip() if len(longest) > 1 else ""
 
 
-def _without_entities(code: str) -> str:
+def without_entities(code: str) -> str:
     # Pages that quote pages escape twice.
     for _ in range(_MOST_ESCAPES):
         if not has_entities(code):
@@ -90,7 +90,9 @@ def _without_entities(code: str) -> str:
     return code
 
 
-def _spellings(code: str) -> Iterator[str]:
+def spellings(code: str) -> Iterator[str]:
+    """The text in its own characters, then in those that Python knows, mildest change first."""
+    code = without_entities(code)
     yield code
     spaced = _SPACE_OUTSIDE.sub(lambda found: found[1] or (" " if found[2] else ""), code)
     if spaced != code:
@@ -128,7 +130,9 @@ def _without_prompts(code: str) -> str:
     first = next((number for number, line in enumerate(lines) if _FIRST_PROMPT.match(line)), None)
     if first is None:
         return code
-    return "\n".join(lines[:first]).rstrip() if first > 0 else take_session(lines)
+    before = "\n".join(lines[:first]).rstrip()
+    tree = parse(before)
+    return take_session(lines) if tree is not None and not is_code(tree) else before
 
 
 def _without_numbers(code: str) -> str:

@@ -12,8 +12,8 @@ from dlbench.generation.fence import fenced
 
 _TAGS = "pre|code|answer|solution|python|response|output|result|final_answer|implementation|function|completion"
 _TAG_PAIR = re.compile(
-    rf"<(?P<tag>{_TAGS})(?:\s[^<>\n]*)?>[ \t]*\n?(?P<tagged>.*?)[ \t]*</(?P=tag)\s*>"
-    r"|\[(?P<bracket>PYTHON|CODE|ANSWER|SOLUTION)\][ \t]*\n?(?P<bracketed>.*?)[ \t]*\[/(?P=bracket)\]"
+    rf"<(?P<tag>{_TAGS})(?:\s[^<>\n]*)?>(?:[ \t]*\n)?(?P<tagged>.*?)[ \t]*</(?P=tag)\s*>"
+    r"|\[(?P<bracket>PYTHON|CODE|ANSWER|SOLUTION)\](?:[ \t]*\n)?(?P<bracketed>.*?)[ \t]*\[/(?P=bracket)\]"
     r"|^'''(?:python3?|py)[ \t]*\n(?P<quoted>.*?)\n'''[ \t]*$"
     r"|\\begin\{(?P<env>lstlisting|verbatim|minted)\}(?:\[[^\]\n]*\])?(?:\{\w*\})?[ \t]*\n(?P<listing>.*?)\n"
     r"[ \t]*\\end\{(?P=env)\}",
