@@ -115,6 +115,14 @@ def test_the_definition_comes_out_of_special_shapes(shape: str) -> None:
     assert not found.truncated
 
 
+def test_what_stands_before_unfenced_code_comes_along() -> None:
+    """Constants and tried imports between prose were lost, and the function failed on a name."""
+    before = "try:\n    import fast\nexcept ImportError:\n    fast = None\n\nLIMIT: int = 3\nTABLE = {\n    1: 2,\n}"
+    code = f"{before}\n\n\ndef clip(x):\n    return fast or TABLE[x] or LIMIT"
+    found = extract(f"So it goes, for example:\n\n{code}\n\nThat is (nearly) all.", "clip")
+    assert found.code == code
+
+
 PARTIAL = "@@ -1,5 +1,5 @@\n def clip(values):\n     kept = []\n-    a = 1\n+    a = 2\n     for value in values:\n         pass"
 NOT_TAKEN = {
     "a diff inside the function": (PARTIAL, "a diff that does not show the whole definition", False),
@@ -127,6 +135,7 @@ NOT_TAKEN = {
     ),
     "a channel's bare name": ("analysisWe need to write clip.", "the reasoning never ends", True),
     "thinking alone": (f"<think>\n{fenced(FUNCTION)}\n</think>\n", "there is reasoning and no answer", False),
+    "JSON with code under another name": (json.dumps({"note": "x = 1"}), "the answer holds no Python code", False),
     "JSON without code": (json.dumps({"code": "I cannot do that.", "n": 1}), "the answer holds no Python code", False),
 }
 

@@ -100,11 +100,13 @@ def _readings(text: str, qualname: str) -> Iterator[Found | None]:
 
 
 def _find_in_json(text: str, qualname: str) -> Found | None:
-    """Code in the strings of JSON, read like an answer; the last string that defines the target."""
+    """Code in the strings of JSON, read like an answer: the last that has the target, or one whose name says `code`."""
     found: Found | None = None
-    for string in unpack_json(text)[-_MOST_STRINGS:]:
-        inner = extract(string, qualname) if string != text else None
-        if inner is not None and inner.code is not None and (found is None or syntax.has_target(inner.code, qualname)):
+    for is_named, string in unpack_json(text)[-_MOST_STRINGS:]:
+        inner = extract(string, qualname)
+        if inner.code is None:
+            continue
+        if syntax.has_target(inner.code, qualname) or (is_named and found is None):
             found = Found(inner.code, f"JSON: {inner.reason}", inner.truncated)
     if found is None and (beginning := cut_json(text)) is not None:
         inner = extract(f"```python\n{beginning}", qualname)

@@ -18,6 +18,8 @@ _MOST_PROSE = 50
 
 _START = re.compile(r"^[ \t]*(?:(?:async[ \t]+)?def|class|import|from|@)(?=[ \t\w])")
 _ASSIGNMENT = re.compile(r"^\w[\w.]*(?:\s*:\s*[\w.\[\], ]+)?\s*=(?!=)")
+# Constants, and imports that are tried, stand before the function that needs them.
+_BEGIN = re.compile(rf"{_START.pattern}|{_ASSIGNMENT.pattern}|^(?:try|if|for|with|while)\b.*:\s*$")
 _CONTINUED = re.compile(r"^(?:[ \t]|[)\]}#@]|\"\"\"|'''|(?:else|elif|except|finally|try)\b)")
 _WORD = re.compile(r"^[\W_]*[A-Za-z]+(?:['\u2019-][A-Za-z]+)*[\W_]*$")
 
@@ -58,7 +60,8 @@ def _from_lines(lines: list[str], qualname: str) -> Found | None:
     body = _indented_body(lines)
     if body is not None:
         return Found(body, "an indented body in the text, which has no fence")
-    return Found(joined, "lines of the text, which has no fence") if runs else None
+    has_definitions = any(_START.match(line) for line in joined.split("\n"))
+    return Found(joined, "lines of the text, which has no fence") if has_definitions else None
 
 
 def _indented_body(lines: list[str]) -> str | None:
@@ -111,7 +114,7 @@ def _runs(lines: list[str]) -> tuple[list[str], int | None]:
     runs: list[str] = []
     broken: int | None = None
     after = 0
-    starts = [number for number, line in enumerate(lines) if _START.match(line)]
+    starts = [number for number, line in enumerate(lines) if _BEGIN.match(line)]
     for start in starts[:_MOST_STARTS]:
         if start < after:
             continue
@@ -120,7 +123,7 @@ def _runs(lines: list[str]) -> tuple[list[str], int | None]:
             run, length = found
             runs.append(run)
             after = start + length
-        elif broken is None:
+        elif broken is None and _START.match(lines[start]):
             broken = start
     return runs, broken
 

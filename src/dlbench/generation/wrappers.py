@@ -49,12 +49,10 @@ def _inside(found: re.Match[str]) -> str:
     return f"\n{fenced(code.strip(chr(10)), '')}\n" if "```" not in code else f"\n{code}\n"
 
 
-def unpack_json(text: str) -> list[str]:
-    """The strings of the JSON in a text that may be code, in order; those under a name like `code` alone if any are."""
-    values = list(_decode(text))
-    strings = [found for value in values for found in _strings(value, "", 0)]
-    named = [string for key, string in strings if _CODE_KEYS.search(key)]
-    return named or [string for _, string in strings]
+def unpack_json(text: str) -> list[tuple[bool, str]]:
+    """The strings of the JSON in a text, in order, each with whether its name says that it is code."""
+    strings = [found for value in _decode(text) for found in _strings(value, "", 0)]
+    return [(bool(_CODE_KEYS.search(key)), string) for key, string in strings]
 
 
 def cut_json(text: str) -> str | None:
