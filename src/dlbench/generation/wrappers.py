@@ -20,7 +20,8 @@ _TAG_PAIR = re.compile(
     re.DOTALL | re.IGNORECASE | re.MULTILINE,
 )
 _CODE_KEYS = re.compile(
-    r"code|python|solution|answer|implementation|function|completion|content|source|response|output|new_str", re.I
+    r"code|python|solution|answer|implementation|function|completion|content|source|response|output|new_str|arguments",
+    re.I,
 )
 _CUT_VALUE = re.compile(
     r'"(?:\w*_)?(?:code|solution|answer|implementation|completion|content|source)"\s*:\s*"((?:\\.|[^"\\])*)\\?\Z',
