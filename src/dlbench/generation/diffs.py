@@ -15,12 +15,12 @@ LANGUAGES = {"diff", "patch", "udiff"}
 
 _HUNK = re.compile(r"^@@.*$")
 _FILE = re.compile(r"^(?:diff --git |index [0-9a-f]+\.\.|--- |\+\+\+ |new file mode |\\ No newline|\*\*\* )")
-_REPLACE = re.compile(r"^<{5,9} ?SEARCH.*?\n(?:.*?\n)?={5,9}\n(.*?)\n?>{5,9} ?REPLACE", re.DOTALL | re.MULTILINE)
+_SEARCH, _MIDDLE, _REPLACE = (re.compile(mark) for mark in (r"^<{5,9} ?SEARCH", r"^={5,9}$", r"^>{5,9} ?REPLACE"))
 
 
 def is_edit(text: str) -> bool:
     """By the marks that nothing else has: a hunk's or a file's header, a search-and-replace block, pluses all along."""
-    if _REPLACE.search(text):
+    if _replacements(text):
         return True
     lines = [line for line in text.split("\n") if line.strip()]
     heads = any(one.startswith("--- ") and two.startswith("+++ ") for one, two in pairwise(lines))
@@ -46,9 +46,9 @@ def new_code(text: str, qualname: str) -> str | None:
 
 def _hunks(text: str) -> list[tuple[list[str], bool]]:
     """The new lines of each hunk, and whether unseen lines of the same statement may follow."""
-    replaced = _REPLACE.findall(text)
+    replaced = _replacements(text)
     if replaced:
-        return [(code.split("\n"), False) for code in replaced]
+        return [(lines, False) for lines in replaced]
     hunks: list[list[str]] = [[]]
     for line in text.split("\n"):
         if _HUNK.match(line) or _FILE.match(line):
@@ -61,6 +61,23 @@ def _hunks(text: str) -> list[tuple[list[str], bool]]:
         for hunk in hunks
         if any(line.strip() for line in hunk)
     ]
+
+
+def _replacements(text: str) -> list[list[str]]:
+    """The new lines of each search-and-replace block."""
+    found: list[list[str]] = []
+    seen, new = False, None
+    for line in text.split("\n"):
+        if _SEARCH.match(line):
+            seen, new = True, None
+        elif seen and new is None and _MIDDLE.match(line):
+            new = list[str]()
+        elif new is not None and _REPLACE.match(line):
+            found.append(new)
+            seen, new = False, None
+        elif new is not None:
+            new.append(line)
+    return found
 
 
 def _ends_open(hunk: list[str]) -> bool:
