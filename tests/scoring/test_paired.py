@@ -32,40 +32,53 @@ def test_mcnemar_of_thousands_of_instances_does_not_overflow():
 
 
 @pytest.mark.parametrize(
-    ("differences", "step", "p"),
+    ("differences", "p"),
     [
-        ([1, 1, 1, -1], 1, 10 / 16),  # |Σ| ≥ 2 for sums of ±4 (2 ways) and ±2 (8 ways) of 16
-        ([0.5, 0.5, 1.0], 2, 2 / 8),  # only all of one sign reach 2
-        ([0.5, -0.5, 1.0], 2, 6 / 8),  # |Σ| ≥ 1: all but ±(0.5 + 0.5 - 1)
-        ([0.0, 0.0], 1, 1.0),
-        ([], 1, 1.0),
-        ([1, -1], 1, 1.0),
+        ([1, 1, 1, -1], 10 / 16),  # |Σ| ≥ 2 for sums of ±4 (2 ways) and ±2 (8 ways) of 16
+        ([5, 5, 10], 2 / 8),  # only all of one sign reach 20
+        ([5, -5, 10], 6 / 8),  # |Σ| ≥ 10: all but ±(5 + 5 - 10)
+        ([3], 1.0),
+        ([0, 0], 1.0),
+        ([], 1.0),
+        ([1, -1], 1.0),
     ],
 )
-def test_permutation_is_as_worked_by_hand(differences, step, p):
-    assert sign_flip(differences, step) == pytest.approx(p)
+def test_permutation_is_as_worked_by_hand(differences, p):
+    assert sign_flip(differences) == p
 
 
 @settings(deadline=None)
 @given(st.lists(st.integers(-6, 6), max_size=9))
 def test_permutation_counts_every_swap(units):
     flipped = [abs(sum(map(int.__mul__, units, signs))) for signs in product((1, -1), repeat=len(units))]
-    p = sum(each >= abs(sum(units)) for each in flipped) / len(flipped)
-    assert sign_flip([unit / 6 for unit in units], 6) == pytest.approx(p)
+    assert sign_flip(units) == sum(each >= abs(sum(units)) for each in flipped) / len(flipped)
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.lists(st.integers(-10, 10), max_size=120))
+def test_permutation_of_many_is_the_distribution_built_up_one_by_one(units):
+    chances = {0: 1.0}
+    for unit in units:
+        added = dict.fromkeys({total + sign * unit for total in chances for sign in (1, -1)}, 0.0)
+        for total, chance in chances.items():
+            added[total + unit] += chance / 2
+            added[total - unit] += chance / 2
+        chances = added
+    p = math.fsum(chance for total, chance in chances.items() if abs(total) >= abs(sum(units)))
+    assert sign_flip(units) == pytest.approx(min(1.0, p), abs=1e-12)
 
 
 @settings(deadline=None)
-@given(st.integers(0, 60), st.integers(0, 60), st.integers(0, 20))
+@given(st.integers(0, 200), st.integers(0, 200), st.integers(0, 20))
 def test_permutation_of_single_samples_is_mcnemar(only_a, only_b, alike):
-    assert sign_flip([1] * only_a + [-1] * only_b + [0] * alike, 1) == pytest.approx(mcnemar(only_a, only_b))
+    p = sign_flip([1] * only_a + [-1] * only_b + [0] * alike)
+    assert p == pytest.approx(mcnemar(only_a, only_b), abs=1e-13)
 
 
 @settings(deadline=None)
-@given(st.lists(st.floats(-1, 1, allow_nan=False), max_size=30))
-def test_permutation_takes_any_difference_and_does_not_care_who_is_a(differences):
-    p = sign_flip(differences, 1260)
-    assert 0 <= p <= 1
-    assert p == sign_flip([-difference for difference in differences], 1260)
+@given(st.lists(st.integers(-100, 100), max_size=30))
+def test_permutation_does_not_care_who_is_a(differences):
+    assert sign_flip(differences) == sign_flip([-difference for difference in differences])
 
 
 def test_holm_is_as_worked_by_hand():

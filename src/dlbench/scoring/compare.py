@@ -6,6 +6,7 @@ make our own faults look like a difference between models.
 """
 
 import math
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -19,6 +20,9 @@ from dlbench.scoring.resample import resample_clustered, resample_means
 from dlbench.scoring.tally import Tally
 
 Tallies = Mapping[str, Tally]
+_FINEST = 100
+"""The permutation test counts shares in whole units: as fine as the numbers of samples ask for, in hundredths at the
+finest. Rounding keeps it valid, since a rounded difference changes its sign when A and B are swapped."""
 
 
 @dataclass(frozen=True)
@@ -74,9 +78,10 @@ def compare(runs: Mapping[str, Tallies], benchmark: Benchmark, *, only_first: bo
     everything = dict.fromkeys(one for tallies in runs.values() for one in tallies)
     common = [one for one in everything if all(one in tallies for tallies in runs.values())]
     faulty = {one for one in common if any(tallies[one].harness_errors for tallies in runs.values())}
-    # projects side by side, so that a cluster is a slice
-    kept = sorted((one for one in common if one not in faulty), key=lambda one: benchmark.instances[one].project)
-    sides = {name: _Side(name, [tallies[one] for one in kept], benchmark) for name, tallies in runs.items()}
+    kept = [one for one in common if one not in faulty]
+    step = min(_FINEST, math.lcm(*(tallies[one].samples for tallies in runs.values() for one in kept)))
+    projects = [benchmark.instances[one].project for one in kept]
+    sides = {name: _Side(name, [tallies[one] for one in kept], projects, step) for name, tallies in runs.items()}
     names = list(runs)
     chosen = [(names[0], other) for other in names[1:]] if only_first else list(combinations(names, 2))
     return Comparison(
@@ -91,25 +96,27 @@ def compare(runs: Mapping[str, Tallies], benchmark: Benchmark, *, only_first: bo
 class _Side:
     """What every pair needs of a run, computed once."""
 
-    def __init__(self, name: str, tallies: Sequence[Tally], benchmark: Benchmark) -> None:
+    def __init__(self, name: str, tallies: Sequence[Tally], projects: Sequence[str], step: int) -> None:
         self.name = name
-        self.shares = [one.share for one in tallies]
         self.solved = {one.instance for one in tallies if one.solved}
-        self.step = math.lcm(*(one.samples for one in tallies))
-        self.clusters: dict[str, list[float]] = {}
-        for one in tallies:
-            self.clusters.setdefault(benchmark.instances[one.instance].project, []).append(one.share)
+        self.shares = [one.share for one in tallies]
+        self.units = [round(share * step) for share in self.shares]
+        self.clusters: defaultdict[str, list[float]] = defaultdict(list)
+        self.cluster_units: Counter[str] = Counter()
+        for project, share, units in zip(projects, self.shares, self.units, strict=True):
+            self.clusters[project].append(share)
+            self.cluster_units[project] += units
+        self.pass_at_1 = mean(self.shares)
         self.means = resample_means(self.shares) if self.shares else []
         enough = len(self.clusters) >= FEWEST_CLUSTERS
         self.clustered = resample_clustered(list(self.clusters.values())) if enough else []
-        self.sums = [sum(cluster) for cluster in self.clusters.values()]
 
 
 def _stand(side: _Side, sides: list[_Side]) -> Standing:
     others: set[str] = set().union(*(other.solved for other in sides if other is not side))
     return Standing(
         name=side.name,
-        pass_at_1=mean(side.shares),
+        pass_at_1=side.pass_at_1,
         interval=find_interval(side.shares),
         clustered=find_clustered(side.clusters),
         solved=len(side.solved),
@@ -118,23 +125,22 @@ def _stand(side: _Side, sides: list[_Side]) -> Standing:
 
 
 def _pair(a: _Side, b: _Side) -> Pair:
-    differences = list(map(sub, a.shares, b.shares))
-    step = math.lcm(a.step, b.step)
     only_a, only_b = tuple(sorted(a.solved - b.solved)), tuple(sorted(b.solved - a.solved))
-    by_project = list(map(sub, a.sums, b.sums))
+    differences = list(map(sub, a.units, b.units))
+    by_project = list(map(sub, a.cluster_units.values(), b.cluster_units.values()))
     return Pair(
         a=a.name,
         b=b.name,
-        difference=mean(differences),
+        difference=a.pass_at_1 - b.pass_at_1,
         interval=_bound_difference(a.means, b.means, "bootstrap"),
         clustered=_bound_difference(a.clustered, b.clustered, "clustered"),
         only_a=only_a,
         only_b=only_b,
-        cohen_h=cohen_h(mean(a.shares), mean(b.shares)) if differences else math.nan,
+        cohen_h=cohen_h(a.pass_at_1, b.pass_at_1) if differences else math.nan,
         odds_ratio=odds_ratio(len(only_a), len(only_b)),
         mcnemar=mcnemar(len(only_a), len(only_b)),
-        permutation=sign_flip(differences, step),
-        permutation_clustered=sign_flip(by_project, step) if a.clustered else math.nan,
+        permutation=sign_flip(differences),
+        permutation_clustered=sign_flip(by_project) if a.clustered else math.nan,
     )
 
 
