@@ -1,6 +1,8 @@
 """A person can ask whether two runs differ, and sees what the answer rests on."""
 
 import json
+import re
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -65,6 +67,7 @@ def test_compare_prints_json_that_any_parser_takes(two, toy_root):
 def test_compare_works_on_a_choice_of_instances(two, toy_root):
     ended = ask("compare", *two, "--benchmark", toy_root, "--instance", STEP)
     assert "compared on the 1 instances" in ended.output
+    assert "1 instances that were judged lie outside the choice" in ended.output
     assert "+0.0 points" in ended.output
 
 
@@ -151,3 +154,15 @@ def test_report_prints_json_with_every_breakdown(write_run, toy_root):
 
 def test_every_breakdown_can_be_asked_for():
     assert [str(one) for one in Breakdown] == list(BREAKDOWNS)
+
+
+def test_the_example_of_the_documentation_runs(write_run, toy_root, tmp_path, monkeypatch, capsys):
+    text = (Path(__file__).parent.parent.parent / "docs/scoring.md").read_text()
+    (example,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    (tmp_path / "runs").mkdir()
+    for name in "ab":
+        write_run(f"runs/{name}", {SCALE: "pass", STEP: "fail"})
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DLBENCH_BENCHMARK", str(toy_root))
+    exec(compile(example, "docs/scoring.md", "exec"), {})
+    assert "kind='wilson'" in capsys.readouterr().out

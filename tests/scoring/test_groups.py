@@ -44,7 +44,8 @@ def test_live_rows_hold_what_came_after_a_cut_off_and_not_on_it():
     cutoffs = [date(2022, 1, 1), date(2022, 1, 2), date(2026, 1, 2)]
     groups = group(ids_of(benchmark), benchmark, ["live"], cutoffs)
     sizes = {label: len(ids) for (axis, label), ids in groups.items() if axis == "live"}
-    assert sizes == {"after 2022-01-01": 5, "after 2022-01-02": 4}
+    after = {"after 2022-01-01": 5, "after 2022-01-02": 4}
+    assert sizes == after | {"until 2022-01-01": 2, "until 2022-01-02": 3, "until 2026-01-02": 7}
 
 
 def test_a_row_is_scored_from_its_own_instances():

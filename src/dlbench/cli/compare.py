@@ -37,23 +37,24 @@ def compare(
     named = name_runs([read_run(folder) for folder in runs])
     check_comparable(list(named.values()))
     wanted = {instance.id for instance in chosen.instances}
-    tallies = {
-        name: {key: one for key, one in tally(run.verdicts, chosen.benchmark).items() if key in wanted}
-        for name, run in named.items()
-    }
+    judged = {name: tally(run.verdicts, chosen.benchmark) for name, run in named.items()}
+    tallies = {name: {key: one for key, one in each.items() if key in wanted} for name, each in judged.items()}
+    outside = len({key for each in judged.values() for key in each} - wanted)
     found = compare_tallies(tallies, chosen.benchmark, only_first=first)
     if not found.instances:
         raise DLBenchError(
             f"there is no instance to compare on: {len(found.not_common)} are not in every run,"
-            f" {len(found.harness_errors)} met a harness error",
-            mend="compare runs of the same split, and start runs with harness errors again",
+            f" {len(found.harness_errors)} met a harness error, {outside} lie outside the choice",
+            mend="compare runs of the same instances; start a run with harness errors again, which tries them again",
         )
     against = _set_against(other, found) if other else None
     if json:
         from dlbench.cli.printing import print_json
 
-        print_json({"comparison": found, "against": against})
+        print_json({"comparison": found, "outside_the_choice": outside, "against": against})
         return
+    if outside:
+        typer.echo(f"{outside} instances that were judged lie outside the choice")
     _print(found, against, str(other), every_instance=instances)
 
 

@@ -126,7 +126,7 @@ def report(
     cutoff: Annotated[
         list[datetime] | None,
         typer.Option(
-            formats=["%Y-%m-%d"], help="A row of what first appeared after this day, for `live` (repeatable)."
+            formats=["%Y-%m-%d"], help="A cut-off: what first appeared after this day, and until then (repeatable)."
         ),
     ] = None,
     benchmark: BenchmarkOption = None,

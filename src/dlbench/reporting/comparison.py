@@ -17,7 +17,7 @@ _SHOWN = 10
 
 
 def tell_ground(found: Comparison) -> list[str]:
-    lines = [f"compared on the {len(found.instances)} instances that every run has"]
+    lines = [f"compared on the {len(found.instances)} instances that every run has judged"]
     if found.not_common:
         lines.append(f"LEFT OUT: {len(found.not_common)} instances that not every run has")
     if found.harness_errors:

@@ -1,8 +1,8 @@
 """By what can instances be told apart, and which group does each belong to?
 
 An axis gives every instance one label or several; a table has a row for each label that occurs. `live` is the papers'
-table of contamination: a row for each cut-off, with the instances that first appeared after it, so that the rows
-overlap and the last one is what a model trained before that day cannot have read.
+table of contamination: rows for each cut-off, with the instances that first appeared after it, which a model trained
+before that day cannot have read, and with those that were there until then. Rows of different days overlap.
 """
 
 from bisect import bisect_right
@@ -56,7 +56,7 @@ def _find_axis(axis: str, benchmark: Benchmark, cutoffs: Sequence[date]) -> Call
         "framework": lambda one: [str(benchmark.project_of(one).framework)],
         "size": lambda one: [size_of(one)],
         "year": lambda one: [str(one.introduced.year)],
-        "live": lambda one: [f"after {cutoff}" for cutoff in cutoffs if one.introduced > cutoff],
+        "live": lambda one: [f"{'after' if one.introduced > day else 'until'} {day}" for day in cutoffs],
         "crossed": lambda one: [" / ".join(str(getattr(one.labels, name)) for name in AXES)],
     }
     return known[axis]

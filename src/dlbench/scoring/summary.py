@@ -73,16 +73,11 @@ def summarise(
     )
 
 
-def by_project(tallies: Iterable[Tally], benchmark: Benchmark) -> dict[str, list[Tally]]:
-    projects: defaultdict[str, list[Tally]] = defaultdict(list)
-    for one in tallies:
-        projects[benchmark.instances[one.instance].project].append(one)
-    return dict(projects)
-
-
 def _score(axis: str, label: str, tallies: list[Tally], benchmark: Benchmark, ks: Sequence[int]) -> Score:
     shares = [one.share for one in tallies]
-    clusters = {name: [one.share for one in found] for name, found in by_project(tallies, benchmark).items()}
+    clusters: defaultdict[str, list[float]] = defaultdict(list)
+    for one in tallies:
+        clusters[benchmark.instances[one.instance].project].append(one.share)
     return Score(
         axis=axis,
         label=label,
