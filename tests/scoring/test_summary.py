@@ -42,6 +42,19 @@ def test_large_groups_are_resampled_and_small_ones_get_wilson():
     assert kinds["training"] == ("bootstrap", "n/a")  # of three projects only
 
 
+def test_the_average_passing_rate_has_an_interval_of_its_own():
+    benchmark = make_benchmark(40, 5)
+    records = [
+        record | {"tests": {"a": "passed", "b": "failed"}} for record in verdicts(benchmark, "0" * 20 + "1" * 20)
+    ]
+    records[0]["tests"] = {"a": "failed"}
+    summary = summarise(records, benchmark)
+    found, overall = summary.rate_interval, summary.overall
+    assert overall.passing_rate == pytest.approx(19.5 / 40)
+    assert found.low <= overall.passing_rate <= found.high
+    assert found.high - found.low < overall.interval.high - overall.interval.low
+
+
 def test_an_empty_run_has_no_score():
     overall = summarise([], make_benchmark(2)).overall
     assert math.isnan(overall.pass_at_1)

@@ -23,6 +23,7 @@ def overview(summaries: Mapping[str, Summary], usages: Mapping[str, Usage | None
         ["  projects resampled", *(span(one.clustered) for one in scores)],
         *([f"pass@{k}", *(percent(one.pass_at[k]) for one in scores)] for k in _find_ks(scores)),
         ["tests passed, on average", *(percent(one.passing_rate) for one in scores)],
+        ["  95 % interval", *(span(each.rate_interval) for each in summaries.values())],
     ]
     told = [tell_usage(usages.get(name)) for name in summaries]
     for place, heading in enumerate(("tokens asked", "tokens answered", "cost")):

@@ -8,7 +8,7 @@ resample's sum, slot by slot, at the speed of the integers. Seeded: the same run
 
 import sys
 from array import array
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from functools import lru_cache
 from random import Random
@@ -37,10 +37,11 @@ def resample_clustered(clusters: Sequence[Sequence[float]]) -> list[float]:
 def _resample_sums(values: Sequence[int]) -> "array[int]":
     if len(values) * max(values) > _LARGEST:
         raise ValueError(f"{len(values)} values up to {max(values)} do not fit into a slot")
-    total = 0
+    drawn_with: defaultdict[int, int] = defaultdict(int)  # few values are distinct, and adding is quicker
     for value, drawn in zip(values, _draw(len(values)), strict=True):
         if value:
-            total += value * drawn
+            drawn_with[value] += drawn
+    total = sum(value * drawn for value, drawn in drawn_with.items())
     return array("I", total.to_bytes(_SLOT * RESAMPLES, sys.byteorder))
 
 

@@ -44,6 +44,8 @@ class Score:
 class Summary:
     scores: tuple[Score, ...]
     statuses: dict[str, int]
+    rate_interval: Interval
+    """Of the overall average passing rate."""
     if_faults_passed: float
     """pass@1 if every harness error had been a pass: the score lies between `overall.pass_at_1` and this."""
 
@@ -62,31 +64,41 @@ def summarise(
     """`axes`: any of `groups.BREAKDOWNS`; `cutoffs` are the days of the axis `live`."""
     known = list(records)
     tallies = tally(known, benchmark)
-    scores = [
-        _score(axis, label, [tallies[one] for one in ids], benchmark, ks)
-        for (axis, label), ids in group(tallies, benchmark, axes, cutoffs).items()
-    ]
+    columns = _Columns(tallies, benchmark, ks)
+    groups = group(tallies, benchmark, axes, cutoffs)
     return Summary(
-        scores=tuple(scores),
+        scores=tuple(_score(axis, label, ids, columns) for (axis, label), ids in groups.items()),
         statuses=dict(Counter(record["status"] for record in known)),
+        rate_interval=find_interval(list(columns.rates.values())),
         if_faults_passed=mean((one.passed + one.harness_errors) / one.samples for one in tallies.values()),
     )
 
 
-def _score(axis: str, label: str, tallies: list[Tally], benchmark: Benchmark, ks: Sequence[int]) -> Score:
-    shares = [one.share for one in tallies]
+class _Columns:
+    """What every row looks up of its instances, computed once."""
+
+    def __init__(self, tallies: dict[str, Tally], benchmark: Benchmark, ks: Sequence[int]) -> None:
+        self.tallies = tallies
+        self.shares = {name: one.share for name, one in tallies.items()}
+        self.rates = {name: one.rate for name, one in tallies.items()}
+        self.projects = {name: benchmark.instances[name].project for name in tallies}
+        self.pass_at = {k: {name: one.pass_at(k) for name, one in tallies.items()} for k in ks}
+
+
+def _score(axis: str, label: str, ids: list[str], columns: _Columns) -> Score:
+    shares = [columns.shares[one] for one in ids]
     clusters: defaultdict[str, list[float]] = defaultdict(list)
-    for one in tallies:
-        clusters[benchmark.instances[one.instance].project].append(one.share)
+    for one, share in zip(ids, shares, strict=True):
+        clusters[columns.projects[one]].append(share)
     return Score(
         axis=axis,
         label=label,
-        instances=len(tallies),
-        samples=sum(one.samples for one in tallies),
+        instances=len(ids),
+        samples=sum(columns.tallies[one].samples for one in ids),
         pass_at_1=mean(shares),
-        passing_rate=mean(one.rate for one in tallies),
+        passing_rate=mean(map(columns.rates.__getitem__, ids)),
         interval=find_interval(shares),
         clustered=find_clustered(clusters),
-        pass_at={k: mean(one.pass_at(k) for one in tallies) for k in ks},
-        harness_errors=sum(one.harness_errors for one in tallies),
+        pass_at={k: mean(map(known.__getitem__, ids)) for k, known in columns.pass_at.items()},
+        harness_errors=sum(columns.tallies[one].harness_errors for one in ids),
     )
