@@ -1,4 +1,4 @@
-"""Every statistic agrees with an independent computation: numpy's, or a plain loop over what the formula counts.
+"""What is computed without numpy agrees with an independent computation: numpy's, or a plain loop over what the formula counts.
 
 numpy comes with the tools of development (krippendorff needs it); the program itself does without.
 """
