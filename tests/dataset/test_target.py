@@ -1,5 +1,7 @@
 """The function that an instance asks for is found by its exact name, or not at all."""
 
+import ast
+
 import pytest
 
 from dlbench.dataset.context import render_context, render_neighbours
@@ -126,11 +128,15 @@ def test_neighbours_are_headers_in_the_order_of_the_module_without_the_target_an
         "    def inner(): secret()",
     ])  # fmt: skip
     full = "class Full:\n    @property\n    def size(self) -> int: ..."
-    assert render_neighbours(source, "f") == ("class Empty(Base, metaclass=M): ...", full, "async def g(*, y=1): ...")
-    assert [text.split("(")[0] for text in render_neighbours(source, "Full.size")] == [
+    assert render_neighbours(ast.parse(source), "f") == (
+        "class Empty(Base, metaclass=M): ...",
+        full,
+        "async def g(*, y=1): ...",
+    )
+    assert [text.split("(")[0] for text in render_neighbours(ast.parse(source), "Full.size")] == [
         "@overload\ndef f",
         "def f",
         "class Empty",
         "async def g",
     ]
-    assert "secret" not in "".join(render_neighbours(source, "g"))
+    assert "secret" not in "".join(render_neighbours(ast.parse(source), "g"))

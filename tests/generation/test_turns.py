@@ -1,6 +1,10 @@
 """Turns are paid for once each: a plan that was answered is not asked for again, however the run ended."""
 
 import json
+import os
+import subprocess
+import sys
+import textwrap
 from pathlib import Path
 from threading import Barrier, Event
 from typing import Any
@@ -170,3 +174,28 @@ def test_two_turns_over_http_survive_a_refusal_between_them(tmp_path: Path) -> N
         generate(OpenAIModel("m", good.url, "k"), ASKED[:1], request_of, path, 1, 1, lambda _: None)
     assert [request["messages"][2]["content"] for request in good.requests] == ["1. Plan."]
     assert lines(path)[0]["usage"] == {"prompt_tokens": 6, "completion_tokens": 4}
+
+
+KILLED = """
+    import os, sys
+    from pathlib import Path
+    from generation.test_turns import ASKED, Planner, is_plan, run
+
+    class Dying(Planner):
+        def answer(self, request):
+            if not is_plan(request):
+                os._exit(9)
+            return super().answer(request)
+
+    run(Dying(), Path(sys.argv[1]))
+"""
+
+
+def test_a_plan_outlives_a_process_that_was_killed_while_it_asked_for_the_code(tmp_path: Path) -> None:
+    path = tmp_path / "samples.jsonl"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent.parent), *sys.path])}
+    command = [sys.executable, "-c", textwrap.dedent(KILLED), str(path)]
+    assert subprocess.run(command, env=environment, check=False, timeout=30).returncode == 9
+    again = Planner()
+    run(again, path)
+    assert [is_plan(request) for request in again.requests] == [False, True, False]

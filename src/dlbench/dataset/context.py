@@ -7,36 +7,31 @@ run time, never stored, and never a body: a neighbour's body can hold the answer
 
 import ast
 
-from dlbench.dataset.target import Function, find_target, render_signature
+from dlbench.dataset.target import Function, Target, find_target, render_signature
 
 
 def render_context(source: str, qualname: str) -> str:
-    return join_context(render_imports(source), render_skeleton(source, qualname))
+    return join_context(render_imports(ast.parse(source)), render_skeleton(find_target(source, qualname)))
 
 
 def join_context(*parts: str) -> str:
     return "\n\n\n".join(part for part in parts if part)
 
 
-def render_imports(source: str) -> str:
-    return "\n".join(
-        ast.unparse(node) for node in ast.parse(source).body if isinstance(node, ast.Import | ast.ImportFrom)
-    )
+def render_imports(module: ast.Module) -> str:
+    return "\n".join(ast.unparse(node) for node in module.body if isinstance(node, ast.Import | ast.ImportFrom))
 
 
-def render_skeleton(source: str, qualname: str) -> str:
+def render_skeleton(target: Target) -> str:
     """The classes around a method, outermost first; nothing for a function."""
-    target = find_target(source, qualname)
     return join_context(*(_skeleton(node, target.node.name) for node in target.classes))
 
 
-def render_neighbours(source: str, qualname: str) -> tuple[str, ...]:
+def render_neighbours(module: ast.Module, qualname: str) -> tuple[str, ...]:
     """The module's other functions and classes, one text each: headers alone, in the order of the module."""
     own = qualname.split(".", 1)[0]
     return tuple(
-        _header(node)
-        for node in ast.parse(source).body
-        if isinstance(node, Function | ast.ClassDef) and node.name != own
+        _header(node) for node in module.body if isinstance(node, Function | ast.ClassDef) and node.name != own
     )
 
 

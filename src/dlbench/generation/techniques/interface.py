@@ -5,6 +5,7 @@ Neither knows of budgets, seeds or models. So the same cut, the same draw and th
 a difference between two scores is a difference between two ways to ask.
 """
 
+import ast
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -33,12 +34,13 @@ class Question:
 
 def read_question(instance: Instance, source: str, canary: str = "") -> Question:
     """`source`: the text of the instance's module."""
+    module, target = ast.parse(source), find_target(source, instance.qualname)
     return Question(
         instance,
-        render_signature(find_target(source, instance.qualname).node),
-        render_imports(source),
-        render_skeleton(source, instance.qualname),
-        render_neighbours(source, instance.qualname),
+        render_signature(target.node),
+        render_imports(module),
+        render_skeleton(target),
+        render_neighbours(module, instance.qualname),
         canary,
     )
 

@@ -47,15 +47,17 @@ class Shelf:
         return Drawing(self, asked, seed, wanted)
 
     def others(self, asked: Instance) -> list[Instance]:
-        """All but the asked one and those whose prompt is nearly its own; needs no source."""
-        words = self._prompt(asked)
-        return [
-            other for other in self.instances if other.id != asked.id and share_shown(words, self._prompt(other)) < NEAR
-        ]
+        """All but the asked one and those whose prompt is nearly its own; a predictor may know their labels."""
+        return [other for other in self.instances if other.id != asked.id and not self._reads_like(asked, other)]
 
     def gives_away(self, asked: Instance, other: Instance) -> bool:
-        """Does the other's code hold a large share of the asked one's?"""
-        return asked.sha256 == other.sha256 or share_shown(self._code_of(asked), self._code_of(other)) >= NEAR
+        """Would the other, shown as an example, show a large share of what is asked?"""
+        if other.id == asked.id or other.sha256 == asked.sha256 or self._reads_like(asked, other):
+            return True
+        return share_shown(self._code_of(asked), self._code_of(other)) >= NEAR
+
+    def _reads_like(self, asked: Instance, other: Instance) -> bool:
+        return share_shown(self._prompt(asked), self._prompt(other)) >= NEAR
 
     def shot(self, instance: Instance) -> Shot:
         target = self._target(instance)
@@ -88,7 +90,7 @@ class Drawing:
 
     def draw(self, fits: Callable[[Instance], bool]) -> list[Shot]:
         shots: list[Shot] = []
-        for other in sorted(filter(fits, self.shelf.others(self.asked)), key=self._place):
+        for other in sorted(filter(fits, self.shelf.instances), key=self._place):
             if len(shots) == self.wanted:
                 break
             if not self.shelf.gives_away(self.asked, other):
