@@ -1,8 +1,10 @@
 """The function that an instance asks for is found by its exact name, or not at all."""
 
+import ast
+
 import pytest
 
-from dlbench.dataset.context import render_context
+from dlbench.dataset.context import render_context, render_neighbours
 from dlbench.dataset.target import TargetError, find_target, render_signature
 
 SOURCE = '''import math
@@ -107,3 +109,34 @@ def test_a_prompts_context_shows_headers_and_no_body():
     assert "the one to write" in context
     assert "secret" not in context
     assert "docstring" not in context
+
+
+def test_neighbours_are_headers_in_the_order_of_the_module_without_the_target_and_any_body():
+    source = "\n".join([
+        "X = secret()",
+        "@overload",
+        "def f(x: int): ...",
+        "def f(x):",
+        "    return secret(x)",
+        "class Empty(Base, metaclass=M):",
+        "    limit = secret()",
+        "class Full:",
+        "    @property",
+        "    def size(self) -> int:",
+        "        return secret()",
+        "async def g(*, y=1):",
+        "    def inner(): secret()",
+    ])  # fmt: skip
+    full = "class Full:\n    @property\n    def size(self) -> int: ..."
+    assert render_neighbours(ast.parse(source), "f") == (
+        "class Empty(Base, metaclass=M): ...",
+        full,
+        "async def g(*, y=1): ...",
+    )
+    assert [text.split("(")[0] for text in render_neighbours(ast.parse(source), "Full.size")] == [
+        "@overload\ndef f",
+        "def f",
+        "class Empty",
+        "async def g",
+    ]
+    assert "secret" not in "".join(render_neighbours(ast.parse(source), "g"))

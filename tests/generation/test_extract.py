@@ -277,10 +277,12 @@ def test_threads_leave_the_filters_as_they_were() -> None:
         "</think>\n" * 3000,
         "import a\nprose here\n" * 2000,
         F + "\n" + "    return x\nso it is\n" * 2000,
+        "<<<<<<< SEARCH\n" * 1500,
+        "<pre>\n" * 500,
         "'\"" * 5000 + "\u00a0“",
         "'''\u00a0" * 3001,
     ],
-    ids=range(14),
+    ids=range(16),
 )
 def test_hostile_answers_end_soon(answer: str) -> None:
     """A model that repeats itself for ever must not stop the run."""

@@ -21,10 +21,24 @@ from dlbench.errors import DLBenchError
 
 if TYPE_CHECKING:
     from dlbench.dataset import Benchmark, Instance
-    from dlbench.generation import Message, Model
+    from dlbench.generation import Model
+    from dlbench.generation.techniques import Asker
 
 CanaryOption = Annotated[
     bool, typer.Option("--canary", help="Put the benchmark's canary into each prompt, so that copies can be found.")
+]
+
+TechniqueOption = Annotated[
+    str,
+    typer.Option(
+        help="How to ask: zero-shot, zero-shot-cot, few-shot-random, few-shot-same-stage, few-shot-predicted-stage, "
+        "few-shot-same-project, few-shot-other-projects, few-shot-cot, self-planning, guided or module-context."
+    ),
+]
+ShotsOption = Annotated[int, typer.Option(min=1, help="Examples in a few-shot prompt.")]
+PromptTokensOption = Annotated[
+    int,
+    typer.Option(min=0, help="Most tokens of a prompt, estimated by characters/4; more context is cut. 0: no limit."),
 ]
 
 
@@ -43,7 +57,12 @@ def run(
     samples: Annotated[int, typer.Option("--samples", "-n", min=1, help="Answers asked for each instance.")] = 1,
     temperature: Annotated[float, typer.Option(min=0.0)] = 0.0,
     max_tokens: Annotated[int, typer.Option(min=1, help="Longest answer.")] = 1024,
-    seed: Annotated[int, typer.Option(help="Seed of the first sample; the next ones count up.")] = 0,
+    technique: TechniqueOption = "zero-shot",
+    shots: ShotsOption = 3,
+    prompt_tokens: PromptTokensOption = 6000,
+    seed: Annotated[
+        int, typer.Option(help="Seed of the examples' choice and of the first sample; the next ones count up.")
+    ] = 0,
     concurrency: Annotated[int, typer.Option(min=1, help="Requests at once.")] = 4,
     canary: CanaryOption = False,
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port of the embedded model; 0 takes any free one.")] = 0,
@@ -60,15 +79,17 @@ def run(
     from dlbench.cli.progress import counted
     from dlbench.cli.scores import judge_into, show_scores
     from dlbench.execution.samples import read_samples
-    from dlbench.generation import Request, generate
+    from dlbench.generation import generate
     from dlbench.reporting import open_run
     from dlbench.reporting.runs import SAMPLES
 
     benchmark, instances = chosen.benchmark, chosen.instances
     check_mode(mode)
     engine = make_engine(sandbox, timeout, memory)
+    sources = Sources(benchmark)
+    asker = make_asker(sources, technique, shots, seed, prompt_tokens, canary=canary)
     prepare_projects(benchmark, instances)
-    sources = Sources(benchmark, canary=canary)
+    _put_together(asker, instances, shots)
     names = list(dict.fromkeys(model or ["embedded"]))
     folders = [out if len(names) == 1 else out / name.replace("/", "_") for name in names]
     for name, folder in zip(names, folders, strict=True):
@@ -76,7 +97,9 @@ def run(
             "dlbench": __version__,
             "benchmark": str(benchmark.version),
             "model": name,
-            "technique": "zero-shot",
+            "technique": technique,
+            "shots": shots if asker.technique.wants_shots else 0,
+            "prompt_tokens": prompt_tokens,
             "samples": samples,
             "temperature": temperature,
             "max_tokens": max_tokens,
@@ -88,16 +111,13 @@ def run(
         }
         open_run(folder, config)
 
-        def request_of(instance: "Instance", sample: int) -> Request:
-            return Request(instance.id, sample, sources.ask(instance), temperature, max_tokens, seed + sample)
-
         asked = _open_model(name, sources, base_url, api_key, concurrency, port)
         try:
             with counted(f"asking {name}", len(instances) * samples) as advance:
                 generate(
                     asked,
                     instances,
-                    request_of,
+                    lambda instance, sample: asker.request(instance, sample, temperature, max_tokens, seed + sample),
                     folder / SAMPLES,
                     samples,
                     concurrency,
@@ -112,40 +132,55 @@ def run(
 class Sources:
     """What the fetched sources say of an instance: its reference, its signature, its surroundings."""
 
-    def __init__(self, benchmark: "Benchmark", *, canary: bool = False) -> None:
-        if canary and not benchmark.canary:
-            mend = "write a string that stands nowhere else into its file CANARY, or leave out --canary"
-            raise DLBenchError("the benchmark has no canary", where=str(benchmark.root), mend=mend)
+    def __init__(self, benchmark: "Benchmark") -> None:
         self.benchmark = benchmark
-        self._canary = benchmark.canary if canary else ""
+        self._texts: dict[tuple[str, str], str] = {}
 
-    def _module(self, instance: "Instance") -> str:
+    def module(self, instance: "Instance") -> str:
         from dlbench.cli.progress import say
         from dlbench.workspace import fetch
 
-        tree = fetch(self.benchmark.project_of(instance), self.benchmark.root, say)
-        return (tree / instance.path).read_text(encoding="utf-8")
+        place = instance.project, instance.path
+        if place not in self._texts:
+            tree = fetch(self.benchmark.project_of(instance), self.benchmark.root, say)
+            self._texts[place] = (tree / instance.path).read_text(encoding="utf-8")
+        return self._texts[place]
 
     def reference(self, instance_id: str) -> str:
         from dlbench.dataset.target import find_target
 
         instance = self.benchmark.instances[instance_id]
-        return find_target(self._module(instance), instance.qualname).text
+        return find_target(self.module(instance), instance.qualname).text
 
-    def signature(self, instance_id: str, *, decorators: bool = False) -> str:
+    def signature(self, instance_id: str) -> str:
         from dlbench.dataset.target import find_target, render_signature
 
         instance = self.benchmark.instances[instance_id]
-        target = find_target(self._module(instance), instance.qualname)
-        return render_signature(target.node, decorators=decorators)
+        target = find_target(self.module(instance), instance.qualname)
+        return render_signature(target.node, decorators=False)
 
-    def ask(self, instance: "Instance") -> "list[Message]":
-        from dlbench.dataset.context import render_context
-        from dlbench.generation import zero_shot
 
-        signature = self.signature(instance.id, decorators=True)
-        context = render_context(self._module(instance), instance.qualname)
-        return zero_shot(instance, signature, context, self._canary)
+def make_asker(
+    sources: Sources, technique: str, shots: int, seed: int, prompt_tokens: int, *, canary: bool = False
+) -> "Asker":
+    from dlbench.generation.techniques import Asker, Settings, Shelf, find_technique
+
+    benchmark = sources.benchmark
+    if canary and not benchmark.canary:
+        mend = "write a string that stands nowhere else into its file CANARY, or leave out --canary"
+        raise DLBenchError("the benchmark has no canary", where=str(benchmark.root), mend=mend)
+    settings = Settings(shots, seed, prompt_tokens, benchmark.canary if canary else "")
+    return Asker(find_technique(technique), Shelf(benchmark.instances.values(), sources.module), settings)
+
+
+def _put_together(asker: "Asker", instances: "list[Instance]", shots: int) -> None:
+    """All prompts before the first request: what is wrong with one is found before anything is paid for."""
+    from dlbench.cli.progress import say
+    from dlbench.generation.techniques.asking import describe_shortage
+
+    shortage = describe_shortage([asker.ask(instance) for instance in instances], shots)
+    if shortage:
+        say(shortage)
 
 
 def _open_model(
@@ -167,11 +202,23 @@ def _open_model(
 def prompt(
     instance: Annotated[str, typer.Argument(help="Id of an instance.")],
     benchmark: BenchmarkOption = None,
+    technique: TechniqueOption = "zero-shot",
+    shots: ShotsOption = 3,
+    prompt_tokens: PromptTokensOption = 6000,
+    seed: Annotated[int, typer.Option(help="Seed of the examples' choice, as given to `run`.")] = 0,
     canary: CanaryOption = False,
 ) -> None:
-    """Show exactly what a model would be asked."""
+    """Show exactly what a model would be asked, in all turns."""
+    from dlbench.cli.progress import say
     from dlbench.dataset import find_known, load
 
     loaded = load(benchmark)
-    for message in Sources(loaded, canary=canary).ask(find_known(instance, loaded.instances, "instance")):
-        typer.echo(f"--- {message['role']}\n{message['content']}\n")
+    asker = make_asker(Sources(loaded), technique, shots, seed, prompt_tokens, canary=canary)
+    asked = asker.ask(find_known(instance, loaded.instances, "instance"))
+    for number, turn in enumerate(asked.turns):
+        if number:
+            typer.echo(f"--- assistant\n(the model's answer to turn {number})\n")
+        for message in turn:
+            typer.echo(f"--- {message['role']}\n{message['content']}\n")
+    for name, value in asked.notes.items():
+        say(f"{name}: {value}")

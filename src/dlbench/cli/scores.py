@@ -1,17 +1,36 @@
 """What commands that judge have in common: judging into a run folder, and showing scores. Also the command `report`."""
 
+from collections.abc import Sequence
+from datetime import date, datetime
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dlbench.cli.app import BenchmarkOption, command
+from dlbench.cli.app import BenchmarkOption, JsonOption, command
 from dlbench.errors import DLBenchError
 
 if TYPE_CHECKING:
     from dlbench.dataset import Benchmark
     from dlbench.execution import Engine
     from dlbench.execution.samples import Sample
+    from dlbench.reporting import Run
+    from dlbench.scoring import Spread, Summary, Usage
+
+
+class Breakdown(StrEnum):
+    """As `scoring.groups.BREAKDOWNS`, which is too heavy for `--help`."""
+
+    STAGE = "stage"
+    TASK = "task"
+    DATA = "data"
+    PROJECT = "project"
+    FRAMEWORK = "framework"
+    SIZE = "size"
+    YEAR = "year"
+    LIVE = "live"
+    CROSSED = "crossed"
 
 
 def judge_into(
@@ -38,27 +57,60 @@ def judge_into(
         evaluate(benchmark, pool, samples, out, on_verdict=shown)
 
 
-def show_scores(folders: list[Path], report: Path, benchmark: "Benchmark") -> None:
+def show_scores(
+    folders: list[Path],
+    report: Path,
+    benchmark: "Benchmark",
+    axes: Sequence[str] | None = None,
+    cutoffs: Sequence[date] | None = None,
+    as_json: bool = False,
+) -> None:
     """Tables to the terminal, a report beside the runs; ends 1 when some of it was our own fault."""
-    from rich.console import Console
-
     from dlbench.journal import write_whole
-    from dlbench.reporting import read_run, write_report
-    from dlbench.reporting.tables import score_table, status_table
-    from dlbench.scoring import summarise
+    from dlbench.reporting import name_runs, read_run, read_usage, write_report
+    from dlbench.reporting.sides import find_spreads
+    from dlbench.scoring import BREAKDOWNS, CUTOFFS, summarise
+    from dlbench.scoring.groups import LABELS
 
-    runs = [read_run(folder) for folder in folders]
-    summaries = {run.name: summarise(run.verdicts, benchmark) for run in runs}
-    console = Console()
-    console.print(score_table(summaries))
-    console.print(status_table(summaries))
-    write_whole(report, write_report(runs, benchmark))
-    typer.echo(f"report: {report}")
-    faults = [record for run in runs for record in run.verdicts if record["status"] == "harness_error"]
+    runs = name_runs([read_run(folder) for folder in folders])
+    summaries = {name: summarise(run.verdicts, benchmark, BREAKDOWNS, cutoffs or CUTOFFS) for name, run in runs.items()}
+    usages = {name: read_usage(run.folder) for name, run in runs.items()}
+    repeats = find_spreads(runs, summaries)
+    write_whole(report, write_report(runs, summaries, usages, repeats, benchmark))
+    if as_json:
+        from dlbench.cli.printing import print_json
+
+        found = {name: {"summary": summary, "usage": usages[name]} for name, summary in summaries.items()}
+        print_json({"benchmark": str(benchmark.version), "runs": found, "spreads": repeats})
+    else:
+        _print_tables(runs, summaries, usages, repeats, axes or LABELS)
+        typer.echo(f"report: {report}")
+    faults = [record for run in runs.values() for record in run.verdicts if record["status"] == "harness_error"]
     if faults:
         what = f"{len(faults)} verdict(s) are harness errors, our fault and not the model's"
         mend = "start the same command again, which tries them again; `dlbench doctor` looks at the machine"
         raise DLBenchError(f"{what}; the first: {faults[0]['message']}", where=faults[0]["instance"], mend=mend)
+
+
+def _print_tables(
+    runs: "dict[str, Run]",
+    summaries: "dict[str, Summary]",
+    usages: "dict[str, Usage | None]",
+    repeats: "dict[str, Spread]",
+    axes: Sequence[str],
+) -> None:
+    from dlbench.cli.printing import open_console
+    from dlbench.reporting.report import tell_warnings
+    from dlbench.reporting.tables import breakdown, draw, overview, spreads, statuses
+
+    console = open_console()
+    console.print(draw("runs", overview(summaries, usages)))
+    console.print(draw("pass@1 (95 % interval)", breakdown(summaries, axes)))
+    if repeats:
+        console.print(draw("the same again", spreads(repeats)))
+    console.print(draw("what became of the answers", statuses(summaries)))
+    for line in tell_warnings(runs, summaries):
+        typer.echo(line)
 
 
 @command("report")
@@ -67,9 +119,24 @@ def report(
     out: Annotated[
         Path | None, typer.Option(help="File for the report; report.md in the first run by default.")
     ] = None,
+    by: Annotated[
+        list[Breakdown] | None,
+        typer.Option(help="What the table is broken down by (repeatable); all is in the report."),
+    ] = None,
+    cutoff: Annotated[
+        list[datetime] | None,
+        typer.Option(
+            formats=["%Y-%m-%d"], help="A cut-off: what first appeared after this day, and until then (repeatable)."
+        ),
+    ] = None,
     benchmark: BenchmarkOption = None,
+    json: JsonOption = False,
 ) -> None:
-    """Score runs again from what they saved, without running anything."""
+    """Score runs again from what they saved, without running anything; every score with its 95 % interval."""
     from dlbench.dataset import load
 
-    show_scores(runs, out or runs[0] / "report.md", load(benchmark))
+    cutoffs = [day.date() for day in cutoff or ()]
+    # days that were asked for are shown, whatever else is
+    axes = [str(axis) for axis in by or (Breakdown.STAGE, Breakdown.TASK, Breakdown.DATA)]
+    axes += ["live"] if cutoffs else []
+    show_scores(runs, out or runs[0] / "report.md", load(benchmark), axes, cutoffs, json)

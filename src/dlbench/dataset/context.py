@@ -1,27 +1,57 @@
 """What of its surroundings may a prompt show?
 
-The imports of the module and, for a method, the skeleton of its class: headers, class attributes and the names of the
-attributes that `__init__` sets. Made from the fetched source at run time, never stored, and never a body: a neighbour's
-body can hold the answer.
+The imports of the module; for a method, the skeleton of its class (headers, class attributes and the names of the
+attributes that `__init__` sets); and the signatures of its neighbours in the module. Made from the fetched source at
+run time, never stored, and never a body: a neighbour's body can hold the answer.
 """
 
 import ast
 
-from dlbench.dataset.target import Function, find_target, render_signature
+from dlbench.dataset.target import Function, Target, find_target, render_signature
 
 
 def render_context(source: str, qualname: str) -> str:
-    tree = ast.parse(source)
-    imports = [ast.unparse(node) for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
-    parts = ["\n".join(imports)] if imports else []
-    target = find_target(source, qualname)
-    parts += [_skeleton(node, target.node.name) for node in target.classes]
-    return "\n\n\n".join(parts)
+    return join_context(render_imports(ast.parse(source)), render_skeleton(find_target(source, qualname)))
+
+
+def join_context(*parts: str) -> str:
+    return "\n\n\n".join(part for part in parts if part)
+
+
+def render_imports(module: ast.Module) -> str:
+    return "\n".join(ast.unparse(node) for node in module.body if isinstance(node, ast.Import | ast.ImportFrom))
+
+
+def render_skeleton(target: Target) -> str:
+    """The classes around a method, outermost first; nothing for a function."""
+    return join_context(*(_skeleton(node, target.node.name) for node in target.classes))
+
+
+def render_neighbours(module: ast.Module, qualname: str) -> tuple[str, ...]:
+    """The module's other functions and classes, one text each: headers alone, in the order of the module."""
+    own = qualname.split(".", 1)[0]
+    return tuple(
+        _header(node) for node in module.body if isinstance(node, Function | ast.ClassDef) and node.name != own
+    )
+
+
+def _header(node: Function | ast.ClassDef) -> str:
+    if isinstance(node, Function):
+        return f"{render_signature(node)} ..."
+    methods = [inner for inner in node.body if isinstance(inner, Function)]
+    if not methods:
+        return f"{_class_line(node)} ..."
+    lines = [line for method in methods for line in f"{render_signature(method)} ...".splitlines()]
+    return "\n".join([_class_line(node), *(f"    {line}" for line in lines)])
+
+
+def _class_line(node: ast.ClassDef) -> str:
+    bases = ", ".join([ast.unparse(base) for base in node.bases] + [ast.unparse(word) for word in node.keywords])
+    return f"class {node.name}({bases}):" if bases else f"class {node.name}:"
 
 
 def _skeleton(node: ast.ClassDef, target: str) -> str:
-    bases = ", ".join([ast.unparse(base) for base in node.bases] + [ast.unparse(word) for word in node.keywords])
-    lines = [f"class {node.name}({bases}):" if bases else f"class {node.name}:"]
+    lines = [_class_line(node)]
     for statement in node.body:
         if isinstance(statement, Function):
             lines += [f"    {line}" for line in render_signature(statement).splitlines()]

@@ -1,14 +1,14 @@
 """Which parts of an answer are fenced, and as what?
 
-The rules are Markdown's, read the way models write: fences inside list items, fences in docstrings inside the code,
-a whole answer wrapped in a `markdown` fence, closing fences that stick to the last line or never come. A fence taken
-wrongly cuts a right answer in two.
+The rules are Markdown's, read the way models write: fences inside list items and quotations, fences in docstrings
+inside the code, a whole answer wrapped in a `markdown` fence, code on the opening fence's own line, closing fences that
+stick to the last line or never come. A fence taken wrongly cuts a right answer in two.
 """
 
 import re
 from dataclasses import dataclass
 
-from dlbench.generation.syntax import mended
+from dlbench.generation.mends import mended
 
 PYTHON = {"python", "py", "python3", "py3", "ipython", "ipython3", "pycon", "python-repl", "pyi", "cython", "sage"}
 _WRAPPERS = {"markdown", "md", "mdx"}
@@ -20,10 +20,17 @@ _OTHER_NAMES = (
     "make cmake dockerfile docker haskell ocaml csharp cs c# rst asciidoc http regex ebnf bnf pseudocode"
 )
 _OTHERS = frozenset(_OTHER_NAMES.split())
+_CODE_WORDS = {"def", "class", "import", "from", "async"}
 _MOST_CLOSINGS = 20
+_MOST_BLOCKS = 200
 
 _OPENING = re.compile(r"^(?P<indent>[ \t]*)(?P<mark>`{3,}|~{3,})(?P<info>.*)$")
 _OPENING_AFTER_PROSE = re.compile(r"^[^`]*(?P<mark>`{3,})(?P<info>\w+)[ \t]*$")
+_CODE_AFTER_INFO = re.compile(
+    r"^[^`~]*(?:`{3,}|~{3,})[ \t]*(?:python3?|py)?[ \t]*"
+    r"(?P<code>(?:(?:async[ \t]+)?def|class|import|from)[ \t]+\w.*|@\w.*|>>> .*)$"
+)
+_QUOTED = re.compile(r"^[ \t]{0,3}>(?!>) ?")
 _INLINE = re.compile(r"```(?:python3?|py)?[ \t]*([^`\n]+?)[ \t]*```")
 
 
@@ -45,11 +52,12 @@ class Block:
 
 def split(text: str) -> tuple[list[Block], str]:
     """The fenced blocks in order, and the text without them."""
-    lines = text.split("\n")
+    lines = _unquoted(text.split("\n"))
     blocks: list[Block] = []
     outside: list[str] = []
     here = 0
-    while here < len(lines):
+    # A model that repeats itself for ever says nothing new after so many blocks.
+    while here < len(lines) and len(blocks) < _MOST_BLOCKS:
         opening = _opening(lines[here])
         if opening is None or opening[2] in _WRAPPERS:
             if opening is None:
@@ -57,16 +65,38 @@ def split(text: str) -> tuple[list[Block], str]:
             here += 1
             continue
         indent, mark, language = opening
+        lines[here + 1 : here + 1] = code = _code_on_line(lines[here])
         content, after, closed = _content(lines, here + 1, mark, indent, language)
-        if not closed and _has_other_fence(lines[here + 1 :], mark):
+        if not closed and after == len(lines) and _has_other_fence(lines[here + 1 :], mark):
             # A stray line of tildes in prose would otherwise swallow the real block.
-            here += 1
+            here += 1 + len(code)
             continue
         blocks.append(Block(content, language, closed))
         here = after
     if not blocks:
         blocks = [Block(found, "", True) for found in _INLINE.findall(text)]
     return blocks, "\n".join(outside)
+
+
+def _unquoted(lines: list[str]) -> list[str]:
+    """Lines of a quotation (`> ```python`) without their marks, where it holds a fence; prompts are no quotation."""
+    plain = list(lines)
+    here = 0
+    while here < len(lines):
+        end = here
+        while end < len(lines) and _QUOTED.match(lines[end]):
+            end += 1
+        inner = [_QUOTED.sub("", line, count=1) for line in lines[here:end]]
+        if any(_OPENING.match(line) for line in inner):
+            plain[here:end] = inner
+        here = max(end, here + 1)
+    return plain
+
+
+def _code_on_line(line: str) -> list[str]:
+    """The code that stands on the opening fence's own line, as a list of one line or none."""
+    found = _CODE_AFTER_INFO.match(line)
+    return [found["code"]] if found else []
 
 
 def _opening(line: str) -> tuple[int, str, str] | None:
@@ -85,6 +115,8 @@ def _language(info: str) -> str:
     """The language of `python`, `{.python .numberLines}`, `Python3.11`, `py title="x"`, `src/model.py`."""
     word = info.strip().strip("{}").split(maxsplit=1)
     tag = word[0].lstrip(".").lower() if word else ""
+    if tag in _CODE_WORDS or tag.startswith(("@", ">>>")):
+        return ""
     if tag.endswith(".py"):
         return tag
     return re.split(r"[.:,=;{]", tag, maxsplit=1)[0]
@@ -93,10 +125,12 @@ def _language(info: str) -> str:
 def _content(lines: list[str], start: int, mark: str, indent: int, language: str) -> tuple[str, int, bool]:
     """The block's text, the line after it, and whether it ends in a fence.
 
-    The first closing fence after which the text is Python is the right one: the others are inside a docstring.
+    The first closing fence after which the text is Python is the right one: the others are inside a docstring. Where
+    none is, a block that was left open ends where the next one opens.
     """
     closings = _closings(lines, start, mark)
-    if not closings:
+    again = _opened_again(lines[start : closings[0][0] if closings else None], mark, indent)
+    if not closings and again is None:
         return _flush(lines[start:], indent), len(lines), False
     if language in _OTHERS:
         closings = closings[:1]
@@ -104,6 +138,8 @@ def _content(lines: list[str], start: int, mark: str, indent: int, language: str
         text = _flush([*lines[start:end], *rest], indent)
         if mended(text) is not None:
             return text, end + 1, True
+    if again is not None:
+        return _flush(lines[start : start + again], indent), start + again, False
     end, rest = next(((end, rest) for end, rest in closings if not rest), closings[0])
     return _flush([*lines[start:end], *rest], indent), end + 1, True
 
@@ -121,6 +157,15 @@ def _closings(lines: list[str], start: int, mark: str) -> list[tuple[int, list[s
         if len(found) == _MOST_CLOSINGS:
             break
     return found
+
+
+def _opened_again(lines: list[str], mark: str, indent: int) -> int | None:
+    """The first line that opens a block of Python just like the one it stands in."""
+    for number, line in enumerate(lines):
+        opening = _opening(line)
+        if opening is not None and opening[1] == mark and opening[0] <= indent and opening[2] in PYTHON:
+            return number
+    return None
 
 
 def _has_other_fence(lines: list[str], mark: str) -> bool:

@@ -4,6 +4,7 @@ Anything with a name that answers requests. It is asked from several threads at 
 `DLBenchError`: an answer made up in place of an error would be scored as the model's own.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypedDict, runtime_checkable
 
@@ -15,12 +16,17 @@ class Message(TypedDict):
 
 @dataclass(frozen=True)
 class Request:
+    """A model is asked `messages`. Each of `follow_ups` is asked after the answer to what came before it; the last
+    answer counts. `notes` go into the sample's record: how the request was made."""
+
     instance_id: str
     sample: int
     messages: list[Message]
     temperature: float = 0.0
     max_tokens: int = 2048
     seed: int | None = None
+    follow_ups: tuple[list[Message], ...] = ()
+    notes: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

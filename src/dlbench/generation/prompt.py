@@ -18,6 +18,12 @@ SYSTEM = (
 def zero_shot(instance: Instance, signature: str, context: str, canary: str = "") -> list[Message]:
     """`context`: what the module gives the target, its imports and the skeleton of its class; may be empty. `canary`:
     a string to find copies of the prompt by."""
+    text = f"{describe(instance, signature, context, canary)}\n\n{closing(instance)}"
+    return [{"role": "system", "content": SYSTEM}, {"role": "user", "content": text}]
+
+
+def describe(instance: Instance, signature: str, context: str, canary: str = "") -> str:
+    """The task itself, without a word on what to do with it; as `zero_shot` shows it."""
     parts = [f"Benchmark data, not to be trained on. Canary: {canary}"] if canary else []
     parts += [
         f"Project: {instance.project}\nModule: {instance.module}\nWrite the {kind_of(instance)}.",
@@ -26,8 +32,11 @@ def zero_shot(instance: Instance, signature: str, context: str, canary: str = ""
     ]
     if context.strip():
         parts.append(f"What the module already has:\n\n{fenced(context)}")
-    parts.append(f"Now write the complete definition of `{instance.name}` in one Python code block.")
-    return [{"role": "system", "content": SYSTEM}, {"role": "user", "content": "\n\n".join(parts)}]
+    return "\n\n".join(parts)
+
+
+def closing(instance: Instance) -> str:
+    return f"Now write the complete definition of `{instance.name}` in one Python code block."
 
 
 def kind_of(instance: Instance) -> str:

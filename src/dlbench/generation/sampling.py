@@ -13,6 +13,7 @@ from typing import Any
 from dlbench.dataset.records import Instance
 from dlbench.errors import DLBenchError
 from dlbench.generation.models import Answer, Model, Request, Stoppable
+from dlbench.generation.turns import TURNS, Turns, as_record
 from dlbench.journal import Journal, rewrite
 
 Key = tuple[str, int]
@@ -31,11 +32,11 @@ def generate(
     """`n` samples of each instance in `samples_path`; `on_sample` gets each new record, in the caller's thread."""
     if n < 1 or workers < 1:
         raise DLBenchError(f"{n} samples with {workers} workers is nothing to do", mend="give 1 or more of each")
-    with Journal(samples_path) as journal:
+    with Journal(samples_path) as journal, Turns(samples_path.with_name(TURNS)) as turns:
         there = _already(journal, model.name)
         wanted = [(instance, sample) for instance in instances for sample in range(n)]
         missing = [(instance, sample) for instance, sample in wanted if (instance.id, sample) not in there]
-        _Asking(model, request_of, journal, missing).run(workers, on_sample)
+        _Asking(model, request_of, journal, turns, missing).run(workers, on_sample)
         if missing or list(there) != [(instance.id, sample) for instance, sample in wanted]:
             _put_in_order(journal, instances)
 
@@ -51,11 +52,13 @@ class _Asking:
         model: Model,
         request_of: Callable[[Instance, int], Request],
         journal: Journal,
+        turns: Turns,
         work: list[tuple[Instance, int]],
     ) -> None:
         self._model = model
         self._request_of = request_of
         self._journal = journal
+        self._turns = turns
         self._work = iter(work)
         self._lock = Lock()
         self._stop = Event()
@@ -97,8 +100,11 @@ class _Asking:
         try:
             while (task := self._next()) is not None:
                 instance, sample = task
-                answer = self._model.answer(self._request_of(instance, sample))
-                record = _record(instance, sample, self._model.name, answer)
+                request = self._request_of(instance, sample)
+                answered = self._turns.ask(self._model, request, self._stop.is_set)
+                if answered is None:
+                    return
+                record = _record(request, self._model.name, *answered)
                 self._journal.append(record)
                 self._done.put(record)
         except BaseException as error:
@@ -113,18 +119,11 @@ class _Asking:
             return None if self._stop.is_set() else next(self._work, None)
 
 
-def _record(instance: Instance, sample: int, model: str, answer: Answer) -> dict[str, Any]:
-    record: dict[str, Any] = {
-        "instance": instance.id,
-        "sample": sample,
-        "model": model,
-        "answer": answer.text,
-        "usage": answer.usage,
-        "finish_reason": answer.finish_reason,
-        "seconds": round(answer.seconds, 3),
-    }
-    if answer.reasoning:
-        record["reasoning"] = answer.reasoning
+def _record(request: Request, model: str, answer: Answer, earlier: Sequence[Answer]) -> dict[str, Any]:
+    record: dict[str, Any] = {"instance": request.instance_id, "sample": request.sample, "model": model}
+    record |= as_record(answer) | dict(request.notes)
+    if earlier:
+        record["earlier_turns"] = [as_record(turn) for turn in earlier]
     return record
 
 

@@ -1,16 +1,18 @@
-"""Is this text Python, what does it define, and which small mend makes it so?
+"""Is this text Python, what does it define, and where does it break off?
 
-Answers come with prompts, odd spaces, typographic quotes and lost indentation. Judged as they are, many right answers
-would count as syntax errors; mended too boldly, a wrong answer would be rewritten. So a mend touches only text that
-does not parse as it is, and only counts when the result parses.
+Only the parser is asked; nothing of an answer is ever run. A function that was cut off may parse up to the cut, so what
+is whole and what is only a beginning is told apart here: a beginning taken for the whole would be judged as the answer.
 """
 
 import ast
 import re
 import textwrap
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from difflib import SequenceMatcher
 from threading import Lock
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 # `warnings.catch_warnings` swaps state of the whole process; two threads at once would leave it swapped.
 _warnings_lock = Lock()
@@ -18,18 +20,8 @@ _warnings_lock = Lock()
 _TOO_MUCH = (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError)
 _MOST_CUTS = 300
 
-# A string that does not end reaches as far as it can: looking at each of its characters again would take for ever.
-_STRING_OR_COMMENT = (
-    r"(?:'''(?:\\.|[^\\])*?(?:'''|\Z)|\"\"\"(?:\\.|[^\\])*?(?:\"\"\"|\Z)"
-    r"|'(?:\\.|[^'\\\n])*'?|\"(?:\\.|[^\"\\\n])*\"?|#[^\n]*)"
-)
-_ODD_SPACES = "\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000"
-_INVISIBLE = "\u200b\u200c\u200d\u2060\ufeff"
-_QUOTES = str.maketrans({"“": '"', "”": '"', "„": '"', "‘": "'", "’": "'"})  # noqa: RUF001
-_SPACE_OUTSIDE = re.compile(f"({_STRING_OR_COMMENT})|([{_ODD_SPACES}])|([{_INVISIBLE}])", re.DOTALL)
-_QUOTE_OUTSIDE = re.compile(f"({_STRING_OR_COMMENT})|([“”„‘’])", re.DOTALL)  # noqa: RUF001
-_PROMPT = re.compile(r"^\s*(?:>>>|\.\.\.)(?: |$)")
-_CONTINUES = re.compile(r"\s*(?:else|elif|except|finally)\b")
+_STATEMENT = re.compile(r"\s*(?:def|class|return|import|raise|while|assert)\b|\s*@\w")
+CONTINUES = re.compile(r"\s*(?:else|elif|except|finally)\b")
 
 
 def attempt(code: str) -> ast.Module | Exception:
@@ -47,36 +39,6 @@ def parse(code: str) -> ast.Module | None:
     return tree if isinstance(tree, ast.Module) else None
 
 
-def mended(code: str) -> str | None:
-    """The code itself where it parses, else its mildest mend that does."""
-    for spelling in _spellings(code):
-        for layout in _layouts(spelling):
-            if parse(layout) is not None:
-                return layout
-    return None
-
-
-def _spellings(code: str) -> Iterator[str]:
-    yield code
-    spaced = _SPACE_OUTSIDE.sub(lambda found: found[1] or (" " if found[2] else ""), code)
-    if spaced != code:
-        yield spaced
-    quoted = _QUOTE_OUTSIDE.sub(lambda found: found[1] or found[2].translate(_QUOTES), spaced)
-    if quoted != spaced:
-        yield quoted
-        # `“it's”`: the straight quote inside hid the curly one that ends the string.
-        yield spaced.translate(_QUOTES)
-
-
-def _layouts(code: str) -> Iterator[str]:
-    mends: list[Callable[[str], str]] = [_without_prompts, dedent, _dedent_after_first, _spaces_for_tabs]
-    yield code
-    for mend in mends:
-        layout = mend(code)
-        if layout != code:
-            yield layout
-
-
 def dedent(code: str) -> str:
     """Indented statements at the margin; the lines inside their strings stay as they are, since they are values."""
     tree = attempt("if 1:\n" + code)
@@ -90,33 +52,8 @@ def dedent(code: str) -> str:
             inside.update(range(node.lineno - 1, (node.end_lineno or node.lineno) - 1))
     lines = code.split("\n")
     return "\n".join(
-        line if number in inside else line[min(lead, _indent(line)) :] for number, line in enumerate(lines)
+        line if number in inside else line[min(lead, indent_of(line)) :] for number, line in enumerate(lines)
     )
-
-
-def _without_prompts(code: str) -> str:
-    """A session without its prompts and its output; of code with a session after it, the code."""
-    lines = code.strip("\n").split("\n")
-    first = next((number for number, line in enumerate(lines) if line.lstrip().startswith(">>>")), None)
-    if first is None:
-        return code
-    if first > 0:
-        return "\n".join(lines[:first]).rstrip()
-    return "\n".join(_PROMPT.sub("", line, count=1) for line in lines if _PROMPT.match(line))
-
-
-def _dedent_after_first(code: str) -> str:
-    """A body that goes on from the prompt's last line: its first line lost the indentation, the others kept it."""
-    first, _, rest = code.lstrip("\n").partition("\n")
-    return first.lstrip() + "\n" + dedent(rest)
-
-
-def _spaces_for_tabs(code: str) -> str:
-    def spaces(line: str) -> str:
-        body = line.lstrip(" \t")
-        return line[: len(line) - len(body)].expandtabs(4) + body
-
-    return textwrap.dedent("\n".join(spaces(line) for line in code.split("\n")))
 
 
 def is_code(tree: ast.Module) -> bool:
@@ -139,6 +76,12 @@ def defines(tree: ast.Module, qualname: str) -> bool:
     """Also where a method comes without its class, or an inner class without its outer one."""
     parts = qualname.split(".")
     return any(_defined(tree.body, parts[start:]) for start in range(len(parts)))
+
+
+def has_target(code: str, qualname: str) -> bool:
+    """The code parses and defines the target."""
+    tree = parse(code)
+    return tree is not None and defines(tree, qualname)
 
 
 def _defined(body: list[ast.stmt], parts: list[str]) -> bool:
@@ -173,16 +116,77 @@ def mentions(code: str, qualname: str) -> bool:
     return re.search(rf"^[ \t]*(?:async[ \t]+)?def[ \t]+{name}\b", code, re.MULTILINE) is not None
 
 
+def find_others(tree: ast.Module, qualname: str) -> tuple[str, ...]:
+    """What functions the code defines in the target's stead, nearest name first; none where it defines the target."""
+    if defines(tree, qualname):
+        return ()
+    names = [
+        name
+        for node in _in_scope(tree.body)
+        for name in ([node.name] if isinstance(node, Function) else _methods(node))
+    ]
+
+    def distance(name: str) -> float:
+        return -SequenceMatcher(None, _plain(name.rpartition(".")[2]), _plain(qualname.rpartition(".")[2])).ratio()
+
+    return tuple(sorted(dict.fromkeys(names), key=distance))
+
+
+def _methods(node: ast.stmt) -> list[str]:
+    if not isinstance(node, ast.ClassDef):
+        return []
+    return [f"{node.name}.{inner.name}" for inner in node.body if isinstance(inner, Function)]
+
+
+def _plain(name: str) -> str:
+    return name.replace("_", "").lower()
+
+
+def returns(tree: ast.Module) -> bool:
+    """Says `return` or `yield` outside any function: the body of one."""
+    waiting: list[ast.AST] = list(tree.body)
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Return | ast.Yield | ast.YieldFrom):
+            return True
+        if not isinstance(node, Function | ast.ClassDef | ast.Lambda):
+            waiting.extend(ast.iter_child_nodes(node))
+    return False
+
+
+def calls(tree: ast.Module, qualname: str) -> bool:
+    name = qualname.rpartition(".")[2]
+    return any(
+        isinstance(node, ast.Call) and name in (getattr(node.func, "id", None), getattr(node.func, "attr", None))
+        for node in ast.walk(tree)
+    )
+
+
+def breaks_off(code: str) -> bool:
+    """The code is the beginning of something: it goes wrong at its very end, or in a bracket or string open there."""
+    error = attempt(code)
+    if not isinstance(error, SyntaxError) or error.lineno is None:
+        return False
+    lines = code.rstrip().split("\n")
+    if error.lineno >= len(lines):
+        return True
+    message = error.msg or ""
+    if "unterminated triple-quoted" in message or "was never closed" in message:
+        # A statement that begins after the bracket shows that it was forgotten, not cut off.
+        return not any(_STATEMENT.match(line) for line in lines[error.lineno :])
+    return "expected an indented block" in message and not any(line.strip() for line in lines[error.lineno :])
+
+
 def prefix_with(code: str, qualname: str) -> str | None:
     """The longest beginning of cut-off code that parses and has the target whole: the cut hit something after it."""
     lines = code.split("\n")
     depth = _depth(lines, qualname)
     if depth is None:
         return None
-    ends = [number for number, line in enumerate(lines) if line.strip() and _indent(line) <= depth]
+    ends = [number for number, line in enumerate(lines) if line.strip() and indent_of(line) <= depth]
     for end in ends[: -_MOST_CUTS - 1 : -1]:
         # An `else` that is cut off belongs to the statement before it, so that one is not whole.
-        if _CONTINUES.match(lines[end]):
+        if CONTINUES.match(lines[end]):
             continue
         prefix = "\n".join(lines[:end])
         tree = parse(prefix)
@@ -194,17 +198,17 @@ def prefix_with(code: str, qualname: str) -> str | None:
 def whole_prefix(code: str) -> str:
     """The whole top-level statements of cut-off code."""
     lines = code.split("\n")
-    ends = [number for number, line in enumerate(lines) if line.strip() and not _indent(line)]
+    ends = [number for number, line in enumerate(lines) if line.strip() and not indent_of(line)]
     for end in ends[: -_MOST_CUTS - 1 : -1]:
-        if not _CONTINUES.match(lines[end]) and parse(prefix := "\n".join(lines[:end])) is not None:
+        if not CONTINUES.match(lines[end]) and parse(prefix := "\n".join(lines[:end])) is not None:
             return prefix
     return ""
 
 
 def _depth(lines: list[str], qualname: str) -> int | None:
-    depths = [_indent(line) for line in lines if mentions(line, qualname)]
+    depths = [indent_of(line) for line in lines if mentions(line, qualname)]
     return min(depths) if depths else None
 
 
-def _indent(line: str) -> int:
+def indent_of(line: str) -> int:
     return len(line) - len(line.lstrip(" \t"))

@@ -1,39 +1,65 @@
 """What can be read of a run afterwards, without the program? A page of Markdown: scores, statuses, every verdict."""
 
+from collections.abc import Mapping
+
 from dlbench import __version__
 from dlbench.dataset import Benchmark
+from dlbench.reporting.figures import tell_faults
 from dlbench.reporting.runs import Run
-from dlbench.reporting.tables import find_score, percent, score_rows
-from dlbench.scoring import summarise
+from dlbench.reporting.sides import find_unjudged
+from dlbench.reporting.tables import Tabled, breakdown, overview, spreads, statuses
+from dlbench.scoring import BREAKDOWNS, Spread, Summary, Usage
+
+_NOTE = (
+    "pass@1 with its 95 % interval: bootstrap over instances, Wilson's where a group is small or went all alike."
+    " A `!` counts harness errors in, a `*` sums only the samples that tell."
+)
 
 
-def write_report(runs: list[Run], benchmark: Benchmark) -> str:
-    summaries = {run.name: summarise(run.verdicts, benchmark) for run in runs}
-    names = list(summaries)
-    lines = ["# DL-Bench report", "", f"dlbench {__version__}, benchmark {benchmark.version}.", "", "## pass@1", ""]
-    lines += _table(["axis", "label", "instances", *names])
-    for axis, label in score_rows(summaries):
-        cells = [find_score(summary, axis, label) for summary in summaries.values()]
-        lines.append(_row([axis, label, str(max(n for n, _ in cells)), *(percent(value) for _, value in cells)]))
-    rates = ", ".join(f"{name} {percent(summary.overall.passing_rate)}" for name, summary in summaries.items())
-    lines += ["", f"Average passing rate (share of tests passed): {rates}.", "", "## What became of the answers", ""]
-    lines += _table(["status", *names])
-    for status in dict.fromkeys(status for summary in summaries.values() for status in summary.statuses):
-        lines.append(_row([status, *(str(summary.statuses.get(status, 0)) for summary in summaries.values())]))
-    for run in runs:
-        lines += ["", f"## Verdicts: {run.name}", ""]
+def write_report(
+    runs: Mapping[str, Run],
+    summaries: Mapping[str, Summary],
+    usages: Mapping[str, Usage | None],
+    repeats: Mapping[str, Spread],
+    benchmark: Benchmark,
+) -> str:
+    lines = ["# DL-Bench report", "", f"dlbench {__version__}, benchmark {benchmark.version}.", ""]
+    lines += tell_warnings(runs, summaries)
+    lines += ["## Runs", "", *_table(overview(summaries, usages)), "", _NOTE, ""]
+    lines += ["## pass@1", "", *_table(breakdown(summaries, BREAKDOWNS)), ""]
+    if repeats:
+        lines += ["## The same again", "", *_table(spreads(repeats)), ""]
+    lines += ["## What became of the answers", "", *_table(statuses(summaries))]
+    for name, run in runs.items():
+        lines += ["", f"## Verdicts: {name}", ""]
         lines += [f"- {key}: {value}" for key, value in run.config.items() if key != "model"]
-        lines += ["", *_table(["instance", "sample", "status", "tests passed", "seconds", "memory", "sandbox"])]
-        for record in run.verdicts:
-            outcomes = list(record["tests"].values())
-            passed = f"{outcomes.count('passed')} of {len(outcomes)}"
-            facts = [record["instance"], str(record["sample"]), record["status"], passed]
-            lines.append(_row([*facts, f"{record['seconds']:.1f}", f"{record['memory_mb']:.0f} MB", record["sandbox"]]))
+        headings = ["instance", "sample", "status", "tests passed", "seconds", "memory", "sandbox"]
+        lines += ["", *_table((headings, [_tell_verdict(record) for record in run.verdicts]))]
     return "\n".join(lines) + "\n"
 
 
-def _table(headings: list[str]) -> list[str]:
-    return [_row(headings), _row(["---"] * len(headings))]
+def tell_warnings(runs: Mapping[str, Run], summaries: Mapping[str, Summary]) -> list[str]:
+    """What a reader must know before the numbers, each with a blank line after it."""
+    told = [tell_faults(name, summary) for name, summary in summaries.items()]
+    for name, run in runs.items():
+        if missing := find_unjudged(run):
+            told.append(
+                f"NOT FINISHED: {missing} of the instances asked in {name} have no verdict and are not counted."
+            )
+    return [line for text in told if text for line in (text, "")]
+
+
+def _tell_verdict(record: dict[str, object]) -> list[str]:
+    tests = record["tests"]
+    outcomes = list(tests.values()) if isinstance(tests, dict) else []
+    passed = f"{outcomes.count('passed')} of {len(outcomes)}"
+    facts = [str(record["instance"]), str(record["sample"]), str(record["status"]), passed]
+    return [*facts, f"{record['seconds']:.1f}", f"{record['memory_mb']:.0f} MB", str(record["sandbox"])]
+
+
+def _table(table: Tabled) -> list[str]:
+    headings, rows = table
+    return [_row(headings), _row(["---"] * len(headings)), *map(_row, rows)]
 
 
 def _row(cells: list[str]) -> str:

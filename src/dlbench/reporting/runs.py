@@ -13,6 +13,7 @@ from typing import Any
 from dlbench.errors import DLBenchError
 from dlbench.execution.verdict import VERDICTS, Verdict
 from dlbench.journal import read_lines, write_whole
+from dlbench.scoring import Usage, total_usage
 
 CONFIG, SAMPLES = "config.json", "samples.jsonl"
 
@@ -61,6 +62,12 @@ def read_run(folder: Path) -> Run:
         verdict = Verdict.from_record(record, f"{folder / VERDICTS}:{number}")
         verdicts[verdict.instance, verdict.sample] = verdict.as_record()  # tried again, the last word counts
     return Run(folder, config, list(verdicts.values()))
+
+
+def read_usage(folder: Path) -> Usage | None:
+    """What its samples cost, where the folder has them."""
+    path = folder / SAMPLES
+    return total_usage(record for _, record in read_lines(path)) if path.is_file() else None
 
 
 def _read_config(path: Path) -> dict[str, Any]:

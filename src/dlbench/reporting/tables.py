@@ -1,45 +1,76 @@
 """How are scores shown to a person? As tables in the terminal, one column a run, and n/a where nothing can be said."""
 
 import math
+from collections.abc import Iterable, Mapping
 
 from rich.table import Table
 
-from dlbench.scoring import Summary
+from dlbench.reporting.figures import number, percent, score_cell, span, tell_usage
+from dlbench.scoring import Score, Spread, Summary, Usage
+
+Tabled = tuple[list[str], list[list[str]]]
+"""Headings and rows."""
 
 
-def percent(value: float) -> str:
-    return "n/a" if math.isnan(value) else f"{100 * value:.1f} %"
+def overview(summaries: Mapping[str, Summary], usages: Mapping[str, Usage | None]) -> Tabled:
+    """pass@k is a row where some run has samples enough for it; so are tokens and cost where some run tells them."""
+    scores = [summary.overall for summary in summaries.values()]
+    rows = [
+        ["instances", *(str(one.instances) for one in scores)],
+        ["samples", *(str(one.samples) for one in scores)],
+        ["pass@1", *(percent(one.pass_at_1) for one in scores)],
+        ["  95 % interval", *(span(one.interval) for one in scores)],
+        ["  projects resampled", *(span(one.clustered) for one in scores)],
+        *([f"pass@{k}", *(percent(one.pass_at[k]) for one in scores)] for k in _find_ks(scores)),
+        ["tests passed, on average", *(percent(one.passing_rate) for one in scores)],
+        ["  95 % interval", *(span(each.rate_interval) for each in summaries.values())],
+    ]
+    told = [tell_usage(usages.get(name)) for name in summaries]
+    for place, heading in enumerate(("tokens asked", "tokens answered", "cost")):
+        if any(each[place] != "n/a" for each in told):
+            rows.append([heading, *(each[place] for each in told)])
+    return ["", *summaries], rows
 
 
-def score_table(summaries: dict[str, Summary]) -> Table:
-    table = Table(title="pass@1", title_justify="left")
-    for heading in ("axis", "label", "instances"):
-        table.add_column(heading, justify="right" if heading == "instances" else "left")
-    for name in summaries:
-        table.add_column(name, justify="right")
-    for axis, label in score_rows(summaries):
-        cells = [find_score(summary, axis, label) for summary in summaries.values()]
-        counted = max(count for count, _ in cells)
-        table.add_row(axis, label, str(counted), *(percent(value) for _, value in cells), end_section=axis == "all")
-    return table
+def breakdown(summaries: Mapping[str, Summary], axes: Iterable[str]) -> Tabled:
+    """One row a group, one column a run: pass@1 with its interval."""
+    chosen = {"all", *axes}
+    found = {name: {(one.axis, one.label): one for one in each.scores} for name, each in summaries.items()}
+    keys = dict.fromkeys(key for scores in found.values() for key in scores if key[0] in chosen)
+    rows = []
+    for axis, label in keys:
+        cells = [scores.get((axis, label)) for scores in found.values()]
+        counted = max(one.instances for one in cells if one)
+        rows.append([axis, label, str(counted), *map(score_cell, cells)])
+    return ["axis", "label", "instances", *summaries], rows
 
 
-def score_rows(summaries: dict[str, Summary]) -> list[tuple[str, str]]:
-    return list(dict.fromkeys((score.axis, score.label) for each in summaries.values() for score in each.scores))
+def statuses(summaries: Mapping[str, Summary]) -> Tabled:
+    known = dict.fromkeys(status for summary in summaries.values() for status in summary.statuses)
+    rows = [[status, *(str(each.statuses.get(status, 0)) for each in summaries.values())] for status in known]
+    return ["status", *summaries], rows
 
 
-def find_score(summary: Summary, axis: str, label: str) -> tuple[int, float]:
-    for score in summary.scores:
-        if (score.axis, score.label) == (axis, label):
-            return score.instances, score.pass_at_1
-    return 0, math.nan
+def spreads(found: Mapping[str, Spread]) -> Tabled:
+    """In points, as the papers have them; a variance of points is in points squared."""
+    rows = [
+        [name, str(one.runs), percent(one.mean), number(1e4 * one.variance), number(100 * one.deviation)]
+        for name, one in found.items()
+    ]
+    return ["pass@1 of", "times", "mean", "variance", "standard deviation"], rows
 
 
-def status_table(summaries: dict[str, Summary]) -> Table:
-    table = Table(title="what became of the answers", title_justify="left")
-    table.add_column("status")
-    for name in summaries:
-        table.add_column(name, justify="right")
-    for status in dict.fromkeys(status for summary in summaries.values() for status in summary.statuses):
-        table.add_row(status, *(str(summary.statuses.get(status, 0)) for summary in summaries.values()))
-    return table
+def draw(title: str, table: Tabled) -> Table:
+    headings, rows = table
+    drawn = Table(title=title, title_justify="left")
+    left = {"", "axis", "label", "status", "run", "pass@1 of"}
+    for heading in headings:
+        drawn.add_column(heading, justify="left" if heading in left else "right", overflow="fold")
+    for row in rows:
+        drawn.add_row(*row, end_section=row[0] == "all")
+    return drawn
+
+
+def _find_ks(scores: Iterable[Score]) -> list[int]:
+    known = {k for score in scores for k, value in score.pass_at.items() if not math.isnan(value)}
+    return sorted(known - {1})

@@ -1,6 +1,35 @@
 """Verdicts in, numbers out. Pure functions."""
 
+from dlbench.scoring.against import Against, set_against
+from dlbench.scoring.compare import Comparison, Pair, Standing, compare
+from dlbench.scoring.groups import BREAKDOWNS, CUTOFFS
+from dlbench.scoring.intervals import Interval, wilson
 from dlbench.scoring.passk import pass_at_k
+from dlbench.scoring.spread import Spread, spread, spread_of_samples
 from dlbench.scoring.summary import Score, Summary, summarise
+from dlbench.scoring.tally import Tally, tally
+from dlbench.scoring.usage import Usage, total_usage
 
-__all__ = ["Score", "Summary", "pass_at_k", "summarise"]
+__all__ = [
+    "BREAKDOWNS",
+    "CUTOFFS",
+    "Against",
+    "Comparison",
+    "Interval",
+    "Pair",
+    "Score",
+    "Spread",
+    "Standing",
+    "Summary",
+    "Tally",
+    "Usage",
+    "compare",
+    "pass_at_k",
+    "set_against",
+    "spread",
+    "spread_of_samples",
+    "summarise",
+    "tally",
+    "total_usage",
+    "wilson",
+]

@@ -5,8 +5,10 @@ The unbiased estimator over n samples, not "the best of the first k". What canno
 
 import math
 from collections.abc import Iterable
+from functools import cache
 
 
+@cache  # few counts, asked for again in every row of every table
 def pass_at_k(samples: int, passed: int, k: int) -> float:
     """1 - C(n-c, k) / C(n, k): the chance that k of the n samples, drawn without order, hold one that passes."""
     if not 0 <= passed <= samples:

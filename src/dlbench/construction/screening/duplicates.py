@@ -6,17 +6,14 @@ normal forms overlap by `threshold` (Jaccard); what is near to one of a group be
 """
 
 import math
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 
-from dlbench.construction.screening.normal_form import normal_form
+from dlbench.dataset.likeness import SHINGLE, shingle
+from dlbench.dataset.normal_form import normal_form
 from dlbench.errors import DLBenchError
 
-__all__ = ["find_duplicates", "find_near", "normal_form"]
-
-SHINGLE = 5
-_TOKEN = re.compile(r"\w+|[^\w\s]")
+__all__ = ["SHINGLE", "find_duplicates", "find_near", "normal_form"]
 
 
 def find_duplicates(segments: Mapping[str, str], threshold: float = 0.85) -> dict[str, str]:
@@ -37,11 +34,11 @@ def find_near(texts: Mapping[str, str], threshold: float) -> Iterator[tuple[str,
     Two sets overlap that much only if they share one of their rarest few members. So each set is looked up, and
     entered, under those alone, and nothing is compared with everything.
     """
-    shingles = {name: _shingle(text) for name, text in texts.items()}
-    counts = Counter(shingle for found in shingles.values() for shingle in found)
+    shingles = {name: shingle(text) for name, text in texts.items()}
+    counts = Counter(member for found in shingles.values() for member in found)
     # the rarest first; in which order those of one rarity come changes how soon a pair is met, not whether
-    rank = {shingle: place for place, shingle in enumerate(sorted(counts, key=counts.__getitem__))}
-    sets = sorted(((name, {rank[shingle] for shingle in found}) for name, found in shingles.items()), key=_by_size)
+    rank = {member: place for place, member in enumerate(sorted(counts, key=counts.__getitem__))}
+    sets = sorted(((name, {rank[member] for member in found}) for name, found in shingles.items()), key=_by_size)
     entered: dict[int, list[int]] = defaultdict(list)
     for place, (name, members) in enumerate(sets):
         least = math.ceil(threshold * len(members) - 1e-9)
@@ -61,11 +58,6 @@ def _by_size(item: tuple[str, set[int]]) -> tuple[int, str]:
 def _overlap(one: set[int], other: set[int]) -> float:
     shared = len(one & other)
     return shared / (len(one) + len(other) - shared)
-
-
-def _shingle(text: str) -> set[tuple[str, ...]]:
-    tokens = _TOKEN.findall(text)
-    return {tuple(tokens[start : start + SHINGLE]) for start in range(max(1, len(tokens) - SHINGLE + 1))}
 
 
 def _join(names: list[str], pairs: Iterator[tuple[str, str]]) -> dict[str, str]:

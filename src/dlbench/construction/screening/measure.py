@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dlbench.construction.screening.imports import Binding, name_libraries
-from dlbench.construction.screening.segments import find_body, is_prose, parse_function, walk_code, write_code
+from dlbench.dataset.segments import find_body, is_prose, parse_function, walk_code, write_code
 from dlbench.dataset.target import Function
 
 _NOT_CODE = {

@@ -14,7 +14,7 @@ from importlib.resources import files
 
 from dlbench.construction.screening.imports import Binding
 from dlbench.construction.screening.places import name_module
-from dlbench.construction.screening.segments import walk_code
+from dlbench.dataset.segments import walk_code
 from dlbench.dataset.target import Function
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")

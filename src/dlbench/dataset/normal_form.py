@@ -6,7 +6,7 @@ does, nor do its own name, docstring, annotations and decorators. Constants, att
 
 import ast
 
-from dlbench.construction.screening.segments import find_body, parse_function, walk_code, write_code
+from dlbench.dataset.segments import find_body, parse_function, walk_code, write_code
 from dlbench.dataset.target import Function
 
 

@@ -1,0 +1,78 @@
+"""How long do scoring and comparing take, and how much memory?
+
+Made-up runs of similar models, held in memory as verdict records: every breakdown with its intervals for each run, then
+every pair of runs. Prints seconds of the processor and the greatest memory. `python perf/scoring.py [--runs N] …`
+"""
+
+import argparse
+import random
+import resource
+import time
+from collections.abc import Callable
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from dlbench.dataset import Benchmark, Instance, Labels, Measures, Project, Version
+from dlbench.dataset.labels import Data, Framework, Stage, Task
+from dlbench.scoring import BREAKDOWNS, compare, summarise, tally
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=100)
+    parser.add_argument("--instances", type=int, default=520)
+    parser.add_argument("--samples", type=int, default=10)
+    options = parser.parse_args()
+    benchmark = make_benchmark(options.instances)
+    chances = {one: random.betavariate(0.4, 0.8) for one in benchmark.instances}
+    runs = {str(number): make_run(chances, options.samples) for number in range(options.runs)}
+    print(f"memory for the records: {memory()} MiB")
+    measure("score", lambda: [summarise(verdicts, benchmark, BREAKDOWNS) for verdicts in runs.values()])
+    tallies = measure("tally", lambda: {name: tally(verdicts, benchmark) for name, verdicts in runs.items()})
+    measure("compare", lambda: compare(tallies, benchmark))
+    print(f"memory at most: {memory()} MiB")
+
+
+def measure(name: str, work: Callable[[], Any]) -> Any:  # noqa: ANN401 - what the work gives
+    began = time.process_time()
+    result = work()
+    print(f"{name}: {time.process_time() - began:.1f} s")
+    return result
+
+
+def memory() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+
+
+def make_run(chances: dict[str, float], samples: int) -> list[dict[str, Any]]:
+    outcomes = {True: {f"test_{n}": "passed" for n in range(6)}, False: {f"test_{n}": "failed" for n in range(6)}}
+    records = []
+    for instance, chance in chances.items():
+        for sample in range(samples):
+            passed = random.random() < chance
+            status = "pass" if passed else "fail"
+            records.append({"instance": instance, "sample": sample, "status": status, "tests": outcomes[passed]})
+    return records
+
+
+def make_benchmark(count: int) -> Benchmark:
+    projects = [
+        Project(name=f"p{n}", version="1", released=date(2026, 1, 1), path=".", license="MIT", environment="e",
+                framework=random.choice(list(Framework)))
+        for n in range(40)
+    ]  # fmt: skip
+    instances = [
+        Instance(
+            id=f"p{n % 40}/m.f{n}", path="m.py", qualname=f"f{n}", sha256="0" * 64, prompt="…", tests=("t",),
+            introduced=date(random.randint(2018, 2026), 1, 2),
+            labels=Labels(stage=random.choice(list(Stage)), task=random.choice(list(Task)), data=random.choice(list(Data))),
+            measures=Measures(loc=random.randint(5, 100)),
+        )
+        for n in range(count)
+    ]  # fmt: skip
+    return Benchmark(Path(), Version(1, 0), {one.name: one for one in projects}, {one.id: one for one in instances}, {})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,106 @@
+"""The command `compare`: does one model do better than another, or was it lucky?"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dlbench.cli.app import Chosen, JsonOption, command
+from dlbench.errors import DLBenchError
+
+if TYPE_CHECKING:
+    from dlbench.scoring import Against, Comparison
+
+
+@command("compare")
+def compare(
+    runs: Annotated[list[Path], typer.Argument(help="Run folders, two or more.")],
+    chosen: Chosen,
+    first: Annotated[bool, typer.Option("--first", help="Each against the first only, not every pair.")] = False,
+    instances: Annotated[
+        bool, typer.Option("--instances", help="Name every instance that only one of a pair solves.")
+    ] = False,
+    other: Annotated[
+        Path | None,
+        typer.Option(help='Scores of the same runs on another benchmark, {"run": 0.53}: Cohen\'s d, Fisher, Spearman.'),
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Compare runs instance by instance: exact paired tests, effect sizes, and what only one of two solves."""
+    from dlbench.reporting import name_runs, read_run
+    from dlbench.reporting.sides import check_comparable
+    from dlbench.scoring import compare as compare_tallies
+    from dlbench.scoring import tally
+
+    if len(runs) < 2:
+        raise DLBenchError("one run cannot be compared", where=str(runs[0]), mend="give two run folders or more")
+    named = name_runs([read_run(folder) for folder in runs])
+    check_comparable(list(named.values()))
+    wanted = {instance.id for instance in chosen.instances}
+    judged = {name: tally(run.verdicts, chosen.benchmark) for name, run in named.items()}
+    tallies = {name: {key: one for key, one in each.items() if key in wanted} for name, each in judged.items()}
+    outside = len({key for each in judged.values() for key in each} - wanted)
+    found = compare_tallies(tallies, chosen.benchmark, only_first=first)
+    if not found.instances:
+        raise DLBenchError(
+            f"there is no instance to compare on: {len(found.not_common)} are not in every run,"
+            f" {len(found.harness_errors)} met a harness error, {outside} lie outside the choice",
+            mend="compare runs of the same instances; start a run with harness errors again, which tries them again",
+        )
+    against = _set_against(other, found) if other else None
+    if json:
+        from dlbench.cli.printing import print_json
+
+        print_json({"comparison": found, "outside_the_choice": outside, "against": against})
+        return
+    if outside:
+        typer.echo(f"{outside} instances that were judged lie outside the choice")
+    _print(found, against, str(other), every_instance=instances)
+
+
+def _print(found: "Comparison", against: "Against | None", other: str, *, every_instance: bool) -> None:
+    from dlbench.cli.printing import open_console
+    from dlbench.reporting.comparison import standings, tell_against, tell_ground, tell_pairs
+    from dlbench.reporting.tables import draw
+
+    for line in tell_ground(found):
+        typer.echo(line)
+    open_console().print(draw("standings", standings(found)))
+    for line in tell_pairs(found, every_instance=every_instance):
+        typer.echo(line)
+    if against:
+        typer.echo(tell_against(other, against))
+
+
+def _set_against(path: Path, found: "Comparison") -> "Against":
+    from dlbench.scoring import set_against
+
+    scores = _read_scores(path)
+    here = {one.name: one.pass_at_1 for one in found.standings}
+    missing = [name for name in here if name not in scores]
+    if missing:
+        known = ", ".join(scores) or "none"
+        raise DLBenchError(
+            f"has no score of {', '.join(missing)} (it has: {known})",
+            where=str(path),
+            mend="name every run as this command names it",
+        )
+    return set_against(list(here.values()), [scores[name] for name in here])
+
+
+def _read_scores(path: Path) -> dict[str, float]:
+    """Shares from 0 to 1; where one is above 1, all are taken as percents."""
+    import json
+
+    mend = 'write {"name of a run": its score, …}, all from 0 to 1 or all in percent'
+    try:
+        read = json.loads(path.read_text(encoding="utf-8"))
+        scores = {str(name): float(score) for name, score in read.items()}
+    except OSError as error:
+        raise DLBenchError(f"cannot be read: {error.strerror}", where=str(path), mend="check the path") from None
+    except (ValueError, TypeError, AttributeError):
+        raise DLBenchError("not a file of scores", where=str(path), mend=mend) from None
+    if not all(0 <= score <= 100 for score in scores.values()):
+        raise DLBenchError("a score lies outside 0 to 100", where=str(path), mend=mend)
+    scale = 100 if max(scores.values(), default=0) > 1 else 1
+    return {name: score / scale for name, score in scores.items()}

@@ -1,0 +1,69 @@
+"""What exactly is sent for an instance, and how did it come about?
+
+Put together once for an instance and the same for all its samples: n samples are n answers to one question, or pass@k
+would mean something else.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from dlbench.dataset.records import Instance
+from dlbench.generation.models import Request
+from dlbench.generation.techniques.budget import fit
+from dlbench.generation.techniques.interface import Conversation, Technique, read_question
+from dlbench.generation.techniques.shelf import Shelf
+
+
+@dataclass(frozen=True)
+class Settings:
+    """`shots`: examples wanted; `seed`: of their draw; `tokens`: the most that a prompt has by estimate, 0 for any."""
+
+    shots: int = 3
+    seed: int = 0
+    tokens: int = 6000
+    canary: str = ""
+
+
+class Asker:
+    """Asked by several threads; two that ask for the same instance at once get the same."""
+
+    def __init__(self, technique: Technique, shelf: Shelf, settings: Settings | None = None) -> None:
+        self.technique = technique
+        self._shelf = shelf
+        self._settings = settings or Settings()
+        self._known: dict[str, Conversation] = {}
+
+    def ask(self, instance: Instance) -> Conversation:
+        if instance.id not in self._known:
+            self._known[instance.id] = self._compose(instance)
+        return self._known[instance.id]
+
+    def request(self, instance: Instance, sample: int, temperature: float, max_tokens: int, seed: int) -> Request:
+        conversation = self.ask(instance)
+        first, *later = conversation.turns
+        return Request(instance.id, sample, first, temperature, max_tokens, seed, tuple(later), conversation.notes)
+
+    def _compose(self, instance: Instance) -> Conversation:
+        technique, settings = self.technique, self._settings
+        question = read_question(instance, self._shelf.source_of(instance), settings.canary)
+        if not technique.neighbours:
+            question = replace(question, neighbours=())
+        choice = technique.choose(self._shelf.beside(instance, settings.seed, settings.shots))
+        fitted = fit(technique, question, choice.shots, settings.tokens)
+        notes: dict[str, Any] = {"technique": technique.name, **choice.notes}
+        if technique.wants_shots:
+            notes["shots"] = [shot.instance.id for shot in fitted.shots]
+        if fitted.cut:
+            notes["cut"] = fitted.cut
+        return Conversation(fitted.turns, notes)
+
+
+def describe_shortage(conversations: Iterable[Conversation], wanted: int) -> str:
+    """A sentence where instances get fewer examples than wanted, and nothing where all have them: a few-shot score over
+    instances without examples would be read as more than it is."""
+    counts = [len(found.notes["shots"]) for found in conversations if "shots" in found.notes]
+    fewer, none = sum(count < wanted for count in counts), sum(count == 0 for count in counts)
+    if not fewer:
+        return ""
+    return f"{fewer} of {len(counts)} instances are asked with fewer than {wanted} examples, {none} of them with none"

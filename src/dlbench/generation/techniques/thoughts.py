@@ -1,0 +1,103 @@
+"""What would somebody have thought before writing this function?
+
+A retelling made by a program: what is given, then a sentence for each statement of the body, the assignments of one run
+together. It stands in for thoughts written by a person, which nobody has, and quotes no more code than names and short
+conditions.
+"""
+
+import ast
+from collections.abc import Iterable, Iterator, Sequence
+
+from dlbench.dataset.segments import find_body, is_prose, parse_function
+
+_LONGEST = 60
+_MOST_NAMES = 4
+
+
+def retell(solution: str) -> str:
+    function = parse_function(solution)
+    arguments = function.args
+    every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    given = [f"`{argument.arg}`" for argument in every if argument.arg not in ("self", "cls")]
+    steps = [f"I am given {_list(given)}." if given else "I am given no arguments.", *_tell(find_body(function))]
+    return "\n".join(f"{number}. {step}" for number, step in enumerate(steps, 1))
+
+
+def _tell(statements: Iterable[ast.stmt]) -> Iterator[str]:
+    run: list[ast.stmt] = []
+    for statement in statements:
+        if isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign):
+            run.append(statement)
+            continue
+        if run:
+            yield f"I {_deeds(run)}."
+            run = []
+        yield from _tell_one(statement)
+    if run:
+        yield f"I {_deeds(run)}."
+
+
+def _tell_one(statement: ast.stmt) -> Iterator[str]:
+    match statement:
+        case ast.If(test=test, body=body, orelse=orelse):
+            yield f"Where {_quote(test)}, I {_deeds(body)}."
+            if orelse:
+                first, *rest = _tell(orelse)
+                yield f"Otherwise: {first}"
+                yield from rest
+        case ast.For(target=target, iter=over) | ast.AsyncFor(target=target, iter=over):
+            yield f"For each {_quote(target)} of {_quote(over)}, I {_deeds(statement.body)}."
+        case ast.While(test=test, body=body):
+            yield f"As long as {_quote(test)}, I {_deeds(body)}."
+        case ast.With() | ast.AsyncWith():
+            yield f"Inside {_list([_quote(item.context_expr) for item in statement.items])}, I go on as follows."
+            yield from _tell(statement.body)
+        case ast.Try():
+            yield from _tell(statement.body)
+            yield "I deal with the errors that this can raise."
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+            yield f"I need a helper `{name}`."
+        case ast.Return() | ast.Raise() | ast.Expr() if not is_prose(statement):
+            yield f"I {_deeds([statement])}."
+
+
+def _deeds(statements: Sequence[ast.stmt]) -> str:
+    """What a run of statements does, however deep: names it sets, what it calls for effect, how it ends."""
+    deeds: dict[str, list[str]] = {"work out": [], "call": [], "raise": [], "give back": []}
+    for node in (node for statement in statements for node in ast.walk(statement)):
+        match node:
+            case ast.Assign(targets=targets):
+                deeds["work out"] += [_quote(target) for target in targets]
+            case ast.AnnAssign(target=target) | ast.AugAssign(target=target):
+                deeds["work out"].append(_quote(target))
+            case ast.Expr(value=ast.Call(func=called)):
+                deeds["call"].append(_quote(called))
+            case ast.Raise(exc=error):
+                deeds["raise"].append(_quote(error.func if isinstance(error, ast.Call) else error))
+            case ast.Return(value=value):
+                deeds["give back"].append(_quote(value) if value else "nothing")
+    said = [f"{verb} {_list(list(dict.fromkeys(names))[:_MOST_NAMES])}" for verb, names in deeds.items() if names]
+    return ", ".join(said) or "do nothing more"
+
+
+def _quote(node: ast.expr | None) -> str:
+    if isinstance(node, ast.Tuple):
+        return ", ".join(_quote(item) for item in node.elts) or "`()`"
+    text = "" if node is None else _unparse(node)
+    return f"`{text}`" if 0 < len(text) <= _LONGEST and "\n" not in text and "`" not in text else _name(node)
+
+
+def _name(node: ast.expr | None) -> str:
+    called = _unparse(node.func) if isinstance(node, ast.Call) else ""
+    return f"the result of `{called}`" if 0 < len(called) <= _LONGEST and "`" not in called else "the expression"
+
+
+def _unparse(node: ast.expr) -> str:
+    try:
+        return ast.unparse(node)
+    except ValueError:  # before Python 3.12, what needs a backslash cannot be written between an f-string's braces
+        return ""
+
+
+def _list(words: Sequence[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"

@@ -1,0 +1,94 @@
+"""How is a comparison told to a person? What was compared, where each run stands, and of every pair whether it differs.
+
+In sentences rather than in one wide table: a difference without its interval, or a p-value without the number of pairs
+it was corrected for, is easily read as more than it is.
+"""
+
+from collections.abc import Sequence
+
+from dlbench.reporting.figures import number, p_value, percent, points, signed_span, span
+from dlbench.reporting.tables import Tabled
+from dlbench.scoring import Against, Comparison, Pair
+
+LEVEL = 0.05
+_MOST_PAIRS = 50
+_FEW_PAIRS = 3
+_SHOWN = 10
+
+
+def tell_ground(found: Comparison) -> list[str]:
+    lines = [f"compared on the {len(found.instances)} instances that every run has judged"]
+    if found.not_common:
+        lines.append(f"LEFT OUT: {len(found.not_common)} instances that not every run has")
+    if found.harness_errors:
+        told = ", ".join(found.harness_errors[:_SHOWN]) + (", …" if len(found.harness_errors) > _SHOWN else "")
+        lines.append(f"HARNESS ERRORS, our own fault: {len(found.harness_errors)} instances are left out ({told})")
+    return lines
+
+
+def standings(found: Comparison) -> Tabled:
+    rows = [
+        [
+            one.name,
+            percent(one.pass_at_1),
+            span(one.interval),
+            span(one.clustered),
+            str(one.solved),
+            str(one.solved_alone),
+        ]
+        for one in found.standings
+    ]
+    return ["run", "pass@1", "95 %", "by project", "solved", "alone"], rows
+
+
+def tell_pairs(found: Comparison, *, every_instance: bool = False) -> list[str]:
+    pairs = found.pairs
+    lines: list[str] = []
+    if len(pairs) > _MOST_PAIRS:
+        pairs = tuple(sorted(pairs, key=lambda pair: pair.permutation)[:_MOST_PAIRS])
+        lines.append(f"the {_MOST_PAIRS} clearest of {len(found.pairs)} pairs; --json has them all")
+    for pair in pairs:
+        lines += _tell_pair(pair, len(found.pairs))
+        if every_instance or len(pairs) <= _FEW_PAIRS:
+            lines += _tell_instances(pair, None if every_instance else _SHOWN)
+    return lines
+
+
+def tell_against(name: str, found: Against) -> str:
+    return (
+        f"against {name}, over {found.models} models: mean pass@1 {percent(found.mean_here)} here and"
+        f" {percent(found.mean_there)} there; Cohen's d {number(found.cohen_d)}, Fisher's ratio"
+        f" {number(found.fisher_ratio)}, Spearman {number(found.spearman)} (p = {p_value(found.spearman_p)})"
+    )
+
+
+def _tell_pair(pair: Pair, pairs: int) -> list[str]:
+    corrected = f", corrected for {pairs} pairs {{}}" if pairs > 1 else ""
+    return [
+        f"{pair.a} - {pair.b}: {points(pair.difference)} (95 %: {signed_span(pair.interval)};"
+        f" by project: {signed_span(pair.clustered)}): {_conclude(pair)}",
+        f"  permutation p = {p_value(pair.permutation)}{corrected.format(p_value(pair.permutation_holm))};"
+        f" with whole projects swapped {p_value(pair.permutation_clustered)}",
+        f"  McNemar p = {p_value(pair.mcnemar)}{corrected.format(p_value(pair.mcnemar_holm))}:"
+        f" {len(pair.only_a)} only the first solves, {len(pair.only_b)} only the second",
+        f"  odds ratio {number(pair.odds_ratio)}, Cohen's h {number(pair.cohen_h, '+.2f')}",
+    ]
+
+
+def _conclude(pair: Pair) -> str:
+    if not pair.permutation_holm < LEVEL:
+        return "no difference shown"
+    if pair.permutation_clustered >= LEVEL:
+        return "they differ on these instances, though not surely on other projects"
+    return "they differ"
+
+
+def _tell_instances(pair: Pair, most: int | None) -> list[str]:
+    lines: list[str] = []
+    for name, ids in ((pair.a, pair.only_a), (pair.b, pair.only_b)):
+        shown: Sequence[str] = ids[:most]
+        if shown:
+            lines += [f"  only {name}:", *(f"    {one}" for one in shown)]
+        if len(shown) < len(ids):
+            lines.append(f"    … and {len(ids) - len(shown)} more (--instances)")
+    return lines

@@ -1,0 +1,83 @@
+"""How are several runs told apart, which are repeats of one another, and may they be compared at all?
+
+Two runs of one model have the same name: shown under it, one of them would vanish from the table.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from dlbench.errors import DLBenchError
+from dlbench.reporting.runs import Run
+from dlbench.scoring import Spread, Summary, spread, spread_of_samples
+
+_OWN = {"seed", "dlbench", "workers"}
+"""In what a repeat may differ from the run that it repeats."""
+
+
+def name_runs(runs: Sequence[Run]) -> dict[str, Run]:
+    """By model; with technique where that tells runs apart, and with the folder where nothing else does."""
+    _refuse_twice(runs)
+    counted = {form: Counter(map(form, runs)) for form in (_by_model, _by_technique, _by_folder)}
+    named: dict[str, Run] = {}
+    for run in runs:
+        fitting = (form(run) for form, counts in counted.items() if counts[form(run)] == 1 and form(run) not in named)
+        named[next(fitting, f"{run.name} ({run.folder})")] = run
+    return named
+
+
+def find_repeats(named: Mapping[str, Run]) -> list[list[str]]:
+    """Names of runs that were begun with the same settings but for the seed, two or more together."""
+    alike: defaultdict[str, list[str]] = defaultdict(list)
+    for name, run in named.items():
+        settings = {key: value for key, value in run.config.items() if key not in _OWN}
+        if "seed" in run.config:  # `evaluate` knows nothing of the model but the name of a file
+            alike[repr(sorted(settings.items()))].append(name)
+    return [names for names in alike.values() if len(names) > 1]
+
+
+def find_spreads(named: Mapping[str, Run], summaries: Mapping[str, Summary]) -> dict[str, Spread]:
+    """How pass@1 moves between repeats, and between the samples of a run that has several."""
+    found = {}
+    for names in find_repeats(named):
+        found["; ".join(names)] = spread([summaries[name].overall.pass_at_1 for name in names])
+    for name, run in named.items():
+        between = spread_of_samples(run.verdicts)
+        if between.runs > 1:
+            found[f"the samples of {name}"] = between
+    return found
+
+
+def check_comparable(runs: Sequence[Run]) -> None:
+    """Scores on benchmarks of another comparability are not about the same thing."""
+    versions = {str(run.config["benchmark"]): run for run in runs if "benchmark" in run.config}
+    if len({version.partition(".")[0] for version in versions}) > 1:
+        told = ", ".join(f"{run.folder.name} on {version}" for version, run in versions.items())
+        mend = "judge the samples of the older run again with `dlbench evaluate`, on the newer benchmark"
+        raise DLBenchError(f"the runs are on versions of the benchmark that cannot be compared: {told}", mend=mend)
+
+
+def find_unjudged(run: Run) -> int:
+    """How many instances the run was to ask, and has no verdict on yet."""
+    asked = run.config.get("instances")
+    return len(set(asked) - {record["instance"] for record in run.verdicts}) if isinstance(asked, list) else 0
+
+
+def _refuse_twice(runs: Sequence[Run]) -> None:
+    folders: set[Path] = set()
+    for run in runs:
+        if run.folder.resolve() in folders:
+            raise DLBenchError("the run is given twice", where=str(run.folder), mend="name each run once")
+        folders.add(run.folder.resolve())
+
+
+def _by_model(run: Run) -> str:
+    return run.name
+
+
+def _by_technique(run: Run) -> str:
+    return f"{run.name}, {run.config['technique']}" if "technique" in run.config else run.name
+
+
+def _by_folder(run: Run) -> str:
+    return f"{run.name} ({run.folder.name})"

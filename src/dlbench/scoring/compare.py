@@ -1,0 +1,157 @@
+"""Which of several runs is better, by how much, and on which instances?
+
+All are compared on the instances that every one of them has, so that every pair is tested on the same ground; what is
+left out is named. Instances on which any run met a harness error are left out as well: counted as failures they would
+make our own faults look like a difference between models.
+"""
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from operator import sub
+
+from dlbench.dataset import Benchmark
+from dlbench.scoring.intervals import FEWEST_CLUSTERS, NOTHING, Interval, bound, find_clustered, find_interval
+from dlbench.scoring.paired import cohen_h, holm, mcnemar, odds_ratio, sign_flip
+from dlbench.scoring.passk import mean
+from dlbench.scoring.resample import resample_clustered, resample_means
+from dlbench.scoring.tally import Tally
+
+Tallies = Mapping[str, Tally]
+_FINEST = 100
+"""The permutation test counts shares in whole units: as fine as the numbers of samples ask for, in hundredths at the
+finest. Rounding keeps it valid, since a rounded difference changes its sign when A and B are swapped."""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """One run, over the common instances."""
+
+    name: str
+    pass_at_1: float
+    interval: Interval
+    clustered: Interval
+    solved: int
+    solved_alone: int
+    """Instances that no other of the runs solves."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A against B; differences are A's pass@1 less B's."""
+
+    a: str
+    b: str
+    difference: float
+    interval: Interval
+    """Of the difference: bootstrap over instances, the same for both."""
+    clustered: Interval
+    """Of the difference, when whole projects are resampled."""
+    only_a: tuple[str, ...]
+    """Instances that A solves (more than half of its samples pass) and B does not."""
+    only_b: tuple[str, ...]
+    cohen_h: float
+    odds_ratio: float
+    mcnemar: float
+    permutation: float
+    permutation_clustered: float
+    """The permutation test with whole projects swapped; NaN with fewer than five."""
+    mcnemar_holm: float = math.nan
+    permutation_holm: float = math.nan
+    """Corrected over all pairs of the comparison."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    standings: tuple[Standing, ...]
+    pairs: tuple[Pair, ...]
+    instances: tuple[str, ...]
+    """What is compared: had by every run, and harness errors in none."""
+    not_common: tuple[str, ...]
+    harness_errors: tuple[str, ...]
+
+
+def compare(runs: Mapping[str, Tallies], benchmark: Benchmark, *, only_first: bool = False) -> Comparison:
+    """`runs`: tallies by name, two or more; `only_first`: each against the first, not every pair."""
+    everything = dict.fromkeys(one for tallies in runs.values() for one in tallies)
+    common = [one for one in everything if all(one in tallies for tallies in runs.values())]
+    faulty = {one for one in common if any(tallies[one].harness_errors for tallies in runs.values())}
+    kept = [one for one in common if one not in faulty]
+    step = min(_FINEST, math.lcm(*(tallies[one].samples for tallies in runs.values() for one in kept)))
+    projects = [benchmark.instances[one].project for one in kept]
+    sides = {name: _Side(name, [tallies[one] for one in kept], projects, step) for name, tallies in runs.items()}
+    names = list(runs)
+    chosen = [(names[0], other) for other in names[1:]] if only_first else list(combinations(names, 2))
+    return Comparison(
+        standings=tuple(_stand(side, list(sides.values())) for side in sides.values()),
+        pairs=_correct([_pair(sides[a], sides[b]) for a, b in chosen]),
+        instances=tuple(kept),
+        not_common=tuple(one for one in everything if one not in set(common)),
+        harness_errors=tuple(one for one in common if one in faulty),
+    )
+
+
+class _Side:
+    """What every pair needs of a run, computed once."""
+
+    def __init__(self, name: str, tallies: Sequence[Tally], projects: Sequence[str], step: int) -> None:
+        self.name = name
+        self.solved = {one.instance for one in tallies if one.solved}
+        self.shares = [one.share for one in tallies]
+        self.units = [round(share * step) for share in self.shares]
+        self.clusters: defaultdict[str, list[float]] = defaultdict(list)
+        self.cluster_units: Counter[str] = Counter()
+        for project, share, units in zip(projects, self.shares, self.units, strict=True):
+            self.clusters[project].append(share)
+            self.cluster_units[project] += units
+        self.pass_at_1 = mean(self.shares)
+        self.means = resample_means(self.shares) if self.shares else []
+        enough = len(self.clusters) >= FEWEST_CLUSTERS
+        self.clustered = resample_clustered(list(self.clusters.values())) if enough else []
+
+
+def _stand(side: _Side, sides: list[_Side]) -> Standing:
+    others: set[str] = set().union(*(other.solved for other in sides if other is not side))
+    return Standing(
+        name=side.name,
+        pass_at_1=side.pass_at_1,
+        interval=find_interval(side.shares),
+        clustered=find_clustered(side.clusters),
+        solved=len(side.solved),
+        solved_alone=len(side.solved - others),
+    )
+
+
+def _pair(a: _Side, b: _Side) -> Pair:
+    only_a, only_b = tuple(sorted(a.solved - b.solved)), tuple(sorted(b.solved - a.solved))
+    differences = list(map(sub, a.units, b.units))
+    by_project = list(map(sub, a.cluster_units.values(), b.cluster_units.values()))
+    return Pair(
+        a=a.name,
+        b=b.name,
+        difference=a.pass_at_1 - b.pass_at_1,
+        interval=_bound_difference(a.means, b.means, "bootstrap"),
+        clustered=_bound_difference(a.clustered, b.clustered, "clustered"),
+        only_a=only_a,
+        only_b=only_b,
+        cohen_h=cohen_h(a.pass_at_1, b.pass_at_1) if differences else math.nan,
+        odds_ratio=odds_ratio(len(only_a), len(only_b)),
+        mcnemar=mcnemar(len(only_a), len(only_b)),
+        permutation=sign_flip(differences),
+        permutation_clustered=sign_flip(by_project) if a.clustered else math.nan,
+    )
+
+
+def _bound_difference(a: list[float], b: list[float], kind: str) -> Interval:
+    # resample i drew the same instances for both: the difference is paired
+    differences = list(map(sub, a, b))
+    # runs that differ nowhere, or everywhere alike, would come out as certain
+    return bound(differences, kind) if a and max(differences) - min(differences) > 1e-9 else NOTHING
+
+
+def _correct(pairs: list[Pair]) -> tuple[Pair, ...]:
+    by_mcnemar, by_permutation = (holm([getattr(pair, name) for pair in pairs]) for name in ("mcnemar", "permutation"))
+    corrected = zip(pairs, by_mcnemar, by_permutation, strict=True)
+    return tuple(replace(pair, mcnemar_holm=m, permutation_holm=p) for pair, m, p in corrected)

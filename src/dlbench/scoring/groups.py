@@ -1,0 +1,68 @@
+"""By what can instances be told apart, and which group does each belong to?
+
+An axis gives every instance one label or several; a table has a row for each label that occurs. `live` is the papers'
+table of contamination: rows for each cut-off, with the instances that first appeared after it, which a model trained
+before that day cannot have read, and with those that were there until then. Rows of different days overlap.
+"""
+
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from datetime import date
+from itertools import pairwise
+
+from dlbench.dataset import AXES, Benchmark, Instance
+from dlbench.dataset.labels import Framework
+
+SIZES = (1, 6, 11, 21, 41, 81)
+"""Where a bin of logical lines begins; the last is open."""
+CUTOFFS = (date(2023, 10, 1), date(2024, 1, 1), date(2024, 5, 1), date(2024, 9, 1), date(2025, 6, 1))
+"""The papers' four, and ours."""
+LABELS = tuple(AXES)
+BREAKDOWNS = (*LABELS, "project", "framework", "size", "year", "live", "crossed")
+
+Groups = dict[tuple[str, str], list[str]]
+"""(axis, label) to the ids of its instances."""
+
+
+def group(
+    ids: Iterable[str], benchmark: Benchmark, axes: Sequence[str] = LABELS, cutoffs: Sequence[date] = CUTOFFS
+) -> Groups:
+    """Everything first, then each axis with the labels that occur, in the order that a table shows them."""
+    instances = [benchmark.instances[one] for one in ids]
+    groups: Groups = {("all", "all"): [instance.id for instance in instances]}
+    for axis in axes:
+        labels_of = _find_axis(axis, benchmark, cutoffs)
+        found: defaultdict[str, list[str]] = defaultdict(list)
+        for instance in instances:
+            for label in labels_of(instance):
+                found[label].append(instance.id)
+        order = _ORDERS.get(axis, ())
+        for label in sorted(found, key=lambda label: (order.index(label) if label in order else len(order), label)):
+            groups[axis, label] = found[label]
+    return groups
+
+
+def size_of(instance: Instance) -> str:
+    loc = instance.measures.loc
+    return "unknown" if loc is None else _SIZE_LABELS[max(0, bisect_right(SIZES, loc) - 1)]
+
+
+def _find_axis(axis: str, benchmark: Benchmark, cutoffs: Sequence[date]) -> Callable[[Instance], list[str]]:
+    if axis in AXES:
+        return lambda one: [str(getattr(one.labels, axis))]
+    known: dict[str, Callable[[Instance], list[str]]] = {
+        "project": lambda one: [one.project],
+        "framework": lambda one: [str(benchmark.project_of(one).framework)],
+        "size": lambda one: [size_of(one)],
+        "year": lambda one: [str(one.introduced.year)],
+        "live": lambda one: [f"{'after' if one.introduced > day else 'until'} {day}" for day in cutoffs],
+        "crossed": lambda one: [" / ".join(str(getattr(one.labels, name)) for name in AXES)],
+    }
+    return known[axis]
+
+
+_SIZE_LABELS = [f"{low} to {high - 1} lines" for low, high in pairwise(SIZES)]
+_SIZE_LABELS.append(f"{SIZES[-1]} lines or more")
+_ORDERS: dict[str, list[str]] = {name: [str(label) for label in labels] for name, labels in AXES.items()}
+_ORDERS |= {"framework": [str(framework) for framework in Framework], "size": _SIZE_LABELS}

@@ -1,0 +1,70 @@
+"""How did each instance go, whatever the number of its samples?
+
+The one pass over verdict records; every score, interval and comparison is made of these tallies and looks at no record
+again. A verdict that is not trusted passes nothing, and what is our own fault is counted apart: a harness error that
+looked like a plain failure would be a zero that the model did not earn.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from dlbench.dataset import Benchmark, find_known
+from dlbench.scoring.passk import mean, pass_at_k
+
+HARNESS_ERROR = "harness_error"
+
+
+@dataclass(frozen=True)
+class Tally:
+    """One instance: its samples, how many passed, and how many of them are our own fault."""
+
+    instance: str
+    samples: int
+    passed: int
+    rate: float
+    """Mean over samples of the share of tests passed."""
+    harness_errors: int = 0
+
+    @property
+    def share(self) -> float:
+        """pass@1: the share of samples that pass."""
+        return self.passed / self.samples
+
+    @property
+    def solved(self) -> bool:
+        """More than half of the samples pass; with one sample, that it passes."""
+        return 2 * self.passed > self.samples
+
+    def pass_at(self, k: int) -> float:
+        return pass_at_k(self.samples, self.passed, k)
+
+
+def tally(records: Iterable[dict[str, Any]], benchmark: Benchmark) -> dict[str, Tally]:
+    """By instance, in the order of their first record. An instance that the benchmark does not know is an error."""
+    by_instance: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
+    for record in records:
+        by_instance[record["instance"]].append(record)
+    for instance in by_instance:
+        find_known(instance, benchmark.instances, "instance")
+    return {instance: _tally(instance, found) for instance, found in by_instance.items()}
+
+
+def _tally(instance: str, records: list[dict[str, Any]]) -> Tally:
+    statuses = [record["status"] for record in records]
+    return Tally(
+        instance=instance,
+        samples=len(records),
+        passed=statuses.count("pass"),
+        rate=mean(map(_share_passed, records)),
+        harness_errors=statuses.count(HARNESS_ERROR),
+    )
+
+
+def _share_passed(record: dict[str, Any]) -> float:
+    # a verdict that is not trusted passes nothing, whatever its tests said
+    if record["status"] == "tampered" or not record["tests"]:
+        return 0.0
+    outcomes = list(record["tests"].values())
+    return outcomes.count("passed") / len(outcomes)

@@ -1,0 +1,168 @@
+"""A person can ask whether two runs differ, and sees what the answer rests on."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from dlbench.cli import app
+from dlbench.cli.scores import Breakdown
+from dlbench.scoring import BREAKDOWNS
+
+SCALE, STEP = "toy/toy.core.scale", "toy/toy.core.Counter.step"
+
+
+def ask(*arguments):
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+@pytest.fixture
+def write_run(tmp_path):
+    def write(name, statuses, config=None, samples=()):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "config.json").write_text(json.dumps({"model": name, "benchmark": "1.0"} | (config or {})))
+        records = [
+            {"instance": instance, "sample": 0, "status": status, "tests": {"t": "passed"}, "message": "disk full"}
+            for instance, status in statuses.items()
+        ]
+        (folder / "verdicts.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+        if samples:
+            (folder / "samples.jsonl").write_text("".join(json.dumps(sample) + "\n" for sample in samples))
+        return folder
+
+    return write
+
+
+@pytest.fixture
+def two(write_run):
+    return [
+        write_run("good", {SCALE: "pass", STEP: "pass"}),
+        write_run("bad", {SCALE: "fail", STEP: "pass"}),
+    ]
+
+
+def test_compare_tells_the_difference_its_tests_and_who_solves_what(two, toy_root):
+    ended = ask("compare", *two, "--benchmark", toy_root)
+    assert ended.exit_code == 0, ended.output
+    assert "compared on the 2 instances" in ended.output
+    assert "good - bad: +50.0 points" in ended.output
+    assert "no difference shown" in ended.output
+    assert "McNemar p = 1.000" in ended.output
+    assert f"only good:\n    {SCALE}" in ended.output
+
+
+def test_compare_prints_json_that_any_parser_takes(two, toy_root):
+    ended = ask("compare", *two, "--benchmark", toy_root, "--json")
+    found = json.loads(ended.output, parse_constant=pytest.fail)
+    (pair,) = found["comparison"]["pairs"]
+    assert pair["difference"] == 0.5
+    assert pair["only_a"] == [SCALE]
+    assert pair["odds_ratio"] is None
+    assert found["against"] is None
+
+
+def test_compare_works_on_a_choice_of_instances(two, toy_root):
+    ended = ask("compare", *two, "--benchmark", toy_root, "--instance", STEP)
+    assert "compared on the 1 instances" in ended.output
+    assert "1 instances that were judged lie outside the choice" in ended.output
+    assert "+0.0 points" in ended.output
+
+
+def test_our_own_faults_are_loud_in_a_comparison(two, write_run, toy_root):
+    ended = ask("compare", two[0], write_run("broken", {SCALE: "harness_error", STEP: "pass"}), "--benchmark", toy_root)
+    assert "HARNESS ERRORS, our own fault: 1 instances" in ended.output
+    assert SCALE in ended.output
+    assert "+0.0 points" in ended.output
+
+
+def test_scores_of_another_benchmark_are_set_against_ours(two, toy_root, tmp_path):
+    other = tmp_path / "other.json"
+    other.write_text('{"good": 80, "bad": 60}')
+    ended = ask("compare", *two, "--benchmark", toy_root, "--other", other)
+    # 100 % and 50 % here, 80 % and 60 % there: variances .125 and .02, means .75 and .70
+    assert "mean pass@1 75.0 % here and 70.0 % there" in ended.output
+    assert "Cohen's d -0.19" in ended.output  # -.05 / √.0725
+    assert "Fisher's ratio 0.02" in ended.output  # .0025 / .145
+    assert "Spearman 1.00" in ended.output
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[]", "not a file of scores"),
+        ('{"good": "much"}', "not a file of scores"),
+        ('{"good": 1, "bad": 200}', "outside 0 to 100"),
+        ('{"good": 1}', "has no score of bad"),
+    ],
+)
+def test_a_strange_file_of_scores_gets_a_clear_message(two, toy_root, tmp_path, text, message):
+    other = tmp_path / "other.json"
+    other.write_text(text)
+    ended = ask("compare", *two, "--benchmark", toy_root, "--other", other)
+    assert ended.exit_code == 1
+    assert message in ended.output
+    assert "mend:" in ended.output
+
+
+def test_what_cannot_be_compared_gets_a_clear_message(two, write_run, toy_root):
+    alone = ask("compare", two[0], "--benchmark", toy_root)
+    assert (alone.exit_code, "two run folders" in alone.output) == (1, True)
+    newer = ask("compare", two[0], write_run("newer", {SCALE: "pass"}, {"benchmark": "2.0"}), "--benchmark", toy_root)
+    assert (newer.exit_code, "cannot be compared" in newer.output) == (1, True)
+    apart = [write_run("one", {SCALE: "pass"}), write_run("other", {STEP: "pass"})]
+    nothing = ask("compare", *apart, "--benchmark", toy_root)
+    assert (nothing.exit_code, "no instance to compare on" in nothing.output) == (1, True)
+
+
+def test_report_shows_intervals_breakdowns_and_cost(write_run, toy_root):
+    usage = {"prompt_tokens": 1000, "completion_tokens": 234, "cost": 0.5}
+    samples = [{"instance": SCALE, "sample": 0, "answer": "", "usage": usage}]
+    folder = write_run("m", {SCALE: "pass", STEP: "fail"}, samples=samples)
+    ended = ask("report", folder, "--benchmark", toy_root, "--by", "framework", "--cutoff", "2025-12-31")
+    assert ended.exit_code == 0, ended.output
+    # Wilson's interval of 1 in 2
+    assert "50.0 % (9 to 91)" in ended.output
+    assert "9.5 to 90.5" in ended.output
+    assert "numpy" in ended.output
+    assert "after 2025-12-31" in ended.output
+    assert "1,000" in ended.output
+    assert "0.5000" in ended.output
+    assert "| project | toy | 2 | 50.0 % (9 to 91) |" in (folder / "report.md").read_text()
+
+
+def test_report_is_loud_about_our_own_faults_and_unfinished_runs(write_run, toy_root):
+    folder = write_run("m", {SCALE: "harness_error"}, {"instances": [SCALE, STEP]})
+    ended = ask("report", folder, "--benchmark", toy_root)
+    assert ended.exit_code == 1
+    for text in (ended.output, (folder / "report.md").read_text()):
+        assert "HARNESS ERRORS: 1 of 1 verdicts of m" in text
+        assert "would be 100.0 % had they all passed" in text
+        assert "NOT FINISHED: 1 of the instances" in text
+        assert "0.0 % (0 to 79) !" in text
+
+
+def test_report_prints_json_with_every_breakdown(write_run, toy_root):
+    ended = ask("report", write_run("m", {SCALE: "pass"}), "--benchmark", toy_root, "--json")
+    found = json.loads(ended.output, parse_constant=pytest.fail)
+    axes = {score["axis"] for score in found["runs"]["m"]["summary"]["scores"]}
+    assert axes == {"all", *BREAKDOWNS}
+    assert found["runs"]["m"]["usage"] is None
+
+
+def test_every_breakdown_can_be_asked_for():
+    assert [str(one) for one in Breakdown] == list(BREAKDOWNS)
+
+
+def test_the_example_of_the_documentation_runs(write_run, toy_root, tmp_path, monkeypatch, capsys):
+    text = (Path(__file__).parent.parent.parent / "docs/scoring.md").read_text()
+    (example,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    (tmp_path / "runs").mkdir()
+    for name in "ab":
+        write_run(f"runs/{name}", {SCALE: "pass", STEP: "fail"})
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DLBENCH_BENCHMARK", str(toy_root))
+    exec(compile(example, "docs/scoring.md", "exec"), {})
+    assert "kind='wilson'" in capsys.readouterr().out

@@ -1,0 +1,21 @@
+"""A copy is found whole, and inside a longer text."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dlbench.dataset.likeness import share_shown, shingle
+
+
+def test_a_copy_inside_a_longer_text_is_shown_whole_and_the_longer_text_is_not():
+    asked = shingle("a = b + c * d")
+    around = shingle("x = y ; a = b + c * d ; z = more ( words )")
+    assert share_shown(asked, around) == 1
+    assert share_shown(around, asked) < 0.3
+    assert share_shown(asked, shingle("nothing of it is here at all")) == 0
+
+
+@given(st.text("ab =(\n", max_size=30), st.text("ab =(\n", max_size=30))
+@settings(deadline=None)
+def test_a_share_lies_between_none_and_all_and_a_text_shows_itself(one, other):
+    assert 0 <= share_shown(shingle(one), shingle(other)) <= 1
+    assert share_shown(shingle(one), shingle(one)) == 1

@@ -1,0 +1,219 @@
+"""Of the many shapes that one right answer can have, none that a careful person would accept may be lost."""
+
+import ast
+import json
+import textwrap
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dlbench.execution.answer import at, read_answer, render
+from dlbench.generation import Extraction, extract, syntax
+from tests.generation.answer_shapes import (
+    AXES,
+    BODY,
+    CLASS,
+    CODE,
+    DRAFT,
+    FUNCTION,
+    PACKING,
+    SPEECH,
+    SPELLING,
+    Code,
+    Shape,
+    fenced,
+    shapes,
+)
+
+USAGE = "print(clip([1, 2]))\nresult = clip([3])"
+SHAPES = list(shapes())
+EVERY = 7  # of so many shapes one is tried on every change, all of them in `make test-full`
+
+
+def taken(code: str, target: Code) -> str:
+    """The definition that the splicer would take, normalised."""
+    header = next(line for line in target.means.split("\n") if "def " in line)
+    answer = read_answer(code, target.qualname, header)
+    return normalised(render(answer.module, at(answer.module, answer.target)))
+
+
+def normalised(definition: str) -> str:
+    """Without spacing, comments and docstring."""
+    function = ast.parse(definition.strip()).body[0]
+    assert isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
+    if ast.get_docstring(function) is not None:
+        function.body = function.body[1:]
+    return ast.dump(function)
+
+
+def check(shape: Shape) -> None:
+    found = extract(shape.answer, shape.code.qualname)
+    if shape.refused is not None:
+        assert found.code is None
+        assert shape.refused in found.reason
+        return
+    assert found.code is not None, found.reason
+    assert taken(found.code, shape.code) == normalised(shape.code.means)
+    assert found.others == ()
+    assert extract(found.code, shape.code.qualname).code == found.code
+
+
+@pytest.mark.parametrize("shape", SHAPES[::EVERY], ids=lambda shape: shape.name)
+def test_the_definition_comes_out_of_every_shape(shape: Shape) -> None:
+    check(shape)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "shape", [shape for place, shape in enumerate(SHAPES) if place % EVERY], ids=lambda shape: shape.name
+)
+def test_the_definition_comes_out_of_the_other_shapes(shape: Shape) -> None:
+    check(shape)
+
+
+SPECIAL = {
+    "code without a fence, an example with one": f"{FUNCTION}\n\nUsage:\n{fenced(USAGE)}",
+    "a closing fence alone, then an example": f"{FUNCTION}\n```\n\nExample:\n{fenced(USAGE)}",
+    "a block that was left open, then another": f"```python\n{DRAFT}\n\nWait, better:\n\n{fenced(FUNCTION)}",
+    "a fence closed by another opening": f"```python\n{FUNCTION}\n```python\n",
+    "a fence in a fence": f"```python\n{fenced(FUNCTION)}\n```",
+    "two versions": f"{fenced(DRAFT)}\nAlternatively:\n{fenced(FUNCTION)}",
+    "the answer, then its signature again": f"{fenced(FUNCTION)}\nIt is called so:\n{fenced('def clip(values, low=0, high=10): ...')}",
+    "two JSON strings": json.dumps({"draft_code": DRAFT, "code": FUNCTION}),
+    "JSON after prose": f"Here you are:\n\n{json.dumps({'code': FUNCTION})}\n\nEnjoy!",
+    "a bare JSON string": json.dumps(FUNCTION),
+    "line ends as backslash and n": FUNCTION.replace("\n", "\\n"),
+    "Unicode's line separator": fenced(FUNCTION.replace("\n", "\u2028")),
+    "a heredoc": fenced(f"cat > clip.py <<'EOF'\n{FUNCTION}\nEOF", "bash"),
+    "entities where the code would parse": fenced(FUNCTION.replace("&", "&amp;")),
+    "a listing between prose": "Look:\n\n"
+    + "\n".join(f"{n}: {line}" for n, line in enumerate(FUNCTION.split("\n"), 7))
+    + "\n\nDone.",
+    "a diff with context after it": (
+        "```diff\n@@ -3,4 +3,9 @@ x\n     return 1\n \n-def clip(values): ...\n"
+        + textwrap.indent(FUNCTION, "+")
+        + "\n \n def after(x):\n     y = x\n```"
+    ),
+    "a diff of two hunks": (
+        "```diff\n--- a/x.py\n+++ b/x.py\n@@ -1,1 +1,2 @@\n import os\n+import math\n@@ -9,1 +10,9 @@\n"
+        + textwrap.indent(FUNCTION, "+")
+        + "\n```"
+    ),
+    "a template for chats in the code": fenced(
+        f'T = """<|im_start|>user\n<think>\n{{x}}<|im_end|>\n"""\n\n\n{FUNCTION}'
+    ),
+}
+
+
+@pytest.mark.parametrize("shape", SPECIAL)
+def test_the_definition_comes_out_of_special_shapes(shape: str) -> None:
+    found = extract(SPECIAL[shape], "clip")
+    assert found.code is not None, found.reason
+    assert taken(found.code, Code(FUNCTION)) == normalised(FUNCTION)
+    assert not found.truncated
+
+
+def test_what_stands_before_unfenced_code_comes_along() -> None:
+    """Constants and tried imports between prose were lost, and the function failed on a name."""
+    before = "try:\n    import fast\nexcept ImportError:\n    fast = None\n\nLIMIT: int = 3\nTABLE = {\n    1: 2,\n}"
+    code = f"{before}\n\n\ndef clip(x):\n    return fast or TABLE[x] or LIMIT"
+    found = extract(f"So it goes, for example:\n\n{code}\n\nThat is (nearly) all.", "clip")
+    assert found.code == code
+
+
+PARTIAL = "@@ -1,5 +1,5 @@\n def clip(values):\n     kept = []\n-    a = 1\n+    a = 2\n     for value in values:\n         pass"
+NOT_TAKEN = {
+    "a diff inside the function": (PARTIAL, "a diff that does not show the whole definition", False),
+    "the same in a fence": (fenced(PARTIAL, "diff"), "a diff that does not show the whole definition", False),
+    "thinking that never ends": (f"<think>\n{fenced(FUNCTION)}", "the reasoning never ends", True),
+    "a channel that never ends": (
+        f"<|channel|>analysis<|message|>{fenced(FUNCTION)}",
+        "the reasoning never ends",
+        True,
+    ),
+    "a channel's bare name": ("analysisWe need to write clip.", "the reasoning never ends", True),
+    "thinking alone": (f"<think>\n{fenced(FUNCTION)}\n</think>\n", "there is reasoning and no answer", False),
+    "JSON with code under another name": (json.dumps({"note": "x = 1"}), "the answer holds no Python code", False),
+    "JSON without code": (json.dumps({"code": "I cannot do that.", "n": 1}), "the answer holds no Python code", False),
+}
+
+
+@pytest.mark.parametrize("shape", NOT_TAKEN)
+def test_what_is_no_answer_is_refused_with_its_reason(shape: str) -> None:
+    answer, reason, truncated = NOT_TAKEN[shape]
+    assert extract(answer, "clip") == Extraction(None, reason, truncated)
+
+
+@pytest.mark.parametrize(
+    ("code", "qualname", "others"),
+    [
+        (FUNCTION.replace("clip", "clip_values"), "clip", ("clip_values",)),
+        (FUNCTION.replace("clip", "Clip"), "clip", ("Clip",)),
+        (f"def main():\n    pass\n\n\n{FUNCTION.replace('clip', '_clip')}", "clip", ("_clip", "main")),
+        (CLASS.replace("Box", "NewBox"), "Box.clip", ("NewBox.clip", "NewBox.__init__")),
+        (FUNCTION, "clip", ()),
+        (BODY, "clip", ()),
+    ],
+)
+def test_another_name_is_reported_and_not_guessed(code: str, qualname: str, others: tuple[str, ...]) -> None:
+    """A function renamed in silence would be a guess counted as the model's own."""
+    found = extract(fenced(code), qualname)
+    assert found.others == others
+    assert found.code is not None
+    if others:
+        assert f"it defines {others[0]}" in found.reason
+        assert found.code == code
+
+
+CUTS = {
+    "in a fence": "```python\n",
+    "without a fence": "",
+    "after prose": "Here it is:\n\n",
+    "in a channel": "<|channel|>final<|message|>```python\n",
+}
+
+
+@pytest.mark.parametrize("opening", CUTS)
+def test_a_function_that_was_cut_never_passes_for_a_whole_one(opening: str) -> None:
+    """Wherever the answer stops: either it says so, or what is there reads as a whole statement to anybody."""
+    for end in range(1, len(FUNCTION), 3):
+        cut = FUNCTION[:end]
+        found = extract(CUTS[opening] + cut, "clip")
+        is_readable = syntax.parse(cut) is not None and not opening.startswith("in ")
+        assert found.truncated or is_readable or found.code is None
+        if found.code is not None and syntax.parse(found.code) is not None:
+            assert found.code == cut.rstrip()
+
+
+def test_json_that_was_cut_gives_its_beginning() -> None:
+    found = extract(json.dumps({"code": FUNCTION})[:-40], "clip")
+    assert found.truncated
+    assert found.code is not None
+    assert FUNCTION.startswith(found.code)
+
+
+MIXED = st.lists(
+    st.sampled_from([*PACKING, *SPEECH]).map(lambda name: {**PACKING, **SPEECH}[name]), min_size=1, max_size=3
+)
+
+
+@settings(deadline=None, max_examples=40)
+@given(MIXED, st.sampled_from(sorted(CODE)), st.sampled_from(sorted(SPELLING)))
+def test_what_has_come_out_goes_through_unchanged(wraps: list[Callable[[str], str]], code: str, spelling: str) -> None:
+    """Candidates are stored and read again: a second reading that changes them would judge other code."""
+    answer = SPELLING[spelling](CODE[code].text)
+    for wrap in wraps:
+        answer = wrap(answer)
+    first = extract(answer, CODE[code].qualname)
+    if first.code is not None and syntax.has_target(first.code, CODE[code].qualname):
+        assert extract(first.code, CODE[code].qualname).code == first.code
+
+
+def test_every_property_is_tried_often() -> None:
+    """A stride that keeps step with one of the tables would leave some of its rows to the slow half."""
+    tried = [shape.name.split(" / ") for shape in SHAPES[::EVERY]]
+    for place, axis in enumerate(AXES):
+        assert {names[place] for names in tried} == set(axis)
+    assert len(tried) >= 500

@@ -1,0 +1,201 @@
+"""Turns are paid for once each: a plan that was answered is not asked for again, however the run ended."""
+
+import json
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from threading import Barrier, Event
+from typing import Any
+
+import pytest
+
+from dlbench.dataset.records import Instance
+from dlbench.errors import DLBenchError
+from dlbench.generation import Answer, OpenAIModel, Request, generate
+from dlbench.generation.techniques import Asker, find_technique
+from dlbench.generation.turns import TURNS
+
+from .endpoint import Endpoint, completion, refusal
+from .library import INSTANCES, shelf
+from .test_sampling import Scripted, lines
+
+ASKED = [INSTANCES["rivers/rivers.depth"], INSTANCES["rivers/rivers.rank"]]
+
+
+def request_of(instance: Instance, sample: int) -> Request:
+    return Asker(find_technique("self-planning"), shelf()).request(instance, sample, 0.0, 100, sample)
+
+
+def is_plan(request: Request) -> bool:
+    return "Do not write code yet" in request.messages[-1]["content"]
+
+
+class Planner(Scripted):
+    """Answers plans and code, and remembers which it was asked for; gives up at the request of number `ends`."""
+
+    def __init__(self, plan: str = "1. Subtract.", ends: int = -1) -> None:
+        super().__init__()
+        self.plan, self.ends = plan, ends
+        self.requests: list[Request] = []
+
+    def answer(self, request: Request) -> Answer:
+        if len(self.requests) == self.ends:
+            raise DLBenchError("the connection is gone")
+        self.requests.append(request)
+        text = self.plan if is_plan(request) else "```python\nx = 1\n```"
+        return Answer(text, {"completion_tokens": 5, "details": {"cached": 1}}, "stop", 0.5)
+
+
+def run(model: Planner, path: Path, instances: list[Instance] = ASKED, n: int = 1) -> list[dict[str, Any]]:
+    generate(model, instances, request_of, path, n, 1, lambda _: None)
+    return lines(path)
+
+
+def test_the_second_turn_hears_the_first_and_the_last_answer_counts(tmp_path: Path) -> None:
+    model = Planner()
+    (record,) = run(model, tmp_path / "samples.jsonl", ASKED[:1])
+    plan, code = model.requests
+    assert code.messages[: len(plan.messages)] == plan.messages
+    assert [message["role"] for message in code.messages] == ["system", "user", "assistant", "user"]
+    assert code.messages[2]["content"] == "1. Subtract."
+    assert record["answer"] == "```python\nx = 1\n```"
+    assert record["technique"] == "self-planning"
+    assert record["usage"] == {"completion_tokens": 10, "details": {"cached": 2}}
+    assert record["seconds"] == 1.0
+    assert [turn["answer"] for turn in record["earlier_turns"]] == ["1. Subtract."]
+
+
+@pytest.mark.parametrize("ends", range(8))
+def test_a_run_that_ended_anywhere_asks_each_turn_once_in_all(ends: int, tmp_path: Path) -> None:
+    path = tmp_path / "samples.jsonl"
+    first = Planner(ends=ends)
+    with pytest.raises(DLBenchError, match="gone"):
+        run(first, path, n=2)
+    again = Planner()
+    records = run(again, path, n=2)
+    assert len(first.requests) + len(again.requests) == 8
+    asked = [(request.instance_id, request.sample, is_plan(request)) for request in first.requests + again.requests]
+    assert len(set(asked)) == 8
+    assert [(record["instance"], record["sample"]) for record in records] == [
+        (instance.id, sample) for instance in ASKED for sample in range(2)
+    ]
+    assert all(record["usage"]["completion_tokens"] == 10 for record in records)
+
+
+def test_a_plan_cut_in_the_middle_of_its_line_is_asked_for_again(tmp_path: Path) -> None:
+    path = tmp_path / "samples.jsonl"
+    with pytest.raises(DLBenchError):
+        run(Planner(ends=1), path)
+    turns = tmp_path / TURNS
+    turns.write_text(turns.read_text()[:-20])
+    again = Planner()
+    run(again, path)
+    assert len(again.requests) == 4
+    assert len(lines(turns)) == 2
+
+
+def test_an_answer_to_another_question_is_not_taken(tmp_path: Path) -> None:
+    path = tmp_path / "samples.jsonl"
+    with pytest.raises(DLBenchError):
+        run(Planner(ends=1), path)
+    turns = tmp_path / TURNS
+    kept = json.loads(turns.read_text())
+    turns.write_text(json.dumps(kept | {"asked": "0" * 64}) + "\n")
+    again = Planner()
+    run(again, path)
+    assert len(again.requests) == 4
+
+
+@pytest.mark.parametrize(
+    ("plan", "heard"),
+    [("<think>\nsecret\n</think>\n\n1. Do.", "1. Do."), ("", "(no answer)"), ("<think>\nno end", "(no answer)")],
+)
+def test_a_model_does_not_hear_its_own_thinking_and_never_an_empty_turn(plan: str, heard: str, tmp_path: Path) -> None:
+    model = Planner(plan)
+    (record,) = run(model, tmp_path / "samples.jsonl", ASKED[:1])
+    assert model.requests[1].messages[2]["content"] == heard
+    assert record["earlier_turns"][0]["answer"] == plan
+
+
+def test_a_task_too_long_for_the_model_is_not_asked_with_more(tmp_path: Path) -> None:
+    class Short(Planner):
+        def answer(self, request: Request) -> Answer:
+            self.requests.append(request)
+            return Answer("", finish_reason="context_length")
+
+    model = Short()
+    (record,) = run(model, tmp_path / "samples.jsonl", ASKED[:1])
+    assert len(model.requests) == 1
+    assert record["finish_reason"] == "context_length"
+
+
+def test_an_error_elsewhere_stops_before_the_next_turn(tmp_path: Path) -> None:
+    """A refused key must not cost one request more for each plan under way."""
+    both, failed = Barrier(2), Event()
+
+    class Failing(Planner):
+        def answer(self, request: Request) -> Answer:
+            if is_plan(request):
+                both.wait(5)
+                if request.instance_id == ASKED[0].id:
+                    raise DLBenchError("refused")
+                failed.wait(5)
+            return super().answer(request)
+
+        def stop(self) -> None:
+            failed.set()
+
+    model = Failing()
+    with pytest.raises(DLBenchError, match="refused"):
+        generate(model, ASKED, request_of, tmp_path / "samples.jsonl", 1, 2, lambda _: None)
+    assert [is_plan(request) for request in model.requests] == [True]
+    assert len(lines(tmp_path / TURNS)) == 1
+
+
+def test_one_turn_leaves_no_file_of_turns(tmp_path: Path) -> None:
+    def plain(instance: Instance, sample: int) -> Request:
+        return Asker(find_technique("few-shot-random"), shelf()).request(instance, sample, 0.0, 100, sample)
+
+    generate(Scripted(), ASKED, plain, tmp_path / "samples.jsonl", 1, 1, lambda _: None)
+    assert not (tmp_path / TURNS).exists()
+    assert [len(record["shots"]) for record in lines(tmp_path / "samples.jsonl")] == [3, 3]
+
+
+def test_two_turns_over_http_survive_a_refusal_between_them(tmp_path: Path) -> None:
+    path = tmp_path / "samples.jsonl"
+    with (
+        Endpoint(lambda n, _: completion("1. Plan.") if n == 0 else refusal(401, "no")) as bad,
+        pytest.raises(DLBenchError, match="refused the API key"),
+    ):
+        generate(OpenAIModel("m", bad.url, "k"), ASKED[:1], request_of, path, 1, 1, lambda _: None)
+    with Endpoint(lambda _, body: completion("code")) as good:
+        generate(OpenAIModel("m", good.url, "k"), ASKED[:1], request_of, path, 1, 1, lambda _: None)
+    assert [request["messages"][2]["content"] for request in good.requests] == ["1. Plan."]
+    assert lines(path)[0]["usage"] == {"prompt_tokens": 6, "completion_tokens": 4}
+
+
+KILLED = """
+    import os, sys
+    from pathlib import Path
+    from generation.test_turns import ASKED, Planner, is_plan, run
+
+    class Dying(Planner):
+        def answer(self, request):
+            if not is_plan(request):
+                os._exit(9)
+            return super().answer(request)
+
+    run(Dying(), Path(sys.argv[1]))
+"""
+
+
+def test_a_plan_outlives_a_process_that_was_killed_while_it_asked_for_the_code(tmp_path: Path) -> None:
+    path = tmp_path / "samples.jsonl"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent.parent), *sys.path])}
+    command = [sys.executable, "-c", textwrap.dedent(KILLED), str(path)]
+    assert subprocess.run(command, env=environment, check=False, timeout=30).returncode == 9
+    again = Planner()
+    run(again, path)
+    assert [is_plan(request) for request in again.requests] == [False, True, False]

@@ -1,0 +1,81 @@
+"""Runs side by side: none hides another, repeats are known as such, and what cannot be compared is not."""
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+
+from dlbench.errors import DLBenchError
+from dlbench.reporting import Run, name_runs
+from dlbench.reporting.plain import make_plain
+from dlbench.reporting.sides import check_comparable, find_repeats, find_spreads, find_unjudged
+from dlbench.scoring import Interval, summarise
+from tests.scoring.made import make_benchmark, verdicts
+
+
+def run(folder, **config):
+    return Run(Path(folder), config, [])
+
+
+def test_two_runs_of_one_model_are_both_shown():
+    runs = [run("x/a", model="m"), run("x/b", model="m"), run("x/c", model="n")]
+    assert list(name_runs(runs)) == ["m (a)", "m (b)", "n"]
+
+
+def test_a_technique_tells_runs_apart_before_a_folder_does():
+    runs = [run("a", model="m", technique="zero-shot"), run("b", model="m", technique="guided")]
+    assert list(name_runs(runs)) == ["m, zero-shot", "m, guided"]
+
+
+def test_folders_of_the_same_name_are_told_apart_by_their_path():
+    assert list(name_runs([run("x/a", model="m"), run("y/a", model="m")])) == ["m (x/a)", "m (y/a)"]
+
+
+def test_a_run_given_twice_is_refused():
+    with pytest.raises(DLBenchError, match="twice"):
+        name_runs([run("a"), run("b/../a")])
+
+
+def test_repeats_differ_in_nothing_but_the_seed():
+    settings = {"a": (0, 0), "b": (1, 0), "c": (0, 1)}
+    named = name_runs([run(name, model="m", seed=seed, temperature=heat) for name, (seed, heat) in settings.items()])
+    assert find_repeats(named) == [["m (a)", "m (b)"]]
+
+
+def test_files_of_answers_with_the_same_name_are_not_taken_for_repeats():
+    """`evaluate` names a run after its file, and two models may both have written samples.jsonl."""
+    assert find_repeats(name_runs([run("a", model="samples"), run("b", model="samples")])) == []
+
+
+def test_spreads_are_of_repeats_and_of_samples():
+    benchmark = make_benchmark(4)
+    made = {"a": ["1100", "1111"], "b": ["1000", "1110"]}
+    runs = {
+        name: Run(Path(name), {"model": "m", "seed": 0}, verdicts(benchmark, *marks)) for name, marks in made.items()
+    }
+    found = find_spreads(runs, {name: summarise(one.verdicts, benchmark) for name, one in runs.items()})
+    # 6 and 4 of 8 pass: mean 5/8, variance 2 (1/8)²; the samples of a: 1/2 and 1, of b: 1/4 and 3/4
+    assert found["a; b"].mean == pytest.approx(0.625)
+    assert found["a; b"].variance == pytest.approx(2 / 64)
+    assert found["the samples of a"].mean == pytest.approx(0.75)
+    assert found["the samples of b"].deviation == pytest.approx(math.sqrt(1 / 8))
+
+
+def test_runs_on_another_comparability_are_refused_and_other_files_are_not():
+    check_comparable([run("a", benchmark="1.0"), run("b", benchmark="1.7"), run("c")])
+    with pytest.raises(DLBenchError, match="cannot be compared"):
+        check_comparable([run("a", benchmark="1.0"), run("b", benchmark="2.0")])
+
+
+def test_what_was_asked_and_never_judged_is_counted():
+    benchmark = make_benchmark(4)
+    begun = Run(Path("a"), {"instances": list(benchmark.instances)}, verdicts(benchmark, "1100")[:3])
+    assert find_unjudged(begun) == 1
+    assert find_unjudged(run("b")) == 0
+
+
+def test_json_has_null_where_there_is_no_number():
+    plain = make_plain({1: Interval(math.nan, math.inf, "n/a"), "two": (1.5, [True])})
+    assert plain == {"1": {"low": None, "high": None, "kind": "n/a"}, "two": [1.5, [True]]}
+    json.dumps(plain, allow_nan=False)

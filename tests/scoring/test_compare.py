@@ -1,0 +1,110 @@
+"""A difference is told from luck, on common ground, and our own faults are no difference."""
+
+import math
+from random import Random
+
+import pytest
+
+from dlbench.scoring import compare, tally
+from tests.scoring.made import make_benchmark, verdicts
+
+
+def tallies(benchmark, *samples):
+    return tally(verdicts(benchmark, *samples), benchmark)
+
+
+def test_a_pair_is_as_worked_by_hand():
+    benchmark = make_benchmark(8, 2)
+    found = compare({"a": tallies(benchmark, "11111100"), "b": tallies(benchmark, "10000001")}, benchmark)
+    (pair,) = found.pairs
+    assert pair.difference == pytest.approx(4 / 8)
+    assert [one.split(".")[1] for one in pair.only_a] == ["f2", "f4", "f1", "f3", "f5"]
+    assert [one.split(".")[1] for one in pair.only_b] == ["f7"]
+    assert pair.mcnemar == pytest.approx(14 / 64)  # 5 against 1
+    assert pair.permutation == pytest.approx(14 / 64)
+    assert pair.odds_ratio == 5
+    assert pair.cohen_h == pytest.approx(2 * math.asin(math.sqrt(0.75)) - 2 * math.asin(math.sqrt(0.25)))
+    assert pair.interval.low <= pair.difference <= pair.interval.high
+    a, b = found.standings
+    assert (a.pass_at_1, a.solved, a.solved_alone) == (0.75, 6, 5)
+    assert (b.pass_at_1, b.solved, b.solved_alone) == (0.25, 2, 1)
+
+
+def test_several_samples_are_compared_by_their_shares_and_solved_by_most_of_them():
+    benchmark = make_benchmark(3, 1)
+    runs = {"a": tallies(benchmark, "111", "110", "100"), "b": tallies(benchmark, "100", "000", "000")}
+    (pair,) = compare(runs, benchmark).pairs
+    assert pair.difference == pytest.approx((2 / 3 + 2 / 3 + 1 / 3) / 3)
+    assert len(pair.only_a) == 2
+    assert pair.permutation == pytest.approx(2 / 8)  # only all of one sign reach the sum
+
+
+def test_only_what_every_run_has_is_compared_and_the_rest_is_named():
+    benchmark = make_benchmark(4, 2)
+    whole, part = tallies(benchmark, "1111"), tallies(benchmark, "0000")
+    missing = next(iter(part))
+    del part[missing]
+    found = compare({"whole": whole, "part": part}, benchmark)
+    assert found.not_common == (missing,)
+    assert missing not in found.instances
+    assert len(found.pairs[0].only_a) == 3
+
+
+def test_our_own_faults_are_left_out_of_a_comparison_and_named():
+    benchmark = make_benchmark(4, 2)
+    found = compare({"a": tallies(benchmark, "1111"), "b": tallies(benchmark, "!111")}, benchmark)
+    assert found.harness_errors == ("p0/m.f0",)
+    assert found.pairs[0].difference == 0
+    assert found.pairs[0].only_a == ()
+
+
+def test_all_pairs_are_corrected_together_and_on_request_only_those_with_the_first():
+    benchmark = make_benchmark(8, 1)
+    runs = {name: tallies(benchmark, marks) for name, marks in {"a": "11111111", "b": "0" * 8, "c": "01111111"}.items()}
+    found = compare(runs, benchmark)
+    assert [(pair.a, pair.b) for pair in found.pairs] == [("a", "b"), ("a", "c"), ("b", "c")]
+    assert found.pairs[0].mcnemar_holm == pytest.approx(3 * 2 / 256)
+    assert [(pair.a, pair.b) for pair in compare(runs, benchmark, only_first=True).pairs] == [("a", "b"), ("a", "c")]
+
+
+def test_runs_without_common_instances_give_no_numbers():
+    benchmark = make_benchmark(2, 2)
+    everything = tallies(benchmark, "11")
+    first, second = ({one: everything[one]} for one in everything)
+    (pair,) = compare({"a": first, "b": second}, benchmark).pairs
+    assert math.isnan(pair.difference)
+    assert pair.permutation == 1.0
+
+
+def test_a_run_does_not_differ_from_itself_and_is_not_certain_of_it():
+    benchmark = make_benchmark(40, 8)
+    same = tallies(benchmark, "10" * 20)
+    (pair,) = compare({"a": same, "b": same}, benchmark).pairs
+    assert (pair.difference, pair.permutation, pair.mcnemar, pair.permutation_clustered) == (0, 1, 1, 1)
+    assert math.isnan(pair.interval.low)
+
+
+def draw(random, chances, samples):
+    return ["".join("1" if random.random() < chance else "0" for chance in chances) for _ in range(samples)]
+
+
+@pytest.mark.parametrize("samples", [1, 3])
+def test_a_model_asked_again_is_rarely_called_different_and_a_better_one_is_found(samples):
+    """60 simulations: about 57 see no difference where there is none, and a planted one is found."""
+    benchmark = make_benchmark(70, 7)
+    random = Random(samples)
+    chances = [random.betavariate(0.5, 0.8) for _ in range(70)]
+    better = [min(1.0, chance + 0.35) for chance in chances]
+    alarms = {"permutation": 0, "mcnemar": 0, "clustered": 0, "interval": 0}
+    found = 0
+    for _ in range(60):
+        runs = {name: tallies(benchmark, *draw(random, chances, samples)) for name in "ab"}
+        runs["better"] = tallies(benchmark, *draw(random, better, samples))
+        same, planted, _ = compare(runs, benchmark).pairs
+        alarms["permutation"] += same.permutation < 0.05
+        alarms["mcnemar"] += same.mcnemar < 0.05
+        alarms["clustered"] += same.permutation_clustered < 0.05
+        alarms["interval"] += not same.interval.low <= 0 <= same.interval.high
+        found += planted.permutation_holm < 0.05 and planted.difference < 0
+    assert all(count <= 8 for count in alarms.values()), alarms
+    assert found >= 55

@@ -1,0 +1,80 @@
+"""What is computed without numpy agrees with an independent computation: numpy's, or a plain loop over what the formula counts.
+
+numpy comes with the tools of development (krippendorff needs it); the program itself does without.
+"""
+
+import math
+from itertools import permutations
+from random import Random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dlbench.scoring.against import cohen_d, fisher_ratio, rank, spearman, spearman_p
+from dlbench.scoring.intervals import bound
+from dlbench.scoring.resample import RESAMPLES, resample_clustered, resample_means
+from dlbench.scoring.spread import spread
+
+NUMBERS = st.lists(st.floats(-100, 100, allow_nan=False), min_size=2, max_size=50)
+
+
+@settings(deadline=None, max_examples=40)
+@given(NUMBERS)
+def test_percentiles_are_numpys(values):
+    found = bound(values, "bootstrap")
+    assert (found.low, found.high) == pytest.approx(tuple(np.percentile(values, [2.5, 97.5])), abs=1e-9)
+
+
+@settings(deadline=None, max_examples=40)
+@given(NUMBERS)
+def test_variance_and_deviation_are_numpys(values):
+    found = spread(values)
+    assert found.variance == pytest.approx(np.var(values, ddof=1), rel=1e-6, abs=1e-9)
+    assert found.deviation == pytest.approx(np.std(values, ddof=1), rel=1e-6, abs=1e-6)
+
+
+def test_resampled_means_are_distributed_as_numpys():
+    values = np.array([Random(5).choice([0, 0.3, 0.5, 1]) for _ in range(150)])
+    drawn = np.random.default_rng(1).integers(0, len(values), (4 * RESAMPLES, len(values)))
+    theirs = values[drawn].mean(axis=1)
+    ours = resample_means(list(values))
+    for share in (2.5, 25, 50, 75, 97.5):
+        assert np.percentile(ours, share) == pytest.approx(np.percentile(theirs, share), abs=0.3 * theirs.std())
+
+
+def test_resampled_projects_are_distributed_as_numpys():
+    random = Random(6)
+    clusters = [
+        [float(random.random() < chance) for _ in range(random.randint(1, 20))] for chance in np.linspace(0, 1, 12)
+    ]
+    sums, sizes = np.array([sum(each) for each in clusters]), np.array([len(each) for each in clusters])
+    drawn = np.random.default_rng(2).integers(0, len(clusters), (4 * RESAMPLES, len(clusters)))
+    theirs = sums[drawn].sum(axis=1) / sizes[drawn].sum(axis=1)
+    ours = resample_clustered(clusters)
+    for share in (2.5, 25, 50, 75, 97.5):
+        assert np.percentile(ours, share) == pytest.approx(np.percentile(theirs, share), abs=0.3 * theirs.std())
+
+
+LISTS = st.integers(3, 5).flatmap(lambda n: st.tuples(*[st.lists(st.integers(0, 9), min_size=n, max_size=n)] * 2))
+
+
+@settings(deadline=None, max_examples=25)
+@given(LISTS)
+def test_figures_against_another_benchmark_are_numpys(lists):
+    here, there = lists
+    if len(set(here)) > 1 and len(set(there)) > 1:
+        ranks = [
+            [np.mean([sorted(values).index(v) + 1, len(values) - sorted(values)[::-1].index(v)]) for v in values]
+            for values in lists
+        ]
+        assert [rank(values) for values in lists] == ranks
+        rho = np.corrcoef(*ranks)[0, 1]
+        assert spearman(here, there) == pytest.approx(rho)
+        orders = [abs(np.corrcoef(ranks[0], order)[0, 1]) >= abs(rho) - 1e-9 for order in permutations(ranks[1])]
+        assert spearman_p(here, there) == pytest.approx(np.mean(orders))
+        within = np.var(here, ddof=1) + np.var(there, ddof=1)
+        apart = np.mean(here) - np.mean(there)
+        assert fisher_ratio(here, there) == pytest.approx(apart**2 / within)
+        assert cohen_d(here, there) == pytest.approx(apart / math.sqrt(within / 2))

@@ -1,0 +1,118 @@
+"""An interval says as much as the instances do: no less, and no certainty where there is none."""
+
+import math
+from collections import Counter
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dlbench.scoring.intervals import bound, find_clustered, find_interval, wilson
+from dlbench.scoring.resample import RESAMPLES, resample_clustered, resample_means
+
+SHARES = st.floats(0, 1, allow_nan=False)
+
+
+@pytest.mark.parametrize(
+    ("share", "size", "low", "high"),
+    [
+        # z = 1.959964, z² = 3.841459. 5 of 10: centre 1/2, reach z √(.025 + z²/400) / (1 + z²/10) = .263407
+        (0.5, 10, 0.236593, 0.763407),
+        # none of 10: from 0 to z² / (n + z²) = 3.841459 / 13.841459
+        (0.0, 10, 0.0, 0.277533),
+        (1.0, 10, 0.722467, 1.0),
+        # 1 of 4: (.25 + z²/8 ± z √(.25·.75/4 + z²/64)) / (1 + z²/4) = (.730182 ± .640578) / 1.960365
+        (0.25, 4, 0.045587, 0.699358),
+    ],
+)
+def test_wilson_is_as_worked_by_hand(share, size, low, high):
+    found = wilson(share, size)
+    assert (found.low, found.high) == pytest.approx((low, high), abs=1e-5)
+
+
+@settings(deadline=None)
+@given(SHARES, st.integers(1, 500))
+def test_wilson_holds_the_share_and_stays_between_0_and_1(share, size):
+    found = wilson(share, size)
+    assert 0 <= found.low <= share <= found.high <= 1
+
+
+def test_percentiles_are_as_worked_by_hand():
+    # of 0 … 100, 2.5 % lies at place 2.5, halfway between neighbours
+    found = bound([float(number) for number in reversed(range(101))], "bootstrap")
+    assert (found.low, found.high) == pytest.approx((2.5, 97.5))
+
+
+def test_bootstrap_of_yes_and_no_has_the_percentiles_of_the_binomial_distribution():
+    # Binomial(100, 0.3): P(X ≤ 20) = .0165, P(X ≤ 21) = .0288; P(X ≤ 38) = .966, P(X ≤ 39) = .979
+    found = find_interval([1.0] * 30 + [0.0] * 70)
+    assert found.kind == "bootstrap"
+    assert found.low == pytest.approx(0.21, abs=0.011)
+    assert found.high == pytest.approx(0.39, abs=0.011)
+
+
+def test_resampled_means_have_the_spread_that_theory_gives():
+    values = [0.0, 0.2, 0.5, 1.0] * 25
+    means = resample_means(values)
+    middle = sum(values) / len(values)
+    variance = sum((value - middle) ** 2 for value in values) / len(values) / len(values)
+    assert len(means) == RESAMPLES
+    assert sum(means) / RESAMPLES == pytest.approx(middle, abs=4 * math.sqrt(variance / RESAMPLES))
+    assert sum((mean - middle) ** 2 for mean in means) / RESAMPLES == pytest.approx(variance, rel=0.2)
+
+
+def test_clusters_are_drawn_whole():
+    # two draws of {two passes, one failure}: 1 and 0 with chance ¼ each, both clusters (2 of 3) with ½
+    found = Counter(round(mean, 6) for mean in resample_clustered([[1.0, 1.0], [0.0]]))
+    assert set(found) == {0.0, 0.666667, 1.0}
+    assert found[0.666667] / RESAMPLES == pytest.approx(0.5, abs=0.06)
+    assert found[1.0] / RESAMPLES == pytest.approx(0.25, abs=0.06)
+
+
+def test_projects_that_stand_and_fall_together_make_a_score_less_certain():
+    clusters = {str(number): [float(number % 2)] * 10 for number in range(10)}
+    alone = find_interval([value for cluster in clusters.values() for value in cluster])
+    together = find_clustered(clusters)
+    assert together.high - together.low > 2 * (alone.high - alone.low)
+
+
+@pytest.mark.parametrize("values", [[0.0] * 10, [1.0] * 200, [0.0, 1.0, 1.0]])
+def test_a_small_cell_and_one_that_went_all_alike_are_not_called_certain(values):
+    found = find_interval(values)
+    assert found.kind == "wilson"
+    assert found.high - found.low > 0.01
+
+
+def test_nothing_and_too_few_projects_are_not_a_number():
+    assert math.isnan(find_interval([]).low)
+    assert math.isnan(find_clustered({"a": [0.0, 1.0] * 30, "b": [1.0] * 30}).low)
+
+
+def test_the_same_values_give_the_same_interval():
+    values = [Random(3).random() for _ in range(60)]
+    assert find_interval(values) == find_interval(list(values))
+
+
+def test_about_95_of_100_intervals_hold_the_truth():
+    random = Random(7)
+    held = 0
+    for _ in range(200):
+        found = find_interval([float(random.random() < 0.4) for _ in range(80)])
+        held += found.low <= 0.4 <= found.high
+    assert 180 <= held <= 199
+
+
+def test_sums_that_do_not_fit_are_refused_rather_than_spilled():
+    with pytest.raises(ValueError, match="do not fit"):
+        resample_clustered([[1.0] * 50_000, [0.0]])
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.lists(SHARES, min_size=1, max_size=40))
+def test_an_interval_stays_between_the_least_and_the_greatest_or_is_wilsons(values):
+    found = find_interval(values)
+    if found.kind == "bootstrap":
+        assert min(values) - 1e-5 <= found.low <= found.high <= max(values) + 1e-5
+    else:
+        assert 0 <= found.low <= found.high <= 1

@@ -1,0 +1,106 @@
+"""Tests between two models are exact: against cases worked by hand, and against all swaps counted one by one."""
+
+import math
+from itertools import product
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dlbench.scoring.paired import cohen_h, holm, mcnemar, odds_ratio, sign_flip
+
+
+@pytest.mark.parametrize(
+    ("only_a", "only_b", "p"),
+    [
+        (1, 5, 14 / 64),  # 2 (C(6,0) + C(6,1)) / 2⁶
+        (0, 5, 2 / 32),
+        (5, 0, 2 / 32),
+        (2, 8, 112 / 1024),  # 2 (1 + 10 + 45) / 2¹⁰
+        (3, 3, 1.0),
+        (0, 0, 1.0),
+    ],
+)
+def test_mcnemar_is_as_worked_by_hand(only_a, only_b, p):
+    assert mcnemar(only_a, only_b) == pytest.approx(p)
+
+
+def test_mcnemar_of_thousands_of_instances_does_not_overflow():
+    assert mcnemar(3000, 3000) == 1.0
+    assert 0 < mcnemar(2400, 2600) < 0.01
+    assert mcnemar(0, 3000) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("differences", "p"),
+    [
+        ([1, 1, 1, -1], 10 / 16),  # |Σ| ≥ 2 for sums of ±4 (2 ways) and ±2 (8 ways) of 16
+        ([5, 5, 10], 2 / 8),  # only all of one sign reach 20
+        ([5, -5, 10], 6 / 8),  # |Σ| ≥ 10: all but ±(5 + 5 - 10)
+        ([3], 1.0),
+        ([0, 0], 1.0),
+        ([], 1.0),
+        ([1, -1], 1.0),
+    ],
+)
+def test_permutation_is_as_worked_by_hand(differences, p):
+    assert sign_flip(differences) == p
+
+
+@settings(deadline=None)
+@given(st.lists(st.integers(-6, 6), max_size=9))
+def test_permutation_counts_every_swap(units):
+    flipped = [abs(sum(map(int.__mul__, units, signs))) for signs in product((1, -1), repeat=len(units))]
+    assert sign_flip(units) == sum(each >= abs(sum(units)) for each in flipped) / len(flipped)
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.lists(st.integers(-10, 10), max_size=120))
+def test_permutation_of_many_is_the_distribution_built_up_one_by_one(units):
+    chances = {0: 1.0}
+    for unit in units:
+        added = dict.fromkeys({total + sign * unit for total in chances for sign in (1, -1)}, 0.0)
+        for total, chance in chances.items():
+            added[total + unit] += chance / 2
+            added[total - unit] += chance / 2
+        chances = added
+    p = math.fsum(chance for total, chance in chances.items() if abs(total) >= abs(sum(units)))
+    assert sign_flip(units) == pytest.approx(min(1.0, p), abs=1e-12)
+
+
+@settings(deadline=None)
+@given(st.integers(0, 200), st.integers(0, 200), st.integers(0, 20))
+def test_permutation_of_single_samples_is_mcnemar(only_a, only_b, alike):
+    p = sign_flip([1] * only_a + [-1] * only_b + [0] * alike)
+    assert p == pytest.approx(mcnemar(only_a, only_b), abs=1e-13)
+
+
+@settings(deadline=None)
+@given(st.lists(st.integers(-100, 100), max_size=30))
+def test_permutation_does_not_care_who_is_a(differences):
+    assert sign_flip(differences) == sign_flip([-difference for difference in differences])
+
+
+def test_holm_is_as_worked_by_hand():
+    # .01·3 = .03; .03·2 = .06; .04·1 = .04, which may not fall below .06
+    assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
+    assert holm([0.9, 0.8]) == [1.0, 1.0]
+    assert holm([]) == []
+
+
+@given(st.lists(st.floats(0, 1), max_size=20))
+def test_holm_never_lowers_a_p_value_and_keeps_their_order(p_values):
+    adjusted = holm(p_values)
+    assert all(p <= a <= 1 for p, a in zip(p_values, adjusted, strict=True))
+    assert sorted(range(len(adjusted)), key=lambda i: (adjusted[i], p_values[i])) == sorted(
+        range(len(p_values)), key=lambda i: (p_values[i],)
+    )
+
+
+def test_effect_sizes_are_as_worked_by_hand():
+    assert cohen_h(1, 0) == pytest.approx(math.pi)
+    assert cohen_h(0.75, 0.25) == pytest.approx(math.pi / 3)  # asin √¾ = π/3, asin ½ = π/6
+    assert cohen_h(0.3, 0.3) == 0
+    assert odds_ratio(6, 4) == 1.5
+    assert odds_ratio(6, 0) == math.inf
+    assert math.isnan(odds_ratio(0, 0))
