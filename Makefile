@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test test-full check clean
+.PHONY: demo test test-full check card clean
 
 demo: $(READY)
 	$(BIN)/dlbench run --split demo --model reference --model stub --model embedded --max-tokens 256 --out runs/demo
@@ -20,6 +20,11 @@ check: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# what docs/dataset.md shows, computed from the records; a test refuses another
+card: $(READY)
+	mkdir -p docs/dataset
+	$(BIN)/dlbench stats --card --pictures docs/dataset > docs/dataset/card.md
 
 clean:
 	rm -rf $(VENV) runs .mypy_cache .ruff_cache .pytest_cache
