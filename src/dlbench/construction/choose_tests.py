@@ -5,6 +5,7 @@ everything, and of one parametrised test a few cases before all of them. No more
 answer is judged thousands of times. The first few are taken even where they are slow.
 """
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 
@@ -16,6 +17,7 @@ MOST_SECONDS = 3.0
 MOST_FOR_THE_FIRST = 9.0
 _FIRST = 5
 _CASES = 4
+_NUMBERED = re.compile(r"(?<=[a-zA-Z])_?\d+(_.*)?$")
 
 
 def choose_tests(
@@ -27,7 +29,7 @@ def choose_tests(
     cases: Counter[str] = Counter()
     ranked: list[tuple[tuple[bool, int, int, float], TracedTest]] = []
     for test in ran:
-        base = strip_case(test.id)
+        base = name_group(test.id)
         turn = cases[base] // _CASES
         cases[base] += 1
         ranked.append(((function not in test.direct, turn, len(test.direct) + len(test.deeper), test.seconds), test))
@@ -47,3 +49,12 @@ def strip_case(test: str) -> str:
     """The id without the case of a parametrised test; a bracket before the last `::` belongs to a folder."""
     head, separator, tail = test.rpartition("::")
     return f"{head}{separator}{tail.partition('[')[0]}"
+
+
+def name_group(test: str) -> str:
+    """The same for tests that a library has numbered: `test_shape_07_float32` and `testShape7` are cases, too.
+
+    What this takes for one test though it is several is only thinned out where there are many of them.
+    """
+    head, separator, tail = strip_case(test).rpartition("::")
+    return f"{head}{separator}{_NUMBERED.sub('', tail)}"
