@@ -75,8 +75,8 @@ def test_a_few_cases_of_each_test_come_before_all_cases_of_one():
 
 
 def test_tests_keep_to_their_time_but_a_few_slow_ones_are_taken():
-    assert len(choose_tests(1, [make_test(f"t::{n}", [1], seconds=1.5) for n in range(20)])) == 5
-    assert len(choose_tests(1, [make_test(f"t::{n}", [1], seconds=0.25) for n in range(40)])) == 12
+    assert len(choose_tests(1, [make_test(f"t::{n}", [1], seconds=0.5) for n in range(20)])) == 5
+    assert len(choose_tests(1, [make_test(f"t::{n}", [1], seconds=0.0625) for n in range(40)])) == 16
 
 
 def test_missing_modules_are_named_by_their_packages():
