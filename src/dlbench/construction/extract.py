@@ -84,21 +84,22 @@ def _read_file(
     """Each function of a file with the reason why it is left out, or what is known of it."""
     module = name_module(path, project.import_root)
     why = "it is test code" if is_test_code(path) else "" if module else "it lies outside the packages"
-    source, names = "", {}
+    source, parsed, names, functions = "", None, {}, trace.functions
     if not why:
         try:
             source = (tree / path).read_text(encoding="utf-8")
-            names = {(line, name): qualname for qualname, line, name in walk_functions(ast.parse(source), "")}
+            parsed = ast.parse(source)
+            names = {(line, name): qualname for qualname, line, name in walk_functions(parsed, "")}
         except (OSError, UnicodeDecodeError, SyntaxError) as error:
             why = f"the file cannot be read: {error}"
     for number in numbers:
-        _, line, name = trace.functions[number]
+        _, line, name = functions[number]
         qualname = names.get((line, name))
         if why or qualname is None:
             yield number, why or "it is made inside another function", {}
             continue
         try:
-            target = find_target(source, qualname)
+            target = find_target(source, qualname, parsed)
         except TargetError as error:
             yield number, str(error), {}
             continue

@@ -42,8 +42,9 @@ class Target:
         return ast.get_docstring(self.node)
 
 
-def find_target(source: str, qualname: str) -> Target:
-    tree = ast.parse(source)
+def find_target(source: str, qualname: str, tree: ast.Module | None = None) -> Target:
+    """`tree`: the source as parsed, for who asks for many functions of one file."""
+    tree = ast.parse(source) if tree is None else tree
     *classes, name = qualname.split(".")
     scope: Scope = tree
     around: list[ast.ClassDef] = []
