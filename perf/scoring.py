@@ -15,7 +15,7 @@ from typing import Any
 
 from dlbench.dataset import Benchmark, Instance, Labels, Measures, Project, Version
 from dlbench.dataset.labels import Data, Framework, Stage, Task
-from dlbench.scoring import BREAKDOWNS, compare, summarise, tally
+from dlbench.scoring import BREAKDOWNS, compare, summarise_all, tally
 
 
 def main() -> None:
@@ -28,7 +28,7 @@ def main() -> None:
     chances = {one: random.betavariate(0.4, 0.8) for one in benchmark.instances}
     runs = {str(number): make_run(chances, options.samples) for number in range(options.runs)}
     print(f"memory for the records: {memory()} MiB")
-    measure("score", lambda: [summarise(verdicts, benchmark, BREAKDOWNS) for verdicts in runs.values()])
+    measure("score", lambda: summarise_all(runs, benchmark, BREAKDOWNS))
     tallies = measure("tally", lambda: {name: tally(verdicts, benchmark) for name, verdicts in runs.items()})
     measure("compare", lambda: compare(tallies, benchmark))
     print(f"memory at most: {memory()} MiB")

@@ -69,11 +69,12 @@ def show_scores(
     from dlbench.journal import write_whole
     from dlbench.reporting import name_runs, read_run, read_usage, write_report
     from dlbench.reporting.sides import find_spreads
-    from dlbench.scoring import BREAKDOWNS, CUTOFFS, summarise
+    from dlbench.scoring import BREAKDOWNS, CUTOFFS, summarise_all
     from dlbench.scoring.groups import LABELS
 
     runs = name_runs([read_run(folder) for folder in folders])
-    summaries = {name: summarise(run.verdicts, benchmark, BREAKDOWNS, cutoffs or CUTOFFS) for name, run in runs.items()}
+    judged = {name: run.verdicts for name, run in runs.items()}
+    summaries = summarise_all(judged, benchmark, BREAKDOWNS, cutoffs or CUTOFFS)
     usages = {name: read_usage(run.folder) for name, run in runs.items()}
     repeats = find_spreads(runs, summaries)
     write_whole(report, write_report(runs, summaries, usages, repeats, benchmark))

@@ -21,7 +21,7 @@ def overview(summaries: Mapping[str, Summary], usages: Mapping[str, Usage | None
         ["pass@1", *(percent(one.pass_at_1) for one in scores)],
         ["  95 % interval", *(span(one.interval) for one in scores)],
         ["  projects resampled", *(span(one.clustered) for one in scores)],
-        *([f"pass@{k}", *(percent(one.pass_at[k]) for one in scores)] for k in _find_ks(scores)),
+        *(row for k in _find_ks(scores) for row in _pass_at(k, scores)),
         ["tests passed, on average", *(percent(one.passing_rate) for one in scores)],
         ["  95 % interval", *(span(each.rate_interval) for each in summaries.values())],
     ]
@@ -30,6 +30,14 @@ def overview(summaries: Mapping[str, Summary], usages: Mapping[str, Usage | None
         if any(each[place] != "n/a" for each in told):
             rows.append([heading, *(each[place] for each in told)])
     return ["", *summaries], rows
+
+
+def _pass_at(k: int, scores: Iterable[Score]) -> list[list[str]]:
+    known = list(scores)
+    return [
+        [f"pass@{k}", *(percent(one.pass_at[k]) for one in known)],
+        ["  95 % interval", *(span(one.pass_at_interval[k]) for one in known)],
+    ]
 
 
 def breakdown(summaries: Mapping[str, Summary], axes: Iterable[str]) -> Tabled:

@@ -8,13 +8,14 @@ A bare pass@1 hides that another choice of instances would have given another nu
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain
+from functools import cache
 from statistics import NormalDist
 
-from dlbench.scoring.passk import mean
-from dlbench.scoring.resample import resample_clustered, resample_means
+import numpy as np
+
+from dlbench.scoring.resample import Clusters, Floats, resample_columns
 
 LEVEL = 0.95
 SMALL = 30
@@ -35,19 +36,26 @@ NOTHING = Interval(math.nan, math.nan, "n/a")
 
 def find_interval(values: Sequence[float]) -> Interval:
     """Of the mean of values between 0 and 1, one for each instance."""
-    if not values:
-        return NOTHING
-    if len(values) < SMALL or min(values) == max(values):
-        return wilson(mean(values), len(values))
-    return bound(resample_means(values), "bootstrap")
+    return find_intervals(np.array([values], dtype=np.float64))[0]
 
 
-def find_clustered(clusters: Mapping[str, Sequence[float]]) -> Interval:
-    """Of the mean over all values, when whole clusters (projects) are drawn. Clusters that all went alike: n/a."""
-    values = list(chain.from_iterable(clusters.values()))
-    if len(values) < SMALL or len(clusters) < FEWEST_CLUSTERS or min(values) == max(values):
+def find_intervals(columns: Floats) -> list[Interval]:
+    """The same for several figures of the same instances, a row each, whose resamples are drawn once."""
+    count, size = columns.shape
+    if not size:
+        return [NOTHING] * count
+    least, greatest = columns.min(axis=1), columns.max(axis=1)
+    spreading = np.flatnonzero(least < greatest).tolist() if size >= SMALL else []
+    means = resample_columns(columns[spreading]) if spreading else ()
+    found = {row: bound(resampled, "bootstrap") for row, resampled in zip(spreading, means, strict=True)}
+    return [found.get(row) or wilson(share, size) for row, share in enumerate((columns.sum(axis=1) / size).tolist())]
+
+
+def find_clustered(values: Sequence[float] | Floats, clusters: Clusters) -> Interval:
+    """Of the mean over all values, when whole clusters (projects) are drawn. Values that are all alike: n/a."""
+    if len(values) < SMALL or clusters.count < FEWEST_CLUSTERS or np.min(values) == np.max(values):
         return NOTHING
-    return bound(resample_clustered(list(clusters.values())), "clustered")
+    return bound(clusters.resample(values), "clustered")
 
 
 def wilson(share: float, size: int, level: float = LEVEL) -> Interval:
@@ -55,9 +63,9 @@ def wilson(share: float, size: int, level: float = LEVEL) -> Interval:
 
     Made for single yes and no; an instance with several samples is counted as one, which makes it rather wide.
     """
-    if size < 1:
+    if size < 1 or math.isnan(share):
         return NOTHING
-    z = NormalDist().inv_cdf((1 + level) / 2)
+    z = _normal_quantile((1 + level) / 2)
     middle = share + z * z / (2 * size)
     reach = z * math.sqrt(max(0.0, share * (1 - share)) / size + z * z / (4 * size * size))
     scale = 1 + z * z / size
@@ -66,14 +74,19 @@ def wilson(share: float, size: int, level: float = LEVEL) -> Interval:
     return Interval(min(low, share), max(high, share), "wilson")
 
 
-def bound(replicates: Sequence[float], kind: str, level: float = LEVEL) -> Interval:
+@cache
+def _normal_quantile(share: float) -> float:
+    return NormalDist().inv_cdf(share)
+
+
+def bound(replicates: Sequence[float] | Floats, kind: str, level: float = LEVEL) -> Interval:
     """The percentiles that leave out the same share on both sides, interpolated between neighbours."""
-    ordered = sorted(replicates)
+    ordered = np.sort(np.asarray(replicates, dtype=np.float64))
     return Interval(_quantile(ordered, (1 - level) / 2), _quantile(ordered, (1 + level) / 2), kind)
 
 
-def _quantile(ordered: Sequence[float], share: float) -> float:
+def _quantile(ordered: Floats, share: float) -> float:
     place = share * (len(ordered) - 1)
     below = math.floor(place)
-    above = min(below + 1, len(ordered) - 1)
-    return ordered[below] + (place - below) * (ordered[above] - ordered[below])
+    low, high = float(ordered[below]), float(ordered[min(below + 1, len(ordered) - 1)])
+    return low + (place - below) * (high - low)

@@ -5,16 +5,21 @@ was asked counts the same, however many samples it has. Harness errors stay in t
 that they touch, and the summary says how far they could have moved the score.
 """
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dlbench.dataset import Benchmark
 from dlbench.scoring.groups import CUTOFFS, LABELS, group
-from dlbench.scoring.intervals import NOTHING, Interval, find_clustered, find_interval
+from dlbench.scoring.intervals import NOTHING, Interval, find_clustered, find_interval, find_intervals
 from dlbench.scoring.passk import mean
+from dlbench.scoring.resample import Clusters
 from dlbench.scoring.tally import Tally, tally
 
 KS = (1, 3, 5, 10)
@@ -37,6 +42,8 @@ class Score:
     """Of pass@1, when whole projects are resampled."""
     pass_at: dict[int, float] = field(default_factory=dict)
     """pass@k by k; NaN where an instance of the group has fewer than k samples."""
+    pass_at_interval: dict[int, Interval] = field(default_factory=dict)
+    """Of each pass@k, with the same resamples as pass@1; n/a where pass@k is NaN."""
     harness_errors: int = 0
 
 
@@ -62,43 +69,95 @@ def summarise(
     ks: Sequence[int] = KS,
 ) -> Summary:
     """`axes`: any of `groups.BREAKDOWNS`; `cutoffs` are the days of the axis `live`."""
-    known = list(records)
-    tallies = tally(known, benchmark)
-    columns = _Columns(tallies, benchmark, ks)
-    groups = group(tallies, benchmark, axes, cutoffs)
+    return summarise_all({"": records}, benchmark, axes, cutoffs, ks)[""]
+
+
+def summarise_all(
+    runs: Mapping[str, Iterable[dict[str, Any]]],
+    benchmark: Benchmark,
+    axes: Sequence[str] = LABELS,
+    cutoffs: Sequence[date] = CUTOFFS,
+    ks: Sequence[int] = KS,
+) -> dict[str, Summary]:
+    """Of many runs, which mostly have the same instances: those are put into groups once."""
+    known: dict[tuple[str, ...], list[_Group]] = {}
+    found = {}
+    for name, records in runs.items():
+        judged = list(records)
+        tallies = tally(judged, benchmark)
+        ids = tuple(tallies)
+        if ids not in known:
+            known[ids] = _find_groups(ids, benchmark, axes, cutoffs)
+        found[name] = _summarise(judged, list(tallies.values()), known[ids], ks)
+    return found
+
+
+@dataclass(frozen=True)
+class _Group:
+    """A row of the table before anything is known of a run: where its instances stand among all."""
+
+    axis: str
+    label: str
+    places: NDArray[np.int64]
+    clusters: Clusters
+
+
+def _find_groups(
+    ids: Sequence[str], benchmark: Benchmark, axes: Sequence[str], cutoffs: Sequence[date]
+) -> list[_Group]:
+    place_of = {one: place for place, one in enumerate(ids)}
+    return [
+        _Group(
+            axis,
+            label,
+            np.array([place_of[one] for one in members], dtype=np.int64),
+            Clusters(benchmark.instances[one].project for one in members),
+        )
+        for (axis, label), members in group(ids, benchmark, axes, cutoffs).items()
+    ]
+
+
+def _summarise(
+    records: list[dict[str, Any]], tallies: Sequence[Tally], groups: Iterable[_Group], ks: Sequence[int]
+) -> Summary:
+    columns = _Columns(tallies, ks)
     return Summary(
-        scores=tuple(_score(axis, label, ids, columns) for (axis, label), ids in groups.items()),
-        statuses=dict(Counter(record["status"] for record in known)),
-        rate_interval=find_interval(list(columns.rates.values())),
-        if_faults_passed=mean((one.passed + one.harness_errors) / one.samples for one in tallies.values()),
+        scores=tuple(_score(each, columns) for each in groups),
+        statuses=dict(Counter(record["status"] for record in records)),
+        rate_interval=find_interval([one.rate for one in tallies]),
+        if_faults_passed=mean((one.passed + one.harness_errors) / one.samples for one in tallies),
     )
 
 
 class _Columns:
-    """What every row looks up of its instances, computed once."""
+    """What every row takes its part of: a column for each instance, the same order in every row."""
 
-    def __init__(self, tallies: dict[str, Tally], benchmark: Benchmark, ks: Sequence[int]) -> None:
-        self.tallies = tallies
-        self.shares = {name: one.share for name, one in tallies.items()}
-        self.rates = {name: one.rate for name, one in tallies.items()}
-        self.projects = {name: benchmark.instances[name].project for name in tallies}
-        self.pass_at = {k: {name: one.pass_at(k) for name, one in tallies.items()} for k in ks}
+    def __init__(self, tallies: Sequence[Tally], ks: Sequence[int]) -> None:
+        self.counts = np.array([[one.samples, one.harness_errors] for one in tallies], dtype=np.int64).reshape(-1, 2).T
+        self.ks = ks
+        self.larger = [k for k in ks if k > 1]
+        rows = [[one.share for one in tallies], *([one.pass_at(k) for one in tallies] for k in self.larger)]
+        self.figures = np.array([[one.rate for one in tallies], *rows], dtype=np.float64)
 
 
-def _score(axis: str, label: str, ids: list[str], columns: _Columns) -> Score:
-    shares = [columns.shares[one] for one in ids]
-    clusters: defaultdict[str, list[float]] = defaultdict(list)
-    for one, share in zip(ids, shares, strict=True):
-        clusters[columns.projects[one]].append(share)
+def _score(group: _Group, columns: _Columns) -> Score:
+    size = len(group.places)
+    samples, harness_errors = columns.counts[:, group.places].sum(axis=1).tolist()
+    figures = columns.figures[:, group.places]
+    rate, pass_at_1, *larger = (figures.sum(axis=1) / size).tolist() if size else [math.nan] * len(figures)
+    intervals = find_intervals(figures[1:])
+    pass_at = {1: pass_at_1} | dict(zip(columns.larger, larger, strict=True))
+    bounds = {1: intervals[0]} | dict(zip(columns.larger, intervals[1:], strict=True))
     return Score(
-        axis=axis,
-        label=label,
-        instances=len(ids),
-        samples=sum(columns.tallies[one].samples for one in ids),
-        pass_at_1=mean(shares),
-        passing_rate=mean(map(columns.rates.__getitem__, ids)),
-        interval=find_interval(shares),
-        clustered=find_clustered(clusters),
-        pass_at={k: mean(map(known.__getitem__, ids)) for k, known in columns.pass_at.items()},
-        harness_errors=sum(columns.tallies[one].harness_errors for one in ids),
+        axis=group.axis,
+        label=group.label,
+        instances=size,
+        samples=samples,
+        pass_at_1=pass_at_1,
+        passing_rate=rate,
+        interval=intervals[0],
+        clustered=find_clustered(figures[1], group.clusters),
+        pass_at={k: pass_at[k] for k in columns.ks},
+        pass_at_interval={k: bounds[k] for k in columns.ks},
+        harness_errors=harness_errors,
     )
