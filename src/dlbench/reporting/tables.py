@@ -56,6 +56,8 @@ def breakdown(summaries: Mapping[str, Summary], axes: Iterable[str]) -> Tabled:
 def statuses(summaries: Mapping[str, Summary]) -> Tabled:
     known = dict.fromkeys(status for summary in summaries.values() for status in summary.statuses)
     rows = [[status, *(str(each.statuses.get(status, 0)) for each in summaries.values())] for status in known]
+    if any(each.truncated for each in summaries.values()):
+        rows.append(["(of all, cut off)", *(str(each.truncated) for each in summaries.values())])
     return ["status", *summaries], rows
 
 

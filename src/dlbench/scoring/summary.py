@@ -51,6 +51,8 @@ class Score:
 class Summary:
     scores: tuple[Score, ...]
     statuses: dict[str, int]
+    truncated: int
+    """Answers that stop in the middle, whatever became of them."""
     rate_interval: Interval
     """Of the overall average passing rate."""
     if_faults_passed: float
@@ -124,6 +126,7 @@ def _summarise(
     return Summary(
         scores=tuple(_score(each, columns) for each in groups),
         statuses=dict(Counter(record["status"] for record in records)),
+        truncated=sum(record.get("truncated") is True for record in records),
         rate_interval=find_interval([one.rate for one in tallies]),
         if_faults_passed=mean((one.passed + one.harness_errors) / one.samples for one in tallies),
     )
