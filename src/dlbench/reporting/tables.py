@@ -81,6 +81,15 @@ def draw(title: str, table: Tabled) -> Table:
     return drawn
 
 
+def mark_down(table: Tabled) -> list[str]:
+    """The lines of a Markdown table."""
+    headings, rows = table
+    return [
+        "| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |"
+        for row in (headings, ["---"] * len(headings), *rows)
+    ]
+
+
 def _find_ks(scores: Iterable[Score]) -> list[int]:
     known = {k for score in scores for k, value in score.pass_at.items() if not math.isnan(value)}
     return sorted(known - {1})

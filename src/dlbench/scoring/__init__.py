@@ -7,12 +7,13 @@ from dlbench.scoring.intervals import Interval, wilson
 from dlbench.scoring.passk import pass_at_k
 from dlbench.scoring.spread import Spread, spread, spread_of_samples
 from dlbench.scoring.summary import Score, Summary, summarise, summarise_all
-from dlbench.scoring.tally import Tally, tally
+from dlbench.scoring.tally import HARNESS_ERROR, Tally, tally
 from dlbench.scoring.usage import Usage, total_usage
 
 __all__ = [
     "BREAKDOWNS",
     "CUTOFFS",
+    "HARNESS_ERROR",
     "Against",
     "Comparison",
     "Interval",
