@@ -59,6 +59,7 @@ def test_importing_dlbench_loads_nothing_that_is_heavy():
     assert subprocess.check_output([sys.executable, "-c", code], text=True) == "set()\n"
 
 
+@pytest.mark.slow
 def test_a_type_checker_sees_what_the_package_offers(tmp_path):
     program = tmp_path / "program.py"
     lines = [

@@ -71,6 +71,11 @@ class Verdict:
         return record | self.extra
 
     @classmethod
+    def check_record(cls, record: dict[str, Any], where: str = "") -> dict[str, Any]:
+        """The record, whole; as `from_record` and `as_record` give it, but many times faster where nothing is amiss."""
+        return record if _is_whole(record) else cls.from_record(record, where).as_record()
+
+    @classmethod
     def from_record(cls, record: dict[str, Any], where: str = "") -> "Verdict":
         try:
             return cls._from_record(record)
@@ -96,3 +101,22 @@ class Verdict:
             answer_sha256=record.get("answer_sha256", ""),
             extra={key: value for key, value in record.items() if key not in known},
         )
+
+
+_STATUSES, _OUTCOMES = frozenset(map(str, Status)), frozenset(map(str, Outcome))
+_NUMBERS, _TEXTS = ("seconds", "test_seconds", "memory_mb"), ("message", "sandbox", "mode", "answer_sha256")
+
+
+def _is_whole(record: dict[str, Any]) -> bool:
+    get = record.get
+    tests = get("tests")
+    return (
+        type(get("instance")) is str
+        and type(get("sample")) is int
+        and type(get("status")) is str
+        and get("status") in _STATUSES
+        and type(tests) is dict
+        and all(type(outcome) is str and outcome in _OUTCOMES for outcome in tests.values())
+        and all(type(get(name)) is float for name in _NUMBERS)
+        and all(type(get(name)) is str for name in _TEXTS)
+    )

@@ -10,11 +10,12 @@ A bare pass@1 hides that another choice of instances would have given another nu
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from statistics import NormalDist
 
 import numpy as np
 
+from dlbench.scoring.passk import mean
 from dlbench.scoring.resample import Clusters, Floats, resample_columns
 
 LEVEL = 0.95
@@ -36,19 +37,16 @@ NOTHING = Interval(math.nan, math.nan, "n/a")
 
 def find_interval(values: Sequence[float]) -> Interval:
     """Of the mean of values between 0 and 1, one for each instance."""
-    return find_intervals(np.array([values], dtype=np.float64))[0]
+    return find_intervals(np.array([values], dtype=np.float64), [mean(values)])[0]
 
 
-def find_intervals(columns: Floats) -> list[Interval]:
+def find_intervals(columns: Floats, means: Sequence[float]) -> list[Interval]:
     """The same for several figures of the same instances, a row each, whose resamples are drawn once."""
-    count, size = columns.shape
-    if not size:
-        return [NOTHING] * count
-    least, greatest = columns.min(axis=1), columns.max(axis=1)
-    spreading = np.flatnonzero(least < greatest).tolist() if size >= SMALL else []
-    means = resample_columns(columns[spreading]) if spreading else ()
-    found = {row: bound(resampled, "bootstrap") for row, resampled in zip(spreading, means, strict=True)}
-    return [found.get(row) or wilson(share, size) for row, share in enumerate((columns.sum(axis=1) / size).tolist())]
+    size = columns.shape[1]
+    spreading = np.flatnonzero(columns.min(axis=1) < columns.max(axis=1)).tolist() if size >= SMALL else []
+    resampled = resample_columns(columns[spreading]) if spreading else ()
+    found = {row: bound(each, "bootstrap") for row, each in zip(spreading, resampled, strict=True)}
+    return [found.get(row) or wilson(share, size) for row, share in enumerate(means)]
 
 
 def find_clustered(values: Sequence[float] | Floats, clusters: Clusters) -> Interval:
@@ -58,6 +56,7 @@ def find_clustered(values: Sequence[float] | Floats, clusters: Clusters) -> Inte
     return bound(clusters.resample(values), "clustered")
 
 
+@lru_cache(maxsize=8192)  # small groups have few shares, and the same ones in every run
 def wilson(share: float, size: int, level: float = LEVEL) -> Interval:
     """(p + z²/2n ± z √(p(1-p)/n + z²/4n²)) / (1 + z²/n).
 

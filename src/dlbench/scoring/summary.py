@@ -133,34 +133,39 @@ def _summarise(
 
 
 class _Columns:
-    """What every row takes its part of: a column for each instance, the same order in every row."""
+    """What every row takes its part of: a line for each figure, a column for each instance."""
 
     def __init__(self, tallies: Sequence[Tally], ks: Sequence[int]) -> None:
-        self.counts = np.array([[one.samples, one.harness_errors] for one in tallies], dtype=np.int64).reshape(-1, 2).T
         self.ks = ks
         self.larger = [k for k in ks if k > 1]
-        rows = [[one.share for one in tallies], *([one.pass_at(k) for one in tallies] for k in self.larger)]
-        self.figures = np.array([[one.rate for one in tallies], *rows], dtype=np.float64)
+        lines = [
+            [one.samples for one in tallies],
+            [one.harness_errors for one in tallies],
+            [one.rate for one in tallies],
+            [one.share for one in tallies],
+            *([one.pass_at(k) for one in tallies] for k in self.larger),
+        ]
+        self.figures = np.array(lines, dtype=np.float64)
 
 
 def _score(group: _Group, columns: _Columns) -> Score:
     size = len(group.places)
-    samples, harness_errors = columns.counts[:, group.places].sum(axis=1).tolist()
     figures = columns.figures[:, group.places]
-    rate, pass_at_1, *larger = (figures.sum(axis=1) / size).tolist() if size else [math.nan] * len(figures)
-    intervals = find_intervals(figures[1:])
-    pass_at = {1: pass_at_1} | dict(zip(columns.larger, larger, strict=True))
-    bounds = {1: intervals[0]} | dict(zip(columns.larger, intervals[1:], strict=True))
+    samples, harness_errors, *totals = figures.sum(axis=1).tolist()
+    rate, *means = [total / size if size else math.nan for total in totals]
+    intervals = find_intervals(figures[3:], means)
+    pass_at = dict(zip([1, *columns.larger], means, strict=True))
+    bounds = dict(zip([1, *columns.larger], intervals, strict=True))
     return Score(
         axis=group.axis,
         label=group.label,
         instances=size,
-        samples=samples,
-        pass_at_1=pass_at_1,
+        samples=int(samples),
+        pass_at_1=means[0],
         passing_rate=rate,
         interval=intervals[0],
-        clustered=find_clustered(figures[1], group.clusters),
+        clustered=find_clustered(figures[3], group.clusters),
         pass_at={k: pass_at[k] for k in columns.ks},
         pass_at_interval={k: bounds[k] for k in columns.ks},
-        harness_errors=harness_errors,
+        harness_errors=int(harness_errors),
     )
