@@ -104,19 +104,13 @@ class Verdict:
 
 
 _STATUSES, _OUTCOMES = frozenset(map(str, Status)), frozenset(map(str, Outcome))
-_NUMBERS, _TEXTS = ("seconds", "test_seconds", "memory_mb"), ("message", "sandbox", "mode", "answer_sha256")
+_TYPES = {"instance": str, "sample": int, "status": str, "tests": dict, "seconds": float, "test_seconds": float}
+_TYPES |= {"memory_mb": float, "message": str, "sandbox": str, "mode": str, "answer_sha256": str}
+_TYPE_LIST = list(_TYPES.values())
 
 
 def _is_whole(record: dict[str, Any]) -> bool:
-    get = record.get
-    tests = get("tests")
-    return (
-        type(get("instance")) is str
-        and type(get("sample")) is int
-        and type(get("status")) is str
-        and get("status") in _STATUSES
-        and type(tests) is dict
-        and all(type(outcome) is str and outcome in _OUTCOMES for outcome in tests.values())
-        and all(type(get(name)) is float for name in _NUMBERS)
-        and all(type(get(name)) is str for name in _TEXTS)
-    )
+    if list(map(type, map(record.get, _TYPES))) != _TYPE_LIST or record["status"] not in _STATUSES:
+        return False
+    outcomes = record["tests"].values()
+    return set(map(type, outcomes)) <= {str} and _OUTCOMES.issuperset(outcomes)

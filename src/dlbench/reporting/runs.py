@@ -59,8 +59,9 @@ def read_run(folder: Path) -> Run:
         )
     config = _read_config(folder / CONFIG) if (folder / CONFIG).is_file() else {}
     verdicts: dict[tuple[str, int], dict[str, Any]] = {}
+    name = str(path)
     for number, record in read_lines(path):
-        whole = Verdict.check_record(record, f"{path}:{number}")
+        whole = Verdict.check_record(record, f"{name}:{number}")
         verdicts[whole["instance"], whole["sample"]] = whole  # tried again, the last word counts
     return Run(folder, config, list(verdicts.values()))
 

@@ -43,17 +43,30 @@ def find_interval(values: Sequence[float]) -> Interval:
 def find_intervals(columns: Floats, means: Sequence[float]) -> list[Interval]:
     """The same for several figures of the same instances, a row each, whose resamples are drawn once."""
     size = columns.shape[1]
-    spreading = np.flatnonzero(columns.min(axis=1) < columns.max(axis=1)).tolist() if size >= SMALL else []
-    resampled = resample_columns(columns[spreading]) if spreading else ()
-    found = {row: bound(each, "bootstrap") for row, each in zip(spreading, resampled, strict=True)}
+    spreading = _find_spreading(columns)
+    bounds = _bound_rows(resample_columns(columns[spreading]), "bootstrap") if spreading else []
+    found = dict(zip(spreading, bounds, strict=True))
     return [found.get(row) or wilson(share, size) for row, share in enumerate(means)]
 
 
-def find_clustered(values: Sequence[float] | Floats, clusters: Clusters) -> Interval:
+def find_clustered(values: Sequence[float], clusters: Clusters) -> Interval:
     """Of the mean over all values, when whole clusters (projects) are drawn. Values that are all alike: n/a."""
-    if len(values) < SMALL or clusters.count < FEWEST_CLUSTERS or np.min(values) == np.max(values):
-        return NOTHING
-    return bound(clusters.resample(values), "clustered")
+    return find_all_clustered(np.array([values], dtype=np.float64), clusters)[0]
+
+
+def find_all_clustered(columns: Floats, clusters: Clusters) -> list[Interval]:
+    """The same for several figures of the same instances."""
+    spreading = _find_spreading(columns) if clusters.count >= FEWEST_CLUSTERS else []
+    bounds = _bound_rows(clusters.resample_columns(columns[spreading]), "clustered") if spreading else []
+    found = dict(zip(spreading, bounds, strict=True))
+    return [found.get(row, NOTHING) for row in range(len(columns))]
+
+
+def _find_spreading(columns: Floats) -> list[int]:
+    """Rows that can be resampled: of enough instances, which did not all go alike."""
+    if columns.shape[1] < SMALL:
+        return []
+    return [int(row) for row in np.flatnonzero(columns.min(axis=1) < columns.max(axis=1))]
 
 
 @lru_cache(maxsize=8192)  # small groups have few shares, and the same ones in every run
@@ -80,12 +93,17 @@ def _normal_quantile(share: float) -> float:
 
 def bound(replicates: Sequence[float] | Floats, kind: str, level: float = LEVEL) -> Interval:
     """The percentiles that leave out the same share on both sides, interpolated between neighbours."""
-    ordered = np.sort(np.asarray(replicates, dtype=np.float64))
-    return Interval(_quantile(ordered, (1 - level) / 2), _quantile(ordered, (1 + level) / 2), kind)
+    return _bound_rows(np.array([replicates], dtype=np.float64), kind, level)[0]
 
 
-def _quantile(ordered: Floats, share: float) -> float:
-    place = share * (len(ordered) - 1)
+def _bound_rows(replicates: Floats, kind: str, level: float = LEVEL) -> list[Interval]:
+    ordered = np.sort(replicates, axis=1)
+    lows, highs = (_quantiles(ordered, share) for share in ((1 - level) / 2, (1 + level) / 2))
+    return [Interval(low, high, kind) for low, high in zip(lows, highs, strict=True)]
+
+
+def _quantiles(ordered: Floats, share: float) -> list[float]:
+    place = share * (ordered.shape[1] - 1)
     below = math.floor(place)
-    low, high = float(ordered[below]), float(ordered[min(below + 1, len(ordered) - 1)])
-    return low + (place - below) * (high - low)
+    low, high = ordered[:, below], ordered[:, min(below + 1, ordered.shape[1] - 1)]
+    return [float(value) for value in low + (place - below) * (high - low)]

@@ -6,7 +6,7 @@ that they touch, and the summary says how far they could have moved the score.
 """
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from dlbench.dataset import Benchmark
 from dlbench.scoring.groups import CUTOFFS, LABELS, group
-from dlbench.scoring.intervals import NOTHING, Interval, find_clustered, find_interval, find_intervals
+from dlbench.scoring.intervals import NOTHING, Interval, find_all_clustered, find_interval, find_intervals
 from dlbench.scoring.passk import mean
 from dlbench.scoring.resample import Clusters
 from dlbench.scoring.tally import Tally, tally
@@ -81,17 +81,38 @@ def summarise_all(
     cutoffs: Sequence[date] = CUTOFFS,
     ks: Sequence[int] = KS,
 ) -> dict[str, Summary]:
-    """Of many runs, which mostly have the same instances: those are put into groups once."""
-    known: dict[tuple[str, ...], list[_Group]] = {}
-    found = {}
+    """Of many runs, which mostly have the same instances: those are put into groups, and resampled, together."""
+    runs_by_ids: defaultdict[tuple[str, ...], list[_Judged]] = defaultdict(list)
     for name, records in runs.items():
-        judged = list(records)
-        tallies = tally(judged, benchmark)
-        ids = tuple(tallies)
-        if ids not in known:
-            known[ids] = _find_groups(ids, benchmark, axes, cutoffs)
-        found[name] = _summarise(judged, list(tallies.values()), known[ids], ks)
-    return found
+        judged = _judge(name, records, benchmark)
+        runs_by_ids[tuple(judged.tallies)].append(judged)
+    found: dict[str, Summary] = {}
+    for ids, alike in runs_by_ids.items():
+        groups = _find_groups(ids, benchmark, axes, cutoffs)
+        figures = _Figures([list(judged.tallies.values()) for judged in alike], ks)
+        rows = zip(*(_score(each, figures) for each in groups), strict=True)
+        found |= {judged.name: _summarise(judged, scores) for judged, scores in zip(alike, rows, strict=True)}
+    return {name: found[name] for name in runs}
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """What is kept of a run's records."""
+
+    name: str
+    tallies: dict[str, Tally]
+    statuses: dict[str, int]
+    truncated: int
+
+
+def _judge(name: str, records: Iterable[dict[str, Any]], benchmark: Benchmark) -> _Judged:
+    known = list(records)
+    return _Judged(
+        name,
+        tally(known, benchmark),
+        statuses=dict(Counter(record["status"] for record in known)),
+        truncated=sum(record.get("truncated") is True for record in known),
+    )
 
 
 @dataclass(frozen=True)
@@ -119,53 +140,62 @@ def _find_groups(
     ]
 
 
-def _summarise(
-    records: list[dict[str, Any]], tallies: Sequence[Tally], groups: Iterable[_Group], ks: Sequence[int]
-) -> Summary:
-    columns = _Columns(tallies, ks)
+def _summarise(judged: _Judged, scores: tuple[Score, ...]) -> Summary:
+    tallies = judged.tallies.values()
     return Summary(
-        scores=tuple(_score(each, columns) for each in groups),
-        statuses=dict(Counter(record["status"] for record in records)),
-        truncated=sum(record.get("truncated") is True for record in records),
+        scores=scores,
+        statuses=judged.statuses,
+        truncated=judged.truncated,
         rate_interval=find_interval([one.rate for one in tallies]),
         if_faults_passed=mean((one.passed + one.harness_errors) / one.samples for one in tallies),
     )
 
 
-class _Columns:
-    """What every row takes its part of: a line for each figure, a column for each instance."""
+class _Figures:
+    """What every row of the table takes its part of: of each run a line for each figure, a column for each instance."""
 
-    def __init__(self, tallies: Sequence[Tally], ks: Sequence[int]) -> None:
+    def __init__(self, runs: Sequence[Sequence[Tally]], ks: Sequence[int]) -> None:
         self.ks = ks
-        self.larger = [k for k in ks if k > 1]
+        self.known = [1, *(k for k in ks if k > 1)]
         lines = [
-            [one.samples for one in tallies],
-            [one.harness_errors for one in tallies],
-            [one.rate for one in tallies],
-            [one.share for one in tallies],
-            *([one.pass_at(k) for one in tallies] for k in self.larger),
+            [
+                [one.samples for one in tallies],
+                [one.harness_errors for one in tallies],
+                [one.rate for one in tallies],
+                [one.share for one in tallies],
+                *([one.pass_at(k) for one in tallies] for k in self.known[1:]),
+            ]
+            for tallies in runs
         ]
-        self.figures = np.array(lines, dtype=np.float64)
+        self.lines = np.array(lines, dtype=np.float64)
 
 
-def _score(group: _Group, columns: _Columns) -> Score:
-    size = len(group.places)
-    figures = columns.figures[:, group.places]
-    samples, harness_errors, *totals = figures.sum(axis=1).tolist()
-    rate, *means = [total / size if size else math.nan for total in totals]
-    intervals = find_intervals(figures[3:], means)
-    pass_at = dict(zip([1, *columns.larger], means, strict=True))
-    bounds = dict(zip([1, *columns.larger], intervals, strict=True))
-    return Score(
-        axis=group.axis,
-        label=group.label,
-        instances=size,
-        samples=int(samples),
-        pass_at_1=means[0],
-        passing_rate=rate,
-        interval=intervals[0],
-        clustered=find_clustered(figures[3], group.clusters),
-        pass_at={k: pass_at[k] for k in columns.ks},
-        pass_at_interval={k: bounds[k] for k in columns.ks},
-        harness_errors=int(harness_errors),
-    )
+def _score(group: _Group, figures: _Figures) -> list[Score]:
+    """Of one group, a score for each run."""
+    size, count = len(group.places), len(figures.known)
+    part = figures.lines[:, :, group.places]
+    passing = part[:, 3:].reshape(len(part) * count, size)
+    totals = part.sum(axis=2).tolist()
+    means = [[total / size if size else math.nan for total in each[2:]] for each in totals]
+    intervals = find_intervals(passing, [share for each in means for share in each[1:]])
+    clustered = find_all_clustered(part[:, 3], group.clusters)
+    scores = []
+    for run, (each, (rate, *shares)) in enumerate(zip(totals, means, strict=True)):
+        pass_at = dict(zip(figures.known, shares, strict=True))
+        bounds = dict(zip(figures.known, intervals[run * count : (run + 1) * count], strict=True))
+        scores.append(
+            Score(
+                axis=group.axis,
+                label=group.label,
+                instances=size,
+                samples=int(each[0]),
+                pass_at_1=pass_at[1],
+                passing_rate=rate,
+                interval=bounds[1],
+                clustered=clustered[run],
+                pass_at={k: pass_at[k] for k in figures.ks},
+                pass_at_interval={k: bounds[k] for k in figures.ks},
+                harness_errors=int(each[1]),
+            )
+        )
+    return scores
