@@ -19,8 +19,8 @@ from dlbench.reporting.tables import Tabled, mark_down
 _TITLE = "DL-Bench leaderboard"
 _INTRO = (
     "pass@1 with its 95 % interval (bootstrap over instances, Wilson's where they are few). The rank's interval says"
-    " where a model could stand had other instances been chosen: overlapping ranks are not told apart. Verified: how many"
-    " samples were run again, all with the claimed verdict. Reference and stub are baselines and have no rank."
+    " where a model could stand had other instances been chosen: overlapping ranks are not told apart. Verified: how"
+    " many samples were run again, all with the claimed verdict. Reference and stub are baselines and have no rank."
 )
 
 
