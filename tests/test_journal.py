@@ -3,6 +3,8 @@
 import json
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from dlbench.errors import DLBenchError
 from dlbench.journal import Journal, read_lines, rewrite
@@ -39,3 +41,32 @@ def test_line_separators_inside_strings_do_not_break_a_line(tmp_path):
     rewrite(path, [record])
     assert list(read_lines(path)) == [(1, record)]
     assert json.loads(path.read_text()) == record
+
+
+@settings(deadline=None)
+@given(
+    st.dictionaries(
+        st.text(),
+        st.recursive(
+            st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+            lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+            max_leaves=5,
+        ),
+    )
+)
+def test_a_line_is_read_as_python_reads_it(tmp_path_factory, record):
+    path = tmp_path_factory.mktemp("lines") / "j.jsonl"
+    line = json.dumps(record)
+    path.write_text(line + "\n")
+    ((_, found),) = read_lines(path)
+    assert repr(found) == repr(json.loads(line))
+
+
+@pytest.mark.parametrize(
+    "line",
+    ['{"a": "\\ud800"}', '{"a": NaN}', '{"a": -Infinity}', '{"a": 1, "a": 2}', '{"a": ' + "[" * 300 + "]" * 300 + "}"],
+)
+def test_what_one_parser_refuses_and_python_takes_is_read(tmp_path, line):
+    path = tmp_path / "j.jsonl"
+    path.write_text(line + "\n")
+    assert repr(list(read_lines(path))) == repr([(1, json.loads(line))])

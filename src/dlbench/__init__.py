@@ -1,29 +1,50 @@
 """DL-Bench: how well does a model write deep-learning code?
 
-`import dlbench` stays light: what is heavy (pydantic, libcst, openai) is imported by the part that needs it.
+`import dlbench` stays light: what is heavy (pydantic, libcst, numpy, openai) is imported by the part that needs it.
 """
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dlbench.api import evaluate, load, score
+    from dlbench.dataset import Benchmark, Instance, Project
+    from dlbench.errors import DLBenchError
+    from dlbench.execution import Sample, Verdict, judge
+    from dlbench.generation import extract
+    from dlbench.scoring import Summary, pass_at_k
 
 __version__ = "0.1.0"
 
-_PUBLIC = {
-    "Benchmark": "dlbench.dataset",
-    "Instance": "dlbench.dataset",
-    "Project": "dlbench.dataset",
-    "load": "dlbench.dataset",
-    "Verdict": "dlbench.execution",
-    "Sample": "dlbench.execution",
-    "judge": "dlbench.execution",
-    "extract": "dlbench.generation",
-    "pass_at_k": "dlbench.scoring",
-}
+__all__ = [
+    "Benchmark",
+    "DLBenchError",
+    "Instance",
+    "Project",
+    "Sample",
+    "Summary",
+    "Verdict",
+    "__version__",
+    "evaluate",
+    "extract",
+    "judge",
+    "load",
+    "pass_at_k",
+    "score",
+]
 
-__all__ = ["__version__", *sorted(_PUBLIC)]
+_PARTS = {
+    "api": ("evaluate", "load", "score"),
+    "dataset": ("Benchmark", "Instance", "Project"),
+    "errors": ("DLBenchError",),
+    "execution": ("Sample", "Verdict", "judge"),
+    "generation": ("extract",),
+    "scoring": ("Summary", "pass_at_k"),
+}
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - the type is the attribute's own
-    if name in _PUBLIC:
-        return getattr(import_module(_PUBLIC[name]), name)
+    for part, names in _PARTS.items():
+        if name in names:
+            return getattr(import_module(f"dlbench.{part}"), name)
     raise AttributeError(f"module 'dlbench' has no attribute {name!r}")

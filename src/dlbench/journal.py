@@ -8,7 +8,7 @@ import fcntl
 import json
 import os
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
@@ -19,6 +19,8 @@ from dlbench.errors import DLBenchError
 
 def read_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Every record with its line number; a malformed line is an error that names itself."""
+    from pydantic_core import from_json
+
     try:
         text = path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
@@ -29,7 +31,7 @@ def read_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         if not line.strip():
             continue
         try:
-            record = json.loads(line)
+            record = _parse(line, from_json)
         except (ValueError, RecursionError) as error:
             raise DLBenchError(
                 f"not a line of JSON: {error}",
@@ -43,6 +45,14 @@ def read_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
                 mend='write {"instance": …, "sample": …, "answer": …}',
             )
         yield number, record
+
+
+def _parse(line: str, quickly: Callable[[str], Any]) -> Any:  # noqa: ANN401 - whatever JSON has
+    """Half a million lines are read by pydantic's parser in half the time; what it refuses, Python's own decides."""
+    try:
+        return quickly(line)
+    except ValueError:
+        return json.loads(line)
 
 
 def write_whole(path: Path, text: str) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -51,6 +52,28 @@ def test_evaluate_judges_raw_answers_and_bare_code(dlbench, toy_root, tmp_path, 
     assert all(len(verdict["tests"]) == 5 for verdict in found)
     assert "pass@1" in ended.out
     assert (tmp_path / "out/report.md").is_file()
+
+
+def test_a_verdict_says_that_the_answer_was_cut_off_or_has_another_name(dlbench, toy_root, tmp_path, write_samples):
+    cut = "Here:\n```python\ndef scale(values, factor=2):\n    return [v * fac"
+    answers = [
+        {"answer": cut},
+        {"answer": "<think>Let me see"},
+        {"answer": "```python\ndef rescale(values):\n    return 1\n```"},
+        {"answer": "def scale(values, factor=2):", "finish_reason": "length"},
+        {"answer": WRONG, "finish_reason": "length"},
+        {"answer": WRONG, "finish_reason": "stop"},
+    ]
+    samples = write_samples(*({"instance": ID, "sample": n} | answer for n, answer in enumerate(answers)))
+    ended = dlbench("evaluate", samples, "--out", tmp_path / "out", "--benchmark", toy_root)
+    found = verdicts_of(tmp_path / "out")
+    statuses = ["syntax_error", "no_code", "missing_target", "syntax_error", "fail", "fail"]
+    assert [verdict["status"] for verdict in found] == statuses
+    assert [verdict.get("truncated") for verdict in found] == [True, True, None, True, True, None]
+    assert ["cut off" in verdict["message"] for verdict in found] == [True, True, False, True, False, False]
+    assert found[2]["others"] == ["rescale"]
+    assert "rescale" in found[2]["message"]
+    assert re.search(r"cut off.*4", ended.out)
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,9 @@
-"""What is computed without numpy agrees with an independent computation: numpy's, or a plain loop over what the formula counts.
-
-numpy comes with the tools of development (krippendorff needs it); the program itself does without.
-"""
+"""What is computed agrees with an independent computation: numpy's own functions, or a plain loop over what the formula
+counts."""
 
 import math
-from itertools import permutations
+from array import array
+from itertools import combinations, permutations
 from random import Random
 
 import numpy as np
@@ -12,10 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dlbench.scoring import summarise
 from dlbench.scoring.against import cohen_d, fisher_ratio, rank, spearman, spearman_p
 from dlbench.scoring.intervals import bound
-from dlbench.scoring.resample import RESAMPLES, resample_clustered, resample_means
+from dlbench.scoring.resample import RESAMPLES, Clusters, resample_means
 from dlbench.scoring.spread import spread
+from tests.scoring.made import make_benchmark, verdicts
 
 NUMBERS = st.lists(st.floats(-100, 100, allow_nan=False), min_size=2, max_size=50)
 
@@ -52,9 +53,29 @@ def test_resampled_projects_are_distributed_as_numpys():
     sums, sizes = np.array([sum(each) for each in clusters]), np.array([len(each) for each in clusters])
     drawn = np.random.default_rng(2).integers(0, len(clusters), (4 * RESAMPLES, len(clusters)))
     theirs = sums[drawn].sum(axis=1) / sizes[drawn].sum(axis=1)
-    ours = resample_clustered(clusters)
+    names = [str(number) for number, each in enumerate(clusters) for _ in each]
+    ours = Clusters(names).resample([value for each in clusters for value in each])
     for share in (2.5, 25, 50, 75, 97.5):
         assert np.percentile(ours, share) == pytest.approx(np.percentile(theirs, share), abs=0.3 * theirs.std())
+
+
+def test_pass_at_k_has_the_interval_of_a_bootstrap_done_one_instance_at_a_time():
+    """The same draws from Python's own generator, every estimate by counting all pairs and triples of samples."""
+    benchmark, random = make_benchmark(40, 5), Random(9)
+    chances = [random.random() for _ in range(40)]
+    marks = ["".join("01"[random.random() < chance] for chance in chances) for _ in range(5)]
+    overall = summarise(verdicts(benchmark, *marks), benchmark, ks=(1, 2, 3, 9)).overall
+    drawn = Random(0)
+    places = [[n * 40 >> 32 for n in array("I", drawn.randbytes(160))] for _ in range(RESAMPLES)]
+    for k in (1, 2, 3):
+        chosen = list(combinations(range(5), k))
+        estimates = [np.mean([any(marks[s][i] == "1" for s in each) for each in chosen]) for i in range(40)]
+        means = [np.mean([estimates[place] for place in each]) for each in places]
+        found = overall.pass_at_interval[k]
+        assert overall.pass_at[k] == pytest.approx(np.mean(estimates))
+        assert (found.low, found.high) == pytest.approx(tuple(np.percentile(means, [2.5, 97.5])), abs=2e-5)
+        assert found.kind == "bootstrap"
+    assert math.isnan(overall.pass_at_interval[9].low)
 
 
 LISTS = st.integers(3, 5).flatmap(lambda n: st.tuples(*[st.lists(st.integers(0, 9), min_size=n, max_size=n)] * 2))

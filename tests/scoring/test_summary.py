@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from dlbench.scoring import spread, spread_of_samples, summarise, total_usage
+from dlbench.scoring import spread, spread_of_samples, summarise, summarise_all, total_usage
 from tests.scoring.made import make_benchmark, verdicts
 
 
@@ -53,6 +53,22 @@ def test_the_average_passing_rate_has_an_interval_of_its_own():
     assert overall.passing_rate == pytest.approx(19.5 / 40)
     assert found.low <= overall.passing_rate <= found.high
     assert found.high - found.low < overall.interval.high - overall.interval.low
+
+
+def test_every_pass_at_k_has_an_interval_that_holds_it_or_none():
+    benchmark = make_benchmark(4)
+    overall = summarise(verdicts(benchmark, "1100", "1010", "1000"), benchmark, ks=(1, 3, 5)).overall
+    assert overall.pass_at_interval[1] == overall.interval
+    assert overall.pass_at_interval[3].low < overall.pass_at[3] < overall.pass_at_interval[3].high
+    assert math.isnan(overall.pass_at_interval[5].low)
+
+
+def test_runs_summarised_together_are_as_each_alone():
+    benchmark = make_benchmark(40, 5)
+    runs = {"a": verdicts(benchmark, "10" * 20), "b": verdicts(benchmark, "1100" * 10)[:30], "c": []}
+    together = summarise_all(runs, benchmark, ["stage", "project"])
+    for name, records in runs.items():
+        assert repr(together[name]) == repr(summarise(records, benchmark, ["stage", "project"]))
 
 
 def test_an_empty_run_has_no_score():

@@ -4,7 +4,17 @@ from typing import Annotated
 
 import typer
 
-from dlbench.cli import check, compare, construct, judging, look, machine, run, scores  # noqa: F401 - they register
+from dlbench.cli import (  # noqa: F401 - they register
+    check,
+    compare,
+    construct,
+    judging,
+    leaderboard,
+    look,
+    machine,
+    run,
+    scores,
+)
 from dlbench.cli.app import app
 
 

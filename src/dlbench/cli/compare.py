@@ -1,5 +1,6 @@
 """The command `compare`: does one model do better than another, or was it lucky?"""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -34,10 +35,15 @@ def compare(
 
     if len(runs) < 2:
         raise DLBenchError("one run cannot be compared", where=str(runs[0]), mend="give two run folders or more")
-    named = name_runs([read_run(folder) for folder in runs])
-    check_comparable(list(named.values()))
     wanted = {instance.id for instance in chosen.instances}
-    judged = {name: tally(run.verdicts, chosen.benchmark) for name, run in named.items()}
+    read = []
+    for folder in runs:
+        run = read_run(folder)
+        # of a hundred runs the tallies are a few megabytes, and the verdicts more than a gigabyte
+        read.append((replace(run, verdicts=[]), tally(run.verdicts, chosen.benchmark)))
+    named = name_runs([run for run, _ in read])
+    check_comparable(list(named.values()))
+    judged = dict(zip(named, (tallies for _, tallies in read), strict=True))
     tallies = {name: {key: one for key, one in each.items() if key in wanted} for name, each in judged.items()}
     outside = len({key for each in judged.values() for key in each} - wanted)
     found = compare_tallies(tallies, chosen.benchmark, only_first=first)

@@ -13,7 +13,7 @@ from dlbench.errors import DLBenchError
 
 if TYPE_CHECKING:
     from dlbench.dataset import Benchmark
-    from dlbench.execution import Engine
+    from dlbench.execution import Engine, Verdict
     from dlbench.execution.samples import Sample
     from dlbench.reporting import Run
     from dlbench.scoring import Spread, Summary, Usage
@@ -39,22 +39,29 @@ def judge_into(
     out: Path,
     engine: "Engine",
     workers: int,
-    mode: str,
-    pool_memory: int,
-) -> None:
+    mode: str = "auto",
+    pool_memory: int = 6144,
+) -> "list[Verdict]":
     from dlbench.cli.engine import make_pool, prepare_projects
     from dlbench.cli.progress import counted
-    from dlbench.execution import Verdict
     from dlbench.execution.evaluate import evaluate
 
     instances = [benchmark.instances[key] for key in dict.fromkeys(sample.instance for sample in samples)]
     pool = make_pool(engine, prepare_projects(benchmark, instances), workers, mode, pool_memory)
     with counted("judging", len(samples)) as advance:
 
-        def shown(verdict: Verdict) -> None:
+        def shown(verdict: "Verdict") -> None:
             advance(f"{verdict.instance}: {verdict.status}")
 
-        evaluate(benchmark, pool, samples, out, on_verdict=shown)
+        return evaluate(benchmark, pool, samples, out, on_verdict=shown)
+
+
+def judge_samples(benchmark: "Benchmark", samples: "list[Sample]", engine: "Engine", workers: int) -> "list[Verdict]":
+    """Verdicts that are wanted now and kept nowhere."""
+    from tempfile import TemporaryDirectory
+
+    with TemporaryDirectory(prefix="dlbench-") as folder:
+        return judge_into(benchmark, samples, Path(folder), engine, workers)
 
 
 def show_scores(
@@ -69,11 +76,12 @@ def show_scores(
     from dlbench.journal import write_whole
     from dlbench.reporting import name_runs, read_run, read_usage, write_report
     from dlbench.reporting.sides import find_spreads
-    from dlbench.scoring import BREAKDOWNS, CUTOFFS, summarise
+    from dlbench.scoring import BREAKDOWNS, CUTOFFS, summarise_all
     from dlbench.scoring.groups import LABELS
 
     runs = name_runs([read_run(folder) for folder in folders])
-    summaries = {name: summarise(run.verdicts, benchmark, BREAKDOWNS, cutoffs or CUTOFFS) for name, run in runs.items()}
+    judged = {name: run.verdicts for name, run in runs.items()}
+    summaries = summarise_all(judged, benchmark, BREAKDOWNS, cutoffs or CUTOFFS)
     usages = {name: read_usage(run.folder) for name, run in runs.items()}
     repeats = find_spreads(runs, summaries)
     write_whole(report, write_report(runs, summaries, usages, repeats, benchmark))

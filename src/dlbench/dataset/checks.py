@@ -13,7 +13,7 @@ from dlbench.dataset.problems import Kind, Problem
 
 _KNOWN_FILES = (
     r"VERSION|CANARY|README\.md|solving\.jsonl|projects/[^/]+\.toml|instances/[^/]+/[^/]+\.toml"
-    r"|locks/[^/]+\.(txt|in)|splits/[^/]+\.txt"
+    r"|locks/[^/]+\.(txt|in)|splits/[^/]+\.txt|leaderboard/([^/]+\.json|leaderboard\.(md|html))"
 )
 _PINNED = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]*(\[[^\]]*\])?==\S+")
 

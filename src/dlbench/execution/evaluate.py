@@ -6,8 +6,10 @@ happened. Verdicts that were our own fault are tried again.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from threading import Lock
+from typing import Any
 
 from dlbench.dataset import Benchmark
 from dlbench.errors import DLBenchError
@@ -15,8 +17,10 @@ from dlbench.execution.judging import refuse
 from dlbench.execution.pool import Pool, Task
 from dlbench.execution.samples import Sample
 from dlbench.execution.verdict import VERDICTS, Status, Verdict
-from dlbench.generation.extract import extract
+from dlbench.generation.extract import Extraction, extract
 from dlbench.journal import Journal, read_lines, rewrite
+
+_UNREADABLE = {Status.NO_CODE, Status.SYNTAX_ERROR, Status.MISSING_TARGET}
 
 
 def evaluate(
@@ -33,11 +37,12 @@ def evaluate(
         done = _read_done(samples, path)
         for verdict in done.values():
             on_verdict(verdict)
+        read: dict[tuple[str, int], Extraction] = {}
         lock = Lock()
 
         def keep(verdict: Verdict) -> None:
             sample = by_key[verdict.instance, verdict.sample]
-            verdict = Verdict.from_record(verdict.as_record() | {"answer_sha256": sample.sha256})
+            verdict = tell_reading(replace(verdict, answer_sha256=sample.sha256), read[sample.key])
             journal.append(verdict.as_record())
             with lock:
                 done[sample.key] = verdict
@@ -48,23 +53,35 @@ def evaluate(
             if sample.key in done:
                 continue
             instance = benchmark.instances[sample.instance]
-            code, reason = find_code(sample, instance.qualname)
-            if code is None:
-                keep(refuse(instance, sample.sample, Status.NO_CODE, reason))
+            found = read[sample.key] = find_code(sample, instance.qualname)
+            if found.code is None:
+                keep(refuse(instance, sample.sample, Status.NO_CODE, found.reason))
             else:
-                tasks.append(Task(instance, code, sample.sample))
+                tasks.append(Task(instance, found.code, sample.sample))
         pool.run(tasks, lambda task, verdict: keep(verdict))
         verdicts = [done[sample.key] for sample in samples]
         rewrite(path, (verdict.as_record() for verdict in verdicts))
     return verdicts
 
 
-def find_code(sample: Sample, qualname: str) -> tuple[str | None, str]:
-    """The code in a model's words, or why there is none."""
+def find_code(sample: Sample, qualname: str) -> Extraction:
+    """The code in a model's words, or why there is none; cut off, too, where the endpoint says so."""
     if sample.is_code:
-        return (sample.text, "") if sample.text.strip() else (None, "the code is empty")
-    extraction = extract(sample.text, qualname)
-    return extraction.code, extraction.reason
+        code, reason = (sample.text, "the code as given") if sample.text.strip() else (None, "the code is empty")
+        return Extraction(code, reason, sample.is_cut)
+    found = extract(sample.text, qualname)
+    return replace(found, truncated=found.truncated or sample.is_cut)
+
+
+def tell_reading(verdict: Verdict, found: Extraction) -> Verdict:
+    """What was seen while the code was looked for; in the message where it explains why none was run."""
+    notes: dict[str, Any] = {"truncated": True} if found.truncated else {}
+    message = verdict.message
+    if verdict.status is Status.MISSING_TARGET and found.others:
+        notes["others"] = list(found.others)
+    if found.truncated and verdict.status in _UNREADABLE:
+        message = f"{message}; the answer is cut off" if message else "the answer is cut off"
+    return replace(verdict, message=message, extra=verdict.extra | notes)
 
 
 def _read_done(samples: list[Sample], path: Path) -> dict[tuple[str, int], Verdict]:

@@ -23,6 +23,8 @@ class Sample:
     sample: int
     text: str
     is_code: bool = False
+    is_cut: bool = False
+    """The endpoint said that the answer reached the limit on its length."""
 
     @property
     def key(self) -> tuple[str, int]:
@@ -72,4 +74,5 @@ def _parse(record: dict[str, Any], where: str, counts: Counter[str], benchmark: 
         what = 'it has neither "answer" nor "code"' if not given else 'it has both "answer" and "code"'
         mend = 'give the model\'s raw text as "answer", or bare code as "code"'
         raise DLBenchError(f"{what} (as a string)", where=where, mend=mend)
-    return Sample(instance, index, record[given[0]], is_code=given[0] == "code")
+    is_cut = record.get("finish_reason") == "length"
+    return Sample(instance, index, record[given[0]], is_code=given[0] == "code", is_cut=is_cut)

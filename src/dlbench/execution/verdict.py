@@ -71,6 +71,11 @@ class Verdict:
         return record | self.extra
 
     @classmethod
+    def check_record(cls, record: dict[str, Any], where: str = "") -> dict[str, Any]:
+        """The record, whole; as `from_record` and `as_record` give it, but many times faster where nothing is amiss."""
+        return record if _is_whole(record) else cls.from_record(record, where).as_record()
+
+    @classmethod
     def from_record(cls, record: dict[str, Any], where: str = "") -> "Verdict":
         try:
             return cls._from_record(record)
@@ -96,3 +101,16 @@ class Verdict:
             answer_sha256=record.get("answer_sha256", ""),
             extra={key: value for key, value in record.items() if key not in known},
         )
+
+
+_STATUSES, _OUTCOMES = frozenset(map(str, Status)), frozenset(map(str, Outcome))
+_TYPES = {"instance": str, "sample": int, "status": str, "tests": dict, "seconds": float, "test_seconds": float}
+_TYPES |= {"memory_mb": float, "message": str, "sandbox": str, "mode": str, "answer_sha256": str}
+_TYPE_LIST = list(_TYPES.values())
+
+
+def _is_whole(record: dict[str, Any]) -> bool:
+    if list(map(type, map(record.get, _TYPES))) != _TYPE_LIST or record["status"] not in _STATUSES:
+        return False
+    outcomes = record["tests"].values()
+    return set(map(type, outcomes)) <= {str} and _OUTCOMES.issuperset(outcomes)

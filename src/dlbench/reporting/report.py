@@ -7,7 +7,7 @@ from dlbench.dataset import Benchmark
 from dlbench.reporting.figures import tell_faults
 from dlbench.reporting.runs import Run
 from dlbench.reporting.sides import find_unjudged
-from dlbench.reporting.tables import Tabled, breakdown, overview, spreads, statuses
+from dlbench.reporting.tables import breakdown, mark_down, overview, spreads, statuses
 from dlbench.scoring import BREAKDOWNS, Spread, Summary, Usage
 
 _NOTE = (
@@ -25,16 +25,16 @@ def write_report(
 ) -> str:
     lines = ["# DL-Bench report", "", f"dlbench {__version__}, benchmark {benchmark.version}.", ""]
     lines += tell_warnings(runs, summaries)
-    lines += ["## Runs", "", *_table(overview(summaries, usages)), "", _NOTE, ""]
-    lines += ["## pass@1", "", *_table(breakdown(summaries, BREAKDOWNS)), ""]
+    lines += ["## Runs", "", *mark_down(overview(summaries, usages)), "", _NOTE, ""]
+    lines += ["## pass@1", "", *mark_down(breakdown(summaries, BREAKDOWNS)), ""]
     if repeats:
-        lines += ["## The same again", "", *_table(spreads(repeats)), ""]
-    lines += ["## What became of the answers", "", *_table(statuses(summaries))]
+        lines += ["## The same again", "", *mark_down(spreads(repeats)), ""]
+    lines += ["## What became of the answers", "", *mark_down(statuses(summaries))]
     for name, run in runs.items():
         lines += ["", f"## Verdicts: {name}", ""]
         lines += [f"- {key}: {value}" for key, value in run.config.items() if key != "model"]
         headings = ["instance", "sample", "status", "tests passed", "seconds", "memory", "sandbox"]
-        lines += ["", *_table((headings, [_tell_verdict(record) for record in run.verdicts]))]
+        lines += ["", *mark_down((headings, [_tell_verdict(record) for record in run.verdicts]))]
     return "\n".join(lines) + "\n"
 
 
@@ -55,12 +55,3 @@ def _tell_verdict(record: dict[str, object]) -> list[str]:
     passed = f"{outcomes.count('passed')} of {len(outcomes)}"
     facts = [str(record["instance"]), str(record["sample"]), str(record["status"]), passed]
     return [*facts, f"{record['seconds']:.1f}", f"{record['memory_mb']:.0f} MB", str(record["sandbox"])]
-
-
-def _table(table: Tabled) -> list[str]:
-    headings, rows = table
-    return [_row(headings), _row(["---"] * len(headings)), *map(_row, rows)]
-
-
-def _row(cells: list[str]) -> str:
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"

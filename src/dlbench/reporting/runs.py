@@ -52,15 +52,17 @@ def open_run(folder: Path, config: Mapping[str, Any]) -> None:
 
 
 def read_run(folder: Path) -> Run:
-    if not (folder / VERDICTS).is_file():
+    path = folder / VERDICTS
+    if not path.is_file():
         raise DLBenchError(
             "there are no verdicts here", where=str(folder), mend="give a folder that `run` or `evaluate` wrote"
         )
     config = _read_config(folder / CONFIG) if (folder / CONFIG).is_file() else {}
     verdicts: dict[tuple[str, int], dict[str, Any]] = {}
-    for number, record in read_lines(folder / VERDICTS):
-        verdict = Verdict.from_record(record, f"{folder / VERDICTS}:{number}")
-        verdicts[verdict.instance, verdict.sample] = verdict.as_record()  # tried again, the last word counts
+    name = str(path)
+    for number, record in read_lines(path):
+        whole = Verdict.check_record(record, f"{name}:{number}")
+        verdicts[whole["instance"], whole["sample"]] = whole  # tried again, the last word counts
     return Run(folder, config, list(verdicts.values()))
 
 

@@ -21,7 +21,7 @@ def overview(summaries: Mapping[str, Summary], usages: Mapping[str, Usage | None
         ["pass@1", *(percent(one.pass_at_1) for one in scores)],
         ["  95 % interval", *(span(one.interval) for one in scores)],
         ["  projects resampled", *(span(one.clustered) for one in scores)],
-        *([f"pass@{k}", *(percent(one.pass_at[k]) for one in scores)] for k in _find_ks(scores)),
+        *(row for k in _find_ks(scores) for row in _pass_at(k, scores)),
         ["tests passed, on average", *(percent(one.passing_rate) for one in scores)],
         ["  95 % interval", *(span(each.rate_interval) for each in summaries.values())],
     ]
@@ -30,6 +30,14 @@ def overview(summaries: Mapping[str, Summary], usages: Mapping[str, Usage | None
         if any(each[place] != "n/a" for each in told):
             rows.append([heading, *(each[place] for each in told)])
     return ["", *summaries], rows
+
+
+def _pass_at(k: int, scores: Iterable[Score]) -> list[list[str]]:
+    known = list(scores)
+    return [
+        [f"pass@{k}", *(percent(one.pass_at[k]) for one in known)],
+        ["  95 % interval", *(span(one.pass_at_interval[k]) for one in known)],
+    ]
 
 
 def breakdown(summaries: Mapping[str, Summary], axes: Iterable[str]) -> Tabled:
@@ -48,6 +56,8 @@ def breakdown(summaries: Mapping[str, Summary], axes: Iterable[str]) -> Tabled:
 def statuses(summaries: Mapping[str, Summary]) -> Tabled:
     known = dict.fromkeys(status for summary in summaries.values() for status in summary.statuses)
     rows = [[status, *(str(each.statuses.get(status, 0)) for each in summaries.values())] for status in known]
+    if any(each.truncated for each in summaries.values()):
+        rows.append(["(of all, cut off)", *(str(each.truncated) for each in summaries.values())])
     return ["status", *summaries], rows
 
 
@@ -69,6 +79,15 @@ def draw(title: str, table: Tabled) -> Table:
     for row in rows:
         drawn.add_row(*row, end_section=row[0] == "all")
     return drawn
+
+
+def mark_down(table: Tabled) -> list[str]:
+    """The lines of a Markdown table."""
+    headings, rows = table
+    return [
+        "| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |"
+        for row in (headings, ["---"] * len(headings), *rows)
+    ]
 
 
 def _find_ks(scores: Iterable[Score]) -> list[int]:

@@ -6,13 +6,14 @@ from dlbench.scoring.groups import BREAKDOWNS, CUTOFFS
 from dlbench.scoring.intervals import Interval, wilson
 from dlbench.scoring.passk import pass_at_k
 from dlbench.scoring.spread import Spread, spread, spread_of_samples
-from dlbench.scoring.summary import Score, Summary, summarise
-from dlbench.scoring.tally import Tally, tally
+from dlbench.scoring.summary import Score, Summary, summarise, summarise_all
+from dlbench.scoring.tally import HARNESS_ERROR, Tally, tally
 from dlbench.scoring.usage import Usage, total_usage
 
 __all__ = [
     "BREAKDOWNS",
     "CUTOFFS",
+    "HARNESS_ERROR",
     "Against",
     "Comparison",
     "Interval",
@@ -29,6 +30,7 @@ __all__ = [
     "spread",
     "spread_of_samples",
     "summarise",
+    "summarise_all",
     "tally",
     "total_usage",
     "wilson",

@@ -6,17 +6,17 @@ make our own faults look like a difference between models.
 """
 
 import math
-from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from operator import sub
+
+import numpy as np
 
 from dlbench.dataset import Benchmark
 from dlbench.scoring.intervals import FEWEST_CLUSTERS, NOTHING, Interval, bound, find_clustered, find_interval
 from dlbench.scoring.paired import cohen_h, holm, mcnemar, odds_ratio, sign_flip
 from dlbench.scoring.passk import mean
-from dlbench.scoring.resample import resample_clustered, resample_means
+from dlbench.scoring.resample import Clusters, Floats, resample_means
 from dlbench.scoring.tally import Tally
 
 Tallies = Mapping[str, Tally]
@@ -80,8 +80,8 @@ def compare(runs: Mapping[str, Tallies], benchmark: Benchmark, *, only_first: bo
     faulty = {one for one in common if any(tallies[one].harness_errors for tallies in runs.values())}
     kept = [one for one in common if one not in faulty]
     step = min(_FINEST, math.lcm(*(tallies[one].samples for tallies in runs.values() for one in kept)))
-    projects = [benchmark.instances[one].project for one in kept]
-    sides = {name: _Side(name, [tallies[one] for one in kept], projects, step) for name, tallies in runs.items()}
+    clusters = Clusters(benchmark.instances[one].project for one in kept)
+    sides = {name: _Side(name, [tallies[one] for one in kept], clusters, step) for name, tallies in runs.items()}
     names = list(runs)
     chosen = [(names[0], other) for other in names[1:]] if only_first else list(combinations(names, 2))
     return Comparison(
@@ -96,20 +96,16 @@ def compare(runs: Mapping[str, Tallies], benchmark: Benchmark, *, only_first: bo
 class _Side:
     """What every pair needs of a run, computed once."""
 
-    def __init__(self, name: str, tallies: Sequence[Tally], projects: Sequence[str], step: int) -> None:
+    def __init__(self, name: str, tallies: Sequence[Tally], clusters: Clusters, step: int) -> None:
         self.name = name
         self.solved = {one.instance for one in tallies if one.solved}
         self.shares = [one.share for one in tallies]
-        self.units = [round(share * step) for share in self.shares]
-        self.clusters: defaultdict[str, list[float]] = defaultdict(list)
-        self.cluster_units: Counter[str] = Counter()
-        for project, share, units in zip(projects, self.shares, self.units, strict=True):
-            self.clusters[project].append(share)
-            self.cluster_units[project] += units
+        self.units = np.rint(np.array(self.shares, dtype=np.float64) * step).astype(np.int64)
+        self.clusters = clusters
+        self.cluster_units = clusters.add_up(self.units).astype(np.int64)
         self.pass_at_1 = mean(self.shares)
-        self.means = resample_means(self.shares) if self.shares else []
-        enough = len(self.clusters) >= FEWEST_CLUSTERS
-        self.clustered = resample_clustered(list(self.clusters.values())) if enough else []
+        self.means = resample_means(self.shares) if self.shares else None
+        self.clustered = clusters.resample(self.shares) if clusters.count >= FEWEST_CLUSTERS else None
 
 
 def _stand(side: _Side, sides: list[_Side]) -> Standing:
@@ -118,7 +114,7 @@ def _stand(side: _Side, sides: list[_Side]) -> Standing:
         name=side.name,
         pass_at_1=side.pass_at_1,
         interval=find_interval(side.shares),
-        clustered=find_clustered(side.clusters),
+        clustered=find_clustered(side.shares, side.clusters),
         solved=len(side.solved),
         solved_alone=len(side.solved - others),
     )
@@ -126,8 +122,6 @@ def _stand(side: _Side, sides: list[_Side]) -> Standing:
 
 def _pair(a: _Side, b: _Side) -> Pair:
     only_a, only_b = tuple(sorted(a.solved - b.solved)), tuple(sorted(b.solved - a.solved))
-    differences = list(map(sub, a.units, b.units))
-    by_project = list(map(sub, a.cluster_units.values(), b.cluster_units.values()))
     return Pair(
         a=a.name,
         b=b.name,
@@ -136,19 +130,20 @@ def _pair(a: _Side, b: _Side) -> Pair:
         clustered=_bound_difference(a.clustered, b.clustered, "clustered"),
         only_a=only_a,
         only_b=only_b,
-        cohen_h=cohen_h(a.pass_at_1, b.pass_at_1) if differences else math.nan,
+        cohen_h=cohen_h(a.pass_at_1, b.pass_at_1) if a.shares else math.nan,
         odds_ratio=odds_ratio(len(only_a), len(only_b)),
         mcnemar=mcnemar(len(only_a), len(only_b)),
-        permutation=sign_flip(differences),
-        permutation_clustered=sign_flip(by_project) if a.clustered else math.nan,
+        permutation=sign_flip(a.units - b.units),
+        permutation_clustered=sign_flip(a.cluster_units - b.cluster_units) if a.clustered is not None else math.nan,
     )
 
 
-def _bound_difference(a: list[float], b: list[float], kind: str) -> Interval:
-    # resample i drew the same instances for both: the difference is paired
-    differences = list(map(sub, a, b))
+def _bound_difference(a: Floats | None, b: Floats | None, kind: str) -> Interval:
+    if a is None or b is None:
+        return NOTHING
+    differences = a - b  # resample i drew the same instances for both: the difference is paired
     # runs that differ nowhere, or everywhere alike, would come out as certain
-    return bound(differences, kind) if a and max(differences) - min(differences) > 1e-9 else NOTHING
+    return bound(differences, kind) if differences.max() - differences.min() > 1e-9 else NOTHING
 
 
 def _correct(pairs: list[Pair]) -> tuple[Pair, ...]:

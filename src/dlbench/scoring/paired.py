@@ -7,11 +7,12 @@ approximation and without random numbers. Many pairs tested at 5 % each give fal
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 
-_SLOT = 80
-"""Bits: 64 for a chance, and room for sixteen doublings."""
-_STEPS = 16
-_ONE = 1 << 63
+import numpy as np
+from numpy.typing import NDArray
+
+from dlbench.scoring.resample import Floats
 
 
 def mcnemar(only_a: int, only_b: int) -> float:
@@ -27,37 +28,46 @@ def mcnemar(only_a: int, only_b: int) -> float:
     return min(1.0, _divide(2 * tail, discordant))
 
 
-def sign_flip(differences: Sequence[int]) -> float:
+def sign_flip(differences: Sequence[int] | NDArray[np.int64]) -> float:
     """Paired permutation test, two-sided: were A and B swapped on each instance at random, how often would |Σ d| be as
     large as it is?
 
     All 2ⁿ swaps are counted, none is drawn: the coefficients of Π (1 + x^|dᵢ|) / 2 are the chances of each sum of those
-    taken. They stand in the slots of one long integer, in units of 2⁻⁶³, so that a factor is a shift and an addition;
-    every sixteen factors the slots are halved sixteen times. That loses less than 10⁻¹³, and nothing up to 63 factors.
+    taken. Everything added is positive, so that small chances keep their digits; m factors of one size s are a binomial
+    distribution on every s-th place.
     """
-    observed = abs(sum(differences))
+    units = np.asarray(differences, dtype=np.int64)
+    observed = abs(int(units.sum()))
     if observed == 0:
         return 1.0
-    shared = math.gcd(*differences)
-    sizes = sorted(
-        abs(each) // shared for each in differences if each
-    )  # ascending: the integer stays short for longest
-    chances, reached = _ONE, 0
-    for start in range(0, len(sizes), _STEPS):
-        steps = sizes[start : start + _STEPS]
-        for size in steps:
-            chances += chances << (size * _SLOT)
-        reached += sum(steps)
-        chances = (chances >> len(steps)) & _mask(reached + 1)
+    shared = int(np.gcd.reduce(units))
+    counts = np.bincount(np.abs(units) // shared)
+    chances: Floats = np.ones(1)
+    for size in np.flatnonzero(counts[1:]) + 1:
+        chances = _multiply(chances, int(size), int(counts[size]))
     # Σ ±d = 2 (sum of those taken) - Σ|d|, which is as large as observed from here on
-    first = (reached + observed // shared) // 2
-    tail = (chances >> (first * _SLOT)) % ((1 << _SLOT) - 1)  # the sum of the slots, as nines are cast out
-    return min(1.0, 2 * tail / _ONE)
+    first = (len(chances) - 1 + observed // shared) // 2
+    return min(1.0, 2 * math.fsum(chances[first:].tolist()))
 
 
-def _mask(slots: int) -> int:
-    """Keeps the 64 bits of every slot; what halving pushed into the upper 16 came from the slot above."""
-    return int.from_bytes((b"\xff" * 8 + b"\0" * 2) * slots, "little")
+def _multiply(chances: Floats, size: int, times: int) -> Floats:
+    """By ((1 + x^size) / 2)^times: as often as need be, or at once for each remainder of the place by size."""
+    grown: Floats = np.zeros(len(chances) + size * times)
+    if times <= size:
+        grown[: len(chances)] = chances
+        for _ in range(times):
+            grown[size:] += grown[:-size].copy()
+        grown *= 0.5**times
+        return grown
+    for remainder in range(min(size, len(chances))):
+        grown[remainder::size] = np.convolve(chances[remainder::size], _binomial(times))
+    return grown
+
+
+@lru_cache(maxsize=1024)
+def _binomial(times: int) -> Floats:
+    """C(n, i) / 2ⁿ for every i."""
+    return np.array([_divide(math.comb(times, taken), times) for taken in range(times + 1)])
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

@@ -5,16 +5,21 @@ was asked counts the same, however many samples it has. Harness errors stay in t
 that they touch, and the summary says how far they could have moved the score.
 """
 
+import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dlbench.dataset import Benchmark
 from dlbench.scoring.groups import CUTOFFS, LABELS, group
-from dlbench.scoring.intervals import NOTHING, Interval, find_clustered, find_interval
+from dlbench.scoring.intervals import NOTHING, Interval, find_all_clustered, find_interval, find_intervals
 from dlbench.scoring.passk import mean
+from dlbench.scoring.resample import Clusters
 from dlbench.scoring.tally import Tally, tally
 
 KS = (1, 3, 5, 10)
@@ -37,6 +42,8 @@ class Score:
     """Of pass@1, when whole projects are resampled."""
     pass_at: dict[int, float] = field(default_factory=dict)
     """pass@k by k; NaN where an instance of the group has fewer than k samples."""
+    pass_at_interval: dict[int, Interval] = field(default_factory=dict)
+    """Of each pass@k, with the same resamples as pass@1; n/a where pass@k is NaN."""
     harness_errors: int = 0
 
 
@@ -44,6 +51,8 @@ class Score:
 class Summary:
     scores: tuple[Score, ...]
     statuses: dict[str, int]
+    truncated: int
+    """Answers that stop in the middle, whatever became of them."""
     rate_interval: Interval
     """Of the overall average passing rate."""
     if_faults_passed: float
@@ -62,43 +71,131 @@ def summarise(
     ks: Sequence[int] = KS,
 ) -> Summary:
     """`axes`: any of `groups.BREAKDOWNS`; `cutoffs` are the days of the axis `live`."""
+    return summarise_all({"": records}, benchmark, axes, cutoffs, ks)[""]
+
+
+def summarise_all(
+    runs: Mapping[str, Iterable[dict[str, Any]]],
+    benchmark: Benchmark,
+    axes: Sequence[str] = LABELS,
+    cutoffs: Sequence[date] = CUTOFFS,
+    ks: Sequence[int] = KS,
+) -> dict[str, Summary]:
+    """Of many runs, which mostly have the same instances: those are put into groups, and resampled, together."""
+    runs_by_ids: defaultdict[tuple[str, ...], list[_Judged]] = defaultdict(list)
+    for name, records in runs.items():
+        judged = _judge(name, records, benchmark)
+        runs_by_ids[tuple(judged.tallies)].append(judged)
+    found: dict[str, Summary] = {}
+    for ids, alike in runs_by_ids.items():
+        groups = _find_groups(ids, benchmark, axes, cutoffs)
+        figures = _Figures([list(judged.tallies.values()) for judged in alike], ks)
+        rows = zip(*(_score(each, figures) for each in groups), strict=True)
+        found |= {judged.name: _summarise(judged, scores) for judged, scores in zip(alike, rows, strict=True)}
+    return {name: found[name] for name in runs}
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """What is kept of a run's records."""
+
+    name: str
+    tallies: dict[str, Tally]
+    statuses: dict[str, int]
+    truncated: int
+
+
+def _judge(name: str, records: Iterable[dict[str, Any]], benchmark: Benchmark) -> _Judged:
     known = list(records)
-    tallies = tally(known, benchmark)
-    columns = _Columns(tallies, benchmark, ks)
-    groups = group(tallies, benchmark, axes, cutoffs)
-    return Summary(
-        scores=tuple(_score(axis, label, ids, columns) for (axis, label), ids in groups.items()),
+    return _Judged(
+        name,
+        tally(known, benchmark),
         statuses=dict(Counter(record["status"] for record in known)),
-        rate_interval=find_interval(list(columns.rates.values())),
-        if_faults_passed=mean((one.passed + one.harness_errors) / one.samples for one in tallies.values()),
+        truncated=sum(record.get("truncated") is True for record in known),
     )
 
 
-class _Columns:
-    """What every row looks up of its instances, computed once."""
+@dataclass(frozen=True)
+class _Group:
+    """A row of the table before anything is known of a run: where its instances stand among all."""
 
-    def __init__(self, tallies: dict[str, Tally], benchmark: Benchmark, ks: Sequence[int]) -> None:
-        self.tallies = tallies
-        self.shares = {name: one.share for name, one in tallies.items()}
-        self.rates = {name: one.rate for name, one in tallies.items()}
-        self.projects = {name: benchmark.instances[name].project for name in tallies}
-        self.pass_at = {k: {name: one.pass_at(k) for name, one in tallies.items()} for k in ks}
+    axis: str
+    label: str
+    places: NDArray[np.int64]
+    clusters: Clusters
 
 
-def _score(axis: str, label: str, ids: list[str], columns: _Columns) -> Score:
-    shares = [columns.shares[one] for one in ids]
-    clusters: defaultdict[str, list[float]] = defaultdict(list)
-    for one, share in zip(ids, shares, strict=True):
-        clusters[columns.projects[one]].append(share)
-    return Score(
-        axis=axis,
-        label=label,
-        instances=len(ids),
-        samples=sum(columns.tallies[one].samples for one in ids),
-        pass_at_1=mean(shares),
-        passing_rate=mean(map(columns.rates.__getitem__, ids)),
-        interval=find_interval(shares),
-        clustered=find_clustered(clusters),
-        pass_at={k: mean(map(known.__getitem__, ids)) for k, known in columns.pass_at.items()},
-        harness_errors=sum(columns.tallies[one].harness_errors for one in ids),
+def _find_groups(
+    ids: Sequence[str], benchmark: Benchmark, axes: Sequence[str], cutoffs: Sequence[date]
+) -> list[_Group]:
+    place_of = {one: place for place, one in enumerate(ids)}
+    return [
+        _Group(
+            axis,
+            label,
+            np.array([place_of[one] for one in members], dtype=np.int64),
+            Clusters(benchmark.instances[one].project for one in members),
+        )
+        for (axis, label), members in group(ids, benchmark, axes, cutoffs).items()
+    ]
+
+
+def _summarise(judged: _Judged, scores: tuple[Score, ...]) -> Summary:
+    tallies = judged.tallies.values()
+    return Summary(
+        scores=scores,
+        statuses=judged.statuses,
+        truncated=judged.truncated,
+        rate_interval=find_interval([one.rate for one in tallies]),
+        if_faults_passed=mean((one.passed + one.harness_errors) / one.samples for one in tallies),
     )
+
+
+class _Figures:
+    """What every row of the table takes its part of: of each run a line for each figure, a column for each instance."""
+
+    def __init__(self, runs: Sequence[Sequence[Tally]], ks: Sequence[int]) -> None:
+        self.ks = ks
+        self.known = [1, *(k for k in ks if k > 1)]
+        lines = [
+            [
+                [one.samples for one in tallies],
+                [one.harness_errors for one in tallies],
+                [one.rate for one in tallies],
+                [one.share for one in tallies],
+                *([one.pass_at(k) for one in tallies] for k in self.known[1:]),
+            ]
+            for tallies in runs
+        ]
+        self.lines = np.array(lines, dtype=np.float64)
+
+
+def _score(group: _Group, figures: _Figures) -> list[Score]:
+    """Of one group, a score for each run."""
+    size, count = len(group.places), len(figures.known)
+    part = figures.lines[:, :, group.places]
+    passing = part[:, 3:].reshape(len(part) * count, size)
+    totals = part.sum(axis=2).tolist()
+    means = [[total / size if size else math.nan for total in each[2:]] for each in totals]
+    intervals = find_intervals(passing, [share for each in means for share in each[1:]])
+    clustered = find_all_clustered(part[:, 3], group.clusters)
+    scores = []
+    for run, (each, (rate, *shares)) in enumerate(zip(totals, means, strict=True)):
+        pass_at = dict(zip(figures.known, shares, strict=True))
+        bounds = dict(zip(figures.known, intervals[run * count : (run + 1) * count], strict=True))
+        scores.append(
+            Score(
+                axis=group.axis,
+                label=group.label,
+                instances=size,
+                samples=int(each[0]),
+                pass_at_1=pass_at[1],
+                passing_rate=rate,
+                interval=bounds[1],
+                clustered=clustered[run],
+                pass_at={k: pass_at[k] for k in figures.ks},
+                pass_at_interval={k: bounds[k] for k in figures.ks},
+                harness_errors=int(each[1]),
+            )
+        )
+    return scores

@@ -64,7 +64,7 @@ def _tally(instance: str, records: list[dict[str, Any]]) -> Tally:
 
 def _share_passed(record: dict[str, Any]) -> float:
     # a verdict that is not trusted passes nothing, whatever its tests said
-    if record["status"] == "tampered" or not record["tests"]:
+    tests = record["tests"]
+    if not tests or record["status"] == "tampered":
         return 0.0
-    outcomes = list(record["tests"].values())
-    return outcomes.count("passed") / len(outcomes)
+    return list(tests.values()).count("passed") / len(tests)

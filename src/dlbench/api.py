@@ -1,0 +1,87 @@
+"""How is the benchmark used from Python? As shortly as from the command line: load, evaluate, score.
+
+Everything that the commands promise holds here: candidates are confined, every verdict is on disk before the next with
+`out`, and what a person can mend is a `DLBenchError`.
+"""
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from dlbench.dataset import Benchmark, Selection, select
+from dlbench.dataset import load as load_whole
+from dlbench.errors import DLBenchError
+from dlbench.execution import Engine, Limits, Sample, Verdict, choose_confinement
+from dlbench.execution.evaluate import evaluate as judge_all
+from dlbench.execution.pool import MODES, Pool
+from dlbench.execution.samples import parse_samples, read_samples
+from dlbench.reporting import read_run
+from dlbench.scoring import Summary, summarise
+from dlbench.scoring.groups import LABELS
+from dlbench.workspace import prepare
+
+
+def load(split: str = "full", root: str | Path | None = None) -> Benchmark:
+    """The benchmark with the instances of a split; `root`: the folder of another benchmark than ours."""
+    whole = load_whole(Path(root) if root else None)
+    return replace(whole, instances={one.id: one for one in select(whole, Selection(split=split))})
+
+
+def evaluate(
+    samples: str | Path | Iterable[Mapping[str, Any] | Sample],
+    benchmark: Benchmark | None = None,
+    *,
+    out: str | Path | None = None,
+    workers: int | None = None,
+    sandbox: str = "auto",
+    mode: str = "auto",
+    timeout: float = 60.0,
+    memory: int = 4096,
+) -> list[Verdict]:
+    """A verdict for each sample, in their order. `samples`: a JSONL file, or records such as it holds.
+
+    With a folder `out` each verdict is kept at once in `verdicts.jsonl`, and a second call goes on where a first was
+    stopped. `timeout` in seconds and `memory` in MiB are for one candidate.
+    """
+    whole = benchmark or load_whole()
+    given = _read(samples, whole)
+    if mode not in MODES:
+        raise DLBenchError(f"there is no mode {mode!r}", mend=f"use one of: {', '.join(MODES)}")
+    engine = Engine(choose_confinement(sandbox), Limits(test_seconds=timeout, memory_mb=memory))
+    projects = dict.fromkeys(whole.instances[sample.instance].project for sample in given)
+    prepared = {name: prepare(whole.projects[name], whole.root) for name in projects}
+    pool = Pool(engine, prepared, workers=workers or os.cpu_count() or 1, mode=mode)
+    with ExitStack() as stack:
+        folder = Path(out) if out else Path(stack.enter_context(TemporaryDirectory(prefix="dlbench-")))
+        return judge_all(whole, pool, given, folder)
+
+
+def score(
+    verdicts: str | Path | Iterable[Verdict | Mapping[str, Any]],
+    benchmark: Benchmark | None = None,
+    axes: Sequence[str] = LABELS,
+) -> Summary:
+    """pass@k, passing rate and intervals, overall and by `axes`. `verdicts`: a run folder, verdicts, or records."""
+    if isinstance(verdicts, str | Path):
+        records = read_run(Path(verdicts)).verdicts
+    else:
+        known = [one if isinstance(one, Verdict) else Verdict.from_record(dict(one), "verdicts") for one in verdicts]
+        records = [one.as_record() for one in known]
+    return summarise(records, benchmark or load_whole(), axes)
+
+
+def _read(samples: str | Path | Iterable[Mapping[str, Any] | Sample], benchmark: Benchmark) -> list[Sample]:
+    if isinstance(samples, str | Path):
+        return read_samples(Path(samples), benchmark)
+    records = [_as_record(one) if isinstance(one, Sample) else dict(one) for one in samples]
+    return parse_samples(enumerate(records, 1), "samples", benchmark)
+
+
+def _as_record(sample: Sample) -> dict[str, Any]:
+    reason = {"finish_reason": "length"} if sample.is_cut else {}
+    text = {"code" if sample.is_code else "answer": sample.text}
+    return {"instance": sample.instance, "sample": sample.sample} | text | reason

@@ -1,0 +1,188 @@
+"""The commands of the leaderboard: submit a run, find out whether a submission is so, and make the page."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dlbench.cli.app import BenchmarkOption, JsonOption, SandboxOption, WorkersOption, app, command
+from dlbench.cli.judging import CORES
+from dlbench.errors import DLBenchError
+
+if TYPE_CHECKING:
+    from dlbench.dataset import Benchmark
+    from dlbench.execution import Sample, Verdict
+    from dlbench.reporting.board.entry import Entry
+    from dlbench.reporting.board.verify import Fault
+
+leaderboard = typer.Typer(
+    help="Submit runs, verify what was submitted, and build the page.", no_args_is_help=True, rich_markup_mode=None
+)
+app.add_typer(leaderboard, name="leaderboard")
+
+_TIMEOUT, _MEMORY = 60.0, 4096
+"""Where an entry does not say under which limits it was judged."""
+
+
+@command("add", leaderboard)
+def add(
+    run: Annotated[Path, typer.Argument(help="Run folder, of `run` or `evaluate`, with a whole split.")],
+    samples_from: Annotated[
+        str, typer.Option(help="Where the samples can be had (an address), or how they are made again.")
+    ],
+    split: Annotated[str | None, typer.Option(help="The split; found by its instances otherwise.")] = None,
+    model: Annotated[str | None, typer.Option(help="The model, where the run does not say it.")] = None,
+    technique: Annotated[str | None, typer.Option(help="The technique, where the run does not say it.")] = None,
+    temperature: Annotated[float | None, typer.Option(help="The temperature, where the run does not say it.")] = None,
+    date: Annotated[
+        datetime | None, typer.Option(formats=["%Y-%m-%d"], help="Day of the run; that of its verdicts otherwise.")
+    ] = None,
+    replace: Annotated[bool, typer.Option("--replace", help="Put it in the place of another with its name.")] = False,
+    benchmark: BenchmarkOption = None,
+) -> None:
+    """Write a run's entry into the benchmark's folder `leaderboard`: settings, score, verdicts, hashes of answers."""
+    from dlbench.dataset import load
+    from dlbench.reporting import read_run
+    from dlbench.reporting.board.entry import FOLDER, name_entry, render_entry, write_entry
+    from dlbench.reporting.board.submit import make_entry
+    from dlbench.reporting.board.verify import check_entry
+
+    loaded = load(benchmark)
+    given = {"model": model, "technique": technique, "temperature": temperature}
+    told = {key: value for key, value in given.items() if value is not None}
+    day = date.date() if date else None
+    entry = make_entry(read_run(run), loaded, samples_from, split=split, day=day, told=told)
+    if faults := check_entry(entry, loaded):
+        shown = "\n".join(f"  {fault}" for fault in faults[:20])
+        raise DLBenchError(f"the run cannot be submitted:\n{shown}", where=str(run), mend="finish the run")
+    path = loaded.root / FOLDER / name_entry(entry)
+    if path.exists() and path.read_text(encoding="utf-8") != render_entry(entry) and not replace:
+        raise DLBenchError("there is another entry with these settings", where=str(path), mend="say --replace")
+    write_entry(entry, path)
+    typer.echo(f"{path}: pass@1 {entry.score.pass_at_1:.1%} on {entry.split}")
+
+
+@command("verify", leaderboard)
+def verify(
+    entries: Annotated[list[Path] | None, typer.Argument(help="Files of entries; all of the board by default.")] = None,
+    samples: Annotated[
+        Path | None, typer.Option(help="The samples of the one entry given; some are run again.")
+    ] = None,
+    share: Annotated[float, typer.Option(min=0.0, max=1.0, help="How many of the samples are run again.")] = 0.1,
+    every: Annotated[bool, typer.Option("--all", help="Run all of them again.")] = False,
+    seed: Annotated[int | None, typer.Option(help="Which ones; nobody can know beforehand by default.")] = None,
+    mark: Annotated[bool, typer.Option("--mark", help="Write into the entry that it was verified.")] = False,
+    benchmark: BenchmarkOption = None,
+    workers: WorkersOption = CORES,
+    sandbox: SandboxOption = "auto",
+    json: JsonOption = False,
+) -> None:
+    """Find out whether entries are so: against the dataset, their samples, and with --samples the engine."""
+    from dlbench.dataset import load
+    from dlbench.reporting.board.entry import find_entries, read_entry
+    from dlbench.reporting.board.verify import Fault, Kind, check_entry, is_about
+
+    loaded = load(benchmark)
+    paths = entries or find_entries(loaded.root)
+    if samples and len(paths) != 1:
+        raise DLBenchError(f"samples belong to one entry, and there are {len(paths)}", mend="name the entry")
+    if mark and not samples:
+        raise DLBenchError("nothing is run again, so nothing can be marked", mend="give --samples FILE too")
+    found: dict[str, list[Fault]] = {}
+    for path in paths:
+        try:
+            entry = read_entry(path)
+        except DLBenchError as error:
+            found[str(path)] = [Fault(Kind.MALFORMED, error.what)]
+            continue
+        faults = found[str(path)] = check_entry(entry, loaded)
+        if samples and is_about(entry, loaded):
+            again = Again(1.0 if every else share, seed, workers, sandbox)
+            faults += again.check(entry, samples, loaded)
+            if mark and not faults:
+                again.mark(entry, path)
+    _tell(found, as_json=json)
+
+
+class Again:
+    """Running samples again: how many, which, and with what."""
+
+    def __init__(self, share: float, seed: int | None, workers: int, sandbox: str) -> None:
+        import secrets
+
+        self.share, self.workers, self.sandbox = share, workers, sandbox
+        self.seed = secrets.randbelow(2**31) if seed is None else seed
+        self.checked = 0
+
+    def check(self, entry: "Entry", path: Path, benchmark: "Benchmark") -> "list[Fault]":
+        from dlbench.cli.progress import say
+        from dlbench.execution.samples import read_samples
+        from dlbench.reporting.board.verify import check_samples, check_verdicts, draw_share
+
+        given = read_samples(path, benchmark)
+        faults = check_samples(entry, given)
+        claimed = {claim.key: claim.sha256 for claim in entry.verdicts}
+        fitting = {sample.key: sample for sample in given if claimed.get(sample.key) == sample.sha256}
+        drawn = [fitting[key] for key in draw_share(entry, self.share, self.seed) if key in fitting]
+        say(f"{len(drawn)} of {len(claimed)} samples are run again (--seed {self.seed})")
+        if drawn:
+            faults += check_verdicts(entry, drawn, benchmark, lambda chosen: self._judge(chosen, entry, benchmark))
+        self.checked = len(drawn)
+        return faults
+
+    def _judge(
+        self, samples: "Sequence[Sample]", entry: "Entry", benchmark: "Benchmark"
+    ) -> "dict[tuple[str, int], Verdict]":
+        from dlbench.cli.engine import make_engine
+        from dlbench.cli.scores import judge_samples
+
+        limits = (float(entry.settings.get("timeout", _TIMEOUT)), int(entry.settings.get("memory", _MEMORY)))
+        verdicts = judge_samples(benchmark, list(samples), make_engine(self.sandbox, *limits), self.workers)
+        return {(verdict.instance, verdict.sample): verdict for verdict in verdicts}
+
+    def mark(self, entry: "Entry", path: Path) -> None:
+        from datetime import UTC
+
+        from dlbench import __version__
+        from dlbench.reporting.board.entry import Check, write_entry
+
+        check = Check(date=datetime.now(UTC).date(), checked=self.checked, seed=self.seed, dlbench=__version__)
+        write_entry(entry.model_copy(update={"verified": check}), path)
+
+
+def _tell(found: "dict[str, list[Fault]]", *, as_json: bool) -> None:
+    if as_json:
+        from dlbench.cli.printing import print_json
+
+        print_json(found)
+    else:
+        for path, faults in found.items():
+            for fault in faults:
+                typer.echo(f"{path}: {fault}")
+        good = sum(not faults for faults in found.values())
+        typer.echo(f"{good} of {len(found)} entries hold")
+    if any(found.values()):
+        raise typer.Exit(1)
+
+
+@command("build", leaderboard)
+def build(
+    out: Annotated[Path | None, typer.Option(help="Folder for both files; that of the entries by default.")] = None,
+    benchmark: BenchmarkOption = None,
+) -> None:
+    """Make leaderboard.html, a page that opens offline, and leaderboard.md, of all entries."""
+    from dlbench.dataset import default_root
+    from dlbench.journal import write_whole
+    from dlbench.reporting.board.build import build_markdown, build_page
+    from dlbench.reporting.board.entry import FOLDER, find_entries, read_entry
+    from dlbench.reporting.board.standings import rank_entries
+
+    root = benchmark or default_root()
+    tables = rank_entries({path: read_entry(path) for path in find_entries(root)})
+    folder = out or root / FOLDER
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, make in (("leaderboard.md", build_markdown), ("leaderboard.html", build_page)):
+        write_whole(folder / name, make(tables))
+        typer.echo(str(folder / name))

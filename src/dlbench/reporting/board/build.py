@@ -1,0 +1,117 @@
+"""How is the leaderboard shown? As a page that opens offline and asks no other host for anything, and as Markdown.
+
+What the papers report stands in a table of its own, marked as reported and as of another dataset: beside our ranks it
+would be read as comparable, which it is not.
+"""
+
+import tomllib
+from collections.abc import Sequence
+from html import escape
+from importlib.resources import files
+from statistics import fmean
+from string import Template
+
+from dlbench.reporting.board.entry import Entry
+from dlbench.reporting.board.standings import Place, Table
+from dlbench.reporting.figures import percent
+from dlbench.reporting.tables import Tabled, mark_down
+
+_TITLE = "DL-Bench leaderboard"
+_INTRO = (
+    "pass@1 with its 95 % interval (bootstrap over instances, Wilson's where they are few). The rank's interval says"
+    " where a model could stand had other instances been chosen: overlapping ranks are not told apart. Verified: how"
+    " many samples were run again, all with the claimed verdict. Reference and stub are baselines and have no rank."
+)
+
+
+def build_markdown(tables: Sequence[Table]) -> str:
+    lines = [f"# {_TITLE}", "", _INTRO]
+    for heading, note, table in _sections(tables):
+        lines += ["", f"## {heading}", "", *([note, ""] if note else []), *mark_down(table)]
+    return "\n".join(lines) + "\n"
+
+
+def build_page(tables: Sequence[Table]) -> str:
+    parts = []
+    for heading, note, table in _sections(tables):
+        told = f"<p>{escape(note)}</p>" if note else ""
+        parts.append(f"<section><h2>{escape(heading)}</h2>{told}{_draw(table)}</section>")
+    page, style = (_read(name) for name in ("page.html", "page.css"))
+    return Template(page).substitute(title=_TITLE, style=style, intro=escape(_INTRO), sections="\n".join(parts))
+
+
+def _sections(tables: Sequence[Table]) -> list[tuple[str, str, Tabled]]:
+    found = [
+        (f"Split {table.split}, dataset {table.comparability}.x", "", _list_places(table.places)) for table in tables
+    ]
+    if not found:
+        found.append(("No submission yet", "`dlbench leaderboard add RUN` makes one.", (["model"], [])))
+    return [*found, _list_reported()]
+
+
+def _list_places(places: Sequence[Place]) -> Tabled:
+    headings = [
+        "rank",
+        "model",
+        "technique",
+        "pass@1",
+        "95 %",
+        "tests passed",
+        "n",
+        "temperature",
+        "date",
+        "verified",
+        "samples",
+    ]
+    return headings, [[*_tell_rank(place), *_tell_entry(place.entry)] for place in places]
+
+
+def _tell_rank(place: Place) -> list[str]:
+    if place.rank is None:
+        return ["baseline"]
+    span = place.ranks
+    return [f"{place.rank} ({span.low:.0f} to {span.high:.0f})" if span else str(place.rank)]
+
+
+def _tell_entry(entry: Entry) -> list[str]:
+    score, check = entry.score, entry.verified
+    return [
+        entry.model,
+        str(entry.settings["technique"]),
+        percent(score.pass_at_1),
+        f"{100 * score.low:.1f} to {100 * score.high:.1f}",
+        percent(score.passing_rate),
+        str(entry.samples),
+        str(entry.settings["temperature"]),
+        str(entry.date),
+        f"{check.checked} of {len(entry.verdicts)}, {check.date}" if check else "no",
+        entry.samples_from,
+    ]
+
+
+def _list_reported() -> tuple[str, str, Tabled]:
+    known = tomllib.loads(_read("reported.toml"))
+    headings = ["technique", *known["models"], "mean"]
+    rows = [
+        [technique, *(f"{score:.1f} %" for score in scores), f"{fmean(scores):.1f} %"]
+        for technique, scores in known["pass_at_1"].items()
+    ]
+    note = f"Reported, not run here, and on another dataset ({known['dataset']}): not comparable with the above."
+    return "What the papers report", f"{note} Source: {known['source']}.", (headings, rows)
+
+
+def _draw(table: Tabled) -> str:
+    headings, rows = table
+    head = "".join(f'<th scope="col">{escape(each)}</th>' for each in headings)
+    body = "".join(f"<tr>{''.join(f'<td>{_link(cell)}</td>' for cell in row)}</tr>" for row in rows)
+    return f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+
+
+def _link(cell: str) -> str:
+    """An address that was submitted is followed only by whoever clicks it."""
+    is_address = cell.startswith(("https://", "http://")) and not set(cell) & set(" \"'<>")
+    return f'<a href="{escape(cell)}" rel="noreferrer nofollow">samples</a>' if is_address else escape(cell)
+
+
+def _read(name: str) -> str:
+    return files(__package__).joinpath(name).read_text(encoding="utf-8")

@@ -1,0 +1,163 @@
+"""What does a submission to the leaderboard say?
+
+Which model was asked and how, on which dataset, what became of every sample, and where the samples can be had. The
+samples themselves are not in it: they are solutions to our own instances, which the repository must not hold; each is
+named by its hash instead. One file a submission, in one spelling only, so that a change shows in a pull request.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from datetime import date
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field, StringConstraints, ValidationError
+
+from dlbench.dataset import Benchmark, Instance
+from dlbench.dataset.records import Record, Sha256
+from dlbench.errors import DLBenchError
+from dlbench.execution.verdict import Outcome, Status
+from dlbench.journal import write_whole
+
+FOLDER = "leaderboard"
+BASELINES = ("reference", "stub")
+"""Models of ours that show what 100 % and 0 % are; shown, and not ranked."""
+LETTERS = {Outcome.PASSED: "p", Outcome.FAILED: "f", Outcome.ERROR: "e", Outcome.SKIPPED: "s", Outcome.NOT_RUN: "n"}
+_OUTCOMES = {letter: outcome for outcome, letter in LETTERS.items()}
+
+Share = Annotated[float, Field(ge=0, le=1)]
+Setting = bool | int | float | str
+
+
+class Claim(Record):
+    """A verdict as it is claimed."""
+
+    instance: str
+    sample: Annotated[int, Field(ge=0)]
+    status: Status
+    tests: Annotated[str, StringConstraints(pattern=r"^[pfesn]*$")]
+    """The first letter of each outcome, in the order of the instance's tests."""
+    sha256: Sha256
+    """Of the answer."""
+
+    @property
+    def key(self) -> tuple[str, int]:
+        return self.instance, self.sample
+
+
+class Claimed(Record):
+    """The score as it is claimed; it must follow from the verdicts."""
+
+    pass_at_1: Share
+    low: Share
+    high: Share
+    passing_rate: Share
+    pass_at: dict[int, Share]
+
+
+class Check(Record):
+    """That so many samples were run again, and all of their verdicts found."""
+
+    date: date
+    checked: Annotated[int, Field(ge=1)]
+    seed: int
+    dlbench: str
+
+
+class Entry(Record):
+    benchmark: str
+    dataset_sha256: Sha256
+    """Of what was asked and judged by: changes of the dataset show even under the same version."""
+    split: str
+    dlbench: str
+    """The engine's version."""
+    date: date
+    settings: dict[str, Setting]
+    """model, technique, temperature, samples, …"""
+    samples_from: Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f]+$")]
+    """Where the samples can be had, or how they are made again."""
+    score: Claimed
+    verified: Check | None = None
+    verdicts_sha256: Sha256
+    verdicts: tuple[Claim, ...]
+
+    @property
+    def model(self) -> str:
+        return str(self.settings.get("model", ""))
+
+    @property
+    def samples(self) -> int:
+        return int(self.settings.get("samples", 1))
+
+    @property
+    def is_baseline(self) -> bool:
+        return self.model in BASELINES
+
+
+def name_entry(entry: Entry) -> str:
+    """The same for the same settings on the same dataset, whatever came out."""
+    told = json.dumps([entry.benchmark, entry.split, entry.settings], sort_keys=True)
+    parts = [entry.model, str(entry.settings["technique"]), entry.split, hashlib.sha256(told.encode()).hexdigest()[:8]]
+    return ".".join("".join(c if c.isalnum() or c in "-_" else "_" for c in part) for part in parts) + ".json"
+
+
+def render_entry(entry: Entry) -> str:
+    """Canonical: keys in order, and one verdict a line."""
+    plain = entry.model_dump(mode="json")
+    verdicts = [json.dumps(each, sort_keys=True, ensure_ascii=False) for each in plain.pop("verdicts")]
+    head = json.dumps(plain, sort_keys=True, indent=1, ensure_ascii=False).removesuffix("\n}")
+    return head + ',\n "verdicts": [\n  ' + ",\n  ".join(verdicts) + "\n ]\n}\n"
+
+
+def read_entry(path: Path) -> Entry:
+    mend = "write entries with `dlbench leaderboard add`; they are not edited by hand"
+    try:
+        text = path.read_text(encoding="utf-8")
+        entry = Entry.model_validate(json.loads(text))
+    except OSError as error:
+        raise DLBenchError(f"cannot be read: {error.strerror}", where=str(path), mend="check the path") from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"])) or "entry"
+        raise DLBenchError(f"not an entry: {place}: {first['msg']}", where=str(path), mend=mend) from None
+    except (ValueError, RecursionError) as error:
+        raise DLBenchError(f"not an entry: {error}", where=str(path), mend=mend) from None
+    if render_entry(entry) != text:
+        raise DLBenchError("not spelt as entries are", where=str(path), mend=mend)
+    return entry
+
+
+def write_entry(entry: Entry, path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(path, render_entry(entry))
+
+
+def find_entries(root: Path) -> list[Path]:
+    return sorted((root / FOLDER).glob("*.json"))
+
+
+def hash_verdicts(claims: Iterable[Claim]) -> str:
+    told = "\n".join(json.dumps(each.model_dump(mode="json"), sort_keys=True) for each in claims)
+    return hashlib.sha256(told.encode()).hexdigest()
+
+
+def hash_dataset(instances: Sequence[Instance], benchmark: Benchmark) -> str:
+    """Of everything that a verdict depends on, apart from the engine and the lock of packages."""
+    told = []
+    for one in sorted(instances, key=lambda one: one.id):
+        project = benchmark.project_of(one)
+        told.append([one.id, one.prompt, one.sha256, *one.tests, project.version, project.sha256 or ""])
+    return hashlib.sha256(json.dumps(told).encode()).hexdigest()
+
+
+def spell_tests(tests: dict[str, Any], instance: Instance) -> str:
+    """Outcomes as letters; a test without one was not run."""
+    return "".join(LETTERS[Outcome(tests.get(test, Outcome.NOT_RUN))] for test in instance.tests)
+
+
+def as_record(claim: Claim, instance: Instance) -> dict[str, Any]:
+    """The claim as scoring reads verdicts."""
+    outcomes = [str(_OUTCOMES[letter]) for letter in claim.tests]
+    tests = dict(zip(instance.tests, outcomes, strict=True))
+    return {"instance": claim.instance, "sample": claim.sample, "status": str(claim.status), "tests": tests}

@@ -1,0 +1,161 @@
+"""A run can be submitted and verified in the real sandbox; forged submissions are named and end with a status."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from dlbench.cli import app
+from dlbench.dataset import load
+from dlbench.execution.verdict import Status
+from dlbench.reporting.board.entry import hash_verdicts, read_entry, write_entry
+from dlbench.reporting.board.submit import score_claims
+from tests.conftest import write_toy
+from tests.reporting.boards import SCALE, STEP, write_run
+
+MARKS = {SCALE: "10", STEP: "11"}
+
+
+def ask(*arguments):
+    return CliRunner().invoke(app, ["leaderboard", *(str(argument) for argument in arguments)])
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory):
+    """One benchmark for all, so that its project is made ready once."""
+    return write_toy(tmp_path_factory.mktemp("board"))
+
+
+@pytest.fixture
+def added(root, tmp_path):
+    """The entry's file, and its samples."""
+    run = write_run(tmp_path / "run", load(root), MARKS, timeout=20.0, memory=1024)
+    for old in (root / "leaderboard").glob("*"):
+        old.unlink()
+    ended = ask("add", run, "--samples-from", "https://example.org/samples.jsonl", "--benchmark", root)
+    assert ended.exit_code == 0, ended.output
+    (path,) = (root / "leaderboard").glob("*.json")
+    return path, run / "samples.jsonl"
+
+
+def rewrite(path, root, **changes):
+    """As a careful forger: digest and score follow from the forged verdicts."""
+    entry = read_entry(path)
+    claims = [claim.model_copy(update=changes) if claim.key == (SCALE, 1) else claim for claim in entry.verdicts]
+    score = score_claims(claims, load(root))
+    forged = {"verdicts": tuple(claims), "verdicts_sha256": hash_verdicts(claims), "score": score}
+    write_entry(entry.model_copy(update=forged), path)
+
+
+def test_an_honest_submission_holds_when_all_of_it_is_run_again_and_can_be_marked(added, root):
+    path, samples = added
+    ended = ask("verify", path, "--samples", samples, "--all", "--mark", "--seed", 4, "--benchmark", root)
+    assert ended.exit_code == 0, ended.output
+    assert "1 of 1 entries hold" in ended.output
+    assert "4 of 4 samples are run again" in ended.output
+    check = read_entry(path).verified
+    assert (check.checked, check.seed) == (4, 4)
+    assert ask("build", "--benchmark", root).exit_code == 0
+    assert "4 of 4" in (path.parent / "leaderboard.md").read_text()
+    assert "4 of 4" in (path.parent / "leaderboard.html").read_text()
+
+
+def test_a_forged_verdict_that_fits_its_digest_and_score_is_found_by_running_it(added, root):
+    path, samples = added
+    rewrite(path, root, status=Status.PASS, tests="ppppp")
+    assert ask("verify", path, "--benchmark", root).exit_code == 0
+    ended = ask("verify", path, "--samples", samples, "--all", "--benchmark", root)
+    assert ended.exit_code == 1
+    assert f"wrong verdict: {SCALE}, sample 1: claimed pass (ppppp), found fail (fpfpf)" in ended.output
+    assert "0 of 1 entries hold" in ended.output
+
+
+def test_a_share_runs_only_that_many(added, root):
+    path, samples = added
+    ended = ask("verify", path, "--samples", samples, "--share", 0.25, "--seed", 1, "--benchmark", root)
+    assert ended.exit_code == 0, ended.output
+    assert "1 of 4 samples are run again (--seed 1)" in ended.output
+
+
+def test_a_changed_sample_is_named_and_nothing_is_marked(added, root):
+    path, samples = added
+    samples.write_text(samples.read_text().replace("v * 2 for v", "v * factor for v"))
+    ended = ask("verify", path, "--samples", samples, "--all", "--mark", "--benchmark", root)
+    assert ended.exit_code == 1
+    assert f"changed sample: {SCALE}, sample 1" in ended.output
+    assert read_entry(path).verified is None
+
+
+def test_a_sample_given_twice_is_named(added, root):
+    path, samples = added
+    first, *_ = samples.read_text().splitlines()
+    with samples.open("a") as file:
+        file.write(first + "\n")
+    ended = ask("verify", path, "--samples", samples, "--benchmark", root)
+    assert ended.exit_code == 1
+    assert f"sample 0 of {SCALE} is given twice" in ended.output
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('"status": "fail"', '"status": "pass"', f"impossible verdict: {SCALE}, sample 1"),
+        ('"tests": "fpfpf"', '"tests": "fpfpp"', "changed verdicts"),
+        ('"benchmark": "1.0"', '"benchmark": "1.1"', "another dataset version: made on 1.1, this is 1.0"),
+        ('"pass_at_1": 0.75', '"pass_at_1": 0.8', "wrong score: pass_at_1: claimed 0.8, the verdicts give 0.75"),
+        ('"split": "full"', '"split": "demo"', f"unknown instance: {STEP} is not in demo"),
+        ('"sample": 1', '"sample": 0', f"duplicated sample: {SCALE}, sample 0 counts 2 times"),
+        ("{", "[", "malformed entry"),
+    ],
+)
+def test_an_entry_edited_by_hand_is_found_out_without_running_anything(added, root, old, new, message):
+    path, _ = added
+    assert old in path.read_text()
+    path.write_text(path.read_text().replace(old, new))
+    ended = ask("verify", "--benchmark", root)
+    assert ended.exit_code == 1
+    assert message in ended.output
+
+
+def test_a_line_taken_out_is_a_missing_instance(added, root):
+    path, _ = added
+    lines = [line for line in path.read_text().splitlines() if SCALE not in line]
+    path.write_text("\n".join(lines).replace("},\n ]", "}\n ]") + "\n")
+    ended = ask("verify", "--benchmark", root, "--json")
+    assert ended.exit_code == 1
+    (faults,) = json.loads(ended.output).values()
+    assert {"kind": "missing instance", "what": SCALE} in faults
+
+
+def test_the_same_submission_again_changes_nothing_and_another_wants_your_word(added, root, tmp_path):
+    path, _ = added
+    before = path.read_text()
+    better = write_run(tmp_path / "better", load(root), {SCALE: "11", STEP: "11"}, timeout=20.0, memory=1024)
+    options = ("--samples-from", "https://example.org/samples.jsonl", "--benchmark", root)
+    assert ask("add", tmp_path / "run", *options).exit_code == 0
+    assert path.read_text() == before
+    ended = ask("add", better, *options)
+    assert ended.exit_code == 1
+    assert "--replace" in ended.output
+    assert path.read_text() == before
+    assert ask("add", better, *options, "--replace").exit_code == 0
+    assert read_entry(path).score.pass_at_1 == 1.0
+
+
+def test_an_unfinished_run_is_not_submitted(root, tmp_path):
+    run = write_run(tmp_path / "half", load(root), {SCALE: "1", STEP: "11"})
+    ended = ask("add", run, "--samples-from", "x", "--benchmark", root)
+    assert ended.exit_code == 1
+    assert f"missing sample: {SCALE}, sample 1" in ended.output
+
+
+def test_samples_belong_to_one_entry_and_marks_to_what_was_run(added, root):
+    path, samples = added
+    assert "samples belong to one entry" in ask("verify", path, path, "--samples", samples, "--benchmark", root).output
+    assert "nothing can be marked" in ask("verify", path, "--mark", "--benchmark", root).output
+
+
+def test_a_benchmark_with_a_leaderboard_passes_its_check(added, root):
+    ask("build", "--benchmark", root)
+    ended = CliRunner().invoke(app, ["check", "--records-only", "--benchmark", str(root)])
+    assert ended.exit_code == 0, ended.output

@@ -1,0 +1,286 @@
+"""A submission that is not so is found out, by name, before anything is run; and the page says how sure a rank is."""
+
+import json
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dlbench.errors import DLBenchError
+from dlbench.execution.samples import Sample, read_samples
+from dlbench.execution.verdict import Outcome, Status, Verdict
+from dlbench.reporting import read_run
+from dlbench.reporting.board.build import build_markdown, build_page
+from dlbench.reporting.board.entry import Entry, hash_verdicts, name_entry, read_entry, render_entry, write_entry
+from dlbench.reporting.board.standings import rank_entries
+from dlbench.reporting.board.submit import make_entry, score_claims
+from dlbench.reporting.board.verify import Kind, check_entry, check_samples, check_verdicts, draw_share
+from tests.reporting.boards import SCALE, STEP, submit, write_run
+
+MARKS = {SCALE: "10", STEP: "11"}
+
+
+@pytest.fixture
+def entry(toy, tmp_path) -> Entry:
+    return submit(tmp_path / "run", toy, MARKS)
+
+
+def forge(entry: Entry, *claims, toy=None) -> Entry:
+    """Other verdicts, with a digest that fits, and with a benchmark a score that fits too: a careful forger."""
+    changes = {"verdicts": tuple(claims), "verdicts_sha256": hash_verdicts(claims)}
+    if toy:
+        changes["score"] = score_claims(list(claims), toy)
+    return entry.model_copy(update=changes)
+
+
+def kinds(faults):
+    return {fault.kind for fault in faults}
+
+
+def test_an_honest_entry_holds_and_its_score_is_that_of_its_verdicts(entry, toy):
+    assert check_entry(entry, toy) == []
+    assert entry.score.pass_at_1 == 0.75
+    assert entry.score.low < 0.75 < entry.score.high
+    assert (entry.split, entry.samples, entry.settings["model"]) == ("full", 2, "m")
+
+
+def test_an_entry_holds_no_answer(entry):
+    text = render_entry(entry)
+    assert "def " not in text
+    assert "return" not in text
+
+
+def test_a_changed_verdict_is_named(entry, toy):
+    first, second, *rest = entry.verdicts
+    changed = second.model_copy(update={"status": Status.FAIL, "tests": "pf"})
+    careless = entry.model_copy(update={"verdicts": (first, changed, *rest)})
+    assert kinds(check_entry(careless, toy)) == {Kind.CHANGED_VERDICTS, Kind.WRONG_SCORE}
+    assert Kind.WRONG_SCORE in kinds(check_entry(forge(entry, first, changed, *rest), toy))
+
+
+def test_a_status_that_its_tests_do_not_bear_out_is_named(entry, toy):
+    claims = list(entry.verdicts)
+    place = next(n for n, claim in enumerate(claims) if claim.status is Status.FAIL)
+    claims[place] = claims[place].model_copy(update={"status": Status.PASS})
+    (fault,) = check_entry(forge(entry, *claims, toy=toy), toy)
+    assert fault.kind is Kind.IMPOSSIBLE_VERDICT
+    assert f"{SCALE}, sample 1" in str(fault)
+
+
+def test_a_verdict_with_too_few_tests_is_named(entry, toy):
+    claims = [claim.model_copy(update={"tests": claim.tests[:1]}) for claim in entry.verdicts[:1]]
+    assert Kind.IMPOSSIBLE_VERDICT in kinds(check_entry(forge(entry, *claims, *entry.verdicts[1:]), toy))
+
+
+def test_another_dataset_version_is_named(entry, toy):
+    (fault,) = check_entry(entry.model_copy(update={"benchmark": "2.0"}), toy)
+    assert str(fault).startswith("another dataset version: made on 2.0, this is 1.0")
+
+
+def test_another_dataset_under_the_same_version_is_named(entry, toy):
+    assert kinds(check_entry(entry.model_copy(update={"dataset_sha256": "0" * 64}), toy)) == {Kind.DATASET_CHANGED}
+
+
+def test_a_missing_instance_is_named(entry, toy):
+    kept = [claim for claim in entry.verdicts if claim.instance != SCALE]
+    faults = check_entry(forge(entry, *kept, toy=toy), toy)
+    assert [str(fault) for fault in faults] == [f"missing instance: {SCALE}"]
+
+
+def test_a_missing_sample_is_named(entry, toy):
+    kept = [claim for claim in entry.verdicts if claim.key != (SCALE, 1)]
+    assert [str(fault) for fault in check_entry(forge(entry, *kept, toy=toy), toy)] == [
+        f"missing sample: {SCALE}, sample 1"
+    ]
+
+
+def test_a_duplicated_sample_is_named(entry, toy):
+    again = forge(entry, *entry.verdicts, entry.verdicts[0], toy=toy)
+    assert [str(fault) for fault in check_entry(again, toy)] == [f"duplicated sample: {STEP}, sample 0 counts 2 times"]
+
+
+def test_an_unknown_instance_is_named(entry, toy):
+    stranger = entry.verdicts[0].model_copy(update={"instance": "toy/toy.core.nothing"})
+    (fault,) = check_entry(forge(entry, *entry.verdicts, stranger), toy)
+    assert str(fault) == "unknown instance: toy/toy.core.nothing is not in full"
+
+
+def test_one_sample_too_many_is_named(entry, toy):
+    more = entry.verdicts[0].model_copy(update={"sample": 2})
+    assert kinds(check_entry(forge(entry, *entry.verdicts, more, toy=toy), toy)) == {Kind.UNCLAIMED_SAMPLE}
+
+
+@pytest.mark.parametrize("figure", ["pass_at_1", "low", "high", "passing_rate"])
+def test_a_score_that_does_not_follow_from_the_verdicts_is_named(entry, toy, figure):
+    better = entry.score.model_copy(update={figure: 0.99})
+    (fault,) = check_entry(entry.model_copy(update={"score": better}), toy)
+    assert str(fault).startswith(f"wrong score: {figure}: claimed 0.99")
+
+
+def test_what_nobody_has_judged_is_no_submission(entry, toy):
+    claims = [
+        claim.model_copy(update={"status": Status.HARNESS_ERROR, "tests": "n" * len(claim.tests)})
+        for claim in entry.verdicts
+    ]
+    assert kinds(check_entry(forge(entry, *claims, toy=toy), toy)) == {Kind.HARNESS_ERROR}
+
+
+def test_a_changed_a_missing_and_an_unclaimed_sample_are_named(entry, toy, tmp_path):
+    honest = read_samples(tmp_path / "run/samples.jsonl", toy)
+    assert check_samples(entry, honest) == []
+    changed = [Sample(one.instance, one.sample, one.text + "#") if one.key == (STEP, 1) else one for one in honest]
+    assert [str(fault) for fault in check_samples(entry, changed)] == [
+        f"changed sample: {STEP}, sample 1 is not the answer that was judged"
+    ]
+    assert kinds(check_samples(entry, honest[1:])) == {Kind.MISSING_SAMPLE}
+    assert kinds(check_samples(entry, [*honest, Sample(STEP, 7, "x")])) == {Kind.UNCLAIMED_SAMPLE}
+
+
+def test_a_share_is_drawn_by_its_seed_and_is_never_nothing(entry):
+    assert len(draw_share(entry, 0.0, 1)) == 1
+    assert len(draw_share(entry, 0.5, 1)) == 2
+    assert len(draw_share(entry, 1.0, 1)) == 4
+    assert draw_share(entry, 0.5, 3) == draw_share(entry, 0.5, 3)
+    assert len({tuple(draw_share(entry, 0.25, seed)) for seed in range(40)}) == 4
+
+
+def judged(entry, toy, *changes):
+    """A judge that gives the claimed verdicts, but for some in each of its calls."""
+    rounds = list(changes)
+
+    def judge(samples):
+        changed = rounds.pop(0) if rounds else {}
+        found = {}
+        for claim in entry.verdicts:
+            tests = dict(zip(toy.instances[claim.instance].tests, claim.tests, strict=True))
+            told = {"p": Outcome.PASSED, "f": Outcome.FAILED}
+            verdict = Verdict(
+                claim.instance, claim.sample, claim.status, {test: told[letter] for test, letter in tests.items()}
+            )
+            found[claim.key] = changed.get(claim.key, verdict)
+        return {sample.key: found[sample.key] for sample in samples}
+
+    return judge
+
+
+def test_a_verdict_that_comes_out_otherwise_once_is_judged_again_before_it_is_called_wrong(entry, toy, tmp_path):
+    samples = read_samples(tmp_path / "run/samples.jsonl", toy)
+    late = {(STEP, 0): Verdict(STEP, 0, Status.TIMEOUT, dict.fromkeys(toy.instances[STEP].tests, Outcome.NOT_RUN))}
+    assert check_verdicts(entry, samples, toy, judged(entry, toy, late)) == []
+    (fault,) = check_verdicts(entry, samples, toy, judged(entry, toy, late, late))
+    assert str(fault) == f"wrong verdict: {STEP}, sample 0: claimed pass (pp), found timeout (nn)"
+
+
+def test_our_own_fault_is_not_called_a_forgery_and_not_a_confirmation(entry, toy, tmp_path):
+    samples = read_samples(tmp_path / "run/samples.jsonl", toy)
+    broken = {(STEP, 0): Verdict(STEP, 0, Status.HARNESS_ERROR, {}, message="disk full")}
+    (fault,) = check_verdicts(entry, samples, toy, judged(entry, toy, broken, broken))
+    assert fault.kind is Kind.NOT_JUDGED
+    assert "disk full" in fault.what
+
+
+def test_an_entry_has_one_spelling_and_a_stable_name(entry, toy, tmp_path):
+    path = tmp_path / name_entry(entry)
+    write_entry(entry, path)
+    assert read_entry(path) == entry
+    assert re.fullmatch(r"m\.zero-shot\.full\.[0-9a-f]{8}\.json", path.name)
+    assert name_entry(submit(tmp_path / "better", toy, {SCALE: "11", STEP: "11"})) == path.name
+    assert name_entry(submit(tmp_path / "warmer", toy, MARKS, temperature=0.5)) != path.name
+    path.write_text(json.dumps(json.loads(path.read_text())))
+    with pytest.raises(DLBenchError, match="not spelt"):
+        read_entry(path)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.dictionaries(st.text(), st.none() | st.integers() | st.text() | st.lists(st.integers())) | st.text())
+def test_a_file_that_is_no_entry_is_an_error_and_never_a_traceback(tmp_path_factory, content):
+    path = tmp_path_factory.mktemp("odd") / "x.json"
+    path.write_text(json.dumps(content))
+    with pytest.raises(DLBenchError, match="not an entry"):
+        read_entry(path)
+
+
+@pytest.mark.parametrize(
+    ("marks", "config", "message"),
+    [
+        ({SCALE: "1"}, {}, None),  # the split demo
+        ({STEP: "1"}, {}, "no whole split"),
+        (MARKS, {"benchmark": "0.9"}, "on version 0.9, this is 1.0"),
+        (MARKS, {"temperature": None}, "does not say its temperature"),
+    ],
+)
+def test_a_run_is_submitted_whole_or_not_at_all(toy, tmp_path, marks, config, message):
+    if message is None:
+        assert submit(tmp_path / "run", toy, marks, **config).split == "demo"
+        return
+    with pytest.raises(DLBenchError, match=message):
+        submit(tmp_path / "run", toy, marks, **config)
+
+
+def test_what_an_evaluated_file_cannot_know_is_asked_for(toy, tmp_path):
+    run = read_run(write_run(tmp_path / "run", toy, MARKS, technique=None, temperature=None))
+    with pytest.raises(DLBenchError, match="does not say its model, technique, temperature"):
+        make_entry(run, toy, "x")
+    told = {"model": "gpt", "technique": "guided", "temperature": 0.0}
+    assert make_entry(run, toy, "x", told=told).settings == told | {"samples": 2}
+
+
+def test_settings_must_not_contradict_the_run_and_name_no_folder_of_a_machine(toy, tmp_path):
+    run = read_run(write_run(tmp_path / "run", toy, MARKS, base_url="http://10.0.0.1", instances=["x"]))
+    with pytest.raises(DLBenchError, match="the run says model 'm', not 'other'"):
+        make_entry(run, toy, "x", told={"model": "other"})
+    with pytest.raises(DLBenchError, match="folder of this machine"):
+        make_entry(run, toy, str(tmp_path / "samples.jsonl"))
+    assert not {"base_url", "instances"} & set(make_entry(run, toy, "x").settings)
+
+
+def test_ranks_are_among_the_same_split_with_ties_and_without_baselines(toy, tmp_path):
+    entries = {
+        name: submit(tmp_path / name, toy, marks, model=name)
+        for name, marks in {
+            "best": {SCALE: "1", STEP: "1"},
+            "half": {SCALE: "1", STEP: "0"},
+            "other": {SCALE: "0", STEP: "1"},
+            "reference": {SCALE: "1", STEP: "1"},
+            "small": {SCALE: "1"},
+        }.items()
+    }
+    full, demo = rank_entries({tmp_path / f"{name}.json": entry for name, entry in entries.items()})
+    assert {place.entry.model: place.rank for place in full.places} == {
+        "best": 1,
+        "reference": None,
+        "half": 2,
+        "other": 2,
+    }
+    assert [(place.entry.model, place.rank) for place in demo.places] == [("small", 1)]
+    # a quarter of the resamples draw SCALE twice, and `half` is level with `best`; a quarter draw STEP twice
+    assert full.places[0].ranks.low == full.places[0].ranks.high == 1
+    (half,) = [place for place in full.places if place.entry.model == "half"]
+    assert (half.ranks.low, half.ranks.high) == (1, 3)
+
+
+def test_the_page_shows_every_entry_escapes_what_was_submitted_and_asks_no_other_host(toy, tmp_path):
+    run = read_run(write_run(tmp_path / "a", toy, MARKS, model="<script>alert(1)</script>|x"))
+    entries = {
+        tmp_path / "a.json": make_entry(run, toy, "https://example.org/a"),
+        tmp_path / "b.json": make_entry(run, toy, "javascript:alert(1)"),
+    }
+    page = build_page(rank_entries(entries))
+    assert "<script" not in page
+    assert "&lt;script&gt;" in page
+    assert "default-src 'none'" in page
+    assert re.findall(r'(?:src|href)="([^"]*)"', page) == ["data:,", "https://example.org/a"]
+    assert "url(" not in page
+    assert "75.0 %" in page
+    text = build_markdown(rank_entries(entries))
+    assert "\\|x" in text
+    assert "75.0 %" in text
+
+
+def test_what_the_papers_report_stands_apart_and_is_marked_as_of_another_dataset():
+    for text in (build_page([]), build_markdown([])):
+        assert "Reported, not run here, and on another dataset" in text
+        assert "28.5 %" in text  # the mean that the papers give for zero-shot
+        assert "32.2 %" in text
+        assert "No submission yet" in text
