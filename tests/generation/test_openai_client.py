@@ -1,5 +1,6 @@
 """An endpoint's failure must be said as what it is, and never become a model's answer."""
 
+import asyncio
 import threading
 import time
 from email.utils import formatdate
@@ -7,7 +8,8 @@ from email.utils import formatdate
 import pytest
 
 from dlbench.errors import DLBenchError
-from dlbench.generation import OpenAIModel, Request
+from dlbench.generation import Answer, Gate, OpenAIModel, Request
+from dlbench.generation.asking import Stopped
 
 from .endpoint import Endpoint, Reply, completion, refusal
 
@@ -21,13 +23,21 @@ def no_keys_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
+def ask(model: OpenAIModel, request: Request = REQUEST, retries: int = 0) -> Answer:
+    async def ask_once() -> Answer:
+        try:
+            return await Gate(model, retries=retries).ask(request)
+        finally:
+            await model.close()
+
+    return asyncio.run(ask_once())
+
+
 def failure(reply: Reply, retries: int = 0) -> tuple[str, int]:
     """What the user reads, and how many requests it took."""
     with Endpoint(lambda *_: reply) as endpoint:
-        model = OpenAIModel("m", endpoint.url, KEY, retries=retries)
         with pytest.raises(DLBenchError) as caught:
-            model.answer(REQUEST)
-        model.close()
+            ask(OpenAIModel("m", endpoint.url, KEY), retries=retries)
         text = str(caught.value)
         assert KEY not in text
         assert caught.value.mend
@@ -36,7 +46,7 @@ def failure(reply: Reply, retries: int = 0) -> tuple[str, int]:
 
 def test_the_request_says_what_was_asked_and_the_answer_what_came() -> None:
     with Endpoint(lambda *_: completion("hi", reasoning_content="hm")) as endpoint:
-        answer = OpenAIModel("m", endpoint.url, KEY).answer(REQUEST)
+        answer = ask(OpenAIModel("m", endpoint.url, KEY))
     assert (answer.text, answer.reasoning, answer.finish_reason) == ("hi", "hm", "stop")
     assert answer.usage == {"prompt_tokens": 3, "completion_tokens": 2}
     assert answer.seconds > 0
@@ -47,7 +57,7 @@ def test_the_request_says_what_was_asked_and_the_answer_what_came() -> None:
 
 def test_no_seed_is_sent_where_none_is_given() -> None:
     with Endpoint(lambda *_: completion("hi")) as endpoint:
-        OpenAIModel("m", endpoint.url).answer(Request("toy/toy.f", 0, []))
+        ask(OpenAIModel("m", endpoint.url), Request("toy/toy.f", 0, []))
     assert "seed" not in endpoint.requests[0]
 
 
@@ -57,7 +67,7 @@ def test_address_and_key_come_from_the_environment(prefix: str, monkeypatch: pyt
     with Endpoint(lambda *_: completion("hi")) as endpoint:
         monkeypatch.setenv(f"{prefix}_BASE_URL", endpoint.url)
         monkeypatch.setenv(f"{prefix}_API_KEY", KEY)
-        OpenAIModel("m").answer(REQUEST)
+        ask(OpenAIModel("m"))
     assert endpoint.headers[0]["authorization"] == f"Bearer {KEY}"
 
 
@@ -66,7 +76,7 @@ def test_a_local_endpoint_needs_no_key_and_no_proxy(monkeypatch: pytest.MonkeyPa
     monkeypatch.delenv("NO_PROXY", raising=False)
     monkeypatch.delenv("no_proxy", raising=False)
     with Endpoint(lambda *_: completion("hi")) as endpoint:
-        assert OpenAIModel("m", endpoint.url, retries=0).answer(REQUEST).text == "hi"
+        assert ask(OpenAIModel("m", endpoint.url)).text == "hi"
     assert endpoint.headers[0]["authorization"] == "Bearer none"
 
 
@@ -106,7 +116,7 @@ def test_an_empty_account_is_not_waited_for() -> None:
 def test_a_busy_endpoint_is_asked_again_when_it_says(spelling: str) -> None:
     after = "1" if spelling == "seconds" else formatdate(time.time() + 2, usegmt=True)
     with Endpoint(lambda n, _: completion("hi") if n else refusal(429, "slow down", retry_after=after)) as endpoint:
-        assert OpenAIModel("m", endpoint.url, KEY).answer(REQUEST).text == "hi"
+        assert ask(OpenAIModel("m", endpoint.url, KEY), retries=1).text == "hi"
     first, second = endpoint.times
     assert 0.9 <= second - first < 10
 
@@ -130,7 +140,7 @@ def test_an_endpoint_that_is_not_there() -> None:
     with Endpoint(lambda *_: completion("hi")) as endpoint:
         pass
     with pytest.raises(DLBenchError, match="cannot be reached") as caught:
-        OpenAIModel("m", endpoint.url, KEY, retries=1).answer(REQUEST)
+        ask(OpenAIModel("m", endpoint.url, KEY), retries=1)
     assert "what was done is kept" in str(caught.value)
 
 
@@ -143,7 +153,7 @@ def test_an_endpoint_that_hangs() -> None:
 
     with Endpoint(hang) as endpoint:
         with pytest.raises(DLBenchError, match=r"no answer within 0\.3 s"):
-            OpenAIModel("m", endpoint.url, KEY, timeout=0.3, retries=0).answer(REQUEST)
+            ask(OpenAIModel("m", endpoint.url, KEY, timeout=0.3))
         done.set()
 
 
@@ -168,14 +178,14 @@ def test_nonsense_is_no_answer(reply: Reply, shown: str) -> None:
 def test_reasoning_that_used_up_all_tokens_is_an_empty_answer() -> None:
     """The model did answer: it thought until its limit, and that counts as its own failure."""
     with Endpoint(lambda *_: completion(None, reasoning_content="hm")) as endpoint:
-        answer = OpenAIModel("m", endpoint.url, KEY).answer(REQUEST)
+        answer = ask(OpenAIModel("m", endpoint.url, KEY))
     assert (answer.text, answer.reasoning) == ("", "hm")
 
 
 def test_a_prompt_too_long_is_recorded_and_the_run_goes_on() -> None:
     long = refusal(400, "This model's maximum context length is 8192 tokens", "context_length_exceeded")
     with Endpoint(lambda *_: long) as endpoint:
-        answer = OpenAIModel("m", endpoint.url, KEY).answer(REQUEST)
+        answer = ask(OpenAIModel("m", endpoint.url, KEY))
     assert (answer.text, answer.finish_reason) == ("", "context_length")
 
 
@@ -187,7 +197,7 @@ def test_the_other_name_of_the_limit_is_learned_once() -> None:
 
     with Endpoint(reply) as endpoint:
         model = OpenAIModel("m", endpoint.url, KEY)
-        assert [model.answer(REQUEST).text for _ in range(2)] == ["hi", "hi"]
+        assert [ask(model, retries=1).text for _ in range(2)] == ["hi", "hi"]
     assert len(endpoint.requests) == 3
 
 
@@ -201,16 +211,24 @@ def test_a_password_in_the_address_is_not_shown() -> None:
     with Endpoint(lambda *_: refusal(404, "no")) as endpoint:
         url = endpoint.url.replace("http://", f"http://user:{KEY}@") + f"?key={KEY}"
         with pytest.raises(DLBenchError) as caught:
-            OpenAIModel("m", url, retries=0).answer(REQUEST)
+            ask(OpenAIModel("m", url))
     assert KEY not in str(caught.value)
 
 
 def test_stop_ends_a_wait() -> None:
     """Ctrl-C must not wait for a minute of back-off."""
+
+    async def stop_soon(url: str) -> None:
+        model = OpenAIModel("m", url, KEY)
+        gate = Gate(model)
+        asyncio.get_running_loop().call_later(0.5, gate.stop)
+        try:
+            with pytest.raises(Stopped):
+                await gate.ask(REQUEST)
+        finally:
+            await model.close()
+
+    began = time.monotonic()
     with Endpoint(lambda *_: refusal(429, "slow down", retry_after="60")) as endpoint:
-        model = OpenAIModel("m", endpoint.url, KEY)
-        threading.Timer(0.5, model.stop).start()
-        began = time.monotonic()
-        with pytest.raises(DLBenchError):
-            model.answer(REQUEST)
+        asyncio.run(stop_soon(endpoint.url))
     assert time.monotonic() - began < 10
