@@ -1,8 +1,9 @@
 """Does asking keep as many requests in flight as it was told to?
 
 A server of its own process answers each request after 200 ms. The best that N requests at once can reach is N / latency;
-printed is the share of it that a whole run reaches, with every request and every answer written to disk, and the time of
-the processor for each request. `python perf/generation.py [--at-once N …] [--rounds N] [--latency S]`
+printed is the share of it that a whole run reaches, with every request and every answer written to disk; the share of
+the N places that the server saw taken, which a busy machine changes less; and the time of the processor for a request.
+`python perf/generation.py [--at-once N …] [--rounds N] [--latency S]`
 """
 
 import argparse
@@ -13,6 +14,7 @@ import tempfile
 import time
 from datetime import date
 from multiprocessing.connection import Connection
+from multiprocessing.sharedctypes import Synchronized
 from pathlib import Path
 
 import aiohttp  # noqa: F401 - not while the clock runs
@@ -26,23 +28,25 @@ PROMPT = "Write the function. " * 300
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--at-once", type=int, nargs="+", default=[16, 64])
-    parser.add_argument("--rounds", type=int, default=25, help="requests for each place")
+    parser.add_argument("--rounds", type=int, default=40, help="requests for each place")
     parser.add_argument("--latency", type=float, default=0.2)
     options = parser.parse_args()
     here, there = multiprocessing.Pipe()
-    server = multiprocessing.Process(target=serve, args=(there, options.latency), daemon=True)
+    busy = multiprocessing.Value("d", 0.0)
+    server = multiprocessing.Process(target=serve, args=(there, busy, options.latency), daemon=True)
     server.start()
     url = f"http://127.0.0.1:{here.recv()}/v1"
     for at_once in options.at_once:
-        measure(url, at_once, options.rounds, options.latency)
+        measure(url, busy, at_once, options.rounds, options.latency)
     server.terminate()
 
 
-def measure(url: str, at_once: int, rounds: int, latency: float) -> None:
+def measure(url: str, busy: "Synchronized[float]", at_once: int, rounds: int, latency: float) -> None:
     instances = [make_instance(number) for number in range(at_once)]
     asked = [{"role": "user", "content": PROMPT}]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "samples.jsonl"
+        busy.value = 0.0
         began, used = time.monotonic(), time.process_time()
         generate(
             OpenAIModel("m", url),
@@ -58,6 +62,7 @@ def measure(url: str, at_once: int, rounds: int, latency: float) -> None:
     reached = total / seconds
     print(
         f"{at_once:4} at once: {reached:7.1f} requests/s of {at_once / latency:7.1f} = {reached * latency / at_once:.3f}; "
+        f"{busy.value / seconds / at_once:.3f} of the places taken; "
         f"{total} requests in {seconds:.1f} s, {used / total * 1000:.2f} ms of the processor each",
         flush=True,
     )
@@ -76,7 +81,7 @@ def make_instance(number: int) -> Instance:
     )
 
 
-def serve(port: Connection, latency: float) -> None:
+def serve(port: Connection, busy: "Synchronized[float]", latency: float) -> None:
     """As little work as can be: what the server takes of the processor, the client lacks."""
     message = {"role": "assistant", "content": "x" * 1500}
     body = json.dumps(
@@ -92,9 +97,11 @@ def serve(port: Connection, latency: float) -> None:
             while True:
                 head = await reader.readuntil(b"\r\n\r\n")
                 await reader.readexactly(int(head.lower().partition(b"content-length:")[2].split(b"\r\n")[0]))
+                began = time.monotonic()
                 await asyncio.sleep(latency)
                 writer.write(reply)
                 await writer.drain()
+                busy.value += time.monotonic() - began
         except (asyncio.IncompleteReadError, ConnectionError):
             writer.close()
 

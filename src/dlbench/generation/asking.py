@@ -27,19 +27,23 @@ class Stopped(Exception):
 
 
 class Gate:
-    """`retries` counts the tries after the first. Used in one event loop."""
+    """Lets `at_once` requests through at a time; one that waits to be tried again keeps its place, for an endpoint that
+    is busy is not to be asked for more. `retries` counts the tries after the first. Used in one event loop."""
 
     def __init__(
         self,
         model: Model,
         ledger: Ledger | None = None,
         budget: Budget | None = None,
+        *,
+        at_once: int = 1,
         retries: int = RETRIES,
         say: Say = quiet,
     ) -> None:
         self.model = model
         self.budget = budget or Budget()
         self._ledger = ledger
+        self._places = asyncio.Semaphore(at_once)
         self._retries = retries
         self._stop = asyncio.Event()
         self._say = say
@@ -50,6 +54,10 @@ class Gate:
         self._stop.set()
 
     async def ask(self, request: Request) -> Answer:
+        async with self._places:
+            return await self._ask(request)
+
+    async def _ask(self, request: Request) -> Answer:
         attempt = 0
         while True:
             try:

@@ -66,18 +66,28 @@ def _join(text: str) -> dict[str, Any]:
         if not isinstance(piece, dict) or piece.get("error"):
             raise Nonsense("an error in the stream")
         usage = piece.get("usage") or usage
-        for choice in piece.get("choices") or ():
-            reason = choice.get("finish_reason") or reason
-            for name, value in (choice.get("delta") or choice.get("message") or {}).items():
-                if isinstance(value, str):
-                    said[name] = said.get(name, "") + value
-                elif name == "content" and value is not None:
-                    content, thought = _split(value)
-                    said["content"] = said.get("content", "") + (content or "")
-                    said["reasoning"] = said.get("reasoning", "") + thought
+        match piece.get("choices"):
+            case [dict() as choice, *_]:
+                reason = choice.get("finish_reason") or reason
+                _add(said, choice.get("delta"))
+            case [] | None:
+                pass
+            case _:
+                raise Nonsense("a stream of something else")
     if reason is None and not done:
         raise Nonsense("a stream that was cut off")
     return {"choices": [{"message": said, "finish_reason": reason}], "usage": usage}
+
+
+def _add(said: dict[str, str], delta: object) -> None:
+    if not isinstance(delta, dict):
+        return
+    content, thought = _split(delta.get("content"))
+    pieces = {"content": content, "reasoning": thought or delta.get("reasoning")}
+    pieces |= {name: delta.get(name) for name in ("reasoning_content", "refusal")}
+    for name, piece in pieces.items():
+        if isinstance(piece, str):
+            said[name] = said.get(name, "") + piece
 
 
 def _events(text: str) -> Iterator[str]:

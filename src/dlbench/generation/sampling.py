@@ -1,8 +1,8 @@
 """How does a run get its samples, each asked for once?
 
-Requests cost time and money. Many are in flight at once, in one event loop; every answer is on disk before the next
-request takes its place; a run that is started again asks only for what is missing; an error, a budget that is used up
-or Ctrl-C stops new requests, and the answers that are under way are still kept.
+Requests cost time and money. Many are in flight at once, in one event loop; every answer is written as soon as it is
+there; a run that is started again asks only for what is missing; an error, a budget that is used up or Ctrl-C stops new
+requests, and the answers that are under way are still kept.
 """
 
 import asyncio
@@ -57,8 +57,9 @@ def generate(
         _count_spent(budget, there, turns, ledger)
         wanted = [(instance, sample) for instance in instances for sample in range(n)]
         missing = [(instance, sample) for instance, sample in wanted if (instance.id, sample) not in there]
-        gate = Gate(model, ledger, budget, retries, say)
-        _Asking(gate, request_of, Keeper(journal), turns, missing).run(concurrency, on_sample)
+        gate = Gate(model, ledger, budget, at_once=concurrency, retries=retries, say=say)
+        # Twice as many as may ask: while one's answer is written, another asks.
+        _Asking(gate, request_of, Keeper(journal), turns, missing).run(2 * concurrency, on_sample)
         if missing or list(there) != [(instance.id, sample) for instance, sample in wanted]:
             _put_in_order(journal, instances)
 
@@ -86,9 +87,9 @@ class _Asking:
         self._loop = asyncio.new_event_loop()
         self._done: queue.SimpleQueue[dict[str, Any] | BaseException | None] = queue.SimpleQueue()
 
-    def run(self, concurrency: int, on_sample: OnSample) -> None:
+    def run(self, workers: int, on_sample: OnSample) -> None:
         # A daemon: a second Ctrl-C must end the command, not wait for a model that hangs.
-        thread = Thread(target=self._serve, args=(min(concurrency, self._size),), daemon=True)
+        thread = Thread(target=self._serve, args=(min(workers, self._size),), daemon=True)
         failure: BaseException | None = None
         thread.start()
         try:
@@ -106,18 +107,18 @@ class _Asking:
         if failure is not None:
             raise failure
 
-    def _serve(self, concurrency: int) -> None:
+    def _serve(self, workers: int) -> None:
         try:
             with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
-                runner.run(self._ask_all(concurrency))
+                runner.run(self._ask_all(workers))
         except BaseException as error:
             self._done.put(error)
         finally:
             self._done.put(None)
 
-    async def _ask_all(self, concurrency: int) -> None:
+    async def _ask_all(self, workers: int) -> None:
         try:
-            await asyncio.gather(*(self._ask() for _ in range(concurrency)))
+            await asyncio.gather(*(self._ask() for _ in range(workers)))
         finally:
             await self._gate.model.close()
 
