@@ -4,14 +4,18 @@ import asyncio
 import threading
 import time
 from email.utils import formatdate
+from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dlbench.errors import DLBenchError
 from dlbench.generation import Answer, Gate, OpenAIModel, Request
 from dlbench.generation.asking import Stopped
+from dlbench.generation.refusals import read_retry_after
 
-from .endpoint import Endpoint, Reply, completion, refusal
+from .endpoint import Cut, Endpoint, Reply, completion, refusal, stream
 
 KEY = "sk-secret-0123456789"
 REQUEST = Request("toy/toy.f", 0, [{"role": "user", "content": "hello"}], temperature=0.2, max_tokens=7, seed=5)
@@ -78,6 +82,22 @@ def test_a_local_endpoint_needs_no_key_and_no_proxy(monkeypatch: pytest.MonkeyPa
     with Endpoint(lambda *_: completion("hi")) as endpoint:
         assert ask(OpenAIModel("m", endpoint.url)).text == "hi"
     assert endpoint.headers[0]["authorization"] == "Bearer none"
+
+
+def test_another_machine_is_reached_by_the_proxy_and_a_netrc_is_not_read(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    netrc = tmp_path / "netrc"
+    netrc.write_text("default login somebody password something\n")
+    monkeypatch.setenv("NETRC", str(netrc))
+    with Endpoint(lambda *_: completion("hi")) as proxy:
+        monkeypatch.setenv("http_proxy", proxy.url.removesuffix("/v1"))
+        assert ask(OpenAIModel("m", "http://models.invalid/v1", KEY)).text == "hi"
+        assert proxy.headers[0]["host"] == "models.invalid"
+        assert proxy.headers[0]["authorization"] == f"Bearer {KEY}"
+        monkeypatch.setenv("no_proxy", "models.invalid")
+        with pytest.raises(DLBenchError, match="cannot be reached"):
+            ask(OpenAIModel("m", "http://models.invalid/v1", KEY))
 
 
 def test_the_default_endpoint_without_a_key_is_refused_at_once() -> None:
@@ -232,3 +252,82 @@ def test_stop_ends_a_wait() -> None:
     with Endpoint(lambda *_: refusal(429, "slow down", retry_after="60")) as endpoint:
         asyncio.run(stop_soon(endpoint.url))
     assert time.monotonic() - began < 10
+
+
+def test_a_model_that_thinks_is_asked_without_a_temperature() -> None:
+    with Endpoint(lambda *_: completion("hi")) as endpoint:
+        ask(OpenAIModel("m", endpoint.url, KEY, reasoning=True))
+    assert endpoint.requests == [{"model": "m", "messages": REQUEST.messages, "max_completion_tokens": 7, "seed": 5}]
+
+
+def test_many_first_requests_learn_the_other_name_of_the_limit_together() -> None:
+    def reply(_: int, body: dict[str, object]) -> Reply:
+        return refusal(400, "Use 'max_completion_tokens' instead.") if "max_tokens" in body else completion("hi")
+
+    async def ask_many(url: str) -> list[Answer]:
+        model = OpenAIModel("m", url, KEY)
+        gate = Gate(model, at_once=8)
+        try:
+            return await asyncio.gather(*(gate.ask(REQUEST) for _ in range(8)))
+        finally:
+            await model.close()
+
+    with Endpoint(reply) as endpoint:
+        assert len(asyncio.run(ask_many(endpoint.url))) == 8
+
+
+def test_a_stream_is_asked_for_with_its_usage_and_read() -> None:
+    with Endpoint(lambda *_: stream("def f()", ": pass", reasoning="hm")) as endpoint:
+        answer = ask(OpenAIModel("m", endpoint.url, KEY, stream=True))
+    assert (answer.text, answer.reasoning, answer.finish_reason) == ("def f(): pass", "hm", "stop")
+    assert answer.usage == {"prompt_tokens": 3, "completion_tokens": 2}
+    assert endpoint.requests[0]["stream"] is True
+    assert endpoint.requests[0]["stream_options"] == {"include_usage": True}
+
+
+@pytest.mark.parametrize(
+    "cut",
+    [stream("def f(", done=False), (200, {"Content-Type": "application/json"}, Cut(completion("def f(): pass")[2]))],
+    ids=["stream", "body"],
+)
+def test_what_is_cut_off_is_asked_for_again(cut: Reply) -> None:
+    with Endpoint(lambda n, _: completion("whole") if n else cut) as endpoint:
+        assert ask(OpenAIModel("m", endpoint.url, KEY), retries=1).text == "whole"
+        assert len(endpoint.requests) == 2
+
+
+def test_a_key_that_the_endpoint_answers_with_is_hidden() -> None:
+    with Endpoint(lambda *_: completion(f"your key is {KEY}", reasoning=KEY)) as endpoint:
+        answer = ask(OpenAIModel("m", endpoint.url, KEY))
+    assert (answer.text, answer.reasoning) == ("your key is ***", "***")
+
+
+def test_a_key_is_not_sent_where_the_endpoint_points_to() -> None:
+    with Endpoint(lambda *_: completion("hi")) as other:
+        text, _ = failure((307, {"Location": f"{other.url}/chat/completions"}, ""))
+        assert other.requests == []
+    assert "elsewhere" in text
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high"),
+    [("3", 3, 3), ("0.5", 0.5, 0.5), ("-1", 0, 0), ("Mon, 01 Jan 2024 00:00:00 GMT", 0, 0)],
+)
+def test_retry_after_is_seconds_or_a_date(value: str, low: float, high: float) -> None:
+    seconds = read_retry_after(value)
+    assert seconds is not None
+    assert low <= seconds <= high
+    later = read_retry_after(formatdate(time.time() + 60, usegmt=True))
+    assert later is not None
+    assert 50 < later <= 60
+
+
+@pytest.mark.parametrize("value", [None, "", "soon", "nan", "inf", "32 Jan", "Mon, 01 Jan 99999 00:00:00 GMT"])
+def test_a_retry_after_that_says_nothing_is_passed_over(value: str | None) -> None:
+    assert read_retry_after(value) is None
+
+
+@given(st.text())
+def test_any_retry_after_is_read_without_an_error(value: str) -> None:
+    seconds = read_retry_after(value)
+    assert seconds is None or seconds >= 0

@@ -12,14 +12,13 @@ import time
 from dlbench.errors import DLBenchError
 from dlbench.generation.budget import Budget, count_characters
 from dlbench.generation.ledger import Ledger
-from dlbench.generation.models import Answer, Model, Passing, Request
+from dlbench.generation.models import GOES_ON, Answer, Model, Passing, Request
 from dlbench.workspace.home import Say, quiet
 
 RETRIES = 6
 _LONGEST_WAIT = 120.0
 _LONGEST_BACKOFF = 30.0
 _QUIET = 5.0
-_GOES_ON = "what was done is kept; start the same command again and it goes on from there"
 
 
 class Stopped(Exception):
@@ -65,7 +64,7 @@ class Gate:
             except Passing as problem:
                 attempt += 1
                 if attempt > self._retries or (problem.after or 0.0) > _LONGEST_WAIT:
-                    mend = f"{problem.mend}; {_GOES_ON}" if problem.mend else _GOES_ON
+                    mend = f"{problem.mend}; {GOES_ON}" if problem.mend else GOES_ON
                     raise DLBenchError(problem.what, where=problem.where, mend=mend) from None
                 await self._wait(problem, attempt)
 

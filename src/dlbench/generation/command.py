@@ -17,9 +17,7 @@ from typing import Any
 
 from dlbench.errors import DLBenchError
 from dlbench.generation.keys import Secrets, shorten
-from dlbench.generation.models import Answer, Model, Request
-
-_GOES_ON = "what was done is kept; start the same command again and it goes on from there"
+from dlbench.generation.models import GOES_ON, Answer, Model, Request
 
 
 class CommandModel(Model):
@@ -67,7 +65,7 @@ class CommandModel(Model):
             raise DLBenchError(
                 f"the program gave no answer within {self._timeout:g} s",
                 where=self._where,
-                mend=f"give it more time with --request-timeout, or fewer requests with --concurrency; {_GOES_ON}",
+                mend=f"give it more time with --request-timeout, or fewer requests with --concurrency; {GOES_ON}",
             ) from None
         finally:
             # Its children too: a shell script that is killed leaves what it started.
@@ -79,7 +77,7 @@ class CommandModel(Model):
             raise DLBenchError(
                 f"the program ended with status {process.returncode}: {end or 'it said nothing'}",
                 where=self._where,
-                mend=f"mend the program; {_GOES_ON}",
+                mend=f"mend the program; {GOES_ON}",
             )
         return Answer(self._secrets.hide(said.decode(errors="replace")), seconds=time.monotonic() - began)
 

@@ -10,6 +10,8 @@ from typing import Any, Protocol, TypedDict
 
 from dlbench.errors import DLBenchError
 
+GOES_ON = "what was done is kept; start the same command again and it goes on from there"
+
 
 class Message(TypedDict):
     role: str

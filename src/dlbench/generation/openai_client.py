@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from dlbench.errors import DLBenchError
 from dlbench.generation.keys import Secrets, shorten
 from dlbench.generation.models import Answer, Model, Passing, Request
-from dlbench.generation.presets import find_endpoint, is_loopback, shown_url
+from dlbench.generation.presets import find_endpoint, find_proxy, shown_url
 from dlbench.generation.refusals import Refusal, is_context_refusal, renames_limit
 from dlbench.generation.replies import Nonsense, read_reply
 
@@ -43,6 +43,7 @@ class OpenAIModel(Model):
         self.endpoint = find_endpoint(model, base_url, api_key, reasoning=reasoning)
         self._secrets = Secrets(*self.endpoint.secrets)
         self._limit = self.endpoint.limit
+        self._proxy = find_proxy(self.endpoint.base_url)
         self._timeout = timeout
         self._stream = stream
         self._where = f"model {model} at {shown_url(self.endpoint.base_url)}"
@@ -63,7 +64,7 @@ class OpenAIModel(Model):
         try:
             # Not followed: an address that sends the key elsewhere is the user's to change.
             async with self._open().post(
-                self.endpoint.url, data=json.dumps(body).encode(), allow_redirects=False
+                self.endpoint.url, data=json.dumps(body).encode(), allow_redirects=False, proxy=self._proxy
             ) as response:
                 text = (await response.read()).decode("utf-8", "replace")
         except TimeoutError:
@@ -110,8 +111,6 @@ class OpenAIModel(Model):
                 # How many are asked at once is the caller's word.
                 connector=aiohttp.TCPConnector(limit=0),
                 cookie_jar=aiohttp.DummyCookieJar(),
-                # A proxy of the environment cannot reach this machine's own loopback address.
-                trust_env=not is_loopback(self.endpoint.base_url),
             )
         return self._session
 

@@ -13,6 +13,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit, urlunsplit
+from urllib.request import getproxies, proxy_bypass
 
 from dlbench.errors import DLBenchError
 
@@ -119,6 +120,13 @@ def shown_url(base_url: str) -> str:
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
-def is_loopback(base_url: str) -> bool:
-    host = urlsplit(base_url).hostname or ""
-    return host in ("localhost", "::1") or host.startswith("127.")
+def find_proxy(base_url: str) -> str | None:
+    """The environment's. None reaches this machine's own loopback address.
+
+    By hand: trusted with the environment, the HTTP client would take users and passwords from ~/.netrc as well.
+    """
+    parts = urlsplit(base_url)
+    host = parts.hostname or ""
+    if host in ("localhost", "::1") or host.startswith("127.") or proxy_bypass(host):
+        return None
+    return getproxies().get(parts.scheme)
