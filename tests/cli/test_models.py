@@ -222,7 +222,7 @@ def test_killed_in_the_middle_of_chaos_it_asks_again_for_nothing_that_it_has(toy
             with (out / "samples.jsonl").open("a") as file:
                 file.write('{"instance": "toy/toy.core.scale", "sam')  # as a kill in the middle of a line leaves it
             answered = len(chaos.answered)
-            assert answered - at_once <= len(kept) <= answered
+            assert answered - 2 * at_once <= len(kept) <= answered
             names[asked_before] = kept
         process = start(chaos.url, toy_root, out, *more)
         said, _ = process.communicate(timeout=300)
@@ -231,8 +231,8 @@ def test_killed_in_the_middle_of_chaos_it_asks_again_for_nothing_that_it_has(toy
         asked = [(prompts["Counter" in prompt], seed) for prompt, seed in chaos.asked]
         for before, kept in names.items():
             assert not kept & set(asked[before:])
-        # what was under way at a kill is all that may have been paid for twice
-        assert len(chaos.answered) <= 2 * each + 3 * at_once
+        # what was under way or being written at a kill is all that may have been paid for twice
+        assert len(chaos.answered) <= 2 * each + 3 * 2 * at_once
     samples = samples_of(out)
     assert [(s["instance"], s["sample"]) for s in samples] == [(i, n) for i in (prompts[True], ID) for n in range(each)]
     assert {verdict["status"] for verdict in verdicts_of(out)} == {"pass"}

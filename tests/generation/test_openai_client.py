@@ -111,6 +111,12 @@ def test_an_address_that_is_none_is_refused_at_once() -> None:
         OpenAIModel("m", "localhost:8000/v1")
 
 
+@pytest.mark.parametrize("host", ["a..b", "exa mple", "127.0.0.1:99999", "x:port", "%zz", "[::1]:9", "\u2028", "a@b@c"])
+def test_an_address_that_leads_nowhere_is_said(host: str) -> None:
+    with pytest.raises(DLBenchError):
+        ask(OpenAIModel("m", f"http://{host}/v1"))
+
+
 @pytest.mark.parametrize("status", [401, 403])
 def test_a_refused_key_is_said_once_and_never_shown(status: int) -> None:
     text, requests = failure(refusal(status, f"Incorrect API key provided: {KEY}."), retries=5)

@@ -94,3 +94,11 @@ def test_models_that_refuse_a_temperature_are_known(
 def test_what_is_no_address_is_refused(url: str) -> None:
     with pytest.raises(DLBenchError, match="not an http"):
         find_endpoint("m", url)
+
+
+def test_a_key_with_the_end_of_its_line_is_understood_and_a_broken_one_is_not_shown() -> None:
+    assert find_endpoint("m", "http://box/v1", " sk-key\n").key == "sk-key"
+    for broken in ("sk-one\nsk-two", "sk-„quoted“"):
+        with pytest.raises(DLBenchError, match="characters that no key has") as caught:
+            find_endpoint("m", "http://box/v1", broken)
+        assert "sk-" not in str(caught.value)

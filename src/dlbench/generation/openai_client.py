@@ -73,7 +73,7 @@ class OpenAIModel(Model):
                 where=self._where,
                 mend="give it more time with --request-timeout, or fewer requests with --concurrency",
             ) from None
-        except aiohttp.InvalidURL:
+        except (aiohttp.InvalidURL, UnicodeError):
             raise DLBenchError("the base URL cannot be used", where=self._where, mend="check --base-url") from None
         except (aiohttp.ClientError, OSError) as error:
             what = self._safe(str(error) or type(error).__name__)

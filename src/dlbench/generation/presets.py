@@ -71,7 +71,7 @@ def find_endpoint(
     if not address:
         return _preset_endpoint(_DEFAULT, name, None, key, reasoning)
     limit = "max_completion_tokens" if reasoning else "max_tokens"
-    return Endpoint(name, _checked(address), key, limit, reasoning=reasoning)
+    return Endpoint(name, _checked(address), _checked_key(key), limit, reasoning=reasoning)
 
 
 def _preset_endpoint(prefix: str, model: str, base_url: str | None, key: str, reasoning: bool) -> Endpoint:
@@ -87,7 +87,7 @@ def _preset_endpoint(prefix: str, model: str, base_url: str | None, key: str, re
     return Endpoint(
         model,
         _checked(base_url or preset["base_url"]),
-        key,
+        _checked_key(key),
         "max_completion_tokens" if reasoning else preset.get("limit", "max_tokens"),
         preset.get("seed", "seed"),
         reasoning,
@@ -112,6 +112,15 @@ def _checked(base_url: str) -> str:
             mend="give it as http://host:port/v1",
         )
     return base_url
+
+
+def _checked_key(key: str) -> str:
+    """Read from a file, a key often comes with the end of its line."""
+    key = key.strip()
+    if not (key.isascii() and key.isprintable()):
+        mend = "check the variable that holds it, or --api-key"
+        raise DLBenchError("the API key has characters that no key has", where="API key", mend=mend)
+    return key
 
 
 def shown_url(base_url: str) -> str:
