@@ -34,6 +34,7 @@ def test_no_sample_is_lost_and_none_is_sent_twice(most: int, stream: bool, tmp_p
         assert set(chaos.troubles) == set(TROUBLES), "the test was too short to meet every trouble"
 
 
+@pytest.mark.slow
 def test_an_error_in_the_middle_of_chaos_and_a_new_start_ask_for_the_rest_only(tmp_path: Path) -> None:
     path = tmp_path / "samples.jsonl"
     seen = Counter[str]()

@@ -67,9 +67,11 @@ class OpenAIModel(Model):
                 self.endpoint.url, data=json.dumps(body).encode(), allow_redirects=False, proxy=self._proxy
             ) as response:
                 text = (await response.read()).decode("utf-8", "replace")
-        except TimeoutError:
+        except TimeoutError as error:
+            what = "connection" if isinstance(error, aiohttp.ConnectionTimeoutError) else "answer"
+            limit = _CONNECT if what == "connection" else self._timeout
             raise Passing(
-                f"the endpoint gave no answer within {self._timeout:g} s",
+                f"the endpoint gave no {what} within {limit:g} s",
                 where=self._where,
                 mend="give it more time with --request-timeout, or fewer requests with --concurrency",
             ) from None
