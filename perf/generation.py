@@ -2,7 +2,8 @@
 
 A server of its own process answers each request after 200 ms. The best that N requests at once can reach is N / latency;
 printed is the share of it that a whole run reaches, with every request and every answer written to disk; the share of
-the N places that the server saw taken, which a busy machine changes less; and the time of the processor for a request.
+the N places that the server saw taken; the time of the processor for a request; and the share that the bare HTTP client
+reaches in the same minute, which is what a busy machine leaves.
 `python perf/generation.py [--at-once N …] [--rounds N] [--latency S]`
 """
 
@@ -17,7 +18,7 @@ from multiprocessing.connection import Connection
 from multiprocessing.sharedctypes import Synchronized
 from pathlib import Path
 
-import aiohttp  # noqa: F401 - not while the clock runs
+import aiohttp
 
 from dlbench.dataset.records import Instance, Labels
 from dlbench.generation import OpenAIModel, Request, generate
@@ -38,6 +39,7 @@ def main() -> None:
     url = f"http://127.0.0.1:{here.recv()}/v1"
     for at_once in options.at_once:
         measure(url, busy, at_once, options.rounds, options.latency)
+        asyncio.run(measure_bare(url, at_once, options.rounds, options.latency))
     server.terminate()
 
 
@@ -66,6 +68,20 @@ def measure(url: str, busy: "Synchronized[float]", at_once: int, rounds: int, la
         f"{total} requests in {seconds:.1f} s, {used / total * 1000:.2f} ms of the processor each",
         flush=True,
     )
+
+
+async def measure_bare(url: str, at_once: int, rounds: int, latency: float) -> None:
+    body = json.dumps({"model": "m", "messages": [{"role": "user", "content": PROMPT}]}).encode()
+
+    async def ask(session: aiohttp.ClientSession) -> None:
+        for _ in range(rounds):
+            async with session.post(f"{url}/chat/completions", data=body) as response:
+                await response.read()
+
+    began = time.monotonic()
+    async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as session:
+        await asyncio.gather(*(ask(session) for _ in range(at_once)))
+    print(f"     bare client: {rounds * latency / (time.monotonic() - began):.3f}", flush=True)
 
 
 def make_instance(number: int) -> Instance:

@@ -24,6 +24,10 @@ from dlbench.generation.turns import TURNS, Turns, as_record, read_record
 from dlbench.journal import Journal, rewrite
 from dlbench.workspace.home import Say, quiet
 
+# Requests that start together are answered together, and each then waits for all the others' answers to be read:
+# seconds between two first requests, and in all at most.
+_APART, _RAMP = 0.002, 0.4
+
 Key = tuple[str, int]
 OnSample = Callable[[dict[str, Any]], None]
 
@@ -118,12 +122,13 @@ class _Asking:
 
     async def _ask_all(self, workers: int) -> None:
         try:
-            await asyncio.gather(*(self._ask() for _ in range(workers)))
+            await asyncio.gather(*(self._ask(number * min(_APART, _RAMP / workers)) for number in range(workers)))
         finally:
             await self._gate.model.close()
 
-    async def _ask(self) -> None:
+    async def _ask(self, delay: float) -> None:
         try:
+            await asyncio.sleep(delay)
             for instance, sample in self._work:
                 request = self._request_of(instance, sample)
                 answer, earlier = await self._turns.ask(self._gate, request)
