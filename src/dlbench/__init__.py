@@ -1,6 +1,6 @@
 """DL-Bench: how well does a model write deep-learning code?
 
-`import dlbench` stays light: what is heavy (pydantic, libcst, numpy, openai) is imported by the part that needs it.
+`import dlbench` stays light: what is heavy (pydantic, libcst, numpy, aiohttp) is imported by the part that needs it.
 """
 
 from importlib import import_module

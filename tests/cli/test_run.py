@@ -53,11 +53,11 @@ def test_a_429_is_waited_out(dlbench, endpoint, toy_root, tmp_path):
     assert len(endpoint.requests) == 4
 
 
-@pytest.mark.parametrize(("trouble", "word"), [(401, "key"), ("nonsense", "html")])
+@pytest.mark.parametrize(("trouble", "word"), [(401, "key"), ("nonsense", "html")])  # nonsense may pass: --retries 0
 def test_an_endpoint_that_refuses_ends_the_run_with_what_was_done(dlbench, endpoint, toy_root, tmp_path, trouble, word):
     out = tmp_path / "run"
     endpoint.plan += [200, trouble]
-    ended = ask(dlbench, endpoint, toy_root, out)
+    ended = ask(dlbench, endpoint, toy_root, out, "--retries", 0)
     assert ended.status == 1
     assert word in ended.err.lower()
     assert "Traceback" not in ended.said
@@ -71,7 +71,7 @@ def test_an_endpoint_that_refuses_ends_the_run_with_what_was_done(dlbench, endpo
 def test_an_endpoint_that_is_not_there_gets_a_clear_message(dlbench, toy_root, tmp_path):
     with Endpoint(lambda number, asked: completion("")) as gone:
         pass
-    ended = ask(dlbench, gone, toy_root, tmp_path / "run")
+    ended = ask(dlbench, gone, toy_root, tmp_path / "run", "--retries", 0)
     assert ended.status == 1
     assert "127.0.0.1" in ended.err
     assert "Traceback" not in ended.said

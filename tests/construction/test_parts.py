@@ -1,5 +1,7 @@
 """Small parts of construction: names, needs, choices of tests, drafts."""
 
+import asyncio
+
 import pytest
 
 from dlbench.construction.choose_tests import choose_tests, name_group, strip_case
@@ -12,7 +14,7 @@ from dlbench.construction.wishes import read_wishes
 from dlbench.dataset.leaks import UNREVIEWED, is_draft
 from dlbench.dataset.target import find_target
 from dlbench.errors import DLBenchError
-from dlbench.generation.models import Answer, Request
+from dlbench.generation import Answer, Gate, Model, Request
 
 
 @pytest.mark.parametrize(
@@ -103,7 +105,7 @@ def test_a_list_of_projects_that_is_none_is_refused_with_a_word_on_how_to_mend_i
         read_wishes(path)
 
 
-class Parrot:
+class Parrot(Model):
     """A model that says what it is told to say."""
 
     name = "parrot"
@@ -111,22 +113,18 @@ class Parrot:
     def __init__(self, text: str) -> None:
         self.text = text
 
-    def answer(self, request: Request) -> Answer:
+    async def answer(self, request: Request) -> Answer:
         return Answer(self.text)
-
-    def close(self) -> None:
-        pass
 
 
 def test_a_draft_says_that_it_is_one_and_what_it_took_over():
     source = 'def f(x):\n    """Gives the sum of all things that are in x and nothing else at all today."""\n    return total_of(x) + 1\n'
     target = find_target(source, "f")
     row = {"id": "p/m.f", "qualname": "f", "path": "m.py"}
-    draft = draft_prompt(
-        Parrot("It gives the sum of all things that are in x and nothing else at all today."), row, target
-    )
+    parrot = Parrot("It gives the sum of all things that are in x and nothing else at all today.")
+    draft = asyncio.run(draft_prompt(Gate(parrot), row, target))
     assert draft["prompt"].startswith(UNREVIEWED)
     assert is_draft(draft["prompt"])
     assert any("docstring" in what for what in draft["taken"])
-    clean = draft_prompt(Parrot("Add up what the argument holds."), row, target)
+    clean = asyncio.run(draft_prompt(Gate(Parrot("Add up what the argument holds.")), row, target))
     assert clean["taken"] == []

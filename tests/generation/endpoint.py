@@ -7,6 +7,11 @@ from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+
+class Cut(str):
+    """A body of which the end does not come: the connection is closed before."""
+
+
 Reply = tuple[int, dict[str, str], str]
 
 
@@ -18,6 +23,17 @@ def completion(text: str | None, **message: object) -> Reply:
         "usage": {"prompt_tokens": 3, "completion_tokens": 2},
     }
     return 200, {"Content-Type": "application/json"}, json.dumps(body)
+
+
+def stream(*pieces: str, done: bool = True, **delta: str) -> Reply:
+    """The same as a stream of events; without `done` it just ends."""
+    events: list[object] = [{"choices": [{"index": 0, "delta": delta}]}] if delta else []
+    events += [{"choices": [{"index": 0, "delta": {"content": piece}, "finish_reason": None}]} for piece in pieces]
+    if done:
+        events.append({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
+        events.append({"choices": [], "usage": {"prompt_tokens": 3, "completion_tokens": 2}})
+    text = "".join(f"data: {json.dumps(event)}\n\n" for event in events) + ("data: [DONE]\n\n" if done else "")
+    return 200, {"Content-Type": "text/event-stream"}, text if done else Cut(text)
 
 
 def refusal(status: int, message: str, code: str = "", **headers: str) -> Reply:
@@ -48,7 +64,10 @@ class Endpoint:
                     self.send_response(status)
                     for name, value in headers.items():
                         self.send_header(name.replace("_", "-"), value)
-                    self.send_header("Content-Length", str(len(text.encode())))
+                    if not isinstance(text, Cut):
+                        self.send_header("Content-Length", str(len(text.encode())))
+                    elif "event-stream" not in headers.get("Content-Type", ""):
+                        self.send_header("Content-Length", str(len(text.encode()) + 99))
                     self.end_headers()
                     self.wfile.write(text.encode())
                 except (BrokenPipeError, ConnectionResetError):

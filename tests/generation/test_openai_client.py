@@ -1,15 +1,21 @@
 """An endpoint's failure must be said as what it is, and never become a model's answer."""
 
+import asyncio
 import threading
 import time
 from email.utils import formatdate
+from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dlbench.errors import DLBenchError
-from dlbench.generation import OpenAIModel, Request
+from dlbench.generation import Answer, Gate, OpenAIModel, Request
+from dlbench.generation.asking import Stopped
+from dlbench.generation.refusals import read_retry_after
 
-from .endpoint import Endpoint, Reply, completion, refusal
+from .endpoint import Cut, Endpoint, Reply, completion, refusal, stream
 
 KEY = "sk-secret-0123456789"
 REQUEST = Request("toy/toy.f", 0, [{"role": "user", "content": "hello"}], temperature=0.2, max_tokens=7, seed=5)
@@ -21,13 +27,21 @@ def no_keys_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
+def ask(model: OpenAIModel, request: Request = REQUEST, retries: int = 0) -> Answer:
+    async def ask_once() -> Answer:
+        try:
+            return await Gate(model, retries=retries).ask(request)
+        finally:
+            await model.close()
+
+    return asyncio.run(ask_once())
+
+
 def failure(reply: Reply, retries: int = 0) -> tuple[str, int]:
     """What the user reads, and how many requests it took."""
     with Endpoint(lambda *_: reply) as endpoint:
-        model = OpenAIModel("m", endpoint.url, KEY, retries=retries)
         with pytest.raises(DLBenchError) as caught:
-            model.answer(REQUEST)
-        model.close()
+            ask(OpenAIModel("m", endpoint.url, KEY), retries=retries)
         text = str(caught.value)
         assert KEY not in text
         assert caught.value.mend
@@ -36,7 +50,7 @@ def failure(reply: Reply, retries: int = 0) -> tuple[str, int]:
 
 def test_the_request_says_what_was_asked_and_the_answer_what_came() -> None:
     with Endpoint(lambda *_: completion("hi", reasoning_content="hm")) as endpoint:
-        answer = OpenAIModel("m", endpoint.url, KEY).answer(REQUEST)
+        answer = ask(OpenAIModel("m", endpoint.url, KEY))
     assert (answer.text, answer.reasoning, answer.finish_reason) == ("hi", "hm", "stop")
     assert answer.usage == {"prompt_tokens": 3, "completion_tokens": 2}
     assert answer.seconds > 0
@@ -47,7 +61,7 @@ def test_the_request_says_what_was_asked_and_the_answer_what_came() -> None:
 
 def test_no_seed_is_sent_where_none_is_given() -> None:
     with Endpoint(lambda *_: completion("hi")) as endpoint:
-        OpenAIModel("m", endpoint.url).answer(Request("toy/toy.f", 0, []))
+        ask(OpenAIModel("m", endpoint.url), Request("toy/toy.f", 0, []))
     assert "seed" not in endpoint.requests[0]
 
 
@@ -57,7 +71,7 @@ def test_address_and_key_come_from_the_environment(prefix: str, monkeypatch: pyt
     with Endpoint(lambda *_: completion("hi")) as endpoint:
         monkeypatch.setenv(f"{prefix}_BASE_URL", endpoint.url)
         monkeypatch.setenv(f"{prefix}_API_KEY", KEY)
-        OpenAIModel("m").answer(REQUEST)
+        ask(OpenAIModel("m"))
     assert endpoint.headers[0]["authorization"] == f"Bearer {KEY}"
 
 
@@ -66,8 +80,24 @@ def test_a_local_endpoint_needs_no_key_and_no_proxy(monkeypatch: pytest.MonkeyPa
     monkeypatch.delenv("NO_PROXY", raising=False)
     monkeypatch.delenv("no_proxy", raising=False)
     with Endpoint(lambda *_: completion("hi")) as endpoint:
-        assert OpenAIModel("m", endpoint.url, retries=0).answer(REQUEST).text == "hi"
+        assert ask(OpenAIModel("m", endpoint.url)).text == "hi"
     assert endpoint.headers[0]["authorization"] == "Bearer none"
+
+
+def test_another_machine_is_reached_by_the_proxy_and_a_netrc_is_not_read(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    netrc = tmp_path / "netrc"
+    netrc.write_text("default login somebody password something\n")
+    monkeypatch.setenv("NETRC", str(netrc))
+    with Endpoint(lambda *_: completion("hi")) as proxy:
+        monkeypatch.setenv("http_proxy", proxy.url.removesuffix("/v1"))
+        assert ask(OpenAIModel("m", "http://models.invalid/v1", KEY)).text == "hi"
+        assert proxy.headers[0]["host"] == "models.invalid"
+        assert proxy.headers[0]["authorization"] == f"Bearer {KEY}"
+        monkeypatch.setenv("no_proxy", "models.invalid")
+        with pytest.raises(DLBenchError, match="cannot be reached"):
+            ask(OpenAIModel("m", "http://models.invalid/v1", KEY))
 
 
 def test_the_default_endpoint_without_a_key_is_refused_at_once() -> None:
@@ -79,6 +109,12 @@ def test_the_default_endpoint_without_a_key_is_refused_at_once() -> None:
 def test_an_address_that_is_none_is_refused_at_once() -> None:
     with pytest.raises(DLBenchError, match="not an http"):
         OpenAIModel("m", "localhost:8000/v1")
+
+
+@pytest.mark.parametrize("host", ["a..b", "exa mple", "127.0.0.1:99999", "x:port", "%zz", "[::1]:9", "\u2028", "a@b@c"])
+def test_an_address_that_leads_nowhere_is_said(host: str) -> None:
+    with pytest.raises(DLBenchError):
+        ask(OpenAIModel("m", f"http://{host}/v1"))
 
 
 @pytest.mark.parametrize("status", [401, 403])
@@ -106,7 +142,7 @@ def test_an_empty_account_is_not_waited_for() -> None:
 def test_a_busy_endpoint_is_asked_again_when_it_says(spelling: str) -> None:
     after = "1" if spelling == "seconds" else formatdate(time.time() + 2, usegmt=True)
     with Endpoint(lambda n, _: completion("hi") if n else refusal(429, "slow down", retry_after=after)) as endpoint:
-        assert OpenAIModel("m", endpoint.url, KEY).answer(REQUEST).text == "hi"
+        assert ask(OpenAIModel("m", endpoint.url, KEY), retries=1).text == "hi"
     first, second = endpoint.times
     assert 0.9 <= second - first < 10
 
@@ -130,7 +166,7 @@ def test_an_endpoint_that_is_not_there() -> None:
     with Endpoint(lambda *_: completion("hi")) as endpoint:
         pass
     with pytest.raises(DLBenchError, match="cannot be reached") as caught:
-        OpenAIModel("m", endpoint.url, KEY, retries=1).answer(REQUEST)
+        ask(OpenAIModel("m", endpoint.url, KEY), retries=1)
     assert "what was done is kept" in str(caught.value)
 
 
@@ -143,7 +179,7 @@ def test_an_endpoint_that_hangs() -> None:
 
     with Endpoint(hang) as endpoint:
         with pytest.raises(DLBenchError, match=r"no answer within 0\.3 s"):
-            OpenAIModel("m", endpoint.url, KEY, timeout=0.3, retries=0).answer(REQUEST)
+            ask(OpenAIModel("m", endpoint.url, KEY, timeout=0.3))
         done.set()
 
 
@@ -168,14 +204,14 @@ def test_nonsense_is_no_answer(reply: Reply, shown: str) -> None:
 def test_reasoning_that_used_up_all_tokens_is_an_empty_answer() -> None:
     """The model did answer: it thought until its limit, and that counts as its own failure."""
     with Endpoint(lambda *_: completion(None, reasoning_content="hm")) as endpoint:
-        answer = OpenAIModel("m", endpoint.url, KEY).answer(REQUEST)
+        answer = ask(OpenAIModel("m", endpoint.url, KEY))
     assert (answer.text, answer.reasoning) == ("", "hm")
 
 
 def test_a_prompt_too_long_is_recorded_and_the_run_goes_on() -> None:
     long = refusal(400, "This model's maximum context length is 8192 tokens", "context_length_exceeded")
     with Endpoint(lambda *_: long) as endpoint:
-        answer = OpenAIModel("m", endpoint.url, KEY).answer(REQUEST)
+        answer = ask(OpenAIModel("m", endpoint.url, KEY))
     assert (answer.text, answer.finish_reason) == ("", "context_length")
 
 
@@ -187,7 +223,7 @@ def test_the_other_name_of_the_limit_is_learned_once() -> None:
 
     with Endpoint(reply) as endpoint:
         model = OpenAIModel("m", endpoint.url, KEY)
-        assert [model.answer(REQUEST).text for _ in range(2)] == ["hi", "hi"]
+        assert [ask(model, retries=1).text for _ in range(2)] == ["hi", "hi"]
     assert len(endpoint.requests) == 3
 
 
@@ -201,16 +237,103 @@ def test_a_password_in_the_address_is_not_shown() -> None:
     with Endpoint(lambda *_: refusal(404, "no")) as endpoint:
         url = endpoint.url.replace("http://", f"http://user:{KEY}@") + f"?key={KEY}"
         with pytest.raises(DLBenchError) as caught:
-            OpenAIModel("m", url, retries=0).answer(REQUEST)
+            ask(OpenAIModel("m", url))
     assert KEY not in str(caught.value)
 
 
 def test_stop_ends_a_wait() -> None:
     """Ctrl-C must not wait for a minute of back-off."""
+
+    async def stop_soon(url: str) -> None:
+        model = OpenAIModel("m", url, KEY)
+        gate = Gate(model)
+        asyncio.get_running_loop().call_later(0.5, gate.stop)
+        try:
+            with pytest.raises(Stopped):
+                await gate.ask(REQUEST)
+        finally:
+            await model.close()
+
+    began = time.monotonic()
     with Endpoint(lambda *_: refusal(429, "slow down", retry_after="60")) as endpoint:
-        model = OpenAIModel("m", endpoint.url, KEY)
-        threading.Timer(0.5, model.stop).start()
-        began = time.monotonic()
-        with pytest.raises(DLBenchError):
-            model.answer(REQUEST)
+        asyncio.run(stop_soon(endpoint.url))
     assert time.monotonic() - began < 10
+
+
+def test_a_model_that_thinks_is_asked_without_a_temperature() -> None:
+    with Endpoint(lambda *_: completion("hi")) as endpoint:
+        ask(OpenAIModel("m", endpoint.url, KEY, reasoning=True))
+    assert endpoint.requests == [{"model": "m", "messages": REQUEST.messages, "max_completion_tokens": 7, "seed": 5}]
+
+
+def test_many_first_requests_learn_the_other_name_of_the_limit_together() -> None:
+    def reply(_: int, body: dict[str, object]) -> Reply:
+        return refusal(400, "Use 'max_completion_tokens' instead.") if "max_tokens" in body else completion("hi")
+
+    async def ask_many(url: str) -> list[Answer]:
+        model = OpenAIModel("m", url, KEY)
+        gate = Gate(model, at_once=8)
+        try:
+            return await asyncio.gather(*(gate.ask(REQUEST) for _ in range(8)))
+        finally:
+            await model.close()
+
+    with Endpoint(reply) as endpoint:
+        assert len(asyncio.run(ask_many(endpoint.url))) == 8
+
+
+def test_a_stream_is_asked_for_with_its_usage_and_read() -> None:
+    with Endpoint(lambda *_: stream("def f()", ": pass", reasoning="hm")) as endpoint:
+        answer = ask(OpenAIModel("m", endpoint.url, KEY, stream=True))
+    assert (answer.text, answer.reasoning, answer.finish_reason) == ("def f(): pass", "hm", "stop")
+    assert answer.usage == {"prompt_tokens": 3, "completion_tokens": 2}
+    assert endpoint.requests[0]["stream"] is True
+    assert endpoint.requests[0]["stream_options"] == {"include_usage": True}
+
+
+@pytest.mark.parametrize(
+    "cut",
+    [stream("def f(", done=False), (200, {"Content-Type": "application/json"}, Cut(completion("def f(): pass")[2]))],
+    ids=["stream", "body"],
+)
+def test_what_is_cut_off_is_asked_for_again(cut: Reply) -> None:
+    with Endpoint(lambda n, _: completion("whole") if n else cut) as endpoint:
+        assert ask(OpenAIModel("m", endpoint.url, KEY), retries=1).text == "whole"
+        assert len(endpoint.requests) == 2
+
+
+def test_a_key_that_the_endpoint_answers_with_is_hidden() -> None:
+    with Endpoint(lambda *_: completion(f"your key is {KEY}", reasoning=KEY)) as endpoint:
+        answer = ask(OpenAIModel("m", endpoint.url, KEY))
+    assert (answer.text, answer.reasoning) == ("your key is ***", "***")
+
+
+def test_a_key_is_not_sent_where_the_endpoint_points_to() -> None:
+    with Endpoint(lambda *_: completion("hi")) as other:
+        text, _ = failure((307, {"Location": f"{other.url}/chat/completions"}, ""))
+        assert other.requests == []
+    assert "elsewhere" in text
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high"),
+    [("3", 3, 3), ("0.5", 0.5, 0.5), ("-1", 0, 0), ("Mon, 01 Jan 2024 00:00:00 GMT", 0, 0)],
+)
+def test_retry_after_is_seconds_or_a_date(value: str, low: float, high: float) -> None:
+    seconds = read_retry_after(value)
+    assert seconds is not None
+    assert low <= seconds <= high
+    later = read_retry_after(formatdate(time.time() + 60, usegmt=True))
+    assert later is not None
+    assert 50 < later <= 60
+
+
+@pytest.mark.parametrize("value", [None, "", "soon", "nan", "inf", "32 Jan", "Mon, 01 Jan 99999 00:00:00 GMT"])
+def test_a_retry_after_that_says_nothing_is_passed_over(value: str | None) -> None:
+    assert read_retry_after(value) is None
+
+
+@given(st.text())
+def test_any_retry_after_is_read_without_an_error(value: str) -> None:
+    seconds = read_retry_after(value)
+    assert seconds is None or seconds >= 0

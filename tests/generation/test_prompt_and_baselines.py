@@ -1,6 +1,7 @@
 """What is asked must be complete, and the two baselines must mean what their names say."""
 
 import ast
+import asyncio
 
 import pytest
 
@@ -42,7 +43,7 @@ REFERENCES = [
 @pytest.mark.parametrize("reference", REFERENCES)
 def test_the_reference_survives_its_own_extraction(reference: str) -> None:
     """Otherwise the harness would fail the one answer that is right by definition."""
-    answer = ReferenceModel(lambda _: reference).answer(Request("toy/toy.f", 0, []))
+    answer = asyncio.run(ReferenceModel(lambda _: reference).answer(Request("toy/toy.f", 0, [])))
     code = extract(answer.text, "f").code
     assert code is not None
     lead = len(reference) - len(reference.lstrip())
@@ -52,7 +53,7 @@ def test_the_reference_survives_its_own_extraction(reference: str) -> None:
 def test_the_strings_of_an_indented_reference_keep_their_value() -> None:
     """Text at the margin, or deep inside, is part of what the function returns."""
     reference = '    @static\n    def m():\n        x = """a\nb\n      c"""\n        return x'
-    answer = ReferenceModel(lambda _: reference).answer(Request("toy/toy.C.m", 0, []))
+    answer = asyncio.run(ReferenceModel(lambda _: reference).answer(Request("toy/toy.C.m", 0, [])))
     taken = '@static\ndef m():\n    x = """a\nb\n      c"""\n    return x'
     assert extract(answer.text, "C.m").code == taken
     assert extract(f"```python\n{reference}\n```", "C.m").code == taken
@@ -63,7 +64,7 @@ def test_the_strings_of_an_indented_reference_keep_their_value() -> None:
     ["def f(x):", "def f(x)", "    def f(\n        self,\n        x: int = 1,\n    ) -> int:\n", "async def f(x): "],
 )
 def test_the_stub_raises_under_the_target_s_signature(signature: str) -> None:
-    answer = StubModel(lambda _: signature).answer(Request("toy/toy.f", 0, []))
+    answer = asyncio.run(StubModel(lambda _: signature).answer(Request("toy/toy.f", 0, [])))
     code = extract(answer.text, "f").code
     assert code is not None
     (function,) = ast.parse(code).body

@@ -1,5 +1,6 @@
 """A request is paid for once: nothing that was answered is lost, and nothing is asked twice."""
 
+import asyncio
 import json
 import os
 import signal
@@ -17,7 +18,7 @@ import pytest
 
 from dlbench.dataset.records import Instance, Labels
 from dlbench.errors import DLBenchError
-from dlbench.generation import Answer, OpenAIModel, Request, generate
+from dlbench.generation import Answer, Model, OpenAIModel, Request, generate
 
 from .endpoint import Endpoint, completion, refusal
 
@@ -42,23 +43,19 @@ def request_of(asked: Instance, sample: int) -> Request:
     return Request(asked.id, sample, [{"role": "user", "content": asked.id}], seed=sample)
 
 
-class Scripted:
+class Scripted(Model):
     name = "scripted"
 
     def __init__(
         self, act: Callable[[Request], str] = lambda request: f"{request.instance_id} {request.sample}"
     ) -> None:
         self._act = act
-        self._lock = threading.Lock()
         self.asked: list[tuple[str, int]] = []
 
-    def answer(self, request: Request) -> Answer:
-        with self._lock:
-            self.asked.append((request.instance_id, request.sample))
-        return Answer(self._act(request), {"completion_tokens": 1}, "stop", 0.25)
-
-    def close(self) -> None:
-        pass
+    async def answer(self, request: Request) -> Answer:
+        self.asked.append((request.instance_id, request.sample))
+        text = await asyncio.to_thread(self._act, request)
+        return Answer(text, {"completion_tokens": 1}, "stop", 0.25)
 
 
 def lines(path: Path) -> list[dict[str, Any]]:
@@ -200,7 +197,7 @@ def test_ctrl_c_keeps_the_answers_under_way(tmp_path: Path) -> None:
         [sys.executable, "-c", textwrap.dedent(CTRL_C), str(path)],
         stdout=subprocess.PIPE,
         text=True,
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent.parent), *sys.path])},
     )
     assert process.stdout is not None
     said = [process.stdout.readline().strip() for _ in range(2)]

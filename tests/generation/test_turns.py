@@ -1,12 +1,13 @@
 """Turns are paid for once each: a plan that was answered is not asked for again, however the run ended."""
 
+import asyncio
 import json
 import os
 import subprocess
 import sys
 import textwrap
 from pathlib import Path
-from threading import Barrier, Event
+from threading import Barrier
 from typing import Any
 
 import pytest
@@ -40,7 +41,7 @@ class Planner(Scripted):
         self.plan, self.ends = plan, ends
         self.requests: list[Request] = []
 
-    def answer(self, request: Request) -> Answer:
+    async def answer(self, request: Request) -> Answer:
         if len(self.requests) == self.ends:
             raise DLBenchError("the connection is gone")
         self.requests.append(request)
@@ -121,7 +122,7 @@ def test_a_model_does_not_hear_its_own_thinking_and_never_an_empty_turn(plan: st
 
 def test_a_task_too_long_for_the_model_is_not_asked_with_more(tmp_path: Path) -> None:
     class Short(Planner):
-        def answer(self, request: Request) -> Answer:
+        async def answer(self, request: Request) -> Answer:
             self.requests.append(request)
             return Answer("", finish_reason="context_length")
 
@@ -133,19 +134,16 @@ def test_a_task_too_long_for_the_model_is_not_asked_with_more(tmp_path: Path) ->
 
 def test_an_error_elsewhere_stops_before_the_next_turn(tmp_path: Path) -> None:
     """A refused key must not cost one request more for each plan under way."""
-    both, failed = Barrier(2), Event()
+    both = Barrier(2)
 
     class Failing(Planner):
-        def answer(self, request: Request) -> Answer:
+        async def answer(self, request: Request) -> Answer:
             if is_plan(request):
-                both.wait(5)
+                await asyncio.to_thread(both.wait, 5)
                 if request.instance_id == ASKED[0].id:
                     raise DLBenchError("refused")
-                failed.wait(5)
-            return super().answer(request)
-
-        def stop(self) -> None:
-            failed.set()
+                await asyncio.sleep(0.3)  # the other one has failed meanwhile
+            return await super().answer(request)
 
     model = Failing()
     with pytest.raises(DLBenchError, match="refused"):
@@ -182,12 +180,12 @@ KILLED = """
     from generation.test_turns import ASKED, Planner, is_plan, run
 
     class Dying(Planner):
-        def answer(self, request):
+        async def answer(self, request):
             if not is_plan(request):
                 os._exit(9)
-            return super().answer(request)
+            return await super().answer(request)
 
-    run(Dying(), Path(sys.argv[1]))
+    run(Dying(), Path(sys.argv[1]), ASKED[:1])
 """
 
 
@@ -198,4 +196,6 @@ def test_a_plan_outlives_a_process_that_was_killed_while_it_asked_for_the_code(t
     assert subprocess.run(command, env=environment, check=False, timeout=30).returncode == 9
     again = Planner()
     run(again, path)
-    assert [is_plan(request) for request in again.requests] == [False, True, False]
+    planned = [request.instance_id for request in again.requests if is_plan(request)]
+    assert planned == [ASKED[1].id]
+    assert len(again.requests) == 3

@@ -143,22 +143,30 @@ def draft(
     work: WorkOption = WORK,
     model: Annotated[str, typer.Option(help="Who writes: embedded, or a model behind --base-url.")] = "embedded",
     base_url: Annotated[str | None, typer.Option(help="An OpenAI-compatible endpoint.")] = None,
-    api_key: Annotated[str | None, typer.Option(envvar="OPENAI_API_KEY", help="Its key.")] = None,
+    api_key: Annotated[str | None, typer.Option(help="Its key; better in the environment (docs/models.md).")] = None,
     most: MostOption = None,
     sandbox: SandboxOption = "auto",
 ) -> None:
     """Let a model write first texts for admissible functions, for a person to write anew (step 7)."""
-    from contextlib import closing
+    import asyncio
 
     from dlbench.cli.progress import say
     from dlbench.construction.drafts import draft_project
-    from dlbench.generation import EmbeddedModel, OpenAIModel
+    from dlbench.generation import EmbeddedModel, Gate, OpenAIModel
 
-    opened = EmbeddedModel(1, say, 0) if model == "embedded" else OpenAIModel(model, base_url, api_key)
-    with closing(opened):
-        for chain in _chains(names, projects, work, sandbox):
-            count = draft_project(chain.work, chain.name, chain.prepared.tree, opened, most=most, on_draft=say)
-            typer.echo(f"{chain.name}: {count} drafts; none of them is a prompt before somebody has written it anew")
+    async def draft_all() -> None:
+        opened = EmbeddedModel(1, say, 0) if model == "embedded" else OpenAIModel(model, base_url, api_key)
+        gate = Gate(opened, say=say)
+        try:
+            for chain in _chains(names, projects, work, sandbox):
+                count = await draft_project(chain.work, chain.name, chain.prepared.tree, gate, most=most, on_draft=say)
+                typer.echo(
+                    f"{chain.name}: {count} drafts; none of them is a prompt before somebody has written it anew"
+                )
+        finally:
+            await opened.close()
+
+    asyncio.run(draft_all())
 
 
 @command("admit", construct)

@@ -17,11 +17,27 @@ from dlbench.cli.app import (
     command,
 )
 from dlbench.cli.judging import CORES
+from dlbench.cli.models import (
+    ApiKeyOption,
+    BaseUrlOption,
+    CommandOption,
+    MaxCostOption,
+    MaxRequestsOption,
+    MaxTokensTotalOption,
+    ModelOption,
+    Opening,
+    PricesOption,
+    ReasoningOption,
+    RequestTimeoutOption,
+    RetriesOption,
+    StreamOption,
+    asks_without_temperature,
+    make_budget,
+)
 from dlbench.errors import DLBenchError
 
 if TYPE_CHECKING:
     from dlbench.dataset import Benchmark, Instance
-    from dlbench.generation import Model
     from dlbench.generation.techniques import Asker
 
 CanaryOption = Annotated[
@@ -45,15 +61,13 @@ PromptTokensOption = Annotated[
 @command("run")
 def run(
     chosen: Chosen,
-    model: Annotated[
-        list[str] | None,
-        typer.Option(help="embedded, reference, stub, or a model of an OpenAI-compatible endpoint (repeatable)."),
-    ] = None,
+    model: ModelOption = None,
+    model_command: CommandOption = None,
     out: Annotated[Path, typer.Option(help="Run folder; with several models, one folder in it for each.")] = Path(
         "runs/latest"
     ),
-    base_url: Annotated[str | None, typer.Option(help="Endpoint; else DLBENCH_BASE_URL or OPENAI_BASE_URL.")] = None,
-    api_key: Annotated[str | None, typer.Option(help="Key; better in DLBENCH_API_KEY or OPENAI_API_KEY.")] = None,
+    base_url: BaseUrlOption = None,
+    api_key: ApiKeyOption = None,
     samples: Annotated[int, typer.Option("--samples", "-n", min=1, help="Answers asked for each instance.")] = 1,
     temperature: Annotated[float, typer.Option(min=0.0)] = 0.0,
     max_tokens: Annotated[int, typer.Option(min=1, help="Longest answer.")] = 1024,
@@ -64,6 +78,14 @@ def run(
         int, typer.Option(help="Seed of the examples' choice and of the first sample; the next ones count up.")
     ] = 0,
     concurrency: Annotated[int, typer.Option(min=1, help="Requests at once.")] = 4,
+    reasoning: ReasoningOption = False,
+    stream: StreamOption = False,
+    request_timeout: RequestTimeoutOption = 300.0,
+    retries: RetriesOption = 6,
+    max_requests: MaxRequestsOption = None,
+    max_tokens_total: MaxTokensTotalOption = None,
+    max_cost: MaxCostOption = None,
+    prices: PricesOption = None,
     canary: CanaryOption = False,
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port of the embedded model; 0 takes any free one.")] = 0,
     workers: WorkersOption = CORES,
@@ -76,10 +98,10 @@ def run(
     """Ask a model for the chosen instances, judge its answers, and print pass@1 overall and by label."""
     from dlbench import __version__
     from dlbench.cli.engine import check_mode, make_engine, prepare_projects
-    from dlbench.cli.progress import counted
+    from dlbench.cli.progress import counted, say
     from dlbench.cli.scores import judge_into, show_scores
     from dlbench.execution.samples import read_samples
-    from dlbench.generation import generate
+    from dlbench.generation import Limits, generate
     from dlbench.reporting import open_run
     from dlbench.reporting.runs import SAMPLES
 
@@ -90,18 +112,22 @@ def run(
     asker = make_asker(sources, technique, shots, seed, prompt_tokens, canary=canary)
     prepare_projects(benchmark, instances)
     _put_together(asker, instances, shots)
-    names = list(dict.fromkeys(model or ["embedded"]))
+    opening = Opening(base_url, api_key, model_command, request_timeout, stream, reasoning, concurrency, port)
+    limits = Limits(max_requests, max_tokens_total, max_cost)
+    names = opening.names(model)
     folders = [out if len(names) == 1 else out / name.replace("/", "_") for name in names]
     for name, folder in zip(names, folders, strict=True):
+        asked = opening.open(name, sources)
+        budget = make_budget(asked, name, limits, prices)
         config = {
             "dlbench": __version__,
             "benchmark": str(benchmark.version),
-            "model": name,
+            "model": asked.name if name != "embedded" else name,
             "technique": technique,
             "shots": shots if asker.technique.wants_shots else 0,
             "prompt_tokens": prompt_tokens,
             "samples": samples,
-            "temperature": temperature,
+            "temperature": None if asks_without_temperature(asked) else temperature,
             "max_tokens": max_tokens,
             "seed": seed,
             "timeout": timeout,
@@ -110,21 +136,19 @@ def run(
             "instances": [instance.id for instance in instances],
         }
         open_run(folder, config)
-
-        asked = _open_model(name, sources, base_url, api_key, concurrency, port)
-        try:
-            with counted(f"asking {name}", len(instances) * samples) as advance:
-                generate(
-                    asked,
-                    instances,
-                    lambda instance, sample: asker.request(instance, sample, temperature, max_tokens, seed + sample),
-                    folder / SAMPLES,
-                    samples,
-                    concurrency,
-                    lambda record: advance(f"{record['instance']} ({record['finish_reason']})"),
-                )
-        finally:
-            asked.close()
+        with counted(f"asking {asked.name}", len(instances) * samples) as advance:
+            generate(
+                asked,
+                instances,
+                lambda instance, sample: asker.request(instance, sample, temperature, max_tokens, seed + sample),
+                folder / SAMPLES,
+                samples,
+                concurrency,
+                lambda record: advance(f"{record['instance']} ({record['finish_reason']})"),
+                budget=budget,
+                retries=retries,
+                say=say,
+            )
         judge_into(benchmark, read_samples(folder / SAMPLES, benchmark), folder, engine, workers, mode, pool_memory)
     show_scores(folders, out / "report.md", benchmark)
 
@@ -181,21 +205,6 @@ def _put_together(asker: "Asker", instances: "list[Instance]", shots: int) -> No
     shortage = describe_shortage([asker.ask(instance) for instance in instances], shots)
     if shortage:
         say(shortage)
-
-
-def _open_model(
-    name: str, sources: Sources, base_url: str | None, api_key: str | None, parallel: int, port: int
-) -> "Model":
-    from dlbench.cli.progress import say
-    from dlbench.generation import EmbeddedModel, OpenAIModel, ReferenceModel, StubModel
-
-    if name == "reference":
-        return ReferenceModel(sources.reference)
-    if name == "stub":
-        return StubModel(sources.signature)
-    if name == "embedded":
-        return EmbeddedModel(parallel, say, port)
-    return OpenAIModel(name, base_url, api_key)
 
 
 @command("prompt")

@@ -7,8 +7,9 @@ Never a prompt of the benchmark: a draft may quote what it was made from, and ma
 from dlbench.construction.work import Row
 from dlbench.dataset.leaks import UNREVIEWED, find_docstring_run, find_leaked_lines
 from dlbench.dataset.target import Target
+from dlbench.generation.asking import Gate
 from dlbench.generation.fence import fenced
-from dlbench.generation.models import Message, Model, Request
+from dlbench.generation.models import Message, Request
 
 _ASK = """\
 Describe what this function does, so that a person who knows deep learning but not this project could write it from your
@@ -18,16 +19,17 @@ callers rely on. Use between 40 and 250 words. Do not quote code and do not copy
 """
 
 
-def draft_prompt(model: Model, row: Row, target: Target, *, max_tokens: int = 400) -> Row:
+async def draft_prompt(gate: Gate, row: Row, target: Target, *, max_tokens: int = 400) -> Row:
     """A draft with what stands against it: words or lines that it took over."""
     messages: list[Message] = [
         {"role": "system", "content": "You write precise specifications of Python functions."},
         {"role": "user", "content": f"{_ASK}\nFunction `{row['qualname']}` of {row['path']}:\n\n{fenced(target.text)}"},
     ]
-    answer = model.answer(Request(instance_id=row["id"], sample=0, messages=messages, max_tokens=max_tokens))
+    request = Request(instance_id=row["id"], sample=0, messages=messages, max_tokens=max_tokens)
+    answer = await gate.ask(request)
     text = answer.text.strip()
     taken = [f"a line of the code: {line}" for line in find_leaked_lines(text, target)]
     run = find_docstring_run(text, target.docstring)
     if run:
         taken.append(f"words of the docstring: {run}")
-    return {"id": row["id"], "prompt": UNREVIEWED + text, "by": model.name, "taken": taken}
+    return {"id": row["id"], "prompt": UNREVIEWED + text, "by": gate.model.name, "taken": taken}

@@ -6,12 +6,12 @@ from pathlib import Path
 from dlbench.construction.draft import draft_prompt
 from dlbench.construction.work import Work
 from dlbench.dataset.target import find_target
-from dlbench.generation.models import Model
+from dlbench.generation.asking import Gate
 from dlbench.journal import Journal
 
 
-def draft_project(
-    work: Work, project: str, tree: Path, model: Model, *, most: int | None, on_draft: Callable[[str], None]
+async def draft_project(
+    work: Work, project: str, tree: Path, gate: Gate, *, most: int | None, on_draft: Callable[[str], None]
 ) -> int:
     """How many there are now."""
     admissible = {row["id"] for row in work.read("measured", project) if row["admissible"]}
@@ -20,7 +20,7 @@ def draft_project(
         known = {row["id"] for row in journal.records()}
         for row in [row for row in rows if row["id"] not in known][:most]:
             source = (tree / row["path"]).read_text(encoding="utf-8")
-            journal.append(draft_prompt(model, row, find_target(source, row["qualname"])))
+            journal.append(await draft_prompt(gate, row, find_target(source, row["qualname"])))
             known.add(row["id"])
             on_draft(row["id"])
     return len(known)

@@ -8,24 +8,21 @@ import textwrap
 from collections.abc import Callable
 
 from dlbench.generation.fence import fenced
-from dlbench.generation.models import Answer, Request
+from dlbench.generation.models import Answer, Model, Request
 from dlbench.generation.syntax import dedent
 
 
-class ReferenceModel:
+class ReferenceModel(Model):
     name = "reference"
 
     def __init__(self, reference_of: Callable[[str], str]) -> None:
         self._reference_of = reference_of
 
-    def answer(self, request: Request) -> Answer:
+    async def answer(self, request: Request) -> Answer:
         return Answer(fenced(dedent(self._reference_of(request.instance_id))))
 
-    def close(self) -> None:
-        """Nothing is held."""
 
-
-class StubModel:
+class StubModel(Model):
     """`signature_of` gives the `def` line or lines of an instance, without decorators."""
 
     name = "stub"
@@ -33,11 +30,8 @@ class StubModel:
     def __init__(self, signature_of: Callable[[str], str]) -> None:
         self._signature_of = signature_of
 
-    def answer(self, request: Request) -> Answer:
+    async def answer(self, request: Request) -> Answer:
         signature = textwrap.dedent(self._signature_of(request.instance_id)).strip()
         if not signature.endswith(":"):
             signature += ":"
         return Answer(fenced(f"{signature}\n    raise NotImplementedError"))
-
-    def close(self) -> None:
-        """Nothing is held."""

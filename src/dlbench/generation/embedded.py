@@ -4,19 +4,19 @@ Small weights from the package index and a C++ engine that serves them on this m
 there so that the whole way from prompt to score can be tried, and tested, by anyone.
 """
 
+import asyncio
 import importlib.util
 import os
-import queue
 import socket
 import subprocess
 import sys
 import tempfile
 import weakref
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from dlbench.errors import DLBenchError
-from dlbench.generation.models import Answer, Request
+from dlbench.generation.models import Answer, Model, Passing, Request
 from dlbench.generation.openai_client import OpenAIModel
 from dlbench.generation.weights import NAME, weights
 from dlbench.workspace.home import Say, quiet
@@ -26,7 +26,7 @@ CONTEXT = 8192
 _PATIENCE = 1800.0
 
 
-class EmbeddedModel:
+class EmbeddedModel(Model):
     """Up to `parallel` requests at the same time, each on a server and a core of its own; `port` fixes one server's.
 
     Several slots in one server, or several threads, were slower than one of each in several servers: the engine's
@@ -48,24 +48,24 @@ class EmbeddedModel:
         say(f"starting the embedded model {NAME}")
         count = 1 if port else min(max(1, parallel), len(os.sched_getaffinity(0)))
         self.servers = [_Server(path, port) for _ in range(count)]
-        self._free: queue.SimpleQueue[_Server] = queue.SimpleQueue()
+        self._free: asyncio.Queue[_Server] = asyncio.Queue()
         for server in self.servers:
-            self._free.put(server)
+            self._free.put_nowait(server)
 
-    def answer(self, request: Request) -> Answer:
-        server = self._free.get()
+    def form(self, request: Request) -> dict[str, Any]:
+        """Without the address, which is another one each time."""
+        return {"body": self.servers[0].client.form(request)["body"]}
+
+    async def answer(self, request: Request) -> Answer:
+        server = await self._free.get()
         try:
-            return server.answer(request)
+            return await server.answer(request)
         finally:
-            self._free.put(server)
+            self._free.put_nowait(server)
 
-    def stop(self) -> None:
+    async def close(self) -> None:
         for server in self.servers:
-            server.stop()
-
-    def close(self) -> None:
-        for server in self.servers:
-            server.close()
+            await server.close()
 
 
 class _Server:
@@ -85,26 +85,22 @@ class _Server:
             text=True,
         )
         self._finish = weakref.finalize(self, _end, self.process)
-        self._client = OpenAIModel(NAME, self._address() + "/v1", "none", timeout=_PATIENCE, retries=0)
+        self.client = OpenAIModel(NAME, self._address() + "/v1", "none", timeout=_PATIENCE)
 
-    def answer(self, request: Request) -> Answer:
+    async def answer(self, request: Request) -> Answer:
         try:
-            return self._client.answer(request)
-        except DLBenchError:
+            return await self.client.answer(request)
+        except Passing as problem:
             # A process that dies closes its connections a moment before it can be seen to be dead.
             try:
-                self.process.wait(1)
+                await asyncio.to_thread(self.process.wait, 1)
             except subprocess.TimeoutExpired:
-                pass
-            else:
-                raise self._ended() from None
-            raise
+                # A server of this machine is not busy elsewhere: what it did not do once it does not do again.
+                raise DLBenchError(problem.what, where=problem.where, mend=problem.mend) from None
+            raise self._ended() from None
 
-    def stop(self) -> None:
-        self._client.stop()
-
-    def close(self) -> None:
-        self._client.close()
+    async def close(self) -> None:
+        await self.client.close()
         self._finish()
         self._log.close()
 

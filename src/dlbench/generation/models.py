@@ -1,12 +1,16 @@
 """What is a model, to the rest of the system?
 
-Anything with a name that answers requests. It is asked from several threads at once, and it says what went wrong as a
-`DLBenchError`: an answer made up in place of an error would be scored as the model's own.
+Anything with a name that answers requests. It makes one try, and it says what went wrong as a `DLBenchError`: an answer
+made up in place of an error would be scored as the model's own. What may be gone at the next try is `Passing`.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypedDict, runtime_checkable
+from typing import Any, Protocol, TypedDict
+
+from dlbench.errors import DLBenchError
+
+GOES_ON = "what was done is kept; start the same command again and it goes on from there"
 
 
 class Message(TypedDict):
@@ -17,7 +21,7 @@ class Message(TypedDict):
 @dataclass(frozen=True)
 class Request:
     """A model is asked `messages`. Each of `follow_ups` is asked after the answer to what came before it; the last
-    answer counts. `notes` go into the sample's record: how the request was made."""
+    answer counts. `turn` counts those before. `notes` go into the sample's record: how the request was made."""
 
     instance_id: str
     sample: int
@@ -27,6 +31,7 @@ class Request:
     seed: int | None = None
     follow_ups: tuple[list[Message], ...] = ()
     notes: Mapping[str, Any] = field(default_factory=dict)
+    turn: int = 0
 
 
 @dataclass(frozen=True)
@@ -40,19 +45,26 @@ class Answer:
     reasoning: str = ""
 
 
+class Passing(DLBenchError):
+    """Trouble that another try may not meet; `after` is how many seconds the endpoint wants to be left alone."""
+
+    def __init__(self, what: str, *, where: str = "", mend: str = "", after: float | None = None) -> None:
+        super().__init__(what, where=where, mend=mend)
+        self.after = after
+
+
 class Model(Protocol):
-    """Thread-safe: `answer` is called from several threads at once."""
+    """Asked many requests at once, all in one event loop."""
 
     @property
     def name(self) -> str: ...
 
-    def answer(self, request: Request) -> Answer: ...
+    async def answer(self, request: Request) -> Answer: ...
 
-    def close(self) -> None: ...
+    def form(self, request: Request) -> dict[str, Any]:
+        """Exactly what is sent, for the record: never with a key in it."""
+        return {"model": self.name, "messages": request.messages}
 
-
-@runtime_checkable
-class Stoppable(Protocol):
-    """A model that waits between tries; after `stop` it waits no more, and what it has not yet got it gives up."""
-
-    def stop(self) -> None: ...
+    async def close(self) -> None:
+        """Lets go of what is held, in the loop that it was taken in."""
+        return

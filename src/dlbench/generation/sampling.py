@@ -1,20 +1,32 @@
 """How does a run get its samples, each asked for once?
 
-Requests cost time and money. Every answer is on disk before the next request of its thread; a run that is started again
-asks only for what is missing; an error or Ctrl-C stops new requests, and the answers that are under way are still kept.
+Requests cost time and money. Many are in flight at once, in one event loop; every answer is written as soon as it is
+there; a run that is started again asks only for what is missing; an error, a budget that is used up or Ctrl-C stops new
+requests, and the answers that are under way are still kept.
 """
 
+import asyncio
 import queue
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
-from threading import Event, Lock, Thread
+from threading import Thread
 from typing import Any
 
 from dlbench.dataset.records import Instance
 from dlbench.errors import DLBenchError
-from dlbench.generation.models import Answer, Model, Request, Stoppable
-from dlbench.generation.turns import TURNS, Turns, as_record
+from dlbench.generation.asking import RETRIES, Gate, Stopped
+from dlbench.generation.budget import Budget
+from dlbench.generation.keeping import Keeper
+from dlbench.generation.ledger import REQUESTS, Ledger
+from dlbench.generation.models import Answer, Model, Request
+from dlbench.generation.turns import TURNS, Turns, as_record, read_record
 from dlbench.journal import Journal, rewrite
+from dlbench.workspace.home import Say, quiet
+
+# Requests that start together are answered together, and each then waits for all the others' answers to be read:
+# seconds between two first requests, and in all at most.
+_APART, _RAMP = 0.002, 0.4
 
 Key = tuple[str, int]
 OnSample = Callable[[dict[str, Any]], None]
@@ -26,102 +38,128 @@ def generate(
     request_of: Callable[[Instance, int], Request],
     samples_path: Path,
     n: int,
-    workers: int,
+    concurrency: int,
     on_sample: OnSample,
+    *,
+    budget: Budget | None = None,
+    retries: int = RETRIES,
+    say: Say = quiet,
 ) -> None:
-    """`n` samples of each instance in `samples_path`; `on_sample` gets each new record, in the caller's thread."""
-    if n < 1 or workers < 1:
-        raise DLBenchError(f"{n} samples with {workers} workers is nothing to do", mend="give 1 or more of each")
-    with Journal(samples_path) as journal, Turns(samples_path.with_name(TURNS)) as turns:
+    """`n` samples of each instance in `samples_path`, `concurrency` requests at once; then the model is closed.
+
+    `on_sample` gets each new record, in the caller's thread. `budget` counts what earlier starts have used as well.
+    """
+    if n < 1 or concurrency < 1:
+        raise DLBenchError(f"{n} samples with {concurrency} at once is nothing to do", mend="give 1 or more of each")
+    budget = budget or Budget()
+    with (
+        Journal(samples_path) as journal,
+        Turns(samples_path.with_name(TURNS)) as turns,
+        Ledger(samples_path.with_name(REQUESTS)) as ledger,
+    ):
         there = _already(journal, model.name)
+        _count_spent(budget, there, turns, ledger)
         wanted = [(instance, sample) for instance in instances for sample in range(n)]
         missing = [(instance, sample) for instance, sample in wanted if (instance.id, sample) not in there]
-        _Asking(model, request_of, journal, turns, missing).run(workers, on_sample)
+        gate = Gate(model, ledger, budget, at_once=concurrency, retries=retries, say=say)
+        # Twice as many as may ask: while one's answer is written, another asks.
+        _Asking(gate, request_of, Keeper(journal), turns, missing).run(2 * concurrency, on_sample)
         if missing or list(there) != [(instance.id, sample) for instance, sample in wanted]:
             _put_in_order(journal, instances)
 
 
 class _Asking:
-    """Threads that ask, and the thread that waits for them.
+    """A thread with the event loop in which all is asked and kept, and the thread that waits for it.
 
-    Answers are written by the threads that got them: Ctrl-C arrives in the main thread, where it could cut a write.
+    Ctrl-C arrives in the main thread: were the loop there, it could cut a write.
     """
 
     def __init__(
         self,
-        model: Model,
+        gate: Gate,
         request_of: Callable[[Instance, int], Request],
-        journal: Journal,
+        keeper: Keeper,
         turns: Turns,
         work: list[tuple[Instance, int]],
     ) -> None:
-        self._model = model
+        self._gate = gate
         self._request_of = request_of
-        self._journal = journal
+        self._keeper = keeper
         self._turns = turns
         self._work = iter(work)
-        self._lock = Lock()
-        self._stop = Event()
-        self._done: queue.SimpleQueue[dict[str, Any] | BaseException | None] = queue.SimpleQueue()
         self._size = len(work)
+        self._loop = asyncio.new_event_loop()
+        self._done: queue.SimpleQueue[dict[str, Any] | BaseException | None] = queue.SimpleQueue()
 
     def run(self, workers: int, on_sample: OnSample) -> None:
-        # Daemons: a second Ctrl-C must end the command, not wait for a model that hangs.
-        threads = [Thread(target=self._ask, daemon=True) for _ in range(min(workers, self._size))]
+        # A daemon: a second Ctrl-C must end the command, not wait for a model that hangs.
+        thread = Thread(target=self._serve, args=(min(workers, self._size),), daemon=True)
         failure: BaseException | None = None
-        running = len(threads)
+        thread.start()
         try:
-            for thread in threads:
-                thread.start()
-            while running:
-                event = self._done.get()
-                if event is None:
-                    running -= 1
-                elif isinstance(event, BaseException):
+            while (event := self._done.get()) is not None:
+                if isinstance(event, BaseException):
                     failure = failure or event
-                    self._halt()
                 else:
                     on_sample(event)
         except BaseException:
-            self._halt()
-            for thread in threads:
-                if thread.ident is not None:
-                    thread.join()
+            with suppress(RuntimeError):  # the loop has ended by itself
+                self._loop.call_soon_threadsafe(self._gate.stop)
+            thread.join()
             raise
+        thread.join()
         if failure is not None:
             raise failure
 
-    def _halt(self) -> None:
-        self._stop.set()
-        if isinstance(self._model, Stoppable):
-            self._model.stop()
-
-    def _ask(self) -> None:
+    def _serve(self, workers: int) -> None:
         try:
-            while (task := self._next()) is not None:
-                instance, sample = task
-                request = self._request_of(instance, sample)
-                answered = self._turns.ask(self._model, request, self._stop.is_set)
-                if answered is None:
-                    return
-                record = _record(request, self._model.name, *answered)
-                self._journal.append(record)
-                self._done.put(record)
+            with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
+                runner.run(self._ask_all(workers))
         except BaseException as error:
-            # Set here as well: the main thread may be busy in `on_sample` while others would ask on.
-            self._stop.set()
             self._done.put(error)
         finally:
             self._done.put(None)
 
-    def _next(self) -> tuple[Instance, int] | None:
-        with self._lock:
-            return None if self._stop.is_set() else next(self._work, None)
+    async def _ask_all(self, workers: int) -> None:
+        try:
+            await asyncio.gather(*(self._ask(number * min(_APART, _RAMP / workers)) for number in range(workers)))
+        finally:
+            await self._gate.model.close()
+
+    async def _ask(self, delay: float) -> None:
+        try:
+            await asyncio.sleep(delay)
+            for instance, sample in self._work:
+                request = self._request_of(instance, sample)
+                answer, earlier = await self._turns.ask(self._gate, request)
+                cost = self._gate.budget.cost_of(answer.usage)
+                record = _record(request, self._gate.model.name, answer, earlier, cost)
+                await self._keeper.keep(record)
+                self._done.put(record)
+        except Stopped:
+            return
+        except BaseException as error:
+            self._gate.stop()
+            self._done.put(error)
 
 
-def _record(request: Request, model: str, answer: Answer, earlier: Sequence[Answer]) -> dict[str, Any]:
+def _count_spent(budget: Budget, there: dict[Key, dict[str, Any]], turns: Turns, ledger: Ledger) -> None:
+    budget.spent.requests += ledger.count
+    for key, record in there.items():
+        budget.add(read_record(record), ledger.asked(*key))
+    for key, answers in turns.kept().items():
+        if key not in there:  # a sample's own record counts its turns
+            for answer in answers:
+                budget.add(answer, ledger.asked(*key))
+
+
+def _record(
+    request: Request, model: str, answer: Answer, earlier: Sequence[Answer], cost: float | None
+) -> dict[str, Any]:
     record: dict[str, Any] = {"instance": request.instance_id, "sample": request.sample, "model": model}
     record |= as_record(answer) | dict(request.notes)
+    if cost is not None:
+        record["cost"] = cost
     if earlier:
         record["earlier_turns"] = [as_record(turn) for turn in earlier]
     return record

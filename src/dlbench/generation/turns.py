@@ -7,14 +7,15 @@ with each is a hash of what was asked: an answer to another question is not take
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from threading import Lock
 from types import TracebackType
 from typing import Any
 
-from dlbench.generation.models import Answer, Message, Model, Request
+from dlbench.generation.asking import Gate
+from dlbench.generation.keeping import Keeper
+from dlbench.generation.models import Answer, Message, Request
 from dlbench.generation.reasoning import without_reasoning
 from dlbench.journal import Journal
 
@@ -29,51 +30,48 @@ class Turns:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._lock = Lock()
         self._journal: Journal | None = None
+        self._keeper: Keeper | None = None
         self._kept: dict[Key, Answer] = {}
         if path.is_file():
             self._open()
 
-    def ask(
-        self, model: Model, request: Request, stopped: Callable[[], bool] = lambda: False
-    ) -> tuple[Answer, list[Answer]] | None:
-        """The answer that counts, with usage and seconds of all turns, and the answers to the turns before it.
-
-        None where it was stopped between two turns; those already answered are kept.
-        """
-        if not request.follow_ups:
-            return model.answer(request), []
+    async def ask(self, gate: Gate, request: Request) -> tuple[Answer, list[Answer]]:
+        """The answer that counts, with usage and seconds of all turns, and the answers to the turns before it."""
         messages, earlier = list(request.messages), list[Answer]()
         for follow_up in request.follow_ups:
-            answer = self._ask_once(model, replace(request, messages=messages, follow_ups=()))
+            answer = await self._ask_once(gate, replace(request, messages=messages, follow_ups=(), turn=len(earlier)))
             if answer.finish_reason == "context_length":  # what was too long once is not tried with more
                 return _total(answer, earlier), earlier
-            if stopped():
-                return None
             earlier.append(answer)
             messages = [*messages, _said(answer), *follow_up]
-        return _total(model.answer(replace(request, messages=messages, follow_ups=())), earlier), earlier
+        last = await gate.ask(replace(request, messages=messages, follow_ups=(), turn=len(earlier)))
+        return _total(last, earlier), earlier
 
-    def _ask_once(self, model: Model, request: Request) -> Answer:
-        asked = hashlib.sha256(json.dumps([model.name, request.messages]).encode()).hexdigest()
+    def kept(self) -> dict[tuple[str, int], list[Answer]]:
+        """By instance and sample."""
+        found: dict[tuple[str, int], list[Answer]] = {}
+        for (instance, sample, _), answer in self._kept.items():
+            found.setdefault((instance, sample), []).append(answer)
+        return found
+
+    async def _ask_once(self, gate: Gate, request: Request) -> Answer:
+        name = gate.model.name
+        asked = hashlib.sha256(json.dumps([name, request.messages]).encode()).hexdigest()
         key = (request.instance_id, request.sample, asked)
-        with self._lock:
-            kept = self._kept.get(key)
-        if kept is None:
-            kept = model.answer(request)
-            with self._lock:
-                self._kept[key] = kept
-                journal = self._open()
-            facts = {"instance": request.instance_id, "sample": request.sample, "model": model.name, "asked": asked}
-            journal.append(facts | as_record(kept))
-        return kept
+        if key not in self._kept:
+            answer = await gate.ask(request)
+            facts = {"instance": request.instance_id, "sample": request.sample, "model": name, "asked": asked}
+            await self._open().keep(facts | as_record(answer))
+            self._kept[key] = answer
+        return self._kept[key]
 
-    def _open(self) -> Journal:
-        if self._journal is None:
+    def _open(self) -> Keeper:
+        if self._journal is None or self._keeper is None:
             self._journal = Journal(self._path)
+            self._keeper = Keeper(self._journal)
             self._kept |= {key: answer for record in self._journal.records() for key, answer in _read(record)}
-        return self._journal
+        return self._keeper
 
     def __enter__(self) -> "Turns":
         return self
@@ -97,12 +95,22 @@ def as_record(answer: Answer) -> dict[str, Any]:
     return record
 
 
+def read_record(record: Mapping[str, Any]) -> Answer:
+    """The other way round; what a record does not say is as if nothing was."""
+    usage, seconds = record.get("usage"), record.get("seconds")
+    return Answer(
+        str(record.get("answer", "")),
+        usage if isinstance(usage, dict) else {},
+        str(record.get("finish_reason", "stop")),
+        seconds if isinstance(seconds, int | float) else 0.0,
+        str(record.get("reasoning", "")),
+    )
+
+
 def _read(record: Mapping[str, Any]) -> list[tuple[Key, Answer]]:
     match record:
-        case {"instance": str(instance), "sample": int(sample), "asked": str(asked), "answer": str(text)}:
-            usage, reason = record.get("usage", {}), record.get("finish_reason", "stop")
-            answer = Answer(text, usage, reason, record.get("seconds", 0.0), record.get("reasoning", ""))
-            return [((instance, sample, asked), answer)]
+        case {"instance": str(instance), "sample": int(sample), "asked": str(asked), "answer": str()}:
+            return [((instance, sample, asked), read_record(record))]
     return []
 
 

@@ -1,0 +1,110 @@
+"""Which model does the user mean, and how far may asking it go?"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dlbench.errors import DLBenchError
+
+if TYPE_CHECKING:
+    from dlbench.cli.run import Sources
+    from dlbench.generation import Budget, Limits, Model
+
+COMMAND = "command"
+
+ModelOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="embedded, reference, stub, file:PATH, or a model of an OpenAI-compatible endpoint: openai/NAME, "
+        "anthropic/NAME, openrouter/…, together/…, deepseek/…, mistral/…, groq/…, gemini/…, vllm/…, ollama/…, "
+        "llamacpp/…, or NAME with --base-url (repeatable)."
+    ),
+]
+CommandOption = Annotated[
+    str | None,
+    typer.Option(help="A program that reads a request as JSON and writes the answer; --model is then its name."),
+]
+BaseUrlOption = Annotated[str | None, typer.Option(help="Endpoint; else DLBENCH_BASE_URL or OPENAI_BASE_URL.")]
+ApiKeyOption = Annotated[
+    str | None, typer.Option(help="Key; better in the environment: OPENAI_API_KEY, GROQ_API_KEY, …, DLBENCH_API_KEY.")
+]
+ReasoningOption = Annotated[
+    bool, typer.Option("--reasoning", help="Ask without a temperature, as models that think first want it.")
+]
+StreamOption = Annotated[
+    bool, typer.Option("--stream", help="Have answers sent in pieces: a long one is then not taken for silence.")
+]
+RequestTimeoutOption = Annotated[
+    float, typer.Option(min=0.1, help="Seconds that a request may take; with --stream, that may pass in silence.")
+]
+RetriesOption = Annotated[int, typer.Option(min=0, help="Tries after the first, where the trouble may pass.")]
+MaxRequestsOption = Annotated[int | None, typer.Option(min=1, help="Most requests of the run, over all its starts.")]
+MaxTokensTotalOption = Annotated[int | None, typer.Option(min=1, help="Most tokens of the run, prompts included.")]
+MaxCostOption = Annotated[
+    float | None, typer.Option(min=0.0, help="Most US dollars of the run, by the table of prices.")
+]
+PricesOption = Annotated[Path | None, typer.Option(help="TOML file of prices that go before ours (docs/models.md).")]
+
+
+@dataclass(frozen=True)
+class Opening:
+    """How models are opened, whichever they are."""
+
+    base_url: str | None = None
+    api_key: str | None = None
+    command: str | None = None
+    timeout: float = 300.0
+    stream: bool = False
+    reasoning: bool = False
+    concurrency: int = 4
+    port: int = 0
+
+    def names(self, given: list[str] | None) -> list[str]:
+        names = list(dict.fromkeys(given or [COMMAND if self.command else "embedded"]))
+        if self.command and len(names) > 1:
+            mend = "give one --model, as the program's name, or none"
+            raise DLBenchError("one program is asked under several names", where="--model-command", mend=mend)
+        return names
+
+    def open(self, name: str, sources: "Sources") -> "Model":
+        from dlbench.cli.progress import say
+        from dlbench.generation import CommandModel, EmbeddedModel, FileModel, OpenAIModel, ReferenceModel, StubModel
+        from dlbench.generation.answers_file import PREFIX
+
+        if self.command:
+            return CommandModel(self.command, name, self.timeout)
+        if name.startswith(PREFIX):
+            return FileModel(Path(name.removeprefix(PREFIX)))
+        match name:
+            case "reference":
+                return ReferenceModel(sources.reference)
+            case "stub":
+                return StubModel(sources.signature)
+            case "embedded":
+                return EmbeddedModel(self.concurrency, say, self.port)
+        return OpenAIModel(
+            name,
+            self.base_url,
+            self.api_key,
+            timeout=self.timeout,
+            stream=self.stream,
+            reasoning=self.reasoning,
+        )
+
+
+def make_budget(model: "Model", name: str, limits: "Limits", prices: Path | None) -> "Budget":
+    from dlbench.generation import FREE, Budget, CommandModel, OpenAIModel, find_price
+
+    price = find_price(name, prices)
+    # A program can ask anybody; every other model that is no endpoint is on this machine.
+    if price is None and not isinstance(model, OpenAIModel | CommandModel):
+        price = FREE
+    return Budget(limits, price, name)
+
+
+def asks_without_temperature(model: "Model") -> bool:
+    from dlbench.generation import OpenAIModel
+
+    return isinstance(model, OpenAIModel) and model.endpoint.reasoning

@@ -1,0 +1,63 @@
+"""How is a model asked whose answers somebody has already?
+
+They stand in a file of samples, as `run` writes it and `evaluate` reads it. What is asked for and not there is an
+error: an empty answer in its place would be scored.
+"""
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from dlbench.errors import DLBenchError
+from dlbench.generation.fence import fenced
+from dlbench.generation.models import Answer, Model, Request
+from dlbench.journal import read_lines
+
+PREFIX = "file:"
+
+
+class FileModel(Model):
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._known: dict[tuple[str, int], dict[str, Any]] = {}
+        self._counts: Counter[str] = Counter()
+        for number, record in read_lines(path):
+            match record:
+                case {"instance": str(instance), "answer": str()} | {"instance": str(instance), "code": str()}:
+                    self._keep(instance, record, number)
+                case _:
+                    raise DLBenchError(
+                        'it has no "instance" with an "answer" or "code"',
+                        where=f"{path}:{number}",
+                        mend='write {"instance": "project/name", "sample": 0, "answer": "raw text of the model"}',
+                    )
+
+    @property
+    def name(self) -> str:
+        return f"{PREFIX}{self._path.name}"
+
+    async def answer(self, request: Request) -> Answer:
+        record = self._known.get((request.instance_id, request.sample))
+        if record is None:
+            raise DLBenchError(
+                f"holds no sample {request.sample} of {request.instance_id}",
+                where=str(self._path),
+                mend="add it, ask for fewer --samples, or choose the instances that are there with --instance",
+            )
+        earlier = record.get("earlier_turns", [])
+        said = earlier[request.turn] if request.turn < len(earlier) else record
+        # The record's usage is of all its turns; told with each of them, it would be counted twice.
+        usage = {} if earlier else record.get("usage", {})
+        text = said["answer"] if "answer" in said else fenced(said["code"])
+        return Answer(text, usage, said.get("finish_reason", "stop"), reasoning=said.get("reasoning", ""))
+
+    def _keep(self, instance: str, record: dict[str, Any], number: int) -> None:
+        sample = record.get("sample", self._counts[instance])
+        self._counts[instance] += 1
+        if (instance, sample) in self._known:
+            raise DLBenchError(
+                f"sample {sample} of {instance} is given twice",
+                where=f"{self._path}:{number}",
+                mend='number the samples of an instance with "sample": 0, 1, 2, …',
+            )
+        self._known[instance, sample] = record

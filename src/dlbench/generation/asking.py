@@ -1,0 +1,91 @@
+"""How is one request brought to an answer?
+
+Through one gate for all turns of all samples: within the budget, written down before it is sent, and tried again while
+the trouble may pass. Waits grow from try to try, differ at random so that many requests do not come back at once, and
+are as long as the endpoint says where it says; a wait that is too long ends the run, which can be started again.
+"""
+
+import asyncio
+import random
+import time
+
+from dlbench.errors import DLBenchError
+from dlbench.generation.budget import Budget, count_characters
+from dlbench.generation.ledger import Ledger
+from dlbench.generation.models import GOES_ON, Answer, Model, Passing, Request
+from dlbench.workspace.home import Say, quiet
+
+RETRIES = 6
+_LONGEST_WAIT = 120.0
+_LONGEST_BACKOFF = 30.0
+_QUIET = 5.0
+
+
+class Stopped(Exception):
+    """Nothing more is sent: the run is ending."""
+
+
+class Gate:
+    """Lets `at_once` requests through at a time; one that waits to be tried again keeps its place, for an endpoint that
+    is busy is not to be asked for more. `retries` counts the tries after the first. Used in one event loop."""
+
+    def __init__(
+        self,
+        model: Model,
+        ledger: Ledger | None = None,
+        budget: Budget | None = None,
+        *,
+        at_once: int = 1,
+        retries: int = RETRIES,
+        say: Say = quiet,
+    ) -> None:
+        self.model = model
+        self.budget = budget or Budget()
+        self._ledger = ledger
+        self._places = asyncio.Semaphore(at_once)
+        self._retries = retries
+        self._stop = asyncio.Event()
+        self._say = say
+        self._said = -_QUIET
+
+    def stop(self) -> None:
+        """From now on nothing is sent and no wait is waited; what is under way may still come."""
+        self._stop.set()
+
+    async def ask(self, request: Request) -> Answer:
+        async with self._places:
+            return await self._ask(request)
+
+    async def _ask(self, request: Request) -> Answer:
+        attempt = 0
+        while True:
+            try:
+                return await self._try(request, attempt)
+            except Passing as problem:
+                attempt += 1
+                if attempt > self._retries or (problem.after or 0.0) > _LONGEST_WAIT:
+                    mend = f"{problem.mend}; {GOES_ON}" if problem.mend else GOES_ON
+                    raise DLBenchError(problem.what, where=problem.where, mend=mend) from None
+                await self._wait(problem, attempt)
+
+    async def _try(self, request: Request, attempt: int) -> Answer:
+        async with self.budget.room(request):
+            if self._stop.is_set():
+                raise Stopped
+            if self._ledger is not None:
+                self._ledger.write(self.model, request, attempt)
+            answer = await self.model.answer(request)
+            self.budget.add(answer, count_characters(request.messages))
+            return answer
+
+    async def _wait(self, problem: Passing, attempt: int) -> None:
+        backoff = min(0.5 * 2.0**attempt, _LONGEST_BACKOFF) * random.uniform(0.75, 1.0)
+        seconds = backoff if problem.after is None else problem.after
+        if seconds and time.monotonic() - self._said > _QUIET:
+            self._said = time.monotonic()
+            self._say(f"{problem.what}; trying again in {seconds:.0f} s ({attempt} of {self._retries})")
+        try:
+            await asyncio.wait_for(self._stop.wait(), seconds)
+        except TimeoutError:
+            return
+        raise Stopped

@@ -1,0 +1,239 @@
+"""Any model can be asked, within bounds; its key stays with the endpoint; a kill costs no answer."""
+
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from tests.cli.test_judging import ID, RIGHT, verdicts_of
+from tests.cli.test_run import STEP
+from tests.generation.chaos import Chaos
+from tests.generation.endpoint import Endpoint, completion
+
+KEY = "sk-planted-0123456789abcdef"
+KEYS = {"DLBENCH_API_KEY": KEY, "OPENAI_API_KEY": KEY, "GROQ_API_KEY": KEY}
+PROGRAM = f"""
+import json, os, sys
+asked = json.load(sys.stdin)
+print("asked for", asked["instance"], file=sys.stderr)
+if asked["instance"].endswith(os.environ.get("FAILS_ON", "?")):
+    sys.exit("cannot do this one, with " + os.environ["DLBENCH_API_KEY"])
+print({STEP!r} if "Counter" in asked["messages"][-1]["content"] else {RIGHT!r})
+"""
+
+
+def code_for(prompt):
+    return f"```python\n{STEP if 'Counter' in prompt else RIGHT}```"
+
+
+def samples_of(out):
+    return [json.loads(line) for line in (out / "samples.jsonl").read_text().splitlines()]
+
+
+def everything_in(folder):
+    return "".join(path.read_text(errors="replace") for path in folder.rglob("*") if path.is_file())
+
+
+@pytest.mark.slow
+def test_a_program_is_a_model_and_its_failure_ends_the_run_with_what_was_done(dlbench, toy_root, tmp_path):
+    out = tmp_path / "run"
+    command = f"{sys.executable} -c {shlex.quote(PROGRAM)}"
+    arguments = ("run", "--model-command", command, "--out", out, "--benchmark", toy_root, "--concurrency", 1)
+    failed = dlbench(*arguments, env=KEYS | {"FAILS_ON": "scale"})
+    assert failed.status == 1
+    assert "cannot do this one" in failed.err
+    assert "Traceback" not in failed.said
+    ended = dlbench(*arguments, env=KEYS)
+    assert ended.status == 0, ended.err
+    assert [verdict["status"] for verdict in verdicts_of(out)] == ["pass", "pass"]
+    assert json.loads((out / "config.json").read_text())["model"] == "command"
+    assert KEY not in failed.said + ended.said + everything_in(out)
+
+
+@pytest.mark.slow
+def test_a_file_of_answers_is_a_model(dlbench, toy_root, tmp_path, write_samples):
+    path = write_samples({"instance": ID, "sample": 0, "answer": RIGHT})
+    arguments = ("run", "--model", f"file:{path}", "--out", tmp_path / "run", "--benchmark", toy_root)
+    missing = dlbench(*arguments)
+    assert missing.status == 1
+    assert "holds no sample 0 of toy/toy.core.Counter.step" in missing.err
+    ended = dlbench(*arguments[:4], tmp_path / "one", *arguments[5:], "--instance", ID)
+    assert ended.status == 0, ended.err
+    assert [verdict["status"] for verdict in verdicts_of(tmp_path / "one")] == ["pass"]
+
+
+@pytest.fixture
+def endpoint():
+    with Endpoint(lambda _, asked: completion(code_for(asked["messages"][-1]["content"]))) as server:
+        yield server
+
+
+@pytest.mark.slow
+def test_a_budget_stops_the_run_and_a_higher_one_goes_on(dlbench, endpoint, toy_root, tmp_path):
+    out = tmp_path / "run"
+    arguments = ("run", "--model", "m", "--base-url", endpoint.url, "--out", out, "--benchmark", toy_root, "-n", 3)
+    ended = dlbench(*arguments, "--max-requests", 4)
+    assert ended.status == 1
+    assert "the budget is used up: 4 of 4 requests" in ended.err
+    assert "start the same command with a higher --max-requests" in ended.err
+    assert len(samples_of(out)) == len(endpoint.requests) == 4
+    assert dlbench(*arguments, "--max-requests", 4).status == 1
+    assert len(endpoint.requests) == 4
+    assert "5 of 5 requests" in dlbench(*arguments, "--max-requests", 5).err
+    assert len(samples_of(out)) == len(endpoint.requests) == 5
+
+
+def test_money_wants_a_price(dlbench, endpoint, toy_root, tmp_path):
+    out = tmp_path / "run"
+    arguments = ("run", "--model", "m", "--base-url", endpoint.url, "--out", out, "--benchmark", toy_root)
+    ended = dlbench(*arguments, "--max-cost", 1)
+    assert ended.status == 1
+    assert "no price is known" in ended.err
+    assert not out.exists()
+    assert endpoint.requests == []
+
+
+@pytest.mark.slow
+def test_money_is_counted_by_the_user_s_prices(dlbench, endpoint, toy_root, tmp_path):
+    out = tmp_path / "run"
+    arguments = ("run", "--model", "m", "--base-url", endpoint.url, "--out", out, "--benchmark", toy_root)
+    prices = tmp_path / "prices.toml"
+    prices.write_text('["m"]\ninput = 1000\noutput = 1000\n')
+    ended = dlbench(*arguments, "--max-cost", 1, "--prices", prices)
+    assert ended.status == 1
+    assert "of $1.0000 was spent, and the next request may cost" in ended.err
+    ended = dlbench(*arguments, "--max-cost", 100, "--max-requests", 1, "--prices", prices)
+    assert [record["cost"] for record in samples_of(out)] == [0.005], ended.err
+
+
+@pytest.mark.slow
+def test_reasoning_asks_without_a_temperature_and_says_so(dlbench, endpoint, toy_root, tmp_path):
+    out = tmp_path / "run"
+    url = ("--base-url", endpoint.url)
+    ended = dlbench("run", "--model", "vllm/m", *url, "--reasoning", "--seed", 7, "-n", 2, "--out", out, "--benchmark", toy_root)  # fmt: skip
+    assert ended.status == 0, ended.err
+    assert {request["model"] for request in endpoint.requests} == {"m"}
+    assert not any("temperature" in request or "max_tokens" in request for request in endpoint.requests)
+    assert sorted(request["seed"] for request in endpoint.requests) == [7, 7, 8, 8]
+    assert json.loads((out / "config.json").read_text())["temperature"] is None
+
+
+def test_a_provider_without_a_key_is_refused_before_anything_is_made(dlbench, toy_root, tmp_path):
+    out = tmp_path / "run"
+    unset = dict.fromkeys(("DLBENCH_API_KEY", "GROQ_API_KEY"), "")
+    ended = dlbench("run", "--model", "groq/x", "--out", out, "--benchmark", toy_root, env=unset)
+    assert ended.status == 1
+    assert "GROQ_API_KEY" in ended.err
+    assert not out.exists()
+
+
+PRYING = """```python
+def scale(values, factor=2):
+    import glob, os
+    seen = [str(dict(os.environ))]
+    for path in glob.glob("/proc/*/environ") + glob.glob("/proc/*/cmdline"):
+        try:
+            seen.append(open(path, errors="replace").read())
+        except OSError:
+            pass
+    raise RuntimeError("sk-planted" in str(seen), len(seen), str(seen)[:3000])
+```"""
+
+
+@pytest.mark.slow
+def test_a_key_reaches_no_file_no_output_and_no_candidate(dlbench, toy_root, tmp_path):
+    """The endpoint repeats the key wherever it can, and the candidate looks for it wherever it can."""
+    told = []
+
+    def reply(number, asked):
+        told.append(number)
+        if number == 0:
+            return 500, {"Content-Type": "text/plain"}, f"oops, {KEY}"
+        return completion(f"{PRYING}\nYour key is {KEY}.", reasoning=KEY)
+
+    out = tmp_path / "run"
+    with Endpoint(reply) as endpoint:
+        arguments = ("run", "--model", "m", "--base-url", endpoint.url, "--out", out, "--benchmark", toy_root)
+        ended = dlbench(*arguments, "--instance", ID, env=KEYS)
+        assert all(headers["authorization"] == f"Bearer {KEY}" for headers in endpoint.headers)
+    assert ended.status == 0, ended.err
+    assert len(told) == 2
+    (verdict,) = verdicts_of(out)
+    assert verdict["status"] == "fail"
+    everything = everything_in(out)
+    assert "RuntimeError: (False, " in everything
+    assert "Your key is ***." in everything
+    assert KEY not in ended.said + everything
+    refused = Endpoint(lambda *_: (401, {"Content-Type": "text/plain"}, f"no: {KEY}"))
+    with refused as endpoint:
+        ended = dlbench("run", "--model", "m", "--base-url", endpoint.url, "--out", tmp_path / "other", "--benchmark", toy_root, env=KEYS)  # fmt: skip
+    assert ended.status == 1
+    assert KEY not in ended.said + everything_in(tmp_path / "other")
+
+
+def start(url, toy_root, out, *more):
+    arguments = [
+        "--model",
+        "m",
+        "--base-url",
+        url,
+        "--out",
+        out,
+        "--benchmark",
+        toy_root,
+        "--request-timeout",
+        3,
+        *more,
+    ]
+    return subprocess.Popen(
+        [sys.executable, "-m", "dlbench", "run", *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env={**os.environ, **KEYS},
+    )
+
+
+def kept_in(out):
+    """Whole lines only: the last one may be cut by the kill."""
+    path = out / "samples.jsonl"
+    whole = path.read_text().rpartition("\n")[0].splitlines() if path.exists() else []
+    return {(record["instance"], record["sample"]) for record in map(json.loads, whole)}
+
+
+@pytest.mark.slow
+def test_killed_in_the_middle_of_chaos_it_asks_again_for_nothing_that_it_has(toy_root, tmp_path):
+    out, each, at_once = tmp_path / "run", 20, 8
+    more = ("-n", each, "--concurrency", at_once)
+    with Chaos(code_for, most=2) as chaos:
+        names = {}
+        for kill_at in (5, 15, 25):
+            process = start(chaos.url, toy_root, out, *more)
+            while len(chaos.answered) < kill_at and process.poll() is None:
+                time.sleep(0.01)
+            process.send_signal(signal.SIGKILL)
+            process.communicate()
+            kept, asked_before = kept_in(out), len(chaos.asked)
+            with (out / "samples.jsonl").open("a") as file:
+                file.write('{"instance": "toy/toy.core.scale", "sam')  # as a kill in the middle of a line leaves it
+            answered = len(chaos.answered)
+            assert answered - 2 * at_once <= len(kept) <= answered
+            names[asked_before] = kept
+        process = start(chaos.url, toy_root, out, *more)
+        said, _ = process.communicate(timeout=300)
+        assert process.returncode == 0, said
+        prompts = {False: ID, True: "toy/toy.core.Counter.step"}
+        asked = [(prompts["Counter" in prompt], seed) for prompt, seed in chaos.asked]
+        for before, kept in names.items():
+            assert not kept & set(asked[before:])
+        # what was under way or being written at a kill is all that may have been paid for twice
+        assert len(chaos.answered) <= 2 * each + 3 * 2 * at_once
+    samples = samples_of(out)
+    assert [(s["instance"], s["sample"]) for s in samples] == [(i, n) for i in (prompts[True], ID) for n in range(each)]
+    assert {verdict["status"] for verdict in verdicts_of(out)} == {"pass"}
+    assert KEY not in said + everything_in(out)

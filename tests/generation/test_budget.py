@@ -1,0 +1,191 @@
+"""A bound is kept, over kills and with many requests at once; and what was answered before it was reached is kept."""
+
+import asyncio
+import json
+import random
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dlbench.errors import DLBenchError
+from dlbench.generation import (
+    Answer,
+    Budget,
+    BudgetSpent,
+    Limits,
+    Model,
+    OpenAIModel,
+    Passing,
+    Price,
+    Request,
+    generate,
+)
+from dlbench.generation.asking import Gate
+from dlbench.generation.ledger import REQUESTS
+
+from .endpoint import Endpoint, completion
+from .test_sampling import INSTANCES, WANTED, Scripted, keys, lines, request_of
+from .test_turns import ASKED, Planner
+from .test_turns import request_of as planned
+
+PRICE = Price(input=10.0, output=100.0)
+
+
+class Counting(Model):
+    """Answers with the usage that it is told, after a moment."""
+
+    name = "counting"
+
+    def __init__(self, prompt: int = 10, completion: int = 5) -> None:
+        self.usage = {"prompt_tokens": prompt, "completion_tokens": completion}
+        self.answered = 0
+
+    async def answer(self, request: Request) -> Answer:
+        await asyncio.sleep(random.uniform(0, 0.01))
+        self.answered += 1
+        return Answer("x", dict(self.usage))
+
+
+def start(model: Model, path: Path, limits: Limits, price: Price | None = PRICE, at_once: int = 3) -> None:
+    generate(model, INSTANCES, request_of, path, 2, at_once, lambda _: None, budget=Budget(limits, price))
+
+
+def test_requests_are_counted_over_all_starts_and_the_run_says_how_to_go_on(tmp_path: Path) -> None:
+    path = tmp_path / "samples.jsonl"
+    for done in (4, 4, 4):
+        model = Counting()
+        with pytest.raises(BudgetSpent, match="4 of 4 requests") as caught:
+            start(model, path, Limits(requests=4))
+        assert len(lines(path)) == done
+    assert model.answered == 0
+    assert "higher --max-requests" in caught.value.mend
+    start(Counting(), path, Limits(requests=6))
+    assert keys(path) == WANTED
+
+
+def test_a_try_that_failed_was_a_request(tmp_path: Path) -> None:
+    class Failing(Scripted):
+        async def answer(self, request: Request) -> Answer:
+            await super().answer(request)
+            raise Passing("busy", after=0)
+
+    model = Failing()
+    with pytest.raises(BudgetSpent):
+        start(model, tmp_path / "samples.jsonl", Limits(requests=3), at_once=1)
+    assert len(model.asked) == 3
+    assert [record["attempt"] for record in lines(tmp_path / REQUESTS)] == [0, 1, 2]
+
+
+@given(
+    limit=st.integers(1, 30_000),
+    prompt=st.integers(0, 6),
+    used=st.integers(0, 2048),
+    at_once=st.integers(1, 8),
+    by=st.sampled_from(["tokens", "cost"]),
+)
+@settings(max_examples=30, deadline=None)
+def test_tokens_and_money_are_never_more_than_allowed(
+    limit: int, prompt: int, used: int, at_once: int, by: str
+) -> None:
+    """Whatever each answer takes up to its own limit, and however many are under way."""
+    bound = Limits(tokens=limit) if by == "tokens" else Limits(cost=limit / 1e5)
+    budget = Budget(bound, PRICE)
+    model = Counting(prompt, used)
+
+    async def ask_on(gate: Gate) -> None:
+        request = Request("a/b", 0, [{"role": "user", "content": "x" * 20}])
+        for _ in range(10):
+            await gate.ask(request)
+
+    async def ask_all() -> list[BaseException | None]:
+        gate = Gate(model, budget=budget, at_once=at_once)
+        return await asyncio.gather(*(ask_on(gate) for _ in range(at_once)), return_exceptions=True)
+
+    ended = asyncio.run(ask_all())
+    assert all(one is None or isinstance(one, BudgetSpent) for one in ended)
+    assert budget.spent.tokens == model.answered * (prompt + used)
+    assert budget.spent.cost == pytest.approx(model.answered * (prompt * 10 + used * 100) / 1e6)
+    assert budget.spent.tokens <= limit if by == "tokens" else budget.spent.cost <= limit / 1e5
+    if any(ended):
+        room = 7 + 2048 if by == "tokens" else (7 * 10 + 2048 * 100) / 1e6
+        left = limit - budget.spent.tokens if by == "tokens" else limit / 1e5 - budget.spent.cost
+        assert left < room
+
+
+def test_tokens_are_counted_over_all_starts(tmp_path: Path) -> None:
+    path = tmp_path / "samples.jsonl"
+    # a request may take 3 + 2048 tokens and takes 1015
+    with pytest.raises(BudgetSpent, match="tokens were used") as caught:
+        start(Counting(1000, 15), path, Limits(tokens=4500))
+    assert "--max-tokens-total" in caught.value.mend
+    kept = len(lines(path))
+    assert kept == 3
+    again = Counting(1000, 15)
+    with pytest.raises(BudgetSpent):
+        start(again, path, Limits(tokens=4500))
+    assert again.answered == 0
+    start(Counting(1000, 15), path, Limits(tokens=10_000))
+    assert keys(path) == WANTED
+
+
+def test_turns_count_as_well_and_once(tmp_path: Path) -> None:
+    path = tmp_path / "samples.jsonl"
+    for limit, requests in ((1, 1), (3, 2), (4, 1)):
+        model = Planner()
+        try:
+            generate(
+                model, ASKED, planned, path, 1, 1, lambda _: None, budget=Budget(Limits(requests=limit, tokens=10**6))
+            )
+        except BudgetSpent:
+            assert limit < 4
+        assert len(model.requests) == requests
+    budget = Budget()
+    generate(Planner(), ASKED, planned, path, 1, 1, lambda _: None, budget=budget)
+    assert budget.spent.requests == 4
+
+
+def test_what_an_answer_cost_stands_with_it(tmp_path: Path) -> None:
+    path = tmp_path / "samples.jsonl"
+    start(Counting(10, 5), path, Limits(cost=100.0))
+    assert [record["cost"] for record in lines(path)] == [pytest.approx(600 / 1e6)] * 6
+    other = tmp_path / "other" / "samples.jsonl"
+    start(Counting(10, 5), other, Limits(), price=None)
+    assert "cost" not in lines(other)[0]
+
+
+def test_what_the_endpoint_says_it_cost_goes_first() -> None:
+    assert Budget(price=PRICE).cost_of({"prompt_tokens": 10, "completion_tokens": 5, "cost": 0.25}) == 0.25
+
+
+def test_an_answer_without_usage_is_counted_by_its_characters(tmp_path: Path) -> None:
+    """Taken for nothing, an endpoint that says nothing would have no bound."""
+    path = tmp_path / "samples.jsonl"
+    scripted = Scripted(lambda _: "x" * 3000)
+    with pytest.raises(BudgetSpent):
+        start(scripted, path, Limits(tokens=4000), at_once=1)
+    assert len(scripted.asked) == 2
+    again = Scripted()
+    with pytest.raises(BudgetSpent):
+        start(again, path, Limits(tokens=4000), at_once=1)
+    assert again.asked == []
+
+
+def test_money_without_a_price_is_refused() -> None:
+    with pytest.raises(DLBenchError, match="no price is known") as caught:
+        Budget(Limits(cost=1.0), None, "my/model")
+    assert '["my/model"]' in caught.value.mend
+    assert "--prices" in caught.value.mend
+
+
+def test_the_exact_request_is_kept_without_the_key(tmp_path: Path) -> None:
+    with Endpoint(lambda *_: completion("hi")) as endpoint:
+        url = endpoint.url.replace("http://", "http://user:sk-password@") + "?token=sk-in-the-query"
+        model = OpenAIModel("m", url, "sk-very-secret")
+        generate(model, INSTANCES[:1], request_of, tmp_path / "samples.jsonl", 2, 1, lambda _: None)
+    records = lines(tmp_path / REQUESTS)
+    assert [record["request"]["body"] for record in records] == endpoint.requests
+    assert [record["request"]["body"]["seed"] for record in records] == [0, 1]
+    assert "sk-" not in json.dumps(records)
+    assert endpoint.headers[0]["authorization"] == "Bearer sk-very-secret"

@@ -1,0 +1,80 @@
+"""Whatever an endpoint does, in whatever order: no sample is lost, and none is sent again once it was answered."""
+
+import threading
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from dlbench.errors import DLBenchError
+from dlbench.generation import OpenAIModel, generate
+from dlbench.generation.ledger import REQUESTS
+
+from .chaos import TROUBLES, Chaos
+from .test_sampling import INSTANCES, keys, lines, request_of
+
+N = 20
+ALL = [(asked.id, sample) for asked in INSTANCES for sample in range(N)]
+
+
+@pytest.mark.parametrize(
+    ("most", "stream"),
+    [(2, False), pytest.param(4, False, marks=pytest.mark.slow), pytest.param(3, True, marks=pytest.mark.slow)],
+)
+def test_no_sample_is_lost_and_none_is_sent_twice(most: int, stream: bool, tmp_path: Path) -> None:
+    path = tmp_path / "samples.jsonl"
+    with Chaos(lambda prompt: f"answer to {prompt}", most) as chaos:
+        model = OpenAIModel("m", chaos.url, timeout=2.5, stream=stream)
+        generate(model, INSTANCES, request_of, path, N, 32, lambda _: None)
+        assert keys(path) == ALL
+        assert all(record["answer"] == f"answer to {record['instance']}" for record in lines(path))
+        assert all(record["finish_reason"] == "stop" and record["usage"] for record in lines(path))
+        assert sorted(chaos.answered) == sorted(ALL)
+        assert len(chaos.asked) == len(ALL) + len(chaos.troubles) == len(lines(tmp_path / REQUESTS))
+        assert set(chaos.troubles) == set(TROUBLES), "the test was too short to meet every trouble"
+
+
+@pytest.mark.slow
+def test_an_error_in_the_middle_of_chaos_and_a_new_start_ask_for_the_rest_only(tmp_path: Path) -> None:
+    path = tmp_path / "samples.jsonl"
+    seen = Counter[str]()
+
+    def give_up(_: object) -> None:
+        seen["samples"] += 1
+        if seen["samples"] == 15:
+            raise DLBenchError("enough")
+
+    with Chaos(lambda prompt: prompt, most=1) as chaos:
+        with pytest.raises(DLBenchError, match="enough"):
+            generate(OpenAIModel("m", chaos.url, timeout=2.5), INSTANCES, request_of, path, N, 8, give_up)
+        kept = len(lines(path))
+        assert 15 <= kept < len(ALL)
+        assert kept == len(chaos.answered)
+        generate(OpenAIModel("m", chaos.url, timeout=2.5), INSTANCES, request_of, path, N, 32, lambda _: None)
+        assert sorted(chaos.answered) == sorted(ALL)
+    assert keys(path) == ALL
+
+
+def test_as_many_requests_as_asked_are_under_way_and_never_more(tmp_path: Path) -> None:
+    from .endpoint import Endpoint, Reply, completion
+
+    lock, there, most = threading.Lock(), 0, 0
+    full = threading.Event()
+
+    def reply(*_: object) -> Reply:
+        nonlocal there, most
+        with lock:
+            there += 1
+            most = max(most, there)
+            if there == 12:
+                full.set()
+        full.wait(10)  # until as many are here as may be
+        with lock:
+            there -= 1
+        return completion("x")
+
+    with Endpoint(reply) as endpoint:
+        model = OpenAIModel("m", endpoint.url)
+        generate(model, INSTANCES, request_of, tmp_path / "samples.jsonl", N, 12, lambda _: None)
+    assert full.is_set()
+    assert most == 12

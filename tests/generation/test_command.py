@@ -1,0 +1,75 @@
+"""A program's answer is what it wrote, and its failure is never an answer."""
+
+import asyncio
+import json
+import shlex
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from dlbench.errors import DLBenchError
+from dlbench.generation import Answer, CommandModel, Request
+
+REQUEST = Request("toy/toy.f", 2, [{"role": "user", "content": "häh?"}], 0.5, 7, 5)
+
+
+def ask(code: str, timeout: float = 30, **more: str) -> Answer:
+    return asyncio.run(
+        CommandModel(f"{sys.executable} -c {shlex.quote(code)}", timeout=timeout, **more).answer(REQUEST)
+    )
+
+
+def test_the_program_reads_the_whole_request_and_its_output_is_the_answer() -> None:
+    answer = ask("import sys; print(sys.stdin.read(), end='')")
+    assert json.loads(answer.text) == {
+        "model": "command",
+        "instance": "toy/toy.f",
+        "sample": 2,
+        "turn": 0,
+        "messages": [{"role": "user", "content": "häh?"}],
+        "temperature": 0.5,
+        "max_tokens": 7,
+        "seed": 5,
+    }
+    assert answer.seconds > 0
+
+
+def test_a_program_that_does_not_read_may_still_answer() -> None:
+    assert ask("print('x')").text == "x\n"
+
+
+def test_a_status_other_than_0_is_an_error_with_the_end_of_what_it_complained() -> None:
+    with pytest.raises(DLBenchError, match="status 3") as caught:
+        ask("import sys; print('def f(): pass'); print('a' * 5000 + ' no such model', file=sys.stderr); sys.exit(3)")
+    assert caught.value.what.endswith("no such model")
+    assert len(caught.value.what) < 500
+    assert "what was done is kept" in caught.value.mend
+
+
+def test_a_program_that_hangs_is_ended_with_its_children(tmp_path: Path) -> None:
+    pid = tmp_path / "pid"
+    code = (
+        f"import subprocess; p = subprocess.Popen(['sleep', '60']); open({str(pid)!r}, 'w').write(str(p.pid)); p.wait()"
+    )
+    began = time.monotonic()
+    with pytest.raises(DLBenchError, match="no answer within 2 s"):
+        ask(code, timeout=2)
+    assert time.monotonic() - began < 20
+    status = Path(f"/proc/{pid.read_text()}/status")
+    assert not status.exists() or "zombie" in status.read_text()
+
+
+def test_a_key_that_it_prints_is_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOME_API_KEY", "sk-planted-123456")
+    assert ask("import os; print(os.environ['SOME_API_KEY'])").text == "***\n"
+    with pytest.raises(DLBenchError) as caught:
+        ask("import os, sys; sys.exit(os.environ['SOME_API_KEY'])")
+    assert "sk-planted" not in str(caught.value)
+
+
+@pytest.mark.parametrize("command", ["", "no-such-program-here -x", "echo 'open"])
+def test_what_cannot_be_run_is_said_before_anything_is_asked(command: str) -> None:
+    with pytest.raises(DLBenchError):
+        CommandModel(command)

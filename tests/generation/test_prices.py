@@ -1,0 +1,55 @@
+"""A price is known or it is not; the user's goes before ours."""
+
+from pathlib import Path
+
+import pytest
+
+from dlbench.errors import DLBenchError
+from dlbench.generation import FREE, Price, find_price
+from dlbench.generation.presets import presets
+from dlbench.generation.prices import _OURS, _read, read_cost
+
+
+def test_our_table_can_be_read_and_names_known_providers() -> None:
+    known = _read(_OURS)
+    assert {name.partition("/")[0] for name in known} <= presets().keys()
+    assert all(0 < price.input <= price.output for price in known.values())
+
+
+def test_a_million_tokens_cost_what_the_table_says() -> None:
+    assert Price(2.0, 8.0).of(1_000_000, 0) == 2.0
+    assert Price(2.0, 8.0).of(500_000, 250_000) == 3.0
+    assert read_cost({"prompt_tokens": 500_000, "completion_tokens": 250_000}, Price(2.0, 8.0)) == 3.0
+
+
+def test_the_user_s_table_goes_before_ours_and_adds_to_it(tmp_path: Path) -> None:
+    table = tmp_path / "prices.toml"
+    table.write_text('["openai/gpt-4o"]\ninput = 1\noutput = 2\n["mine"]\ninput = 0.5\noutput = 0.5\n')
+    assert find_price("gpt-4o", table) == find_price("openai/gpt-4o", table) == Price(1, 2)
+    assert find_price("mine", table) == Price(0.5, 0.5)
+    assert find_price("openai/gpt-4o-mini", table) == find_price("openai/gpt-4o-mini")
+
+
+def test_a_model_in_no_table_has_no_price_and_a_server_of_ones_own_costs_nothing() -> None:
+    assert find_price("groq/nobody-knows") is None
+    assert find_price("vllm/anything") == FREE
+    assert read_cost({"prompt_tokens": 5, "completion_tokens": 5}, None) is None
+    assert read_cost({"prompt_tokens": 5}, Price(1, 1)) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['["m"]\ninput = 1\n', '["m"]\ninput = -1\noutput = 1\n', '["m"]\ninput = nan\noutput = 1\n', "m = 3\n", "[m\n"],
+)
+def test_a_table_that_is_none_is_named(text: str, tmp_path: Path) -> None:
+    table = tmp_path / "prices.toml"
+    table.write_text(text)
+    with pytest.raises(DLBenchError) as caught:
+        find_price("m", table)
+    assert str(table) in caught.value.where
+    assert "input = " in caught.value.mend
+
+
+def test_a_table_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(DLBenchError, match="cannot be read"):
+        find_price("m", tmp_path / "none.toml")
