@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from dlbench.cli import check, compare, construct, judging, look, machine, run, scores  # noqa: F401 - they register
+from dlbench.cli import check, compare, construct, judging, look, machine, pages, run, scores  # noqa: F401 - they register
 from dlbench.cli.app import app
 
 
