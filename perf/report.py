@@ -25,7 +25,19 @@ from dlbench.reporting.page import write_page
 from dlbench.reporting.standing import take_stock
 
 MEGABYTES, SECONDS = 15, 2
-WORDS = ("tensor", "batch", "logits", "mask", "weight", "stride", "labels", "hidden", "scale", "index", "anchor", "boxes")
+WORDS = (
+    "tensor",
+    "batch",
+    "logits",
+    "mask",
+    "weight",
+    "stride",
+    "labels",
+    "hidden",
+    "scale",
+    "index",
+    "anchor",
+    "boxes",
 )
 
 

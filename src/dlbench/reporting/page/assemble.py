@@ -10,6 +10,7 @@ import gzip
 import hashlib
 import json
 from collections.abc import Mapping
+from functools import cache
 from html import escape
 from importlib.resources import files
 from string import Template
@@ -53,5 +54,6 @@ def _join(names: tuple[str, ...]) -> str:
     return "\n" + "\n".join(_read(name) for name in names)
 
 
+@cache
 def _read(name: str) -> str:
     return files(__package__).joinpath(name).read_text(encoding="utf-8")

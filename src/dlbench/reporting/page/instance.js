@@ -75,7 +75,7 @@ function drawCode(bundle) {
 
 function drawRuns(bundle, place) {
   const all = bundle.runs.flatMap((rows, run) => rows.map((row) => ({ ...row, run })));
-  const chosen = all.find((row) => String(row.run + 1) === place.of && String(row.sample) === place.sample) ?? all[0];
+  const chosen = all.find((row) => row.run + 1 === Number(place.of) && row.sample === Number(place.sample)) ?? all[0];
   const rows = page.index.runs.map((run, at) => make("tr", {},
     make("th", { scope: "row" }, mark(at), `${at + 1} ${run.name}`),
     make("td", { className: "chips" }, ...(bundle.runs[at].length ? bundle.runs[at].map((row) => drawChip(row, at, chosen, place)) : ["not asked"]))));

@@ -22,8 +22,8 @@ ReadModule = Callable[[Instance], str | None]
 """The text of an instance's module, or None where its source is not on this machine."""
 
 STATUSES = [str(status) for status in Status]
-_JUDGED = {Status.FAIL, Status.ERROR, Status.OUT_OF_MEMORY}
-"""Whose messages come from a project's tests and show lines of them."""
+_OUR_WORDS = {Status.TIMEOUT, Status.NO_CODE, Status.SYNTAX_ERROR, Status.MISSING_TARGET, Status.TAMPERED}
+"""Whose messages are ours; those of all others may show lines of a project or of its tests."""
 _ERROR_NAME = re.compile(r"\b[A-Za-z_][\w.]*(?:Error|Exception|Exit|Interrupt|Warning)\b")
 
 
@@ -113,8 +113,8 @@ def bundle_verdicts(instance: Instance, runs: Sequence[Judged], *, public: bool)
 
 
 def hide_code(record: Mapping[str, Any], message: str) -> str:
-    """The names of errors alone, where a message may quote a project's tests."""
-    if record["status"] not in _JUDGED:
+    """The names of errors alone, where a message may quote a project."""
+    if record["status"] in _OUR_WORDS:
         return message
     return ", ".join(dict.fromkeys(_ERROR_NAME.findall(message)))
 
