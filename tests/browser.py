@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
@@ -40,3 +40,21 @@ CONTRASTS = """() => {
       return [(pair[0] + 0.05) / (pair[1] + 0.05), element.outerHTML.slice(0, 80)];
     });
 }"""
+
+
+def check_theme(page: Page, ready: str) -> None:
+    """The theme follows the system, dark at first, until it is chosen, and is kept; `ready` says when a page is drawn."""
+    ground = "getComputedStyle(document.body).backgroundColor"
+    dark = page.evaluate(ground)
+    page.emulate_media(color_scheme="light")
+    light = page.evaluate(ground)
+    assert light != dark
+    page.emulate_media(color_scheme="dark")
+    page.click("#theme")
+    assert page.evaluate(ground) == light
+    page.reload()
+    page.wait_for_selector(ready)
+    assert page.evaluate(ground) == light
+    page.click("#theme")
+    assert page.evaluate(ground) == dark
+    assert page.text_content("#theme") == "Theme: dark"

@@ -21,7 +21,7 @@ from dlbench.construction.labelling.reviews import read_reviews
 from dlbench.construction.labelling.votes import read_votes
 from dlbench.dataset.labels import AXES
 from dlbench.errors import DLBenchError
-from tests.browser import CONTRASTS
+from tests.browser import CONTRASTS, check_theme
 from tests.construction.labelling import CLIP, FLIP, SHARE, make_trees, make_work, read_from
 
 VOTE = {"stage": "training", "task": "general", "data": "others"}
@@ -597,21 +597,7 @@ def test_code_is_shown_as_text_whatever_it_holds(open_page):
 
 
 def test_the_theme_follows_the_system_until_it_is_chosen_and_is_kept(open_page):
-    ground = "getComputedStyle(document.body).backgroundColor"
-    page = open_page(scheme="dark")
-    dark = page.evaluate(ground)
-    page.emulate_media(color_scheme="light")
-    light = page.evaluate(ground)
-    assert light != dark
-    page.emulate_media(color_scheme="dark")
-    page.click("#theme")
-    assert page.evaluate(ground) == light
-    page.reload()
-    page.wait_for_selector("main:not([hidden])")
-    assert page.evaluate(ground) == light
-    page.click("#theme")
-    assert page.evaluate(ground) == dark
-    assert page.text_content("#theme") == "Theme: dark"
+    check_theme(open_page(scheme="dark"), "main:not([hidden])")
 
 
 def test_two_columns_where_there_is_room_and_one_where_not_and_nothing_sticks_out(open_page):

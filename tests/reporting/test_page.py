@@ -6,7 +6,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser import CONTRASTS
+from tests.browser import CONTRASTS, check_theme
 from tests.reporting.pages import HOSTILE, SECRET, make_world
 
 BEST, SECOND = "p0/m.f0", "p1/m.f1"
@@ -201,20 +201,7 @@ def test_the_page_itself_forbids_other_scripts_and_every_request(open_page):
 
 @pytest.mark.parametrize("name", ["report", "browse"])
 def test_the_theme_follows_the_system_until_it_is_chosen_and_is_kept(open_page, name):
-    ground = "getComputedStyle(document.body).backgroundColor"
-    page = open_page(name, scheme="dark")
-    dark = page.evaluate(ground)
-    page.emulate_media(color_scheme="light")
-    light = page.evaluate(ground)
-    assert light != dark
-    page.emulate_media(color_scheme="dark")
-    page.click("#theme")
-    assert page.evaluate(ground) == light
-    page.reload()
-    page.wait_for_selector("html[data-ready]")
-    assert page.evaluate(ground) == light
-    page.click("#theme")
-    assert (page.evaluate(ground), page.text_content("#theme")) == (dark, "Theme: dark")
+    check_theme(open_page(name, scheme="dark"), "html[data-ready]")
 
 
 @pytest.mark.parametrize("name", ["report", "browse"])

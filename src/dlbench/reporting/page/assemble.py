@@ -15,14 +15,15 @@ from html import escape
 from importlib.resources import files
 from string import Template
 
-_STYLES = ("style.css", "pictures.css", "explorer.css")
-_SCRIPTS = ("dom.js", "theme.js", "code.js", "diff.js", "place.js", "list.js", "instance.js", "start.js")
+_STYLES = ("web/base.css", *(f"reporting/page/{name}.css" for name in ("style", "pictures", "explorer")))
+_PARTS = ("dom", "theme", "text", "diff", "place", "list", "instance", "start")
+_SCRIPTS = ("web/python.js", *(f"reporting/page/{name}.js" for name in _PARTS))
 
 
 def assemble(title: str, about: str, overview: str, data: Mapping[str, object]) -> str:
     """`about`: plain text under the title; `overview`: markup of ours; `data`: values by the id of their block."""
     style, script = _join(_STYLES), _join(_SCRIPTS)
-    return Template(_read("page.html")).substitute(
+    return Template(_read("reporting/page/page.html")).substitute(
         policy=f"default-src 'none'; script-src {_pin(script)}; style-src {_pin(style)}; img-src data:;"
         " base-uri 'none'; form-action 'none'",
         title=escape(title),
@@ -56,4 +57,4 @@ def _join(names: tuple[str, ...]) -> str:
 
 @cache
 def _read(name: str) -> str:
-    return files(__package__).joinpath(name).read_text(encoding="utf-8")
+    return files("dlbench").joinpath(name).read_text(encoding="utf-8")

@@ -36,9 +36,17 @@ function compareLines(before, after) {
 // A docstring says nothing of what the code does: on both sides it is left out.
 const bare = (code) => code.replace(/(:[ \t]*\n)[ \t]*[rR]?(?:"""[^]*?"""|'''[^]*?''')[ \t]*\n/, "$1");
 
+// At the margin, as the reference stands, however deep the candidate was written.
+function dedent(code) {
+  const lines = code.split("\n");
+  const depths = lines.filter((line) => line.trim()).map((line) => line.length - line.trimStart().length);
+  const depth = depths.length ? Math.min(...depths) : 0;
+  return lines.map((line) => line.slice(depth)).join("\n");
+}
+
 // Long stretches without a change are told and not shown.
 function drawDiff(before, after) {
-  const lines = compareLines(bare(before), bare(after));
+  const lines = compareLines(bare(before), bare(dedent(after)));
   if (!lines) return make("p", { className: "note" }, "Too long to compare here.");
   if (lines.every((line) => line.kind === " ")) return make("p", { className: "note" }, "The same as the reference.");
   const near = lines.map((_, at) => lines.slice(Math.max(0, at - AROUND), at + AROUND + 1).some((line) => line.kind !== " "));

@@ -131,9 +131,11 @@ function drawText(bundle, row, text, place) {
 
 function drawTests(tests) {
   const judged = tests.some(({ outcome }) => outcome);
-  const head = ["test", ...(judged ? ["outcome", "message"] : [])].map((name) => make("th", { scope: "col" }, name));
+  const told = tests.some(({ error }) => error);
+  const head = ["test", ...(judged ? ["outcome"] : []), ...(told ? ["message"] : [])].map((name) => make("th", { scope: "col" }, name));
   const rows = tests.map(({ test, outcome, error }) => make("tr", {}, make("th", { scope: "row", className: "id" }, ...breakable(test)),
-    ...(judged ? [make("td", { className: `outcome ${outcome.replace(" ", "_")}` }, outcome), make("td", { className: "error" }, error ?? "")] : [])));
+    judged ? make("td", { className: `outcome ${outcome.replace(" ", "_")}` }, outcome) : null,
+    told ? make("td", { className: "error" }, error ?? "") : null));
   return [make("h3", {}, `Tests (${tests.length})`),
     make("div", { className: "scroll", tabIndex: 0, role: "region", ariaLabel: "Tests" },
       make("table", { className: "tests" }, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...rows)))];

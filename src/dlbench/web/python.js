@@ -1,4 +1,4 @@
-// Python in colours, made of text nodes and spans alone. Not a parser: wrong colours do no harm.
+// Python in colours, made of text nodes and spans alone. Not a parser: wrong colours do no harm. Needs a `make`.
 
 const KEYWORDS = "False None True and as assert async await break case class continue def del elif else except finally for"
   + " from global if import in is lambda match nonlocal not or pass raise return try while with yield";
@@ -20,14 +20,4 @@ function colour(code) {
     end = found.index + found[0].length;
   }
   return [...parts, code.slice(end)];
-}
-
-function listing(code, label) {
-  return make("pre", { tabIndex: 0, role: "region", ariaLabel: label }, ...colour(code));
-}
-
-// Words between backticks as code, all else as it stands.
-function prose(text) {
-  return text.split(/(`[^`\n]+`)/).map((part) =>
-    part.length > 2 && part.startsWith("`") && part.endsWith("`") ? make("code", {}, part.slice(1, -1)) : part);
 }
