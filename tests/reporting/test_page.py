@@ -199,12 +199,12 @@ def test_the_page_itself_forbids_other_scripts_and_every_request(open_page):
     assert set(page.evaluate(tried)) >= {"script-src-elem", "script-src-attr", "img-src", "connect-src"}
 
 
-@pytest.mark.parametrize("name", ["report", "browse"])
+@pytest.mark.parametrize("name", ["report", pytest.param("browse", marks=pytest.mark.slow)])
 def test_the_theme_follows_the_system_until_it_is_chosen_and_is_kept(open_page, name):
     check_theme(open_page(name, scheme="dark"), "html[data-ready]")
 
 
-@pytest.mark.parametrize("name", ["report", "browse"])
+@pytest.mark.parametrize("name", ["report", pytest.param("browse", marks=pytest.mark.slow)])
 def test_nothing_sticks_out_on_narrow_and_wide_screens(open_page, name):
     page = open_page(name)
     for place in ("#view=overview", "#view=instances", "#view=instance&id=p0%2Fm.f0&of=3&sample=0&show=diff"):
@@ -244,6 +244,7 @@ def test_keys_search_and_walk(open_page):
     assert page.input_value("#filter-q") == "m.f"
 
 
+@pytest.mark.slow
 def test_focus_is_seen_on_all_that_can_be_reached_by_tab(open_page):
     page = open_page(place="#view=instance&id=p0%2Fm.f0")
     seen = set()

@@ -61,7 +61,7 @@ def write_folder(standing: "Standing", out: Path, *, public: bool) -> None:
     written = write_tables(standing, out)
     if not has_parquet():
         say(NO_PARQUET)
-    say(f"also there: {', '.join(written)}")
+    say(f"the page is {out / 'report.html'}; beside it are {', '.join(written)}")
 
 
 @command("browse")

@@ -88,8 +88,7 @@ def show_scores(
         print_json({"benchmark": str(benchmark.version), "runs": found, "spreads": repeats})
     else:
         _print_tables(runs, summaries, usages, repeats, axes or LABELS)
-        page = report.with_suffix(".html")
-        typer.echo(f"report: {page if page.is_file() else report}")
+        typer.echo(f"report: {report}")
     faults = [record for run in runs.values() for record in run.verdicts if record["status"] == "harness_error"]
     if faults:
         what = f"{len(faults)} verdict(s) are harness errors, our fault and not the model's"

@@ -14,7 +14,7 @@ from dlbench.reporting.tables import Tabled, breakdown, statuses
 from dlbench.scoring import Tally, Usage
 from dlbench.scoring.concord import find_concord
 
-_MOST_GRIDS = 8
+_MOST_DRAWN = 8
 _LONGEST = 20
 _STATUSES = [str(status) for status in Status]
 MOST_BESIDE = 6
@@ -39,15 +39,21 @@ def tabulate(standing: Standing, axes: Sequence[str]) -> Tabled:
 
 def show_crossed(standing: Standing) -> str:
     grids = []
-    for name in standing.names[:_MOST_GRIDS]:
+    for name in standing.names[:_MOST_DRAWN]:
         cells = _cross_labels(standing, name)
         stages = [word(label) for label in Stage if any(column == word(label) for _, column in cells)]
         tasks = [word(label) for label in Task if any(row == word(label) for row, _ in cells)]
         grids.append(markup.figure(draw_grid(f"pass@1 of {name} by task and stage", tasks, stages, cells), name))
-    more = len(standing.names) - _MOST_GRIDS
-    left = f" The {_MOST_GRIDS} best runs are drawn; {more} more are in the tables." if more > 0 else ""
-    note = f"pass@1 in percent; an empty cell has no instance. Small cells say little: hold the pointer over one.{left}"
+    note = (
+        "pass@1 in percent; an empty cell has no instance. Small cells say little: hold the pointer over one."
+        + _tell_left_out(standing)
+    )
     return markup.section("stage-task", "Stage and task", markup.gallery(*grids), markup.paragraph(note))
+
+
+def _tell_left_out(standing: Standing) -> str:
+    more = len(standing.names) - _MOST_DRAWN
+    return f" The {_MOST_DRAWN} best runs are drawn; {more} more are in the tables." if more > 0 else ""
 
 
 def _cross_labels(standing: Standing, name: str) -> dict[tuple[str, str], Cell]:
@@ -64,19 +70,20 @@ def _cross_labels(standing: Standing, name: str) -> dict[tuple[str, str], Cell]:
 
 
 def show_size_and_date(standing: Standing) -> str:
-    sizes = {_shorten(label): scores for label, scores in standing.scores("size").items()}
-    pictures = [
-        markup.figure(draw_course("pass@1 by size", sizes, standing.names, below="logical lines of the reference"),
-                      "pass@1 in percent, by size"),
-        markup.figure(draw_course("pass@1 by year", standing.scores("year"), standing.names,
-                                  below="year in which the function first appeared"), "pass@1 in percent, by date"),
-    ]  # fmt: skip
+    names = standing.names[:_MOST_DRAWN]
+    sizes = {_shorten(label): scores[:_MOST_DRAWN] for label, scores in standing.scores("size").items()}
+    years = {label: scores[:_MOST_DRAWN] for label, scores in standing.scores("year").items()}
+    size = draw_course("pass@1 by size", sizes, names, below="logical lines of the reference")
+    year = draw_course("pass@1 by year", years, names, below="year in which the function first appeared")
+    pictures = [markup.figure(size, "pass@1 in percent, by size"), markup.figure(year, "pass@1 in percent, by date")]
     live = markup.table(tabulate(standing, ["live"]), "pass@1 by cut-off date")
-    note = "After a model's cut-off it cannot have read the function; rows of different days overlap."
+    note = "After a model's cut-off it cannot have read the function; rows of different days overlap." + _tell_left_out(
+        standing
+    )
     return markup.section(
         "size-date",
         "Size and date",
-        markup.legend(standing.names),
+        markup.legend(names),
         markup.gallery(*pictures),
         "<h3>Live: before and after a day</h3>",
         live,

@@ -62,4 +62,5 @@ def _whisker(score: Score, left: float, y: float, scale: float) -> list[str]:
         return []
     low, high = left + scale * score.interval.low, left + scale * score.interval.high
     ends = [line(x, y - 2.5, x, y + 2.5, kind="whisker") for x in (low, high)]
-    return [line(low, y, high, y, kind="whisker"), *ends]
+    # the halo keeps it apart from a bar of nearly its own lightness
+    return [line(low, y, high, y, kind="halo"), line(low, y, high, y, kind="whisker"), *ends]
