@@ -1,7 +1,9 @@
 """A small real project of ours, as a benchmark in a folder, for tests that need one to break."""
 
 import hashlib
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -10,6 +12,9 @@ from dlbench.dataset.target import find_target
 from dlbench.execution import Engine, Limits, choose_confinement
 from dlbench.workspace import Prepared, prepare
 from tests.scaffold import write_project
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 MODULE = '''"""A toy project."""
 
@@ -129,3 +134,12 @@ def toy_prepared(toy: Benchmark) -> Prepared:
 @pytest.fixture(scope="session")
 def engine() -> Engine:
     return Engine(choose_confinement(), Limits(load_seconds=60, test_seconds=5, memory_mb=1024))
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator["Browser"]:
+    """For one module: while it is open, nothing else can run an event loop here."""
+    from tests.browser import start_browser
+
+    with start_browser() as started:
+        yield started

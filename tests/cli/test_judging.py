@@ -208,10 +208,23 @@ def test_a_strange_verdict_file_gets_a_clear_message(dlbench, toy_root, tmp_path
 def test_a_report_that_cannot_be_written_gets_a_clear_message(dlbench, toy_root, tmp_path, write_samples):
     samples = write_samples({"instance": ID, "answer": RIGHT})
     dlbench("evaluate", samples, "--out", tmp_path / "out", "--benchmark", toy_root)
-    ended = dlbench("report", tmp_path / "out", "--out", tmp_path / "absent/x.md", "--benchmark", toy_root)
+    ended = dlbench("report", tmp_path / "out", "--out", tmp_path / "out/config.json", "--benchmark", toy_root)
     assert ended.status == 1
-    assert "absent" in ended.err
+    assert "cannot be made" in ended.err
     assert "Traceback" not in ended.said
+
+
+def test_the_folder_keeps_the_answers_and_each_failed_test_says_what_was_wrong(
+    dlbench, toy_root, tmp_path, write_samples
+):
+    wrong = "def scale(values, factor=2):\n    return [9]\n"
+    samples = write_samples({"instance": ID, "code": wrong})
+    dlbench("evaluate", samples, "--out", tmp_path / "out", "--benchmark", toy_root)
+    assert (tmp_path / "out/samples.jsonl").read_text() == samples.read_text()
+    (verdict,) = verdicts_of(tmp_path / "out")
+    assert set(verdict["errors"]) == set(verdict["tests"])
+    assert "assert [9] == [1, 2]" in verdict["errors"]["tests/test_core.py::test_scale[1]"]
+    assert "DID NOT RAISE" in verdict["errors"]["tests/test_core.py::test_scale_zero"]
 
 
 def test_two_processes_do_not_write_into_one_folder(dlbench, toy_root, tmp_path, write_samples):

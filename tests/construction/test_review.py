@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect, sync_playwright
+from playwright.sync_api import expect
 
 from dlbench.construction.labelling.desk import KEYS, Desk
 from dlbench.construction.labelling.review import LARGEST, ReviewServer
@@ -21,10 +21,10 @@ from dlbench.construction.labelling.reviews import read_reviews
 from dlbench.construction.labelling.votes import read_votes
 from dlbench.dataset.labels import AXES
 from dlbench.errors import DLBenchError
+from tests.browser import CONTRASTS, check_theme
 from tests.construction.labelling import CLIP, FLIP, SHARE, make_trees, make_work, read_from
 
 VOTE = {"stage": "training", "task": "general", "data": "others"}
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 
 @pytest.fixture
@@ -336,16 +336,6 @@ def test_code_that_cannot_be_read_is_said_and_does_not_stop_the_review(ask, tree
 # ---- the page, in a browser ------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def browser():
-    if CHROMIUM is None:
-        pytest.skip("there is no browser: apt-get install chromium")
-    with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield browser
-        browser.close()
-
-
 @pytest.fixture
 def open_page(browser, server):
     """Opens the page under a name; in the end no page has complained or talked to anybody else.
@@ -607,21 +597,7 @@ def test_code_is_shown_as_text_whatever_it_holds(open_page):
 
 
 def test_the_theme_follows_the_system_until_it_is_chosen_and_is_kept(open_page):
-    ground = "getComputedStyle(document.body).backgroundColor"
-    page = open_page(scheme="dark")
-    dark = page.evaluate(ground)
-    page.emulate_media(color_scheme="light")
-    light = page.evaluate(ground)
-    assert light != dark
-    page.emulate_media(color_scheme="dark")
-    page.click("#theme")
-    assert page.evaluate(ground) == light
-    page.reload()
-    page.wait_for_selector("main:not([hidden])")
-    assert page.evaluate(ground) == light
-    page.click("#theme")
-    assert page.evaluate(ground) == dark
-    assert page.text_content("#theme") == "Theme: dark"
+    check_theme(open_page(scheme="dark"), "main:not([hidden])")
 
 
 def test_two_columns_where_there_is_room_and_one_where_not_and_nothing_sticks_out(open_page):
@@ -633,28 +609,6 @@ def test_two_columns_where_there_is_room_and_one_where_not_and_nothing_sticks_ou
         assert (acting["x"] >= reading["x"] + reading["width"]) == (width >= 1000), width
         assert (acting["y"] >= reading["y"] + reading["height"]) == (width < 1000), width
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), width
-
-
-CONTRASTS = """() => {
-  const channels = (colour) => colour.match(/[\\d.]+/g).map(Number);
-  const light = ([r, g, b]) => [r, g, b].map((c) => c / 255)
-    .map((c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4))
-    .reduce((sum, c, index) => sum + c * [0.2126, 0.7152, 0.0722][index], 0);
-  const ground = (element) => {
-    for (let at = element; at; at = at.parentElement) {
-      const colour = channels(getComputedStyle(at).backgroundColor);
-      if (colour.length === 3 || colour[3] === 1) return colour;
-    }
-    return [255, 255, 255];
-  };
-  return [...document.querySelectorAll("body *")]
-    .filter((element) => element.checkVisibility()
-      && [...element.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.textContent.trim()))
-    .map((element) => {
-      const pair = [light(channels(getComputedStyle(element).color)), light(ground(element))].sort((a, b) => b - a);
-      return [(pair[0] + 0.05) / (pair[1] + 0.05), element.outerHTML.slice(0, 80)];
-    });
-}"""
 
 
 @pytest.mark.slow

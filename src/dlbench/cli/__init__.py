@@ -12,6 +12,7 @@ from dlbench.cli import (  # noqa: F401 - they register
     leaderboard,
     look,
     machine,
+    pages,
     run,
     scores,
 )

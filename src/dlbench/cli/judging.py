@@ -103,6 +103,7 @@ def evaluate(
     from dlbench.dataset import load
     from dlbench.execution.samples import read_samples
     from dlbench.reporting import open_run
+    from dlbench.reporting.runs import keep_samples
 
     loaded = load(benchmark)
     given = read_samples(samples, loaded)
@@ -111,4 +112,5 @@ def evaluate(
     config = {"dlbench": __version__, "benchmark": str(loaded.version), "model": samples.stem}
     open_run(out, config | {"timeout": timeout, "memory": memory})
     judge_into(loaded, given, out, engine, workers, mode, pool_memory)
+    keep_samples(samples, out)
     show_scores([out], out / "report.md", loaded)

@@ -17,9 +17,12 @@ def say(text: str) -> None:
 
 
 @contextmanager
-def counted(what: str, total: int) -> Iterator[Advance]:
-    """Counts up to `total`; each call is one thing done. Says how fast it goes, and how long it will take."""
-    began = time.monotonic()
+def counted(what: str, total: int, *, every: float = 0.0) -> Iterator[Advance]:
+    """Counts up to `total`; each call is one thing done. Says how fast it goes, and how long it will take.
+
+    `every`: seconds between two lines where there is no terminal, for things done by the hundred.
+    """
+    began = said = time.monotonic()
     count = 0
 
     def pace() -> str:
@@ -31,7 +34,11 @@ def counted(what: str, total: int) -> Iterator[Advance]:
     if not sys.stderr.isatty():
 
         def line(text: str) -> None:
-            say(f"{what} {count + 1}/{total} ({pace()}) {text}")
+            nonlocal said
+            told = f"{what} {count + 1}/{total} ({pace()}) {text}"
+            if time.monotonic() - said >= every:
+                said = time.monotonic()
+                say(told)
 
         yield line
         return

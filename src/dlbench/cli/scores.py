@@ -1,6 +1,7 @@
 """What commands that judge have in common: judging into a run folder, and showing scores. Also the command `report`."""
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime
 from enum import StrEnum
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dlbench.cli.app import BenchmarkOption, JsonOption, command
+from dlbench.cli.pages import PublicOption, write_folder
 from dlbench.errors import DLBenchError
 
 if TYPE_CHECKING:
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from dlbench.execution import Engine, Verdict
     from dlbench.execution.samples import Sample
     from dlbench.reporting import Run
+    from dlbench.reporting.standing import Standing
     from dlbench.scoring import Spread, Summary, Usage
 
 
@@ -71,20 +74,20 @@ def show_scores(
     axes: Sequence[str] | None = None,
     cutoffs: Sequence[date] | None = None,
     as_json: bool = False,
+    write_more: "Callable[[Standing], None]" = lambda standing: None,
 ) -> None:
     """Tables to the terminal, a report beside the runs; ends 1 when some of it was our own fault."""
     from dlbench.journal import write_whole
-    from dlbench.reporting import name_runs, read_run, read_usage, write_report
-    from dlbench.reporting.sides import find_spreads
-    from dlbench.scoring import BREAKDOWNS, CUTOFFS, summarise_all
+    from dlbench.reporting import name_runs, read_run, write_report
+    from dlbench.reporting.standing import take_stock
+    from dlbench.scoring import CUTOFFS
     from dlbench.scoring.groups import LABELS
 
     runs = name_runs([read_run(folder) for folder in folders])
-    judged = {name: run.verdicts for name, run in runs.items()}
-    summaries = summarise_all(judged, benchmark, BREAKDOWNS, cutoffs or CUTOFFS)
-    usages = {name: read_usage(run.folder) for name, run in runs.items()}
-    repeats = find_spreads(runs, summaries)
+    standing = take_stock(runs, benchmark, cutoffs or CUTOFFS)
+    summaries, usages, repeats = standing.summaries, standing.usages, standing.repeats
     write_whole(report, write_report(runs, summaries, usages, repeats, benchmark))
+    write_more(standing)
     if as_json:
         from dlbench.cli.printing import print_json
 
@@ -101,10 +104,10 @@ def show_scores(
 
 
 def _print_tables(
-    runs: "dict[str, Run]",
-    summaries: "dict[str, Summary]",
-    usages: "dict[str, Usage | None]",
-    repeats: "dict[str, Spread]",
+    runs: "Mapping[str, Run]",
+    summaries: "Mapping[str, Summary]",
+    usages: "Mapping[str, Usage | None]",
+    repeats: "Mapping[str, Spread]",
     axes: Sequence[str],
 ) -> None:
     from dlbench.cli.printing import open_console
@@ -125,8 +128,12 @@ def _print_tables(
 def report(
     runs: Annotated[list[Path], typer.Argument(help="Run folders, side by side.")],
     out: Annotated[
-        Path | None, typer.Option(help="File for the report; report.md in the first run by default.")
+        Path | None,
+        typer.Option(
+            help="Folder for report.html and tables (Markdown, CSV, Parquet, LaTeX); report.md alone without."
+        ),
     ] = None,
+    public: PublicOption = False,
     by: Annotated[
         list[Breakdown] | None,
         typer.Option(help="What the table is broken down by (repeatable); all is in the report."),
@@ -142,9 +149,19 @@ def report(
 ) -> None:
     """Score runs again from what they saved, without running anything; every score with its 95 % interval."""
     from dlbench.dataset import load
+    from dlbench.reporting.runs import make_folder
+
+    if public and out is None:
+        raise DLBenchError("--public is for a page, and none is asked for", mend="give --out, a folder for the page")
 
     cutoffs = [day.date() for day in cutoff or ()]
     # days that were asked for are shown, whatever else is
     axes = [str(axis) for axis in by or (Breakdown.STAGE, Breakdown.TASK, Breakdown.DATA)]
     axes += ["live"] if cutoffs else []
-    show_scores(runs, out or runs[0] / "report.md", load(benchmark), axes, cutoffs, json)
+    loaded = load(benchmark)
+    if out is None:
+        show_scores(runs, runs[0] / "report.md", loaded, axes, cutoffs, json)
+        return
+    make_folder(out)
+    pages = functools.partial(write_folder, out=out, public=public)
+    show_scores(runs, out / "report.md", loaded, axes, cutoffs, json, write_more=pages)

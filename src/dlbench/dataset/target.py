@@ -127,3 +127,14 @@ def render_signature(function: Function, *, decorators: bool = True) -> str:
     if not decorators:
         header.decorator_list = []
     return ast.unparse(header).removesuffix("pass").rstrip()
+
+
+def without_docstring(target: Target) -> str:
+    """The target's lines without its docstring, whose place our prompt has taken; all of them where it is the body."""
+    first = target.node.body[0]
+    lines = target.text.split("\n")
+    start, end = first.lineno - target.first, (first.end_lineno or first.lineno) - target.first
+    alone = len(target.node.body) > 1 and target.node.body[1].lineno > (first.end_lineno or first.lineno)
+    if target.docstring is None or not alone or lines[start][: first.col_offset].strip():
+        return target.text
+    return "\n".join(lines[:start] + lines[end + 1 :])

@@ -13,6 +13,8 @@ from dlbench.workspace import Prepared
 _MEMORY_SIGNS = ("MemoryError", "can't allocate memory", "bad_alloc", "Unable to allocate", "RESOURCE_EXHAUSTED")
 _ATTEMPTS = 5
 _KILLED = (-9, 128 + 9)
+_TOLD = (Outcome.FAILED, Outcome.ERROR)
+_LONGEST = 400
 
 
 def judge_by(
@@ -45,7 +47,22 @@ def judge_by(
         message=message,
         sandbox=engine.confinement.name,
         mode=watched.mode,
+        extra=_keep_errors(watched, tests),
     )
+
+
+def _keep_errors(watched: Watched, tests: dict[str, Outcome]) -> dict[str, dict[str, str]]:
+    """By test, in a line or two, what went wrong; of the few tests whose failure the runner told."""
+    failed = [report for report in watched.messages.of_kind("test") if tests.get(report["id"]) in _TOLD]
+    errors = {report["id"]: shorten_failure(report["message"]) for report in failed if report["message"]}
+    return {"errors": errors} if errors else {}
+
+
+def shorten_failure(message: str) -> str:
+    """The lines of a traceback that say what was wrong, without those that show code."""
+    lines = message.strip().splitlines()
+    told = [line[1:].strip() for line in lines if line.startswith("E ")] or lines[-1:]
+    return "\n".join(told)[:_LONGEST]
 
 
 def run_undisturbed(run: Callable[[], Watched]) -> Watched:

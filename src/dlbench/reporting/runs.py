@@ -31,10 +31,7 @@ class Run:
 
 def open_run(folder: Path, config: Mapping[str, Any]) -> None:
     """Makes the folder, or goes on with it when it was begun with the same configuration."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise DLBenchError(f"cannot be made: {error.strerror}", where=str(folder), mend="give another --out") from None
+    make_folder(folder)
     path = folder / CONFIG
     if path.is_file():
         known = _read_config(path)
@@ -51,6 +48,13 @@ def open_run(folder: Path, config: Mapping[str, Any]) -> None:
     write_whole(path, json.dumps(dict(config), indent=2, ensure_ascii=False) + "\n")
 
 
+def make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DLBenchError(f"cannot be made: {error.strerror}", where=str(folder), mend="give another --out") from None
+
+
 def read_run(folder: Path) -> Run:
     path = folder / VERDICTS
     if not path.is_file():
@@ -64,6 +68,13 @@ def read_run(folder: Path) -> Run:
         whole = Verdict.check_record(record, f"{name}:{number}")
         verdicts[whole["instance"], whole["sample"]] = whole  # tried again, the last word counts
     return Run(folder, config, list(verdicts.values()))
+
+
+def keep_samples(samples: Path, folder: Path) -> None:
+    """A copy of what was judged, so that the folder still shows it when the file it came from has gone."""
+    kept = folder / SAMPLES
+    if samples.resolve() != kept.resolve():
+        write_whole(kept, samples.read_text(encoding="utf-8-sig"))
 
 
 def read_usage(folder: Path) -> Usage | None:

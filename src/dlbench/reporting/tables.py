@@ -21,7 +21,7 @@ def overview(summaries: Mapping[str, Summary], usages: Mapping[str, Usage | None
         ["pass@1", *(percent(one.pass_at_1) for one in scores)],
         ["  95 % interval", *(span(one.interval) for one in scores)],
         ["  projects resampled", *(span(one.clustered) for one in scores)],
-        *(row for k in _find_ks(scores) for row in _pass_at(k, scores)),
+        *(row for k in find_ks(scores) for row in _pass_at(k, scores)),
         ["tests passed, on average", *(percent(one.passing_rate) for one in scores)],
         ["  95 % interval", *(span(each.rate_interval) for each in summaries.values())],
     ]
@@ -90,6 +90,6 @@ def mark_down(table: Tabled) -> list[str]:
     ]
 
 
-def _find_ks(scores: Iterable[Score]) -> list[int]:
+def find_ks(scores: Iterable[Score]) -> list[int]:
     known = {k for score in scores for k, value in score.pass_at.items() if not math.isnan(value)}
     return sorted(known - {1})

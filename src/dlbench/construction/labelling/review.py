@@ -23,9 +23,11 @@ from dlbench.errors import DLBenchError
 LARGEST = 256 * 1024
 _LOCAL = ("127.0.0.1", "localhost")
 _FILES = {
-    "": ("review_page.html", "text/html"),
-    "review_page.css": ("review_page.css", "text/css"),
-    "review_page.js": ("review_page.js", "text/javascript"),
+    "": ("construction/labelling/review_page.html", "text/html"),
+    "base.css": ("web/base.css", "text/css"),
+    "review_page.css": ("construction/labelling/review_page.css", "text/css"),
+    "python.js": ("web/python.js", "text/javascript"),
+    "review_page.js": ("construction/labelling/review_page.js", "text/javascript"),
 }
 _HEADERS = {
     "Cache-Control": "no-store",
@@ -126,7 +128,7 @@ class _Handler(BaseHTTPRequestHandler):
         desk = self.server.desk
         if inner in _FILES:
             name, kind = _FILES[inner]
-            return f"{kind}; charset=utf-8", (files("dlbench.construction.labelling") / name).read_bytes()
+            return f"{kind}; charset=utf-8", files("dlbench").joinpath(name).read_bytes()
         match inner:
             case "labels":
                 return _json(desk.explain_labels())

@@ -216,27 +216,6 @@ function drawReading() {
       make("pre", { tabIndex: 0, ariaLabel: `Code of ${test.id}` }, ...colour(test.code)))));
 }
 
-const KEYWORDS = "False None True and as assert async await break case class continue def del elif else except finally for from"
-  + " global if import in is lambda match nonlocal not or pass raise return try while with yield";
-const TOKEN = new RegExp([
-  /(?<comment>#[^\n]*)/,
-  /(?<string>[rbfuRBFU]{0,2}(?:"""[^]*?(?:"""|$)|'''[^]*?(?:'''|$)|"(?:\\.|[^"\\\n])*"?|'(?:\\.|[^'\\\n])*'?))/,
-  new RegExp(`(?<keyword>\\b(?:${KEYWORDS.split(" ").join("|")})\\b)`),
-  /(?<number>\b\d[\w.]*)/,
-  /(?<name>\w+)/,
-].map((part) => part.source).join("|"), "g");
-
-function colour(code) {
-  const parts = [];
-  let end = 0;
-  for (const found of code.matchAll(TOKEN)) {
-    const kind = Object.keys(found.groups).find((name) => found.groups[name] !== undefined);
-    parts.push(code.slice(end, found.index), kind === "name" ? found[0] : make("span", { className: kind }, found[0]));
-    end = found.index + found[0].length;
-  }
-  return [...parts, code.slice(end)];
-}
-
 function drawActing() {
   drawAxes();
   drawOthers();

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from dlbench.dataset.likeness import Shingles, share_shown, shingle
 from dlbench.dataset.normal_form import normal_form
 from dlbench.dataset.records import Instance
-from dlbench.dataset.target import Target, find_target, render_signature
+from dlbench.dataset.target import Target, find_target, render_signature, without_docstring
 from dlbench.generation.syntax import dedent
 from dlbench.generation.techniques.interface import Shot
 from dlbench.generation.techniques.stages import NearestPrompts, StagePredictor
@@ -61,7 +61,7 @@ class Shelf:
 
     def shot(self, instance: Instance) -> Shot:
         target = self._target(instance)
-        return Shot(instance, render_signature(target.node), dedent(_without_docstring(target)))
+        return Shot(instance, render_signature(target.node), dedent(without_docstring(target)))
 
     def _target(self, instance: Instance) -> Target:
         if instance.id not in self._targets:
@@ -102,14 +102,3 @@ class Drawing:
 
     def _place(self, other: Instance) -> str:
         return hashlib.sha256(f"{self.seed}\n{self.asked.id}\n{other.id}".encode()).hexdigest()
-
-
-def _without_docstring(target: Target) -> str:
-    """The example's lines without its docstring, whose place the prompt has taken; all of them where it is the body."""
-    first = target.node.body[0]
-    lines = target.text.split("\n")
-    start, end = first.lineno - target.first, (first.end_lineno or first.lineno) - target.first
-    alone = len(target.node.body) > 1 and target.node.body[1].lineno > (first.end_lineno or first.lineno)
-    if target.docstring is None or not alone or lines[start][: first.col_offset].strip():
-        return target.text
-    return "\n".join(lines[:start] + lines[end + 1 :])

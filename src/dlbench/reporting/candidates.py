@@ -1,0 +1,69 @@
+"""What did the models write, as far as a run folder still knows?
+
+A report shows the code that was judged, not the answer around it; where none was found, the answer, so that a reader
+sees why. The texts are strangers': some are megabytes of one repeated word, so each is cut at a length that no honest
+function reaches.
+"""
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from textwrap import indent
+
+from dlbench.dataset import Benchmark, Instance
+from dlbench.execution.evaluate import find_code
+from dlbench.execution.samples import Sample, parse_samples
+from dlbench.journal import read_lines
+from dlbench.reporting.runs import SAMPLES, Run
+
+LONGEST = 20_000
+"""Characters of a candidate that are shown."""
+_DEPTHS = ("", " " * 4, " " * 8)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    text: str
+    is_code: bool
+    """Whether it is code; the model's answer otherwise, in which none was found."""
+    left_out: int = 0
+    """Characters beyond the longest that is shown."""
+
+
+Candidates = dict[tuple[str, int], Candidate]
+
+
+def read_candidates(
+    run: Run, benchmark: Benchmark, *, public: bool, on_read: Callable[[str], None] = lambda instance: None
+) -> Candidates:
+    """By instance and sample; empty where the folder has no samples. `public`: without the references themselves."""
+    path = run.folder / SAMPLES
+    if not path.is_file():
+        return {}
+    found: Candidates = {}
+    for sample in parse_samples(read_lines(path), str(path), benchmark):
+        instance = benchmark.instances[sample.instance]
+        candidate = _read(sample, instance)
+        if not (public and (run.config.get("model") == "reference" or is_reference(candidate.text, instance))):
+            found[sample.key] = candidate
+        on_read(sample.instance)
+    return found
+
+
+def is_reference(code: str, instance: Instance) -> bool:
+    """By its hash, so that it is known where no source was fetched; methods are hashed as they stand in their class."""
+    bare = code.strip("\n")
+    texts = (indent(bare, depth) for depth in _DEPTHS)
+    return instance.sha256 in {hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest() for text in texts}
+
+
+def _read(sample: Sample, instance: Instance) -> Candidate:
+    code = _find_code(sample.text, sample.is_code, instance.qualname)
+    text = sample.text if code is None else code
+    return Candidate(text[:LONGEST], code is not None, max(0, len(text) - LONGEST))
+
+
+@lru_cache(maxsize=4096)  # at temperature 0 a model says the same again, and finding code takes milliseconds
+def _find_code(text: str, is_code: bool, qualname: str) -> str | None:
+    return find_code(Sample("", 0, text, is_code), qualname).code

@@ -1,0 +1,78 @@
+"""A person writes a report and a page of the dataset from the command line, and is told what is wrong where it cannot be."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from dlbench.cli import app
+
+SCALE, STEP = "toy/toy.core.scale", "toy/toy.core.Counter.step"
+
+
+def ask(*arguments):
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+@pytest.fixture
+def run(tmp_path):
+    folder = tmp_path / "run"
+    folder.mkdir()
+    verdict = {"sample": 0, "status": "pass", "tests": {"t": "passed"}, "message": ""}
+    (folder / "config.json").write_text(json.dumps({"model": "m", "benchmark": "1.0"}))
+    (folder / "verdicts.jsonl").write_text(
+        "".join(json.dumps(verdict | {"instance": one}) + "\n" for one in (SCALE, STEP))
+    )
+    (folder / "samples.jsonl").write_text(json.dumps({"instance": SCALE, "sample": 0, "code": "def scale(): 1"}) + "\n")
+    return folder
+
+
+def test_report_writes_the_page_and_every_table_into_a_folder(run, toy_root, tmp_path):
+    ended = ask("report", run, "--out", tmp_path / "new/out", "--benchmark", toy_root)
+    assert ended.exit_code == 0, ended.output
+    names = {path.name for path in (tmp_path / "new/out").iterdir()}
+    tables = {"scores.csv", "scores.parquet", "verdicts.csv", "verdicts.parquet", "tables.tex"}
+    assert names == {"report.html", "report.md"} | tables
+    assert "report.html" in ended.output
+    assert "100.0 %" in (tmp_path / "new/out/report.html").read_text()
+
+
+def test_without_pyarrow_a_line_says_how_to_get_parquet(run, toy_root, tmp_path, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
+    ended = ask("report", run, "--out", tmp_path / "out", "--benchmark", toy_root)
+    assert ended.exit_code == 0
+    assert "pip install 'dlbench[report]'" in ended.output
+    assert not list((tmp_path / "out").glob("*.parquet"))
+
+
+def test_our_own_faults_end_the_command_when_all_is_written(run, toy_root, tmp_path):
+    path = run / "verdicts.jsonl"
+    path.write_text(path.read_text().replace('"pass"', '"harness_error"'))
+    ended = ask("report", run, "--out", tmp_path / "out", "--benchmark", toy_root)
+    assert ended.exit_code == 1
+    assert "HARNESS ERRORS: 2 of 2" in (tmp_path / "out/report.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("more", "message"), [(["--public"], "none is asked for"), (["--out", "{}/run/config.json/x"], "cannot be made")]
+)
+def test_a_report_that_cannot_be_written_gets_a_clear_message(run, toy_root, tmp_path, more, message):
+    ended = ask("report", run, "--benchmark", toy_root, *(one.format(tmp_path) for one in more))
+    assert ended.exit_code == 1
+    assert message in ended.output
+    assert "mend:" in ended.output
+
+
+def test_browse_writes_a_page_of_what_was_chosen(run, toy_root, tmp_path):
+    out = tmp_path / "data.html"
+    ended = ask("browse", "--benchmark", toy_root, "--instance", STEP, "--run", run, "--out", out, "--no-browser")
+    assert ended.exit_code == 0, ended.output
+    assert f"1 instances: {out}" in ended.output
+    assert "1 instances of 1 projects" in out.read_text()
+
+
+def test_a_browser_page_that_cannot_be_written_gets_a_clear_message(toy_root, tmp_path):
+    ended = ask("browse", "--benchmark", toy_root, "--out", tmp_path / "absent/data.html", "--no-browser")
+    assert ended.exit_code == 1
+    assert "cannot be written" in ended.output
+    assert "mend:" in ended.output

@@ -1,0 +1,93 @@
+"""Runs over a small made-up benchmark, as folders, and the pages made of them."""
+
+import hashlib
+import json
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from dlbench.dataset import Benchmark
+from dlbench.reporting import name_runs, read_run
+from dlbench.reporting.candidates import read_candidates
+from dlbench.reporting.page import write_browser, write_page
+from dlbench.reporting.standing import Standing, take_stock
+from tests.scoring.made import make_benchmark
+
+HOSTILE = "</script><img src=x onerror=\"window.hacked='{0}'\"><script>window.hacked='{0}'</script>"
+SECRET = "return only_in_the_reference(x)"
+PROMPT = "Turn a tensor around; `None` is refused. <b>No markup.</b>"
+
+
+def reference(number: int) -> str:
+    return f'def f{number}(x):\n    """Says what it does."""\n    y = x + {number}\n    {SECRET}'
+
+
+def benchmark_of(instances: int = 6) -> Benchmark:
+    """As `make_benchmark`, with references that can be read and prompts one can search."""
+    made = make_benchmark(instances)
+    changed = {}
+    for number, (name, instance) in enumerate(made.instances.items()):
+        digest = hashlib.sha256(reference(number).encode()).hexdigest()
+        facts = {
+            "sha256": digest,
+            "prompt": PROMPT if number == 3 else f"The prompt of {number}.",
+            "tests": ("t::one", "t::two"),
+        }
+        changed[name] = instance.model_copy(update=facts)
+    return replace(made, instances=changed)
+
+
+def read_module(instance) -> str:
+    return "import torch\n\n\n" + reference(int(instance.name[1:])) + "\n"
+
+
+@dataclass(frozen=True)
+class World:
+    root: Path
+    benchmark: Benchmark
+
+    def write_run(self, name: str, marks: str, *, samples: int = 2, code: str = "", **config: object) -> Path:
+        """`marks`: one character an instance: 1 passes, 0 fails, e is an error of ours by the candidate, n has no code."""
+        folder = self.root / hashlib.sha256(name.encode()).hexdigest()[:8]
+        folder.mkdir()
+        (folder / "config.json").write_text(json.dumps({"model": name, "benchmark": "1.0"} | config))
+        answers, verdicts = [], []
+        for number, (instance, mark) in enumerate(zip(self.benchmark.instances, marks, strict=True)):
+            for sample in range(samples):
+                status = {"1": "pass", "0": "fail", "e": "error", "n": "no_code"}[mark]
+                written = code or f"def f{number}(x):\n    # {name}, {sample}\n    y = x + {number}\n    return y\n"
+                answer = "I cannot." if mark == "n" else f"```python\n{written}\n```"
+                answers.append(
+                    {"instance": instance, "sample": sample, "answer": answer, "usage": {"completion_tokens": 50}}
+                )
+                outcomes = {"1": ("passed", "passed"), "0": ("passed", "failed")}.get(mark, ("not_run", "not_run"))
+                verdict = {"instance": instance, "sample": sample, "status": status}
+                verdict |= {
+                    "tests": dict(zip(("t::one", "t::two"), outcomes, strict=True)),
+                    "seconds": 0.5,
+                    "memory_mb": 80.0,
+                }
+                if mark == "n":
+                    verdict["message"] = "the answer holds no Python code"
+                elif mark != "1":
+                    verdict["message"] = f"t.py:3: in two\n    {SECRET}\nE   ValueError: " + HOSTILE.format("message")
+                if mark == "0":
+                    verdict["errors"] = {"t::two": "ValueError: " + HOSTILE.format("error")}
+                verdicts.append(verdict)
+        for file, records in (("samples.jsonl", answers), ("verdicts.jsonl", verdicts)):
+            (folder / file).write_text("".join(json.dumps(record) + "\n" for record in records))
+        return folder
+
+    def stand(self, *folders: Path) -> Standing:
+        return take_stock(name_runs([read_run(folder) for folder in folders]), self.benchmark)
+
+    def page(self, *folders: Path, public: bool = False, prepared: bool = True) -> str:
+        standing = self.stand(*folders)
+        found = {name: read_candidates(run, self.benchmark, public=public) for name, run in standing.runs.items()}
+        return write_page(standing, found, read_module if prepared else lambda instance: None, public=public)
+
+    def browser(self, *, public: bool = False) -> str:
+        return write_browser(self.benchmark, list(self.benchmark.instances.values()), read_module, public=public)
+
+
+def make_world(root: Path) -> World:
+    return World(root, benchmark_of())

@@ -1,0 +1,80 @@
+"""Other programs get the numbers of the report: unrounded, empty where there is none, and the same in every format."""
+
+import csv
+import io
+import math
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyarrow import parquet
+
+from dlbench.reporting.exchange import has_parquet, list_scores, list_verdicts, render_csv, write_tables
+from dlbench.reporting.latex import escape_latex, render_latex
+from tests.reporting.pages import make_world
+
+
+@pytest.fixture
+def standing(tmp_path):
+    world = make_world(tmp_path)
+    return world.stand(world.write_run("a_b & 50%", "110000"), world.write_run("other", "111100"))
+
+
+def test_scores_are_those_of_the_summary_and_n_a_is_empty(standing):
+    rows = list(csv.DictReader(io.StringIO(render_csv(list(list_scores(standing))))))
+    (overall,) = (row for row in rows if (row["run"], row["axis"]) == ("other", "all"))
+    assert float(overall["pass_at_1"]) == pytest.approx(4 / 6)
+    assert float(overall["low"]) == standing.summaries["other"].overall.interval.low
+    assert overall["pass_at_5"] == ""  # two samples each
+    assert {row["axis"] for row in rows} >= {"stage", "task", "data", "project", "size", "year", "live", "crossed"}
+
+
+def test_every_verdict_is_a_row_with_its_labels(standing):
+    rows = list(list_verdicts(standing))
+    assert len(rows) == 2 * 6 * 2
+    assert [(row["status"], row["tests_passed"], row["tests"]) for row in rows[:5:4]] == [
+        ("pass", 2, 2),
+        ("fail", 1, 2),
+    ]
+    assert rows[0]["stage"] == "training"
+
+
+def test_parquet_holds_what_csv_holds(standing, tmp_path):
+    out = tmp_path / "out"
+    out.mkdir()
+    assert write_tables(standing, out) == [
+        "scores.csv",
+        "scores.parquet",
+        "verdicts.csv",
+        "verdicts.parquet",
+        "tables.tex",
+    ]
+    assert sorted(path.name for path in out.iterdir()) == sorted(write_tables(standing, out))
+    for name in ("scores", "verdicts"):
+        told = list(csv.DictReader((out / f"{name}.csv").open()))
+        kept = parquet.read_table(out / f"{name}.parquet").to_pylist()
+        assert [{key: "" if value is None else str(value) for key, value in row.items()} for row in kept] == told
+
+
+def test_without_pyarrow_the_rest_is_written(standing, tmp_path, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
+    assert not has_parquet()
+    assert write_tables(standing, tmp_path) == ["scores.csv", "verdicts.csv", "tables.tex"]
+
+
+def test_latex_tables_are_whole_and_names_are_escaped(standing):
+    text = render_latex(standing)
+    assert r"a\_b \& 50\%" in text
+    for table in re.findall(r"\\toprule\n(.*?)\\bottomrule", text, re.DOTALL):
+        rows = [line for line in table.splitlines() if line != r"\midrule"]
+        assert len({len(re.findall(r"(?<!\\)&", row)) for row in rows}) == 1
+        assert all(row.endswith(r"\\") for row in rows)
+    assert text.count(r"\begin{tabular}") == text.count(r"\end{tabular}") >= 6
+    assert math.nan not in [row["pass_at_1"] for row in list_scores(standing)]
+
+
+@given(st.text())
+def test_no_letter_that_latex_acts_on_is_left_bare(words):
+    plain = re.sub(r"\\(text[a-z]+\{\}|[&%$#_{}])", "", escape_latex(words))
+    assert not re.search(r"[\\~^&%$#_{}<>|\"\n]", plain)

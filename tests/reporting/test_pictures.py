@@ -1,0 +1,83 @@
+"""Pictures are sound XML whatever they are given, draw what the numbers say, and keep names as text."""
+
+import math
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dlbench.reporting.pictures import (
+    Cell,
+    Point,
+    draw_counts,
+    draw_course,
+    draw_grid,
+    draw_mix,
+    draw_ranges,
+    draw_scatter,
+)
+from dlbench.reporting.pictures.grid import shade
+from dlbench.reporting.pictures.marks import find_top
+from dlbench.scoring import Interval, Score
+
+XML_TEXT = st.text(st.characters(exclude_categories=["Cs", "Cc"], exclude_characters="\ufffe\uffff"))
+
+
+def score(value, low=math.nan, high=math.nan):
+    return Score("stage", "x", 10, 10, value, value, Interval(low, high, "wilson"))
+
+
+def shapes(picture, kind):
+    return [one for one in ElementTree.fromstring(picture).iter() if kind in one.get("class", "").split()]
+
+
+def test_bars_are_as_long_as_their_scores_and_whiskers_as_their_intervals():
+    picture = draw_ranges("t", {"x": [score(0.8, 0.6, 1.0), score(0.4, 0.2, 0.6)]}, ["a", "b"])
+    first, second = (float(shapes(picture, kind)[0].get("width")) for kind in ("s0", "s1"))
+    assert first == pytest.approx(2 * second, abs=0.2)
+    whisker = shapes(picture, "whisker")[0]
+    assert float(whisker.get("x2")) - float(whisker.get("x1")) == pytest.approx(first / 2, abs=0.2)
+
+
+def test_a_scale_ends_where_all_can_be_told_apart():
+    assert [find_top([value]) for value in (0.0, 0.1, 0.11, 0.3, 0.9, math.nan)] == [0.1, 0.1, 0.25, 0.5, 1.0, 1.0]
+
+
+def test_what_is_not_there_is_an_empty_cell():
+    picture = draw_grid("t", ["r"], ["a", "b", "c"], {("r", "a"): Cell(0.5, "half"), ("r", "c"): Cell(math.nan, "?")})
+    assert len(shapes(picture, "none")) == 2
+    assert [one.text for one in shapes(picture, "t3")] == ["50"]
+
+
+def test_shades_rise_with_the_share():
+    assert [shade(value) for value in (-0.2, 0, 0.05, 0.2, 0.5, 0.6, 1)] == [0, 0, 1, 2, 3, 4, 5]
+
+
+def test_costs_far_apart_get_a_scale_of_tens():
+    points = [
+        Point("a", 0.1, 0.5, Interval(0.4, 0.6, "wilson"), 0),
+        Point("b", 10, 0.5, Interval(0.4, 0.6, "wilson"), 1),
+    ]
+    picture = draw_scatter("t", points, "cost")
+    assert {"0.1", "1", "10"} <= {one.text for one in ElementTree.fromstring(picture).iter()}
+
+
+def test_one_run_that_cost_nothing_can_be_drawn():
+    ElementTree.fromstring(draw_scatter("t", [Point("a", 0.0, 0.0, Interval(math.nan, math.nan, "n/a"), 0)], "cost"))
+
+
+@given(XML_TEXT, st.floats(0, 1), st.booleans())
+def test_any_name_stays_text(name, value, known):
+    given_score = score(value, value / 2, min(1.0, value + 0.1)) if known else None
+    pictures = [
+        draw_ranges(name, {name: [given_score]}, [name]),
+        draw_course(name, {name: [given_score], "b": [None]}, [name], below=name),
+        draw_grid(name, [name], [name], {(name, name): Cell(value, name)}),
+        draw_mix(name, {name: {"pass": 3, "fail": 0}}),
+        draw_scatter(name, [Point(name, value, value, Interval(0, 1, "wilson"), 9)], name),
+        draw_counts(name, {name: 3}),
+    ]
+    for picture in pictures:
+        tags = {one.tag for one in ElementTree.fromstring(picture).iter()}
+        assert tags <= {"svg", "text", "rect", "line", "circle", "polygon", "polyline", "title"}
