@@ -70,15 +70,15 @@ def test_tests_that_do_not_pass_judge_nobody():
 
 
 def test_a_few_cases_of_each_test_come_before_all_cases_of_one():
-    many = [make_test(f"t::a[{number:03}]", [1]) for number in range(50)]
-    others = [make_test(f"t::b{letter}", [1, 2, 3]) for letter in "vwxyz"]
+    many = [make_test(f"t::a[{number:03}]", [1], seconds=0.01) for number in range(50)]
+    others = [make_test(f"t::b{letter}", [1, 2, 3], seconds=0.01) for letter in "vwxyz"]
     chosen = choose_tests(1, [*many, *others], most=12)
     assert {test for test in chosen if "::b" in test} == {test.id for test in others}
 
 
 def test_tests_keep_to_their_time_but_a_few_slow_ones_are_taken():
-    assert len(choose_tests(1, [make_test(f"t::{n}", [1], seconds=0.5) for n in range(20)])) == 5
-    assert len(choose_tests(1, [make_test(f"t::{n}", [1], seconds=0.0625) for n in range(40)])) == 16
+    assert len(choose_tests(1, [make_test(f"t::{n}", [1], seconds=0.4) for n in range(20)])) == 5
+    assert len(choose_tests(1, [make_test(f"t::{n}", [1], seconds=0.0625) for n in range(40)])) == 9
 
 
 def test_missing_modules_are_named_by_their_packages():
