@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -125,19 +126,24 @@ def test_check_finds_a_function_that_changed_and_one_that_went(dlbench, toy_root
     assert "missing_path" in {problem["kind"] for problem in problems}
 
 
-def test_check_finds_third_party_code_in_the_tree(dlbench, toy_root):
-    """A file of a project's code beside the benchmark, in the same checkout, is found by its lines."""
-    checkout = toy_root.parent / "checkout"
+def put_into_checkout(root: Path) -> Path:
+    """The toy benchmark inside a checkout of git, with the project beside it."""
+    checkout = root.parent / "checkout"
     checkout.mkdir()
     subprocess.run(["git", "init", "-q", str(checkout)], check=True)
-    benchmark = checkout / "benchmark"
-    toy_root.rename(benchmark)
-    project = benchmark / "projects/toy.toml"
+    root.rename(checkout / "benchmark")
+    project = checkout / "benchmark/projects/toy.toml"
     project.write_text(project.read_text().replace("../source", "../../source"))
-    assert dlbench("check", "--benchmark", benchmark).status == 0
+    return checkout
+
+
+def test_check_finds_third_party_code_in_the_tree(dlbench, toy_root):
+    """A file of a project's code beside the benchmark, in the same checkout, is found by its lines."""
+    checkout = put_into_checkout(toy_root)
+    assert dlbench("check", "--benchmark", checkout / "benchmark").status == 0
     lines = (toy_root.parent / "source/tests/test_core.py").read_text().splitlines()[4:20]
     (checkout / "helper.py").write_text("# ours\n" + "\n".join(lines) + "\n")
-    ended = dlbench("check", "--benchmark", benchmark)
+    ended = dlbench("check", "--benchmark", checkout / "benchmark")
     assert ended.status == 1
     assert "helper.py: third_party_code" in ended.out
 
@@ -169,8 +175,22 @@ def test_the_packages_that_a_project_needs_are_facts_and_no_copy(dlbench, toy_ro
     (toy_root.parent / "source/requirements.txt").write_text(listed)
     (toy_root / "locks").mkdir(exist_ok=True)
     (toy_root / "locks/toy.in").write_text(listed)
-    assert dlbench("check", "--benchmark", toy_root).status == 0
-    (toy_root / "notes.txt").write_text(listed)
-    ended = dlbench("check", "--benchmark", toy_root)
+    checkout = put_into_checkout(toy_root)
+    ended = dlbench("check", "--benchmark", checkout / "benchmark")
+    assert ended.status == 0, ended.out
+    (checkout / "notes.txt").write_text(listed)
+    ended = dlbench("check", "--benchmark", checkout / "benchmark")
     assert ended.status == 1
-    assert "notes.txt: third_party_code" in ended.out
+    assert "notes.txt: third_party_code: 5 lines" in ended.out
+
+
+def test_a_file_that_our_record_lays_into_a_project_is_ours(dlbench, toy_root):
+    helper = "".join(f"A_LONG_NAME_{number} = {number}\n" for number in range(8))
+    project = toy_root / "projects/toy.toml"
+    laid = f'tests = {{root = "tests", files = {{"tests/helper.py" = {json.dumps(helper)}}}}}'
+    project.write_text(project.read_text().replace('tests = {root = "tests"}', laid))
+    assert laid in project.read_text()
+    checkout = put_into_checkout(toy_root)
+    (checkout / "helper.txt").write_text(helper)
+    ended = dlbench("check", "--benchmark", checkout / "benchmark")
+    assert ended.status == 0, ended.out
