@@ -79,7 +79,7 @@ def test_the_tables_count_what_the_steps_kept(chain, reasons):
     assert "| order_dependent | 1 |" in text
 
 
-def test_a_function_whose_tests_are_all_too_slow_is_left_out_with_that_reason(chain, tmp_path):
+def test_what_is_asked_for_by_name_is_measured_and_what_has_only_slow_tests_is_left_out(chain, tmp_path):
     work = Work(tmp_path)
     for step in ("trace_functions", "screened"):
         work.write(step, chain.work.read(step, "planted"), "planted")
@@ -87,6 +87,8 @@ def test_a_function_whose_tests_are_all_too_slow_is_left_out_with_that_reason(ch
     work.write("trace", slow, "planted")
     other = Chain(chain.engine, work, chain.wish, lambda text: None)
     other._prepared = chain.prepared
+    other.admit(like=["*.softmax", "*.nothing"])
+    assert [row["id"].rpartition(".")[2] for row in work.read("measured", "planted")] == ["softmax"]
     other.admit()
     kept = [row["id"] for row in work.read("screened", "planted") if row["kept"]]
     assert {row["id"]: row["reason"] for row in work.read("measured", "planted")} == dict.fromkeys(kept, "too_slow")

@@ -175,12 +175,15 @@ def admit(
     projects: ProjectsOption = None,
     work: WorkOption = WORK,
     most: MostOption = None,
+    like: Annotated[
+        list[str] | None, typer.Option(help="Only functions whose ids match, as `*.metrics.*` (repeatable).")
+    ] = None,
     workers: WorkersOption = _CORES,
     sandbox: SandboxOption = "auto",
 ) -> None:
     """Run every check of admission that needs no person (step 8); goes on where it was stopped."""
     for chain in _chains(names, projects, work, sandbox, workers):
-        chain.admit(most)
+        chain.admit(most, like or ())
         rows = chain.work.read("measured", chain.name)
         typer.echo(f"{chain.name}: {sum(row['admissible'] for row in rows)} of {len(rows)} functions are admissible")
 

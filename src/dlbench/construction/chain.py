@@ -5,8 +5,10 @@ on. Everything lies in the work folder: a benchmark's folder with the records an
 """
 
 import os
+from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import date
+from fnmatch import fnmatchcase
 from hashlib import sha256
 from threading import Lock
 
@@ -133,10 +135,15 @@ class Chain:
         """Step 6: which of them can be asked for."""
         screen_project(self.work, self.name, self.prepared.tree, explain=explain_few_tests)
 
-    def admit(self, most: int | None = None) -> None:
+    def admit(self, most: int | None = None, like: Sequence[str] = ()) -> None:
         """The measuring half of step 8, over what was screened; goes on where it was stopped. Of a project's functions
-        no more than `most`, drawn by their hashes, so that it is not the first files that are gone through."""
-        rows = [row for row in self.work.read("screened", self.name) if row["kept"]]
+        no more than `most`, drawn by their hashes, so that it is not the first files that are gone through; only those
+        whose ids are `like` one of some patterns, where any are given."""
+        rows = [
+            row
+            for row in self.work.read("screened", self.name)
+            if row["kept"] and (not like or any(fnmatchcase(row["id"], one) for one in like))
+        ]
         seen = self.read_trace()
         with Journal(self.work.path("measured", self.name)) as journal:
             known = {row["id"] for row in journal.records()}
