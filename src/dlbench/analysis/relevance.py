@@ -26,7 +26,7 @@ BINS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 _ANYWHERE = 5
 """A keyword of so many letters is found anywhere in a word."""
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]+")
-_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+\d?")
+_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _PYTHON = {*keyword.kwlist, *keyword.softkwlist, *dir(builtins), "self", "cls"}
 
 

@@ -97,7 +97,7 @@ def write_pictures(folder: Path | None, pictures: Mapping[str, str]) -> None:
     make_folder(folder)
     for name, picture in pictures.items():
         write_whole(folder / f"{name}.svg", picture)
-    say(f"{len(pictures)} pictures are in {folder}")
+    say(f"drawn: {', '.join(str(folder / f'{name}.svg') for name in pictures)}")
 
 
 def _read(datasets: list[str] | None, sources: Path | None) -> "list[Corpus]":

@@ -46,7 +46,7 @@ def robustness(
     tallies, outside = read_sides(runs, chosen)
     found = measure_robustness(tallies, chosen.benchmark, other_split)
     tables = {
-        f"the order on {len(found.instances)} instances": studies.tabulate_order(found),
+        "the order": studies.tabulate_order(found),
         "pairs, when instances are drawn anew": studies.tabulate_pairs(found),
         "the whole order, when drawn anew": studies.tabulate_resampled(found),
         "the order without one project or label": studies.tabulate_parts(found.left_out),
@@ -58,6 +58,7 @@ def robustness(
         "that met a harness error, our own fault": len(found.harness_errors),
         "outside the choice": outside,
     }
-    notes = [f"LEFT OUT: {count} instances {why}" for why, count in left_out.items() if count]
+    notes = [f"all of it on the {len(found.instances)} instances that every run has judged"]
+    notes += [f"LEFT OUT: {count} instances {why}" for why, count in left_out.items() if count]
     show(tables, notes, found if json else None)
     write_pictures(pictures, studies.draw_robustness(found))
