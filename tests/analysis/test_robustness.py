@@ -63,6 +63,13 @@ def test_of_two_that_tie_no_order_is_claimed():
     assert math.isnan(found.resampled[0].mean)
 
 
+def test_of_several_that_are_best_together_any_may_stay_the_best():
+    # b and c are best, by turns; a never is
+    found = measure(make_benchmark(40, 5), a="0" * 40, b="10" * 20, c="01" * 20)
+    assert found.order[2][0] == "a"
+    assert found.resampled[0].same_best == 1
+
+
 def test_a_split_ranks_by_its_own_instances_and_says_how_many_it_misses():
     benchmark = make_benchmark(6)
     ids = ids_of(benchmark)

@@ -82,7 +82,7 @@ def test_robustness_tells_what_decides_the_order(two, toy_root, tmp_path):  # no
     assert ended.exit_code == 0, ended.output
     for title in ("on the 2 instances", "pairs, when instances", "without one project or label", "on a split"):
         assert title in ended.output
-    assert {"good", "bad"} <= read_pictures(tmp_path / "pictures")["robustness"]
+    assert {"good", "bad", "Row above column: % of resamples"} <= read_pictures(tmp_path / "pictures")["robustness"]
     found = json.loads(
         ask("analyze", "robustness", *two, "--benchmark", toy_root, "--json").stdout, parse_constant=pytest.fail
     )

@@ -47,7 +47,7 @@ class Resampled:
     same_order: float
     """The share of resamples in which no pair of models changes."""
     same_best: float
-    """The share in which the best model stays the best, alone or beside others."""
+    """The share in which a model that is best on the whole is best again, alone or beside others."""
 
 
 @dataclass(frozen=True)
@@ -112,6 +112,8 @@ class _Ranking:
         self.means = [math.fsum(row) / len(row) for row in shares.tolist()]
         self.signs = sign_pairs(np.array([self.means], dtype=np.float64).T)
         self.pairs = list(combinations(names, 2))
+        # the first, and whoever ties with it: the first pairs are those of the first model
+        self.best = [0, *(1 + int(place) for place in np.flatnonzero(self.signs[: len(names) - 1, 0] == 0))]
 
     def hold(self, drawn: Mapping[str, Floats]) -> list[Held]:
         signs = sign_pairs(drawn["instances"])
@@ -144,7 +146,7 @@ class _Ranking:
             mean=float(known.mean()) if len(known) else math.nan,
             interval=bound(known, "bootstrap") if len(known) else NOTHING,
             same_order=float(np.mean((signs == self.signs).all(axis=0))),
-            same_best=float(np.mean(means[0] >= means.max(axis=0) - 1e-9)),
+            same_best=float(np.mean(means[self.best].max(axis=0) >= means.max(axis=0))),
         )
 
     def rank_part(self, axis: str, label: str, ids: set[str], of: int) -> Part:

@@ -3,13 +3,26 @@
 import re
 from functools import cache
 from importlib.resources import files
+from xml.sax.saxutils import unescape
+
+from dlbench.reporting.pictures.marks import text
+
+_OPENING = re.compile(r"""<svg class="picture" viewBox="0 0 (\S+) (\S+)" role="img" aria-label=("[^"]*"|'[^']*')>""")
+_QUOTES = {"&quot;": '"', "&apos;": "'"}
+_HEAD = 24
 
 
 def stand_alone(picture: str) -> str:
-    """An SVG file of what `marks.draw` gave; light or dark as its reader prefers."""
-    opening, rest = picture.split(">", 1)
-    namespace = 'xmlns="http://www.w3.org/2000/svg"'
-    return f"{opening.replace('<svg', f'<svg {namespace}', 1)}><style><![CDATA[{_read_style()}]]></style>{rest}\n"
+    """An SVG file of what `marks.draw` gave, its title above it; light or dark as its reader prefers."""
+    found = _OPENING.match(picture)
+    assert found is not None
+    wide, tall, title = found.groups()
+    box = f"0 {-_HEAD} {wide} {float(tall) + _HEAD:g}"
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="picture" viewBox="{box}" role="img" aria-label={title}>'
+        f"<style><![CDATA[{_read_style()}]]></style>{text(2, 14 - _HEAD, unescape(title[1:-1], _QUOTES))}"
+        f"{picture[found.end() :]}\n"
+    )
 
 
 @cache
