@@ -90,6 +90,14 @@ def test_robustness_tells_what_decides_the_order(two, toy_root, tmp_path):  # no
     assert [split["label"] for split in found["splits"]] == ["demo"]
 
 
+def test_of_many_pairs_the_least_sure_are_shown_and_none_is_lost(write_run, toy_root):  # noqa: F811
+    runs = [write_run(f"r{n}", {SCALE: "pass", STEP: "pass" if n % 3 else "fail"}) for n in range(11)]
+    ended = ask("analyze", "robustness", *runs, "--benchmark", toy_root)
+    assert "the 50 least sure of 55 pairs are shown" in ended.output
+    found = json.loads(ask("analyze", "robustness", *runs, "--benchmark", toy_root, "--json").stdout)
+    assert len(found["pairs"]) == 55
+
+
 def test_robustness_refuses_one_run_an_empty_run_and_an_unknown_split(two, write_run, toy_root):  # noqa: F811
     for arguments, said in (
         ((two[0],), "one run cannot be compared"),

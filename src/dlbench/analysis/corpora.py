@@ -68,7 +68,10 @@ def read_corpus(given: str, *, sources: Path | None = None, want_code: bool = Tr
 
 
 def read_corpora(given: Sequence[str], *, sources: Path | None, want_code: bool = True, say: Say) -> list[Corpus]:
-    corpora = [read_corpus(one, sources=sources, want_code=want_code, say=say) for one in given]
+    corpora = []
+    for one in given:
+        say(f"reading {one}")
+        corpora.append(read_corpus(one, sources=sources, want_code=want_code, say=say))
     names = [corpus.name for corpus in corpora]
     for name in names:
         if names.count(name) > 1:

@@ -59,6 +59,8 @@ def robustness(
         "outside the choice": outside,
     }
     notes = [f"all of it on the {len(found.instances)} instances that every run has judged"]
+    if len(found.pairs) > studies.MOST_PAIRS:
+        notes.append(f"the {studies.MOST_PAIRS} least sure of {len(found.pairs)} pairs are shown; --json has them all")
     notes += [f"LEFT OUT: {count} instances {why}" for why, count in left_out.items() if count]
     show(tables, notes, found if json else None)
     write_pictures(pictures, studies.draw_robustness(found))

@@ -19,6 +19,7 @@ from dlbench.reporting.tables import Tabled
 Pictures = dict[str, str]
 """By the name of the file, without its ending."""
 
+MOST_PAIRS = 50
 _SHOWN = 3
 
 
@@ -111,6 +112,9 @@ def tabulate_order(found: Robustness) -> Tabled:
 
 
 def tabulate_pairs(found: Robustness) -> Tabled:
+    """Of many pairs those whose order is least sure; ties last, for they have none."""
+    unsure = sorted(found.pairs, key=lambda one: (math.isnan(one.kept), one.kept))[:MOST_PAIRS]
+    shown = found.pairs if len(found.pairs) <= MOST_PAIRS else unsure
     rows = [
         [
             one.a,
@@ -121,7 +125,7 @@ def tabulate_pairs(found: Robustness) -> Tabled:
             percent(one.turned),
             percent(one.kept_by_project),
         ]
-        for one in found.pairs
+        for one in shown
     ]
     return ["run", "above", "by", "order kept", "tied", "turned", "kept, projects drawn"], rows
 
