@@ -17,8 +17,9 @@ BELOW = {
     "execution": {"dataset", "workspace", "generation"},
     "construction": {"dataset", "workspace", "generation", "execution"},
     "scoring": {"dataset"},
-    "reporting": {"dataset", "scoring", "execution", "construction"},
-    "cli": {"dataset", "workspace", "generation", "execution", "construction", "scoring", "reporting"},
+    "analysis": {"dataset", "workspace", "generation", "execution", "construction", "scoring"},
+    "reporting": {"dataset", "scoring", "execution", "construction", "analysis"},
+    "cli": {"dataset", "workspace", "generation", "execution", "construction", "scoring", "analysis", "reporting"},
 }
 
 

@@ -22,10 +22,10 @@ def read_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     from pydantic_core import from_json
 
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = _read_text(path)
     except FileNotFoundError:
         raise DLBenchError("there is no such file", where=str(path), mend="check the path") from None
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, EOFError, UnicodeDecodeError) as error:
         raise DLBenchError(f"cannot be read: {error}", where=str(path), mend="give a UTF-8 JSONL file") from None
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
@@ -45,6 +45,18 @@ def read_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
                 mend='write {"instance": …, "sample": …, "answer": …}',
             )
         yield number, record
+
+
+def _read_text(path: Path) -> str:
+    if path.suffix != ".gz":
+        return path.read_text(encoding="utf-8-sig")
+    import gzip
+    import zlib
+
+    try:
+        return gzip.decompress(path.read_bytes()).decode("utf-8-sig")
+    except zlib.error as error:
+        raise OSError(f"a damaged archive: {error}") from None
 
 
 def _parse(line: str, quickly: Callable[[str], Any]) -> Any:  # noqa: ANN401 - whatever JSON has

@@ -17,6 +17,7 @@ from dlbench.reporting.pictures import (
     draw_ranges,
     draw_scatter,
 )
+from dlbench.reporting.pictures.alone import stand_alone
 from dlbench.reporting.pictures.grid import shade
 from dlbench.reporting.pictures.marks import find_top
 from dlbench.scoring import Interval, Score
@@ -81,3 +82,10 @@ def test_any_name_stays_text(name, value, known):
     for picture in pictures:
         tags = {one.tag for one in ElementTree.fromstring(picture).iter()}
         assert tags <= {"svg", "text", "rect", "line", "circle", "polygon", "polyline", "title"}
+
+
+@pytest.mark.parametrize("title", ["Plain", "a < b & c", 'He said "so"', 'it\'s "both" > &amp;'])
+def test_a_picture_that_stands_alone_shows_its_title_whatever_it_holds(title):
+    drawn = ElementTree.fromstring(stand_alone(draw_grid(title, ["row"], ["column"], {})))
+    assert drawn.get("aria-label") == title
+    assert title in {node.text for node in drawn.iter("{http://www.w3.org/2000/svg}text")}

@@ -5,9 +5,12 @@ from typing import Annotated
 import typer
 
 from dlbench.cli import (  # noqa: F401 - they register
+    analyze,
+    analyze_scores,
     check,
     compare,
     construct,
+    import_official,
     judging,
     leaderboard,
     look,

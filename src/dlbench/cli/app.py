@@ -100,6 +100,9 @@ class Chosen:
         from dlbench.dataset import Selection, select
 
         found = select(benchmark, Selection(**self._filters))
+        if not found and benchmark.unrunnable and not benchmark.instances:
+            what = f"its {len(benchmark.unrunnable)} prompts were imported without a source that could be run"
+            raise DLBenchError(what, where=str(benchmark.root), mend="`dlbench analyze` studies them")
         if not found:
             raise DLBenchError("no instance fits the choice", mend="`dlbench stats` shows what there is")
         return found

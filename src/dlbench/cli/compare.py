@@ -1,12 +1,12 @@
 """The command `compare`: does one model do better than another, or was it lucky?"""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dlbench.cli.app import Chosen, JsonOption, command
+from dlbench.cli.sides import read_sides
 from dlbench.errors import DLBenchError
 
 if TYPE_CHECKING:
@@ -28,31 +28,10 @@ def compare(
     json: JsonOption = False,
 ) -> None:
     """Compare runs instance by instance: exact paired tests, effect sizes, and what only one of two solves."""
-    from dlbench.reporting import name_runs, read_run
-    from dlbench.reporting.sides import check_comparable
     from dlbench.scoring import compare as compare_tallies
-    from dlbench.scoring import tally
 
-    if len(runs) < 2:
-        raise DLBenchError("one run cannot be compared", where=str(runs[0]), mend="give two run folders or more")
-    wanted = {instance.id for instance in chosen.instances}
-    read = []
-    for folder in runs:
-        run = read_run(folder)
-        # of a hundred runs the tallies are a few megabytes, and the verdicts more than a gigabyte
-        read.append((replace(run, verdicts=[]), tally(run.verdicts, chosen.benchmark)))
-    named = name_runs([run for run, _ in read])
-    check_comparable(list(named.values()))
-    judged = dict(zip(named, (tallies for _, tallies in read), strict=True))
-    tallies = {name: {key: one for key, one in each.items() if key in wanted} for name, each in judged.items()}
-    outside = len({key for each in judged.values() for key in each} - wanted)
+    tallies, outside = read_sides(runs, chosen)
     found = compare_tallies(tallies, chosen.benchmark, only_first=first)
-    if not found.instances:
-        raise DLBenchError(
-            f"there is no instance to compare on: {len(found.not_common)} are not in every run,"
-            f" {len(found.harness_errors)} met a harness error, {outside} lie outside the choice",
-            mend="compare runs of the same instances; start a run with harness errors again, which tries them again",
-        )
     against = _set_against(other, found) if other else None
     if json:
         from dlbench.cli.printing import print_json

@@ -5,8 +5,6 @@ A prompt that quotes the reference or its docstring is refused here already. The
 them; where the benchmark has the project already, it must be the same release, or hashes would not match.
 """
 
-import json
-import re
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -19,12 +17,12 @@ from dlbench.construction.project import write_record
 from dlbench.construction.work import Row, Work
 from dlbench.dataset import Instance, Project, load
 from dlbench.dataset.leaks import find_docstring_run, find_leaked_lines, is_draft
+from dlbench.dataset.quoting import quote, quote_text
 from dlbench.dataset.records import Labels, Measures, Votes
 from dlbench.dataset.target import find_target
 from dlbench.errors import DLBenchError
 from dlbench.journal import write_whole
 
-_UNPRINTABLE = r"[\x00-\x08\x0b-\x1f\x7f]"
 DateFunctions = Callable[[Project, list[Row]], dict[str, date]]
 """When each function of a project first appeared, by id."""
 
@@ -127,27 +125,15 @@ def write_instance(instance: Instance, root: Path) -> Path:
 def render_instance(instance: Instance) -> str:
     """As TOML that people like to read: the prompt as text, a test a line."""
     votes, measures = instance.votes, instance.measures.model_dump(exclude_none=True)
-    lines = [f"{key} = {_quote(getattr(instance, key))}" for key in ("id", "path", "qualname", "sha256")]
-    lines += [f"introduced = {instance.introduced.isoformat()}", f"prompt = {_quote_text(instance.prompt)}"]
-    lines += ["tests = [", *(f"  {_quote(test)}," for test in instance.tests), "]", "", "[labels]"]
-    lines += [f"{axis} = {_quote(value)}" for axis, value in instance.labels.model_dump(mode="json").items()]
+    lines = [f"{key} = {quote(getattr(instance, key))}" for key in ("id", "path", "qualname", "sha256")]
+    lines += [f"introduced = {instance.introduced.isoformat()}", f"prompt = {quote_text(instance.prompt)}"]
+    lines += ["tests = [", *(f"  {quote(test)}," for test in instance.tests), "]", "", "[labels]"]
+    lines += [f"{axis} = {quote(value)}" for axis, value in instance.labels.model_dump(mode="json").items()]
     if votes:
         lines += ["", "[votes]"]
         for axis, value in votes.model_dump(mode="json").items():
             if value:
-                lines.append(f"{axis} = {_quote(value)}")
+                lines.append(f"{axis} = {quote(value)}")
     if measures:
         lines += ["", "[measures]", *(f"{key} = {value}" for key, value in measures.items())]
     return "\n".join(lines) + "\n"
-
-
-def _quote(value: str | list[str]) -> str:
-    # JSON's escapes are TOML's, but for the one character that JSON leaves as it is
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-def _quote_text(text: str) -> str:
-    """Literal where that can be, so that backslashes stay what they are."""
-    if "'''" in text or re.search(_UNPRINTABLE, text) or text.endswith("'"):
-        return _quote(text)
-    return f"'''\n{text}'''"

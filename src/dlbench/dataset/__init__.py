@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from dlbench.dataset.labels import AXES, Data, Framework, Label, Stage, Task
     from dlbench.dataset.loading import Benchmark, Version, default_root, load, read
     from dlbench.dataset.problems import Kind, Problem
-    from dlbench.dataset.records import Instance, Labels, Measures, Project, Votes
+    from dlbench.dataset.records import Instance, Labels, Measures, Project, Unrunnable, Votes
     from dlbench.dataset.selection import Selection, find_known, select
 
 __all__ = [
@@ -28,6 +28,7 @@ __all__ = [
     "Selection",
     "Stage",
     "Task",
+    "Unrunnable",
     "Version",
     "Votes",
     "default_root",

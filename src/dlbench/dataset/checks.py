@@ -12,7 +12,7 @@ from dlbench.dataset.loading import Benchmark, read
 from dlbench.dataset.problems import Kind, Problem
 
 _KNOWN_FILES = (
-    r"VERSION|CANARY|README\.md|solving\.jsonl|projects/[^/]+\.toml|instances/[^/]+/[^/]+\.toml"
+    r"VERSION|CANARY|README\.md|(solving|repairs)\.jsonl|projects/[^/]+\.toml|(instances|unrunnable)/[^/]+/[^/]+\.toml"
     r"|locks/[^/]+\.(txt|in)|splits/[^/]+\.txt|leaderboard/([^/]+\.json|leaderboard\.(md|html))"
 )
 _PINNED = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]*(\[[^\]]*\])?==\S+")

@@ -14,7 +14,7 @@ from typing import TypeVar
 from pydantic import ValidationError
 
 from dlbench.dataset.problems import Kind, Problem
-from dlbench.dataset.records import Instance, Project, Record
+from dlbench.dataset.records import Instance, Project, Record, Unrunnable
 from dlbench.errors import DLBenchError
 
 AnyRecord = TypeVar("AnyRecord", bound=Record)
@@ -42,6 +42,8 @@ class Benchmark:
     """The file that each instance id, and each project name, was read from."""
     canary: str = ""
     """A string that stands nowhere else, to find copies of prompts by; empty where the benchmark has none."""
+    unrunnable: dict[str, Unrunnable] = field(default_factory=dict)
+    """What was imported without a source: apart from the instances, so that nothing tries to run it."""
 
     def project_of(self, instance: Instance) -> Project:
         return self.projects[instance.project]
@@ -84,6 +86,7 @@ def read(root: Path) -> tuple[Benchmark, list[Problem]]:
     files: dict[str, Path] = {}
     projects = _read_all(root, "projects/*.toml", Project, lambda project: project.name, files, problems)
     instances = _read_all(root, "instances/*/*.toml", Instance, lambda instance: instance.id, files, problems)
+    unrunnable = _read_all(root, "unrunnable/*/*.toml", Unrunnable, lambda one: one.id, {}, problems)
     benchmark = Benchmark(
         root=root,
         version=_read_version(root, problems),
@@ -92,6 +95,7 @@ def read(root: Path) -> tuple[Benchmark, list[Problem]]:
         splits=_read_splits(root),
         files=files,
         canary=_read_canary(root),
+        unrunnable=unrunnable,
     )
     return benchmark, problems
 

@@ -100,6 +100,33 @@ class Measures(Record):
     seconds: float | None = None
 
 
+class KnownLabels(Record):
+    """Labels as far as somebody gave them."""
+
+    stage: Stage | None = None
+    task: Task | None = None
+    data: Data | None = None
+
+
+class Unrunnable(Record):
+    """What another dataset asks for, with no source here to run it on: to be read and studied, never judged."""
+
+    id: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*/[A-Za-z0-9_][A-Za-z0-9._-]*$")]
+    why: str
+    origin: str
+    """The file that it was read from."""
+    path: InnerPath | None = None
+    qualname: Dotted | None = None
+    prompt: Annotated[str, StringConstraints(min_length=1)]
+    tests: tuple[str, ...] = ()
+    defects: tuple[str, ...] = ()
+    labels: KnownLabels = KnownLabels()
+
+    @property
+    def project(self) -> str:
+        return self.id.split("/", 1)[0]
+
+
 _ID = re.compile(r"^([A-Za-z0-9][A-Za-z0-9._-]*)/[^\W\d]\w*(\.[^\W\d]\w*)*$")
 
 

@@ -18,13 +18,24 @@ def parse_function(segment: str) -> Function:
     Lines are counted from 1, in indented text from 2.
     """
     first = next((line for line in segment.split("\n") if line.strip()), "")
-    try:
-        body = _parse_block(segment) if first[:1].isspace() else ast.parse(segment).body
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise _refusal(f"the text does not parse: {error}", first) from None
+    body = parse_statements(segment)
     if len(body) != 1 or not isinstance(body[0], Function):
         raise _refusal("the text is not one function", first)
     return body[0]
+
+
+def parse_statements(segment: str) -> list[ast.stmt]:
+    """Whatever statements the text holds, at one margin; lines are counted as in `parse_function`."""
+    try:
+        return _parse_block(segment) if is_indented(segment) else ast.parse(segment).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise _refusal(f"the text does not parse: {error}", segment.lstrip().split("\n")[0]) from None
+
+
+def is_indented(segment: str) -> bool:
+    """Does its first line with code stand away from the margin?"""
+    first = next((line for line in segment.split("\n") if line.strip() and not line.lstrip().startswith("#")), "")
+    return first[:1].isspace()
 
 
 def find_body(function: Function) -> list[ast.stmt]:
@@ -53,12 +64,12 @@ def walk_code(node: ast.AST) -> list[ast.AST]:
     return found
 
 
-def write_code(function: Function) -> str:
+def write_code(tree: ast.AST) -> str:
     """The code anew, without comments and layout, to be measured and compared."""
     try:
-        return ast.unparse(function)
+        return ast.unparse(tree)
     except ValueError:  # before Python 3.12, what needs a backslash cannot be written between an f-string's braces
-        return ast.unparse(_Escaping().visit(copy.deepcopy(function)))
+        return ast.unparse(_Escaping().visit(copy.deepcopy(tree)))
 
 
 class _Escaping(ast.NodeTransformer):

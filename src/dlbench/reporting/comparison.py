@@ -58,7 +58,8 @@ def tell_against(name: str, found: Against) -> str:
     return (
         f"against {name}, over {found.models} models: mean pass@1 {percent(found.mean_here)} here and"
         f" {percent(found.mean_there)} there; Cohen's d {number(found.cohen_d)}, Fisher's ratio"
-        f" {number(found.fisher_ratio)}, Spearman {number(found.spearman)} (p = {p_value(found.spearman_p)})"
+        f" {number(found.fisher_ratio)}, Spearman {number(found.spearman)} (p = {p_value(found.spearman_p)}), Kendall"
+        f" {number(found.kendall)} (p = {p_value(found.kendall_p)})"
     )
 
 

@@ -73,7 +73,8 @@ def spreads(found: Mapping[str, Spread]) -> Tabled:
 def draw(title: str, table: Tabled) -> Table:
     headings, rows = table
     drawn = Table(title=title, title_justify="left")
-    left = {"", "axis", "label", "status", "run", "pass@1 of"}
+    left = {"", "axis", "label", "status", "run", "above", "pass@1 of", "measure", "dataset", "text", "here", "there"}
+    left |= {"drawn anew", "turned round"}
     for heading in headings:
         drawn.add_column(heading, justify="left" if heading in left else "right", overflow="fold")
     for row in rows:

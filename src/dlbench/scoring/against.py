@@ -1,10 +1,12 @@
 """How does this benchmark stand to another one, over the same models?
 
-The papers' three figures. They do not state their formulas, and their own table gives other values (3.28, 5.38, 0.67)
-than their text (3.13, 4.9, 0.50); so ours are stated here. Each is computed from two lists, one score a model:
+The papers' three figures, and Kendall's tau. They do not state their formulas, and their own table gives other values
+(3.28, 5.38, 0.67) than their text (3.13, 4.9, 0.50); so ours are stated here. Each is computed from two lists, one
+score a model:
 - Cohen's d: (mean b - mean a) / s, with s² = ((n-1) s_a² + (m-1) s_b²) / (n + m - 2) the pooled variance;
 - Fisher's ratio: (mean a - mean b)² / (s_a² + s_b²), which is d²/2 when both lists are equally long;
 - Spearman: Pearson's correlation of ranks, ties sharing the mean of theirs. p counts all orders of the models.
+- Kendall: tau-b, as `orders` has it; p counts all orders as well.
 Variances are divided by n - 1. All of it treats models as independent draws, which they are not: read it as a
 description of these models, not as a test.
 """
@@ -15,8 +17,7 @@ from dataclasses import dataclass
 from itertools import permutations
 from statistics import fmean, variance
 
-_MOST_ORDERED = 8
-"""So many models have 40,320 orders; more are not counted out."""
+from dlbench.scoring.orders import MOST_ORDERED, kendall, kendall_p
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,8 @@ class Against:
     spearman: float
     spearman_p: float
     """Two-sided, exact; NaN beyond eight models."""
+    kendall: float
+    kendall_p: float
 
 
 def set_against(here: Sequence[float], there: Sequence[float]) -> Against:
@@ -42,6 +45,8 @@ def set_against(here: Sequence[float], there: Sequence[float]) -> Against:
         fisher_ratio=fisher_ratio(here, there),
         spearman=spearman(here, there),
         spearman_p=spearman_p(here, there),
+        kendall=kendall(here, there),
+        kendall_p=kendall_p(here, there),
     )
 
 
@@ -70,7 +75,7 @@ def spearman(first: Sequence[float], second: Sequence[float]) -> float:
 def spearman_p(first: Sequence[float], second: Sequence[float]) -> float:
     """The share of all orders of the models whose |correlation| is as large, the order found among them."""
     observed = spearman(first, second)
-    if math.isnan(observed) or len(first) > _MOST_ORDERED:
+    if math.isnan(observed) or len(first) > MOST_ORDERED:
         return math.nan
     fixed, moved = rank(first), rank(second)
     middle = fmean(fixed)

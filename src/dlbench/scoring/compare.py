@@ -73,12 +73,30 @@ class Comparison:
     harness_errors: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class Ground:
+    """What runs can be compared on, and what they cannot; see `Comparison`."""
+
+    instances: tuple[str, ...]
+    not_common: tuple[str, ...]
+    harness_errors: tuple[str, ...]
+
+
+def find_ground(runs: Mapping[str, Tallies]) -> Ground:
+    everything = dict.fromkeys(one for tallies in runs.values() for one in tallies)
+    common = dict.fromkeys(one for one in everything if all(one in tallies for tallies in runs.values()))
+    faulty = {one for one in common if any(tallies[one].harness_errors for tallies in runs.values())}
+    return Ground(
+        instances=tuple(one for one in common if one not in faulty),
+        not_common=tuple(one for one in everything if one not in common),
+        harness_errors=tuple(one for one in common if one in faulty),
+    )
+
+
 def compare(runs: Mapping[str, Tallies], benchmark: Benchmark, *, only_first: bool = False) -> Comparison:
     """`runs`: tallies by name, two or more; `only_first`: each against the first, not every pair."""
-    everything = dict.fromkeys(one for tallies in runs.values() for one in tallies)
-    common = [one for one in everything if all(one in tallies for tallies in runs.values())]
-    faulty = {one for one in common if any(tallies[one].harness_errors for tallies in runs.values())}
-    kept = [one for one in common if one not in faulty]
+    ground = find_ground(runs)
+    kept = ground.instances
     step = min(_FINEST, math.lcm(*(tallies[one].samples for tallies in runs.values() for one in kept)))
     clusters = Clusters(benchmark.instances[one].project for one in kept)
     sides = {name: _Side(name, [tallies[one] for one in kept], clusters, step) for name, tallies in runs.items()}
@@ -87,9 +105,9 @@ def compare(runs: Mapping[str, Tallies], benchmark: Benchmark, *, only_first: bo
     return Comparison(
         standings=tuple(_stand(side, list(sides.values())) for side in sides.values()),
         pairs=_correct([_pair(sides[a], sides[b]) for a, b in chosen]),
-        instances=tuple(kept),
-        not_common=tuple(one for one in everything if one not in set(common)),
-        harness_errors=tuple(one for one in common if one in faulty),
+        instances=kept,
+        not_common=ground.not_common,
+        harness_errors=ground.harness_errors,
     )
 
 

@@ -12,7 +12,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from dlbench.construction.screening.imports import Binding, name_libraries
-from dlbench.dataset.segments import find_body, is_prose, parse_function, walk_code, write_code
+from dlbench.dataset.segments import (
+    find_body,
+    is_indented,
+    is_prose,
+    parse_function,
+    parse_statements,
+    walk_code,
+    write_code,
+)
 from dlbench.dataset.target import Function
 
 _NOT_CODE = {
@@ -55,11 +63,11 @@ def measure_function(source_segment: str, imports: Iterable[Binding] = ()) -> Fu
     inner = [node for statement in body for node in walk_code(statement)]
     prose = [node for node in inner if is_prose(node)]
     return FunctionMeasures(
-        loc=1 + _count_lines(source_segment, function, {node.lineno for node in prose}),
+        loc=1 + _count_body(source_segment, function, {node.lineno for node in prose}),
         statements=sum(isinstance(node, ast.stmt) for node in inner) - len(prose),
         cyclomatic=_cyclomatic(function),
         cognitive=_cognitive(function),
-        nesting=_nesting(body),
+        nesting=_find_nesting(body),
         calls=sum(isinstance(node, ast.Call) for node in inner),
         parameters=_count_parameters(function.args),
         has_docstring=len(body) < len(function.body),
@@ -67,17 +75,43 @@ def measure_function(source_segment: str, imports: Iterable[Binding] = ()) -> Fu
     )
 
 
-def _count_lines(segment: str, function: Function, prose: set[int]) -> int:
-    """Lines of the body with code; the text's first line that is not blank is the function's first."""
+def measure_snippet(source: str) -> FunctionMeasures:
+    """Measures statements that are not one function. There is no header to count, and functions among them stand where
+    they stand: at the top they are no deeper than the rest. Raises DLBenchError where the text does not parse."""
+    tree = ast.Module(parse_statements(source), [])
+    nodes = walk_code(tree)[1:]
+    prose = [node for node in nodes if is_prose(node)]
+    shell = ast.parse("def snippet(): pass").body[0]
+    assert isinstance(shell, ast.FunctionDef)
+    shell.body = tree.body or shell.body
+    blocks = [node.body if isinstance(node, Function) else [node] for node in tree.body]
+    return FunctionMeasures(
+        loc=_count_lines(source, {node.lineno for node in prose}),
+        statements=sum(isinstance(node, ast.stmt) for node in nodes) - len(prose),
+        cyclomatic=_cyclomatic(shell),
+        cognitive=_cognitive(tree),
+        nesting=max(map(_find_nesting, blocks), default=0),
+        calls=sum(isinstance(node, ast.Call) for node in nodes),
+        parameters=0,
+        has_docstring=False,
+        libraries=name_libraries(tree, ()),
+    )
+
+
+def _count_body(segment: str, function: Function, prose: set[int]) -> int:
+    """Lines of the body with code."""
     body = find_body(function)
     if not body:
         return 0
-    blank = len(segment) - len(segment.lstrip())
-    before = _first_line(function) - 1 - segment.count("\n", 0, blank)
-    begin = _first_line(body[0]) - before
+    return _count_lines(segment, prose, _first_line(body[0]) - is_indented(segment))
+
+
+def _count_lines(segment: str, prose: set[int], begin: int = 1) -> int:
+    """Lines of the text with code, from `begin` on."""
+    ahead = is_indented(segment)  # lines of the tree are then one ahead of those of the text
     lines: set[int] = set()
     for token in tokenize.generate_tokens(io.StringIO(segment).readline):
-        said = token.type == tokenize.STRING and token.start[0] + before in prose
+        said = token.type == tokenize.STRING and token.start[0] + ahead in prose
         if token.type not in _NOT_CODE and not said and token.start[0] >= begin:
             lines.update(range(token.start[0], token.end[0] + 1))
     return len(lines)
@@ -97,21 +131,21 @@ def _cyclomatic(function: Function) -> int:
     return total(cc_visit_ast(ast.Module([function], []))[0])
 
 
-def _cognitive(function: Function) -> int:
+def _cognitive(tree: ast.AST) -> int:
     from complexipy import code_complexity
 
     # written anew, so that a comment for complexipy in the source does not switch it off
-    return int(code_complexity(write_code(function)).complexity)
+    return int(code_complexity(write_code(tree)).complexity)
 
 
-def _nesting(nodes: Iterable[ast.AST], depth: int = 0) -> int:
+def _find_nesting(nodes: Iterable[ast.AST], depth: int = 0) -> int:
     deepest = depth
     for node in nodes:
         below = depth + isinstance(node, _BLOCKS)
         for child in ast.iter_child_nodes(node):
             if isinstance(child, ast.stmt | ast.excepthandler | ast.match_case):
                 chained = isinstance(node, ast.If) and isinstance(child, ast.If) and node.orelse == [child]
-                deepest = max(deepest, _nesting([child], depth if chained else below))
+                deepest = max(deepest, _find_nesting([child], depth if chained else below))
     return deepest
 
 

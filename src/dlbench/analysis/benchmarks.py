@@ -1,0 +1,95 @@
+"""How do benchmarks stand to one another, over the scores of the same models?
+
+From a table: a model a line, a benchmark a column. Every two benchmarks are set against each other over the models that
+both have a score of, by the formulas of `scoring.against`. Shares beside percents would make a difference of a hundred
+times, so a table that seems to mix them is refused.
+"""
+
+import csv
+import io
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+
+from dlbench.errors import DLBenchError
+from dlbench.scoring import Against, set_against
+
+Scores = dict[str, dict[str, float]]
+"""By benchmark and model, as shares."""
+
+_MEND = "write a CSV file: a first line `model,benchmark,other benchmark`, then a model a line; empty where unknown"
+
+
+@dataclass(frozen=True)
+class Standing:
+    """`here` against `there`: Cohen's d is positive where scores are higher there."""
+
+    here: str
+    there: str
+    against: Against
+
+
+def set_side_by_side(scores: Mapping[str, Mapping[str, float]]) -> list[Standing]:
+    """Every two benchmarks, in the order of the columns."""
+    found = []
+    for here, there in combinations(scores, 2):
+        both = [model for model in scores[here] if model in scores[there]]
+        against = set_against([scores[here][model] for model in both], [scores[there][model] for model in both])
+        found.append(Standing(here, there, against))
+    return found
+
+
+def read_scores(path: Path) -> Scores:
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise DLBenchError(f"cannot be read: {error.strerror}", where=str(path), mend="check the path") from None
+    except UnicodeDecodeError:
+        raise DLBenchError("not UTF-8", where=str(path), mend="save the table as UTF-8") from None
+    try:
+        rows = [(number, row) for number, row in enumerate(csv.reader(io.StringIO(text), strict=True), 1) if any(row)]
+    except csv.Error as error:
+        raise DLBenchError(f"not CSV: {error}", where=str(path), mend=_MEND) from None
+    heading = [name.strip() for name in rows[0][1]] if rows else []
+    if len(heading) < 3 or not all(heading[1:]) or len(set(heading)) < len(heading):
+        what = "it needs a column of models and two columns of scores or more, each with a name of its own"
+        raise DLBenchError(what, where=str(path), mend=_MEND)
+    scores: Scores = {name: {} for name in heading[1:]}
+    models: set[str] = set()
+    for number, row in rows[1:]:
+        where = f"{path}, row {number}"
+        if len(row) != len(heading):
+            raise DLBenchError(f"{len(row)} cells, where there are {len(heading)} columns", where=where, mend=_MEND)
+        model = row[0].strip()
+        if not model or model in models:
+            what = f"the model {model!r} is there twice" if model else "the model has no name"
+            raise DLBenchError(what, where=where, mend=_MEND)
+        models.add(model)
+        for name, cell in zip(heading[1:], row[1:], strict=True):
+            if cell.strip():
+                scores[name][model] = _read_number(cell, name, where)
+    return _scale(scores, path)
+
+
+def _read_number(cell: str, name: str, where: str) -> float:
+    try:
+        value = float(cell.strip().removesuffix("%"))
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 100:
+        raise DLBenchError(f"{name}: {cell!r} is not a score from 0 to 100", where=where, mend=_MEND)
+    return value
+
+
+def _scale(scores: Scores, path: Path) -> Scores:
+    highest = {name: max(found.values(), default=0.0) for name, found in scores.items()}
+    if not any(scores.values()):
+        raise DLBenchError("there is no score in the table", where=str(path), mend=_MEND)
+    in_percent = [name for name, most in highest.items() if most > 1]
+    small = [name for name, most in highest.items() if 0 < most <= 1]
+    if in_percent and small:
+        what = f"{small[0]} seems to hold shares from 0 to 1, and {in_percent[0]} percents"
+        raise DLBenchError(what, where=str(path), mend="write all scores as shares, or all in percent")
+    scale = 100 if in_percent else 1
+    return {name: {model: score / scale for model, score in found.items()} for name, found in scores.items()}

@@ -1,0 +1,150 @@
+"""What do benchmarks ask for, and what would solve it, whatever form each of them has?
+
+The one reader of every study: our benchmark or one like it, a folder of official DL-Bench files, DS-1000's JSONL. Each
+item has a prompt and, where the reference is at hand, code; a study that took a missing reference for an empty one
+would count it as a function of no lines.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from dlbench.analysis.official import find_files, mend_all, read_files
+from dlbench.dataset import AXES, Benchmark, Instance, Unrunnable, load
+from dlbench.dataset.target import TargetError, find_target
+from dlbench.errors import DLBenchError
+from dlbench.journal import read_lines
+from dlbench.workspace import fetch
+
+OURS = "ours"
+_LINES = (".jsonl", ".jsonl.gz")
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Item:
+    id: str
+    prompt: str
+    code: str | None
+    """The reference; None where it is not at hand."""
+    group: str
+    """The project or library that it is about."""
+    labels: Mapping[str, str]
+    """stage, task and data, as far as they are known."""
+
+
+@dataclass(frozen=True)
+class Corpus:
+    name: str
+    items: tuple[Item, ...]
+
+    @property
+    def with_code(self) -> list[tuple[Item, str]]:
+        return [(item, item.code) for item in self.items if item.code is not None]
+
+
+def read_corpus(given: str, *, sources: Path | None = None, want_code: bool = True, say: Say = print) -> Corpus:
+    """`given`: `ours`, a path, or NAME=PATH. `sources` holds a folder a project, for datasets that have no code.
+    Without `want_code` nothing is fetched, and items of a benchmark have no code."""
+    name, path = _name(given)
+    if path is None:
+        items = _read_benchmark(load(), sources, want_code, say)
+    elif path.is_file() and path.name.endswith(_LINES):
+        items = list(_read_lines(path))
+    elif (path / "VERSION").is_file():
+        items = _read_benchmark(load(path), sources, want_code, say)
+    elif path.is_dir() and (files := find_files(path)):
+        items = _read_official(files, sources if want_code else None)
+    else:
+        raise DLBenchError(
+            "not a dataset that can be read" if path.exists() else "there is no such file or folder",
+            where=str(path),
+            mend="give `ours`, a benchmark's folder, a folder of official DL-Bench files, or DS-1000's .jsonl(.gz)",
+        )
+    if not items:
+        raise DLBenchError("there is nothing in the dataset", where=str(path or OURS), mend="check the path")
+    return Corpus(name, tuple(items))
+
+
+def read_corpora(given: Sequence[str], *, sources: Path | None, want_code: bool = True, say: Say) -> list[Corpus]:
+    corpora = []
+    for one in given:
+        say(f"reading {one}")
+        corpora.append(read_corpus(one, sources=sources, want_code=want_code, say=say))
+    names = [corpus.name for corpus in corpora]
+    for name in names:
+        if names.count(name) > 1:
+            raise DLBenchError(f"two datasets are called {name!r}", mend="give one of them as NAME=PATH")
+    return corpora
+
+
+def _name(given: str) -> tuple[str, Path | None]:
+    if given == OURS:
+        return OURS, None
+    named, equals, rest = given.partition("=")
+    if equals and named and not Path(given).exists():
+        return named, None if rest == OURS else Path(rest)
+    path = Path(given)
+    return path.resolve().name.removesuffix(".gz").removesuffix(".jsonl"), path
+
+
+def _read_benchmark(benchmark: Benchmark, sources: Path | None, want_code: bool, say: Say) -> list[Item]:
+    items = []
+    for instance in benchmark.instances.values():
+        code = _read_reference(benchmark, instance, say) if want_code else None
+        labels = {axis: str(getattr(instance.labels, axis)) for axis in AXES}
+        items.append(Item(instance.id, instance.prompt, code, instance.project, labels))
+    references = _References(sources if want_code else None)
+    return items + [_make_item(one, references) for one in benchmark.unrunnable.values()]
+
+
+def _read_reference(benchmark: Benchmark, instance: Instance, say: Say) -> str:
+    tree = fetch(benchmark.project_of(instance), benchmark.root, say)
+    return find_target((tree / instance.path).read_text(encoding="utf-8"), instance.qualname).text
+
+
+def _read_official(files: list[Path], sources: Path | None) -> list[Item]:
+    from dlbench.analysis.official.folder import make_record
+
+    references = _References(sources)
+    return [_make_item(make_record(one), references) for one in mend_all(read_files(files))]
+
+
+def _make_item(one: Unrunnable, references: "_References") -> Item:
+    labels = {axis: str(label) for axis in AXES if (label := getattr(one.labels, axis)) is not None}
+    return Item(one.id, one.prompt, references.find(one), one.project, labels)
+
+
+class _References:
+    """References in a folder of source trees, one for each project and named as it is."""
+
+    def __init__(self, sources: Path | None) -> None:
+        if sources is not None and not sources.is_dir():
+            mend = "give --sources a folder that holds a source tree for each project"
+            raise DLBenchError("there is no such folder", where=str(sources), mend=mend)
+        self._trees = {path.name.lower(): path for path in sources.iterdir()} if sources else {}
+
+    def find(self, one: Unrunnable) -> str | None:
+        tree = self._trees.get(one.project.lower())
+        if tree is None or one.path is None or one.qualname is None:
+            return None
+        for root in (tree, tree / "src"):
+            try:
+                return find_target((root / one.path).read_text(encoding="utf-8"), one.qualname).text
+            except (OSError, UnicodeDecodeError, SyntaxError, TargetError):
+                continue
+        return None
+
+
+def _read_lines(path: Path) -> Iterator[Item]:
+    """`prompt` and `reference_code` of every line; DS-1000's metadata where it is there."""
+    for number, record in read_lines(path):
+        for key in ("prompt", "reference_code"):
+            if not isinstance(record.get(key), str):
+                mend = "give DS-1000's file: each line has `prompt` and `reference_code`"
+                raise DLBenchError(f"`{key}` is missing or not a string", where=f"{path}:{number}", mend=mend)
+        metadata = record.get("metadata")
+        known = metadata if isinstance(metadata, dict) else {}
+        name, group = str(known.get("problem_id", number - 1)), str(known.get("library", ""))
+        yield Item(name, record["prompt"], record["reference_code"], group, {})

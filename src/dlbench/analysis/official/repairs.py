@@ -1,0 +1,210 @@
+"""What is wrong with the official files, and what of it can be mended without a guess?
+
+In one file of four the stage stands where the kind of data should be. Read as they stand, they would be counted as
+having neither. Each repair is kept with what was there before, so that anybody can disagree; what only the authors
+could mend (no tests, no class, a target in test code) is a defect, and stays.
+"""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from pathlib import PurePosixPath
+from typing import TypeVar
+
+from dlbench.analysis.official.files import OfficialFile
+from dlbench.construction.screening.places import name_place
+from dlbench.dataset.labels import Data, Label, Stage, Task
+
+AnyLabel = TypeVar("AnyLabel", bound=Label)
+
+UNKNOWN = "unknown"
+_STAGES: dict[str, Stage] = {
+    "pre-post processing": Stage.PRE_POST_PROCESSING,
+    "pre-post process": Stage.PRE_POST_PROCESSING,
+    "model construction": Stage.MODEL_CONSTRUCTION,
+    "training": Stage.TRAINING,
+    "inference": Stage.INFERENCE,
+    "evaluating&metrics": Stage.EVALUATION_METRICS,
+    "evaluation/metrics": Stage.EVALUATION_METRICS,
+}
+_TASKS: dict[str, Task] = {
+    "": Task.GENERAL,
+    "classification": Task.CLASSIFICATION,
+    "regression": Task.REGRESSION,
+    "detection": Task.OBJECT_DETECTION,
+    "segmentation": Task.IMAGE_SEGMENTATION,
+    "prediction": Task.TIME_SERIES_PREDICTION,
+    "recommendation": Task.RECOMMENDATION,
+}
+_DATA: dict[str, Data] = {
+    "": Data.OTHERS,
+    "image": Data.IMAGE,
+    "text": Data.TEXT,
+    "table": Data.STRUCTURED_ARRAY,
+    "tabular": Data.STRUCTURED_ARRAY,
+}
+_CLOSE = 0.85
+"""How alike a misspelt label must be to a known one."""
+
+
+@dataclass(frozen=True)
+class Repair:
+    file: str
+    field: str
+    was: str
+    now: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Mended:
+    """One official file, mended. Labels are None where what stands there is no label of ours."""
+
+    file: str
+    project: str
+    path: str | None
+    function: str
+    class_name: str
+    tests: tuple[str, ...]
+    prompt: str
+    stage: Stage | None
+    task: Task | None
+    data: Data | None
+    repairs: tuple[Repair, ...]
+    defects: tuple[str, ...]
+
+    @property
+    def id(self) -> str:
+        slug = re.sub(r"[^A-Za-z0-9._-]+", "_", PurePosixPath(self.file).stem).lstrip(".-")
+        return f"{self.project}/{slug}"
+
+    @property
+    def qualname(self) -> str | None:
+        return ".".join(filter(None, (self.class_name, self.function))) if self.function else None
+
+    @property
+    def target(self) -> tuple[str, str | None, str | None]:
+        return self.project, self.path, self.qualname
+
+
+def mend_all(files: Sequence[OfficialFile]) -> list[Mended]:
+    """In the order of the files. Names of projects that differ in case only become the more frequent one."""
+    spellings: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for file in files:
+        spellings[file.fields.get("repo", "").lower()][file.fields.get("repo", "")] += 1
+    projects = {low: counts.most_common(1)[0][0] for low, counts in spellings.items()}
+    mended = [_Mending(file).finish(projects) for file in files]
+    first: dict[tuple[str, str | None, str | None], str] = {}
+    found = []
+    for one in mended:
+        earlier = first.setdefault(one.target, one.file)
+        is_same = earlier != one.file and one.path and one.function
+        found.append(replace(one, defects=(*one.defects, f"the same target as {earlier}")) if is_same else one)
+    return found
+
+
+class _Mending:
+    """One file on its way, with what was done to it."""
+
+    def __init__(self, file: OfficialFile) -> None:
+        self.file = file
+        self.fields = dict(file.fields)
+        self.repairs: list[Repair] = []
+        self.defects: list[str] = []
+
+    def finish(self, projects: Mapping[str, str]) -> Mended:
+        stage, data = self._label_stage_and_data()
+        task = self._label("task", _TASKS)
+        project = self._name_project(projects)
+        return Mended(
+            file=self.file.name,
+            project=project,
+            path=self._find_path(project),
+            function=self._find_function(),
+            class_name=self._find_class(),
+            tests=self._find_tests(),
+            prompt=self.fields["prompt"],
+            stage=stage,
+            task=task,
+            data=data,
+            repairs=tuple(self.repairs),
+            defects=tuple(self.defects),
+        )
+
+    def _repair(self, field: str, was: str, now: str, why: str) -> str:
+        if was != now:
+            self.repairs.append(Repair(self.file.name, field, was, now, why))
+        return now
+
+    def _label_stage_and_data(self) -> tuple[Stage | None, Data | None]:
+        stage, data = self.fields["stage"], self.fields["data"]
+        if stage.lower() not in _STAGES and stage.lower() in _DATA and data.lower() in _STAGES:
+            self._repair("stage, data", f"{stage}, {data}", f"{data}, {stage}", "the two were swapped")
+            self.fields |= {"stage": data, "data": stage}
+        return self._label("stage", _STAGES), self._label("data", _DATA)
+
+    def _label(self, field: str, known: Mapping[str, AnyLabel]) -> AnyLabel | None:
+        value = self.fields[field]
+        if value.lower() in known:
+            return known[value.lower()]
+        for close in get_close_matches(value.lower(), known, n=1, cutoff=_CLOSE):
+            self._repair(field, value, close, "a slip of the pen")
+            return known[close]
+        self.defects.append(f"{field} is {value!r}, which is none of its labels")
+        return None
+
+    def _name_project(self, projects: Mapping[str, str]) -> str:
+        given = self.fields.get("repo", "")
+        if not given:
+            self.defects.append("no project is named")
+            return UNKNOWN
+        return self._repair("repo", given, projects[given.lower()], "elsewhere it is written so")
+
+    def _find_path(self, project: str) -> str | None:
+        path = self.fields["path"]
+        path = self._repair("ground truth", path, re.sub(r"#L[\dCL-]*$", "", path), "a line number of a web page")
+        bare = re.sub(r"^blob/(master|main)/", "", path)
+        if bare != path:
+            path = self._repair("ground truth", path, bare.removeprefix(f"{project}/"), "a part of a web address")
+        parts = PurePosixPath(path).parts
+        if not path or path.startswith("/") or ".." in parts or "\\" in path:
+            self.defects.append("no file of the target is named")
+            return None
+        if name_place(path) in {"tests", "helpers for tests"}:
+            self.defects.append("the target is test code")
+        return path
+
+    def _find_function(self) -> str:
+        if "function" not in self.fields and self.fields.get("f_name"):
+            name = self.fields["f_name"]
+            self._repair("function", f"f_name: {name}", f"function: {name}", "another name of the key")
+            return name
+        if not self.fields.get("function"):
+            self.defects.append("no function is named")
+        return self.fields.get("function", "")
+
+    def _find_class(self) -> str:
+        if not self.fields.get("class") and self.file.name.startswith("classes-"):
+            self.defects.append("the class of the method is not named")
+        return self.fields.get("class", "")
+
+    def _find_tests(self) -> tuple[str, ...]:
+        given = self.fields.get("test_cases", "")
+        joined = self._repair("test_cases", given, given.replace("\n", "").strip('"'), "a stray line break or mark")
+        tests = [test.strip() for test in joined.split(",") if test.strip() not in {"", "?"}]
+        if not tests:
+            self.defects.append("no tests are named")
+        return tuple(self._mend_test(test) for test in tests)
+
+    def _mend_test(self, test: str) -> str:
+        test = self._repair("test_cases", test, test.rstrip(":"), "a stray colon at the end")
+        file, colons, case = test.partition("::")
+        if test.endswith("/"):
+            self.defects.append("a whole folder of tests is named")
+        elif not file.endswith(".py"):
+            test = self._repair("test_cases", test, f"{file}.py{colons}{case}", "the file's ending was missing")
+        if not colons and not test.endswith("/"):
+            self.defects.append("a whole file of tests is named")
+        return test

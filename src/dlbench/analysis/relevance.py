@@ -1,0 +1,121 @@
+"""How much of a text speaks of deep learning?
+
+The papers' DL-relevance ratio: of a text's distinct words, the share that contain a keyword. Everything hangs on the
+list of keywords and on what counts as a word, so both are stated: the list is ours (`keywords.toml`), words of a prompt
+are its words and names without the commonest English ones, words of code are its names without Python's own, comments
+and strings. A prompt and its code differ by far; one figure for both, as the papers' text leaves open, says nothing.
+"""
+
+import builtins
+import io
+import keyword
+import re
+import tokenize
+import tomllib
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from importlib.resources import files
+
+from dlbench.analysis.corpora import Corpus
+from dlbench.analysis.spread import Figures, count_bins, find_figures
+
+CATEGORIES = ("architectures", "optimisers", "components", "training", "processing", "libraries")
+BINS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+_ANYWHERE = 5
+"""A keyword of so many letters is found anywhere in a word."""
+_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]+")
+_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_PYTHON = {*keyword.kwlist, *keyword.softkwlist, *dir(builtins), "self", "cls"}
+
+
+@dataclass(frozen=True)
+class Relevance:
+    """Of one dataset's prompts, or of its code."""
+
+    name: str
+    text: str
+    """prompt or code."""
+    figures: Figures
+    """Of the ratio: relevant distinct words over distinct words."""
+    by_occurrence: Figures
+    """The same with every word counted as often as it stands there."""
+    bins: tuple[float, ...]
+    """The share of texts in each of `BINS`."""
+    categories: Mapping[str, float]
+    """Of all distinct words of all texts, the share with a keyword of this kind; a word may have several."""
+    frequent: tuple[tuple[str, int], ...]
+    """The relevant words in most texts."""
+
+
+def measure_relevance(corpus: Corpus) -> list[Relevance]:
+    """Prompts and code, stated apart; no row for code where no reference is at hand."""
+    prompts = [split_prompt(item.prompt) for item in corpus.items]
+    code = [split_code(text) for _, text in corpus.with_code]
+    found = [("prompt", prompts), ("code", code)]
+    return [_measure(corpus.name, kind, texts) for kind, texts in found if texts]
+
+
+def split_prompt(text: str) -> list[str]:
+    """Words and names as they stand, without the commonest of English."""
+    left_out = _read_lists()["english"]
+    return [word for word in _WORD.findall(text) if word.lower() not in left_out]
+
+
+def split_code(code: str) -> list[str]:
+    """Names, without keywords and builtins of Python; comments and strings do not count. Code that cannot be read to
+    its end counts as far as it can be."""
+    names = []
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(code).readline):
+            if token.type == tokenize.NAME and token.string not in _PYTHON:
+                names.append(token.string)
+    except (tokenize.TokenError, SyntaxError):
+        pass
+    return names
+
+
+@lru_cache(maxsize=100_000)  # few words are in one text only
+def find_categories(word: str) -> frozenset[str]:
+    """The kinds of keywords that a word contains; none where it is not relevant."""
+    low = word.lower()
+    parts = {part.lower() for part in _PART.findall(word)} | {low} | set(low.split("_"))
+    lists = _read_lists()
+    return frozenset(
+        category
+        for category in CATEGORIES
+        if any(key in low if len(key) >= _ANYWHERE else key in parts for key in lists[category])
+    )
+
+
+def _measure(name: str, text: str, texts: Iterable[list[str]]) -> Relevance:
+    ratios: list[float] = []
+    occurrences: list[float] = []
+    kinds: Counter[str] = Counter()
+    words: Counter[str] = Counter()
+    total = 0
+    for found in texts:
+        distinct = {word.lower(): word for word in found}
+        total += len(distinct)
+        relevant = {low for low, word in distinct.items() if find_categories(word)}
+        kinds.update(category for word in distinct.values() for category in find_categories(word))
+        words.update(relevant)
+        ratios.append(len(relevant) / len(distinct) if distinct else 0.0)
+        occurrences.append(sum(word.lower() in relevant for word in found) / len(found) if found else 0.0)
+    return Relevance(
+        name=name,
+        text=text,
+        figures=find_figures(ratios),
+        by_occurrence=find_figures(occurrences),
+        bins=tuple(count_bins(ratios, BINS)),
+        categories={category: kinds[category] / max(1, total) for category in CATEGORIES},
+        frequent=tuple(words.most_common(10)),
+    )
+
+
+@cache
+def _read_lists() -> dict[str, frozenset[str]]:
+    text = files("dlbench.analysis").joinpath("keywords.toml").read_text(encoding="utf-8")
+    read = tomllib.loads(text)
+    return {name: frozenset(read[name]) for name in CATEGORIES} | {"english": frozenset(read["left_out"]["english"])}

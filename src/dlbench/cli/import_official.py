@@ -1,0 +1,83 @@
+"""The command `import official`: the official DL-Bench files as a benchmark folder, with every repair named."""
+
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dlbench.cli.app import JsonOption, app, command
+from dlbench.errors import DLBenchError
+
+if TYPE_CHECKING:
+    from dlbench.analysis.official import Mended
+
+imports = typer.Typer(help="Take in other datasets and answers.", no_args_is_help=True, rich_markup_mode=None)
+app.add_typer(imports, name="import")
+
+
+@imports.callback()
+def root() -> None:
+    """Take in other datasets and answers."""
+
+
+@command("official", imports)
+def official(
+    path: Annotated[Path, typer.Argument(help="Folder of the official DL-Bench files (.txt), at any depth.")],
+    out: Annotated[Path | None, typer.Option(help="Write a benchmark folder here; it must not exist yet.")] = None,
+    answers: Annotated[
+        Path | None, typer.Option(help="Answers that upstream's scripts wrote: a folder, .json or .jsonl.")
+    ] = None,
+    samples: Annotated[Path | None, typer.Option(help="Write those answers here as samples (JSONL).")] = None,
+    json: JsonOption = False,
+) -> None:
+    """Read the official DL-Bench files: mend what can be mended, name every repair, count labels and defects."""
+    from dlbench.analysis.official import find_files, mend_all, read_files
+    from dlbench.analysis.official.folder import write_folder
+
+    if (answers is None) != (samples is None):
+        raise DLBenchError("--answers and --samples belong together", mend="give both, or neither")
+    files = find_files(path)
+    if not files:
+        mend = "give the folder of .txt files that begin with `stage:`"
+        raise DLBenchError("there are no official files here", where=str(path), mend=mend)
+    mended = mend_all(read_files(files))
+    counts = _count(mended)
+    repairs = [repair for one in mended for repair in one.repairs]
+    if json:
+        from dlbench.cli.printing import print_json
+
+        print_json({"counts": counts, "repairs": repairs, "defects": {one.file: one.defects for one in mended}})
+    else:
+        for repair in repairs:
+            typer.echo(f"{repair.file}: {repair.field}: {repair.was!r} -> {repair.now!r} ({repair.why})")
+        for name, found in counts.items():
+            typer.echo(f"\n{name}")
+            for label, count in found.items():
+                typer.echo(f"  {label:<50} {count:>5}")
+    if out:
+        write_folder(mended, out)
+        typer.echo(f"{len(mended)} instances without a source to run are in {out}", err=True)
+    if answers and samples:
+        _write_samples(answers, samples, mended)
+
+
+def _count(mended: "list[Mended]") -> dict[str, dict[str, int]]:
+    found: dict[str, dict[str, int]] = {"files": {"read": len(mended)}}
+    for axis in ("stage", "task", "data"):
+        labels = Counter(str(getattr(one, axis) or "none of the labels") for one in mended)
+        found[axis] = dict(labels.most_common())
+    found["repairs"] = dict(Counter(repair.why for one in mended for repair in one.repairs).most_common())
+    defects = Counter(defect.partition(" as ")[0] for one in mended for defect in one.defects)
+    return found | {"defects that stay": dict(defects.most_common())}
+
+
+def _write_samples(answers: Path, samples: Path, mended: "list[Mended]") -> None:
+    from dlbench.analysis.official.answers import match_answers
+    from dlbench.journal import rewrite
+
+    found = match_answers(answers, mended)
+    for where, why in found.left_out:
+        typer.echo(f"LEFT OUT: {where}: {why}", err=True)
+    rewrite(samples, found.samples)
+    typer.echo(f"{len(found.samples)} answers are in {samples}, {len(found.left_out)} were left out", err=True)

@@ -1,0 +1,37 @@
+"""How does a picture stand on its own, outside a page? As a file that brings the page's colours along."""
+
+import re
+from functools import cache
+from importlib.resources import files
+from xml.sax.saxutils import unescape
+
+from dlbench.reporting.pictures.marks import text
+
+_OPENING = re.compile(r"""<svg class="picture" viewBox="0 0 (\S+) (\S+)" role="img" aria-label=("[^"]*"|'[^']*')>""")
+_QUOTES = {"&quot;": '"', "&apos;": "'"}
+_HEAD = 24
+
+
+def stand_alone(picture: str) -> str:
+    """An SVG file of what `marks.draw` gave, its title above it; light or dark as its reader prefers."""
+    found = _OPENING.match(picture)
+    assert found is not None
+    wide, tall, title = found.groups()
+    box = f"0 {-_HEAD} {wide} {float(tall) + _HEAD:g}"
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="picture" viewBox="{box}" role="img" aria-label={title}>'
+        f"<style><![CDATA[{_read_style()}]]></style>{text(2, 14 - _HEAD, unescape(title[1:-1], _QUOTES))}"
+        f"{picture[found.end() :]}\n"
+    )
+
+
+@cache
+def _read_style() -> str:
+    colours = re.search(r":root \{.*?\n\}", _read("web/base.css"), re.DOTALL)
+    assert colours is not None
+    letters = "text { font-family: system-ui, sans-serif; }"
+    return f"{colours.group()}\n{letters}\n{_read('reporting/page/pictures.css')}"
+
+
+def _read(name: str) -> str:
+    return files("dlbench").joinpath(name).read_text(encoding="utf-8")

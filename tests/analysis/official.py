@@ -1,0 +1,36 @@
+"""Files of our own in the shape of the official dataset's."""
+
+from pathlib import Path
+
+FILE = """stage: {stage}
+task: {task}
+data: {data}
+
+prompt:
+{prompt}
+
+ ground Truth:{path}
+
+ repo:{repo}
+
+ {key}:{function}
+ {rest}
+"""
+USUAL = {
+    "stage": "Training",
+    "task": "",
+    "data": "Image",
+    "prompt": "Write a function that halves.\n\nclass: none\n function: keep this line",
+    "path": "toy/core.py",
+    "repo": "toy",
+    "key": "function",
+    "function": "halve",
+    "rest": "test_cases:tests/test_core.py::test_halve",
+}
+
+
+def write_official(folder: Path, name: str = "toyhalve1.txt", **fields: str) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / name
+    path.write_text(FILE.format(**(USUAL | fields)), encoding="utf-8")
+    return path

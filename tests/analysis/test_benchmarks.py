@@ -1,0 +1,61 @@
+"""A table of scores is read strictly, and gives the figures that the formulas give."""
+
+import pytest
+
+from dlbench.analysis.benchmarks import read_scores, set_side_by_side
+from dlbench.errors import DLBenchError
+from tests.scoring.test_against import DL_BENCH, DS_1000
+
+
+@pytest.fixture
+def write(tmp_path):
+    def run(content):
+        path = tmp_path / "scores.csv"
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return run
+
+
+def test_the_papers_table_gives_what_a_recomputation_gave(write):
+    rows = "".join(f"m{n},{here},{there}\n" for n, (here, there) in enumerate(zip(DL_BENCH, DS_1000, strict=True)))
+    (found,) = set_side_by_side(read_scores(write(f"model,DL-Bench,DS-1000\n{rows}")))
+    assert (found.here, found.there, found.against.models) == ("DL-Bench", "DS-1000", 7)
+    against = found.against
+    assert (against.cohen_d, against.fisher_ratio, against.spearman) == pytest.approx((3.28, 5.38, 0.67), abs=0.005)
+
+
+def test_percents_shares_marks_and_a_byte_order_mark_are_read(write):
+    percents = read_scores(write('\ufeffmodel,a,b\nx,50 %,25\n\n"y, z",10,5\n'))
+    assert percents == {"a": {"x": 0.5, "y, z": 0.1}, "b": {"x": 0.25, "y, z": 0.05}}
+    assert read_scores(write("model,a,b\nx,0.5,1\n"))["a"] == {"x": 0.5}
+
+
+def test_a_model_without_a_score_is_left_out_of_that_pair_only(write):
+    scores = read_scores(write("model,a,b,c\nx,10,20,30\ny,20,,40\n"))
+    models = {(one.here, one.there): one.against.models for one in set_side_by_side(scores)}
+    assert models == {("a", "b"): 1, ("a", "c"): 2, ("b", "c"): 1}
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("", "a column of models"),
+        ("model,a\nx,1\n", "a column of models"),
+        ("model,a,a\nx,1,2\n", "a name of its own"),
+        ("model,a,\nx,1,2\n", "a name of its own"),
+        ("model,a,b\nx,1\n", "2 cells"),
+        ("model,a,b\nx,one,2\n", "'one' is not a score"),
+        ("model,a,b\nx,nan,2\n", "not a score"),
+        ("model,a,b\nx,101,2\n", "not a score"),
+        ("model,a,b\nx,1,2\nx,3,4\n", "there twice"),
+        ("model,a,b\n,1,2\n", "no name"),
+        ("model,a,b\n", "no score"),
+        ("model,a,b\nx,0.5,50\n", "shares"),
+        ('model,a,b\n"x,1,2\n', "not CSV"),
+        ("modèle,a,b\n".encode("latin-1"), "not UTF-8"),
+    ],
+)
+def test_a_table_that_is_not_understood_is_refused_in_words(write, content, said):
+    with pytest.raises(DLBenchError, match=said):
+        read_scores(write(content))

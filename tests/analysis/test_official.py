@@ -1,0 +1,203 @@
+"""Official files are read as they stand, mended where that needs no guess, and every repair is named."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dlbench.analysis.official import find_files, mend_all, read_files
+from dlbench.analysis.official.files import parse
+from dlbench.analysis.official.folder import write_folder
+from dlbench.dataset import load
+from dlbench.dataset.checks import check_records
+from dlbench.errors import DLBenchError
+from tests.analysis.official import FILE, USUAL, write_official
+
+
+@pytest.fixture
+def mend(tmp_path):
+    def run(name="toyhalve1.txt", **fields):
+        write_official(tmp_path / "files", name, **fields)
+        (one,) = mend_all(read_files(find_files(tmp_path / "files")))
+        return one
+
+    return run
+
+
+def tell(one):
+    return [(repair.field, repair.was, repair.now) for repair in one.repairs]
+
+
+def test_a_sound_file_is_read_without_a_repair(mend):
+    one = mend()
+    assert (one.stage, one.task, one.data) == ("training", "general", "image")
+    assert (one.id, one.project, one.path, one.qualname) == ("toy/toyhalve1", "toy", "toy/core.py", "halve")
+    assert one.tests == ("tests/test_core.py::test_halve",)
+    assert one.repairs == one.defects == ()
+
+
+def test_a_prompt_keeps_lines_that_look_like_keys(mend):
+    assert mend().prompt == USUAL["prompt"]
+
+
+@pytest.mark.parametrize(
+    ("stage", "data", "found"),
+    [
+        ("Image", "pre-post process", ("pre_post_processing", "image")),
+        ("Tabular", "Evaluation/metrics", ("evaluation_metrics", "structured_array")),
+        ("", "Model construction", ("model_construction", "others")),
+    ],
+)
+def test_swapped_stage_and_data_are_put_back_and_told(mend, stage, data, found):
+    one = mend(stage=stage, data=data)
+    assert (one.stage, one.data) == found
+    assert tell(one) == [("stage, data", f"{stage}, {data}", f"{data}, {stage}")]
+
+
+@pytest.mark.parametrize("data", ["Timeseries", "Training"])
+def test_what_is_no_kind_of_data_is_a_defect_and_not_guessed(mend, data):
+    one = mend(data=data)
+    assert one.stage == "training"
+    assert one.data is None
+    assert one.repairs == ()
+    assert any(data in defect for defect in one.defects)
+
+
+@pytest.mark.parametrize("slip", ["classififcation", "Classificatoin"])
+def test_a_misspelt_label_is_mended_and_told(mend, slip):
+    one = mend(task=slip)
+    assert one.task == "classification"
+    assert tell(one) == [("task", slip, "classification")]
+
+
+@pytest.mark.parametrize(
+    ("was", "now"),
+    [
+        ("toy/core.py#L39", "toy/core.py"),
+        ("toy/core.py#L39C1-L40C2", "toy/core.py"),
+        ("blob/master/toy/toy/core.py", "toy/core.py"),
+    ],
+)
+def test_parts_of_a_web_address_are_taken_off_and_told(mend, was, now):
+    one = mend(path=was)
+    assert one.path == now
+    assert tell(one) == [("ground truth", was, now)]
+
+
+@pytest.mark.parametrize(
+    ("was", "now"),
+    [
+        ("tests\n/test_a.py::test_b", "tests/test_a.py::test_b"),
+        ('tests/test_a.py::test_b\n"', "tests/test_a.py::test_b"),
+        ("tests/test_a::test_b", "tests/test_a.py::test_b"),
+    ],
+)
+def test_broken_test_ids_are_mended_and_told(mend, was, now):
+    one = mend(rest=f"test_cases:{was}")
+    assert one.tests == (now,)
+    assert tell(one) == [("test_cases", was, now)]
+
+
+def test_another_name_of_a_key_is_understood_and_told(mend):
+    one = mend(key="f_name")
+    assert one.function == "halve"
+    assert [repair.field for repair in one.repairs] == ["function"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "defect"),
+    [
+        ({"rest": "test_cases:?"}, "no tests are named"),
+        ({"rest": ""}, "no tests are named"),
+        ({"rest": "test_cases:tests/test_core.py"}, "a whole file of tests is named"),
+        ({"rest": "test_cases:tests/"}, "a whole folder of tests is named"),
+        ({"path": "tests/helpers.py"}, "the target is test code"),
+        ({"path": ""}, "no file of the target is named"),
+        ({"path": "../../etc/passwd"}, "no file of the target is named"),
+        ({"function": ""}, "no function is named"),
+        ({"repo": ""}, "no project is named"),
+        ({"name": "classes-toyforward1.txt"}, "the class of the method is not named"),
+    ],
+)
+def test_what_only_the_authors_can_mend_is_named_and_stays(mend, fields, defect):
+    one = mend(**fields)
+    assert defect in one.defects
+    assert one.repairs == ()
+
+
+def test_a_target_that_is_there_twice_and_a_project_in_other_letters_are_seen(tmp_path):
+    write_official(tmp_path, "a.txt")
+    write_official(tmp_path, "b.txt")
+    write_official(tmp_path, "c.txt", repo="Toy", function="other")
+    first, second, third = mend_all(read_files(find_files(tmp_path)))
+    assert first.defects == ()
+    assert second.defects == ("the same target as a.txt",)
+    assert third.project == "toy"
+    assert tell(third) == [("repo", "Toy", "toy")]
+
+
+def test_a_folder_comes_out_that_loads_checks_and_runs_nothing(tmp_path):
+    write_official(tmp_path / "in", "classes-toy init 6.txt", stage="Text", data="Inference", rest="class:Half")
+    mended = mend_all(read_files(find_files(tmp_path / "in")))
+    write_folder(mended, tmp_path / "out")
+    benchmark = load(tmp_path / "out")
+    assert benchmark.instances == {}
+    (one,) = benchmark.unrunnable.values()
+    assert one.id == "toy/classes-toy_init_6"
+    assert one.why
+    assert one.prompt.strip() == USUAL["prompt"]
+    assert (one.qualname, one.labels.stage, one.labels.data) == ("Half.halve", "inference", "text")
+    assert one.defects == ("no tests are named",)
+    assert check_records(tmp_path / "out")[1] == []
+    (repair,) = map(json.loads, (tmp_path / "out/repairs.jsonl").read_text().splitlines())
+    assert repair["was"] == "Text, Inference"
+
+
+def test_a_folder_that_is_there_is_left_alone(tmp_path):
+    write_official(tmp_path / "in")
+    mended = mend_all(read_files(find_files(tmp_path / "in")))
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out/mine").write_text("mine")
+    with pytest.raises(DLBenchError, match="exists already"):
+        write_folder(mended, tmp_path / "out")
+    assert (tmp_path / "out/mine").read_text() == "mine"
+
+
+def test_files_of_one_id_are_refused_before_anything_is_written(tmp_path):
+    for name in ("a b.txt", "a_b.txt"):
+        write_official(tmp_path / "in", name)
+    with pytest.raises(DLBenchError, match="same id"):
+        write_folder(mend_all(read_files(find_files(tmp_path / "in"))), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_all_files_that_cannot_be_read_are_named_together(tmp_path):
+    write_official(tmp_path, "good.txt")
+    (tmp_path / "latin.txt").write_bytes("stage: Größe\n".encode("latin-1"))
+    (tmp_path / "short.txt").write_text("stage: Training\n")
+    with pytest.raises(DLBenchError) as caught:
+        read_files(find_files(tmp_path))
+    assert "2 of 3" in caught.value.what
+    assert "latin.txt: not UTF-8" in caught.value.what
+    assert "short.txt" in caught.value.what
+
+
+@given(st.text())
+def test_any_text_is_read_or_refused_but_never_breaks(text):
+    try:
+        parse("x.txt", text)
+    except DLBenchError:
+        pass
+
+
+WORDS = st.text(st.characters(exclude_characters=":\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029", codec="utf-8"))
+
+
+@given(prompt=WORDS, stage=WORDS, path=WORDS, function=WORDS, rest=WORDS)
+def test_any_words_in_the_fields_are_mended_into_a_record(prompt, stage, path, function, rest):
+    fields = USUAL | {"prompt": f"x{prompt}", "stage": stage, "path": path, "function": function}
+    one = parse("x.txt", FILE.format(**(fields | {"rest": f"test_cases:{rest}"})))
+    (mended,) = mend_all([one])
+    assert mended.prompt.startswith("x")
+    assert mended.id == "toy/x"

@@ -1,0 +1,160 @@
+"""Each study is one command: its table, JSON for programs, its picture, and plain words where the input is wrong."""
+
+import json
+from xml.etree import ElementTree
+
+import pytest
+
+from tests.analysis.official import write_official
+from tests.cli.test_compare import SCALE, STEP, ask, two, write_run  # noqa: F401 - fixtures
+
+
+@pytest.fixture
+def tasks(tmp_path):
+    path = tmp_path / "tasks.jsonl"
+    path.write_text(json.dumps({"prompt": "Train a model.", "reference_code": "model.fit(x)\n"}) + "\n")
+    return path
+
+
+@pytest.fixture
+def scores(tmp_path):
+    path = tmp_path / "scores.csv"
+    path.write_text("model,easy,hard\na,90,30\nb,80,20\nc,70,25\n")
+    return path
+
+
+def read_pictures(folder):
+    """By name, every text in a picture; each is well-formed and stands alone."""
+    found = {}
+    for path in folder.glob("*.svg"):
+        tree = ElementTree.parse(path).getroot()
+        assert tree.tag == "{http://www.w3.org/2000/svg}svg"
+        found[path.stem] = {node.text for node in tree.iter("{http://www.w3.org/2000/svg}text")}
+    return found
+
+
+def test_complexity_sets_datasets_side_by_side_and_draws_them(toy_root, tasks, tmp_path):
+    ended = ask("analyze", "complexity", toy_root, f"DS={tasks}", "--pictures", tmp_path / "pictures")
+    assert ended.exit_code == 0, ended.output
+    assert "cognitive" in ended.output
+    drawn = read_pictures(tmp_path / "pictures")
+    assert set(drawn) == {f"complexity-{name}" for name in ("lines", "cyclomatic", "cognitive", "nesting", "calls")}
+    assert {"toys", "DS"} <= drawn["complexity-lines"]
+
+
+def test_complexity_says_what_is_not_at_hand(tmp_path):
+    write_official(tmp_path / "official")
+    ended = ask("analyze", "complexity", tmp_path / "official")
+    assert ended.exit_code == 0
+    assert "1 of 1 references are not at hand" in ended.output
+    assert "n/a" in ended.output
+
+
+def test_complexity_prints_json_that_any_parser_takes(tmp_path, tasks):
+    write_official(tmp_path / "official")
+    ended = ask("analyze", "complexity", tmp_path / "official", tasks, "--json")
+    official, lines = json.loads(ended.stdout, parse_constant=pytest.fail)
+    assert official["figures"]["lines"]["mean"] is None
+    assert lines["figures"]["lines"]["mean"] == 1
+
+
+def test_relevance_states_prompts_and_code_apart(tasks, tmp_path):
+    ended = ask("analyze", "relevance", tasks, "--json", "--pictures", tmp_path / "pictures")
+    prompt, code = json.loads(ended.stdout)
+    assert (prompt["text"], code["text"]) == ("prompt", "code")
+    assert prompt["figures"]["mean"] == 1  # train, model
+    assert code["figures"]["mean"] == pytest.approx(2 / 3)  # model, fit; not x
+    assert {"tasks, prompt", "tasks, code"} <= read_pictures(tmp_path / "pictures")["relevance"]
+
+
+def test_statistics_tells_all_four_figures(scores, tmp_path):
+    ended = ask("analyze", "statistics", scores, "--pictures", tmp_path / "pictures")
+    assert ended.exit_code == 0, ended.output
+    for name in ("Cohen's d", "Fisher", "Spearman", "Kendall"):
+        assert name in ended.output
+    assert {"a", "easy", "90"} <= read_pictures(tmp_path / "pictures")["statistics"]
+    (found,) = json.loads(ask("analyze", "statistics", scores, "--json").stdout)
+    assert found["against"]["kendall"] == pytest.approx(1 / 3)
+
+
+def test_robustness_tells_what_decides_the_order(two, toy_root, tmp_path):  # noqa: F811
+    ended = ask("analyze", "robustness", *two, "--benchmark", toy_root, "--pictures", tmp_path / "pictures")
+    assert ended.exit_code == 0, ended.output
+    for title in ("on the 2 instances", "pairs, when instances", "without one project or label", "on a split"):
+        assert title in ended.output
+    assert {"good", "bad", "Row above column: % of resamples"} <= read_pictures(tmp_path / "pictures")["robustness"]
+    found = json.loads(
+        ask("analyze", "robustness", *two, "--benchmark", toy_root, "--json").stdout, parse_constant=pytest.fail
+    )
+    assert found["order"] == [["good", 1], ["bad", 0.5]]
+    assert [split["label"] for split in found["splits"]] == ["demo"]
+
+
+def test_of_many_pairs_the_least_sure_are_shown_and_none_is_lost(write_run, toy_root):  # noqa: F811
+    runs = [write_run(f"r{n}", {SCALE: "pass", STEP: "pass" if n % 3 else "fail"}) for n in range(11)]
+    ended = ask("analyze", "robustness", *runs, "--benchmark", toy_root)
+    assert "the 50 least sure of 55 pairs are shown" in ended.output
+    found = json.loads(ask("analyze", "robustness", *runs, "--benchmark", toy_root, "--json").stdout)
+    assert len(found["pairs"]) == 55
+
+
+def test_robustness_refuses_one_run_an_empty_run_and_an_unknown_split(two, write_run, toy_root):  # noqa: F811
+    for arguments, said in (
+        ((two[0],), "one run cannot be compared"),
+        ((two[0], write_run("empty", {})), "no instance to compare on"),
+        ((*two, "--other-split", "dem"), "did you mean demo"),
+    ):
+        ended = ask("analyze", "robustness", *arguments, "--benchmark", toy_root)
+        assert ended.exit_code == 1
+        assert said in ended.output
+
+
+def test_import_tells_every_repair_and_writes_a_folder_that_says_it_cannot_run(tmp_path):
+    write_official(tmp_path / "in", stage="Image", data="Training", path="toy/core.py#L3")
+    ended = ask("import", "official", tmp_path / "in", "--out", tmp_path / "out")
+    assert ended.exit_code == 0, ended.output
+    assert "toyhalve1.txt: stage, data: 'Image, Training' -> 'Training, Image' (the two were swapped)" in ended.output
+    assert "'toy/core.py#L3' -> 'toy/core.py'" in ended.output
+    refused = ask("list", "--benchmark", tmp_path / "out")
+    assert refused.exit_code == 1
+    assert "without a source that could be run" in refused.output
+    assert ask("check", "--benchmark", tmp_path / "out", "--records-only").exit_code == 0
+
+
+def test_import_counts_for_programs(tmp_path):
+    write_official(tmp_path / "in", data="Timeseries")
+    found = json.loads(ask("import", "official", tmp_path / "in", "--json").stdout)
+    assert found["counts"]["data"] == {"none of the labels": 1}
+    assert found["counts"]["stage"] == {"training": 1}
+
+
+def test_import_turns_answers_into_samples_and_names_those_it_cannot_place(tmp_path):
+    write_official(tmp_path / "in")
+    answers = [
+        {"result": "def halve…", "function_name": "halve", "ground_truth": "toy/core.py", "test": "", "repo": "toy"}
+    ]
+    (tmp_path / "answers.json").write_text(json.dumps([*answers, answers[0] | {"function_name": "gone"}]))
+    ended = ask(
+        "import", "official", tmp_path / "in", "--answers", tmp_path / "answers.json", "--samples", tmp_path / "s.jsonl"
+    )
+    assert ended.exit_code == 0, ended.output
+    assert "number 2: fits no instance" in ended.output
+    (sample,) = map(json.loads, (tmp_path / "s.jsonl").read_text().splitlines())
+    assert sample == {"instance": "toy/toyhalve1", "sample": 0, "answer": "def halve…"}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("analyze", "complexity", "gone"),
+        ("analyze", "relevance", "gone.jsonl"),
+        ("analyze", "statistics", "gone.csv"),
+        ("import", "official", "gone"),
+        ("import", "official", ".", "--answers", "gone.json"),
+    ],
+)
+def test_what_is_not_there_is_said_without_a_traceback(arguments, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    ended = ask(*arguments)
+    assert ended.exit_code == 1
+    assert "mend:" in ended.output
