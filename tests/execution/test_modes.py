@@ -57,6 +57,36 @@ def test_a_module_that_a_plugin_imports_first_is_not_judged(tmp_path):
     assert "plugin" in verdict.message
 
 
+LIAR = """import sys, types
+
+class Liar:
+    __class__ = property(lambda self: types.ModuleType)
+
+sys.modules["liar"] = Liar()
+"""
+
+
+@pytest.mark.parametrize("mode", ["auto", "fresh"])
+def test_a_module_that_only_its_tests_import_is_judged_beside_what_only_says_it_is_a_module(tmp_path, mode):
+    root = write_toy(tmp_path)
+    folder = tmp_path / "source/tests"
+    (folder / "conftest.py").write_text(LIAR)
+    lines = (folder / "test_core.py").read_text().replace("from toy.core import Counter, scale\n", "")
+    late = "def scale(*given):\n    from toy import core\n\n    return core.scale(*given)\n"
+    (folder / "test_core.py").write_text(f"{late}\n{lines[: lines.index('class TestCounter')]}")
+    toy = load(root)
+    (instance,) = (one for one in toy.instances.values() if one.qualname == "scale")
+    prepared = {"toy": prepare(toy.projects["toy"], toy.root)}
+    right = SCALE.replace("return", "class Unusual: pass\n    if factor == 0:\n        raise ValueError\n    return")
+    wrong = right.replace("value * factor", "value")
+    found = {}
+    pool = Pool(Engine(choose_confinement(), LIMITS), prepared, workers=1, mode=mode)
+    pool.run(
+        [Task(instance, right, 0), Task(instance, wrong, 1)], lambda task, verdict: found.update({task.sample: verdict})
+    )
+    assert {sample: verdict.status for sample, verdict in found.items()} == {0: "pass", 1: "fail"}, found
+
+
 def test_every_shape_holds(shapes, make_pool):
     trials = validate(make_pool(), list(shapes.instances.values()))
     assert [trial.name for trial in trials if trial.name in {"reference", "spliced"} and not trial.holds] == []

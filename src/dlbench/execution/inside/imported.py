@@ -81,7 +81,9 @@ def run_imported(send: Send, job: dict[str, Any]) -> None:
             return look(quickly) + second(quickly)
 
         if ranges and job["watch"]:
-            watch(recognise(path, ranges), sys.modules[job["module"]].__dict__, job["classes"], look_again, tampered)
+            module = sys.modules.get(job["module"])  # some tests import it only when they run
+            names = {"__name__": job["module"]} if module is None else module.__dict__
+            watch(recognise(path, ranges), names, job["classes"], look_again, tampered)
         conduct(
             session,
             reports,
@@ -117,7 +119,7 @@ def run_imported(send: Send, job: dict[str, Any]) -> None:
 def _importable(job: dict[str, Any]) -> list[str]:
     """Modules that another process may import by name, but for tests and what judges them."""
     hidden = set(find_hidden(job))
-    names = [name for name, module in list(sys.modules.items()) if isinstance(module, types.ModuleType)]
+    names = [name for name, module in list(sys.modules.items()) if issubclass(type(module), types.ModuleType)]
     mine = ("__main__", "__mp_main__", "_virtualenv", "sitecustomize", "usercustomize")
     return [name for name in names if name not in mine and _file(name) not in hidden]
 

@@ -126,7 +126,7 @@ def seal(tests: list[str], tree: str) -> Look:
 
 def _find_namespaces(tests: set[str], tree: str) -> Iterator[tuple[str, Mapping[str, Any], bool]]:
     for name, module in list(sys.modules.items()):
-        if not isinstance(module, types.ModuleType):
+        if not issubclass(type(module), types.ModuleType):  # some only say that they are modules (cffi's libraries)
             continue
         names = types.ModuleType.__getattribute__(module, "__dict__")
         file = names.get("__file__") or ""
