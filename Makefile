@@ -3,6 +3,8 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+# two at once, a file's tests in one process: correctness tests never time
+SIDE_BY_SIDE := -n 2 --dist loadfile
 
 .PHONY: demo test test-full check card clean
 
@@ -10,10 +12,10 @@ demo: $(READY)
 	$(BIN)/dlbench run --split demo --model reference --model stub --model embedded --max-tokens 256 --out runs/demo
 
 test: $(READY)
-	$(BIN)/python -m pytest -m "not slow"
+	$(BIN)/python -m pytest -m "not slow" $(SIDE_BY_SIDE)
 
 test-full: $(READY)
-	$(BIN)/python -m pytest -m slow
+	$(BIN)/python -m pytest -m slow $(SIDE_BY_SIDE)
 	$(BIN)/dlbench check
 
 check: $(READY)
