@@ -12,6 +12,7 @@ from dlbench.dataset.loading import Benchmark
 from dlbench.dataset.records import Instance
 from dlbench.dataset.solving import Attempt, Solved, summarise
 from dlbench.dataset.statistics import Statistics, mutation_score
+from dlbench.reporting.tables import mark_down
 
 Bins = Sequence[float]
 LOC_BINS = (5, 8, 12, 16, 20, 30, 50, 80, 121)
@@ -90,6 +91,5 @@ def _count(name: str, counts: dict[str, int]) -> str:
 
 
 def _table(columns: Sequence[str], rows: Iterable[Iterable[object]]) -> str:
-    lines = ["| " + " | ".join(columns) + " |", "| " + " | ".join("---" for _ in columns) + " |"]
-    lines += ["| " + " | ".join("-" if cell is None else str(cell) for cell in row) + " |" for row in rows]
-    return "\n".join(lines)
+    cells = [["-" if cell is None else str(cell) for cell in row] for row in rows]
+    return "\n".join(mark_down((list(columns), cells)))
