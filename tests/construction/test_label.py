@@ -158,7 +158,7 @@ def test_a_vote_that_changes_nothing_is_not_written_again(tmp_path):
 # ---- deciding --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("votes", set(permutations([TRAINING, TRAINING, INFERENCE])))
+@pytest.mark.parametrize("votes", dict.fromkeys(permutations([TRAINING, TRAINING, INFERENCE])))
 def test_two_of_three_decide_in_whatever_order_they_come(votes):
     (labelled,) = decide(stages(*votes))
     assert labelled.axes["stage"].outcome is Outcome.MAJORITY
