@@ -1,6 +1,7 @@
 """A small real project of ours, as a benchmark in a folder, for tests that need one to break."""
 
 import hashlib
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +16,10 @@ from tests.scaffold import write_project
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
+
+# what a shell starts in the background ignores Ctrl-C, and so would every program that a test interrupts
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 MODULE = '''"""A toy project."""
 

@@ -1,5 +1,6 @@
 """Code that is unusual and honest is not taken for tampering: it passes, in both modes."""
 
+import tempfile
 from functools import cache
 
 import pytest
@@ -62,9 +63,13 @@ ANSWERS = {name: RIGHT.format(first=first) for name, first in FIRST.items()} | W
 
 @cache
 def judged(mode: str) -> dict[str, Verdict]:
+    return judge_answers(mode, list(ANSWERS))
+
+
+def judge_answers(mode: str, names: list[str]) -> dict[str, Verdict]:
     benchmark, instance = open_project("toy")
     prepared = {"toy": prepare(benchmark.projects["toy"], benchmark.root)}
-    tasks = [Task(instance, code, number, name) for number, (name, code) in enumerate(ANSWERS.items())]
+    tasks = [Task(instance, ANSWERS[name], number, name) for number, name in enumerate(names)]
     found: dict[str, Verdict] = {}
     pool = Pool(Engine(choose_confinement(), LIMITS), prepared, workers=2, mode=mode)
     pool.run(tasks, lambda task, verdict: found.update({task.name: verdict}))
@@ -76,3 +81,11 @@ def judged(mode: str) -> dict[str, Verdict]:
 def test_honest_code_passes(name: str, mode: str):
     verdict = judged(mode)[name]
     assert verdict.passed, verdict
+
+
+@pytest.mark.parametrize("mode", ["auto", "fresh"])
+def test_a_cache_in_the_folder_for_temporary_files_changes_no_verdict(mode: str, monkeypatch):
+    with tempfile.TemporaryDirectory(dir="/tmp") as home:
+        monkeypatch.setenv("DLBENCH_HOME", home)
+        verdicts = judge_answers(mode, ["writes and reads a file", "a helper class", "runs a program"])
+    assert {name: verdict.passed for name, verdict in verdicts.items()} == dict.fromkeys(verdicts, True), verdicts

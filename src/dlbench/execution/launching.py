@@ -62,7 +62,6 @@ def start(
 def describe_project(cell: Cell, launch: Launch) -> dict[str, Any]:
     project = cell.prepared.project
     inner = cell.prepared.import_path.relative_to(cell.prepared.tree)
-    shared_memory = ["/dev/shm"] if launch.temporary == Path("/tmp") else []
     return {
         "tree": str(launch.tree),
         "import_path": str(launch.tree / inner),
@@ -72,7 +71,7 @@ def describe_project(cell: Cell, launch: Launch) -> dict[str, Any]:
         "seccomp": launch.seccomp.hex(),
         "limits": describe_limits(cell.limits),
         "readable": list(launch.readable),
-        "writable": [str(launch.temporary), *shared_memory],
+        "writable": list(launch.writable),
     }
 
 

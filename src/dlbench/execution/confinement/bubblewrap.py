@@ -18,6 +18,8 @@ from dlbench.execution.confinement.seccomp import build_filter, is_supported
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64")
 _SETTINGS = ("/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives", "/etc/localtime")
 _INSIDE = Path("/run/dlbench")
+_TEMPORARY = (Path("/tmp"), Path("/var/tmp"), Path("/run/dlbench-tmp"))
+_SHARED_MEMORY = "/dev/shm"
 
 
 class Bubblewrap:
@@ -47,11 +49,13 @@ class Bubblewrap:
         assert privileges is not None
         prepared, limits = cell.prepared, cell.limits
         tree = str(prepared.tree)
-        command = [_bwrap(), *privileges, *_base()]
-        command += ["--perms", "1777", "--size", str(limits.disk_mb << 20), "--tmpfs", "/tmp"]
-        command += ["--perms", "1777", "--size", str(limits.disk_mb << 20), "--tmpfs", "/dev/shm"]
-        command += ["--perms", "1777", "--dir", "/tmp/home"]
-        for place in dict.fromkeys([cell.interpreter_root, prepared.environment, prepared.tree]):
+        places = list(dict.fromkeys([cell.interpreter_root, prepared.environment, prepared.tree]))
+        temporary = _find_temporary(places)
+        command = [_bwrap(), *privileges, *_base(), *_open_parents(temporary)]
+        command += ["--perms", "1777", "--size", str(limits.disk_mb << 20), "--tmpfs", str(temporary)]
+        command += ["--perms", "1777", "--size", str(limits.disk_mb << 20), "--tmpfs", _SHARED_MEMORY]
+        command += ["--perms", "1777", "--dir", f"{temporary}/home"]
+        for place in places:
             if not place.is_relative_to("/usr"):
                 command += [*_open_parents(place), "--ro-bind", str(place), str(place)]
         if cell.path is not None:
@@ -62,7 +66,8 @@ class Bubblewrap:
         command += ["--remount-ro", "/dev", "--remount-ro", "/"]
         command += ["--chdir", tree, str(prepared.python), "-B", "-s", str(_INSIDE / "inside/start.py"), str(channel)]
         user = cell.user if privileges is _AS_ROOT else None
-        return Launch(command, prepared.tree, Path("/tmp"), user, build_filter(mounted=True))
+        writable = (str(temporary), _SHARED_MEMORY)
+        return Launch(command, prepared.tree, temporary, writable, user, build_filter(mounted=True))
 
 
 _AS_ROOT = ("--cap-drop", "ALL", "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID")
@@ -75,9 +80,14 @@ def _bwrap() -> str:
     return found
 
 
+def _find_temporary(places: list[Path]) -> Path:
+    """Never above the project: what is written later could not be read again, or could take the project's place."""
+    return next(folder for folder in _TEMPORARY if not any(place.is_relative_to(folder) for place in places))
+
+
 def _open_parents(place: Path) -> list[str]:
     """Folders that bwrap makes by itself on the way to a mount are closed to any user but root."""
-    parents = [str(parent) for parent in reversed(place.parents) if str(parent) not in {"/", "/tmp"}]
+    parents = [str(parent) for parent in reversed(place.parents) if str(parent) != "/"]
     return [word for parent in parents for word in ("--perms", "0755", "--dir", parent)]
 
 

@@ -49,7 +49,8 @@ def _launch(cell: Cell, channel: int, *, landlock: bool, user: int | None, filte
     runner = [str(cell.prepared.python), "-B", "-s", str(package / "inside/start.py"), str(channel)]
     command = [sys.executable, "-I", warden.__file__, plan, *runner]
     seccomp = build_filter(mounted=False) if filtered else b""
-    return Launch(command, tree, temporary, None, seccomp, (*readable, str(temporary), "/dev/null", "/proc/self"))
+    known = (*readable, str(temporary), "/dev/null", "/proc/self")
+    return Launch(command, tree, temporary, (str(temporary),), None, seccomp, known)
 
 
 def _find_closed_folder(place: Path) -> Path | None:

@@ -18,6 +18,7 @@ class Launch:
     command: list[str]
     tree: Path
     temporary: Path
+    writable: tuple[str, ...]
     user: int | None = None
     """The user to become once inside; None where the kind sees to it itself."""
     seccomp: bytes = b""
