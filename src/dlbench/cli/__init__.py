@@ -10,6 +10,8 @@ from dlbench.cli import (  # noqa: F401 - they register
     check,
     compare,
     construct,
+    export,
+    import_inspect,
     import_official,
     judging,
     leaderboard,
