@@ -11,6 +11,7 @@ from dlbench.cli import (  # noqa: F401 - they register
     compare,
     construct,
     export,
+    import_evalplus,
     import_inspect,
     import_official,
     judging,
