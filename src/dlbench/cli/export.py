@@ -45,7 +45,7 @@ def dataset(
     from dlbench.bridges.exports.export import Format, export, list_projects
     from dlbench.bridges.exports.notice import read_licences, render_short
     from dlbench.bridges.exports.rows import Wanted
-    from dlbench.cli.progress import say
+    from dlbench.cli.progress import counted, say
 
     benchmark, instances = chosen.benchmark, chosen.instances
     licences = None
@@ -53,7 +53,9 @@ def dataset(
         projects = list_projects(benchmark, instances)
         licences = read_licences(projects, benchmark.root, say)
         typer.echo(render_short(projects, licences), err=True)
-    export(benchmark, instances, Format(format), Wanted(chosen.split, licences, canary), out, say)
+    wanted = Wanted(chosen.split, licences, canary)
+    with counted("reading", len(instances), every=2) as advance:
+        export(benchmark, instances, Format(format), wanted, out, say=say, on_row=advance)
     typer.echo(f"{len(instances)} instances are in {out}", err=True)
 
 

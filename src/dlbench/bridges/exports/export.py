@@ -1,5 +1,6 @@
 """How does the dataset become a folder for another tool? There whole or not at all, in one of five shapes."""
 
+from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
 
@@ -29,14 +30,22 @@ def list_projects(benchmark: Benchmark, instances: list[Instance]) -> list[Proje
 
 
 def export(
-    benchmark: Benchmark, instances: list[Instance], shape: Format, wanted: Wanted, out: Path, say: Say = quiet
+    benchmark: Benchmark,
+    instances: list[Instance],
+    shape: Format,
+    wanted: Wanted,
+    out: Path,
+    *,
+    say: Say = quiet,
+    on_row: Callable[[str], None] = lambda name: None,
 ) -> None:
+    """`on_row` is told each instance that is done."""
     if out.exists():
         raise DLBenchError("this exists already", where=str(out), mend="give --out a folder that is not there yet")
     if shape in (Format.PARQUET, Format.HF) and not has_parquet():
         raise DLBenchError("pyarrow is not installed", mend="pip install 'dlbench[report]'")
     sources = Sources(benchmark, say)
-    rows = make_rows(benchmark, instances, wanted, sources)
+    rows = make_rows(benchmark, instances, wanted, sources, on_row)
     with building(out) as folder:
         match shape:
             case Format.JSONL:

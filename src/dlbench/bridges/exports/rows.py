@@ -4,6 +4,7 @@ What a model is asked, and facts to choose by. The project's own code is not in 
 have a solution beside each prompt, and code without its licence; `reference` is there only on request.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,7 +24,13 @@ class Wanted:
     canary: bool = False
 
 
-def make_rows(benchmark: Benchmark, instances: list[Instance], wanted: Wanted, sources: Sources) -> list[Row]:
+def make_rows(
+    benchmark: Benchmark,
+    instances: list[Instance],
+    wanted: Wanted,
+    sources: Sources,
+    on_row: Callable[[str], None] = lambda name: None,
+) -> list[Row]:
     """One for each instance: `system` and `prompt` are exactly what zero-shot sends."""
     asker = make_asker(sources, "zero-shot", shots=0, seed=0, prompt_tokens=6000, canary=wanted.canary)
     rows = []
@@ -51,4 +58,5 @@ def make_rows(benchmark: Benchmark, instances: list[Instance], wanted: Wanted, s
         if wanted.licences is not None:
             row["reference"] = sources.reference(instance.id) if wanted.licences[project.name] else None
         rows.append(row)
+        on_row(instance.id)
     return rows
