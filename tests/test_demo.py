@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from dlbench.cli.run import Sources
 from dlbench.dataset import Selection, load, select
+from dlbench.generation.sources import Sources
 from tests.cli.conftest import dlbench as dlbench
 from tests.cli.test_judging import verdicts_of
 

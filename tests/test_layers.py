@@ -19,7 +19,9 @@ BELOW = {
     "scoring": {"dataset"},
     "analysis": {"dataset", "workspace", "generation", "execution", "construction", "scoring"},
     "reporting": {"dataset", "scoring", "execution", "construction", "analysis"},
-    "cli": {"dataset", "workspace", "generation", "execution", "construction", "scoring", "analysis", "reporting"},
+    "bridges": {"dataset", "workspace", "generation", "execution", "construction", "scoring", "reporting"},
+    "cli": {"dataset", "workspace", "generation", "execution", "construction", "scoring", "analysis", "reporting"}
+    | {"bridges"},
 }
 
 

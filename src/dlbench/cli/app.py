@@ -49,27 +49,41 @@ def command(name: str, group: typer.Typer = app) -> Callable[[Callable[..., None
     """Registers a command; a parameter `chosen` becomes the options that choose instances."""
 
     def register(function: Callable[..., None]) -> Callable[..., None]:
-        inner = _with_choice(function) if "chosen" in inspect.signature(function).parameters else function
-
-        @functools.wraps(inner)
-        def guarded(*args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - a command's own options
-            try:
-                inner(*args, **kwargs)
-            except DLBenchError as error:
-                _fail(error)
-            except OSError as error:
-                mend = "mend that and start the same command again; what was done is kept"
-                if error.errno != errno.ENOSPC and not error.filename:
-                    raise
-                _fail(DLBenchError(str(error.strerror), where=str(error.filename or ""), mend=mend))
-            except KeyboardInterrupt:
-                typer.echo("stopped; what was done is kept, the same command goes on from here", err=True)
-                raise typer.Exit(130) from None
-
-        group.command(name)(guarded)
+        group.command(name)(_guard(function))
         return function
 
     return register
+
+
+def whole_group(group: typer.Typer) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """As `command`, for what a group does itself when none of its commands is named; `context` says whether one is."""
+
+    def register(function: Callable[..., None]) -> Callable[..., None]:
+        group.callback(invoke_without_command=True)(_guard(function))
+        return function
+
+    return register
+
+
+def _guard(function: Callable[..., None]) -> Callable[..., None]:
+    inner = _with_choice(function) if "chosen" in inspect.signature(function).parameters else function
+
+    @functools.wraps(inner)
+    def guarded(*args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - a command's own options
+        try:
+            inner(*args, **kwargs)
+        except DLBenchError as error:
+            _fail(error)
+        except OSError as error:
+            mend = "mend that and start the same command again; what was done is kept"
+            if error.errno != errno.ENOSPC and not error.filename:
+                raise
+            _fail(DLBenchError(str(error.strerror), where=str(error.filename or ""), mend=mend))
+        except KeyboardInterrupt:
+            typer.echo("stopped; what was done is kept, the same command goes on from here", err=True)
+            raise typer.Exit(130) from None
+
+    return guarded
 
 
 def _fail(error: DLBenchError) -> None:
@@ -89,6 +103,10 @@ class Chosen:
         from dlbench.dataset import load
 
         return load(self._root)
+
+    @property
+    def split(self) -> str:
+        return str(self._filters["split"])
 
     @property
     def root(self) -> Path:

@@ -9,8 +9,8 @@ import typer
 from dlbench.errors import DLBenchError
 
 if TYPE_CHECKING:
-    from dlbench.cli.run import Sources
     from dlbench.generation import Budget, Limits, Model
+    from dlbench.generation.sources import Sources
 
 COMMAND = "command"
 

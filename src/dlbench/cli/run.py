@@ -34,10 +34,9 @@ from dlbench.cli.models import (
     asks_without_temperature,
     make_budget,
 )
-from dlbench.errors import DLBenchError
 
 if TYPE_CHECKING:
-    from dlbench.dataset import Benchmark, Instance
+    from dlbench.dataset import Instance
     from dlbench.generation.techniques import Asker
 
 CanaryOption = Annotated[
@@ -102,13 +101,14 @@ def run(
     from dlbench.cli.scores import judge_into, show_scores
     from dlbench.execution.samples import read_samples
     from dlbench.generation import Limits, generate
+    from dlbench.generation.sources import Sources, make_asker
     from dlbench.reporting import open_run
     from dlbench.reporting.runs import SAMPLES
 
     benchmark, instances = chosen.benchmark, chosen.instances
     check_mode(mode)
     engine = make_engine(sandbox, timeout, memory)
-    sources = Sources(benchmark)
+    sources = Sources(benchmark, say)
     asker = make_asker(sources, technique, shots, seed, prompt_tokens, canary=canary)
     prepare_projects(benchmark, instances)
     _put_together(asker, instances, shots)
@@ -153,50 +153,6 @@ def run(
     show_scores(folders, out / "report.md", benchmark)
 
 
-class Sources:
-    """What the fetched sources say of an instance: its reference, its signature, its surroundings."""
-
-    def __init__(self, benchmark: "Benchmark") -> None:
-        self.benchmark = benchmark
-        self._texts: dict[tuple[str, str], str] = {}
-
-    def module(self, instance: "Instance") -> str:
-        from dlbench.cli.progress import say
-        from dlbench.workspace import fetch
-
-        place = instance.project, instance.path
-        if place not in self._texts:
-            tree = fetch(self.benchmark.project_of(instance), self.benchmark.root, say)
-            self._texts[place] = (tree / instance.path).read_text(encoding="utf-8")
-        return self._texts[place]
-
-    def reference(self, instance_id: str) -> str:
-        from dlbench.dataset.target import find_target
-
-        instance = self.benchmark.instances[instance_id]
-        return find_target(self.module(instance), instance.qualname).text
-
-    def signature(self, instance_id: str) -> str:
-        from dlbench.dataset.target import find_target, render_signature
-
-        instance = self.benchmark.instances[instance_id]
-        target = find_target(self.module(instance), instance.qualname)
-        return render_signature(target.node, decorators=False)
-
-
-def make_asker(
-    sources: Sources, technique: str, shots: int, seed: int, prompt_tokens: int, *, canary: bool = False
-) -> "Asker":
-    from dlbench.generation.techniques import Asker, Settings, Shelf, find_technique
-
-    benchmark = sources.benchmark
-    if canary and not benchmark.canary:
-        mend = "write a string that stands nowhere else into its file CANARY, or leave out --canary"
-        raise DLBenchError("the benchmark has no canary", where=str(benchmark.root), mend=mend)
-    settings = Settings(shots, seed, prompt_tokens, benchmark.canary if canary else "")
-    return Asker(find_technique(technique), Shelf(benchmark.instances.values(), sources.module), settings)
-
-
 def _put_together(asker: "Asker", instances: "list[Instance]", shots: int) -> None:
     """All prompts before the first request: what is wrong with one is found before anything is paid for."""
     from dlbench.cli.progress import say
@@ -220,9 +176,10 @@ def prompt(
     """Show exactly what a model would be asked, in all turns."""
     from dlbench.cli.progress import say
     from dlbench.dataset import find_known, load
+    from dlbench.generation.sources import Sources, make_asker
 
     loaded = load(benchmark)
-    asker = make_asker(Sources(loaded), technique, shots, seed, prompt_tokens, canary=canary)
+    asker = make_asker(Sources(loaded, say), technique, shots, seed, prompt_tokens, canary=canary)
     asked = asker.ask(find_known(instance, loaded.instances, "instance"))
     for number, turn in enumerate(asked.turns):
         if number:

@@ -53,15 +53,15 @@ class Pool:
     ) -> None:
         self.engine, self.prepared = engine, prepared
         self.workers, self.mode, self.memory_mb = workers, mode, memory_mb
-        self._keepers: list[_Keeper] = []
+        self.keepers: list[Keeper] = []
 
     def run(self, tasks: Iterable[Task], on_verdict: Callable[[Task, Verdict], None]) -> None:
         """Every task once; `on_verdict` is called before its thread takes the next."""
-        work = _Work(tasks, self._estimate)
+        work = Work(tasks, self.estimate)
         count = max(1, min(self.workers, work.left))
-        self._keepers = [_Keeper(self, work) for _ in range(count)]
+        self.keepers = [Keeper(self, work) for _ in range(count)]
         with ThreadPoolExecutor(count) as threads:
-            futures = [threads.submit(keeper.run, on_verdict) for keeper in self._keepers]
+            futures = [threads.submit(keeper.run, on_verdict) for keeper in self.keepers]
             try:
                 for future in futures:
                     future.result()
@@ -72,9 +72,9 @@ class Pool:
         remove_groups()
 
     def used_mb(self) -> float:
-        return sum(keeper.used_mb for keeper in self._keepers)
+        return sum(keeper.used_mb for keeper in self.keepers)
 
-    def _estimate(self, instance: Instance) -> tuple[float, float]:
+    def estimate(self, instance: Instance) -> tuple[float, float]:
         """What a candidate takes, and what the start of a worker does."""
         facts = recall(self.prepared[instance.project], instance)
         if facts is None:
@@ -82,20 +82,32 @@ class Pool:
         return facts.seconds, facts.load_seconds if self.mode == "auto" else 0.0
 
 
-class _Work:
-    """What is left to do, by instance, and who is at it."""
+class Work:
+    """What is left to do, by instance, and who is at it. While it is open, more may come, and who asks waits."""
 
-    def __init__(self, tasks: Iterable[Task], estimate: Callable[[Instance], tuple[float, float]]) -> None:
+    def __init__(
+        self, tasks: Iterable[Task], estimate: Callable[[Instance], tuple[float, float]], *, is_open: bool = False
+    ) -> None:
         self.waiting: dict[str, deque[Task]] = {}
-        for task in tasks:
-            self.waiting.setdefault(task.instance.id, deque()).append(task)
-        first = {key: queue[0].instance for key, queue in self.waiting.items()}
-        estimates = {key: estimate(instance) for key, instance in first.items()}
-        self.seconds = {key: seconds + 0.1 for key, (seconds, _) in estimates.items()}
-        self.starts = {key: start for key, (_, start) in estimates.items()}
-        self.projects = {key: instance.project for key, instance in first.items()}
+        self.seconds: dict[str, float] = {}
+        self.starts: dict[str, float] = {}
+        self.projects: dict[str, str] = {}
         self.taken: dict[str, int] = {}
-        self.lock = threading.Lock()
+        self.is_open = is_open
+        self.lock = threading.Condition()
+        self._estimate = estimate
+        for task in tasks:
+            self.add(task)
+
+    def add(self, task: Task) -> None:
+        key = task.instance.id
+        with self.lock:
+            if key not in self.seconds:
+                seconds, self.starts[key] = self._estimate(task.instance)
+                self.seconds[key] = seconds + 0.1
+                self.projects[key] = task.instance.project
+            self.waiting.setdefault(key, deque()).append(task)
+            self.lock.notify_all()
 
     @property
     def left(self) -> int:
@@ -103,14 +115,22 @@ class _Work:
 
     def cancel(self) -> None:
         with self.lock:
+            self.is_open = False
             self.waiting.clear()
+            self.lock.notify_all()
 
     def take(self, current: Task | None, started: Collection[str] = ()) -> Task | None:
-        """`started`: projects of which the thread that asks has a worker. None: what is left is done by others."""
+        """`started`: projects of which the thread that asks has a worker. None: what is left is done by others, or
+        nothing has come for long."""
         with self.lock:
             if current is not None:
                 self.taken[current.instance.id] -= 1
             key = self._choose(current, started)
+            while key is None and self.is_open:
+                has_come = self.lock.wait(_IDLE_SECONDS)
+                key = self._choose(current, started)
+                if not has_come:
+                    break
             if key is None:
                 return None
             self.taken[key] = self.taken.get(key, 0) + 1
@@ -148,10 +168,10 @@ class _Work:
         return left > self.starts[key]
 
 
-class _Keeper:
+class Keeper:
     """One thread's workers, the least recently used first."""
 
-    def __init__(self, pool: Pool, work: _Work) -> None:
+    def __init__(self, pool: Pool, work: Work) -> None:
         self.pool, self.work = pool, work
         self.warm: dict[str, Warm] = {}
         self.used_at: dict[str, float] = {}

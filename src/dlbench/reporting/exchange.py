@@ -73,7 +73,7 @@ def write_tables(standing: Standing, folder: Path) -> list[str]:
         write_whole(folder / f"{name}.csv", render_csv(rows))
         written.append(f"{name}.csv")
         if has_parquet():
-            _write_parquet(folder / f"{name}.parquet", rows)
+            write_parquet(folder / f"{name}.parquet", rows)
             written.append(f"{name}.parquet")
     write_whole(folder / "tables.tex", render_latex(standing))
     return [*written, "tables.tex"]
@@ -95,7 +95,7 @@ def _cells(row: Row) -> Iterable[object]:
     return ("" if isinstance(value, float) and math.isnan(value) else value for value in row.values())
 
 
-def _write_parquet(path: Path, rows: Sequence[Row]) -> None:
+def write_parquet(path: Path, rows: Sequence[Row]) -> None:
     import pyarrow
     from pyarrow import parquet
 

@@ -92,10 +92,9 @@ def find_licence(package: Package, tree: Path) -> Licence:
         return Licence(choice, "")
     said = [("the metadata", name) for name in _read_field(given)]
     said += [(f"the classifier {text!r}", _by_name(text.rpartition("::")[2])) for text in _classifiers(package)]
-    for path in sorted(tree.iterdir()):
-        if path.is_file() and not path.is_symlink() and _FILE.fullmatch(path.name):
-            text = path.read_text(encoding="utf-8", errors="replace")
-            said.append((f"the file {path.name}", recognise(text)))
+    for path in list_licence_files(tree):
+        text = path.read_text(encoding="utf-8", errors="replace")
+        said.append((f"the file {path.name}", recognise(text)))
     known = [(where, name) for where, name in said if name]
     for where, name in known:
         if name not in PERMISSIVE:
@@ -105,6 +104,11 @@ def find_licence(package: Package, tree: Path) -> Licence:
     # "BSD" alone does not say which; another place may.
     exact = [name for _, name in known if name != "BSD"]
     return Licence((exact or ["BSD"])[0], "")
+
+
+def list_licence_files(tree: Path) -> list[Path]:
+    found = (path for path in sorted(tree.iterdir()) if _FILE.fullmatch(path.name))
+    return [path for path in found if path.is_file() and not path.is_symlink()]
 
 
 def recognise(text: str) -> str:

@@ -1,0 +1,67 @@
+"""Who judges for inspect, while it asks models at its own pace?
+
+One desk for every set of limits, opened with the first answer and kept until the process ends: tasks, epochs and models
+of one evaluation share its warm workers. Where none was opened, nothing was started.
+"""
+
+import atexit
+import os
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from threading import Lock
+
+from dlbench.dataset import Benchmark, find_known, load
+from dlbench.errors import DLBenchError
+from dlbench.execution import Engine, Limits, Sample, Verdict, choose_confinement
+from dlbench.execution.desk import Desk
+from dlbench.execution.pool import MODES, Pool
+from dlbench.workspace import Prepared, prepare
+from dlbench.workspace.home import Say, quiet
+
+
+@dataclass(frozen=True)
+class Terms:
+    """As the options of `dlbench evaluate`; no benchmark is ours, and no number of workers is that of the cores."""
+
+    benchmark: str | None = None
+    sandbox: str = "auto"
+    mode: str = "auto"
+    timeout: float = 60.0
+    memory: int = 4096
+    workers: int | None = None
+
+
+@cache
+def read_benchmark(root: str | None) -> Benchmark:
+    return load(Path(root) if root else None)
+
+
+class Judge:
+    def __init__(self, terms: Terms) -> None:
+        if terms.mode not in MODES:
+            raise DLBenchError(f"there is no mode {terms.mode!r}", mend=f"use one of: {', '.join(MODES)}")
+        self.benchmark = read_benchmark(terms.benchmark)
+        self._prepared: dict[str, Prepared] = {}
+        engine = Engine(choose_confinement(terms.sandbox), Limits(test_seconds=terms.timeout, memory_mb=terms.memory))
+        self._pool = Pool(engine, self._prepared, workers=terms.workers or os.cpu_count() or 1, mode=terms.mode)
+        self._desk: Desk | None = None
+        self._lock = Lock()
+
+    def prepare(self, project: str, say: Say = quiet) -> None:
+        if project not in self._prepared:
+            self._prepared[project] = prepare(self.benchmark.projects[project], self.benchmark.root, say)
+
+    def judge(self, sample: Sample) -> Verdict:
+        instance = find_known(sample.instance, self.benchmark.instances, "instance")
+        with self._lock:
+            self.prepare(instance.project)
+            if self._desk is None:
+                self._desk = Desk(self._pool)
+                atexit.register(self._desk.close)
+        return self._desk.judge(sample, instance)
+
+
+@cache
+def find_judge(terms: Terms) -> Judge:
+    return Judge(terms)

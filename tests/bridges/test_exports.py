@@ -1,0 +1,195 @@
+"""An export holds prompts and no solution unless asked, is read by the libraries it is for, and is there whole or not."""
+
+import json
+
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from dlbench.bridges.exports.export import Format
+from dlbench.cli import app
+from dlbench.cli.export import Shape
+from dlbench.dataset import load
+from dlbench.generation.sources import Sources, make_asker
+from tests.conftest import MODULE, write_toy
+
+SCALE, STEP = "toy/toy.core.scale", "toy/toy.core.Counter.step"
+SECRET = "value * factor + OFFSET"
+CANARY = "0c9f2b7e-toy-canary"
+
+
+def command(*arguments: object):
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("exports")
+    benchmark = write_toy(folder)
+    (folder / "source/LICENSE").write_text("Everybody may use the toy, with this line beside it.\n")
+    (benchmark / "CANARY").write_text(f"{CANARY}\n")
+    return benchmark
+
+
+@pytest.fixture
+def export(root, tmp_path):
+    def write(shape, *options, split="full"):
+        out = tmp_path / f"{shape}-{split}"
+        ended = command("export", "--format", shape, "--split", split, "--out", out, "--benchmark", root, *options)
+        assert ended.exit_code == 0, ended.output
+        return out, ended.output
+
+    return write
+
+
+def texts(folder):
+    """All that a reader of the folder could find, tables read as rows."""
+    from pyarrow import parquet
+
+    found = [path.read_text() for path in folder.rglob("*") if path.suffix in {".jsonl", ".md", ".yaml", ".py"}]
+    return "\n".join(found + [json.dumps(parquet.read_table(path).to_pylist()) for path in folder.rglob("*.parquet")])
+
+
+def read_lines(path):
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_the_help_names_every_format():
+    assert list(map(str, Shape)) == list(map(str, Format))
+
+
+@pytest.mark.parametrize("shape", Format, ids=str)
+def test_prompts_are_exported_and_the_projects_code_is_not(shape, export):
+    folder, _ = export(shape)
+    told = texts(folder)
+    assert "is multiplied by `factor`" in told
+    assert SECRET not in told
+    assert CANARY not in told
+    assert not (folder / "NOTICE.md").exists()
+
+
+@pytest.mark.parametrize("shape", Format, ids=str)
+def test_references_come_on_request_after_their_licences(shape, export):
+    folder, said = export(shape, "--with-reference")
+    assert SECRET in texts(folder)
+    assert "toy 1.0: Apache-2.0" in said
+    assert "Everybody may use the toy, with this line beside it." in (folder / "NOTICE.md").read_text()
+
+
+@pytest.mark.parametrize("shape", Format, ids=str)
+def test_the_canary_is_in_every_prompt_when_asked_for(shape, export):
+    folder, _ = export(shape, "--canary")
+    assert texts(folder).count(f"Canary: {CANARY}") == 2
+
+
+def test_a_project_without_a_licence_text_keeps_its_code(tmp_path):
+    benchmark = write_toy(tmp_path)
+    out = tmp_path / "out"
+    ended = command("export", "--format", "jsonl", "--with-reference", "--out", out, "--benchmark", benchmark)
+    assert ended.exit_code == 0, ended.output
+    assert "LEFT OUT" in ended.output
+    assert [row["reference"] for row in read_lines(out / "full.jsonl")] == [None, None]
+
+
+def test_lines_say_what_zero_shot_asks_and_keep_to_the_choice(root, export):
+    folder, _ = export("jsonl", split="demo")
+    (row,) = read_lines(folder / "demo.jsonl")
+    benchmark = load(root)
+    (system, user), *_ = make_asker(Sources(benchmark), "zero-shot", 3, 0, 6000).ask(benchmark.instances[SCALE]).turns
+    assert (row["id"], row["system"], row["prompt"]) == (SCALE, system["content"], user["content"])
+    assert row["tests"] == list(benchmark.instances[SCALE].tests)
+    assert (row["license"], row["stage"], row["kind"]) == ("Apache-2.0", "pre_post_processing", "function")
+
+
+def test_a_parquet_table_holds_the_same_rows_as_the_lines(export):
+    from pyarrow import parquet
+
+    lines, _ = export("jsonl", "--with-reference")
+    table, _ = export("parquet", "--with-reference")
+    assert parquet.read_table(table / "full.parquet").to_pylist() == read_lines(lines / "full.jsonl")
+
+
+def test_a_card_tells_a_program_what_it_may_do(export):
+    folder, _ = export("hf")
+    _, header, words = (folder / "README.md").read_text().split("---\n", 2)
+    told = yaml.safe_load(header)
+    assert told["license"] == "apache-2.0"
+    assert told["configs"][0]["data_files"] == [{"split": "test", "path": "data/test-*.parquet"}]
+    assert "2 instances of 1 projects" in words
+    folder, _ = export("hf", "--with-reference", split="demo")
+    assert yaml.safe_load((folder / "README.md").read_text().split("---\n")[1])["license"] == "other"
+
+
+def test_an_evalplus_prompt_is_code_that_a_reference_completes(export):
+    folder, _ = export("evalplus", "--with-reference")
+    tasks = {task["task_id"]: task for task in read_lines(folder / "full.jsonl")}
+    for task in tasks.values():
+        compile(task["prompt"], "prompt", "exec")
+        compile(task["prompt"] + task["canonical_solution"], "solved", "exec")
+        assert task["base_input"] is None
+    assert tasks[SCALE]["entry_point"] == "scale"
+    assert tasks[STEP]["entry_point"] == "Counter"
+    names: dict = {"toy": None}
+    exec(
+        (tasks[SCALE]["prompt"] + tasks[SCALE]["canonical_solution"]).replace(
+            "from toy.base import OFFSET", "OFFSET = 0"
+        ),
+        names,
+    )
+    assert names["scale"]([1, 2], 3) == [3, 6]
+
+
+def test_what_is_there_is_not_overwritten(root, tmp_path):
+    out = tmp_path / "mine"
+    out.mkdir()
+    ended = command("export", "--format", "jsonl", "--out", out, "--benchmark", root)
+    assert (ended.exit_code, "exists already" in ended.output) == (1, True)
+    assert list(out.iterdir()) == []
+
+
+def test_a_failed_export_leaves_nothing_behind(tmp_path):
+    benchmark = write_toy(tmp_path)
+    out = tmp_path / "out"
+    ended = command("export", "--format", "jsonl", "--canary", "--out", out, "--benchmark", benchmark)
+    assert (ended.exit_code, "no canary" in ended.output) == (1, True)
+    assert not out.exists()
+    assert not list(tmp_path.glob(".out*"))
+
+
+def test_a_missing_option_is_named(root):
+    ended = command("export", "--benchmark", root)
+    assert (ended.exit_code, "--format and --out are missing" in ended.output) == (1, True)
+
+
+def test_the_toys_secret_is_the_toys_code():
+    assert SECRET in MODULE
+
+
+def test_solutions_of_evalplus_become_samples_in_their_order(root, export, tmp_path):
+    folder, _ = export("evalplus")
+    given = tmp_path / "solutions.jsonl"
+    lines = [
+        {"task_id": SCALE, "solution": "a"},
+        {"task_id": STEP, "solution": "b"},
+        {"task_id": SCALE, "completion": "c"},
+    ]
+    given.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    ended = command("import", "evalplus", given, "--out", tmp_path / "none.jsonl", "--benchmark", root)
+    assert (ended.exit_code, "--tasks" in ended.output, "solutions.jsonl:3" in ended.output) == (1, True, True)
+    options = ["--tasks", folder / "full.jsonl", "--benchmark", root]
+    ended = command("import", "evalplus", given, "--out", tmp_path / "samples.jsonl", *options)
+    assert ended.exit_code == 0, ended.output
+    first, second, third = read_lines(tmp_path / "samples.jsonl")
+    assert [(one["instance"], one["sample"]) for one in (first, second, third)] == [(SCALE, 0), (STEP, 0), (SCALE, 1)]
+    assert (first["answer"], second["answer"]) == ("a", "b")
+    assert third["answer"].startswith("# toy")
+    assert third["answer"].endswith("c")
+
+
+@pytest.mark.parametrize("line", ['{"task_id": "toy/none", "solution": "x"}', '{"solution": "x"}', "{", ""], ids=str)
+def test_a_line_that_is_no_solution_of_ours_is_named(line, root, tmp_path):
+    given = tmp_path / "solutions.jsonl"
+    given.write_text(f"{line}\n")
+    ended = command("import", "evalplus", given, "--out", tmp_path / "samples.jsonl", "--benchmark", root)
+    assert (ended.exit_code, "solutions.jsonl" in ended.output, "mend:" in ended.output) == (1, True, True)
+    assert not (tmp_path / "samples.jsonl").exists()

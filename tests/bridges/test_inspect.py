@@ -1,0 +1,249 @@
+"""inspect asks what `dlbench run` asks, scores what `dlbench evaluate` says, and its logs come and go without loss."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from inspect_ai.log import read_eval_log, write_eval_log
+from typer.testing import CliRunner
+
+import dlbench
+from dlbench.bridges.inspect.scorer import as_score
+from dlbench.bridges.inspect.solvers import LATER_TURNS
+from dlbench.bridges.inspect.task import dl_bench
+from dlbench.cli import app
+from dlbench.dataset import Selection, load, select
+from dlbench.execution import Outcome, Status, Verdict
+from dlbench.generation.sources import Sources, make_asker
+from dlbench.generation.techniques import TECHNIQUES
+from tests.bridges.asking import accuracy, find_asked, run
+from tests.cli.test_judging import RIGHT, WRONG, steady, verdicts_of
+from tests.conftest import write_toy
+
+SCALE, STEP = "toy/toy.core.scale", "toy/toy.core.Counter.step"
+STUB = "def {name}(self):\n    raise NotImplementedError\n"
+ANSWERS = [
+    f"Sure:\n```python\n{RIGHT}```\n",
+    WRONG,
+    "I would multiply them.",
+    "```python\ndef rescale(values):\n    return 1\n```",
+]
+
+
+def command(*arguments: object):
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def read_jsonl(path: Path):
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory):
+    return write_toy(tmp_path_factory.mktemp("inspect"))
+
+
+@pytest.fixture(scope="module")
+def toys(root):
+    return load(root)
+
+
+@pytest.fixture(scope="module")
+def log(root, tmp_path_factory):
+    """Four answers to one instance, in the order of its epochs."""
+    answers = iter(ANSWERS)
+    task = dl_bench(split="demo", samples=4, benchmark=str(root), timeout=20)
+    return run(task, lambda messages: next(answers), tmp_path_factory.mktemp("logs"), max_samples=1)
+
+
+def test_references_score_one_and_stubs_score_zero(root, toys, tmp_path):
+    task = dl_bench(benchmark=str(root))
+    sources, instances = Sources(toys), list(toys.instances.values())
+    best = run(task, lambda messages: sources.reference(find_asked(messages, instances).id), tmp_path)
+    worst = run(task, lambda messages: STUB.format(name=find_asked(messages, instances).name), tmp_path)
+    assert (accuracy(best), accuracy(worst)) == (1.0, 0.0)
+    for sample in worst.samples:
+        (score,) = sample.scores.values()
+        assert score.metadata["tests"] == dict.fromkeys(toys.instances[sample.id].tests, "failed")
+
+
+def test_a_score_is_the_verdict_that_evaluate_gives(log, root, toys):
+    records = [{"instance": SCALE, "sample": number, "answer": answer} for number, answer in enumerate(ANSWERS)]
+    expected = steady([one.as_record() for one in dlbench.evaluate(records, toys, timeout=20)])
+    samples = sorted(log.samples, key=lambda sample: sample.epoch)
+    assert steady([sample.scores["verdict"].metadata for sample in samples]) == expected
+    assert [sample.scores["verdict"].value for sample in samples] == [1.0, 0.0, 0.0, 0.0]
+    assert accuracy(log, "mean") == 0.25
+    assert accuracy(log, "pass_at_3") == 0.75
+
+
+def test_a_log_holds_no_reference(log):
+    assert all(sample.target == "" for sample in log.samples)
+    assert "OFFSET for value" not in log.model_dump_json()
+
+
+@pytest.mark.parametrize("technique", TECHNIQUES)
+def test_a_technique_asks_through_inspect_what_it_asks_through_us(technique, root, toys):
+    task = dl_bench(technique=technique, benchmark=str(root), seed=3, shots=1)
+    asker = make_asker(Sources(toys), technique, 1, 3, 6000)
+    for sample in task.dataset:
+        first, *later = asker.ask(toys.instances[sample.id]).turns
+        assert [(message.role, message.text) for message in sample.input] == [
+            (message["role"], message["content"]) for message in first
+        ]
+        assert sample.metadata.get(LATER_TURNS, []) == later
+
+
+def test_a_plan_is_asked_for_first_and_the_last_answer_counts(root, tmp_path):
+    def answer(messages):
+        return "1. Multiply." if len(messages) == 2 else RIGHT
+
+    task = dl_bench(split="demo", technique="self-planning", benchmark=str(root))
+    log = run(task, answer, tmp_path)
+    assert accuracy(log) == 1.0
+    assert [message.role for message in log.samples[0].messages] == ["system", "user", "assistant", "user", "assistant"]
+
+
+def test_our_own_fault_counts_as_not_passed_but_not_in_silence():
+    fault = Verdict(SCALE, 0, Status.HARNESS_ERROR, {"t": Outcome.NOT_RUN}, message="the sandbox did not start")
+    score = as_score(fault, "x")
+    assert (score.value, score.reason) == (0.0, "harness_error")
+    assert "the sandbox did not start" in score.explanation
+
+
+def test_a_log_becomes_a_run_that_is_scored_and_judged_as_any_other(log, root, toys, tmp_path):
+    ended = command("import", "inspect", log.location, "--out", tmp_path / "run", "--benchmark", root)
+    assert ended.exit_code == 0, ended.output
+    samples = read_jsonl(tmp_path / "run/samples.jsonl")
+    assert [record["answer"] for record in samples] == ANSWERS
+    assert samples[0]["usage"] == {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120}
+    assert samples[0]["technique"] == "zero-shot"
+    assert dlbench.score(tmp_path / "run", toys).overall.pass_at_1 == 0.25
+    assert command("report", tmp_path / "run", "--benchmark", root).exit_code == 0
+    again = dlbench.evaluate(tmp_path / "run/samples.jsonl", toys, timeout=20)
+    assert steady([one.as_record() for one in again]) == steady(verdicts_of(tmp_path / "run"))
+
+
+def test_answers_judged_by_another_scorer_come_without_verdicts(log, root, tmp_path):
+    stripped = read_eval_log(log.location)
+    for sample in stripped.samples:
+        sample.scores = None
+    other = tmp_path / "other.json"
+    write_eval_log(stripped, other)
+    ended = command("import", "inspect", other, "--out", tmp_path / "run", "--benchmark", root)
+    assert ended.exit_code == 0, ended.output
+    assert sorted(path.name for path in (tmp_path / "run").iterdir()) == ["samples.jsonl"]
+    assert "dlbench evaluate" in ended.output
+
+
+def test_a_verdict_on_another_answer_is_left_out_and_named(log, root, tmp_path):
+    edited = read_eval_log(log.location)
+    edited.samples[0].output.choices[0].message.content = "something else"
+    edited.samples[0].output.completion = "something else"
+    other = tmp_path / "other.json"
+    write_eval_log(edited, other)
+    ended = command("import", "inspect", other, "--out", tmp_path / "run", "--benchmark", root)
+    assert "its verdict is on another answer" in ended.output
+    assert len(read_jsonl(tmp_path / "run/samples.jsonl")) == 4
+    assert len(verdicts_of(tmp_path / "run")) == 3
+
+
+def test_a_run_becomes_a_log_that_inspect_opens_and_comes_back_the_same(root, toys, tmp_path):
+    run_folder = tmp_path / "run"
+    ended = command("run", "--model", "reference", "-n", 2, "--benchmark", root, "--out", run_folder)
+    assert ended.exit_code == 0, ended.output
+    ended = command("export", "inspect", run_folder, "--out", tmp_path / "logs/run.eval", "--benchmark", root)
+    assert ended.exit_code == 0, ended.output
+    opened = read_eval_log(tmp_path / "logs/run.eval")
+    assert accuracy(opened) == 1.0
+    assert {(sample.id, sample.epoch) for sample in opened.samples} == {
+        (name, n) for name in (SCALE, STEP) for n in (1, 2)
+    }
+    assert "Now write the complete definition" in opened.samples[0].input[-1].text
+    ended = command("import", "inspect", tmp_path / "logs/run.eval", "--out", tmp_path / "back", "--benchmark", root)
+    assert ended.exit_code == 0, ended.output
+
+    def key(record):
+        return record["instance"], record["sample"]
+
+    assert sorted(verdicts_of(tmp_path / "back"), key=key) == sorted(verdicts_of(run_folder), key=key)
+    kept = ("instance", "sample", "answer", "finish_reason", "technique", "model")
+    sent = [{name: record[name] for name in kept} for record in read_jsonl(run_folder / "samples.jsonl")]
+    back = [{name: record[name] for name in kept} for record in read_jsonl(tmp_path / "back/samples.jsonl")]
+    assert sorted(back, key=key) == sorted(sent, key=key)
+
+
+def test_bare_code_comes_back_as_bare_code(root, tmp_path):
+    given = tmp_path / "samples.jsonl"
+    given.write_text(json.dumps({"instance": SCALE, "sample": 0, "code": WRONG}) + "\n")
+    assert command("evaluate", given, "--out", tmp_path / "run", "--benchmark", root).exit_code == 0
+    assert (
+        command("export", "inspect", tmp_path / "run", "--out", tmp_path / "a.eval", "--benchmark", root).exit_code == 0
+    )
+    command("import", "inspect", tmp_path / "a.eval", "--out", tmp_path / "back", "--benchmark", root)
+    (record,) = read_jsonl(tmp_path / "back/samples.jsonl")
+    assert (record["code"], "answer" in record) == (WRONG, False)
+    assert len(verdicts_of(tmp_path / "back")) == 1
+
+
+def test_what_is_no_log_of_ours_is_said_in_plain_words(root, log, tmp_path):
+    broken = tmp_path / "broken.eval"
+    broken.write_bytes(b"not a log")
+    foreign = tmp_path / "foreign.json"
+    edited = read_eval_log(log.location)
+    for sample in edited.samples:
+        sample.id = "gsm8k-1"
+    write_eval_log(edited, foreign)
+    for path, told in [(tmp_path / "none.eval", "no such file"), (broken, "not a log"), (foreign, "no such instance")]:
+        ended = command("import", "inspect", path, "--out", tmp_path / "run", "--benchmark", root)
+        assert (ended.exit_code, told in ended.output, "mend:" in ended.output) == (1, True, True), ended.output
+        assert not (tmp_path / "run").exists()
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run/samples.jsonl").write_text("mine\n")
+    ended = command("import", "inspect", log.location, "--out", tmp_path / "run", "--benchmark", root)
+    assert (ended.exit_code, "exists already" in ended.output) == (1, True)
+    assert (tmp_path / "run/samples.jsonl").read_text() == "mine\n"
+
+
+@pytest.mark.parametrize(
+    "options", [{"split": "dem"}, {"technique": "telepathy"}, {"mode": "quick"}, {"samples": 0}], ids=str
+)
+def test_a_wrong_option_is_refused_before_anything_is_asked(options, root):
+    with pytest.raises(dlbench.DLBenchError):
+        dl_bench(benchmark=str(root), **options)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "expected"), [("reference", 1.0), ("stub", 0.0)])
+def test_inspect_finds_the_task_by_its_name_on_the_command_line(name, expected, root, tmp_path):
+    command = [str(Path(sys.executable).with_name("inspect")), "eval", "dlbench/dl_bench", "--model", "mockllm/model"]
+    command += ["-T", f"benchmark={root}", "-T", "samples=2", "--solver", "dlbench/baseline", "-S", f"name={name}"]
+    command += ["-S", f"benchmark={root}", "--display", "plain", "--log-dir", "logs"]
+    ended = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=600, check=False)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    (path,) = (tmp_path / "logs").glob("*.eval")
+    assert accuracy(read_eval_log(path)) == expected
+
+
+@pytest.mark.slow
+def test_on_the_demo_references_score_one_and_stubs_score_zero(tmp_path):
+    benchmark = load()
+    demo, sources = select(benchmark, Selection(split="demo")), Sources(benchmark)
+
+    def reference(messages):
+        return f"```python\n{sources.reference(find_asked(messages, demo).id)}\n```"
+
+    def stub(messages):
+        signature = sources.signature(find_asked(messages, demo).id)
+        return f"```python\n{signature}\n    raise NotImplementedError\n```"
+
+    for answer, expected in ((reference, 1.0), (stub, 0.0)):
+        log = run("dlbench/dl_bench", answer, tmp_path, task_args={"split": "demo"})
+        assert len(log.samples) == len(demo)
+        assert accuracy(log) == expected
+        outcomes = {
+            outcome for sample in log.samples for outcome in sample.scores["verdict"].metadata["tests"].values()
+        }
+        assert ("passed" in outcomes) == (expected == 1.0)
