@@ -17,9 +17,13 @@ BELOW = {
     "execution": {"dataset", "workspace", "generation"},
     "construction": {"dataset", "workspace", "generation", "execution"},
     "scoring": {"dataset"},
+    "agreement": {"dataset", "workspace", "generation", "execution", "scoring"},
     "analysis": {"dataset", "workspace", "generation", "execution", "construction", "scoring"},
     "reporting": {"dataset", "scoring", "execution", "construction", "analysis"},
-    "cli": {"dataset", "workspace", "generation", "execution", "construction", "scoring", "analysis", "reporting"},
+    "cli": {
+        *("dataset", "workspace", "generation", "execution", "construction", "scoring", "analysis", "agreement"),
+        "reporting",
+    },
 }
 
 
