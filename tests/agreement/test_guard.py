@@ -45,7 +45,10 @@ def test_a_planted_change_of_meaning_is_refused_with_its_reason(planted):
 def test_two_things_that_changed_places_are_refused():
     task = "Divide `x` by `y` along axis 0, then sum along axis 1."
     original = Original(make_instance(task))
-    for wrong in ("Divide `y` by `x` along axis 0, then sum along axis 1.", "Divide `x` by `y` along axis 1, then sum along axis 0."):
+    for wrong in (
+        "Divide `y` by `x` along axis 0, then sum along axis 1.",
+        "Divide `x` by `y` along axis 1, then sum along axis 0.",
+    ):
         assert "another order" in find_fault(original, Wording(wrong, "scale"), ByCharacters())
 
 
@@ -66,7 +69,9 @@ def test_a_text_that_says_next_to_nothing_is_refused(text):
 
 
 def test_a_text_about_something_else_with_the_same_facts_is_refused():
-    original = Original(make_instance("Translate the sentence into another language, word by word, as a dictionary would do."))
+    original = Original(
+        make_instance("Translate the sentence into another language, word by word, as a dictionary would do.")
+    )
     fault = find_fault(original, Wording("Whoever climbs mountains as a dictionary does gets tired quickly, they believe.", "scale"), ByCharacters())  # fmt: skip
     assert "similarity" in fault
 

@@ -41,7 +41,10 @@ def test_names_of_other_scopes_stay():
         "def helper(picture):\n    f1 = 3\n    return f1, picture\n"
     )
     back = map_back(code, variant(img="picture"))
-    assert "def inner(picture):\n        return picture\n    return inner(picture=img), [picture for picture in ()]" in back
+    assert (
+        "def inner(picture):\n        return picture\n    return inner(picture=img), [picture for picture in ()]"
+        in back
+    )
     assert "def helper(picture):\n    f1 = 3\n    return f1, picture" in back
 
 
@@ -115,7 +118,10 @@ def test_partial_of_the_function_is_mapped():
 
 
 def test_an_answer_under_the_own_name_is_mapped_all_the_same():
-    assert map_back("def scale(picture):\n    return picture\n", variant(img="picture")) == "def scale(img):\n    return img\n"
+    assert (
+        map_back("def scale(picture):\n    return picture\n", variant(img="picture"))
+        == "def scale(img):\n    return img\n"
+    )
 
 
 @pytest.mark.parametrize("code", ["def f1(picture:", "x = 1\n", "", "def other(picture):\n    return picture\n"], ids=["broken", "none", "empty", "other"])  # fmt: skip
