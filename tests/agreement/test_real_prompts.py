@@ -11,6 +11,7 @@ from dlbench.agreement.mutation.interface import Original, Unfit
 from dlbench.agreement.mutation.similarity import ByCharacters
 from dlbench.dataset import load
 from dlbench.workspace import fetch
+from dlbench.workspace.home import quiet
 
 RULES = {name: operator.change for name, operator in OPERATORS.items() if operator.change is not None}
 
@@ -20,7 +21,7 @@ def test_nineteen_of_twenty_wordings_of_every_rule_pass(capsys):
     benchmark, measure = load(), ByCharacters()
     counts: dict[str, Counter[str]] = {name: Counter() for name in RULES}
     for instance in benchmark.instances.values():
-        tree = fetch(benchmark.project_of(instance), benchmark.root)
+        tree = fetch(benchmark.project_of(instance), benchmark.root, quiet)
         original = Original(instance, (tree / instance.path).read_text(encoding="utf-8"))
         for name, rule in RULES.items():
             try:
