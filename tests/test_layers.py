@@ -17,11 +17,14 @@ BELOW = {
     "execution": {"dataset", "workspace", "generation"},
     "construction": {"dataset", "workspace", "generation", "execution"},
     "scoring": {"dataset"},
+    "agreement": {"dataset", "workspace", "generation", "execution", "scoring"},
     "analysis": {"dataset", "workspace", "generation", "execution", "construction", "scoring"},
     "reporting": {"dataset", "scoring", "execution", "construction", "analysis"},
     "bridges": {"dataset", "workspace", "generation", "execution", "construction", "scoring", "reporting"},
-    "cli": {"dataset", "workspace", "generation", "execution", "construction", "scoring", "analysis", "reporting"}
-    | {"bridges"},
+    "cli": {
+        *("dataset", "workspace", "generation", "execution", "construction", "scoring", "analysis", "agreement"),
+        *("reporting", "bridges"),
+    },
 }
 
 
