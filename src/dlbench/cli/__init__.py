@@ -6,6 +6,7 @@ import typer
 
 from dlbench.cli import (  # noqa: F401 - they register
     analyze,
+    analyze_bugs,
     analyze_scores,
     check,
     compare,
