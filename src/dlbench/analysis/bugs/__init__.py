@@ -1,1 +1,1 @@
-"""Why do candidates fail? Evidence, rules that read it, votes of models and people, and failures planted to measure by."""
+"""Why do candidates fail? Evidence, rules that read it, votes, and planted failures to measure by."""

@@ -18,12 +18,24 @@ _BOUNDS = ("max", "min", "maximum", "minimum", "clip", "clamp", "clamp_min", "na
 def forget_corner(subject: Subject) -> Found:
     for place in subject.shuffled(ast.If):
         made, node = subject.copy_at(place)
-        if isinstance(node, ast.If) and isinstance(node.body[-1], ast.Raise | ast.Return | ast.Continue) and not node.orelse:
+        if (
+            isinstance(node, ast.If)
+            and isinstance(node.body[-1], ast.Raise | ast.Return | ast.Continue)
+            and not node.orelse
+        ):
             yield _kind_of(node.test, subject), "a guard is left out", replace_node(made, node, ast.Pass())
     for place in subject.shuffled(ast.If):
         made, node = subject.copy_at(place)
-        if isinstance(node, ast.If) and node.orelse and re.search(r"None|len\(|ndim|shape|dtype|== 0", ast.unparse(node.test)):
-            yield _kind_of(node.test, subject), "one of two branches for all", _replace_by_block(made, node, node.orelse)
+        if (
+            isinstance(node, ast.If)
+            and node.orelse
+            and re.search(r"None|len\(|ndim|shape|dtype|== 0", ast.unparse(node.test))
+        ):
+            yield (
+                _kind_of(node.test, subject),
+                "one of two branches for all",
+                _replace_by_block(made, node, node.orelse),
+            )
     for place in subject.shuffled(ast.IfExp):
         made, node = subject.copy_at(place)
         if isinstance(node, ast.IfExp):
@@ -66,9 +78,17 @@ def _replace_by_block(function: Function, old: ast.stmt, block: list[ast.stmt]) 
 def waste(subject: Subject) -> Found:
     """Time or memory beyond all limits, with the right result at the end."""
     work = [
-        ("other", "pairs of a long range", "for i in range(10 ** 6):\n    for j in range(10 ** 6):\n        (i * j) % 7"),
+        (
+            "other",
+            "pairs of a long range",
+            "for i in range(10 ** 6):\n    for j in range(10 ** 6):\n        (i * j) % 7",
+        ),
         ("tensors", "element by element", "total = 0.0\nfor index in range(10 ** 10):\n    total += index * 0.5"),
-        ("tensors", "copies that fill the memory", "kept = []\nfor _ in range(4096):\n    kept.append(bytearray(1 << 26))"),
+        (
+            "tensors",
+            "copies that fill the memory",
+            "kept = []\nfor _ in range(4096):\n    kept.append(bytearray(1 << 26))",
+        ),
     ]
     subject.chance.shuffle(work)
     for kind, operator, lines in work:

@@ -1,4 +1,4 @@
-"""Bugs in what is passed and what is given back: wrong inputs of calls, results of another kind, things nobody asked for."""
+"""Bugs in what is passed and given back: wrong inputs of calls, other results, things that nobody asked for."""
 
 import ast
 import copy
@@ -10,7 +10,20 @@ from dlbench.execution.mutants import is_logging
 
 Found = Iterator[tuple[str, str, Function | str]]
 
-_KEPT = {"isinstance", "len", "range", "print", "super", "str", "repr", "type", "hasattr", "getattr", "enumerate", "zip"}
+_KEPT = {
+    "isinstance",
+    "len",
+    "range",
+    "print",
+    "super",
+    "str",
+    "repr",
+    "type",
+    "hasattr",
+    "getattr",
+    "enumerate",
+    "zip",
+}
 _OTHERS = {"np": ("torch", "tf"), "numpy": ("torch", "tf"), "torch": ("np", "tf"), "tl": ("torch", "tf")}
 _IMPORTS = {"torch": "import torch", "tf": "import tensorflow as tf", "np": "import numpy as np"}
 
@@ -33,7 +46,9 @@ def pass_wrong_input(subject: Subject) -> Found:
             node.args[0] = parse_expression("value[None, None]", value=first)
             yield "shape", "an argument with dimensions more", made
         elif way == "unknown":
-            node.keywords.append(ast.keyword(subject.chance.choice(("verbose", "inplace", "mode_name")), ast.Constant(True)))
+            node.keywords.append(
+                ast.keyword(subject.chance.choice(("verbose", "inplace", "mode_name")), ast.Constant(True))
+            )
             yield "arguments" if library else "other", "an argument that is not there", made
         elif way == "outside":
             for word in node.keywords:
@@ -80,7 +95,7 @@ def _use_another_library(subject: Subject) -> Found:
 
 
 def _change_result(subject: Subject, kind: str, operator: str, text: str) -> Found:
-    places = [place for place in subject.shuffled(ast.Return)]
+    places = subject.shuffled(ast.Return)
     if places:
         made, node = subject.copy_at(max(places))
         if isinstance(node, ast.Return) and node.value is not None and not isinstance(node.value, ast.Constant):
@@ -124,7 +139,9 @@ def do_more(subject: Subject) -> Found:
     chance.shuffle(ways)
     if given:
         name = chance.choice(given)
-        refused = chance.choice([f"not isinstance({name}, (set, frozenset))", f"{name} is not None and not callable({name})"])
+        refused = chance.choice(
+            [f"not isinstance({name}, (set, frozenset))", f"{name} is not None and not callable({name})"]
+        )
         check = f"if {refused}:\n    raise TypeError('{name} is not of a supported type')"
         yield "other", "a check that refuses good input", prepend(subject.function, check)
     for operator, text in ways[:2]:

@@ -1,10 +1,11 @@
-"""Bugs in what is computed: wrong operations, wrong constants, slips, and values that the prompt did not tell or told too much of."""
+"""Bugs in what is computed: wrong operations and constants, slips, an example taken for the rule."""
 
 import ast
 import copy
 from collections.abc import Iterator
 
-from dlbench.analysis.bugs.planting.subject import Subject, replace_node, states
+from dlbench.analysis.bugs.evidence import states
+from dlbench.analysis.bugs.planting.subject import Subject, replace_node
 from dlbench.dataset.target import Function
 from dlbench.execution.mutation_operators import Change, find_changes
 from dlbench.execution.tensor_mutations import find_tensor_changes

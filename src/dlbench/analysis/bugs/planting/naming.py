@@ -9,7 +9,14 @@ from dlbench.dataset.target import Function, dotted_name
 
 Found = Iterator[tuple[str, str, Function | str]]
 
-_HELPERS = ("prepare_inputs", "safe_convert", "_normalize_values", "validate_and_cast", "compute_statistics", "to_batched")
+_HELPERS = (
+    "prepare_inputs",
+    "safe_convert",
+    "_normalize_values",
+    "validate_and_cast",
+    "compute_statistics",
+    "to_batched",
+)
 _CLASSES = ("TensorProcessor", "BatchNormalizer", "ShapeAligner", "FeatureScaler")
 _MODULES = ("tensor_helpers", "dl_utils", "array_tools", "fast_metrics")
 _LAYERS = ("Dense", "SafeArray", "TensorMap", "StableNorm")

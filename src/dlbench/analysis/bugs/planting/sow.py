@@ -1,7 +1,7 @@
 """Which bugs are planted into a function?
 
-One or a few of every category, drawn with a seed. The category is what the planter says; half of the plants get other
-names for local variables, so that they do not stand beside the reference letter by letter.
+One or a few of every category, drawn with a seed. The category is what the planter says. Two of three plants are put
+into other words, so that they do not stand beside the reference letter by letter.
 """
 
 import ast
@@ -10,10 +10,12 @@ import warnings
 from collections import Counter
 from collections.abc import Iterator
 
+from dlbench.analysis.bugs.evidence import states
 from dlbench.analysis.bugs.planting import branching, calling, computing, naming
-from dlbench.analysis.bugs.planting.subject import Plant, Planter, Subject, cut_sentences, make_subject, states, write
+from dlbench.analysis.bugs.planting.rewriting import reword
+from dlbench.analysis.bugs.planting.subject import Plant, Planter, Subject, cut_sentences, make_subject, write
 from dlbench.dataset import Instance
-from dlbench.dataset.target import Function, find_target
+from dlbench.dataset.target import find_target
 
 PLANTERS: dict[str, tuple[Planter, ...]] = {
     "misinterpretation": (calling.misread,),
@@ -57,7 +59,7 @@ def _plant(subject: Subject, category: str, planter: Planter) -> Iterator[Plant]
         if counts[operator] > _TAKEN:
             continue
         is_text = isinstance(made, str)
-        code = made if isinstance(made, str) else write(_disguise(subject, made))
+        code = made if isinstance(made, str) else write(reword(made, subject.chance))
         if code not in seen and _compiles(code) is not is_text:
             seen.add(code)
             yield Plant(category, kind, operator, code)
@@ -70,13 +72,9 @@ def _leave_untold(subject: Subject) -> Iterator[Plant]:
     for operator, pairs in [("a constant", changed), ("an error", list(branching.forget_refusal(subject)))]:
         for literal, made in pairs:
             left = cut_sentences(subject.prompt, literal)
-            code = write(_disguise(subject, made))
+            code = write(reword(made, subject.chance))
             if states(subject.prompt, literal) and left.strip() and not states(header, literal) and _compiles(code):
                 yield Plant(UNTOLD, "other", f"{operator} that is not told", code, left)
-
-
-def _disguise(subject: Subject, made: Function) -> Function:
-    return naming.rename_locals(made) if subject.chance.random() < 0.5 else made
 
 
 def _spread(plants: list[Plant], chance: random.Random) -> list[Plant]:

@@ -1,7 +1,7 @@
 """What can a bug be planted into, and how is it written?
 
-A reference without docstring and decorators, of which each planter changes a copy. What comes out has to compile, has to
-differ from the reference, and names the category that was planted: that is the truth, whatever the tests then say.
+A reference without docstring and decorators, of which each planter changes a copy. What comes out has to compile, has
+to differ from the reference, and names the category that was planted: that is the truth, whatever the tests then say.
 """
 
 import ast
@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from dlbench.analysis.bugs.evidence import states
 from dlbench.dataset.segments import find_body
 from dlbench.dataset.target import Function
 
@@ -118,11 +119,6 @@ def parse_expression(text: str, **parts: ast.expr) -> ast.expr:
     made = Put().visit(ast.parse(text, mode="eval")).body
     assert isinstance(made, ast.expr)
     return made
-
-
-def states(prompt: str, literal: object) -> bool:
-    """Does the text name this number or word?"""
-    return bool(re.search(rf"(?<![\w.]){re.escape(str(literal))}(?![\w]|\.\d)", prompt))
 
 
 def cut_sentences(prompt: str, *literals: object) -> str:
