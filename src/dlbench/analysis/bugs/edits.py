@@ -73,9 +73,9 @@ def _compare_expressions(old: ast.expr, new: ast.expr, where: str) -> list[Edit]
         case ast.UnaryOp(op=ast.USub(), operand=inner), _ if ast.dump(inner) == ast.dump(new):
             return [Edit("sign", _tell(old), _tell(new), where)]
     if _holds(new, old):
-        return [Edit("wrapped", _tell(old), _tell_around(new), where)]
+        return [Edit("wrapped", _tell(old), _tell_around(new, old), where)]
     if _holds(old, new):
-        return [Edit("unwrapped", _tell_around(old), _tell(new), where)]
+        return [Edit("unwrapped", _tell_around(old, new), _tell(new), where)]
     match old, new:
         case ast.Attribute(), ast.Attribute() if old.attr != new.attr and ast.dump(old.value) == ast.dump(new.value):
             return [Edit("attribute", _tell(old), _tell(new), where)]
@@ -156,10 +156,14 @@ def _holds(outer: ast.expr, inner: ast.expr) -> bool:
     )
 
 
-def _tell_around(node: ast.expr) -> str:
+def _is_or_holds(outer: ast.expr, inner: ast.expr) -> bool:
+    return ast.dump(outer) == ast.dump(inner) or _holds(outer, inner)
+
+
+def _tell_around(node: ast.expr, inner: ast.expr) -> str:
     """By what something is wrapped: a call's name, a method's, an index, an operator."""
     match node:
-        case ast.Call(func=ast.Attribute(attr=name, value=value)) if not isinstance(value, ast.Name):
+        case ast.Call(func=ast.Attribute(attr=name, value=value)) if _is_or_holds(value, inner):
             return f".{name}()"
         case ast.Call():
             return f"{dotted_name(node.func)}()"

@@ -23,6 +23,8 @@ from dlbench.dataset.target import Function, Target, TargetError, find_target
 from dlbench.errors import DLBenchError
 from dlbench.execution.verdict import Outcome
 
+ARRAYS = frozenset(["np", "numpy", "torch", "jnp", "tf", "F", "T", "tl"])
+"""Names under which modules import the libraries of arrays."""
 _FRAMEWORKS = {"torch", "tensorflow", "jax", "keras", "numpy", "paddle", "mxnet"}
 
 
@@ -44,6 +46,8 @@ class Evidence:
     """What is taken from a library that does not have it."""
     difference: Difference | None = None
     """None where the reference is not at hand, or the code does not parse."""
+    is_numeric: bool = False
+    """Candidate or reference work with a library of arrays."""
     frameworks: tuple[str, ...] = ()
     """Frameworks that the candidate imports and the module does not."""
     untold: tuple[str, ...] = ()
@@ -103,6 +107,7 @@ def _compare(
     known: dict[str, Any] = {
         "names": names,
         "missing": tuple(path for path in names.wanted if missing.get(path)),
+        "is_numeric": bool(ARRAYS & (_roots(tree) | _roots(around.target.node))),
         "frameworks": _find_frameworks(tree, around.source),
     }
     if function is None:
@@ -150,6 +155,10 @@ def find_function(tree: ast.Module, qualname: str) -> Function | None:
 def states(text: str, literal: object) -> bool:
     """Does the text name this number or word?"""
     return bool(re.search(rf"(?<![\w.]){re.escape(str(literal))}(?![\w]|\.\d)", text))
+
+
+def _roots(tree: ast.AST) -> set[str]:
+    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
 
 
 def _other_errors(verdict: Mapping[str, Any], raised: Raised) -> tuple[str, ...]:

@@ -16,6 +16,9 @@ from dlbench.analysis.bugs.rules_errors import mark_error, mark_names, mark_stat
 
 RULES: tuple[Callable[[Evidence], Iterator[Mark]], ...] = (mark_status, mark_error, mark_names, mark_changes)
 
+_OF_ARRAYS = {"misinterpretation", "missing_corner_case", "wrong_input_type", "operation_error", "constant_error"}
+"""Whose subcategories speak of tensors: without any in the code, it is the other one."""
+
 
 @dataclass(frozen=True)
 class Classified:
@@ -38,6 +41,8 @@ def classify(evidence: Evidence) -> Classified:
     category = max(points, key=lambda one: (points[one], one))
     chosen = sorted((mark for mark in marks if mark.category == category), key=lambda mark: -mark.points)
     kind = next((mark.kind for mark in chosen if mark.kind != OTHER), OTHER)
+    if category in _OF_ARRAYS and not evidence.is_numeric:
+        kind = OTHER
     known = read_categories()[category].kinds
     strength = min(1.0, points[category] / STRONG)
     return Classified(

@@ -4,6 +4,7 @@ Each edit, each statement that is missing or added, speaks for one kind of bug, 
 reference have little in common the edits are chance, and what counts is what the whole lacks and has.
 """
 
+import builtins
 import re
 from collections.abc import Iterator
 
@@ -16,7 +17,8 @@ from dlbench.execution.mutation_operators import COMPARISONS
 
 _AXES = ("axis", "dim", "axes", "dims", "keepdim", "keepdims", "keep_dims")
 _RESHAPES = re.compile(
-    r"\.?(reshape|ravel|flatten|squeeze|unsqueeze|transpose|permute|expand_dims|view|swapaxes|T)\b|\[None|\[\.\.\., None"
+    r"\.?(reshape|ravel|flatten|squeeze|unsqueeze|transpose|permute|expand_dims|view|swapaxes|T)\b"
+    r"|\[None|\[\.\.\., None"
 )
 _CONVERSIONS = re.compile(
     r"^\.?(round|str|list|tolist|tuple|int|float|float32|astype|clip|abs|item|numpy|Tuple|List|Dict|copy)\b"
@@ -88,6 +90,8 @@ def _mark_edit(edit: Edit, evidence: Evidence, difference: Difference) -> Iterat
             yield Mark("wrong_input_type", WEAK, f"{edit.where} is called with {edit.new}", "arguments")
         case "keyword dropped":
             yield Mark("silly_mistake", WEAK, f"{edit.where} is called without {edit.old}")
+        case "name" if hasattr(builtins, edit.old):
+            yield Mark("operation_error", STRONG, f"another function: {told}", "algebra")
         case "name" if edit.new not in evidence.names.undefined:
             yield Mark("silly_mistake", WEAK, f"another variable: {told}")
 
@@ -169,7 +173,7 @@ def _mark_unwrapped(edit: Edit, told: str) -> Iterator[Mark]:
 
 
 def _mark_removed(evidence: Evidence, difference: Difference) -> Iterator[Mark]:
-    if len(difference.removed) > max(3, 0.4 * difference.statements[0]):
+    if len(difference.removed) > max(3, 0.4 * difference.statements[0]) and not _is_case(difference):
         return
     undefined = bool(evidence.names.undefined)
     for place, (kind, text) in enumerate(zip(difference.removed, difference.removed_text, strict=False)):
@@ -207,7 +211,8 @@ def _mark_added(evidence: Evidence, difference: Difference) -> Iterator[Mark]:
 def _mark_whole(evidence: Evidence, difference: Difference) -> Iterator[Mark]:
     ours = difference.statements[0]
     lost = len(difference.removed) / max(1, ours)
-    if difference.likeness < 0.5 or (lost > 0.3 and len(difference.removed) > 3):
+    lost_much = lost > 0.3 and len(difference.removed) > 3 and not _is_case(difference)
+    if difference.likeness < 0.5 or lost_much:
         yield Mark(
             "misinterpretation",
             STRONG,
@@ -223,3 +228,8 @@ def _mark_whole(evidence: Evidence, difference: Difference) -> Iterator[Mark]:
             yield Mark("operation_error", WEAK, "most tests pass", "algebra")
     if difference.unused_parameters and difference.is_near:
         yield Mark("prompt_biased", HINT, f"{', '.join(difference.unused_parameters)} is not used")
+
+
+def _is_case(difference: Difference) -> bool:
+    """Is nothing different but that one condition is not asked, with all that hangs on it?"""
+    return difference.removed[:1] in (("branch",), ("catch",)) and not difference.edits and not difference.added

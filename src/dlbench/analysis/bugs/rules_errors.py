@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from dlbench.analysis.bugs.evidence import Evidence
 from dlbench.analysis.bugs.marks import DECISIVE, HINT, MIDDLING, STRONG, WEAK, Mark
-from dlbench.analysis.bugs.messages import CANDIDATE, LIBRARY, PROJECT, TEST
+from dlbench.analysis.bugs.messages import CALLER, CANDIDATE, LIBRARY, PROJECT, TEST
 from dlbench.execution.verdict import Status
 
 _ARGUMENTS = re.compile(
@@ -32,7 +32,9 @@ def mark_status(evidence: Evidence) -> Iterator[Mark]:
         case Status.TIMEOUT | Status.OUT_OF_MEMORY:
             more = evidence.difference is not None and "loop" in evidence.difference.added
             reason = "it took more time or memory than there is"
-            yield Mark("performance", STRONG, reason, "tensors" if evidence.status == Status.OUT_OF_MEMORY else "other")
+            yield Mark(
+                "performance", STRONG - HINT, reason, "tensors" if evidence.status == Status.OUT_OF_MEMORY else "other"
+            )
             if more:
                 yield Mark("performance", MIDDLING, "it has a loop that the reference has not")
         case Status.NO_CODE | Status.MISSING_TARGET:
@@ -110,7 +112,11 @@ def _mark_attribute(evidence: Evidence) -> Iterator[Mark]:
     raised = evidence.raised
     quoted = raised.quoted
     owner, name = (quoted[0], quoted[-1]) if len(quoted) > 1 else ("", quoted[-1] if quoted else "")
-    if raised.site not in (CANDIDATE, ""):
+    if raised.site in (TEST, CALLER):
+        yield from _mark_unusable()
+        return
+    # a module's own __getattr__ stands below the candidate, and speaks of what the candidate wrote
+    if raised.site not in (CANDIDATE, "") and raised.called != "__getattr__":
         yield Mark("wrong_input_type", MIDDLING, f"what the candidate handed on has no {name}", "type")
         return
     if evidence.frameworks:
@@ -141,9 +147,8 @@ def _mark_value(evidence: Evidence) -> Iterator[Mark]:
     if raised.site == CANDIDATE and evidence.statement.startswith("raise "):
         yield from _mark_refusal(evidence)
         return
-    if raised.site == TEST or raised.site == "caller":
-        yield Mark("misinterpretation", HINT, "the caller could not use what it got")
-        yield Mark("non_prompted", HINT, "the caller could not use what it got")
+    if raised.site in (TEST, CALLER):
+        yield from _mark_unusable()
         return
     if raised.type == "TypeError" and _ARGUMENTS.search(raised.text):
         own = evidence.instance.rpartition(".")[2]
@@ -167,6 +172,11 @@ def _mark_value(evidence: Evidence) -> Iterator[Mark]:
     elif raised.site in (LIBRARY, PROJECT) or raised.dtypes or raised.type in ("TypeError", "AxisError"):
         kind = "arguments" if _OUTSIDE.search(raised.text) else "type"
         yield Mark("wrong_input_type", MIDDLING, f"{raised.called or 'a call'} refuses what it was given", kind)
+
+
+def _mark_unusable() -> Iterator[Mark]:
+    for category in ("misinterpretation", "non_prompted"):
+        yield Mark(category, HINT, "the caller could not use what it got")
 
 
 def _mark_refusal(evidence: Evidence) -> Iterator[Mark]:

@@ -108,11 +108,17 @@ def _match_names(reference: list[Part], candidate: list[Part]) -> dict[str, str]
             if len(theirs) == len(ours) and (tag == "equal" or _alike(old.masked, new.masked) >= _LEAST):
                 for their, our in zip(theirs, ours, strict=True):
                     votes.setdefault(our, Counter())[their] += 1
-    known = {name for one in reference for name in _names(one.node)}
-    chosen = {our: counts.most_common(1)[0][0] for our, counts in votes.items() if our not in known}
+    theirs_all, ours_all = _find_stored(reference), _find_stored(candidate)
+    chosen = {our: counts.most_common(1)[0][0] for our, counts in votes.items() if our in ours_all - theirs_all}
     taken = Counter(chosen.values())
-    used = {name for one in candidate for name in _names(one.node)}
-    return {our: their for our, their in chosen.items() if taken[their] == 1 and their not in used}
+    free = theirs_all - ours_all
+    return {our: their for our, their in chosen.items() if taken[their] == 1 and their in free}
+
+
+def _find_stored(parts: list[Part]) -> set[str]:
+    """Variables, and not what they are made from: `max` is no other name for `min`."""
+    nodes = [one for part in parts for one in ast.walk(part.node)]
+    return {one.id for one in nodes if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
 
 
 def _names(node: ast.stmt) -> list[str]:

@@ -4,7 +4,8 @@ import ast
 import copy
 from collections.abc import Iterator
 
-from dlbench.analysis.bugs.planting.subject import ARRAYS, Subject, parse_expression, prepend, replace_node
+from dlbench.analysis.bugs.evidence import ARRAYS
+from dlbench.analysis.bugs.planting.subject import Subject, parse_expression, prepend, replace_node
 from dlbench.dataset.target import Function, dotted_name
 
 Found = Iterator[tuple[str, str, Function | str]]

@@ -13,12 +13,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from dlbench.analysis.bugs.evidence import states
+from dlbench.analysis.bugs.evidence import ARRAYS, states
 from dlbench.dataset.segments import find_body
 from dlbench.dataset.target import Function
-
-ARRAYS = ("np", "numpy", "torch", "jnp", "tf", "F", "T", "tl")
-"""Names under which modules import the libraries of arrays."""
 
 
 @dataclass(frozen=True)
