@@ -7,6 +7,7 @@ stand for which, and a second compares with the candidate's variables under the 
 
 import ast
 import copy
+import pickle
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -43,7 +44,7 @@ def lay_out(function: Function) -> list[Part]:
     kept = {one.arg for one in ast.walk(function.args) if isinstance(one, ast.arg)}
     stores = {one.id for one in ast.walk(function) if isinstance(one, ast.Name) and not isinstance(one.ctx, ast.Load)}
     inner = stores - kept
-    return [Part(node, text, _mask(node, inner)) for node, text in _walk(find_body(function))]
+    return [Part(node, text, _mask(node, text, inner)) for node, text in _walk(find_body(function))]
 
 
 def align(reference: list[Part], candidate: Function) -> Aligned:
@@ -88,12 +89,19 @@ def _walk(body: list[ast.stmt]) -> Iterator[tuple[ast.stmt, str]]:
             yield from _walk(handler.body)
 
 
-def _mask(node: ast.stmt, inner: set[str]) -> str:
-    masked = copy.deepcopy(node)
-    for one in ast.walk(masked):
-        if isinstance(one, ast.Name) and one.id in inner:
-            one.id = "_"
-    return ast.unparse(masked)
+def _mask(node: ast.stmt, text: str, inner: set[str]) -> str:
+    """In place and back again: copies would take most of the time."""
+    masked = [one for one in ast.walk(node) if isinstance(one, ast.Name) and one.id in inner]
+    if not masked:
+        return text
+    names = [one.id for one in masked]
+    for one in masked:
+        one.id = "_"
+    try:
+        return ast.unparse(node)
+    finally:
+        for one, name in zip(masked, names, strict=True):
+            one.id = name
 
 
 def _match_names(reference: list[Part], candidate: list[Part]) -> dict[str, str]:
@@ -126,7 +134,7 @@ def _names(node: ast.stmt) -> list[str]:
 
 
 def _rename(function: Function, names: dict[str, str]) -> Function:
-    made = copy.deepcopy(function)
+    made: Function = pickle.loads(pickle.dumps(function))
     for one in ast.walk(made):
         if isinstance(one, ast.Name):
             one.id = names.get(one.id, one.id)
