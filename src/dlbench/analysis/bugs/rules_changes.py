@@ -212,7 +212,7 @@ def _mark_whole(evidence: Evidence, difference: Difference) -> Iterator[Mark]:
     ours = difference.statements[0]
     lost = len(difference.removed) / max(1, ours)
     lost_much = lost > 0.3 and len(difference.removed) > 3 and not _is_case(difference)
-    if difference.likeness < 0.5 or lost_much:
+    if not difference.is_near or lost_much:
         yield Mark(
             "misinterpretation",
             STRONG,

@@ -36,7 +36,7 @@ def mark_status(evidence: Evidence) -> Iterator[Mark]:
                 "performance", STRONG - HINT, reason, "tensors" if evidence.status == Status.OUT_OF_MEMORY else "other"
             )
             if more:
-                yield Mark("performance", MIDDLING, "it has a loop that the reference has not")
+                yield Mark("performance", DECISIVE - HINT, "it has a loop that the reference has not")
         case Status.NO_CODE | Status.MISSING_TARGET:
             yield Mark("misinterpretation", STRONG, "the answer does not hold the function that was asked for")
         case Status.TAMPERED:
