@@ -25,9 +25,13 @@ class Stock:
 
     calls: frozenset[str]
     raises: frozenset[str]
+    refusals: int
+    """How many statements raise."""
     constants: frozenset[str]
     used: frozenset[str]
     """Parameters that are read."""
+    gives: bool
+    """It returns or yields a value."""
     branches: int
     loops: int
     statements: int
@@ -39,6 +43,8 @@ class Difference:
     """The share of statements that are the same on both sides."""
     signature: str = ""
     """The reference's header and the candidate's, where they differ."""
+    defaults: str = ""
+    """The same of the parameters' defaults."""
     edits: tuple[Edit, ...] = ()
     removed: tuple[str, ...] = ()
     """What kind of statement the candidate lacks: guard, refusal, branch, step, return, loop."""
@@ -53,6 +59,12 @@ class Difference:
     extra_raises: tuple[str, ...] = ()
     unused_parameters: tuple[str, ...] = ()
     """That the reference reads and the candidate does not."""
+    parameters: tuple[str, ...] = ()
+    """That the reference reads."""
+    gives_nothing: bool = False
+    """The reference gives back a value, the candidate never does."""
+    refusals: int = 0
+    """More statements that raise than the reference has; below 0, fewer."""
     branches: int = 0
     """More than the reference has; below 0, fewer."""
     statements: tuple[int, int] = (0, 0)
@@ -89,7 +101,8 @@ def compare(reference: Reference, candidate: Function) -> Difference:
     edits = [edit for old, new in aligned.pairs for edit in compare_statements(old, new)]
     return Difference(
         likeness=aligned.likeness,
-        signature=_compare_headers(reference.function, candidate),
+        signature=_tell_change(*map(_tell_parameters, (reference.function, candidate))),
+        defaults=_tell_change(*map(_tell_defaults, (reference.function, candidate))),
         edits=tuple(edits[:_MOST]),
         removed=tuple(map(_name, aligned.removed))[:_MOST],
         added=tuple(map(_name, aligned.added))[:_MOST],
@@ -101,6 +114,9 @@ def compare(reference: Reference, candidate: Function) -> Difference:
         missing_raises=tuple(sorted(ours.raises - theirs.raises)),
         extra_raises=tuple(sorted(theirs.raises - ours.raises)),
         unused_parameters=tuple(sorted(ours.used - theirs.used)),
+        parameters=tuple(sorted(ours.used)),
+        gives_nothing=ours.gives and not theirs.gives,
+        refusals=theirs.refusals - ours.refusals,
         branches=theirs.branches - ours.branches,
         statements=(ours.statements, theirs.statements),
     )
@@ -114,11 +130,15 @@ def take_stock(function: Function) -> Stock:
         calls=frozenset(dotted_name(node.func).rpartition(".")[2] for node in nodes if isinstance(node, ast.Call))
         - {""},
         raises=frozenset(dotted_name(one).rpartition(".")[2] for one in raised) - {""},
+        refusals=sum(isinstance(node, ast.Raise) for node in nodes),
         constants=frozenset(repr(node.value) for node in nodes if isinstance(node, ast.Constant)),
         used=frozenset(
             node.id
             for node in nodes
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in given
+        ),
+        gives=any(
+            isinstance(node, ast.Return | ast.Yield | ast.YieldFrom) and node.value is not None for node in nodes
         ),
         branches=sum(isinstance(node, ast.If | ast.IfExp | ast.Try | ast.Match) for node in nodes),
         loops=sum(isinstance(node, ast.For | ast.While | ast.comprehension) for node in nodes),
@@ -126,17 +146,20 @@ def take_stock(function: Function) -> Stock:
     )
 
 
-def _compare_headers(reference: Function, candidate: Function) -> str:
-    headers = [_header(one) for one in (reference, candidate)]
-    return "" if headers[0] == headers[1] else f"{headers[0]} became {headers[1]}"
+def _tell_change(old: str, new: str) -> str:
+    return "" if old == new else f"{old} became {new}"
 
 
-def _header(function: Function) -> str:
+def _tell_parameters(function: Function) -> str:
     given = function.args
     names = [one.arg for one in (*given.posonlyargs, *given.args)]
     names += [f"*{one.arg}" for one in (given.vararg, given.kwarg) if one]
-    defaults = [ast.unparse(one) for one in (*given.defaults, *given.kw_defaults) if one is not None]
-    return f"({', '.join([*names, *(one.arg for one in given.kwonlyargs)])}) with defaults ({', '.join(defaults)})"
+    return f"({', '.join([*names, *(one.arg for one in given.kwonlyargs)])})"
+
+
+def _tell_defaults(function: Function) -> str:
+    given = [one for one in (*function.args.defaults, *function.args.kw_defaults) if one is not None]
+    return f"({', '.join(map(ast.unparse, given))})"
 
 
 def _name(node: ast.stmt) -> str:

@@ -19,8 +19,8 @@ _AXES = {"axis", "dim", "axes", "dims", "keepdim", "keepdims", "dtype"}
 class Edit:
     kind: str
     """constant, operator, comparison, connective, sign, attribute, name, fixed (a name became a constant), swapped,
-    keyword dropped, keyword added, arguments, wrapped, unwrapped, condition negated, nothing returned, unused,
-    replaced."""
+    keyword dropped, keyword added, arguments, wrapped, unwrapped, condition negated, nothing returned, unused, error
+    (another one is raised), replaced."""
     old: str
     new: str
     where: str = ""
@@ -35,6 +35,10 @@ def compare_statements(old: ast.stmt, new: ast.stmt) -> list[Edit]:
             return list(_compare(before, after, "return"))
         case (ast.If(test=before), ast.If(test=after)) | (ast.While(test=before), ast.While(test=after)):
             return list(_compare(before, after, "condition"))
+        case ast.Raise(), ast.Raise():
+            # what an error says is for people, and everybody says it in other words
+            kinds = [dotted_name(one.exc) if one.exc else "" for one in (old, new)]
+            return [] if kinds[0] == kinds[1] else [Edit("error", *kinds)]
         case ast.Assign(value=before), ast.Expr(value=after) if ast.dump(before) == ast.dump(after):
             return [Edit("unused", _tell(old), _tell(new))]
     if type(old) is not type(new):

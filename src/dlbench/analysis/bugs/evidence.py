@@ -25,6 +25,19 @@ from dlbench.execution.verdict import Outcome
 
 ARRAYS = frozenset(["np", "numpy", "torch", "jnp", "tf", "F", "T", "tl"])
 """Names under which modules import the libraries of arrays."""
+_WORDS = {
+    literal: re.compile(rf"\b({words})\b", re.I)
+    for literal, words in {
+        "0": "zero|zeros|zeroes|positive|negative|non-negative|empty|none|nothing|first",
+        "1": "one|ones|first|single|unit|once",
+        "2": "two|half|halves|twice|double|doubled|second|squared?|pairs?",
+        "-1": "last|minus",
+        "0.5": "half|middle|centre|center",
+        "3": "three|third",
+        "100": "percent|percentage",
+    }.items()
+}
+_NOTHING = re.compile(r"(?!)")
 _FRAMEWORKS = {"torch", "tensorflow", "jax", "keras", "numpy", "paddle", "mxnet"}
 
 
@@ -121,8 +134,8 @@ def _compare(
     return known | {
         "difference": difference,
         "statement": _find_statement(function, raised, around.target),
-        "told": tuple(one for one in lacking if states(asked, one)),
-        "untold": tuple(one for one in lacking if not states(asked, one)),
+        "told": tuple(one for one in lacking if speaks_of(asked, one)),
+        "untold": tuple(one for one in lacking if not speaks_of(asked, one)),
     }
 
 
@@ -155,6 +168,11 @@ def find_function(tree: ast.Module, qualname: str) -> Function | None:
 def states(text: str, literal: object) -> bool:
     """Does the text name this number or word?"""
     return bool(re.search(rf"(?<![\w.]){re.escape(str(literal))}(?![\w]|\.\d)", text))
+
+
+def speaks_of(text: str, literal: str) -> bool:
+    """The same, or in words: nobody writes `0` where "not negative" says it."""
+    return states(text, literal) or bool(_WORDS.get(literal, _NOTHING).search(text))
 
 
 def _roots(tree: ast.AST) -> set[str]:

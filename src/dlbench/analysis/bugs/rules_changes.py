@@ -38,6 +38,8 @@ def mark_changes(evidence: Evidence) -> Iterator[Mark]:
         return
     if difference.signature:
         yield Mark("misinterpretation", WEAK, f"another signature: {difference.signature}")
+    if difference.defaults and not difference.signature:
+        yield Mark("constant_error", STRONG, f"other defaults: {difference.defaults}")
     if evidence.frameworks:
         yield Mark(
             "misinterpretation",
@@ -45,6 +47,8 @@ def mark_changes(evidence: Evidence) -> Iterator[Mark]:
             f"works with {', '.join(evidence.frameworks)}, which the module does not use",
             "library",
         )
+    if difference.gives_nothing:
+        yield Mark("silly_mistake", DECISIVE - HINT, "nothing is ever returned")
     if difference.is_near:
         for edit in difference.edits:
             yield from _mark_edit(edit, evidence, difference)
@@ -72,7 +76,7 @@ def _mark_edit(edit: Edit, evidence: Evidence, difference: Difference) -> Iterat
         case "attribute":
             yield from _mark_attribute(edit, told)
         case "fixed":
-            if edit.old in difference.unused_parameters:
+            if edit.old in difference.unused_parameters or (edit.old in difference.parameters and edit.new != "None"):
                 yield Mark(
                     "prompt_biased",
                     DECISIVE - HINT,
@@ -209,25 +213,38 @@ def _mark_added(evidence: Evidence, difference: Difference) -> Iterator[Mark]:
 
 
 def _mark_whole(evidence: Evidence, difference: Difference) -> Iterator[Mark]:
-    ours = difference.statements[0]
-    lost = len(difference.removed) / max(1, ours)
-    lost_much = lost > 0.3 and len(difference.removed) > 3 and not _is_case(difference)
-    if not difference.is_near or lost_much:
-        yield Mark(
-            "misinterpretation",
-            STRONG,
-            f"{difference.likeness:.0%} of the statements are the reference's",
-            "functionality",
-        )
-    if not difference.is_near:
-        if difference.missing_raises and "DID NOT RAISE" in evidence.raised.text:
-            yield Mark("missing_corner_case", STRONG, f"{', '.join(difference.missing_raises)} is never raised")
-        if difference.branches < 0 and evidence.passed > 2 * evidence.failed:
-            yield Mark("missing_corner_case", MIDDLING, "most tests pass, and it has fewer branches")
-        if evidence.passed > 2 * evidence.failed:
-            yield Mark("operation_error", WEAK, "most tests pass", "algebra")
-    if difference.unused_parameters and difference.is_near:
-        yield Mark("prompt_biased", HINT, f"{', '.join(difference.unused_parameters)} is not used")
+    lost = len(difference.removed) / max(1, difference.statements[0])
+    alike = f"{difference.likeness:.0%} of the statements are the reference's"
+    if difference.is_near:
+        if lost > 0.3 and len(difference.removed) > 3 and not _is_case(difference):
+            yield Mark("misinterpretation", STRONG, alike, "functionality")
+        if difference.unused_parameters:
+            yield Mark("prompt_biased", HINT, f"{', '.join(difference.unused_parameters)} is not used")
+        return
+    passing = evidence.passed / max(1, evidence.passed + evidence.failed)
+    # another author's words are no misreading: what most tests pass on does what was asked
+    points = STRONG if passing < 0.2 else MIDDLING if passing < 0.5 else WEAK
+    yield Mark("misinterpretation", points - HINT, f"{alike}, and {passing:.0%} of the tests pass", "functionality")
+    if evidence.raised.type in ("AssertionError", "Failed", ""):
+        yield from _mark_far(evidence, difference, passing)
+
+
+def _mark_far(evidence: Evidence, difference: Difference, passing: float) -> Iterator[Mark]:
+    """Of a solution in other words: what the whole of it lacks and has."""
+    for name in difference.unused_parameters:
+        if name not in ("self", "cls") and passing > 0:
+            yield Mark("prompt_biased", MIDDLING + HINT, f"{name} is not used")
+    if difference.refusals < 0 and "DID NOT RAISE" in evidence.raised.text:
+        yield Mark("missing_corner_case", STRONG, "it refuses less than the reference")
+    elif difference.branches < 0 and passing > 0.5:
+        yield Mark("missing_corner_case", MIDDLING + HINT, "most tests pass, and it has fewer branches")
+    elif passing > 0.3:
+        yield Mark("operation_error", MIDDLING, "many tests pass, with as many branches", "algebra")
+    if difference.refusals > 0:
+        yield Mark("non_prompted", STRONG, "it refuses something of its own accord")
+    extra = [name for name in difference.extra_calls if _CONVERSIONS.search(name)]
+    if extra:
+        yield Mark("non_prompted", WEAK, f"it also calls {', '.join(extra)}")
 
 
 def _is_case(difference: Difference) -> bool:

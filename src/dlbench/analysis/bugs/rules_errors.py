@@ -181,10 +181,11 @@ def _mark_unusable() -> Iterator[Mark]:
 
 def _mark_refusal(evidence: Evidence) -> Iterator[Mark]:
     difference = evidence.difference
-    if difference is not None and any(text[:100] == evidence.statement[:100] for text in difference.added_text):
+    own = difference is not None and any(text[:100] == evidence.statement[:100] for text in difference.added_text)
+    if own or (difference is not None and difference.refusals > 0):
         yield Mark("non_prompted", DECISIVE, "it refuses, by a check of its own, what it should take")
     else:
-        yield Mark("silly_mistake", HINT, "it refuses what it should take, by a check that the reference has too")
+        yield Mark("silly_mistake", WEAK, "it refuses what it should take, by a check that the reference has too")
 
 
 def _mark_assertion(evidence: Evidence) -> Iterator[Mark]:
