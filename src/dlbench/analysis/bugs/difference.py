@@ -27,13 +27,11 @@ class Stock:
     raises: frozenset[str]
     refusals: int
     """How many statements raise."""
-    constants: frozenset[str]
     used: frozenset[str]
     """Parameters that are read."""
     gives: bool
     """It returns or yields a value."""
     branches: int
-    loops: int
     statements: int
 
 
@@ -131,7 +129,6 @@ def take_stock(function: Function) -> Stock:
         - {""},
         raises=frozenset(dotted_name(one).rpartition(".")[2] for one in raised) - {""},
         refusals=sum(isinstance(node, ast.Raise) for node in nodes),
-        constants=frozenset(repr(node.value) for node in nodes if isinstance(node, ast.Constant)),
         used=frozenset(
             node.id
             for node in nodes
@@ -141,7 +138,6 @@ def take_stock(function: Function) -> Stock:
             isinstance(node, ast.Return | ast.Yield | ast.YieldFrom) and node.value is not None for node in nodes
         ),
         branches=sum(isinstance(node, ast.If | ast.IfExp | ast.Try | ast.Match) for node in nodes),
-        loops=sum(isinstance(node, ast.For | ast.While | ast.comprehension) for node in nodes),
         statements=sum(isinstance(node, ast.stmt) for node in nodes),
     )
 

@@ -21,9 +21,6 @@ _ERROR = re.compile(
     r"^(?:E\s+)?(?P<type>[A-Za-z_][\w.]*?(?:Error|Exception|Warning|Exit|Interrupt|Iteration|Failed))(?::\s?(?P<text>.*))?$",
     re.S,
 )
-_NAMES = {
-    "Failed": "Failed", "assert": "AssertionError",
-}  # fmt: skip
 _SHAPE = re.compile(r"(?<![\w.])(?:\(\d+,?(?: ?\d+,?)*\)|\[\d+(?:, ?\d+)*\])")
 _SHAPED = re.compile(r"shape|size|dim|broadcast|rank|axis|axes|mat1|tensor a", re.I)
 _DTYPE = re.compile(

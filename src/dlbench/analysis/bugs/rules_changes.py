@@ -85,7 +85,7 @@ def _mark_edit(edit: Edit, evidence: Evidence, difference: Difference) -> Iterat
             else:
                 yield Mark("wrong_input_type", STRONG, f"{told} in {edit.where or 'an expression'}", "type")
         case "replaced":
-            yield from _mark_replaced(edit, evidence, told)
+            yield from _mark_replaced(edit, told)
         case "wrapped":
             yield from _mark_wrapped(edit, evidence, told)
         case "unwrapped":
@@ -132,7 +132,7 @@ def _mark_attribute(edit: Edit, told: str) -> Iterator[Mark]:
         yield Mark("operation_error", STRONG - HINT, f"another function: {told}", "algebra")
 
 
-def _mark_replaced(edit: Edit, evidence: Evidence, told: str) -> Iterator[Mark]:
+def _mark_replaced(edit: Edit, told: str) -> Iterator[Mark]:
     if _NUMBER.match(edit.new) and _SHAPED.search(edit.old):
         yield Mark("prompt_biased", DECISIVE - HINT, f"a size is fixed: {told}")
     elif edit.new == "None":

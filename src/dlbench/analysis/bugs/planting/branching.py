@@ -5,7 +5,7 @@ import copy
 import re
 from collections.abc import Iterator
 
-from dlbench.analysis.bugs.planting.subject import Subject, replace_node, write
+from dlbench.analysis.bugs.planting.subject import Subject, replace_by_block, replace_node, write
 from dlbench.dataset.target import Function
 
 Found = Iterator[tuple[str, str, Function | str]]
@@ -34,7 +34,7 @@ def forget_corner(subject: Subject) -> Found:
             yield (
                 _kind_of(node.test, subject),
                 "one of two branches for all",
-                _replace_by_block(made, node, node.orelse),
+                replace_by_block(made, node, node.orelse),
             )
     for place in subject.shuffled(ast.IfExp):
         made, node = subject.copy_at(place)
@@ -48,7 +48,7 @@ def forget_corner(subject: Subject) -> Found:
     for place in subject.shuffled(ast.Try):
         made, node = subject.copy_at(place)
         if isinstance(node, ast.Try):
-            yield "other", "an error is not caught", _replace_by_block(made, node, node.body)
+            yield "other", "an error is not caught", replace_by_block(made, node, node.body)
 
 
 def forget_refusal(subject: Subject) -> Iterator[tuple[str, Function]]:
@@ -65,14 +65,6 @@ def _kind_of(test: ast.expr, subject: Subject) -> str:
     if not subject.is_numeric:
         return "other"
     return "shape" if _SHAPES.search(text) else "value" if _VALUES.search(text) else "other"
-
-
-def _replace_by_block(function: Function, old: ast.stmt, block: list[ast.stmt]) -> Function:
-    for parent in ast.walk(function):
-        for name, value in ast.iter_fields(parent):
-            if isinstance(value, list) and any(item is old for item in value):
-                setattr(parent, name, [one for item in value for one in (block if item is old else [item])])
-    return function
 
 
 def waste(subject: Subject) -> Found:

@@ -5,7 +5,7 @@ import copy
 from collections.abc import Iterator
 
 from dlbench.analysis.bugs.evidence import ARRAYS
-from dlbench.analysis.bugs.planting.subject import Subject, parse_expression, prepend, replace_node
+from dlbench.analysis.bugs.planting.subject import Subject, parse_expression, prepend, replace_by_block, replace_node
 from dlbench.dataset.target import Function, dotted_name
 from dlbench.execution.mutants import is_logging
 
@@ -165,26 +165,15 @@ def slip(subject: Subject) -> Found:
                 break
     for place in subject.shuffled(ast.Assign, ast.AugAssign, ast.Expr):
         made, node = subject.copy_at(place)
-        twice = ast.If(ast.Constant(True), [copy.deepcopy(node), copy.deepcopy(node)], [])  # type: ignore[list-item]
+        twice = [copy.deepcopy(node), copy.deepcopy(node)]
         match node:
             case ast.AugAssign() | ast.Expr(value=ast.Call()):
-                yield "other", "a step is done twice", _splice(made, node, twice)
+                yield "other", "a step is done twice", replace_by_block(made, node, twice)
                 break
             case ast.Assign(targets=[ast.Name(id=name)]) if _reads(node, name):
-                yield "other", "a step is done twice", _splice(made, node, twice)
+                yield "other", "a step is done twice", replace_by_block(made, node, twice)
                 break
 
 
 def _reads(node: ast.Assign, name: str) -> bool:
     return any(isinstance(one, ast.Name) and one.id == name for one in ast.walk(node.value))
-
-
-def _splice(function: Function, old: ast.AST, block: ast.If) -> Function:
-    """The statements of a block in the place of one statement."""
-    for parent in ast.walk(function):
-        for name, value in ast.iter_fields(parent):
-            if isinstance(value, list) and any(item is old for item in value):
-                new = [one for item in value for one in (block.body if item is old else [item])]
-                setattr(parent, name, new)
-                return function
-    return function

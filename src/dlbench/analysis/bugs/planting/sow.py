@@ -6,7 +6,6 @@ into other words, so that they do not stand beside the reference letter by lette
 
 import ast
 import random
-import warnings
 from collections import Counter
 from collections.abc import Iterator
 
@@ -16,6 +15,7 @@ from dlbench.analysis.bugs.planting.rewriting import reword
 from dlbench.analysis.bugs.planting.subject import Plant, Planter, Subject, cut_sentences, make_subject, write
 from dlbench.dataset import Instance
 from dlbench.dataset.target import find_target
+from dlbench.execution.mutants import compiles
 
 PLANTERS: dict[str, tuple[Planter, ...]] = {
     "misinterpretation": (calling.misread,),
@@ -60,7 +60,7 @@ def _plant(subject: Subject, category: str, planter: Planter) -> Iterator[Plant]
             continue
         is_text = isinstance(made, str)
         code = made if isinstance(made, str) else write(reword(made, subject.chance))
-        if code not in seen and _compiles(code) is not is_text:
+        if code not in seen and compiles(code) is not is_text:
             seen.add(code)
             yield Plant(category, kind, operator, code)
 
@@ -73,7 +73,7 @@ def _leave_untold(subject: Subject) -> Iterator[Plant]:
         for literal, made in pairs:
             left = cut_sentences(subject.prompt, literal)
             code = write(reword(made, subject.chance))
-            if states(subject.prompt, literal) and left.strip() and not states(header, literal) and _compiles(code):
+            if states(subject.prompt, literal) and left.strip() and not states(header, literal) and compiles(code):
                 yield Plant(UNTOLD, "other", f"{operator} that is not told", code, left)
 
 
@@ -87,13 +87,3 @@ def _spread(plants: list[Plant], chance: random.Random) -> list[Plant]:
         keyed.append((turns[one.operator], order[one.operator], place, one))
         turns[one.operator] += 1
     return [each[-1] for each in sorted(keyed, key=lambda each: each[:3])]
-
-
-def _compiles(code: str) -> bool:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            compile(code, "<plant>", "exec", dont_inherit=True)
-        except (SyntaxError, ValueError):
-            return False
-    return True

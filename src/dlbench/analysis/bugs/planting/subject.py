@@ -9,7 +9,7 @@ import copy
 import pickle
 import random
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -96,6 +96,16 @@ def replace_node(function: Function, old: ast.AST, new: ast.AST) -> Function:
                 return function
             if isinstance(value, list) and any(item is old for item in value):
                 setattr(parent, name, [new if item is old else item for item in value])
+                return function
+    return function
+
+
+def replace_by_block(function: Function, old: ast.AST, block: Sequence[ast.AST]) -> Function:
+    """In place: several statements where one stood."""
+    for parent in ast.walk(function):
+        for name, value in ast.iter_fields(parent):
+            if isinstance(value, list) and any(item is old for item in value):
+                setattr(parent, name, [one for item in value for one in (block if item is old else [item])])
                 return function
     return function
 
