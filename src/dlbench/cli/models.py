@@ -68,7 +68,8 @@ class Opening:
             raise DLBenchError("one program is asked under several names", where="--model-command", mend=mend)
         return names
 
-    def open(self, name: str, sources: "Sources") -> "Model":
+    def open(self, name: str, sources: "Sources | None") -> "Model":
+        """Without sources there is neither `reference` nor `stub`."""
         from dlbench.cli.progress import say
         from dlbench.generation import CommandModel, EmbeddedModel, FileModel, OpenAIModel, ReferenceModel, StubModel
         from dlbench.generation.answers_file import PREFIX
@@ -78,9 +79,9 @@ class Opening:
         if name.startswith(PREFIX):
             return FileModel(Path(name.removeprefix(PREFIX)))
         match name:
-            case "reference":
+            case "reference" if sources:
                 return ReferenceModel(sources.reference)
-            case "stub":
+            case "stub" if sources:
                 return StubModel(sources.signature)
             case "embedded":
                 return EmbeddedModel(self.concurrency, say, self.port)

@@ -79,13 +79,13 @@ def _take(mutable: _Mutable, queue: list[_Place], seen: set[str]) -> tuple[str, 
     while queue:
         node, change = queue.pop()
         code = mutable.write_changed(node, change)
-        if code not in seen and _compiles(code):
+        if code not in seen and compiles(code):
             seen.add(code)
             return f"{change.operator} in line {change.line - mutable.function.lineno + 1}", code
     return None
 
 
-def _compiles(code: str) -> bool:
+def compiles(code: str) -> bool:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # `x is not 1` is worth a warning in a source, not in a mutant
         try:

@@ -53,7 +53,7 @@ def read_votes(source: Work | Sheets | Iterable[Path]) -> list[Vote]:
     """
     if isinstance(source, Work):
         source = votes_of(source)
-    rows = _read_sheets(source) if isinstance(source, Sheets) else chain.from_iterable(map(_read_file, source))
+    rows = _read_sheets(source) if isinstance(source, Sheets) else chain.from_iterable(map(read_rows, source))
     last: dict[tuple[str, str], Vote] = {}
     for row, annotator, where in rows:
         vote = parse_vote(row, annotator, where)
@@ -78,7 +78,8 @@ def _read_sheets(sheets: Sheets) -> Iterator[tuple[Row, str, str]]:
             yield row, annotator, f"{sheets.path(annotator)}:{number}"
 
 
-def _read_file(path: Path) -> Iterator[tuple[Row, str, str]]:
+def read_rows(path: Path) -> Iterator[tuple[Row, str, str]]:
+    """Each row of a JSONL or CSV file, who wrote it (the file's name where it does not say), and where it stands."""
     for number, row in _read_csv(path) if path.suffix == ".csv" else read_lines(path):
         annotator = row.pop("annotator", None) or path.stem
         yield row, annotator, f"{path}:{number}"

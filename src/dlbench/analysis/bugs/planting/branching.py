@@ -1,0 +1,107 @@
+"""Bugs in the ways through a function: boundaries not handled, endless work, and code that is no code."""
+
+import ast
+import copy
+import re
+from collections.abc import Iterator
+
+from dlbench.analysis.bugs.planting.subject import Subject, replace_by_block, replace_node, write
+from dlbench.dataset.target import Function
+
+Found = Iterator[tuple[str, str, Function | str]]
+
+_SHAPES = re.compile(r"shape|ndim|\bdim|len\(|size|empty")
+_VALUES = re.compile(r"dtype|nan|isfinite|isinf|== 0|> 0|< 0|eps|float|int8")
+_BOUNDS = ("max", "min", "maximum", "minimum", "clip", "clamp", "clamp_min", "nan_to_num")
+
+
+def forget_corner(subject: Subject) -> Found:
+    for place in subject.shuffled(ast.If):
+        made, node = subject.copy_at(place)
+        if (
+            isinstance(node, ast.If)
+            and isinstance(node.body[-1], ast.Raise | ast.Return | ast.Continue)
+            and not node.orelse
+        ):
+            yield _kind_of(node.test, subject), "a guard is left out", replace_node(made, node, ast.Pass())
+    for place in subject.shuffled(ast.If):
+        made, node = subject.copy_at(place)
+        if (
+            isinstance(node, ast.If)
+            and node.orelse
+            and re.search(r"None|len\(|ndim|shape|dtype|== 0", ast.unparse(node.test))
+        ):
+            yield (
+                _kind_of(node.test, subject),
+                "one of two branches for all",
+                replace_by_block(made, node, node.orelse),
+            )
+    for place in subject.shuffled(ast.IfExp):
+        made, node = subject.copy_at(place)
+        if isinstance(node, ast.IfExp):
+            yield _kind_of(node.test, subject), "one of two values for all", replace_node(made, node, node.orelse)
+    for place in subject.shuffled(ast.Call):
+        made, node = subject.copy_at(place)
+        match node:
+            case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name), args=[first, _, *_]) if name in _BOUNDS:
+                yield "value" if subject.is_numeric else "other", "a bound is left out", replace_node(made, node, first)
+    for place in subject.shuffled(ast.Try):
+        made, node = subject.copy_at(place)
+        if isinstance(node, ast.Try):
+            yield "other", "an error is not caught", replace_by_block(made, node, node.body)
+
+
+def forget_refusal(subject: Subject) -> Iterator[tuple[str, Function]]:
+    """The name of each error that is raised behind a condition, and a copy that does not raise it."""
+    for place in subject.shuffled(ast.If):
+        made, node = subject.copy_at(place)
+        match node:
+            case ast.If(body=[ast.Raise(exc=ast.Call(func=ast.Name(id=name)))], orelse=[]):
+                yield name, replace_node(made, node, ast.Pass())
+
+
+def _kind_of(test: ast.expr, subject: Subject) -> str:
+    text = ast.unparse(test)
+    if not subject.is_numeric:
+        return "other"
+    return "shape" if _SHAPES.search(text) else "value" if _VALUES.search(text) else "other"
+
+
+def waste(subject: Subject) -> Found:
+    """Time or memory beyond all limits, with the right result at the end."""
+    work = [
+        (
+            "other",
+            "pairs of a long range",
+            "for i in range(10 ** 6):\n    for j in range(10 ** 6):\n        (i * j) % 7",
+        ),
+        ("tensors", "element by element", "total = 0.0\nfor index in range(10 ** 10):\n    total += index * 0.5"),
+        (
+            "tensors",
+            "copies that fill the memory",
+            "kept = []\nfor _ in range(4096):\n    kept.append(bytearray(1 << 26))",
+        ),
+    ]
+    subject.chance.shuffle(work)
+    for kind, operator, lines in work:
+        made = copy.deepcopy(subject.function)
+        made.body = [*ast.parse(lines).body, *made.body]
+        yield kind, operator, made
+
+
+def break_syntax(subject: Subject) -> Found:
+    text = write(subject.function)
+    ways = [
+        ("a bracket is not closed", _drop_last(text, ")")),
+        ("a colon is missing", re.sub(r":\n", "\n", text, count=1)),
+        ("cut in the middle", text[: 2 * len(text) // 3].rstrip() + " ("),
+        ("a block is not indented", re.sub(r":\n +", ":\n", text, count=1)),
+    ]
+    subject.chance.shuffle(ways)
+    for operator, broken in ways:
+        yield "other", operator, broken
+
+
+def _drop_last(text: str, letter: str) -> str:
+    place = text.rfind(letter)
+    return text if place < 0 else text[:place] + text[place + 1 :]

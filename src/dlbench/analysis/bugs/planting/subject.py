@@ -1,0 +1,134 @@
+"""What can a bug be planted into, and how is it written?
+
+A reference without docstring and decorators, of which each planter changes a copy. What comes out has to compile, has
+to differ from the reference, and names the category that was planted: that is the truth, whatever the tests then say.
+"""
+
+import ast
+import copy
+import pickle
+import random
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from dlbench.analysis.bugs.evidence import ARRAYS, states
+from dlbench.dataset.segments import find_body
+from dlbench.dataset.target import Function
+
+
+@dataclass(frozen=True)
+class Plant:
+    category: str
+    kind: str
+    operator: str
+    code: str
+    prompt: str = ""
+    """What the task is told as instead; empty where the instance's own prompt stays."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    function: Function
+    prompt: str
+    module: ast.Module
+    chance: random.Random = field(default_factory=lambda: random.Random(0))
+
+    @property
+    def parameters(self) -> list[str]:
+        given = self.function.args
+        names = [one.arg for one in (*given.posonlyargs, *given.args, *given.kwonlyargs)]
+        return [name for name in names if name not in ("self", "cls")]
+
+    @cached_property
+    def stored(self) -> list[str]:
+        """Local variables that are no parameters."""
+        names = [one.id for one in self.walk if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)]
+        return [name for name in dict.fromkeys(names) if name not in self.parameters]
+
+    @cached_property
+    def is_numeric(self) -> bool:
+        return any(isinstance(one, ast.Name) and one.id in ARRAYS for one in self.walk)
+
+    @cached_property
+    def walk(self) -> list[ast.AST]:
+        return list(ast.walk(self.function))
+
+    def shuffled(self, *kinds: type[ast.AST]) -> list[int]:
+        """Places of such nodes in the walk, in a random order: places stay true in a copy."""
+        places = [place for place, node in enumerate(self.walk) if isinstance(node, kinds)]
+        self.chance.shuffle(places)
+        return places
+
+    def copy_at(self, place: int) -> tuple[Function, ast.AST]:
+        """A copy of the function, and the node at that place in it."""
+        made = pickle.loads(self._packed)
+        return made, list(ast.walk(made))[place]
+
+    @cached_property
+    def _packed(self) -> bytes:
+        # a function is copied for each place in it, and this is many times faster than `copy.deepcopy`
+        return pickle.dumps(self.function)
+
+
+Planter = Callable[[Subject], Iterator[tuple[str, str, Function | str]]]
+"""Yields kind, operator, and the changed function (or text, where it cannot be parsed)."""
+
+
+def make_subject(function: Function, prompt: str, module: ast.Module, seed: str) -> Subject:
+    made = copy.deepcopy(function)
+    made.decorator_list = []
+    made.body = find_body(made) or [ast.Pass()]
+    return Subject(made, prompt, module, random.Random(seed))
+
+
+def write(function: Function) -> str:
+    return ast.unparse(ast.fix_missing_locations(function)) + "\n"
+
+
+def replace_node(function: Function, old: ast.AST, new: ast.AST) -> Function:
+    """In place; every other node stays."""
+    for parent in ast.walk(function):
+        for name, value in ast.iter_fields(parent):
+            if value is old:
+                setattr(parent, name, new)
+                return function
+            if isinstance(value, list) and any(item is old for item in value):
+                setattr(parent, name, [new if item is old else item for item in value])
+                return function
+    return function
+
+
+def replace_by_block(function: Function, old: ast.AST, block: Sequence[ast.AST]) -> Function:
+    """In place: several statements where one stood."""
+    for parent in ast.walk(function):
+        for name, value in ast.iter_fields(parent):
+            if isinstance(value, list) and any(item is old for item in value):
+                setattr(parent, name, [one for item in value for one in (block if item is old else [item])])
+                return function
+    return function
+
+
+def prepend(function: Function, *lines: str) -> Function:
+    made = copy.deepcopy(function)
+    made.body = [*ast.parse("\n".join(lines)).body, *made.body]
+    return made
+
+
+def parse_expression(text: str, **parts: ast.expr) -> ast.expr:
+    """An expression in which names stand for other expressions."""
+
+    class Put(ast.NodeTransformer):
+        def visit_Name(self, node: ast.Name) -> ast.expr:
+            return copy.deepcopy(parts[node.id]) if node.id in parts else node
+
+    made = Put().visit(ast.parse(text, mode="eval")).body
+    assert isinstance(made, ast.expr)
+    return made
+
+
+def cut_sentences(prompt: str, *literals: object) -> str:
+    """The text without every sentence that names one of these."""
+    parts = re.split(r"(?<=[.!?;:])\s+|\n+", prompt)
+    return " ".join(part for part in parts if not any(states(part, one) for one in literals))

@@ -1,0 +1,71 @@
+"""Each kind of bug is recognised by what gives it away, and the reason is told."""
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from dlbench.analysis.bugs.categories import read_categories
+from dlbench.analysis.bugs.rules import classify
+from dlbench.generation.techniques import guided
+from tests.analysis.bugs.made import BODY, CHECK, HEADER, find_evidence, inside
+
+RIGHT = HEADER + CHECK + BODY
+CASES = {
+    "framework": ("misinterpretation", HEADER + "    import torch\n    return torch.tensor(values)\n", "ModuleNotFoundError: No module named 'torch'", inside(2)),
+    "echo": ("misinterpretation", HEADER + "    return values\n", "AssertionError: assert [1] == [2]", ()),
+    "negated": ("silly_mistake", RIGHT.replace("==", "!="), "ValueError: factor must not be zero", inside(3)),
+    "no return": ("silly_mistake", HEADER + CHECK + "    return\n", "AssertionError: assert None == [2]", ()),
+    "fixed": ("prompt_biased", HEADER + BODY.replace("* factor", "* 2"), "AssertionError: assert [2] == [3]", ()),
+    "no refusal": ("missing_corner_case", HEADER + BODY, "Failed: DID NOT RAISE ValueError", ()),
+    "argument": ("wrong_input_type", RIGHT.replace("in values", "in sorted(values, axis=0)"), "TypeError: sort() got an unexpected keyword argument 'axis'", inside(4)),
+    "helper": ("hallucinated_object", HEADER + "    return multiply_all(values, factor)\n", "NameError: name 'multiply_all' is not defined", inside(2)),
+    "module": ("hallucinated_object", HEADER + "    import list_tools\n    return list_tools.scale(values)\n", "ModuleNotFoundError: No module named 'list_tools'", inside(2)),
+    "attribute": ("wrong_attribute", HEADER + "    return values.scaled(factor)\n", "AttributeError: 'list' object has no attribute 'scaled'", inside(2)),
+    "import": ("wrong_attribute", HEADER + "    from toy.base import SHIFT\n" + BODY, "ImportError: cannot import name 'SHIFT' from 'toy.base'", inside(2)),
+    "check": ("non_prompted", HEADER + "    if len(values) > 1:\n        raise TypeError('too long')\n" + CHECK + BODY, "TypeError: too long", inside(3)),
+    "second result": ("non_prompted", HEADER + CHECK + "    return ([value * factor + OFFSET for value in values], {})\n", "AssertionError: assert ([1], {}) == [1]", ()),
+    "operator": ("operation_error", RIGHT.replace("* factor", "- factor"), "AssertionError: assert [1] == [2]", ()),
+    "variable": ("undefined_reference", RIGHT.replace("in values", "in items"), "NameError: name 'items' is not defined", inside(4)),
+    "constant": ("constant_error", RIGHT.replace("factor == 0", "factor == 7"), "Failed: DID NOT RAISE ValueError", ()),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_bug_is_named_with_its_reason(toy, name):
+    category, code, error, frames = CASES[name]
+    prompt = "Multiply by factor; ValueError where factor is 0." if name == "constant" else ""
+    found = classify(find_evidence(toy, code, error, frames=frames, prompt=prompt))
+    assert found.category == category, found
+    assert found.reasons
+    assert 0 < found.confidence <= 1
+
+
+@pytest.mark.parametrize(
+    ("status", "category"),
+    [
+        ("syntax_error", "syntax_error"),
+        ("timeout", "performance"),
+        ("out_of_memory", "performance"),
+        ("no_code", "misinterpretation"),
+        ("missing_target", "misinterpretation"),
+    ],
+)
+def test_a_status_can_say_it_all(toy, status, category):
+    assert classify(find_evidence(toy, None, "", status=status)).category == category
+
+
+def test_a_constant_that_the_prompt_hides_is_no_bug_of_the_writer(toy):
+    code = RIGHT.replace("factor == 0", "factor == 7")
+    assert classify(find_evidence(toy, code, prompt="Multiply them.")).category == "prompt_missing_information"
+
+
+def test_categories_are_those_that_warnings_are_made_from():
+    known = tomllib.loads(Path(guided.__file__).with_name("bugs.toml").read_text(encoding="utf-8"))["bug"]
+    assert {one.name: one.seen for one in read_categories().values()} == {bug["kind"]: bug["seen"] for bug in known}
+
+
+def test_the_papers_subcategories_add_up():
+    assert len(read_categories()) == 14
+    for category in read_categories().values():
+        assert sum(kind.seen for kind in category.kinds.values()) == category.seen, category.slug
