@@ -22,9 +22,9 @@ from dlbench.cli.models import (
 
 if TYPE_CHECKING:
     from dlbench.agreement.mutation import Variants
-    from dlbench.cli.run import Sources
     from dlbench.dataset import Instance
     from dlbench.generation import Limits
+    from dlbench.generation.sources import Sources
 
 OperatorOption = Annotated[
     list[str] | None,
@@ -55,9 +55,9 @@ def mutate(
     json: JsonOption = False,
 ) -> None:
     """Show the variants of an instance's prompt, what each changes, and what was dropped and why."""
-    from dlbench.cli.run import Sources
     from dlbench.dataset import find_known, load
     from dlbench.generation import Limits
+    from dlbench.generation.sources import Sources
 
     loaded = load(benchmark)
     found = find_known(instance, loaded.instances, "instance")

@@ -244,9 +244,9 @@ def plant_bugs(
     from dlbench.analysis.bugs.planting.truth import PLANTED, tell
     from dlbench.cli.engine import make_engine
     from dlbench.cli.progress import counted
-    from dlbench.cli.run import Sources
     from dlbench.cli.scores import judge_into
     from dlbench.execution.samples import read_samples
+    from dlbench.generation.sources import Sources
     from dlbench.journal import rewrite
     from dlbench.reporting import open_run
     from dlbench.reporting.runs import SAMPLES
