@@ -1,0 +1,99 @@
+"""Which tests did the model write?
+
+Complete ones that compile and call the target, each made to stand alone. What is not taken is said with the reason: a
+model that writes no usable test should be seen to do so. A definition of the target itself in the answer is not taken
+along, or the test would judge the model's own copy and say the same of every solution.
+"""
+
+import ast
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from dlbench.agreement.checks.cases import ASSERTION, find_cases
+from dlbench.agreement.checks.check import Check, make_check
+from dlbench.agreement.checks.slices import find_needed
+from dlbench.agreement.checks.statements import read_statements
+from dlbench.dataset.target import Function
+
+_MOST_CHECKS = 60
+_CALLED_BY_CLASS = ("forward", "call")
+"""Called when the object is, under frameworks' hooks."""
+
+
+@dataclass
+class Reading:
+    checks: list[Check] = field(default_factory=list)
+    dropped: list[str] = field(default_factory=list)
+    """Why, each with the test's name."""
+
+
+def read_checks(answer: str, qualname: str) -> Reading:
+    """`qualname`: the target's, under which the tests call it (names of variants mapped back before). Never raises."""
+    statements = _flatten(read_statements(answer))
+    own = set(qualname.split("."))
+    around = [
+        (place, kept)
+        for place, one in enumerate(statements)
+        if (kept := _keep(one, own)) is not None and not find_cases(one)
+    ]
+    reading = Reading()
+    for place, node in enumerate(statements):
+        if _defines(node, own):
+            continue
+        for case in find_cases(node):
+            if case.refused:
+                reading.dropped.append(f"{case.name}: {case.refused}")
+                continue
+            # an assertion sees what stands above it; a test is called when everything is there
+            last = place if case.name == ASSERTION else len(statements)
+            setup = [one for above, one in around if above < last]
+            whole = [*find_needed(case.statements, setup), *case.statements]
+            if not calls_target(whole, qualname):
+                reading.dropped.append(f"{case.name}: it does not call {qualname}")
+                continue
+            check = make_check(whole)
+            if check is None:
+                reading.dropped.append(f"{case.name}: it does not compile")
+            elif len(reading.checks) < _MOST_CHECKS:
+                reading.checks.append(check)
+    return reading
+
+
+def _flatten(statements: Sequence[ast.stmt]) -> list[ast.stmt]:
+    """What runs when the file is a program runs like all else."""
+    found: list[ast.stmt] = []
+    for one in statements:
+        match one:
+            case ast.If(test=ast.Compare(left=ast.Name(id="__name__"))):
+                found += _flatten(one.body)
+            case _:
+                found.append(one)
+    return found
+
+
+def _defines(node: ast.stmt, own: set[str]) -> bool:
+    return isinstance(node, Function | ast.ClassDef) and node.name in own
+
+
+def _keep(node: ast.stmt, own: set[str]) -> ast.stmt | None:
+    """A statement without what would bring another target: its definition, or its import from wherever."""
+    if _defines(node, own):
+        return None
+    if isinstance(node, ast.ImportFrom) and any(alias.name in own for alias in node.names):
+        names = [alias for alias in node.names if alias.name not in own or alias.asname]
+        return ast.copy_location(ast.ImportFrom(node.module, names, node.level), node) if names else None
+    return node
+
+
+def calls_target(statements: Sequence[ast.stmt], qualname: str) -> bool:
+    """By its name, or, for what Python and frameworks call themselves, by the name of its class."""
+    *owners, name = qualname.split(".")
+    names = {name}
+    if owners and (name.startswith("__") or name in _CALLED_BY_CLASS):
+        names.add(owners[-1])
+    for statement in statements:
+        for node in ast.walk(statement):
+            match node:
+                case ast.Name(id=found, ctx=ast.Load()) | ast.Attribute(attr=found) if found in names:
+                    return True
+    return False
