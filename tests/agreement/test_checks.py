@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from dlbench.agreement.checks.asking import ask_for_checks
 from dlbench.agreement.checks.check import count
 from dlbench.agreement.checks.reading import read_checks
+from dlbench.agreement.variant import Variant
 
 
 def scale(values, factor=2):
@@ -196,6 +197,16 @@ def test_the_prompt_asks_for_as_many_tests_as_wanted_and_for_no_solution():
     assert "7 test functions" in user["content"]
     assert user["content"].startswith("the task")
     assert "Do not implement" in system["content"]
+
+
+def test_tests_of_a_renamed_function_call_it_by_its_own_name_and_keywords():
+    variant = Variant("toy/toy.core.scale", 3, "name_neutral", "…", "f1", {"values": "a", "factor": "b"})
+    answer = "from somewhere import f1\nscale = 3\nassert f1(a=[1], b=scale) == [3]\nassert f1([1], b=2) == [2]\n"
+    for check in read_checks(answer, "scale", variant).checks:
+        run(check)
+    method = Variant("toy/toy.core.Counter.step", 1, "name_neutral", "…", "f1")
+    (check,) = read_checks("assert Counter().f1() == 1\n", "Counter.step", method).checks
+    assert ".step()" in check.code
 
 
 def test_what_parses_and_cannot_be_run_is_left_out():

@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
 
 from dlbench.dataset import Instance
 from dlbench.execution.candidate import Engine
@@ -41,6 +42,14 @@ class Task:
     terms: Terms = USUAL
 
 
+class _Todo(Protocol):
+    @property
+    def instance(self) -> Instance: ...
+
+
+Item = TypeVar("Item", bound=_Todo)
+
+
 class Pool:
     def __init__(
         self,
@@ -57,7 +66,7 @@ class Pool:
 
     def run(self, tasks: Iterable[Task], on_verdict: Callable[[Task, Verdict], None]) -> None:
         """Every task once; `on_verdict` is called before its thread takes the next."""
-        work = _Work(tasks, self._estimate)
+        work = Work(tasks, self._estimate)
         count = max(1, min(self.workers, work.left))
         self._keepers = [_Keeper(self, work) for _ in range(count)]
         with ThreadPoolExecutor(count) as threads:
@@ -82,11 +91,11 @@ class Pool:
         return facts.seconds, facts.load_seconds if self.mode == "auto" else 0.0
 
 
-class _Work:
+class Work(Generic[Item]):
     """What is left to do, by instance, and who is at it."""
 
-    def __init__(self, tasks: Iterable[Task], estimate: Callable[[Instance], tuple[float, float]]) -> None:
-        self.waiting: dict[str, deque[Task]] = {}
+    def __init__(self, tasks: Iterable[Item], estimate: Callable[[Instance], tuple[float, float]]) -> None:
+        self.waiting: dict[str, deque[Item]] = {}
         for task in tasks:
             self.waiting.setdefault(task.instance.id, deque()).append(task)
         first = {key: queue[0].instance for key, queue in self.waiting.items()}
@@ -105,7 +114,7 @@ class _Work:
         with self.lock:
             self.waiting.clear()
 
-    def take(self, current: Task | None, started: Collection[str] = ()) -> Task | None:
+    def take(self, current: Item | None, started: Collection[str] = ()) -> Item | None:
         """`started`: projects of which the thread that asks has a worker. None: what is left is done by others."""
         with self.lock:
             if current is not None:
@@ -119,7 +128,7 @@ class _Work:
                 del self.waiting[key]
             return task
 
-    def _choose(self, current: Task | None, started: Collection[str]) -> str | None:
+    def _choose(self, current: Item | None, started: Collection[str]) -> str | None:
         """The same instance, else a free one of the same project, else of a project nobody has; the longest first."""
         if not self.waiting:
             return None
@@ -151,7 +160,7 @@ class _Work:
 class _Keeper:
     """One thread's workers, the least recently used first."""
 
-    def __init__(self, pool: Pool, work: _Work) -> None:
+    def __init__(self, pool: Pool, work: "Work[Task]") -> None:
         self.pool, self.work = pool, work
         self.warm: dict[str, Warm] = {}
         self.used_at: dict[str, float] = {}

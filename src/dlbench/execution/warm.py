@@ -9,6 +9,7 @@ from functools import partial
 
 from dlbench.dataset import Instance
 from dlbench.execution.candidate import Candidate, Engine
+from dlbench.execution.confinement import JUDGE
 from dlbench.execution.fresh import run_fresh
 from dlbench.execution.judging import interpret, judge_by, run_undisturbed
 from dlbench.execution.launching import describe_candidate, describe_instance, describe_learning, describe_terms
@@ -29,6 +30,9 @@ _ATTEMPTS = 2
 
 class Warm:
     """A project's worker, and which of its instances can be served how."""
+
+    entry = JUDGE
+    """What its workers are for."""
 
     def __init__(self, engine: Engine, prepared: Prepared) -> None:
         self.engine = engine
@@ -123,7 +127,7 @@ class Warm:
                 worker.close_server(other)
         asked = self.engine.asked(self.prepared, instance)
         job = describe_instance(self.prepared, instance, hides=facts.hides, shows_module=False)
-        job |= {"serve": "in_place", "line": asked.target.node.lineno, "lazy": list(facts.late)}
+        job |= {"serve": "in_place", "line": asked.target.node.lineno, "lazy": list(facts.late), "own": list(facts.own)}
         for way in WAYS:
             try:
                 above = self._open_project(worker, facts) if way == "project" else None
@@ -179,7 +183,7 @@ class Warm:
         if self.worker is not None and self.worker.is_lost:
             self.close()
         if self.worker is None:
-            self.worker = Worker(self.engine, self.prepared, self._preload())
+            self.worker = Worker(self.engine, self.prepared, self._preload(), self.entry)
             if self.worker.ready["landlock"] < _LANDLOCK:
                 self.is_fresh_only = "there is no Landlock on this machine to hide tests and reference"
                 raise WorkerLost(self.is_fresh_only)

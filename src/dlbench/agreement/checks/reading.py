@@ -11,8 +11,10 @@ from dataclasses import dataclass, field
 
 from dlbench.agreement.checks.cases import ASSERTION, find_cases
 from dlbench.agreement.checks.check import Check, make_check
+from dlbench.agreement.checks.own_names import use_own_names
 from dlbench.agreement.checks.slices import find_needed
 from dlbench.agreement.checks.statements import read_statements
+from dlbench.agreement.variant import Variant
 from dlbench.dataset.target import Function
 
 _MOST_CHECKS = 60
@@ -27,9 +29,11 @@ class Reading:
     """Why, each with the test's name."""
 
 
-def read_checks(answer: str, qualname: str) -> Reading:
-    """`qualname`: the target's, under which the tests call it (names of variants mapped back before). Never raises."""
+def read_checks(answer: str, qualname: str, variant: Variant | None = None) -> Reading:
+    """`variant`: the one that was asked, where it may have shown other names than the project's. Never raises."""
     statements = _flatten(read_statements(answer))
+    if variant is not None:
+        statements = use_own_names(statements, variant)
     own = set(qualname.split("."))
     around = [
         (place, kept)
@@ -66,6 +70,8 @@ def _flatten(statements: Sequence[ast.stmt]) -> list[ast.stmt]:
         match one:
             case ast.If(test=ast.Compare(left=ast.Name(id="__name__"))):
                 found += _flatten(one.body)
+            case ast.Expr(value=ast.Call(func=ast.Attribute(attr="main"))):
+                pass  # a runner, which would run all of them
             case _:
                 found.append(one)
     return found
