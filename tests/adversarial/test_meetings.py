@@ -88,8 +88,10 @@ def test_a_hostile_check_costs_its_own_meeting_only(room, code):
 def test_nothing_that_a_check_wrote_is_found_by_the_next(room):
     look = "import os, tempfile\nassert not {'a', 'b'} & set(os.listdir(tempfile.gettempdir()))\n"
     look += "assert not os.path.exists('/dev/shm/left')\nassert scale([1])\n"
-    checks = [HOSTILE["writes files"][0], look, HOSTILE["leaves a daemon"][0], look]
-    assert [met.result for met in room.meet(room.instance, RIGHT, checks, seconds=2.0)] == ["passed"] * 4
+    deep = "import os, tempfile\nos.chdir(tempfile.gettempdir())\nfor _ in range(1500):\n    os.mkdir('b')\n    os.chdir('b')\n"
+    deep += "open('x', 'w').write('x')\nos.chmod('.', 0)\nassert scale([1])\n"
+    checks = [HOSTILE["writes files"][0], look, HOSTILE["leaves a daemon"][0], look, deep, look]
+    assert [met.result for met in room.meet(room.instance, RIGHT, checks, seconds=4.0)] == ["passed"] * 6
 
 
 LYING = {

@@ -21,11 +21,12 @@ from typing import Any
 from ..asking import Mine
 from ..channel import Send
 from ..child import Child
-from ..clearing import clean, clear
+from ..clearing import clear
 from ..finding_out import make_tampered
 from ..privileges import adopt_orphans
 from ..seal import Look
 from .attending import attend
+from .sweeping import sweep
 
 _STARVED = 3.0
 _MOST_BYTES = 1 << 20
@@ -64,7 +65,7 @@ def conduct(row: Row, names: dict[str, Any], is_mine: Mine, code: CodeType | Non
         seconds = time.monotonic() - began
         os.close(reading)
         status, _ = clear(child)
-        clean(job["folders"])
+        sweep(job["folders"])
         said = _listen(data, secret)
         if said is None:
             ended = "timeout" if is_late else "tampered" if data else "crashed"
