@@ -18,8 +18,12 @@ BELOW = {
     "construction": {"dataset", "workspace", "generation", "execution"},
     "scoring": {"dataset"},
     "analysis": {"dataset", "workspace", "generation", "execution", "construction", "scoring"},
-    "reporting": {"dataset", "scoring", "execution", "construction", "analysis"},
-    "cli": {"dataset", "workspace", "generation", "execution", "construction", "scoring", "analysis", "reporting"},
+    "agreement": {"dataset", "workspace", "generation", "execution", "scoring"},
+    "reporting": {"dataset", "scoring", "execution", "construction", "analysis", "agreement"},
+    "cli": {
+        *("dataset", "workspace", "generation", "execution", "construction", "scoring", "analysis", "agreement"),
+        "reporting",
+    },
 }
 
 

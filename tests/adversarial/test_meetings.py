@@ -28,9 +28,18 @@ HOSTILE = {
     "leaves": ("import os\nos._exit(0)\n", {"crashed"}),
     "exits": ("import sys\nsys.exit(0)\n", {"error"}),
     "dies": ("import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)\n", {"crashed"}),
-    "patches the solution": ("import toy.core\ntoy.core.scale = lambda *a: 0\nassert toy.core.scale(1) == 0\n", {"passed"}),
-    "patches its code": ("scale.__code__ = (lambda values, factor=2: 0).__code__\nassert scale([1]) == 0\n", {"passed"}),
-    "patches Python": ("import builtins\nbuiltins.len = None\nimport os\nos.fork = None\nassert scale([1])\n", {"passed", "tampered"}),
+    "patches the solution": (
+        "import toy.core\ntoy.core.scale = lambda *a: 0\nassert toy.core.scale(1) == 0\n",
+        {"passed"},
+    ),
+    "patches its code": (
+        "scale.__code__ = (lambda values, factor=2: 0).__code__\nassert scale([1]) == 0\n",
+        {"passed"},
+    ),
+    "patches Python": (
+        "import builtins\nbuiltins.len = None\nimport os\nos.fork = None\nassert scale([1])\n",
+        {"passed", "tampered"},
+    ),
     "writes files": (
         "import os, tempfile\nfor name in ('a', 'b/c/d'):\n    path = os.path.join(tempfile.gettempdir(), name)\n"
         "    os.makedirs(os.path.dirname(path), exist_ok=True)\n    open(path, 'w').write('x')\nassert scale([1])\n",
@@ -45,9 +54,12 @@ HOSTILE = {
         {"passed"},
     ),
     "forks for ever": ("import os\nwhile True:\n    os.fork()\n", {"timeout", "error", "crashed", "out_of_memory"}),
-    "eats memory": ("x = []\nwhile True:\n    x.append(bytearray(1 << 24))\n", {"error", "crashed", "out_of_memory", "timeout"}),
+    "eats memory": (
+        "x = []\nwhile True:\n    x.append(bytearray(1 << 24))\n",
+        {"error", "crashed", "out_of_memory", "timeout"},
+    ),
     "writes on every descriptor": (
-        "import os\nfor number in range(3, 64):\n    try:\n        os.write(number, b'{\"kind\": \"result\", \"outcome\": \"passed\"}\\n')\n"
+        'import os\nfor number in range(3, 64):\n    try:\n        os.write(number, b\'{"kind": "result", "outcome": "passed"}\\n\')\n'
         "    except OSError:\n        pass\nos._exit(0)\n",
         {"tampered", "crashed"},
     ),
@@ -65,16 +77,16 @@ HOSTILE = {
 @pytest.fixture(scope="module")
 def room():
     toy = load(write_toy(Path(tempfile.mkdtemp(prefix="dlbench-meetings-"))))
-    engine = Engine(choose_confinement(), Limits(load_seconds=90, test_seconds=5, memory_mb=512, processes=64, file_mb=32))
+    engine = Engine(
+        choose_confinement(), Limits(load_seconds=90, test_seconds=5, memory_mb=512, processes=64, file_mb=32)
+    )
     room = Room(engine, prepare(toy.projects["toy"], toy.root))
     room.instance = toy.instances["toy/toy.core.scale"]
     yield room
     room.close()
 
 
-@pytest.mark.parametrize(
-    "code", [RIGHT, pytest.param(IMPORTED, marks=pytest.mark.slow)], ids=["in place", "imported"]
-)
+@pytest.mark.parametrize("code", [RIGHT, pytest.param(IMPORTED, marks=pytest.mark.slow)], ids=["in place", "imported"])
 def test_a_hostile_check_costs_its_own_meeting_only(room, code):
     checks = [part for hostile, _ in HOSTILE.values() for part in (hostile, HONEST, WRONG)]
     found = [met.result for met in room.meet(room.instance, code, checks, seconds=1.0)]

@@ -36,7 +36,7 @@ def test_codets_score_is_that_of_the_formula_worked_by_hand():
 
 
 def test_what_was_written_often_counts_often():
-    """Solution 0 was written three times and test 1 twice: (1 + 2) × √4 = 6 beats 3 × √1."""
+    """Solution 0 was written three times and test 1 twice: (1 + 2) x √4 = 6 beats 3 x √1."""
     ballot = make_ballot(HAND, solutions=[3, 1, 1, 1], checks=[1, 2, 1, 1])
     pair, single = find_sets(ballot)
     assert (pair.solution_count, pair.check_count) == (4, 3)
@@ -62,7 +62,7 @@ def test_b4s_score_is_that_of_the_formula_worked_by_hand():
 
 def test_b4_with_counts_is_b4_of_everything_written_out():
     counted = make_ballot(HAND, solutions=[2, 1, 3, 1], checks=[1, 2, 1, 1])
-    rows = [row[:2] + [row[1]] + row[2:] for row in HAND]
+    rows = [[*row[:2], row[1], *row[2:]] for row in HAND]
     written_out = make_ballot([rows[0], rows[0], rows[1], rows[2], rows[2], rows[2], rows[3]])
     for one, other in zip(find_sets(counted), find_sets(written_out), strict=True):
         assert score_b4(counted, one) == pytest.approx(score_b4(written_out, other))

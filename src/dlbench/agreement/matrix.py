@@ -90,7 +90,9 @@ def read_matrix(path: Path) -> Matrix:
     return matrix
 
 
-def fill_matrix(rooms: Rooms, rows: Sequence[Row], path: Path, on_row: Callable[[Row], None] = lambda row: None) -> Matrix:
+def fill_matrix(
+    rooms: Rooms, rows: Sequence[Row], path: Path, on_row: Callable[[Row], None] = lambda row: None
+) -> Matrix:
     """Runs what is not known yet; the journal is the truth."""
     with Journal(path) as journal:
         matrix = read_matrix(path)

@@ -5,6 +5,8 @@ from typing import Annotated
 import typer
 
 from dlbench.cli import (  # noqa: F401 - they register
+    agree_planted,
+    agree_study,
     analyze,
     analyze_scores,
     check,

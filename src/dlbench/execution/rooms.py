@@ -77,9 +77,7 @@ class Rooms:
 
     def _meet(self, room: Room, meeting: Meeting) -> list[Met]:
         try:
-            return room.meet(
-                meeting.instance, meeting.code, meeting.checks, seconds=self.seconds, outputs=self.outputs
-            )
+            return room.meet(meeting.instance, meeting.code, meeting.checks, seconds=self.seconds, outputs=self.outputs)
         except Exception as error:  # whatever it is, it is our fault, and one solution must not end a run
             return [Met(Result.NOT_RUN, message=f"{type(error).__name__}: {error}")] * len(meeting.checks)
 

@@ -1,8 +1,8 @@
 """What is a check, and when are two of them the same?
 
 Code that stands alone: what it needs comes first, then the test, called. Two that differ only in the names of their
-variables, in a docstring or in what they would say when they fail ask the same question, and asking it twice would count
-one idea double; so their names are made from their normal form.
+variables, in a docstring or in what they would say when they fail ask the same question, and asking it twice would
+count one idea double; so their names are made from their normal form.
 """
 
 import ast

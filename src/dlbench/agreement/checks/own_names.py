@@ -1,7 +1,7 @@
 """What do tests call, that were asked for under another name?
 
-A variant shows `f1(a)` where the project has `scale(values)`. Its tests call `f1`, by keyword too; here the name and the
-keywords become the project's. A variable of a test that already has the project's name makes room.
+A variant shows `f1(a)` where the project has `scale(values)`. Its tests call `f1`, by keyword too; here the name and
+the keywords become the project's. A variable of a test that already has the project's name makes room.
 """
 
 import ast

@@ -6,13 +6,13 @@ along, or the test would judge the model's own copy and say the same of every so
 """
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
-from dlbench.agreement.checks.cases import ASSERTION, find_cases
+from dlbench.agreement.checks.cases import ASSERTION, Case, find_cases
 from dlbench.agreement.checks.check import Check, make_check
 from dlbench.agreement.checks.own_names import use_own_names
-from dlbench.agreement.checks.slices import find_needed
+from dlbench.agreement.checks.slices import find_needed, read_part
 from dlbench.agreement.checks.statements import read_statements
 from dlbench.agreement.variant import Variant
 from dlbench.dataset.target import Function
@@ -34,30 +34,44 @@ def read_checks(answer: str, qualname: str, variant: Variant | None = None) -> R
     statements = _flatten(read_statements(answer))
     if variant is not None:
         statements = use_own_names(statements, variant)
-    own = set(qualname.split("."))
+
+    def refuse(case: Case, whole: Sequence[ast.stmt]) -> str:
+        return "" if calls_target(whole, qualname) else f"it does not call {qualname}"
+
+    return _collect(statements, set(qualname.split(".")), refuse)
+
+
+def read_tests(source: str, names: Collection[str]) -> Reading:
+    """The tests of these names (`test_x`, `Class.test_x`) in the text of a file, made to stand alone like a model's."""
+
+    return _collect(_flatten(ast.parse(source).body), set(), lambda case, whole: "", names)
+
+
+def _collect(
+    statements: list[ast.stmt],
+    own: set[str],
+    refuse: Callable[[Case, Sequence[ast.stmt]], str],
+    names: Collection[str] | None = None,
+) -> Reading:
+    """`names`: those of the tests that are wanted, if not all."""
     around = [
-        (place, kept)
+        read_part(place, kept)
         for place, one in enumerate(statements)
         if (kept := _keep(one, own)) is not None and not find_cases(one)
     ]
     reading = Reading()
     for place, node in enumerate(statements):
-        if _defines(node, own):
-            continue
-        for case in find_cases(node):
-            if case.refused:
-                reading.dropped.append(f"{case.name}: {case.refused}")
+        for case in find_cases(node) if not _defines(node, own) else ():
+            if names is not None and case.name not in names:
                 continue
             # an assertion sees what stands above it; a test is called when everything is there
             last = place if case.name == ASSERTION else len(statements)
-            setup = [one for above, one in around if above < last]
-            whole = [*find_needed(case.statements, setup), *case.statements]
-            if not calls_target(whole, qualname):
-                reading.dropped.append(f"{case.name}: it does not call {qualname}")
-                continue
-            check = make_check(whole)
+            setup = [part for part in around if part.place < last]
+            whole = [*find_needed(case.statements, setup), *case.statements] if not case.refused else []
+            refused = case.refused or refuse(case, whole)
+            check = make_check(whole) if not refused else None
             if check is None:
-                reading.dropped.append(f"{case.name}: it does not compile")
+                reading.dropped.append(f"{case.name}: {refused or 'it does not compile'}")
             elif len(reading.checks) < _MOST_CHECKS:
                 reading.checks.append(check)
     return reading

@@ -7,21 +7,39 @@ those need in turn.
 
 import ast
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from dlbench.execution.names import find_changed, find_names
 
 _SEEDS = ("seed", "manual_seed", "set_seed", "set_random_seed")
 
 
-def find_needed(test: Sequence[ast.stmt], around: Sequence[ast.stmt]) -> list[ast.stmt]:
+@dataclass(frozen=True)
+class Part:
+    """A statement that tests may need, and what is known of it: worked out once, for a file has many tests."""
+
+    place: int
+    statement: ast.stmt
+    gives: frozenset[str]
+    """Names that it binds, and names whose objects it changes in place."""
+    used: frozenset[str]
+    is_for_all: bool
+
+
+def read_part(place: int, statement: ast.stmt) -> Part:
+    text = _write([statement])
+    names = find_names(text)
+    return Part(place, statement, names.bound | find_changed(text), names.used, _is_for_all(statement))
+
+
+def find_needed(test: Sequence[ast.stmt], around: Sequence[Part]) -> list[ast.stmt]:
     """Those statements of `around`, in their order, that the test cannot do without."""
     wanted = set(find_names(_write(test)).used)
     kept: list[ast.stmt] = []
-    for statement in reversed(around):
-        names = find_names(_write([statement]))
-        if names.bound & wanted or find_changed(_write([statement])) & wanted or _is_for_all(statement):
-            kept.append(statement)
-            wanted |= names.used
+    for part in reversed(around):
+        if part.gives & wanted or part.is_for_all:
+            kept.append(part.statement)
+            wanted |= part.used
     return kept[::-1]
 
 

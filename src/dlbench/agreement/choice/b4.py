@@ -20,7 +20,7 @@ ALPHA_XY = 1e3
 
 
 def score_b4(ballot: Ballot, consensus: Consensus, beta_0: float = BETA_0, alpha_xy: float = ALPHA_XY) -> float:
-    """ln B(x + α, N - x + 1) + ln B(y + α, M - y + 1) + ln B(k₁ + 1, n₁ - k₁ + 1) + ln B(k₀ + 1, n₀ - k₀ + β₀).
+    """ln B(x + a, N - x + 1) + ln B(y + a, M - y + 1) + ln B(k₁ + 1, n₁ - k₁ + 1) + ln B(k₀ + 1, n₀ - k₀ + β₀).
 
     x of N solutions and y of M tests are in the set; of the n₁ meetings of the other solutions with the set's tests k₁
     are passed, of the n₀ with the other tests k₀. All with multiplicity.

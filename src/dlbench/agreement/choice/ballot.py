@@ -1,7 +1,7 @@
 """What do solutions and tests say of each other?
 
-One table: which distinct solution passed which distinct test, with how often the model wrote each. Who counts a solution
-that was written five times once has thrown away the best witness there is; so the counts travel with the table.
+One table: which distinct solution passed which distinct test, with how often the model wrote each. Who counts a
+solution that was written five times once has thrown away the best witness; so the counts travel with the table.
 """
 
 from collections.abc import Sequence

@@ -37,7 +37,9 @@ class Choice:
     """No solution passed anything: a random one was taken."""
 
 
-def choose(ballot: Ballot, rule: str = CODET, *, seed: int = 0, key: str = "", outputs: Outputs | None = None) -> Choice:
+def choose(
+    ballot: Ballot, rule: str = CODET, *, seed: int = 0, key: str = "", outputs: Outputs | None = None
+) -> Choice:
     """`key`: what the lots are drawn for, such as the instance's id. `outputs`: for MBR-exec, where they are known."""
     find_known(rule, dict.fromkeys(RULES), "rule of choice")
     lot = Random(f"{seed} {rule} {key}")

@@ -7,5 +7,5 @@ from dlbench.agreement.choice.consensus import Consensus
 
 
 def score_codet(ballot: Ballot, consensus: Consensus) -> float:
-    """|tests| × √|solutions|, both with multiplicity."""
+    """|tests| x √|solutions|, both with multiplicity."""
     return consensus.check_count * math.sqrt(consensus.solution_count)

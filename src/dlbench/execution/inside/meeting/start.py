@@ -23,7 +23,7 @@ def main() -> None:
     privileges.give_up_privileges(job["user"], bytes.fromhex(job["seccomp"]))
     os.chdir(job["tree"])
 
-    from inside import serving  # type: ignore[import-not-found]
+    from inside import serving
     from inside.meeting.serving import fork_servers  # type: ignore[import-not-found]
 
     sys.path[0] = job["import_path"]
