@@ -17,8 +17,8 @@ BELOW = {
     "execution": {"dataset", "workspace", "generation"},
     "construction": {"dataset", "workspace", "generation", "execution"},
     "scoring": {"dataset"},
-    "analysis": {"dataset", "workspace", "generation", "execution", "construction", "scoring"},
     "agreement": {"dataset", "workspace", "generation", "execution", "scoring"},
+    "analysis": {"dataset", "workspace", "generation", "execution", "construction", "scoring"},
     "reporting": {"dataset", "scoring", "execution", "construction", "analysis", "agreement"},
     "cli": {
         *("dataset", "workspace", "generation", "execution", "construction", "scoring", "analysis", "agreement"),

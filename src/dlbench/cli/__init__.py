@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from dlbench.cli import (  # noqa: F401 - they register
+    agree_mutate,
     agree_planted,
     agree_study,
     analyze,

@@ -22,11 +22,11 @@ def rename_globals(module: cst.Module, new_names: dict[str, str]) -> cst.Module:
             if isinstance(assignment, Assignment):
                 nodes.add(id(assignment.node))
             for access in assignment.references:
-                nodes.add(id(_leftmost(access)))
+                nodes.add(id(leftmost(access)))
     return wrapper.module.visit(_Renamer(nodes, new_names))
 
 
-def _leftmost(access: Access) -> cst.CSTNode:
+def leftmost(access: Access) -> cst.CSTNode:
     node: cst.CSTNode = access.node
     while isinstance(node, cst.Attribute):
         node = node.value

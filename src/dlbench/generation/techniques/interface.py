@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from dlbench.dataset.context import join_context, render_imports, render_neighbours, render_skeleton
 from dlbench.dataset.records import Instance
-from dlbench.dataset.target import find_target, render_signature
+from dlbench.dataset.target import Target, find_target, render_signature
 from dlbench.generation.models import Message
 
 
@@ -34,7 +34,11 @@ class Question:
 
 def read_question(instance: Instance, source: str, canary: str = "") -> Question:
     """`source`: the text of the instance's module."""
-    module, target = ast.parse(source), find_target(source, instance.qualname)
+    return make_question(instance, ast.parse(source), find_target(source, instance.qualname), canary)
+
+
+def make_question(instance: Instance, module: ast.Module, target: Target, canary: str = "") -> Question:
+    """For who has the module parsed already; the names shown are those of the trees."""
     return Question(
         instance,
         render_signature(target.node),

@@ -1,0 +1,161 @@
+"""Which variants does an instance get?
+
+The original first. Then the operators take turns, in an order that is drawn from the seed and the instance, until there
+are as many as wanted or none of them finds anything new. Each draw has a seed of its own, so that one operator more or
+less does not change what the others make. Whatever is dropped is told with its reason.
+"""
+
+import asyncio
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from random import Random
+
+from dlbench.agreement.mutation.asking import ask_for_words
+from dlbench.agreement.mutation.guard import find_fault
+from dlbench.agreement.mutation.interface import Operator, Original, Unfit, Wording
+from dlbench.agreement.mutation.names import find_operators
+from dlbench.agreement.mutation.similarity import Measure, find_measure
+from dlbench.agreement.variant import ORIGINAL, Variant
+from dlbench.dataset.records import Instance
+from dlbench.errors import DLBenchError
+from dlbench.generation.asking import Gate
+from dlbench.generation.models import Model
+
+ROUNDS = 4
+"""How often an operator is tried before it has nothing new."""
+
+
+@dataclass(frozen=True)
+class Dropped:
+    """What an operator made and may not be used, or an empty `task` where it had nothing to do; and why."""
+
+    instance: str
+    operator: str
+    reason: str
+    task: str = ""
+
+
+@dataclass(frozen=True)
+class Variants:
+    """`kept` begins with the original; `measure` says by what closeness of meaning was judged."""
+
+    kept: list[Variant]
+    dropped: list[Dropped]
+    measure: str = ""
+
+
+def make_variants(
+    instance: Instance,
+    *,
+    operators: Sequence[str] = (),
+    count: int = 8,
+    seed: int = 0,
+    model: Model | None = None,
+    source: str = "",
+) -> Variants:
+    """`count` variants at most, the original among them; `operators` by name, all for none.
+
+    `source` is the text of the instance's module: without it no parameter is renamed. Operators that need a model are
+    dropped where there is none; a model that is given is closed at the end.
+    """
+
+    async def make() -> Variants:
+        gate = Gate(model) if model is not None else None
+        try:
+            return await gather_variants(
+                instance, operators=operators, count=count, seed=seed, gate=gate, source=source
+            )
+        finally:
+            if model is not None:
+                await model.close()
+
+    return asyncio.run(make())
+
+
+async def gather_variants(
+    instance: Instance,
+    *,
+    operators: Sequence[str] = (),
+    count: int = 8,
+    seed: int = 0,
+    gate: Gate | None = None,
+    source: str = "",
+) -> Variants:
+    """The same in an event loop, for many instances at once behind one gate with one budget."""
+    if count < 1:
+        raise DLBenchError(f"{count} variants is nothing to make", where=instance.id, mend="ask for 1 or more")
+    making = _Making(Original(instance, source), seed, gate, find_measure())
+    order = find_operators(operators)
+    Random(f"{seed}/{instance.id}").shuffle(order)
+    for number in range(ROUNDS):
+        for operator in list(order):
+            if len(making.kept) >= count:
+                return making.result()
+            if not await making.try_once(operator, number):
+                order.remove(operator)
+    return making.result()
+
+
+@dataclass
+class _Making:
+    original: Original
+    seed: int
+    gate: Gate | None
+    measure: Measure
+    kept: list[Variant] = field(default_factory=list)
+    dropped: list[Dropped] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.kept.append(Variant(self._id, 0, ORIGINAL, self.original.task, self.original.function))
+
+    @property
+    def _id(self) -> str:
+        return self.original.instance.id
+
+    def result(self) -> Variants:
+        return Variants(self.kept, self.dropped, self.measure.name)
+
+    async def try_once(self, operator: Operator, number: int) -> bool:
+        """Whether another try could bring something else."""
+        try:
+            wording = await self._change(operator, number)
+        except Unfit as reason:
+            if number == 0:
+                self._drop(operator, str(reason))
+            return False
+        if any(_is_same(wording, variant) for variant in self.kept):
+            if number == 0:
+                self._drop(operator, "the same as a variant before it", wording.task)
+            return True
+        if fault := find_fault(self.original, wording, self.measure):
+            self._drop(operator, fault, wording.task)
+            return True
+        index = len(self.kept)
+        made = Variant(self._id, index, operator.name, wording.task, wording.function, dict(wording.parameters))
+        self.kept.append(made)
+        return True
+
+    async def _change(self, operator: Operator, number: int) -> Wording:
+        chance = Random(f"{self.seed}/{self._id}/{operator.name}/{number}")
+        try:
+            if operator.change is not None:
+                return operator.change(self.original, chance)
+        except Unfit:
+            if self.gate is None or not operator.order:
+                raise
+        if self.gate is None:
+            raise Unfit("it needs a model, and none was given")
+        seed = int.from_bytes(hashlib.sha256(f"{self.seed}/{number}".encode()).digest()[:4]) >> 1
+        task = self.original.task
+        return Wording(
+            await ask_for_words(self.gate, self._id, operator.order, task, number, seed), self.original.function
+        )
+
+    def _drop(self, operator: Operator, reason: str, task: str = "") -> None:
+        self.dropped.append(Dropped(self._id, operator.name, reason, task))
+
+
+def _is_same(wording: Wording, variant: Variant) -> bool:
+    mine = (wording.task, wording.function, dict(wording.parameters))
+    return mine == (variant.task, variant.function, dict(variant.parameters))

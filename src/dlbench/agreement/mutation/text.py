@@ -1,0 +1,128 @@
+"""What in a prompt is prose, and what is not?
+
+Code spans, quoted strings, numbers, shapes and names stand between the words of a prompt and look like them. An
+operator that took them for prose would change the task. So a text is read once into what is fixed, its sentences, and
+the words that are left.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import lru_cache
+
+from dlbench.agreement.mutation.words import read_words
+
+
+class Kind(StrEnum):
+    CODE = "code"
+    STRING = "string"
+    SHAPE = "shape"
+    NUMBER = "number"
+    COMPOUND = "compound"
+    NAME = "name"
+
+
+_PATTERNS = {
+    Kind.CODE: r"```.*?```|`[^`]*`",
+    Kind.STRING: r'"[^"\n]*"|“[^”\n]*”|(?<!\w)\'[^\'\n]+\'(?!\w)',
+    # a tuple of single tokens, or whatever stands in square brackets
+    Kind.SHAPE: r"\[[^\[\]\n]*\]|\((?:[^\s(),`]+\s*,\s*)+[^\s(),`]*\)|\b\d+(?:\s*[x×]\s*\d+)+\b",  # noqa: RUF001
+    Kind.NUMBER: r"(?<![\w.])[-+−±]?\d[\w²³]*(?:[.,:/^-]+\w+)*%?|[½¼¾²³]",  # noqa: RUF001
+    Kind.COMPOUND: r"\b[A-Za-z]+(?:-[A-Za-z]+)+\b",
+    Kind.NAME: r"\b[^\W\d]\w*(?:\.[^\W\d]\w*)+\b(?:\(\))?|\b\w*_\w*\b|\b[^\W\d_]+\d\w*\b|\b[a-z]+[A-Z]\w*\b"
+    r"|\b[A-Z][a-z]+[A-Z]\w*\b|\b[A-Z]{2,}\w*\b|\b(?:None|True|False|NaN)\b|(?<!['’])\b[b-zB-HJ-Z]\b(?!['’])",  # noqa: RUF001
+}
+_FIXED = re.compile("|".join(f"(?P<{kind.value}>{pattern})" for kind, pattern in _PATTERNS.items()), re.DOTALL)
+_HIDDEN, _BLANK = "\0", re.compile(r"[^\n]")
+_BULLET = re.compile(r"[ \t]*(?:[-*•]|\d+[.)])[ \t]+")
+_ENDS = re.compile(r"[.!?][)\"”]*(?=\s+[A-Z`\"(\[\0])")
+_ABBREVIATION = re.compile(r"\b(?:e\.g|i\.e|etc|cf|vs)\.$", re.IGNORECASE)
+_WORD = re.compile(r"(?<![\w'’\0-])[A-Za-z]+(?:['’][a-z]+)?(?![\w\0-])")  # noqa: RUF001
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A part of a text and where it stands."""
+
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Fixed(Piece):
+    kind: Kind
+
+
+@dataclass(frozen=True)
+class Reading:
+    """`hidden` is the text with every fixed piece blanked out, of the same length."""
+
+    text: str
+    hidden: str
+    fixed: tuple[Fixed, ...]
+    sentences: tuple[Piece, ...]
+    words: tuple[Piece, ...]
+
+    def within(self, piece: Piece) -> list[Piece]:
+        """Fixed pieces and words of a part of the text, in order."""
+        every: list[Piece] = [*self.fixed, *self.words]
+        inside = [each for each in every if piece.start <= each.start and each.end <= piece.end]
+        return sorted(inside, key=lambda each: each.start)
+
+
+@lru_cache(maxsize=512)
+def read(text: str) -> Reading:
+    fixed = [
+        Fixed(found.start(), found.end(), found[0], Kind(found.lastgroup or "")) for found in _FIXED.finditer(text)
+    ]
+    sentences = _split(text, _hide(text, fixed))
+    starts = {each.start for each in sentences}
+    words: list[Piece] = []
+    for found in _WORD.finditer(_hide(text, fixed)):
+        piece = Piece(found.start(), found.end(), found[0])
+        if piece.start not in starts and _is_name(piece.text):
+            fixed.append(Fixed(piece.start, piece.end, piece.text, Kind.NAME))
+        else:
+            words.append(piece)
+    fixed.sort(key=lambda each: each.start)
+    return Reading(text, _hide(text, fixed), tuple(fixed), tuple(sentences), tuple(words))
+
+
+def replace_pieces(text: str, changes: Iterable[tuple[Piece, str]]) -> str:
+    for piece, new in sorted(changes, key=lambda change: change[0].start, reverse=True):
+        text = text[: piece.start] + new + text[piece.end :]
+    return text
+
+
+def capitalised(text: str) -> str:
+    """With a capital letter in front, unless it begins with something fixed."""
+    return text[:1].upper() + text[1:]
+
+
+def _is_name(word: str) -> bool:
+    """Inside a sentence: Gaussian, Dice, Adam. All capitals are a way of writing, and so is `The` after a colon."""
+    return word[0].isupper() and (word == "A" or not word.isupper()) and word.lower() not in read_words().kept["touchy"]
+
+
+def _hide(text: str, fixed: Iterable[Piece]) -> str:
+    return replace_pieces(text, [(piece, _BLANK.sub(_HIDDEN, piece.text)) for piece in fixed])
+
+
+def _split(text: str, hidden: str) -> list[Piece]:
+    """A sentence ends at a full stop before something that can begin one, and at the end of its line."""
+    found: list[Piece] = []
+    start = 0
+    for line, shown in zip(text.split("\n"), hidden.split("\n"), strict=True):
+        bullet = _BULLET.match(line)
+        here = bullet.end() if bullet else len(line) - len(line.lstrip())
+        for end in [*_ENDS.finditer(shown), None]:
+            stop = end.end() if end else len(line.rstrip())
+            if end and (_ABBREVIATION.search(line[:stop]) or stop <= here):
+                continue
+            if stop > here:
+                found.append(Piece(start + here, start + stop, line[here:stop]))
+            here = stop + len(line[stop:]) - len(line[stop:].lstrip())
+        start += len(line) + 1
+    return found

@@ -1,0 +1,288 @@
+"""How is code that was asked for under other names turned into what the project calls?
+
+The answer to a variant defines `f1(picture)` where the project calls `scale(img)`. A text replacement would also change
+strings, attributes and variables of other scopes that happen to be spelt so, and a variable that already has the name
+would silently become the parameter. So names are changed by scope; what stands in the way is made room for first.
+"""
+
+import builtins
+from collections.abc import Iterator, Mapping
+
+import libcst as cst
+import libcst.matchers as m
+from libcst.metadata import (
+    Assignment,
+    BuiltinScope,
+    ClassScope,
+    GlobalScope,
+    ImportAssignment,
+    MetadataWrapper,
+    Scope,
+    ScopeProvider,
+)
+
+from dlbench.agreement.variant import Variant
+from dlbench.execution.renaming import leftmost, rename_globals
+
+Scopes = Mapping[cst.CSTNode, Scope | None]
+
+
+def map_back(code: str, variant: Variant) -> str:
+    """The code under the project's names. What does not parse, or defines nothing of that name, stays as it is."""
+    own = _Own(variant)
+    if not own.is_other:
+        return code
+    try:
+        module = cst.parse_module(code)
+    except (cst.ParserSyntaxError, RecursionError):
+        return code
+    if not _find_targets(module, own):
+        return code
+    module = _free_names(module, own)
+    module = _rename_parameters(module, own)
+    return _rename_function(module, own).code
+
+
+class _Own:
+    """The names of one variant: those shown, and the project's own."""
+
+    def __init__(self, variant: Variant) -> None:
+        *_, owner, name = variant.instance.rpartition("/")[2].split(".")
+        self.name, self.owner, self.shown = name, owner, variant.function
+        self.parameters = {shown: own for own, shown in variant.parameters.items() if shown != own}
+
+    @property
+    def is_other(self) -> bool:
+        return self.shown != self.name or bool(self.parameters)
+
+
+def _find_targets(module: cst.Module, own: _Own) -> list[cst.FunctionDef]:
+    """Its definitions: at module level, or else in classes; under the name shown, or else under its own."""
+    every = [*_list_functions(module, in_classes=False)], [*_list_functions(module, in_classes=True)]
+    for name in (own.shown, own.name):
+        for functions in every:
+            if found := [function for function in functions if function.name.value == name]:
+                return found
+    return []
+
+
+def _list_functions(node: cst.CSTNode, *, in_classes: bool) -> Iterator[cst.FunctionDef]:
+    """Of the module's own scope, branches entered; or of the classes in it."""
+    for child in node.children:
+        if isinstance(child, cst.FunctionDef):
+            if not in_classes:
+                yield child
+        elif isinstance(child, cst.ClassDef):
+            if in_classes:
+                yield from _list_functions(child.body, in_classes=False)
+                yield from _list_functions(child.body, in_classes=True)
+        else:
+            yield from _list_functions(child, in_classes=in_classes)
+
+
+def _free_names(module: cst.Module, own: _Own) -> cst.Module:
+    """What else the code itself has at module level under one of the project's names gets another name."""
+    wanted = set(own.parameters.values()) - {own.shown, own.name}
+    if own.shown in (function.name.value for function in _list_functions(module, in_classes=False)):
+        wanted |= {own.name} - {own.shown}
+    if not wanted & _list_names(module):
+        return module
+    scopes = MetadataWrapper(module).resolve(ScopeProvider)
+    scope = next((each.globals for each in scopes.values() if each is not None), None)
+    taken = sorted(name for name in wanted if scope is not None and scope.assignments[name])
+    return rename_globals(module, {name: _fresh(module, name) for name in taken})
+
+
+def _rename_parameters(module: cst.Module, own: _Own) -> cst.Module:
+    if not own.parameters:
+        return module
+    wrapper = MetadataWrapper(module)
+    scopes, edits = wrapper.resolve(ScopeProvider), _Edits()
+    for function in _find_targets(wrapper.module, own):
+        there = {parameter.name.value for parameter in _list_parameters(function)}
+        for shown, name in own.parameters.items():
+            if shown in there and name not in there:
+                _rename_parameter(function, shown, name, scopes, edits)
+    for call in _find_calls(wrapper, own):
+        for argument in call.args:
+            if argument.keyword is not None and argument.keyword.value in own.parameters:
+                edits.names[argument.keyword] = own.parameters[argument.keyword.value]
+    return wrapper.module.visit(edits)
+
+
+def _rename_parameter(function: cst.FunctionDef, shown: str, name: str, scopes: Scopes, edits: "_Edits") -> None:
+    scope = _scope_inside(function, scopes)
+    inner = {each for each in scopes.values() if each is not None and _is_within(each, scope)}
+    if _is_captured(function.body, name):
+        free = set[cst.CSTNode]()
+    else:
+        free = {leftmost(access) for each in inner for access in each.accesses[name] if _is_free(each, name)}
+    edits.outer |= dict.fromkeys((node for node in free if isinstance(node, cst.Name)), name)
+    taken = any(each.assignments[name] for each in inner) or _is_captured(function.body, name)
+    if taken or _is_bound_oddly(function, shown, scope):
+        # the body goes on with the name that it knows
+        edits.names[next(each for each in _list_parameters(function) if each.name.value == shown)] = name
+        edits.aliases.setdefault(function, []).append((shown, name))
+        return
+    for assignment in scope[shown]:
+        if isinstance(assignment, Assignment):
+            edits.names[assignment.node] = name
+        for access in assignment.references:
+            edits.names[leftmost(access)] = name
+
+
+def _is_bound_oddly(function: cst.FunctionDef, name: str, scope: Scope) -> bool:
+    """By an import or from an inner function: rare, and not worth being renamed in all its forms."""
+    has_nonlocal = any(
+        m.findall(function.body, m.Nonlocal(names=[m.ZeroOrMore(), m.NameItem(m.Name(name)), m.ZeroOrMore()]))
+    )
+    return has_nonlocal or any(isinstance(each, ImportAssignment) for each in scope[name])
+
+
+def _is_captured(body: cst.CSTNode, name: str) -> bool:
+    """By a `match` statement, whose captures libcst takes for uses."""
+    this = m.Name(name)
+    return bool(m.findall(body, m.MatchAs(name=this) | m.MatchStar(name=this) | m.MatchMapping(rest=this)))
+
+
+def _rename_function(module: cst.Module, own: _Own) -> cst.Module:
+    if own.shown == own.name:
+        return module
+    wrapper = MetadataWrapper(module)
+    scopes, edits = wrapper.resolve(ScopeProvider), _Edits()
+    for attribute in m.findall(wrapper.module, m.Attribute(attr=m.Name(own.shown))):
+        assert isinstance(attribute, cst.Attribute)
+        if _is_own_object(attribute.value, own):
+            edits.names[attribute.attr] = own.name
+    targets = _find_targets(wrapper.module, own)
+    if not targets or targets[0].name.value != own.shown:
+        return wrapper.module.visit(edits)
+    scope = scopes[targets[0]]
+    if isinstance(scope, ClassScope) and any(each.scope is scope for each in scope[own.name]):
+        return wrapper.module.visit(edits)  # both are there, and the one under its own name is meant
+    for target in targets:
+        edits.names[target] = own.name
+        if scopes[target] is not scope:
+            continue
+        for assignment in scope[own.shown] if scope is not None else ():
+            if isinstance(assignment, Assignment):
+                edits.names[assignment.node] = own.name
+            for access in assignment.references:
+                hidden = access.scope is not scope and not _is_free(access.scope, own.name)
+                if isinstance(access.node, cst.Name):
+                    (edits.outer if hidden else edits.names)[access.node] = own.name
+    return wrapper.module.visit(edits)
+
+
+def _find_calls(wrapper: MetadataWrapper, own: _Own) -> Iterator[cst.Call]:
+    """Calls of the function itself, and `partial` of it."""
+    scopes = wrapper.resolve(ScopeProvider)
+    for call in m.findall(wrapper.module, m.Call()):
+        assert isinstance(call, cst.Call)
+        called = call.func
+        if m.matches(called, m.Name("partial") | m.Attribute(attr=m.Name("partial"))) and call.args:
+            called = call.args[0].value
+        if _means_target(called, scopes, own):
+            yield call
+
+
+def _means_target(node: cst.BaseExpression, scopes: Scopes, own: _Own) -> bool:
+    if isinstance(node, cst.Name):
+        scope = scopes.get(node)
+        return node.value in (own.shown, own.name) and scope is not None and _is_free(scope, node.value)
+    if isinstance(node, cst.Attribute):
+        return node.attr.value in (own.shown, own.name) and _is_own_object(node.value, own)
+    return False
+
+
+def _is_own_object(node: cst.BaseExpression, own: _Own) -> bool:
+    """`self`, its class, or `super()`: whose methods are those of the asked class."""
+    this = m.Name("self") | m.Name("cls") | m.Name(own.owner)
+    return m.matches(
+        node,
+        this
+        | m.Call(func=m.Name("super"))
+        | m.Call(func=m.Name("type"), args=[m.Arg(m.Name("self"))])
+        | m.Attribute(value=m.Name("self"), attr=m.Name("__class__")),
+    )
+
+
+def _is_free(scope: Scope, name: str) -> bool:
+    """Is the name, from here, the module's own or nobody's?"""
+    return all(isinstance(found.scope, GlobalScope | BuiltinScope) for found in scope[name])
+
+
+def _is_within(scope: Scope, outer: Scope) -> bool:
+    while scope is not outer:
+        if scope.parent is scope:
+            return False
+        scope = scope.parent
+    return True
+
+
+def _scope_inside(function: cst.FunctionDef, scopes: Scopes) -> Scope:
+    scope = scopes[function.body.body[0]]
+    assert scope is not None
+    return scope
+
+
+def _list_parameters(function: cst.FunctionDef) -> list[cst.Param]:
+    given = function.params
+    return [*given.posonly_params, *given.params, *given.kwonly_params]
+
+
+def _list_names(module: cst.Module) -> set[str]:
+    return {node.value for node in m.findall(module, m.Name()) if isinstance(node, cst.Name)}
+
+
+def _fresh(module: cst.Module, name: str) -> str:
+    used, number = _list_names(module), 2
+    while f"{name}_{number}" in used:
+        number += 1
+    return f"{name}_{number}"
+
+
+class _Edits(cst.CSTTransformer):
+    """`names`: what is spelt otherwise from now on; `outer`: names to be looked up past whatever hides them; `aliases`:
+    names that a body goes on with, and what they are now."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: dict[cst.CSTNode, str] = {}
+        self.outer: dict[cst.CSTNode, str] = {}
+        self.aliases: dict[cst.FunctionDef, list[tuple[str, str]]] = {}
+
+    def leave_Name(self, original_node: cst.Name, updated_node: cst.Name) -> cst.BaseExpression:
+        if original_node in self.names:
+            return updated_node.with_changes(value=self.names[original_node])
+        if original_node in self.outer:
+            name = self.outer[original_node]
+            is_builtin = hasattr(builtins, name)
+            return cst.parse_expression(f'__import__("builtins").{name}' if is_builtin else f'globals()["{name}"]')
+        return updated_node
+
+    def leave_Param(self, original_node: cst.Param, updated_node: cst.Param) -> cst.Param:
+        if original_node not in self.names:
+            return updated_node
+        return updated_node.with_changes(name=cst.Name(self.names[original_node]))
+
+    def leave_ClassDef(self, original_node: cst.ClassDef, updated_node: cst.ClassDef) -> cst.ClassDef:
+        if original_node not in self.names:
+            return updated_node
+        return updated_node.with_changes(name=cst.Name(self.names[original_node]))
+
+    def leave_FunctionDef(self, original_node: cst.FunctionDef, updated_node: cst.FunctionDef) -> cst.FunctionDef:
+        if original_node in self.names:
+            updated_node = updated_node.with_changes(name=cst.Name(self.names[original_node]))
+        for shown, name in self.aliases.get(original_node, ()):
+            updated_node = updated_node.with_changes(body=_begin_with(updated_node.body, f"{shown} = {name}"))
+        return updated_node
+
+
+def _begin_with(body: cst.BaseSuite, code: str) -> cst.BaseSuite:
+    line = cst.ensure_type(cst.parse_statement(code), cst.SimpleStatementLine)
+    if isinstance(body, cst.SimpleStatementSuite):
+        return cst.IndentedBlock([line, cst.SimpleStatementLine(body.body)])
+    has_prose = m.matches(body.body[0], m.SimpleStatementLine(body=[m.Expr(m.SimpleString())]))
+    first = 1 if has_prose else 0
+    return body.with_changes(body=[*body.body[:first], line, *body.body[first:]])

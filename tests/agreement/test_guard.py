@@ -1,0 +1,92 @@
+"""A wording that asks for something else is refused, with the reason; one that asks for the same is not."""
+
+import pytest
+
+from dlbench.agreement.mutation.guard import find_fault
+from dlbench.agreement.mutation.interface import Original, Wording
+from dlbench.agreement.mutation.similarity import ByCharacters
+from tests.agreement.made import SOURCE, TASK, make_instance
+
+ORIGINAL = Original(make_instance(), SOURCE)
+
+PLANTED = {
+    "dropped number": ("(default 2.5) ", "", "a number"),
+    "changed number": ("0..255", "0..256", "a number"),
+    "changed axis number": ("axis 1", "axis 0", "a number"),
+    "changed axis word": ("number of columns", "number of rows", "an axis"),
+    "lost denial": ("Do not change", "Change", "negations"),
+    "added denial": ("is a float", "is not a float", "negations"),
+    "contracted denial added": ("is a float", "isn't a float", "negations"),
+    "denial by prefix": ("nothing is checked", "nothing is unchecked", "negation"),
+    "lost prefix": ("a negative entry", "a positive entry", "a direction"),
+    "changed shape": ("(H, W, C)", "(C, H, W)", "a shape"),
+    "changed string": ("non-negative values", "nonnegative values", "a quoted string"),
+    "changed code": ("`smooth(img, sigma=1)`", "`smooth(img)`", "code"),
+    "exchanged code": ("`factor` (default 2.5) is", "`img` (default 2.5) is", "code"),
+    "changed type": ("uint8 array", "uint8 tensor", "a type"),
+    "changed dtype": ("uint8", "uint16", "a name"),
+    "changed error": ("raises ValueError", "raises TypeError", "a name"),
+    "changed name": ("Gaussian", "Laplacian", "a name"),
+    "changed value": ("if True", "if False", "a name"),
+    "changed measure": ("weighted mean", "weighted median", "a direction"),
+    "new name": ("returned", "returned as `y`", ""),
+}
+
+
+@pytest.mark.parametrize("planted", PLANTED)
+def test_a_planted_change_of_meaning_is_refused_with_its_reason(planted):
+    old, new, reason = PLANTED[planted]
+    task = TASK.replace(old, new) if old in TASK else f"{TASK} It is {new}."
+    fault = find_fault(ORIGINAL, Wording(task, "scale"), ByCharacters())
+    assert fault
+    assert reason in fault
+
+
+def test_two_things_that_changed_places_are_refused():
+    task = "Divide `x` by `y` along axis 0, then sum along axis 1."
+    original = Original(make_instance(task))
+    for wrong in (
+        "Divide `y` by `x` along axis 0, then sum along axis 1.",
+        "Divide `x` by `y` along axis 1, then sum along axis 0.",
+    ):
+        assert "another order" in find_fault(original, Wording(wrong, "scale"), ByCharacters())
+
+
+def test_sentences_may_change_places_and_be_joined():
+    original = Original(make_instance("`a` is a list of 3 ints. `b` is a float."))
+    for fine in ("`b` is a float. `a` is a list of 3 ints.", "`a` is a list of 3 ints and `b` is a float."):
+        assert find_fault(original, Wording(fine, "scale"), ByCharacters()) == ""
+
+
+def test_other_words_for_the_same_pass():
+    task = TASK.replace("Compute", "Calculate").replace("return it", "give it back").replace("entry", "element")
+    assert find_fault(ORIGINAL, Wording(task, "scale"), ByCharacters()) == ""
+
+
+@pytest.mark.parametrize("text", ["", "  \n", "I cannot help with that.", "Compute something."], ids=["empty", "blank", "refusal", "short"])  # fmt: skip
+def test_a_text_that_says_next_to_nothing_is_refused(text):
+    assert find_fault(ORIGINAL, Wording(text, "scale"), ByCharacters())
+
+
+def test_a_text_about_something_else_with_the_same_facts_is_refused():
+    original = Original(
+        make_instance("Translate the sentence into another language, word by word, as a dictionary would do.")
+    )
+    fault = find_fault(original, Wording("Whoever climbs mountains as a dictionary does gets tired quickly, they believe.", "scale"), ByCharacters())  # fmt: skip
+    assert "similarity" in fault
+
+
+@pytest.mark.parametrize("name", ["smooth", "np", "class", "list", "two words", "img", "factor"])
+def test_a_name_that_is_taken_or_none_is_refused(name):
+    assert "name" in find_fault(ORIGINAL, Wording(TASK, name), ByCharacters())
+
+
+def test_two_parameters_may_not_get_one_name():
+    wording = Wording(TASK, "scale", {"img": "same_name", "factor": "same_name"})
+    assert find_fault(ORIGINAL, wording, ByCharacters()) == "two things have one name"
+
+
+def test_a_text_that_still_speaks_of_the_old_parameter_and_the_new_one_is_judged_under_one_name():
+    renamed = TASK.replace("`factor`", "`multiplier`")
+    assert find_fault(ORIGINAL, Wording(renamed, "scale", {"factor": "multiplier"}), ByCharacters()) == ""
+    assert "code" in find_fault(ORIGINAL, Wording(renamed, "scale"), ByCharacters())

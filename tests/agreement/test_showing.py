@@ -1,0 +1,33 @@
+"""A model sees one set of names: in the task, the signature, the skeleton and the closing line."""
+
+from dlbench.agreement.showing import show_question, show_signature
+from dlbench.agreement.variant import Variant
+from dlbench.generation.techniques import find_technique
+from tests.agreement.made import SOURCE, make_instance
+
+
+def test_the_signature_has_the_variants_names_with_types_and_defaults_as_they_were():
+    variant = Variant("toy/toy.core.scale", 1, "x", "Words.", "f1", {"factor": "multiplier"})
+    shown = show_signature(make_instance(), SOURCE, variant)
+    assert shown == "def f1(img, multiplier: float=2.5, *, strict: bool=False) -> np.ndarray:"
+
+
+def test_a_method_is_asked_for_under_one_name_everywhere():
+    instance = make_instance("Words.", "Net.step")
+    variant = Variant(instance.id, 1, "x", "Other words.", "f1", {"by": "amount"})
+    question = show_question(instance, SOURCE, variant)
+    assert "def f1(self, amount, times=1):  # the one to write" in question.skeleton
+    assert "again = f1" in question.skeleton
+    [[_, asked]] = find_technique("zero-shot").word(question, ())
+    assert "method `f1` of the class `Net`" in asked["content"]
+    assert "Module: toy.core\n" in asked["content"]
+    assert "Other words." in asked["content"]
+    assert "step" not in asked["content"]
+
+
+def test_the_original_variant_shows_what_the_instance_shows():
+    from dlbench.generation.techniques.interface import read_question
+
+    instance = make_instance("Words.", "Net.step")
+    variant = Variant(instance.id, 0, "original", "Words.", "step")
+    assert show_question(instance, SOURCE, variant) == read_question(instance, SOURCE)
