@@ -2,8 +2,8 @@
 
 In the warm engine, confined like any candidate: a solution is taken in once, and each check (a test that a model wrote)
 runs in a fork of its own. Whatever one meeting does costs that meeting: should even the solution's conductor be lost
-over it, the rest is run again without it. Where the solution cannot be taken in place it is imported, once, by a fork of the
-worker. There is no fresh mode: what meetings say is evidence to choose by, and never a verdict.
+over it, the rest is run again without it. Where the solution cannot be taken in place it is imported, once, by a fork
+of the worker. There is no fresh mode: what meetings say is evidence to choose by, and never a verdict.
 """
 
 from collections.abc import Sequence

@@ -47,8 +47,8 @@ def generate(
 ) -> None:
     """`n` samples of each instance in `samples_path`, `concurrency` requests at once; then the model is closed.
 
-    `n` may depend on the instance. `on_sample` gets each new record, in the caller's thread. `budget` counts what earlier
-    starts have used as well.
+    `n` may depend on the instance. `on_sample` gets each new record, in the caller's thread. `budget` counts what
+    earlier starts have used as well.
     """
     if (isinstance(n, int) and n < 1) or concurrency < 1:
         raise DLBenchError(f"{n} samples with {concurrency} at once is nothing to do", mend="give 1 or more of each")
