@@ -5,7 +5,7 @@ from datetime import date
 
 from dlbench.dataset.records import Instance, Labels
 
-TASK = """Compute the weighted mean of each image and return it. Do not change `img`.
+TASK = """Compute the weighted mean of each image and return it. Do not change `img`. Keep the sign of every entry.
 
 `img` is a uint8 array of shape (H, W, C) with values 0..255. `factor` (default 2.5) is a float. Sum over axis 1, then divide by the number of columns.
 

@@ -9,7 +9,6 @@ import builtins
 from collections.abc import Iterator, Mapping
 
 import libcst as cst
-import libcst.matchers as m
 from libcst.metadata import (
     Assignment,
     BuiltinScope,
@@ -133,16 +132,25 @@ def _rename_parameter(function: cst.FunctionDef, shown: str, name: str, scopes: 
 
 def _is_bound_oddly(function: cst.FunctionDef, name: str, scope: Scope) -> bool:
     """By an import or from an inner function: rare, and not worth being renamed in all its forms."""
-    has_nonlocal = any(
-        m.findall(function.body, m.Nonlocal(names=[m.ZeroOrMore(), m.NameItem(m.Name(name)), m.ZeroOrMore()]))
-    )
-    return has_nonlocal or any(isinstance(each, ImportAssignment) for each in scope[name])
+    outside = {
+        item.name.value for node in _walk(function.body) if isinstance(node, cst.Nonlocal) for item in node.names
+    }
+    return name in outside or any(isinstance(each, ImportAssignment) for each in scope[name])
 
 
 def _is_captured(body: cst.CSTNode, name: str) -> bool:
     """By a `match` statement, whose captures libcst takes for uses."""
-    this = m.Name(name)
-    return bool(m.findall(body, m.MatchAs(name=this) | m.MatchStar(name=this) | m.MatchMapping(rest=this)))
+    for node in _walk(body):
+        match node:
+            case cst.MatchAs(name=cst.Name(value=captured)) | cst.MatchStar(name=cst.Name(value=captured)):
+                found = captured
+            case cst.MatchMapping(rest=cst.Name(value=captured)):
+                found = captured
+            case _:
+                continue
+        if found == name:
+            return True
+    return False
 
 
 def _rename_function(module: cst.Module, own: _Own) -> cst.Module:
@@ -150,10 +158,9 @@ def _rename_function(module: cst.Module, own: _Own) -> cst.Module:
         return module
     wrapper = MetadataWrapper(module)
     scopes, edits = wrapper.resolve(ScopeProvider), _Edits()
-    for attribute in m.findall(wrapper.module, m.Attribute(attr=m.Name(own.shown))):
-        assert isinstance(attribute, cst.Attribute)
-        if _is_own_object(attribute.value, own):
-            edits.names[attribute.attr] = own.name
+    for node in _walk(wrapper.module):
+        if isinstance(node, cst.Attribute) and node.attr.value == own.shown and _is_own_object(node.value, own):
+            edits.names[node.attr] = own.name
     targets = _find_targets(wrapper.module, own)
     if not targets or targets[0].name.value != own.shown:
         return wrapper.module.visit(edits)
@@ -177,13 +184,14 @@ def _rename_function(module: cst.Module, own: _Own) -> cst.Module:
 def _find_calls(wrapper: MetadataWrapper, own: _Own) -> Iterator[cst.Call]:
     """Calls of the function itself, and `partial` of it."""
     scopes = wrapper.resolve(ScopeProvider)
-    for call in m.findall(wrapper.module, m.Call()):
-        assert isinstance(call, cst.Call)
-        called = call.func
-        if m.matches(called, m.Name("partial") | m.Attribute(attr=m.Name("partial"))) and call.args:
-            called = call.args[0].value
-        if _means_target(called, scopes, own):
-            yield call
+    for call in _walk(wrapper.module):
+        if isinstance(call, cst.Call):
+            called = call.func
+            name = called.attr if isinstance(called, cst.Attribute) else called
+            if isinstance(name, cst.Name) and name.value == "partial" and call.args:
+                called = call.args[0].value
+            if _means_target(called, scopes, own):
+                yield call
 
 
 def _means_target(node: cst.BaseExpression, scopes: Scopes, own: _Own) -> bool:
@@ -197,14 +205,16 @@ def _means_target(node: cst.BaseExpression, scopes: Scopes, own: _Own) -> bool:
 
 def _is_own_object(node: cst.BaseExpression, own: _Own) -> bool:
     """`self`, its class, or `super()`: whose methods are those of the asked class."""
-    this = m.Name("self") | m.Name("cls") | m.Name(own.owner)
-    return m.matches(
-        node,
-        this
-        | m.Call(func=m.Name("super"))
-        | m.Call(func=m.Name("type"), args=[m.Arg(m.Name("self"))])
-        | m.Attribute(value=m.Name("self"), attr=m.Name("__class__")),
-    )
+    match node:
+        case cst.Name(value=name):
+            return name in ("self", "cls", own.owner)
+        case cst.Call(func=cst.Name(value="super")):
+            return True
+        case cst.Call(func=cst.Name(value="type"), args=[cst.Arg(value=cst.Name(value="self"))]):
+            return True
+        case cst.Attribute(value=cst.Name(value="self"), attr=cst.Name(value="__class__")):
+            return True
+    return False
 
 
 def _is_free(scope: Scope, name: str) -> bool:
@@ -232,7 +242,13 @@ def _list_parameters(function: cst.FunctionDef) -> list[cst.Param]:
 
 
 def _list_names(module: cst.Module) -> set[str]:
-    return {node.value for node in m.findall(module, m.Name()) if isinstance(node, cst.Name)}
+    return {node.value for node in _walk(module) if isinstance(node, cst.Name)}
+
+
+def _walk(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    yield node
+    for child in node.children:
+        yield from _walk(child)
 
 
 def _fresh(module: cst.Module, name: str) -> str:
@@ -283,6 +299,9 @@ def _begin_with(body: cst.BaseSuite, code: str) -> cst.BaseSuite:
     line = cst.ensure_type(cst.parse_statement(code), cst.SimpleStatementLine)
     if isinstance(body, cst.SimpleStatementSuite):
         return cst.IndentedBlock([line, cst.SimpleStatementLine(body.body)])
-    has_prose = m.matches(body.body[0], m.SimpleStatementLine(body=[m.Expr(m.SimpleString())]))
-    first = 1 if has_prose else 0
+    match body.body[0]:
+        case cst.SimpleStatementLine(body=[cst.Expr(value=cst.SimpleString() | cst.ConcatenatedString())]):
+            first = 1
+        case _:
+            first = 0
     return body.with_changes(body=[*body.body[:first], line, *body.body[first:]])

@@ -72,9 +72,9 @@ def _find_other_signature(original: Original, wording: Wording) -> str:
 
 def _find_change(original: Original, wording: Wording) -> str:
     before, after = find_facts(original.task), find_facts(_under_own_names(original, wording))
-    for kind in before.exact:
-        if said := _differ(before.exact[kind], after.exact[kind]):
-            return f"{_SAID[kind]} is not as it was: {said}"
+    for exact in before.exact:
+        if said := _differ(before.exact[exact], after.exact[exact]):
+            return f"{_SAID[exact]} is not as it was: {said}"
     if said := _differ(*_count_names(before, after)):
         return f"a name is not as it was: {said}"
     if before.negations != after.negations:

@@ -38,7 +38,7 @@ def _group_sentences(reading: Reading) -> list[list[Piece]]:
     for line in _find_parts(reading.text, r"[^\n]+"):
         blocks: list[list[Piece]] = []
         for sentence in _sentences_in(reading, line):
-            if _is_independent(reading, sentence):
+            if _is_independent(reading, sentence) and not sentence.text.endswith(":"):
                 blocks.append([sentence])
             elif blocks and sentence.text.startswith(("It ", "Its ")):
                 blocks[-1].append(sentence)

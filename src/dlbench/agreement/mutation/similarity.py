@@ -44,7 +44,7 @@ class ByEmbedding:
     """A text longer than the model takes is embedded in pieces, and their mean counts."""
 
     name = "MiniLM embeddings"
-    threshold = 0.85
+    threshold = 0.75
 
     def compare(self, one: str, other: str) -> float:
         first, second = _embed(one), _embed(other)
