@@ -1,6 +1,6 @@
 """How `run --technique dual-agreement` asks and chooses: variants, answers, matrix, choice; then what it gave."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,6 +10,7 @@ from dlbench.errors import DLBenchError
 
 if TYPE_CHECKING:
     from dlbench.agreement.answers import Answers
+    from dlbench.agreement.mutation import Variants
     from dlbench.agreement.variant import Variant
     from dlbench.agreement.wording import Wording
     from dlbench.cli.models import Opening
@@ -113,31 +114,40 @@ class Dual:
 
     def _find_variants(self, setting: Setting, asking: Asking) -> "dict[str, list[Variant]]":
         """Made once: a second start asks what the first one asked."""
-        from dlbench.agreement.mutation import make_variants
+        import asyncio
+
         from dlbench.agreement.variants_file import VARIANTS, read_variants, write_variants
-        from dlbench.cli.progress import counted
         from dlbench.journal import rewrite
 
         path = setting.inner / VARIANTS
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.is_file():
             return read_variants(path)
-        found: dict[str, list[Variant]] = {}
-        dropped: list[dict[str, str]] = []
-        with counted("making variants", len(setting.instances), every=1.0) as advance:
-            for instance in setting.instances:
-                made = make_variants(
-                    instance,
-                    count=self.variants,
-                    seed=setting.seed,
-                    model=asking.opening.open(asking.name, setting.sources) if self.rewrite else None,
-                    source=setting.sources.module(instance),
-                )
-                found[instance.id] = made.kept
-                dropped += [vars(one) for one in made.dropped]
-                advance(f"{instance.id}: {len(made.kept)}")
-        rewrite(path.with_name("dropped.jsonl"), dropped)
-        write_variants(path, [variant for own in found.values() for variant in own])
+        found = asyncio.run(self._make_variants(setting, asking))
+        rewrite(path.with_name("dropped.jsonl"), (asdict(each) for one in found.values() for each in one.dropped))
+        write_variants(path, [variant for one in found.values() for variant in one.kept])
+        return {instance: one.kept for instance, one in found.items()}
+
+    async def _make_variants(self, setting: Setting, asking: Asking) -> "dict[str, Variants]":
+        """Within the run's budget, where a model is asked to rephrase."""
+        from dlbench.agreement.mutation import gather_variants
+        from dlbench.cli.progress import counted
+        from dlbench.generation import Gate
+
+        model = asking.opening.open(asking.name, setting.sources) if self.rewrite else None
+        gate = Gate(model, budget=asking.budget, retries=asking.retries) if model is not None else None
+        found: dict[str, Variants] = {}
+        try:
+            with counted("making variants", len(setting.instances), every=1.0) as advance:
+                for instance in setting.instances:
+                    source = setting.sources.module(instance)
+                    found[instance.id] = await gather_variants(
+                        instance, count=self.variants, seed=setting.seed, gate=gate, source=source
+                    )
+                    advance(f"{instance.id}: {len(found[instance.id].kept)}")
+        finally:
+            if model is not None:
+                await model.close()
         return found
 
     def _ask(self, setting: Setting, asking: Asking, wording: "Wording", variants: "dict[str, list[Variant]]") -> None:
