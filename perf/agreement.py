@@ -15,6 +15,7 @@ import tempfile
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
 from pathlib import Path
 
 from dlbench.agreement.planted import Mix, gather_material, make_solutions
@@ -53,8 +54,8 @@ def main() -> int:
     meetings: list[Meeting] = []
     for name in names:
         fitting = [instance for instance in benchmark.instances.values() if instance.project == name]
-        found = [made for one in fitting if (made := make_meetings(engine, prepared[name], one, options))]
-        for made in found[: options.instances]:
+        found = (made for one in fitting if (made := make_meetings(engine, prepared[name], one, options)))
+        for made in islice(found, options.instances):
             meetings += made
     cells = sum(len(meeting.checks) for meeting in meetings)
     print(f"{len(meetings)} solutions, {cells} cells, {options.workers} at once; {engine.confinement.name}", flush=True)

@@ -94,15 +94,7 @@ class Room(Warm):
         together = _SPARE + 3 * extra["seconds_each"] * len(extra["checks"])
         limits = replace(self.engine.limits, test_seconds=together)
         job = describe_candidate(watch=candidate.is_watched, classes=candidate.classes, allowed=facts.allowed) | extra
-        server = self._open_in_place(instance, facts)
-        patch = candidate.plan_patch(f"{instance.path}:candidate") if server is not None else None
-        if server is not None and patch is not None:
-            watched = server.run(job | {"patch": patch}, limits, imports=False)
-            if not watched.messages.of_kind("not_in_place"):
-                return watched
-        job |= {"source": candidate.spliced.source, "ranges": candidate.spliced.ranges}
-        limits = replace(limits, load_seconds=limits.load_seconds + together)
-        return self._open_imported(instance, facts, shows_module=False).run(job, limits, imports=True)
+        return self._take_in(instance, candidate, facts, job, limits)
 
     def _rehearse(self, instance: Instance) -> Facts:
         if instance.id not in self.facts:

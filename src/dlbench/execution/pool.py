@@ -9,9 +9,10 @@ verdicts do not depend on how many threads there are.
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Generic, Protocol, TypeVar
 
 from dlbench.dataset import Instance
@@ -69,16 +70,7 @@ class Pool:
         work = Work(tasks, self._estimate)
         count = max(1, min(self.workers, work.left))
         self._keepers = [_Keeper(self, work) for _ in range(count)]
-        with ThreadPoolExecutor(count) as threads:
-            futures = [threads.submit(keeper.run, on_verdict) for keeper in self._keepers]
-            try:
-                for future in futures:
-                    future.result()
-            except BaseException:
-                work.cancel()
-                stop_all()
-                raise
-        remove_groups()
+        keep_busy(work, [partial(keeper.run, on_verdict) for keeper in self._keepers])
 
     def used_mb(self) -> float:
         return sum(keeper.used_mb for keeper in self._keepers)
@@ -155,6 +147,20 @@ class Work(Generic[Item]):
             len(queue) * self.seconds[other] for other, queue in self.waiting.items() if self.projects[other] == project
         )
         return left > self.starts[key]
+
+
+def keep_busy(work: "Work[Item]", keepers: Sequence[Callable[[], None]]) -> None:
+    """A thread for each; what ends one of them ends all."""
+    with ThreadPoolExecutor(len(keepers)) as threads:
+        futures = [threads.submit(keeper) for keeper in keepers]
+        try:
+            for future in futures:
+                future.result()
+        except BaseException:
+            work.cancel()
+            stop_all()
+            raise
+    remove_groups()
 
 
 class _Keeper:

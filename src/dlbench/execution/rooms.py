@@ -5,16 +5,14 @@ are paid once. A thread holds one project's worker at a time, and so memory stay
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 
 from dlbench.dataset import Instance
 from dlbench.execution.candidate import Engine
-from dlbench.execution.cgroups import remove_groups
 from dlbench.execution.meetings import SECONDS, Met, Result, Room
-from dlbench.execution.pool import Work
+from dlbench.execution.pool import Work, keep_busy
 from dlbench.execution.rehearsal import recall
-from dlbench.execution.supervise import stop_all
 from dlbench.workspace import Prepared
 
 
@@ -48,16 +46,7 @@ class Rooms:
         """Every meeting once; `on_met` is called before its thread takes the next."""
         work = Work(meetings, self._estimate)
         count = max(1, min(self.workers, work.left))
-        with ThreadPoolExecutor(count) as threads:
-            futures = [threads.submit(self._keep, work, on_met) for _ in range(count)]
-            try:
-                for future in futures:
-                    future.result()
-            except BaseException:
-                work.cancel()
-                stop_all()
-                raise
-        remove_groups()
+        keep_busy(work, [partial(self._keep, work, on_met)] * count)
 
     def _keep(self, work: "Work[Meeting]", on_met: OnMet) -> None:
         room: Room | None = None

@@ -6,6 +6,7 @@ pass, when a worker is lost. Which of these it was stands in the verdict.
 """
 
 from functools import partial
+from typing import Any
 
 from dlbench.dataset import Instance
 from dlbench.execution.candidate import Candidate, Engine
@@ -13,7 +14,7 @@ from dlbench.execution.confinement import JUDGE
 from dlbench.execution.fresh import run_fresh
 from dlbench.execution.judging import interpret, judge_by, run_undisturbed
 from dlbench.execution.launching import describe_candidate, describe_instance, describe_learning, describe_terms
-from dlbench.execution.limits import allow_watching
+from dlbench.execution.limits import Limits, allow_watching
 from dlbench.execution.rehearsal import Facts, keep_way, recall_all, recall_way, rehearse
 from dlbench.execution.supervise import Watched
 from dlbench.execution.terms import USUAL, Terms
@@ -105,7 +106,12 @@ class Warm:
             job = describe_candidate(allowed=facts.allowed) | describe_terms(terms)
             return self._open_imported(instance, facts, shows_module=True).run(job, limits, imports=True)
         job = describe_candidate(watch=candidate.is_watched, classes=candidate.classes, allowed=facts.allowed)
-        job |= describe_terms(terms)
+        return self._take_in(instance, candidate, facts, job | describe_terms(terms), limits)
+
+    def _take_in(
+        self, instance: Instance, candidate: Candidate, facts: Facts, job: dict[str, Any], limits: Limits
+    ) -> Watched:
+        """In place, or imported where it must be."""
         server = self._open_in_place(instance, facts)
         patch = candidate.plan_patch(f"{instance.path}:candidate") if server is not None else None
         if server is not None and patch is not None:
