@@ -9,7 +9,6 @@ imports the spliced project and runs the one test, not confined. Prints cells a 
 
 import argparse
 import os
-import resource
 import shutil
 import subprocess
 import tempfile
@@ -61,17 +60,13 @@ def main() -> int:
     cells = sum(len(meeting.checks) for meeting in meetings)
     print(f"{len(meetings)} solutions, {cells} cells, {options.workers} at once; {engine.confinement.name}", flush=True)
 
-    began = count_cpu()
     warm, seconds, peak = run_warm(
         Rooms(engine, prepared, workers=options.workers, seconds=10.0), meetings, options.times
     )
-    warm_cpu = (count_cpu() - began) / options.times / cells
     sample = [(meeting, place) for meeting in meetings for place in range(len(meeting.checks))]
     step = max(1, len(sample) // (options.bare * len(names) * options.instances))
     sample = sample[::step]
-    began = count_cpu()
     bare, bare_seconds = run_bare(engine, prepared, sample, options.workers)
-    bare_cpu = (count_cpu() - began) / len(sample)
     rate, bare_rate = cells / seconds, len(sample) / bare_seconds
     print(
         f"warm  {rate:8.2f} cells/s  {1000 * seconds / cells:8.1f} ms a cell  peak {peak:6.0f} MiB, the command included"
@@ -80,9 +75,6 @@ def main() -> int:
         f"bare  {bare_rate:8.2f} cells/s  {1000 * bare_seconds / len(sample):8.1f} ms a cell, on {len(sample)} of the cells"
     )
     print(f"warm is {rate / bare_rate:.1f} times as fast as a process a cell")
-    print(
-        f"in processor time: {1000 * warm_cpu:.1f} ms a cell, bare {1000 * bare_cpu:.1f} ms: {bare_cpu / warm_cpu:.1f} times"
-    )
     print(f"{CELLS} cells would take {CELLS / rate / 60:.0f} minutes here (goal: {GOAL_SECONDS / 60:.0f})")
     own = sum(met.seconds for row in warm.values() for met in row)
     print(f"the cells themselves, with their forks, took {own:.1f} s of {seconds * options.workers:.1f}")
@@ -105,12 +97,6 @@ def make_meetings(engine: Engine, ready: Prepared, instance: Instance, options: 
         Meeting(instance, str(number), solution.code, codes)
         for number, solution in enumerate(make_solutions(engine, ready, instance, mix))
     ]
-
-
-def count_cpu() -> float:
-    """Seconds that we and all our children that have ended had the processor: what a busy machine does not change."""
-    both = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(used.ru_utime + used.ru_stime for used in both)
 
 
 def passed(warm: dict[int, list[Met]], meeting: Meeting, place: int) -> bool:
