@@ -6,7 +6,6 @@ whether every verdict agrees; ends 1 when they do not. `python perf/engine.py [-
 """
 
 import argparse
-import ast
 import contextlib
 import os
 import shutil
@@ -20,6 +19,7 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from dlbench.agreement.planted import write_copy
 from dlbench.dataset import Instance, load
 from dlbench.execution import Engine, Limits, Verdict, choose_confinement
 from dlbench.execution.mutants import write_mutants
@@ -94,18 +94,8 @@ def choose(pool: Pool, instances: list[Instance], each: int) -> list[Task]:
         for code in failing[: each // 2]:
             chosen.append(Task(instance, code, len(chosen), "fail"))
         for number in range(min(each // 2, len(failing))):
-            chosen.append(Task(instance, write_variant(node, number), len(chosen), "pass"))
+            chosen.append(Task(instance, write_copy(node, number), len(chosen), "pass"))
     return chosen
-
-
-def write_variant(node: ast.FunctionDef | ast.AsyncFunctionDef, number: int) -> str:
-    """The reference with a line in front that does nothing."""
-    twin = ast.parse(ast.unparse(node)).body[0]
-    assert isinstance(twin, ast.FunctionDef | ast.AsyncFunctionDef)
-    twin.decorator_list = []
-    at = 1 if ast.get_docstring(twin) is not None else 0
-    twin.body.insert(at, ast.parse(f"_variant = {number}").body[0])
-    return ast.unparse(ast.fix_missing_locations(twin)) + "\n"
 
 
 def timed(run) -> tuple[dict[int, Verdict], float, float]:

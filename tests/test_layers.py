@@ -19,7 +19,7 @@ BELOW = {
     "scoring": {"dataset"},
     "agreement": {"dataset", "workspace", "generation", "execution", "scoring"},
     "analysis": {"dataset", "workspace", "generation", "execution", "construction", "scoring"},
-    "reporting": {"dataset", "scoring", "execution", "construction", "analysis"},
+    "reporting": {"dataset", "scoring", "execution", "construction", "analysis", "agreement"},
     "bridges": {"dataset", "workspace", "generation", "execution", "construction", "scoring", "reporting"},
     "cli": {
         *("dataset", "workspace", "generation", "execution", "construction", "scoring", "analysis", "agreement"),

@@ -1,0 +1,1 @@
+"""Prompt mutation and dual execution agreement."""

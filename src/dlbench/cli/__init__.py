@@ -6,6 +6,8 @@ import typer
 
 from dlbench.cli import (  # noqa: F401 - they register
     agree_mutate,
+    agree_planted,
+    agree_study,
     analyze,
     analyze_bugs,
     analyze_scores,

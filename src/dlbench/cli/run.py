@@ -5,6 +5,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dlbench.cli.agree_run import (
+    DUAL,
+    Asking,
+    Dual,
+    RewriteOption,
+    RuleOption,
+    Setting,
+    TestsOption,
+    VariantsOption,
+)
 from dlbench.cli.app import (
     BenchmarkOption,
     Chosen,
@@ -47,7 +57,8 @@ TechniqueOption = Annotated[
     str,
     typer.Option(
         help="How to ask: zero-shot, zero-shot-cot, few-shot-random, few-shot-same-stage, few-shot-predicted-stage, "
-        "few-shot-same-project, few-shot-other-projects, few-shot-cot, self-planning, guided or module-context."
+        "few-shot-same-project, few-shot-other-projects, few-shot-cot, self-planning, guided or module-context; or "
+        "dual-agreement: in several wordings, and the model's own tests choose (docs/agreement.md)."
     ),
 ]
 ShotsOption = Annotated[int, typer.Option(min=1, help="Examples in a few-shot prompt.")]
@@ -72,6 +83,10 @@ def run(
     max_tokens: Annotated[int, typer.Option(min=1, help="Longest answer.")] = 1024,
     technique: TechniqueOption = "zero-shot",
     shots: ShotsOption = 3,
+    variants: VariantsOption = 8,
+    tests: TestsOption = 5,
+    rule: RuleOption = "codet",
+    rewrite: RewriteOption = False,
     prompt_tokens: PromptTokensOption = 6000,
     seed: Annotated[
         int, typer.Option(help="Seed of the examples' choice and of the first sample; the next ones count up.")
@@ -96,6 +111,7 @@ def run(
 ) -> None:
     """Ask a model for the chosen instances, judge its answers, and print pass@1 overall and by label."""
     from dlbench import __version__
+    from dlbench.agreement.wording import Wording
     from dlbench.cli.engine import check_mode, make_engine, prepare_projects
     from dlbench.cli.progress import counted, say
     from dlbench.cli.scores import judge_into, show_scores
@@ -109,7 +125,10 @@ def run(
     check_mode(mode)
     engine = make_engine(sandbox, timeout, memory)
     sources = Sources(benchmark, say)
-    asker = make_asker(sources, technique, shots, seed, prompt_tokens, canary=canary)
+    dual = Dual(variants, tests, rule, rewrite, workers, pool_memory) if technique == DUAL else None
+    if dual is not None:
+        dual.check(samples)
+    asker = make_asker(sources, technique if dual is None else "zero-shot", shots, seed, prompt_tokens, canary=canary)
     prepare_projects(benchmark, instances)
     _put_together(asker, instances, shots)
     opening = Opening(base_url, api_key, model_command, request_timeout, stream, reasoning, concurrency, port)
@@ -135,22 +154,33 @@ def run(
             "canary": canary,
             "instances": [instance.id for instance in instances],
         }
+        if dual is not None:
+            config |= dual.describe()
         open_run(folder, config)
-        with counted(f"asking {asked.name}", len(instances) * samples) as advance:
-            generate(
-                asked,
-                instances,
-                lambda instance, sample: asker.request(instance, sample, temperature, max_tokens, seed + sample),
-                folder / SAMPLES,
-                samples,
-                concurrency,
-                lambda record: advance(f"{record['instance']} ({record['finish_reason']})"),
-                budget=budget,
-                retries=retries,
-                say=say,
+        if dual is not None:
+            dual.ask_and_choose(
+                Setting(benchmark, instances, sources, engine, folder, seed),
+                Asking(opening, name, asked, budget, concurrency, retries),
+                Wording(tests, temperature, max_tokens, seed, prompt_tokens, benchmark.canary if canary else ""),
             )
+        else:
+            with counted(f"asking {asked.name}", len(instances) * samples) as advance:
+                generate(
+                    asked,
+                    instances,
+                    lambda instance, sample: asker.request(instance, sample, temperature, max_tokens, seed + sample),
+                    folder / SAMPLES,
+                    samples,
+                    concurrency,
+                    lambda record: advance(f"{record['instance']} ({record['finish_reason']})"),
+                    budget=budget,
+                    retries=retries,
+                    say=say,
+                )
         judge_into(benchmark, read_samples(folder / SAMPLES, benchmark), folder, engine, workers, mode, pool_memory)
     show_scores(folders, out / "report.md", benchmark)
+    if dual is not None:
+        dual.show_gain(benchmark, folders)
 
 
 def _put_together(asker: "Asker", instances: "list[Instance]", shots: int) -> None:

@@ -25,7 +25,7 @@ class Desk:
     """Used by any number of threads. Who opened it closes it."""
 
     def __init__(self, pool: Pool) -> None:
-        self._work = Work((), pool.estimate, is_open=True)
+        self._work: Work[Task] = Work((), pool.estimate, is_open=True)
         self._promised: dict[int, Future[Verdict]] = {}
         pool.keepers = [Keeper(pool, self._work) for _ in range(pool.workers)]
         # daemons: a program that forgets the desk can still end

@@ -9,9 +9,11 @@ verdicts do not depend on how many threads there are.
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
+from typing import Generic, Protocol, TypeVar
 
 from dlbench.dataset import Instance
 from dlbench.execution.candidate import Engine
@@ -41,6 +43,14 @@ class Task:
     terms: Terms = USUAL
 
 
+class _Todo(Protocol):
+    @property
+    def instance(self) -> Instance: ...
+
+
+Item = TypeVar("Item", bound=_Todo)
+
+
 class Pool:
     def __init__(
         self,
@@ -60,16 +70,7 @@ class Pool:
         work = Work(tasks, self.estimate)
         count = max(1, min(self.workers, work.left))
         self.keepers = [Keeper(self, work) for _ in range(count)]
-        with ThreadPoolExecutor(count) as threads:
-            futures = [threads.submit(keeper.run, on_verdict) for keeper in self.keepers]
-            try:
-                for future in futures:
-                    future.result()
-            except BaseException:
-                work.cancel()
-                stop_all()
-                raise
-        remove_groups()
+        keep_busy(work, [partial(keeper.run, on_verdict) for keeper in self.keepers])
 
     def used_mb(self) -> float:
         return sum(keeper.used_mb for keeper in self.keepers)
@@ -82,13 +83,13 @@ class Pool:
         return facts.seconds, facts.load_seconds if self.mode == "auto" else 0.0
 
 
-class Work:
+class Work(Generic[Item]):
     """What is left to do, by instance, and who is at it. While it is open, more may come, and who asks waits."""
 
     def __init__(
-        self, tasks: Iterable[Task], estimate: Callable[[Instance], tuple[float, float]], *, is_open: bool = False
+        self, tasks: Iterable[Item], estimate: Callable[[Instance], tuple[float, float]], *, is_open: bool = False
     ) -> None:
-        self.waiting: dict[str, deque[Task]] = {}
+        self.waiting: dict[str, deque[Item]] = {}
         self.seconds: dict[str, float] = {}
         self.starts: dict[str, float] = {}
         self.projects: dict[str, str] = {}
@@ -99,7 +100,7 @@ class Work:
         for task in tasks:
             self.add(task)
 
-    def add(self, task: Task) -> None:
+    def add(self, task: Item) -> None:
         key = task.instance.id
         with self.lock:
             if key not in self.seconds:
@@ -119,7 +120,7 @@ class Work:
             self.waiting.clear()
             self.lock.notify_all()
 
-    def take(self, current: Task | None, started: Collection[str] = ()) -> Task | None:
+    def take(self, current: Item | None, started: Collection[str] = ()) -> Item | None:
         """`started`: projects of which the thread that asks has a worker. None: what is left is done by others, or
         nothing has come for long."""
         with self.lock:
@@ -139,7 +140,7 @@ class Work:
                 del self.waiting[key]
             return task
 
-    def _choose(self, current: Task | None, started: Collection[str]) -> str | None:
+    def _choose(self, current: Item | None, started: Collection[str]) -> str | None:
         """The same instance, else a free one of the same project, else of a project nobody has; the longest first."""
         if not self.waiting:
             return None
@@ -168,10 +169,24 @@ class Work:
         return left > self.starts[key]
 
 
+def keep_busy(work: "Work[Item]", keepers: Sequence[Callable[[], None]]) -> None:
+    """A thread for each; what ends one of them ends all."""
+    with ThreadPoolExecutor(len(keepers)) as threads:
+        futures = [threads.submit(keeper) for keeper in keepers]
+        try:
+            for future in futures:
+                future.result()
+        except BaseException:
+            work.cancel()
+            stop_all()
+            raise
+    remove_groups()
+
+
 class Keeper:
     """One thread's workers, the least recently used first."""
 
-    def __init__(self, pool: Pool, work: Work) -> None:
+    def __init__(self, pool: Pool, work: "Work[Task]") -> None:
         self.pool, self.work = pool, work
         self.warm: dict[str, Warm] = {}
         self.used_at: dict[str, float] = {}

@@ -6,13 +6,15 @@ pass, when a worker is lost. Which of these it was stands in the verdict.
 """
 
 from functools import partial
+from typing import Any
 
 from dlbench.dataset import Instance
 from dlbench.execution.candidate import Candidate, Engine
+from dlbench.execution.confinement import JUDGE
 from dlbench.execution.fresh import run_fresh
 from dlbench.execution.judging import interpret, judge_by, run_undisturbed
 from dlbench.execution.launching import describe_candidate, describe_instance, describe_learning, describe_terms
-from dlbench.execution.limits import allow_watching
+from dlbench.execution.limits import Limits, allow_watching
 from dlbench.execution.rehearsal import Facts, keep_way, recall_all, recall_way, rehearse
 from dlbench.execution.supervise import Watched
 from dlbench.execution.terms import USUAL, Terms
@@ -29,6 +31,9 @@ _ATTEMPTS = 2
 
 class Warm:
     """A project's worker, and which of its instances can be served how."""
+
+    entry = JUDGE
+    """What its workers are for."""
 
     def __init__(self, engine: Engine, prepared: Prepared) -> None:
         self.engine = engine
@@ -101,7 +106,12 @@ class Warm:
             job = describe_candidate(allowed=facts.allowed) | describe_terms(terms)
             return self._open_imported(instance, facts, shows_module=True).run(job, limits, imports=True)
         job = describe_candidate(watch=candidate.is_watched, classes=candidate.classes, allowed=facts.allowed)
-        job |= describe_terms(terms)
+        return self._take_in(instance, candidate, facts, job | describe_terms(terms), limits)
+
+    def _take_in(
+        self, instance: Instance, candidate: Candidate, facts: Facts, job: dict[str, Any], limits: Limits
+    ) -> Watched:
+        """In place, or imported where it must be."""
         server = self._open_in_place(instance, facts)
         patch = candidate.plan_patch(f"{instance.path}:candidate") if server is not None else None
         if server is not None and patch is not None:
@@ -123,7 +133,7 @@ class Warm:
                 worker.close_server(other)
         asked = self.engine.asked(self.prepared, instance)
         job = describe_instance(self.prepared, instance, hides=facts.hides, shows_module=False)
-        job |= {"serve": "in_place", "line": asked.target.node.lineno, "lazy": list(facts.late)}
+        job |= {"serve": "in_place", "line": asked.target.node.lineno, "lazy": list(facts.late), "own": list(facts.own)}
         for way in WAYS:
             try:
                 above = self._open_project(worker, facts) if way == "project" else None
@@ -179,7 +189,7 @@ class Warm:
         if self.worker is not None and self.worker.is_lost:
             self.close()
         if self.worker is None:
-            self.worker = Worker(self.engine, self.prepared, self._preload())
+            self.worker = Worker(self.engine, self.prepared, self._preload(), self.entry)
             if self.worker.ready["landlock"] < _LANDLOCK:
                 self.is_fresh_only = "there is no Landlock on this machine to hide tests and reference"
                 raise WorkerLost(self.is_fresh_only)

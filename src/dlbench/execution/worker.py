@@ -22,7 +22,7 @@ from typing import Any
 
 from dlbench.execution.candidate import Engine
 from dlbench.execution.cgroups import borrow_group
-from dlbench.execution.confinement import open_cell
+from dlbench.execution.confinement import JUDGE, open_cell
 from dlbench.execution.launching import describe_limits, start
 from dlbench.execution.limits import Limits
 from dlbench.execution.supervise import (
@@ -110,7 +110,7 @@ class Control:
 class Worker:
     """One sandbox of one project."""
 
-    def __init__(self, engine: Engine, prepared: Prepared, preload: list[str]) -> None:
+    def __init__(self, engine: Engine, prepared: Prepared, preload: list[str], entry: str = JUDGE) -> None:
         self.engine = engine
         self.prepared = prepared
         self.servers: dict[str, Server] = {}
@@ -119,7 +119,7 @@ class Worker:
         self.control = Control()
         self.project: Control | None = None
         self.group = self._exits.enter_context(borrow_group())
-        cell = self._exits.enter_context(open_cell(prepared, None, None, engine.limits))
+        cell = self._exits.enter_context(open_cell(prepared, None, None, engine.limits, entry))
         job = {"mode": "warm", "preload": preload}
         # a file: nobody reads a worker's output while it works, and a full pipe would stop it
         self._output = self._exits.enter_context((cell.folder / "output").open("w+b"))

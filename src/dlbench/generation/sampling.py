@@ -37,7 +37,7 @@ def generate(
     instances: Sequence[Instance],
     request_of: Callable[[Instance, int], Request],
     samples_path: Path,
-    n: int,
+    n: int | Callable[[Instance], int],
     concurrency: int,
     on_sample: OnSample,
     *,
@@ -47,9 +47,10 @@ def generate(
 ) -> None:
     """`n` samples of each instance in `samples_path`, `concurrency` requests at once; then the model is closed.
 
-    `on_sample` gets each new record, in the caller's thread. `budget` counts what earlier starts have used as well.
+    `n` may depend on the instance. `on_sample` gets each new record, in the caller's thread. `budget` counts what
+    earlier starts have used as well.
     """
-    if n < 1 or concurrency < 1:
+    if (isinstance(n, int) and n < 1) or concurrency < 1:
         raise DLBenchError(f"{n} samples with {concurrency} at once is nothing to do", mend="give 1 or more of each")
     budget = budget or Budget()
     with (
@@ -59,7 +60,10 @@ def generate(
     ):
         there = _already(journal, model.name)
         _count_spent(budget, there, turns, ledger)
-        wanted = [(instance, sample) for instance in instances for sample in range(n)]
+        counts = [n if isinstance(n, int) else n(instance) for instance in instances]
+        wanted = [
+            (instance, sample) for instance, count in zip(instances, counts, strict=True) for sample in range(count)
+        ]
         missing = [(instance, sample) for instance, sample in wanted if (instance.id, sample) not in there]
         gate = Gate(model, ledger, budget, at_once=concurrency, retries=retries, say=say)
         # Twice as many as may ask: while one's answer is written, another asks.

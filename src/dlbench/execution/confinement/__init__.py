@@ -4,11 +4,21 @@ from functools import cache
 
 from dlbench.errors import DLBenchError
 from dlbench.execution.confinement.bubblewrap import Bubblewrap
-from dlbench.execution.confinement.cell import Cell, open_cell, remove_leftovers
+from dlbench.execution.confinement.cell import JUDGE, MEETING, Cell, open_cell, remove_leftovers
 from dlbench.execution.confinement.fallbacks import Basic, Sandlock, Unconfined
 from dlbench.execution.confinement.kinds import Confinement, Launch
 
-__all__ = ["Cell", "Confinement", "Launch", "choose_confinement", "find_confinements", "open_cell", "remove_leftovers"]
+__all__ = [
+    "JUDGE",
+    "MEETING",
+    "Cell",
+    "Confinement",
+    "Launch",
+    "choose_confinement",
+    "find_confinements",
+    "open_cell",
+    "remove_leftovers",
+]
 
 
 @cache

@@ -64,7 +64,7 @@ class Bubblewrap:
                 command += ["--ro-bind", str(cell.nothing), f"{tree}/{path}"]
         command += [*_open_parents(_INSIDE), "--ro-bind", str(inside()), str(_INSIDE)]
         command += ["--remount-ro", "/dev", "--remount-ro", "/"]
-        command += ["--chdir", tree, str(prepared.python), "-B", "-s", str(_INSIDE / "inside/start.py"), str(channel)]
+        command += ["--chdir", tree, str(prepared.python), "-B", "-s", str(_INSIDE / cell.entry), str(channel)]
         user = cell.user if privileges is _AS_ROOT else None
         writable = (str(temporary), _SHARED_MEMORY)
         return Launch(command, prepared.tree, temporary, writable, user, build_filter(mounted=True))

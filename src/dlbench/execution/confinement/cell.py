@@ -25,11 +25,13 @@ from dlbench.workspace import Prepared, home
 from dlbench.workspace.home import building, locked, quiet
 
 _INSIDE = Path(__file__).parent.parent / "inside"
+JUDGE, MEETING = "inside/start.py", "inside/meeting/start.py"
+"""What a sandbox can be for: to judge candidates by the project's tests, or to let solutions meet a model's own."""
 
 
 def inside() -> Path:
     """The folder that holds the package for the sandbox: a copy, open to any user, compiled once."""
-    folder = home() / "inside" / inside_key()
+    folder = home() / "inside" / f"{inside_key()}-{_meeting_key()}"
     if folder.is_dir():
         return folder
     with locked("inside", quiet):
@@ -37,8 +39,8 @@ def inside() -> Path:
             return folder
         with building(folder) as place:
             package = place / "inside"
-            package.mkdir(parents=True)
-            for name, text in _read_inside().items():
+            (package / "meeting").mkdir(parents=True)
+            for name, text in (_read_inside() | _read_meeting()).items():
                 (package / name).write_text(text, encoding="utf-8")
                 # without a look at the file's time: a copy of the workspace keeps them
                 py_compile.compile(
@@ -53,8 +55,18 @@ def _read_inside() -> dict[str, str]:
 
 
 @cache
+def _read_meeting() -> dict[str, str]:
+    return {f"meeting/{path.name}": path.read_text(encoding="utf-8") for path in sorted(_INSIDE.glob("meeting/*.py"))}
+
+
+@cache
+def _meeting_key() -> str:
+    return hashlib.sha256(repr(_read_meeting()).encode()).hexdigest()[:8]
+
+
+@cache
 def inside_key() -> str:
-    """Changes whenever what runs in the sandbox does."""
+    """Changes whenever what has a say in a verdict does; where solutions meet a model's tests, no verdict is given."""
     return f"{hashlib.sha256(repr(_read_inside()).encode()).hexdigest()[:16]}-{sys.implementation.cache_tag}"
 
 
@@ -68,6 +80,7 @@ class Cell:
     limits: Limits
     user: int
     """A user id of this execution's own, for when we are root: limits and signals count per user."""
+    entry: str = JUDGE
 
     @property
     def spliced(self) -> Path:
@@ -93,13 +106,15 @@ class Cell:
 
 
 @contextmanager
-def open_cell(prepared: Prepared, path: str | None, source: str | None, limits: Limits) -> Iterator[Cell]:
+def open_cell(
+    prepared: Prepared, path: str | None, source: str | None, limits: Limits, entry: str = JUDGE
+) -> Iterator[Cell]:
     """A cell that is gone afterwards, whatever the candidate left in it."""
     cells = home() / "cells"
     cells.mkdir(parents=True, exist_ok=True)
     folder = cells / f"{os.getpid()}-{secrets.token_hex(8)}"
     folder.mkdir(mode=0o755)
-    cell = Cell(prepared, path, folder, limits, 1_000_000_000 + secrets.randbelow(1_000_000_000))
+    cell = Cell(prepared, path, folder, limits, 1_000_000_000 + secrets.randbelow(1_000_000_000), entry)
     held = _hold(folder)
     try:
         cell.nothing.touch(mode=0o644)

@@ -46,7 +46,7 @@ def _launch(cell: Cell, channel: int, *, landlock: bool, user: int | None, filte
         packages = str(Path(library.origin).parent.parent)
         files = {"packages": packages, "readable": readable, "writable": [str(temporary), "/dev/null"]}
     plan = json.dumps({"user": user, "landlock": files})
-    runner = [str(cell.prepared.python), "-B", "-s", str(package / "inside/start.py"), str(channel)]
+    runner = [str(cell.prepared.python), "-B", "-s", str(package / cell.entry), str(channel)]
     command = [sys.executable, "-I", warden.__file__, plan, *runner]
     seccomp = build_filter(mounted=False) if filtered else b""
     known = (*readable, str(temporary), "/dev/null", "/proc/self")

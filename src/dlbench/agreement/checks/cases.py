@@ -1,0 +1,163 @@
+"""Which test is one test? How a function, a class or a table of cases becomes statements that run it.
+
+A parametrised test is as many tests as it has cases, since one wrong expectation must not cost the others. Tests that
+want fixtures, or are coroutines, cannot be run by calling them, and are refused with the reason.
+"""
+
+import ast
+import copy
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from dlbench.dataset.target import Function, dotted_name
+
+_MOST_CASES = 20
+ASSERTION = "assertion"
+"""The name of a test that has none: it stands at the margin."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One test, with what runs it; or why it cannot be run."""
+
+    name: str
+    statements: tuple[ast.stmt, ...] = ()
+    refused: str = ""
+
+
+def find_cases(node: ast.stmt) -> list[Case]:
+    """Of a statement that is a test; none where it is not."""
+    if isinstance(node, Function) and node.name.startswith("test"):
+        return list(_read_function(node))
+    if isinstance(node, ast.ClassDef):
+        methods = [one for one in node.body if isinstance(one, Function) and one.name.startswith("test")]
+        return [case for method in methods for case in _read_method(node, method)]
+    if is_assertion(node):
+        return [Case(ASSERTION, (node,))]
+    return []
+
+
+def is_assertion(node: ast.stmt) -> bool:
+    """Does the statement itself assert something, however deep, and define nothing?"""
+    if isinstance(node, Function | ast.ClassDef | ast.Import | ast.ImportFrom):
+        return False
+    return any(_asserts(inner) for inner in ast.walk(node))
+
+
+def _asserts(node: ast.AST) -> bool:
+    if isinstance(node, ast.Assert):
+        return True
+    name = dotted_name(node.func).rpartition(".")[2] if isinstance(node, ast.Call) else ""
+    return name.lower().startswith("assert") or name == "raises"
+
+
+def _read_function(node: Function) -> Iterator[Case]:
+    refused = _refuse(node)
+    if refused:
+        yield Case(node.name, refused=refused)
+        return
+    bare, tables = _without_tables(node)
+    for arguments in _expand(tables):
+        if arguments is None:
+            yield Case(node.name, refused="its table of cases cannot be read")
+            return
+        wanted = _find_required(bare) - {name for name, _ in arguments}
+        if wanted:
+            yield Case(node.name, refused=f"it wants {', '.join(sorted(wanted))}, which nobody gives")
+            return
+        yield Case(node.name, (bare, _call(ast.Name(bare.name, ast.Load()), arguments)))
+
+
+def _read_method(owner: ast.ClassDef, method: Function) -> Iterator[Case]:
+    name = f"{owner.name}.{method.name}"
+    refused = _refuse(method)
+    if refused:
+        yield Case(name, refused=refused)
+        return
+    kept = copy.copy(owner)
+    bare, tables = _without_tables(method)
+    others = [one for one in owner.body if not (isinstance(one, Function) and one.name.startswith("test"))]
+    kept.body = [*others, bare]
+    made = ast.Call(ast.Name(owner.name, ast.Load()), [], [])
+    if any(dotted_name(base).endswith("TestCase") for base in owner.bases):
+        made.args = [ast.Constant(method.name)]
+        # runs what sets up and tears down, and raises what fails
+        yield Case(name, (kept, _call(ast.Attribute(made, "debug", ast.Load()), [])))
+        return
+    setups = [one for one in others if isinstance(one, Function) and one.name in {"setup_method", "setUp", "setup"}]
+    for arguments in _expand(tables):
+        if arguments is None:
+            yield Case(name, refused="its table of cases cannot be read")
+            return
+        wanted = _find_required(bare) - {"self"} - {argument for argument, _ in arguments}
+        if wanted or any(len(_find_required(one)) > 1 for one in setups):
+            yield Case(name, refused=f"it wants {', '.join(sorted(wanted)) or 'an argument to set up'}")
+            return
+        case = ast.Name("_case", ast.Load())
+        calls = [_call(ast.Attribute(case, one.name, ast.Load()), []) for one in setups]
+        assign = ast.fix_missing_locations(ast.Assign([ast.Name("_case", ast.Store())], made))
+        yield Case(name, (kept, assign, *calls, _call(ast.Attribute(case, bare.name, ast.Load()), arguments)))
+
+
+_Arguments = list[tuple[str, ast.expr]]
+
+
+def _call(function: ast.expr, arguments: _Arguments) -> ast.stmt:
+    return ast.fix_missing_locations(ast.Expr(ast.Call(function, [], [ast.keyword(*pair) for pair in arguments])))
+
+
+def _refuse(node: Function) -> str:
+    if isinstance(node, ast.AsyncFunctionDef):
+        return "it is a coroutine"
+    marks = {dotted_name(one).rpartition(".")[2] for one in node.decorator_list}
+    refused = marks & {"skip", "skipif", "xfail", "fixture"}
+    return f"it is marked {', '.join(sorted(refused))}" if refused else ""
+
+
+def _without_tables(node: Function) -> tuple[Function, list[ast.Call]]:
+    """Without marks of pytest, of which only tables of cases say what to run."""
+    bare = copy.copy(node)
+    marks = [one for one in node.decorator_list if "mark" in dotted_name(one).split(".")]
+    bare.decorator_list = [one for one in node.decorator_list if one not in marks]
+    tables = [one for one in marks if isinstance(one, ast.Call) and dotted_name(one).endswith(".parametrize")]
+    return bare, tables
+
+
+def _expand(tables: list[ast.Call]) -> list[_Arguments | None]:
+    """The arguments of each case, all tables crossed; None where a table is not written out."""
+    cases: list[_Arguments] = [[]]
+    for table in tables:
+        rows = _read_table(table)
+        if rows is None:
+            return [None]
+        cases = [[*case, *row] for row in rows for case in cases]
+    return list(cases[:_MOST_CASES])
+
+
+def _read_table(table: ast.Call) -> list[_Arguments] | None:
+    match table.args:
+        case [ast.Constant(value=str(text)), ast.List(elts=rows) | ast.Tuple(elts=rows)]:
+            names = [name.strip() for name in text.split(",") if name.strip()]
+        case [ast.List(elts=parts) | ast.Tuple(elts=parts), ast.List(elts=rows) | ast.Tuple(elts=rows)]:
+            names = [str(part.value) for part in parts if isinstance(part, ast.Constant)]
+        case _:
+            return None
+    found: list[_Arguments] = []
+    for row in rows:
+        if isinstance(row, ast.Call) and dotted_name(row.func).endswith("param"):
+            values = row.args
+        elif len(names) == 1:
+            values = [row]
+        else:
+            values = row.elts if isinstance(row, ast.Tuple | ast.List) else []
+        if len(values) != len(names):
+            return None
+        found.append(list(zip(names, values, strict=True)))
+    return found
+
+
+def _find_required(node: Function) -> set[str]:
+    positional = [*node.args.posonlyargs, *node.args.args]
+    required = positional[: len(positional) - len(node.args.defaults)]
+    keywords = zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)
+    return {one.arg for one in required} | {one.arg for one, default in keywords if default is None}

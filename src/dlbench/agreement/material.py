@@ -1,0 +1,62 @@
+"""What does the folder of a run with agreement hold? Read once, for every figure that is made of it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from dlbench.agreement.agreeing import CHOICES, FOLDER, Chosen, read_choices
+from dlbench.agreement.answers import Answers, read_answers
+from dlbench.agreement.asking import ANSWERS
+from dlbench.agreement.matrix import MATRIX, Matrix, read_matrix
+from dlbench.agreement.variant import Variant
+from dlbench.agreement.variants_file import VARIANTS, read_variants
+from dlbench.dataset import Benchmark, Instance, find_known
+from dlbench.errors import DLBenchError
+from dlbench.execution.samples import Sample
+from dlbench.execution.verdict import VERDICTS, Verdict
+from dlbench.journal import read_lines
+
+NO_CODE = "no_code"
+
+
+@dataclass(frozen=True)
+class Material:
+    variants: Mapping[str, Sequence[Variant]]
+    answers: Mapping[str, Answers]
+    statuses: Mapping[str, Mapping[int, str]]
+    """What the judge said of each variant's solution; `no_code` where there is none."""
+    choices: Mapping[str, Chosen]
+    matrix: Matrix
+
+    def solved(self, instance: str) -> tuple[bool, ...]:
+        """By variant, the original first."""
+        return tuple(self.statuses[instance][variant.index] == "pass" for variant in self.variants[instance])
+
+
+def read_material(folder: Path, benchmark: Benchmark) -> Material:
+    inner = folder / FOLDER
+    needed = (VARIANTS, ANSWERS, MATRIX, CHOICES)
+    missing = [name for name in needed if not (inner / name).is_file()]
+    if missing:
+        mend = "give a folder that `dlbench run --technique dual-agreement` has written to its end"
+        raise DLBenchError(f"{', '.join(missing)} is missing", where=str(inner), mend=mend)
+    variants = read_variants(inner / VARIANTS)
+    choices = read_choices(inner / CHOICES)
+    known: dict[str, Instance] = {one: find_known(one, benchmark.instances, "instance") for one in choices}
+    answers = read_answers(inner / ANSWERS, known, variants)
+    statuses = {one: {variant.index: NO_CODE for variant in variants[one]} for one in choices}
+    if (inner / VERDICTS).is_file():
+        for number, record in read_lines(inner / VERDICTS):
+            verdict = Verdict.from_record(record, f"{inner / VERDICTS}:{number}")
+            if verdict.instance in statuses:
+                statuses[verdict.instance][verdict.sample] = str(verdict.status)
+    return Material(variants, answers, statuses, choices, read_matrix(inner / MATRIX))
+
+
+def list_samples(answers: Mapping[str, Answers]) -> list[Sample]:
+    """Every variant's solution, to be judged by the project's tests; the sample's number is the variant's."""
+    return [
+        Sample(instance, index, solution.code, is_code=True)
+        for instance, found in answers.items()
+        for index, solution in found.usable.items()
+    ]

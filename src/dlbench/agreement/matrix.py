@@ -1,0 +1,132 @@
+"""Which solution passed which check? Kept, so that every choice and every figure can be made again without running.
+
+One line of a journal for each solution of an instance, on disk before the next is begun. A second start runs what is
+missing: new solutions, new checks, and what was our own fault. Nothing in it depends on how the choice is made.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dlbench.agreement.checks.check import Check
+from dlbench.agreement.choice.ballot import Ballot, make_ballot
+from dlbench.agreement.choice.mbr import Outputs
+from dlbench.agreement.solutions import Solution
+from dlbench.dataset import Instance
+from dlbench.errors import DLBenchError
+from dlbench.execution.meetings import Met, Result
+from dlbench.execution.rooms import Meeting, Rooms
+from dlbench.journal import Journal, read_lines
+
+MATRIX = "matrix.jsonl"
+_PASSED = str(Result.PASSED)
+_OURS = str(Result.NOT_RUN)
+
+Key = tuple[str, str]
+"""Instance and solution."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """What is to be known: one solution on these checks."""
+
+    instance: Instance
+    solution: Solution
+    checks: Sequence[Check]
+
+
+class Matrix:
+    """What is known: by instance and solution, the record of each check."""
+
+    def __init__(self) -> None:
+        self.results: dict[Key, dict[str, str]] = {}
+        self.outputs: dict[Key, dict[str, list[Any]]] = {}
+        self.seconds = 0.0
+        """What all meetings took, one after the other."""
+
+    def add(self, record: Mapping[str, Any]) -> None:
+        key = record["instance"], record["solution"]
+        self.results.setdefault(key, {}).update(record["results"])
+        self.outputs.setdefault(key, {}).update(record.get("outputs", {}))
+        self.seconds += sum(record.get("seconds", {}).values())
+
+    def find_missing(self, row: Row) -> list[Check]:
+        there = self.results.get((row.instance.id, row.solution.id), {})
+        return [check for check in row.checks if there.get(check.id, _OURS) == _OURS]
+
+    def count(self) -> dict[str, int]:
+        """How many meetings ended how."""
+        found: dict[str, int] = {}
+        for results in self.results.values():
+            for result in results.values():
+                found[result] = found.get(result, 0) + 1
+        return found
+
+    def passes(self, instance: str, solution: str, check: str) -> bool:
+        return self.results.get((instance, solution), {}).get(check) == _PASSED
+
+    def make_ballot(self, instance: str, solutions: Mapping[str, int], checks: Mapping[str, int]) -> Ballot:
+        """Ids with how often each was written; a meeting that is not known was not passed."""
+        passed = [[self.passes(instance, solution, check) for check in checks] for solution in solutions]
+        return make_ballot(passed, list(solutions.values()), list(checks.values()))
+
+    def find_outputs(self, instance: str, solutions: Iterable[str], checks: Iterable[str]) -> Outputs:
+        places = {check: place for place, check in enumerate(checks)}
+        return [
+            {places[check]: found for check, found in self.outputs.get((instance, one), {}).items() if check in places}
+            for one in solutions
+        ]
+
+
+def read_matrix(path: Path) -> Matrix:
+    matrix = Matrix()
+    for number, record in read_lines(path):
+        try:
+            matrix.add(record)
+        except (KeyError, TypeError, AttributeError) as error:
+            what = f"not a row of a matrix: {type(error).__name__} {error}"
+            raise DLBenchError(what, where=f"{path}:{number}", mend="give a folder that `dlbench` wrote") from None
+    return matrix
+
+
+def fill_matrix(
+    rooms: Rooms, rows: Sequence[Row], path: Path, on_row: Callable[[Row], None] = lambda row: None
+) -> Matrix:
+    """Runs what is not known yet; the journal is the truth."""
+    with Journal(path) as journal:
+        matrix = read_matrix(path)
+        todo: dict[Key, tuple[Row, list[Check]]] = {}
+        for row in rows:
+            missing = matrix.find_missing(row)
+            if missing:
+                todo[row.instance.id, row.solution.id] = row, missing
+            else:
+                on_row(row)
+        meetings = [
+            Meeting(row.instance, row.solution.id, row.solution.code, [check.code for check in missing])
+            for row, missing in todo.values()
+        ]
+
+        def keep(meeting: Meeting, met: list[Met]) -> None:
+            row, missing = todo[meeting.instance.id, meeting.key]
+            record = _record(row, missing, met)
+            journal.append(record)
+            matrix.add(record)
+            on_row(row)
+
+        rooms.run(meetings, keep)
+    return matrix
+
+
+def _record(row: Row, checks: Sequence[Check], met: Sequence[Met]) -> dict[str, Any]:
+    pairs = list(zip(checks, met, strict=True))
+    record: dict[str, Any] = {
+        "instance": row.instance.id,
+        "solution": row.solution.id,
+        "results": {check.id: str(one.result) for check, one in pairs},
+        "seconds": {check.id: one.seconds for check, one in pairs},
+    }
+    messages = {check.id: one.message[:150] for check, one in pairs if one.message}
+    outputs = {check.id: one.outputs for check, one in pairs if one.outputs}
+    return record | ({"messages": messages} if messages else {}) | ({"outputs": outputs} if outputs else {})

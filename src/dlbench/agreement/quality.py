@@ -1,0 +1,85 @@
+"""How good are the tests that a model wrote?
+
+A test is right when the reference passes it, and it is of use when it tells the reference from a mutant. Both are found
+out after the choice, by letting the reference and mutants of it meet the same tests; neither is shown to the choice.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+
+from dlbench.agreement.answers import Answers
+from dlbench.agreement.checks.check import count
+from dlbench.agreement.matrix import Row, fill_matrix
+from dlbench.agreement.planted import write_copy
+from dlbench.agreement.solutions import Solution, make_solution
+from dlbench.dataset import Instance
+from dlbench.execution.mutants import write_mutants
+from dlbench.execution.rooms import Rooms
+
+QUALITY = "quality.jsonl"
+MUTANTS = 5
+
+
+@dataclass(frozen=True)
+class Quality:
+    written: int
+    """Tests that could be used, with repetitions; over all instances."""
+    distinct: int
+    dropped: int
+    """What the model wrote as tests and could not be used."""
+    right: float
+    """The share of distinct tests that the reference passes."""
+    telling: float
+    """The share of right tests that fail on one mutant or more."""
+    killed: float
+    """The share of mutants on which a right test fails."""
+    without: int
+    """Instances without a single right test."""
+
+
+def measure_quality(
+    rooms: Rooms,
+    instances: Sequence[Instance],
+    answers: Mapping[str, Answers],
+    path: Path,
+    mutants: int = MUTANTS,
+    on_row: Callable[[Row], None] = lambda row: None,
+) -> Quality:
+    references: dict[str, Solution] = {}
+    wrong: dict[str, list[Solution]] = {}
+    rows: list[Row] = []
+    for one in instances:
+        node = rooms.engine.asked(rooms.prepared[one.project], one).target.node
+        references[one.id] = make_solution(write_copy(node, -1))
+        wrong[one.id] = [make_solution(code) for _, code in write_mutants(node, mutants)]
+        checks = list(count(answers[one.id].all_checks))
+        rows += [Row(one, solution, checks) for solution in (references[one.id], *wrong[one.id]) if checks]
+    matrix = fill_matrix(rooms, rows, path, on_row)
+    is_right: list[bool] = []
+    is_telling: list[bool] = []
+    is_killed: list[bool] = []
+    without = 0
+    for one in instances:
+        checks = list(count(answers[one.id].all_checks))
+        right = [check for check in checks if matrix.passes(one.id, references[one.id].id, check.id)]
+        is_right += [check in right for check in checks]
+        is_telling += [any(not matrix.passes(one.id, bad.id, check.id) for bad in wrong[one.id]) for check in right]
+        if right:
+            is_killed += [any(not matrix.passes(one.id, bad.id, each.id) for each in right) for bad in wrong[one.id]]
+        without += not right
+    return Quality(
+        written=sum(len(answers[one.id].all_checks) for one in instances),
+        distinct=len(is_right),
+        dropped=sum(len(answers[one.id].dropped) for one in instances),
+        right=_share(is_right),
+        telling=_share(is_telling),
+        killed=_share(is_killed),
+        without=without,
+    )
+
+
+def _share(values: Sequence[bool]) -> float:
+    return fmean(values) if values else math.nan

@@ -1,0 +1,72 @@
+"""The command `agree planted`: the whole pipeline without a model, on solutions known to be right or wrong."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dlbench.cli.agree import agree
+from dlbench.cli.app import (
+    Chosen,
+    JsonOption,
+    MemoryOption,
+    PoolMemoryOption,
+    SandboxOption,
+    TimeoutOption,
+    WorkersOption,
+    command,
+)
+from dlbench.cli.judging import CORES
+
+
+@command("planted", agree)
+def planted(
+    chosen: Chosen,
+    out: Annotated[Path, typer.Option(help="Folder for matrix and verdicts; goes on where it stopped.")],
+    solutions: Annotated[int, typer.Option(min=2, help="Solutions of each instance.")] = 8,
+    right: Annotated[int, typer.Option(min=0, help="How many of them are the reference; the others are mutants.")] = 2,
+    checks: Annotated[int, typer.Option(min=1, help="Most tests of each instance.")] = 10,
+    wrong: Annotated[float, typer.Option(min=0.0, max=0.9, help="Share of tests that are planted wrong.")] = 0.4,
+    turned: Annotated[
+        float, typer.Option(min=0.0, max=1.0, help="Share of the wrong ones that pass just where solutions err.")
+    ] = 0.5,
+    seed: Annotated[int, typer.Option(help="Of the mix, and of ties.")] = 0,
+    seconds: Annotated[float, typer.Option(min=0.1, help="Seconds that one test may take.")] = 10.0,
+    workers: WorkersOption = CORES,
+    sandbox: SandboxOption = "auto",
+    timeout: TimeoutOption = 60.0,
+    memory: MemoryOption = 4096,
+    pool_memory: PoolMemoryOption = 4096,
+    json: JsonOption = False,
+) -> None:
+    """Choose among the reference and its mutants, by tests of the project with wrong ones planted among them."""
+    from dlbench.agreement.gains import hold_against
+    from dlbench.agreement.planted import Mix
+    from dlbench.agreement.planting import run_planted
+    from dlbench.cli.engine import make_engine, make_pool, prepare_projects
+    from dlbench.cli.printing import open_console, print_json
+    from dlbench.cli.progress import counted
+    from dlbench.errors import DLBenchError
+    from dlbench.execution.rooms import Rooms
+    from dlbench.reporting import open_run
+    from dlbench.reporting.agreement import tabulate_gain
+    from dlbench.reporting.tables import draw
+
+    mix = Mix(solutions, right, checks, wrong, turned, seed)
+    instances = chosen.instances
+    engine = make_engine(sandbox, timeout, memory)
+    prepared = prepare_projects(chosen.benchmark, instances)
+    config = {"benchmark": str(chosen.benchmark.version), "model": "planted", "mix": repr(mix)}
+    open_run(out, config | {"instances": [instance.id for instance in instances]})
+    rooms = Rooms(engine, prepared, workers=workers, seconds=seconds, outputs=True)
+    pool = make_pool(engine, prepared, workers, "auto", pool_memory)
+    with counted("planted", len(instances) * (1 + 2 * solutions), every=2.0) as advance:
+        polls, left_out = run_planted(chosen.benchmark, instances, rooms, pool, mix, out, advance)
+    if not polls:
+        raise DLBenchError("no test of the chosen instances stands alone", mend="choose other instances")
+    found = hold_against(polls, "codet", chosen.benchmark, has_original=False)
+    if json:
+        print_json({"instances": len(polls), "left_out": left_out, "comparison": found})
+        return
+    open_console().print(draw(f"{len(polls)} instances, {mix}", tabulate_gain(found)))
+    typer.echo(f"left out: {len(left_out)} instances whose tests do not stand alone")

@@ -1,0 +1,142 @@
+"""The commands that look at a run with agreement: `agree choose` and `agree study`. Nothing is asked again."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dlbench.cli.agree import agree
+from dlbench.cli.agree_run import RuleOption
+from dlbench.cli.analyze import PicturesOption, show, write_pictures
+from dlbench.cli.app import BenchmarkOption, JsonOption, MemoryOption, SandboxOption, WorkersOption, command
+from dlbench.cli.judging import CORES
+
+if TYPE_CHECKING:
+    from dlbench.agreement.material import Material
+    from dlbench.agreement.quality import Quality
+    from dlbench.dataset import Benchmark
+    from dlbench.scoring import Comparison
+
+RunArgument = Annotated[Path, typer.Argument(help="A run with --technique dual-agreement.")]
+SeedOption = Annotated[int, typer.Option(help="Of ties and lots.")]
+
+
+@command("choose", agree)
+def choose(
+    run: RunArgument,
+    benchmark: BenchmarkOption = None,
+    rule: RuleOption = "codet",
+    seed: SeedOption = 0,
+    json: JsonOption = False,
+) -> None:
+    """Choose again by another rule or seed, from the matrix that was kept; what would it have given?"""
+    from dlbench.agreement.choice.choose import RULES
+    from dlbench.agreement.material import read_material
+    from dlbench.cli.printing import print_json
+    from dlbench.dataset import find_known, load
+
+    find_known(rule, dict.fromkeys(RULES), "rule of choice")
+    loaded = load(benchmark)
+    material = read_material(run, loaded)
+    rules = (rule, *(name for name in RULES if name not in {rule, "random"}))
+    found = _find_gain(material, loaded, rules, seed)
+    if json:
+        print_json(found)
+    else:
+        _print_gain(found, material)
+
+
+@command("study", agree)
+def study(
+    run: RunArgument,
+    benchmark: BenchmarkOption = None,
+    quality: Annotated[
+        bool, typer.Option("--quality", help="Also run the tests on the reference and mutants.")
+    ] = False,
+    mutants: Annotated[int, typer.Option(min=1, help="Mutants of each reference, for --quality.")] = 5,
+    seed: SeedOption = 0,
+    pictures: PicturesOption = None,
+    workers: WorkersOption = CORES,
+    sandbox: SandboxOption = "auto",
+    memory: MemoryOption = 4096,
+    json: JsonOption = False,
+) -> None:
+    """How brittle is the model to phrasing? By operator, by instance, and what agreement made of it."""
+    from dlbench.agreement.material import read_material
+    from dlbench.agreement.study import compare_operators, measure_consistency, sort_effects
+    from dlbench.dataset import load
+    from dlbench.reporting.agreement import (
+        draw_agreement,
+        tabulate_consistency,
+        tabulate_effects,
+        tabulate_gain,
+        tabulate_operators,
+        tabulate_quality,
+        tell_flips,
+    )
+
+    loaded = load(benchmark)
+    material = read_material(run, loaded)
+    gain = _find_gain(material, loaded, ("codet", "b4", "mbr-exec"), seed)
+    operators, consistency = compare_operators(material, loaded), measure_consistency(material)
+    effects = sort_effects(material)
+    tables = {
+        "what agreement gives": tabulate_gain(gain),
+        "by operator, against the original prompt": tabulate_operators(operators),
+        "how alike wordings end": tabulate_consistency(consistency),
+        "what wordings do, by operator": tabulate_effects(effects),
+    }
+    record: dict[str, object] = {"gain": gain, "operators": operators, "consistency": consistency, "effects": effects}
+    if quality:
+        found = _measure_quality(material, loaded, run, workers, sandbox, memory, mutants)
+        record["quality"] = found
+        tables["the model's own tests"] = tabulate_quality(found)
+    show(tables, tell_flips(consistency), record if json else None)
+    write_pictures(pictures, draw_agreement(gain, operators, effects))
+
+
+def print_gain(benchmark: "Benchmark", folder: Path, rules: tuple[str, ...], seed: int = 0) -> None:
+    """What the technique gave, and beside it what it took."""
+    from dlbench.agreement.material import read_material
+
+    material = read_material(folder, benchmark)
+    _print_gain(_find_gain(material, benchmark, rules, seed), material)
+
+
+def _find_gain(material: "Material", benchmark: "Benchmark", rules: tuple[str, ...], seed: int) -> "Comparison":
+    from dlbench.agreement.gains import hold_against
+    from dlbench.agreement.study import make_polls
+
+    return hold_against(make_polls(material, rules, seed), rules[0], benchmark)
+
+
+def _print_gain(found: "Comparison", material: "Material") -> None:
+    from dlbench.cli.printing import open_console
+    from dlbench.reporting.agreement import tabulate_gain, tell_cost
+    from dlbench.reporting.tables import draw
+
+    open_console().print(draw(f"what agreement gives, on {len(found.instances)} instances", tabulate_gain(found)))
+    typer.echo(tell_cost(material))
+
+
+def _measure_quality(
+    material: "Material", benchmark: "Benchmark", run: Path, workers: int, sandbox: str, memory: int, mutants: int
+) -> "Quality":
+    from dlbench.agreement.agreeing import FOLDER
+    from dlbench.agreement.quality import QUALITY, measure_quality
+    from dlbench.cli.engine import make_engine, prepare_projects
+    from dlbench.cli.progress import counted
+    from dlbench.execution.rooms import Rooms
+
+    instances = [benchmark.instances[one] for one in material.choices]
+    engine = make_engine(sandbox, None, memory)
+    rooms = Rooms(engine, prepare_projects(benchmark, instances), workers=workers)
+    with counted("references and mutants meet tests", len(instances) * (1 + mutants), every=1.0) as advance:
+        return measure_quality(
+            rooms,
+            instances,
+            material.answers,
+            run / FOLDER / QUALITY,
+            mutants,
+            lambda row: advance(row.instance.id),
+        )

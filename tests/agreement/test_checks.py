@@ -1,0 +1,223 @@
+"""Of what a model writes as tests, exactly the complete ones that call the target are taken, and each stands alone."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dlbench.agreement.checks.asking import ask_for_checks
+from dlbench.agreement.checks.check import count
+from dlbench.agreement.checks.reading import read_checks
+from dlbench.agreement.variant import Variant
+
+
+def scale(values, factor=2):
+    if factor == 0:
+        raise ValueError("zero")
+    return [value * factor for value in values]
+
+
+def run(check, **names):
+    exec(compile(check.code, "<check>", "exec"), {"scale": scale, **names})
+
+
+def read(text, qualname="scale"):
+    return read_checks(text, qualname)
+
+
+def test_each_test_function_is_one_check_that_runs_alone():
+    answer = """Sure! Here are the tests:
+
+```python
+import math
+from toy.core import scale
+
+DATA = [1, 2]
+UNUSED = open("nowhere")
+
+def helper(x):
+    return [math.floor(v) for v in x]
+
+def test_1():
+    assert scale(DATA) == [2, 4]
+
+def test_2():
+    assert helper(scale([1.0], 3)) == [3]
+```
+Hope this helps!"""
+    found = read(answer).checks
+    assert len(found) == 2
+    for check in found:
+        run(check)
+        assert "UNUSED" not in check.code
+        assert "toy.core" not in check.code
+    assert "helper" not in found[0].code
+    assert "DATA" not in found[1].code
+
+
+def test_assertions_at_the_margin_are_checks_with_what_stands_above_them():
+    answer = """
+x = [1]
+assert scale(x) == [2]
+x = [3]
+x.append(4)
+assert scale(x) == [6, 8], "a message"
+y = scale([1])
+assert y[0] == 2
+"""
+    found = read(answer).checks
+    assert len(found) == 3
+    for check in found:
+        run(check)
+    assert "append" not in found[0].code
+
+
+def test_values_of_frameworks_and_their_ways_of_comparing_are_taken():
+    answer = """```python
+import numpy as np
+import torch
+torch.manual_seed(0)
+x = torch.ones(2)
+torch.testing.assert_close(scale(x), 2 * x)
+np.testing.assert_allclose(scale(np.ones(3)), 2.0)
+import jax.numpy as jnp
+assert jnp.allclose(scale(jnp.ones(2)), 2)
+keras.ops.assert_equal(scale(1), 2)
+```"""
+    found = read(answer).checks
+    assert len(found) == 4
+    assert all("manual_seed" in check.code for check in found)
+    assert "import torch" in found[0].code
+    assert "jax" not in found[1].code
+
+
+def test_a_raise_that_is_expected_is_a_check():
+    answer = "import pytest\nwith pytest.raises(ValueError):\n    scale([1], 0)\n"
+    (check,) = read(answer).checks
+    run(check)
+
+
+def test_a_table_of_cases_is_as_many_checks_as_it_has_rows():
+    answer = """
+import pytest
+
+@pytest.mark.parametrize("values, expected", [([1], [2]), ([2], [5]), pytest.param([], [], id="none")])
+@pytest.mark.slow
+def test_scale(values, expected):
+    assert scale(values) == expected
+"""
+    first, wrong, last = read(answer).checks
+    run(first)
+    run(last)
+    with pytest.raises(AssertionError):
+        run(wrong)
+
+
+def test_tests_in_classes_run_with_what_sets_them_up():
+    answer = """
+import unittest
+
+class TestPlain:
+    def setup_method(self):
+        self.x = [1]
+
+    def test_a(self):
+        assert scale(self.x) == [2]
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        self.x = [1]
+
+    def test_b(self):
+        self.assertEqual(scale(self.x), [2])
+
+    def test_c(self):
+        self.assertEqual(scale(self.x), [3])
+
+if __name__ == "__main__":
+    unittest.main()
+"""
+    one, two, wrong = read(answer).checks
+    run(one)
+    run(two)
+    with pytest.raises(AssertionError):
+        run(wrong)
+
+
+def test_what_the_answer_cuts_off_costs_only_itself():
+    answer = "```python\ndef test_1():\n    assert scale([1]) == [2]\n\ndef test_2():\n    assert scale([1, "
+    assert len(read(answer).checks) == 1
+
+
+def test_prose_between_the_tests_costs_nothing():
+    answer = "Here is one:\nassert scale([1]) == [2]\nAnd here's another one:\nassert scale([2]) == [4]\n"
+    assert len(read(answer).checks) == 2
+
+
+def test_the_models_own_copy_of_the_target_is_not_what_is_tested():
+    answer = "def scale(values, factor=2):\n    return 'mine'\n\ndef test_1():\n    assert scale([1]) == [2]\n"
+    (check,) = read(answer).checks
+    run(check)
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        ("def test_1():\n    assert 1 == 1\n", "does not call"),
+        ("def test_1(tmp_path):\n    assert scale(tmp_path)\n", "wants tmp_path"),
+        ("async def test_1():\n    assert scale([1])\n", "coroutine"),
+        ("@pytest.mark.skip\ndef test_1():\n    assert scale([1])\n", "marked skip"),
+        ("@pytest.mark.parametrize('x', make())\ndef test_1(x):\n    assert scale(x)\n", "cannot be read"),
+    ],
+    ids=["other", "fixture", "coroutine", "skipped", "made"],
+)
+def test_what_cannot_be_used_is_dropped_with_the_reason(answer, reason):
+    found = read(answer)
+    assert found.checks == []
+    assert reason in found.dropped[0]
+
+
+def test_a_method_is_called_by_its_name_and_a_framework_hook_by_its_class():
+    assert read("assert Counter().step() == 1\n", "Counter.step").checks
+    assert not read("assert Counter().count == 1\n", "Counter.step").checks
+    assert read("assert Loss()(1) == 1\n", "Loss.forward").checks
+    assert read("assert Loss(2).x == 2\n", "Loss.__init__").checks
+
+
+def test_two_checks_that_differ_in_names_and_messages_only_are_one():
+    one = 'def test_a():\n    """Says."""\n    x = [1]\n    assert scale(x) == [2], "no"\n'
+    other = "def test_b():\n    values = [1]\n    assert scale(values) == [2]\n"
+    different = "def test_c():\n    values = [1]\n    assert scale(values) == [3]\n"
+    checks = read(one + other + different).checks
+    assert list(count(checks).values()) == [2, 1]
+    assert [check.id for check in read(one + other + different).checks] == [check.id for check in checks]
+
+
+def test_the_prompt_asks_for_as_many_tests_as_wanted_and_for_no_solution():
+    system, user = ask_for_checks("the task", "scale", 7)
+    assert "7 test functions" in user["content"]
+    assert user["content"].startswith("the task")
+    assert "Do not implement" in system["content"]
+
+
+def test_tests_of_a_renamed_function_call_it_by_its_own_name_and_keywords():
+    variant = Variant("toy/toy.core.scale", 3, "name_neutral", "…", "f1", {"values": "a", "factor": "b"})
+    answer = "from somewhere import f1\nscale = 3\nassert f1(a=[1], b=scale) == [3]\nassert f1([1], b=2) == [2]\n"
+    for check in read_checks(answer, "scale", variant).checks:
+        run(check)
+    method = Variant("toy/toy.core.Counter.step", 1, "name_neutral", "…", "f1")
+    (check,) = read_checks("assert Counter().f1() == 1\n", "Counter.step", method).checks
+    assert ".step()" in check.code
+
+
+def test_what_parses_and_cannot_be_run_is_left_out():
+    deep = "x = " + "-" * 3000 + "1\n"
+    answer = "return 1\nyield 2\n" + deep + "def test_1():\n    assert scale([1]) == [2]\n"
+    (check,) = read(answer).checks
+    run(check)
+
+
+@given(st.text(max_size=300))
+def test_whatever_is_answered_it_is_read_without_an_error(text):
+    for answer in (text, f"```python\n{text}\n```", f"def test_1():\n    assert scale({text})\n"):
+        for check in read(answer).checks:
+            compile(check.code, "<check>", "exec")

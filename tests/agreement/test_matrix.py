@@ -1,0 +1,88 @@
+"""The matrix is kept: what was run once is not run again, and every choice can be made from what was kept."""
+
+import json
+
+import pytest
+
+from dlbench.agreement.checks.reading import read_checks
+from dlbench.agreement.choice.choose import choose
+from dlbench.agreement.matrix import MATRIX, Row, fill_matrix, read_matrix
+from dlbench.agreement.solutions import gather, make_solution
+from dlbench.errors import DLBenchError
+from dlbench.execution.rooms import Rooms
+
+RIGHT = "def scale(values, factor=2):\n    if factor == 0:\n        raise ValueError\n    return [v * factor for v in values]\n"
+WRONG = "def scale(values, factor=2):\n    return [v + factor for v in values]\n"
+CHECKS = """
+assert scale([1]) == [2]
+assert scale([3], 2) == [6]
+assert scale([2]) == [4]
+import pytest
+with pytest.raises(ValueError):
+    scale([1], 0)
+assert scale([1]) == [3]
+"""
+
+
+@pytest.fixture
+def rooms(engine, toy_prepared):
+    return Rooms(engine, {"toy": toy_prepared}, workers=2, seconds=5.0, outputs=True)
+
+
+@pytest.fixture
+def rows(toy):
+    checks = read_checks(CHECKS, "scale").checks
+    instance = toy.instances["toy/toy.core.scale"]
+    return [Row(instance, make_solution(code), checks) for code in (RIGHT, WRONG)]
+
+
+def test_the_right_solution_is_chosen_from_the_kept_matrix_alone(rooms, rows, tmp_path):
+    fill_matrix(rooms, rows, tmp_path / MATRIX)
+    matrix = read_matrix(tmp_path / MATRIX)
+    checks = {check.id: 1 for check in rows[0].checks}
+    solutions = {row.solution.id: 1 for row in rows}
+    ballot = matrix.make_ballot(rows[0].instance.id, solutions, checks)
+    assert ballot.passed.astype(int).tolist() == [[1, 1, 1, 1, 0], [0, 0, 1, 0, 1]]
+    assert choose(ballot).solution == 0
+    outputs = matrix.find_outputs(rows[0].instance.id, solutions, checks)
+    assert outputs[0][0] == [[2]]
+    assert outputs[1][0] == [[3]]
+
+
+def test_a_second_start_runs_only_what_is_missing(rooms, rows, tmp_path):
+    path = tmp_path / MATRIX
+    fill_matrix(rooms, rows[:1], path)
+    first = path.read_text()
+    narrow = [Row(row.instance, row.solution, row.checks[:2]) for row in rows]
+    fill_matrix(rooms, [*rows[:1], narrow[1]], path)
+    assert path.read_text().startswith(first)
+    records = [json.loads(line) for line in path.read_text().splitlines()]
+    assert [(one["solution"], len(one["results"])) for one in records] == [
+        (rows[0].solution.id, 5),
+        (rows[1].solution.id, 2),
+    ]
+    done = []
+    fill_matrix(Rooms(None, {}), rows[:1], path, done.append)  # nothing is left that would need an engine
+    assert done == rows[:1]
+
+
+def test_a_line_cut_by_a_kill_is_run_again_and_our_own_faults_too(rooms, rows, tmp_path):
+    path = tmp_path / MATRIX
+    fault = {"instance": rows[0].instance.id, "solution": rows[0].solution.id}
+    fault["results"] = {check.id: "not_run" for check in rows[0].checks}
+    path.write_text(json.dumps(fault) + "\n" + '{"instance": "toy/toy.co')
+    matrix = fill_matrix(rooms, rows[:1], path)
+    assert matrix.count() == {"passed": 4, "failed": 1}
+
+
+def test_a_file_that_is_no_matrix_is_refused_with_its_line(tmp_path):
+    path = tmp_path / MATRIX
+    path.write_text('{"instance": "x"}\n')
+    with pytest.raises(DLBenchError, match="not a row of a matrix"):
+        read_matrix(path)
+
+
+def test_solutions_that_differ_in_comments_only_are_one_written_twice():
+    twice = [make_solution(RIGHT), make_solution(WRONG), make_solution(RIGHT + "\n# the same\n")]
+    assert list(gather(twice).values()) == [[0, 2], [1]]
+    assert make_solution("def scale(:").id != make_solution("def scale(::").id

@@ -1,0 +1,90 @@
+"""The study's figures are those that can be counted by hand."""
+
+import pytest
+
+from dlbench.agreement.agreeing import Chosen, choose_for, make_sample
+from dlbench.agreement.answers import Answers
+from dlbench.agreement.checks.reading import read_checks
+from dlbench.agreement.gains import hold_against
+from dlbench.agreement.material import Material
+from dlbench.agreement.matrix import Matrix
+from dlbench.agreement.solutions import make_solution
+from dlbench.agreement.study import compare_operators, make_polls, measure_consistency, sort_effects
+from dlbench.agreement.variant import Variant
+from dlbench.agreement.variants_file import read_variants, write_variants
+from dlbench.errors import DLBenchError
+
+SCALE, STEP = "toy/toy.core.scale", "toy/toy.core.Counter.step"
+OPERATORS = ("original", "typos", "upper-case")
+
+
+def make_material(statuses: dict[str, list[str]]) -> Material:
+    """Variants of which those that pass also pass both checks, and the others none."""
+    variants, answers, matrix = {}, {}, Matrix()
+    for instance, ends in statuses.items():
+        variants[instance] = [Variant(instance, n, OPERATORS[n], "…", "f") for n in range(len(ends))]
+        checks = read_checks("assert f(1)\nassert f(2)\n", "f").checks
+        solutions = {n: make_solution(f"def f(x):\n    return {n}\n") for n in range(len(ends))}
+        answers[instance] = Answers(dict(solutions), {0: checks})
+        answers[instance].records += [{"sample": n, "answer": "", "seconds": 1.0} for n in range(2 * len(ends))]
+        for number, end in enumerate(ends):
+            results = {check.id: "passed" if end == "pass" else "failed" for check in checks}
+            matrix.add({"instance": instance, "solution": solutions[number].id, "results": results})
+    choices = {one: choose_for(matrix, one, answers[one], "codet", 0) for one in statuses}
+    return Material(variants, answers, {one: dict(enumerate(ends)) for one, ends in statuses.items()}, choices, matrix)
+
+
+@pytest.fixture
+def material():
+    return make_material({SCALE: ["fail", "pass", "pass"], STEP: ["pass", "pass", "error"]})
+
+
+def test_pass_at_1_of_agreement_of_the_original_of_random_and_of_the_best(material, toy):
+    found = hold_against(make_polls(material, ("codet",)), "codet", toy)
+    scores = {one.name: one.pass_at_1 for one in found.standings}
+    assert scores == pytest.approx({"codet": 1.0, "original alone": 0.5, "random choice": 2 / 3, "best possible": 1.0})
+    assert found.pairs[0].only_a == (SCALE,)
+
+
+def test_each_operator_is_held_against_the_original_on_its_own_instances(material, toy):
+    effects = {one.operator: one for one in compare_operators(material, toy)}
+    assert effects["typos"].difference == pytest.approx(0.5)
+    assert effects["typos"].only_operator == (SCALE,)
+    assert effects["upper-case"].difference == pytest.approx(0.0)
+    assert effects["upper-case"].only_original == (STEP,)
+    assert all(one.p_holm >= one.p for one in effects.values())
+
+
+def test_flips_and_consistency_are_counted_by_instance(material):
+    found = measure_consistency(material)
+    assert (found.helped, found.harmed) == ((SCALE,), (STEP,))
+    assert (found.all_pass, found.none_pass) == (0, 0)
+    assert found.agreeing == pytest.approx(1 / 3)
+    assert found.from_variants in (0.5, 1.0)
+
+
+def test_effects_are_sorted_by_what_became_of_the_original(material):
+    found = sort_effects(material)
+    assert found["typos"] == {"the same code": 0, "the same end": 1, "helped": 1, "harmed": 0, "failed otherwise": 0}
+    assert found["upper-case"]["harmed"] == 1
+    other = make_material({SCALE: ["fail", "error", "fail"]})
+    assert sort_effects(other)["typos"]["failed otherwise"] == 1
+
+
+def test_where_no_variant_gave_code_the_original_answer_stands():
+    answers = Answers({0: None, 1: None}, {}, [], [{"sample": 0, "answer": "no idea", "seconds": 1.0}])
+    chosen = choose_for(Matrix(), SCALE, answers, "codet", 0)
+    assert chosen == Chosen(SCALE, 0, "codet", 0.0, (), 0, 0, 0, fell_back=True)
+    sample = make_sample(chosen, answers, [Variant(SCALE, 0, "original", "…", "scale")], "m")
+    assert sample["answer"] == "no idea"
+    assert "code" not in sample
+
+
+def test_variants_are_kept_and_read_in_their_order(tmp_path):
+    path = tmp_path / "variants.jsonl"
+    variants = [Variant(SCALE, 0, "original", "…", "scale"), Variant(SCALE, 1, "typos", "…", "f", {"values": "a"})]
+    write_variants(path, variants)
+    assert read_variants(path) == {SCALE: variants}
+    write_variants(path, variants[::-1])
+    with pytest.raises(DLBenchError, match="out of turn"):
+        read_variants(path)

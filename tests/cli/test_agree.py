@@ -1,0 +1,131 @@
+"""Dual agreement from the command line: a real endpoint, real variants, a real matrix, and nothing asked or run twice."""
+
+import json
+import re
+
+import pytest
+
+from tests.generation.endpoint import Endpoint, completion
+
+SCALE = "toy/toy.core.scale"
+TESTS = """```python
+def test_1():
+    assert {name}([1, 2]) == [2, 4]
+
+def test_2():
+    assert {name}({values}=[3], {factor}=3) == [9]
+
+def test_3():
+    import pytest
+    with pytest.raises(ValueError):
+        {name}([1], 0)
+
+def test_wrong():
+    assert {name}([1]) == [7]
+
+def test_hostile():
+    import os
+    os._exit(0)
+    {name}([1])
+```"""
+RIGHT = """```python
+def {name}({values}, {factor}=2):
+    if {factor} == 0:
+        raise ValueError("zero")
+    return [each * {factor} for each in {values}]
+```"""
+WRONG = "```python\ndef {name}({values}, {factor}=2):\n    return [each + {factor} for each in {values}]\n```"
+
+
+def reply(number, body):
+    """Knows the function under whatever names it is asked, and gets the original wording wrong."""
+    prompt = body["messages"][-1]["content"]
+    name, values, factor = re.search(r"def (\w+)\((\w+), (\w+)=2\)", prompt).groups()
+    if "test functions" in prompt:
+        answer = TESTS
+    else:
+        answer = WRONG if "Give back a list in which each number of `values`" in prompt and name == "scale" else RIGHT
+    return completion(answer.format(name=name, values=values, factor=factor))
+
+
+def run(dlbench, root, out, url, *more):
+    return dlbench(
+        *("run", "--benchmark", root, "--model", "fake", "--base-url", url, "--api-key", "k", "--out", out),
+        *("--technique", "dual-agreement", "--variants", "6", "--tests", "5", "--instance", SCALE, *more),
+    )
+
+
+@pytest.fixture
+def agreed(dlbench, toy_root, tmp_path):
+    with Endpoint(reply) as endpoint:
+        ended = run(dlbench, toy_root, tmp_path / "out", endpoint.url)
+        asked = len(endpoint.requests)
+        again = run(dlbench, toy_root, tmp_path / "out", endpoint.url)
+        assert len(endpoint.requests) == asked, "a second start asked again"
+    assert ended.status == 0, ended.said
+    assert again.status == 0, again.said
+    return ended, asked, tmp_path / "out"
+
+
+def test_a_wording_that_the_model_understands_answers_for_all(agreed, dlbench, toy_root):
+    ended, asked, out = agreed
+    (sample,) = [json.loads(line) for line in (out / "samples.jsonl").read_text().splitlines()]
+    (verdict,) = [json.loads(line) for line in (out / "verdicts.jsonl").read_text().splitlines()]
+    assert verdict["status"] == "pass"
+    assert sample["operator"] != "original"
+    assert "def scale(values, factor=2)" in sample["code"]
+    assert sample["requests"] == asked > 2
+    assert sample["usage"] == {"prompt_tokens": 3 * asked, "completion_tokens": 2 * asked}
+    assert "original alone" in ended.out
+    assert f"it took {asked} requests" in ended.out
+
+    chosen = dlbench("agree", "choose", out, "--benchmark", toy_root, "--rule", "b4", "--json")
+    assert chosen.status == 0, chosen.said
+    standings = {one["name"]: one["pass_at_1"] for one in json.loads(chosen.out)["standings"]}
+    assert standings["b4"] == 1.0
+    assert standings["original alone"] == 0.0
+    assert 0 < standings["random choice"] < 1
+    assert standings["best possible"] == 1.0
+
+    pictures = out / "pictures"
+    studied = dlbench(
+        *("agree", "study", out, "--benchmark", toy_root, "--quality", "--mutants", "3", "--json"),
+        *("--pictures", pictures),
+    )
+    assert studied.status == 0, studied.said
+    found = json.loads(studied.out)
+    assert found["consistency"]["helped"] == [SCALE]
+    assert found["consistency"]["from_variants"] == 1.0
+    assert found["quality"]["distinct"] == 5
+    assert found["quality"]["right"] == pytest.approx(3 / 5)
+    assert found["quality"]["killed"] == 1.0
+    assert sum(found["effects"][name]["helped"] for name in found["effects"]) >= 1
+    assert len(list(pictures.glob("*.svg"))) == 3
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [(("--rule", "codez"), "rule of choice"), (("--samples", "3"), "--variants says how many")],
+    ids=["rule", "samples"],
+)
+def test_what_makes_no_sense_is_refused_before_anything_is_asked(dlbench, toy_root, tmp_path, more, said):
+    with Endpoint(reply) as endpoint:
+        ended = run(dlbench, toy_root, tmp_path / "out", endpoint.url, *more)
+        assert endpoint.requests == []
+    assert ended.status == 1
+    assert said in ended.err
+
+
+def test_a_folder_without_agreement_is_refused(dlbench, toy_root, tmp_path):
+    ended = dlbench("agree", "study", tmp_path, "--benchmark", toy_root)
+    assert ended.status == 1
+    assert "dual-agreement" in ended.err
+
+
+def test_planted_populations_go_through_the_whole_pipeline(dlbench, toy_root, tmp_path):
+    ended = dlbench("agree", "planted", "--benchmark", toy_root, "--out", tmp_path / "p", "--wrong", "0", "--json")
+    assert ended.status == 0, ended.said
+    found = json.loads(ended.out)
+    standings = {one["name"]: one["pass_at_1"] for one in found["comparison"]["standings"]}
+    assert standings["codet"] >= standings["random choice"]
+    assert standings["best possible"] == 1.0
