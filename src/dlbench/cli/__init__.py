@@ -7,6 +7,7 @@ import typer
 from dlbench.cli import (  # noqa: F401 - they register
     agree_mutate,
     analyze,
+    analyze_efficiency,
     analyze_scores,
     check,
     compare,

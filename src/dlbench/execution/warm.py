@@ -100,9 +100,10 @@ class Warm:
         if candidate is None:
             job = describe_candidate(allowed=facts.allowed) | describe_terms(terms)
             return self._open_imported(instance, facts, shows_module=True).run(job, limits, imports=True)
-        job = describe_candidate(watch=candidate.is_watched, classes=candidate.classes, allowed=facts.allowed)
+        watch = candidate.is_watched or terms.watched
+        job = describe_candidate(watch=watch, classes=candidate.classes, allowed=facts.allowed)
         job |= describe_terms(terms)
-        server = self._open_in_place(instance, facts)
+        server = self._open_in_place(instance, facts) if not terms.imports else None
         patch = candidate.plan_patch(f"{instance.path}:candidate") if server is not None else None
         if server is not None and patch is not None:
             watched = server.run(job | {"patch": patch}, limits, imports=False)

@@ -1,0 +1,74 @@
+"""By how much does one series of measures lie above another, and could it be noise?
+
+The ratio of the two medians, with the percentiles of that ratio when rounds are drawn anew: a round is one measure of
+each, taken side by side, and stays together. What the reference shows against itself is noise by construction: a ratio
+no further from 1 than that says nothing, whatever its interval.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dlbench.scoring.intervals import LEVEL, NOTHING, Interval, bound
+from dlbench.scoring.resample import draw_places
+
+FEWEST_ROUNDS = 3
+"""With fewer there is no interval."""
+
+
+@dataclass(frozen=True)
+class Ratio:
+    value: float
+    """NaN where there is nothing to divide by."""
+    interval: Interval
+    candidate: float
+    """The median of its rounds."""
+    reference: float
+    rounds: int
+
+
+@dataclass(frozen=True)
+class Noise:
+    """What the reference shows against itself, an instance a value."""
+
+    instances: int
+    reach: float
+    """95 % of instances lie between 1/reach and reach."""
+    holding: float
+    """The share of instances whose interval holds 1; were it exact, 95 %."""
+
+
+def find_ratio(candidate: Sequence[float], reference: Sequence[float]) -> Ratio:
+    """Of measures by round, as many of one as of the other."""
+    above, below = (np.array(values, dtype=np.float64) for values in (candidate, reference))
+    if not len(above) or not np.all(below > 0):
+        return Ratio(math.nan, NOTHING, math.nan, math.nan, len(above))
+    medians = float(np.median(above)), float(np.median(below))
+    interval = NOTHING
+    if len(above) >= FEWEST_ROUNDS:
+        places = draw_places(len(above))
+        interval = bound(np.median(above[places], axis=1) / np.median(below[places], axis=1), "bootstrap")
+    return Ratio(medians[0] / medians[1], interval, *medians, len(above))
+
+
+def find_noise(itself: Sequence[Ratio]) -> Noise:
+    """From the ratios of references to themselves."""
+    known = [one for one in itself if one.value > 0]
+    if not known:
+        return Noise(0, math.nan, math.nan)
+    sides = [max(one.value, 1 / one.value) for one in known]
+    told = [one.interval for one in known if one.interval is not NOTHING]
+    held = [one.low <= 1 <= one.high for one in told]
+    return Noise(len(known), float(np.quantile(sides, LEVEL)), sum(held) / len(held) if held else math.nan)
+
+
+def find_side(ratio: Ratio, noise: Noise) -> int:
+    """1 where it is larger, -1 where it is smaller, and 0 where nothing can be told.
+
+    Larger: the whole interval lies above 1, and the ratio further from 1 than noise.
+    """
+    if ratio.interval.low > 1 and ratio.value > noise.reach:
+        return 1
+    return -1 if ratio.interval.high < 1 and ratio.value < 1 / noise.reach else 0
