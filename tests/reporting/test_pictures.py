@@ -68,7 +68,7 @@ def test_half_and_double_are_as_far_from_one_and_noise_is_a_band_around_it():
     (reach,) = shapes(picture, "reach")
     assert float(reach.get("y2")) < double < float(reach.get("y1"))
     assert "n = 2" in picture
-    assert "1/2" in picture
+    assert "1/3" in picture
 
 
 def test_costs_far_apart_get_a_scale_of_tens():
