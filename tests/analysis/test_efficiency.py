@@ -44,7 +44,7 @@ def draws(seed, scale=1.0, count=9):
 
 
 def taken(seconds, memory=100.0, status="pass"):
-    return Taken(status, seconds, memory, "in_place")
+    return Taken(status, seconds, seconds, memory, "in_place")
 
 
 def test_a_ratio_is_that_of_the_medians_and_one_disturbed_round_does_not_change_it():
@@ -114,9 +114,10 @@ def make_measures(ratios, memory=1.0, rounds=5):
 
 
 def test_twice_as_slow_and_twice_as_fast_cancel():
-    time, memory = summarise("m", *make_measures([2.0, 0.5, 4.0, 0.25, 1.0, 1.0], memory=1.5)).costs
+    time, processor, memory = summarise("m", *make_measures([2.0, 0.5, 4.0, 0.25, 1.0, 1.0], memory=1.5)).costs
     assert (time.mean, time.more, time.less) == (pytest.approx(1), 2, 2)
     assert time.interval.low < 1 < time.interval.high
+    assert processor.mean == time.mean
     assert (memory.mean, memory.more, memory.less) == (pytest.approx(1.5), 6, 0)
     assert (time.noise.reach, time.noise.holding, time.reference) == (1, 1, 1)
 
@@ -124,7 +125,7 @@ def test_twice_as_slow_and_twice_as_fast_cancel():
 def test_samples_of_an_instance_count_together_as_one():
     passing, kept = make_measures([2.0, 1.0])
     first = Passing(passing[0].instance, dict.fromkeys(range(5), passing[0].codes[0]))
-    time, _ = summarise("m", [first, passing[1]], kept).costs
+    time, *_ = summarise("m", [first, passing[1]], kept).costs
     assert time.mean == pytest.approx(math.sqrt(2))
     assert (time.instances, time.samples, time.more) == (2, 6, 5)
     assert math.isnan(time.interval.low)  # of two instances
@@ -240,6 +241,7 @@ def test_a_candidate_that_sleeps_is_slower_and_one_that_allocates_is_larger(meas
     time, memory = slow.ratios["time"], large.ratios["memory"]
     assert min(one[name_code(SLOW)].seconds for one in kept.rounds[measured.about]) >= 5 * 0.2
     assert time.candidate > time.reference
+    assert slow.ratios["processor"].candidate < 5 * 0.2  # who sleeps does not work
     assert memory.candidate - memory.reference > 100
     assert kept.upkeep[measured.about][name_code(SLOW)].lines > kept.upkeep[measured.about][REFERENCE].lines
 
@@ -275,6 +277,16 @@ def test_a_candidate_that_does_not_pass_again_is_run_no_more(measured):
     assert why == {}
     assert len(kept.rounds[measured.about]) == 1
     assert summarise("m", passing, kept).unsteady == (f"{SCALE} (sample 0)",)
+
+
+def test_an_instance_whose_reference_does_not_pass_is_given_up_and_nothing_of_it_is_kept(toy, toy_prepared, engine):
+    gone = "tests/test_core.py::test_that_is_not_there"
+    instance = toy.instances[SCALE].model_copy(update={"tests": (gone,)})
+    jobs = plan_jobs([Passing(instance, {0: SLOW})], Kept(), 3)
+    kept = []
+    why = measure_all(engine, {"toy": toy_prepared}, jobs, lambda *found: kept.append(found), repeats=3, seed=0)
+    assert why[SCALE].startswith("the reference: ")
+    assert kept == []
 
 
 def test_measures_of_other_tests_or_another_reference_are_not_taken(toy):

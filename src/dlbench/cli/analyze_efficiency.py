@@ -47,15 +47,14 @@ def efficiency(
         what = "no candidate among the chosen instances passes, so there is nothing to measure"
         raise DLBenchError(what, where=str(runs[0]), mend="give a run that solves something, or choose other instances")
     engine = make_engine(sandbox, timeout, memory) if measure else None
-    found, given_up = [], []
+    found = []
     for name, run in named.items():
         path = run.folder / EFFICIENCY
         if engine is None or not passing[name]:
-            kept = read_kept(path)
+            kept, given_up = read_kept(path), {}
         else:
-            kept, why = _measure(path, passing[name], chosen, engine, repeats, seed)
-            given_up += [f"GIVEN UP: {instance} of {name}: {reason}" for instance, reason in why.items()]
-        found.append(summarise(name, passing[name], kept))
+            kept, given_up = _measure(path, passing[name], chosen, engine, repeats, seed)
+        found.append(summarise(name, passing[name], kept, given_up))
     tables = {
         "time and peak memory of the tests, beside the reference": showing.tabulate_costs(found),
         "upkeep of the code, beside the reference": showing.tabulate_upkeep(found),
@@ -63,7 +62,7 @@ def efficiency(
     outstanding = showing.tabulate_outstanding(found)
     if outstanding[1]:
         tables["candidates beyond the noise"] = outstanding
-    show(tables, [*showing.tell_costs(found), *given_up], found if json else None)
+    show(tables, showing.tell_costs(found), found if json else None)
     write_pictures(pictures, showing.draw_efficiency(found))
 
 

@@ -12,7 +12,7 @@ from dlbench.reporting.tables import Tabled
 from dlbench.scoring import Interval
 
 MOST_SHOWN = 15
-_UNITS = {"time": "s", "memory": "MiB"}
+_UNITS = {"time": "s", "processor": "s", "memory": "MiB"}
 _NAMED = 3
 
 
@@ -88,6 +88,7 @@ def tell_costs(found: Sequence[Efficiency]) -> list[str]:
             lines.append(f"{one.name}: no sample passes, so there is nothing to measure")
         if one.unmeasured:
             lines.append(f"NOT MEASURED: {one.unmeasured} of {one.samples} samples of {one.name} that pass")
+        lines += [f"GIVEN UP: {instance} of {one.name}: {why}" for instance, why in one.given_up.items()]
         if one.unsteady:
             shown = ", ".join(one.unsteady[:_NAMED]) + (", …" if len(one.unsteady) > _NAMED else "")
             lines.append(

@@ -13,10 +13,11 @@ from itertools import groupby
 from random import Random
 
 from dlbench.dataset import Instance
+from dlbench.errors import DLBenchError
 from dlbench.execution.answer import AnswerError
 from dlbench.execution.candidate import Engine
 from dlbench.execution.cgroups import remove_groups
-from dlbench.execution.terms import Terms
+from dlbench.execution.terms import USUAL, Terms
 from dlbench.execution.verdict import Status
 from dlbench.execution.warm import Warm
 from dlbench.workspace import Prepared
@@ -32,6 +33,8 @@ class Taken:
 
     status: str
     seconds: float
+    processor: float
+    """Seconds that the processor worked."""
     memory_mb: float
     mode: str
     message: str = ""
@@ -69,7 +72,12 @@ def measure_all(
     for project, some in groupby(ordered, key=lambda job: job.instance.project):
         with closing(Warm(engine, prepared[project])) as warm:
             for job in some:
-                why = _measure(warm, job, on_round, repeats, seed)
+                try:
+                    why = _measure(warm, job, on_round, repeats, seed)
+                except DLBenchError:
+                    raise
+                except Exception as error:  # one instance must not end a study of hundreds
+                    why = f"our own fault: {type(error).__name__}: {error}"
                 if why:
                     given_up[job.instance.id] = why
     remove_groups()
@@ -95,7 +103,10 @@ def count_missing(job: Job, repeats: int) -> int:
 def _measure(warm: Warm, job: Job, on_round: Callable[[Instance, Round], None], repeats: int, seed: int) -> str:
     instance, done, wasted = job.instance, list(job.done), 0
     reference = warm.engine.asked(warm.prepared, instance).target.text
-    terms = _settle(warm, instance, [reference, *job.codes.values()])
+    first = _run(warm, instance, reference, USUAL)
+    if not first.passed:
+        return _blame(REFERENCE, first)
+    terms = _settle(warm, instance, first, [reference, *job.codes.values()])
     while waiting := find_waiting(job.codes, done, repeats):
         codes = {REFERENCE: reference, AGAIN: reference} | {name: job.codes[name] for name in waiting}
         order = list(codes)
@@ -112,26 +123,31 @@ def _measure(warm: Warm, job: Job, on_round: Callable[[Instance, Round], None], 
     return ""
 
 
-def _settle(warm: Warm, instance: Instance, codes: Sequence[str]) -> Terms:
+def _settle(warm: Warm, instance: Instance, first: Taken, codes: Sequence[str]) -> Terms:
     """Runs each once, uncounted: the first pays for servers and caches. How the least convenient one must be served."""
     asked = warm.engine.asked(warm.prepared, instance)
     watched = False
     for code in codes:
         with suppress(AnswerError):  # which its rounds will show as not passing
             watched = watched or asked.read(code).is_watched
-    modes = {warm.judge(instance, code).mode for code in codes}
+    modes = {first.mode, *(warm.judge(instance, code).mode for code in codes[1:])}
     return Terms(imports=modes != {"in_place"}, watched=watched)
 
 
 def _run(warm: Warm, instance: Instance, code: str, terms: Terms) -> Taken:
     found = warm.judge(instance, code, terms=terms)
-    return Taken(str(found.status), found.test_seconds, found.memory_mb, found.mode, found.message[-300:])
+    times = found.test_seconds, found.processor_seconds
+    return Taken(str(found.status), *times, found.memory_mb, found.mode, found.message[-300:])
 
 
 def _find_fault(taken: Round) -> str:
     """Why a round is none: what was not measured side by side is not kept, and neither is our own fault."""
     for name, one in taken.items():
         if one.status == Status.HARNESS_ERROR or (name in (REFERENCE, AGAIN) and not one.passed):
-            return f"{'the reference' if name in (REFERENCE, AGAIN) else 'a candidate'}: {one.status}: {one.message}"
+            return _blame(name, one)
     modes = {one.mode for one in taken.values() if one.passed}
     return "" if len(modes) == 1 else f"they were not served alike: {', '.join(sorted(modes))}"
+
+
+def _blame(name: str, one: Taken) -> str:
+    return f"{'the reference' if name in (REFERENCE, AGAIN) else 'a candidate'}: {one.status}: {one.message}"

@@ -6,9 +6,10 @@ nothing is run.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, median
+from types import MappingProxyType
 
 import numpy as np
 
@@ -25,6 +26,7 @@ FEWEST_INSTANCES = 5
 """With fewer, a mean over instances has no interval."""
 SIDES: dict[str, Callable[[Taken], float]] = {
     "time": lambda taken: taken.seconds,
+    "processor": lambda taken: taken.processor,
     "memory": lambda taken: taken.memory_mb,
 }
 
@@ -37,7 +39,7 @@ class Beside:
     samples: tuple[int, ...]
     """Those that have this code."""
     ratios: dict[str, Ratio]
-    """By side: time (s) and memory (MiB)."""
+    """By side: time and processor (s), memory (MiB)."""
 
 
 @dataclass(frozen=True)
@@ -91,9 +93,13 @@ class Efficiency:
     """Samples that did not pass when they were run again; they are counted nowhere."""
     unmeasured: int
     """Samples that no round was run of."""
+    given_up: Mapping[str, str]
+    """By instance, why its rounds came to nothing."""
 
 
-def summarise(name: str, passing: Sequence[Passing], kept: Kept) -> Efficiency:
+def summarise(
+    name: str, passing: Sequence[Passing], kept: Kept, given_up: Mapping[str, str] = MappingProxyType({})
+) -> Efficiency:
     beside: list[Beside] = []
     itself: list[dict[str, Ratio]] = []
     unsteady: list[str] = []
@@ -120,6 +126,7 @@ def summarise(name: str, passing: Sequence[Passing], kept: Kept) -> Efficiency:
         upkeep=tuple(_weigh(measure, passing, kept) for measure in MEASURES),
         unsteady=tuple(unsteady),
         unmeasured=unmeasured,
+        given_up=given_up,
     )
 
 
