@@ -5,9 +5,11 @@ import random
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dlbench.analysis.efficiency.keeping import Keeper, Kept, name_code, name_instance, read_kept
-from dlbench.analysis.efficiency.measuring import AGAIN, REFERENCE, Taken, find_waiting, measure_all
+from dlbench.analysis.efficiency.measuring import AGAIN, REFERENCE, Taken, draw_order, find_waiting, measure_all
 from dlbench.analysis.efficiency.passing import Passing, find_passing, find_unread, plan_jobs, read_upkeep
 from dlbench.analysis.efficiency.ratios import Noise, find_noise, find_ratio, find_side
 from dlbench.analysis.efficiency.summary import summarise
@@ -16,6 +18,7 @@ from dlbench.errors import DLBenchError
 from dlbench.execution.candidate import Asked
 from dlbench.execution.samples import Sample
 from dlbench.journal import Journal
+from dlbench.scoring import Interval
 from tests.conftest import MODULE
 from tests.scoring.made import make_benchmark, verdict
 
@@ -92,13 +95,32 @@ def test_noise_is_what_nineteen_of_twenty_references_stay_within():
     assert math.isnan(find_noise([]).reach)
 
 
+def noise_of(reach):
+    return Noise(9, reach, 1.0, 1.0, Interval(1.0, 1.0, "bootstrap"))
+
+
 def test_a_difference_within_the_noise_is_none_whatever_its_interval():
     sure, unsure = find_ratio([1.2] * 5, [1.0] * 5), find_ratio([0.5, 4, 4, 0.5, 4], [1.0] * 5)
-    assert find_side(sure, Noise(9, 1.1, 1.0)) == 1
-    assert find_side(sure, Noise(9, 1.3, 1.0)) == 0
-    assert find_side(unsure, Noise(9, 1.1, 1.0)) == 0
-    assert find_side(find_ratio([0.5] * 5, [1.0] * 5), Noise(9, 1.1, 1.0)) == -1
-    assert find_side(find_ratio([9.0], [1.0]), Noise(9, 1.1, 1.0)) == 0
+    assert find_side(sure, noise_of(1.1)) == 1
+    assert find_side(sure, noise_of(1.3)) == 0
+    assert find_side(unsure, noise_of(1.1)) == 0
+    assert find_side(find_ratio([0.5] * 5, [1.0] * 5), noise_of(1.1)) == -1
+    assert find_side(find_ratio([9.0], [1.0]), noise_of(1.1)) == 0
+
+
+@given(st.integers(1, 6), st.integers(0, 5), st.text(max_size=5))
+def test_everyone_has_every_place_as_often_and_a_seed_gives_one_order(count, block, seed):
+    names = [f"c{number}" for number in range(count)]
+    rounds = [draw_order(names, block * count + step, seed) for step in range(count)]
+    for place in zip(*rounds, strict=True):
+        assert sorted(place) == names
+    assert rounds == [draw_order(names, block * count + step, seed) for step in range(count)]
+
+
+def test_the_reference_against_itself_has_a_mean_to_tell_a_run_from():
+    noise = find_noise([find_ratio([ratio] * 5, [1.0] * 5) for ratio in (2.0, 0.5, 4.0, 0.25, 1.0)])
+    assert noise.mean == pytest.approx(1)
+    assert noise.interval.low < 1 < noise.interval.high
 
 
 def make_measures(ratios, memory=1.0, rounds=5):

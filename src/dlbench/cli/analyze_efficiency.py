@@ -51,7 +51,7 @@ def efficiency(
     for name, run in named.items():
         path = run.folder / EFFICIENCY
         if engine is None or not passing[name]:
-            kept, given_up = read_kept(path), {}
+            kept, given_up = read_kept(path), dict[str, str]()
         else:
             kept, given_up = _measure(path, passing[name], chosen, engine, repeats, seed)
         found.append(summarise(name, passing[name], kept, given_up))

@@ -30,6 +30,8 @@ def tabulate_costs(found: Sequence[Efficiency]) -> Tabled:
             number(cost.high, ".3f"),
             str(cost.more),
             str(cost.less),
+            number(cost.noise.mean, ".3f"),
+            _span(cost.noise.interval),
             number(cost.noise.reach, ".3f"),
             percent(cost.noise.holding),
         ]
@@ -37,7 +39,7 @@ def tabulate_costs(found: Sequence[Efficiency]) -> Tabled:
         for cost in one.costs
     ]
     headings = ["run", "measure", "instances", "samples", "reference", "ratio", "95 %", "10 %", "90 %", "more", "less"]
-    return [*headings, "noise", "1 held"], rows
+    return [*headings, "itself", "95 %", "noise", "1 held"], rows
 
 
 def tabulate_upkeep(found: Sequence[Efficiency]) -> Tabled:
@@ -80,8 +82,9 @@ def tell_costs(found: Sequence[Efficiency]) -> list[str]:
     lines = [
         "ratio: candidate to reference, side by side in one worker; the geometric mean over instances. It is about the"
         " tests as a whole, which do more than call the function: a function twice as slow shows as less than 2.",
-        "noise: the reference against itself, of which 95 % of instances lie within this. 1 held: how many of its"
-        " intervals hold 1. more, less: samples whose own interval leaves out 1, and which lie beyond the noise.",
+        "itself: the reference against itself, the same way; noise: 95 % of instances lie within this factor there; 1"
+        " held: so many of its intervals hold 1. A ratio whose interval meets that of `itself` shows nothing.",
+        "more, less: samples whose own interval leaves out 1, and which lie beyond the noise.",
     ]
     for one in found:
         if not one.samples:

@@ -1,9 +1,9 @@
 """What do an instance's tests take on a candidate, and on the reference beside it?
 
 A figure of another day, another process or a busier minute cannot be set beside a candidate's. So both run in one
-worker, in rounds: the reference, the reference once more and every candidate, in an order drawn anew for each round.
-What disturbs a round disturbs all of it, and how far the two references lie apart is the noise. All are served alike:
-where one candidate must be imported or watched, so is every other, and the reference.
+worker, in rounds: the reference, the reference once more and every candidate, in an order drawn by chance, in which all
+have every place as often. What disturbs a round disturbs all of it, and how far the two references lie apart is the
+noise. All are served alike: where one candidate must be imported or watched, so is every other, and the reference.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -100,6 +100,15 @@ def count_missing(job: Job, repeats: int) -> int:
     return max((repeats - sum(name in one for one in job.done) for name in waiting), default=0)
 
 
+def draw_order(names: Sequence[str], number: int, seed: str) -> list[str]:
+    """Of one round. In as many rounds as there are names each has every place once: places may differ, too."""
+    block, step = divmod(number, len(names))
+    chance = Random(f"{seed} {block}")
+    drawn = chance.sample(names, len(names))
+    begin = chance.sample(range(len(names)), len(names))[step]
+    return drawn[begin:] + drawn[:begin]
+
+
 def _measure(warm: Warm, job: Job, on_round: Callable[[Instance, Round], None], repeats: int, seed: int) -> str:
     instance, done, wasted = job.instance, list(job.done), 0
     reference = warm.engine.asked(warm.prepared, instance).target.text
@@ -109,8 +118,7 @@ def _measure(warm: Warm, job: Job, on_round: Callable[[Instance, Round], None], 
     terms = _settle(warm, instance, first, [reference, *job.codes.values()])
     while waiting := find_waiting(job.codes, done, repeats):
         codes = {REFERENCE: reference, AGAIN: reference} | {name: job.codes[name] for name in waiting}
-        order = list(codes)
-        Random(f"{seed} {instance.id} {len(done)}").shuffle(order)
+        order = draw_order(list(codes), len(done), f"{seed} {instance.id}")
         taken = {name: _run(warm, instance, codes[name], terms) for name in order}
         fault = _find_fault(taken)
         if not fault:

@@ -8,14 +8,17 @@ no further from 1 than that says nothing, whatever its interval.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import fmean
 
 import numpy as np
 
 from dlbench.scoring.intervals import LEVEL, NOTHING, Interval, bound
-from dlbench.scoring.resample import draw_places
+from dlbench.scoring.resample import draw_places, resample_columns
 
 FEWEST_ROUNDS = 3
 """With fewer there is no interval."""
+FEWEST_INSTANCES = 5
+"""With fewer, a mean over instances has no interval."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,9 @@ class Noise:
     """95 % of instances lie between 1/reach and reach."""
     holding: float
     """The share of instances whose interval holds 1; were it exact, 95 %."""
+    mean: float
+    """Geometric, over instances: what the mean of a run has to be told from."""
+    interval: Interval
 
 
 def find_ratio(candidate: Sequence[float], reference: Sequence[float]) -> Ratio:
@@ -57,11 +63,28 @@ def find_noise(itself: Sequence[Ratio]) -> Noise:
     """From the ratios of references to themselves."""
     known = [one for one in itself if one.value > 0]
     if not known:
-        return Noise(0, math.nan, math.nan)
+        return Noise(0, math.nan, math.nan, math.nan, NOTHING)
     sides = [max(one.value, 1 / one.value) for one in known]
     told = [one.interval for one in known if one.interval is not NOTHING]
     held = [one.low <= 1 <= one.high for one in told]
-    return Noise(len(known), float(np.quantile(sides, LEVEL)), sum(held) / len(held) if held else math.nan)
+    mean, interval = average([math.log(one.value) for one in known])
+    return Noise(
+        instances=len(known),
+        reach=float(np.quantile(sides, LEVEL)),
+        holding=sum(held) / len(held) if held else math.nan,
+        mean=mean,
+        interval=interval,
+    )
+
+
+def average(logarithms: Sequence[float]) -> tuple[float, Interval]:
+    """The geometric mean of ratios, an instance each, with its percentiles when instances are drawn anew."""
+    if not logarithms:
+        return math.nan, NOTHING
+    mean = math.exp(fmean(logarithms))
+    if len(logarithms) < FEWEST_INSTANCES:
+        return mean, NOTHING
+    return mean, bound(np.exp(resample_columns([logarithms])[0]), "bootstrap")
 
 
 def find_side(ratio: Ratio, noise: Noise) -> int:

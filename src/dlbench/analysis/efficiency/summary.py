@@ -11,19 +11,23 @@ from dataclasses import dataclass
 from statistics import fmean, median
 from types import MappingProxyType
 
-import numpy as np
-
 from dlbench.analysis.efficiency.keeping import Kept
 from dlbench.analysis.efficiency.measuring import AGAIN, REFERENCE, Round, Taken
 from dlbench.analysis.efficiency.passing import Passing
-from dlbench.analysis.efficiency.ratios import Noise, Ratio, find_noise, find_ratio, find_side
+from dlbench.analysis.efficiency.ratios import (
+    FEWEST_INSTANCES,
+    Noise,
+    Ratio,
+    average,
+    find_noise,
+    find_ratio,
+    find_side,
+)
 from dlbench.analysis.efficiency.upkeep import MEASURES, Upkeep
 from dlbench.analysis.spread import find_figures
 from dlbench.scoring.intervals import NOTHING, Interval, bound
 from dlbench.scoring.resample import resample_columns
 
-FEWEST_INSTANCES = 5
-"""With fewer, a mean over instances has no interval."""
 SIDES: dict[str, Callable[[Taken], float]] = {
     "time": lambda taken: taken.seconds,
     "processor": lambda taken: taken.processor,
@@ -144,16 +148,14 @@ def _add_up(side: str, beside: Sequence[Beside], itself: Sequence[Ratio]) -> Cos
     for one in known:
         logs.setdefault(one.instance, []).extend([math.log(one.ratios[side].value)] * len(one.samples))
     means = [fmean(values) for values in logs.values()]
-    spread = find_figures([math.exp(mean) for mean in means])
-    interval = NOTHING
-    if len(means) >= FEWEST_INSTANCES:
-        interval = bound(np.exp(resample_columns([means])[0]), "bootstrap")
+    spread = find_figures([math.exp(one) for one in means])
+    mean, interval = average(means)
     sides = [(find_side(one.ratios[side], noise), len(one.samples)) for one in known]
     return Cost(
         side=side,
         instances=len(means),
         samples=sum(count for _, count in sides),
-        mean=math.exp(fmean(means)) if means else math.nan,
+        mean=mean,
         interval=interval,
         low=spread.low,
         high=spread.high,
