@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from dlbench.analysis.efficiency.keeping import Keeper, Kept, name_code, name_instance, read_kept
 from dlbench.analysis.efficiency.measuring import AGAIN, REFERENCE, Taken, draw_order, find_waiting, measure_all
 from dlbench.analysis.efficiency.passing import Passing, find_passing, find_unread, plan_jobs, read_upkeep
-from dlbench.analysis.efficiency.ratios import Noise, find_noise, find_ratio, find_side
+from dlbench.analysis.efficiency.ratios import Noise, average, find_noise, find_ratio, find_side
 from dlbench.analysis.efficiency.summary import summarise
 from dlbench.analysis.efficiency.upkeep import measure_upkeep
 from dlbench.errors import DLBenchError
@@ -80,14 +80,13 @@ def test_two_rounds_have_no_interval_and_nothing_to_divide_by_no_ratio():
 
 
 def test_equal_series_hold_one():
-    held = [find_ratio(draws(2 * seed), draws(2 * seed + 1)) for seed in range(200)]
-    noise = find_noise(held)
+    noise = find_noise([(draws(2 * seed), draws(2 * seed + 1)) for seed in range(200)])
     assert noise.holding > 0.85  # seeded, and so the same every time
     assert 1 < noise.reach < 2.1
 
 
 def test_noise_is_what_nineteen_of_twenty_references_stay_within():
-    itself = [find_ratio([ratio] * 5, [1.0] * 5) for ratio in [1.0] * 18 + [0.5, 1.1]]
+    itself = [([ratio] * 5, [1.0] * 5) for ratio in [1.0] * 18 + [0.5, 1.1]]
     noise = find_noise(itself)
     assert noise.instances == 20
     assert 1.1 <= noise.reach < 2
@@ -118,9 +117,18 @@ def test_everyone_has_every_place_as_often_and_a_seed_gives_one_order(count, blo
 
 
 def test_the_reference_against_itself_has_a_mean_to_tell_a_run_from():
-    noise = find_noise([find_ratio([ratio] * 5, [1.0] * 5) for ratio in (2.0, 0.5, 4.0, 0.25, 1.0)])
+    noise = find_noise([([ratio] * 5, [1.0] * 5) for ratio in (2.0, 0.5, 4.0, 0.25, 1.0)])
     assert noise.mean == pytest.approx(1)
     assert noise.interval.low < 1 < noise.interval.high
+
+
+def test_instances_that_agree_by_chance_are_no_surer_than_their_rounds():
+    """Each ratio is 2 with rounds that go from 1 to 4: that all five are 2 does not make it certain."""
+    unsure = ([1.0, 1.0, 2.0, 4.0, 4.0], [1.0] * 5)
+    mean, interval = average([[unsure]] * 5)
+    assert mean == pytest.approx(2)
+    assert interval.low < 1.5 < 2.5 < interval.high
+    assert average([[([2.0] * 5, [1.0] * 5)]] * 5)[1].low == pytest.approx(2)
 
 
 def make_measures(ratios, memory=1.0, rounds=5):

@@ -85,7 +85,8 @@ def _draw(things: int) -> Floats:
     return np.ascontiguousarray(counts.T, dtype=np.float64)
 
 
-def draw_places(things: int) -> NDArray[np.int64]:
+@lru_cache(maxsize=64)
+def draw_places(things: int, seed: int = SEED) -> NDArray[np.int64]:
     """A row a resample: which things it drew, for figures that are no means."""
-    numbers = np.frombuffer(Random(SEED).randbytes(4 * things * RESAMPLES), dtype="<u4").astype(np.uint64)
+    numbers = np.frombuffer(Random(seed).randbytes(4 * things * RESAMPLES), dtype="<u4").astype(np.uint64)
     return (numbers * np.uint64(things) >> np.uint64(32)).astype(np.int64).reshape(RESAMPLES, things)

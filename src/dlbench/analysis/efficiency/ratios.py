@@ -13,12 +13,18 @@ from statistics import fmean
 import numpy as np
 
 from dlbench.scoring.intervals import LEVEL, NOTHING, Interval, bound
-from dlbench.scoring.resample import draw_places, resample_columns
+from dlbench.scoring.resample import SEED, Floats, draw_places
 
 FEWEST_ROUNDS = 3
 """With fewer there is no interval."""
 FEWEST_INSTANCES = 5
 """With fewer, a mean over instances has no interval."""
+
+
+Measures = tuple[Sequence[float], Sequence[float]]
+"""A candidate's and the reference's, round by round."""
+_ROUNDS_SEED = SEED + 1
+"""Not that of the instances: nine rounds and nine instances would be drawn alike."""
 
 
 @dataclass(frozen=True)
@@ -52,22 +58,27 @@ def find_ratio(candidate: Sequence[float], reference: Sequence[float]) -> Ratio:
     if not len(above) or not np.all(below > 0):
         return Ratio(math.nan, NOTHING, math.nan, math.nan, len(above))
     medians = float(np.median(above)), float(np.median(below))
-    interval = NOTHING
-    if len(above) >= FEWEST_ROUNDS:
-        places = draw_places(len(above))
-        interval = bound(np.median(above[places], axis=1) / np.median(below[places], axis=1), "bootstrap")
+    interval = bound(_resample(candidate, reference), "bootstrap") if len(above) >= FEWEST_ROUNDS else NOTHING
     return Ratio(medians[0] / medians[1], interval, *medians, len(above))
 
 
-def find_noise(itself: Sequence[Ratio]) -> Noise:
-    """From the ratios of references to themselves."""
-    known = [one for one in itself if one.value > 0]
+def _resample(candidate: Sequence[float], reference: Sequence[float]) -> Floats:
+    places = draw_places(len(candidate), _ROUNDS_SEED)
+    above, below = (np.median(np.array(values)[places], axis=1) for values in (candidate, reference))
+    ratios: Floats = above / below
+    return ratios
+
+
+def find_noise(itself: Sequence[Measures]) -> Noise:
+    """From the measures of references beside themselves."""
+    measured = [(find_ratio(*one), one) for one in itself]
+    known = [ratio for ratio, _ in measured if ratio.value > 0]
     if not known:
         return Noise(0, math.nan, math.nan, math.nan, NOTHING)
     sides = [max(one.value, 1 / one.value) for one in known]
     told = [one.interval for one in known if one.interval is not NOTHING]
     held = [one.low <= 1 <= one.high for one in told]
-    mean, interval = average([math.log(one.value) for one in known])
+    mean, interval = average([[one] for ratio, one in measured if ratio.value > 0])
     return Noise(
         instances=len(known),
         reach=float(np.quantile(sides, LEVEL)),
@@ -77,14 +88,20 @@ def find_noise(itself: Sequence[Ratio]) -> Noise:
     )
 
 
-def average(logarithms: Sequence[float]) -> tuple[float, Interval]:
-    """The geometric mean of ratios, an instance each, with its percentiles when instances are drawn anew."""
-    if not logarithms:
+def average(instances: Sequence[Sequence[Measures]]) -> tuple[float, Interval]:
+    """The geometric mean of ratios: over an instance's samples, and then over instances.
+
+    Its percentiles when instances are drawn anew, and in each of them the rounds: instances whose errors happen to
+    agree would otherwise look sure.
+    """
+    if not instances:
         return math.nan, NOTHING
-    mean = math.exp(fmean(logarithms))
-    if len(logarithms) < FEWEST_INSTANCES:
+    mean = math.exp(fmean(fmean(math.log(find_ratio(*one).value) for one in samples) for samples in instances))
+    if len(instances) < FEWEST_INSTANCES:
         return mean, NOTHING
-    return mean, bound(np.exp(resample_columns([logarithms])[0]), "bootstrap")
+    drawn = np.array([np.mean([np.log(_resample(*one)) for one in samples], axis=0) for samples in instances])
+    places = draw_places(len(instances))
+    return mean, bound(np.exp(drawn[places, np.arange(len(places))[:, None]].mean(axis=1)), "bootstrap")
 
 
 def find_side(ratio: Ratio, noise: Noise) -> int:

@@ -16,6 +16,7 @@ from dlbench.analysis.efficiency.measuring import AGAIN, REFERENCE, Round, Taken
 from dlbench.analysis.efficiency.passing import Passing
 from dlbench.analysis.efficiency.ratios import (
     FEWEST_INSTANCES,
+    Measures,
     Noise,
     Ratio,
     average,
@@ -33,6 +34,9 @@ SIDES: dict[str, Callable[[Taken], float]] = {
     "processor": lambda taken: taken.processor,
     "memory": lambda taken: taken.memory_mb,
 }
+
+
+Sides = dict[str, Measures]
 
 
 @dataclass(frozen=True)
@@ -104,14 +108,14 @@ class Efficiency:
 def summarise(
     name: str, passing: Sequence[Passing], kept: Kept, given_up: Mapping[str, str] = MappingProxyType({})
 ) -> Efficiency:
-    beside: list[Beside] = []
-    itself: list[dict[str, Ratio]] = []
+    beside: list[tuple[Beside, Sides]] = []
+    itself: list[Sides] = []
     unsteady: list[str] = []
     unmeasured = 0
     for one in passing:
         rounds = kept.rounds.get(one.about, [])
         if rounds:
-            itself.append(_compare(rounds, AGAIN))
+            itself.append(_read_rounds(rounds, AGAIN))
         for code in one.candidates:
             own = [each for each in rounds if code in each]
             samples = tuple(sample for sample, named in one.names.items() if named == code)
@@ -120,12 +124,14 @@ def summarise(
             elif not all(each[code].passed for each in own):
                 unsteady += [f"{one.instance.id} (sample {sample})" for sample in samples]
             else:
-                beside.append(Beside(one.instance.id, samples, _compare(own, code)))
+                sides = _read_rounds(own, code)
+                ratios = {side: find_ratio(*measures) for side, measures in sides.items()}
+                beside.append((Beside(one.instance.id, samples, ratios), sides))
     return Efficiency(
         name=name,
         instances=len(passing),
         samples=sum(len(one.codes) for one in passing),
-        beside=tuple(beside),
+        beside=tuple(each for each, _ in beside),
         costs=tuple(_add_up(side, beside, [one[side] for one in itself]) for side in SIDES),
         upkeep=tuple(_weigh(measure, passing, kept) for measure in MEASURES),
         unsteady=tuple(unsteady),
@@ -134,26 +140,26 @@ def summarise(
     )
 
 
-def _compare(rounds: Sequence[Round], name: str) -> dict[str, Ratio]:
+def _read_rounds(rounds: Sequence[Round], name: str) -> Sides:
     return {
-        side: find_ratio([read(one[name]) for one in rounds], [read(one[REFERENCE]) for one in rounds])
+        side: ([read(one[name]) for one in rounds], [read(one[REFERENCE]) for one in rounds])
         for side, read in SIDES.items()
     }
 
 
-def _add_up(side: str, beside: Sequence[Beside], itself: Sequence[Ratio]) -> Cost:
+def _add_up(side: str, beside: Sequence[tuple[Beside, Sides]], itself: Sequence[Measures]) -> Cost:
     noise = find_noise(itself)
-    known = [one for one in beside if one.ratios[side].value > 0]
-    logs: dict[str, list[float]] = {}
-    for one in known:
-        logs.setdefault(one.instance, []).extend([math.log(one.ratios[side].value)] * len(one.samples))
-    means = [fmean(values) for values in logs.values()]
-    spread = find_figures([math.exp(one) for one in means])
-    mean, interval = average(means)
-    sides = [(find_side(one.ratios[side], noise), len(one.samples)) for one in known]
+    instances: dict[str, list[Measures]] = {}
+    sides: list[tuple[int, int]] = []
+    for one, measures in beside:
+        if one.ratios[side].value > 0:
+            instances.setdefault(one.instance, []).extend([measures[side]] * len(one.samples))
+            sides.append((find_side(one.ratios[side], noise), len(one.samples)))
+    spread = find_figures([average([samples])[0] for samples in instances.values()])
+    mean, interval = average(list(instances.values()))
     return Cost(
         side=side,
-        instances=len(means),
+        instances=len(instances),
         samples=sum(count for _, count in sides),
         mean=mean,
         interval=interval,
@@ -161,7 +167,7 @@ def _add_up(side: str, beside: Sequence[Beside], itself: Sequence[Ratio]) -> Cos
         high=spread.high,
         more=sum(count for which, count in sides if which > 0),
         less=sum(count for which, count in sides if which < 0),
-        reference=median([one.reference for one in itself]) if itself else math.nan,
+        reference=median(median(reference) for _, reference in itself) if itself else math.nan,
         noise=noise,
     )
 
