@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from dlbench.reporting.pictures.marks import WIDTH, draw, line, rect, run_class, shape, text
 from dlbench.scoring import Interval
 
-_LEFT, _RIGHT, _HEAD, _TALL, _APART = 40, 6, 18, 110, 14
+_LEFT, _RIGHT, _HEAD, _TALL, _APART = 40, 6, 22, 110, 14
 _TOPS = (1.02, 1.05, 1.1, 1.2, 1.5, 2, 3, 5, 10, 30, 100, 1000)
 
 
