@@ -9,12 +9,14 @@ from hypothesis import strategies as st
 
 from dlbench.reporting.pictures import (
     Cell,
+    Panel,
     Point,
     draw_counts,
     draw_course,
     draw_grid,
     draw_mix,
     draw_ranges,
+    draw_ratios,
     draw_scatter,
 )
 from dlbench.reporting.pictures.alone import stand_alone
@@ -55,6 +57,20 @@ def test_shades_rise_with_the_share():
     assert [shade(value) for value in (-0.2, 0, 0.05, 0.2, 0.5, 0.6, 1)] == [0, 0, 1, 2, 3, 4, 5]
 
 
+def test_half_and_double_are_as_far_from_one_and_noise_is_a_band_around_it():
+    nothing = Interval(math.nan, math.nan, "n/a")
+    ratios = [("double", 2.0, Interval(1.5, 3.0, "bootstrap")), ("half", 0.5, nothing), ("none", math.nan, nothing)]
+    picture = draw_ratios("m", [Panel("time", ratios, 2.0)], 0)
+    half, double = (float(one.get("cy")) for one in ElementTree.fromstring(picture).iter("circle"))
+    (band,) = shapes(picture, "track")
+    top, tall = float(band.get("y")), float(band.get("height"))
+    assert (top, top + tall) == pytest.approx((double, half), abs=0.2)
+    (reach,) = shapes(picture, "reach")
+    assert float(reach.get("y2")) < double < float(reach.get("y1"))
+    assert "n = 2" in picture
+    assert "1/3" in picture
+
+
 def test_costs_far_apart_get_a_scale_of_tens():
     points = [
         Point("a", 0.1, 0.5, Interval(0.4, 0.6, "wilson"), 0),
@@ -78,6 +94,7 @@ def test_any_name_stays_text(name, value, known):
         draw_mix(name, {name: {"pass": 3, "fail": 0}}),
         draw_scatter(name, [Point(name, value, value, Interval(0, 1, "wilson"), 9)], name),
         draw_counts(name, {name: 3}),
+        draw_ratios(name, [Panel(name, [(name, value, Interval(value, 1, "bootstrap"))], 1 + value)], 9),
     ]
     for picture in pictures:
         tags = {one.tag for one in ElementTree.fromstring(picture).iter()}

@@ -42,7 +42,7 @@ class Complexity:
 
 
 def measure_complexity(corpus: Corpus, on_item: Callable[[str], None] = lambda name: None) -> Complexity:
-    _check_tools()
+    check_tools()
     measured: list[FunctionMeasures] = []
     unparsed: list[str] = []
     for item, code in corpus.with_code:
@@ -70,7 +70,7 @@ def measure_code(code: str) -> FunctionMeasures:
         return measure_snippet(code)
 
 
-def _check_tools() -> None:
+def check_tools() -> None:
     for package in ("radon", "complexipy"):
         if find_spec(package) is None:
             raise DLBenchError(f"the package {package} is not installed", mend="pip install 'dlbench[analysis]'")

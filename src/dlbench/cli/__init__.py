@@ -10,6 +10,7 @@ from dlbench.cli import (  # noqa: F401 - they register
     agree_study,
     analyze,
     analyze_bugs,
+    analyze_efficiency,
     analyze_scores,
     check,
     compare,

@@ -29,7 +29,7 @@ def run_fresh(
     limits = terms.limit(engine.limits.for_instance(instance))
     source = candidate.spliced.source if candidate is not None else None
     ranges = candidate.spliced.ranges if candidate is not None else []
-    watch = candidate is not None and candidate.is_watched
+    watch = candidate is not None and (candidate.is_watched or terms.watched)
     classes = candidate.classes if candidate is not None else []
     job = describe_instance(prepared, terms.narrow(instance), hides=hides, shows_module=True)
     job |= describe_candidate(ranges=ranges, watch=watch, classes=classes, allowed=allowed)

@@ -36,13 +36,15 @@ def judge_by(
             return refuse(instance, sample, Status.TAMPERED, why)
     watched = run_undisturbed(lambda: run(candidate))
     status, message, tests = interpret(watched, instance, engine.confinement)
+    reports = watched.messages.of_kind("test")
     return Verdict(
         instance=instance.id,
         sample=sample,
         status=status,
         tests=tests,
         seconds=watched.seconds,
-        test_seconds=sum(report["seconds"] for report in watched.messages.of_kind("test")),
+        test_seconds=sum(report["seconds"] for report in reports),
+        processor_seconds=sum(report["processor"] for report in reports),
         memory_mb=watched.memory_mb,
         message=message,
         sandbox=engine.confinement.name,

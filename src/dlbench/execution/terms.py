@@ -14,6 +14,10 @@ class Terms:
     """Whoever only asks whether anything fails need not wait for the rest."""
     seconds: float | None = None
     """For the tests together."""
+    imports: bool = False
+    """Imported even where it could be taken in place, as another that it is measured beside must be."""
+    watched: bool = False
+    """Watched even where its code gives no cause, for the same reason."""
 
     def narrow(self, instance: Instance) -> Instance:
         return instance.model_copy(update={"tests": self.tests}) if self.tests else instance

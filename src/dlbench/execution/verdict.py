@@ -43,6 +43,8 @@ class Verdict:
     seconds: float = 0.0
     test_seconds: float = 0.0
     """What the tests themselves took, without imports and all else."""
+    processor_seconds: float = field(default=0.0, compare=False)
+    """What of it the processor worked, in all threads but not in other processes. For studies; not on record."""
     memory_mb: float = 0.0
     message: str = ""
     sandbox: str = ""

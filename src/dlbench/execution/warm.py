@@ -105,14 +105,22 @@ class Warm:
         if candidate is None:
             job = describe_candidate(allowed=facts.allowed) | describe_terms(terms)
             return self._open_imported(instance, facts, shows_module=True).run(job, limits, imports=True)
-        job = describe_candidate(watch=candidate.is_watched, classes=candidate.classes, allowed=facts.allowed)
-        return self._take_in(instance, candidate, facts, job | describe_terms(terms), limits)
+        watch = candidate.is_watched or terms.watched
+        job = describe_candidate(watch=watch, classes=candidate.classes, allowed=facts.allowed)
+        return self._take_in(instance, candidate, facts, job | describe_terms(terms), limits, imports=terms.imports)
 
     def _take_in(
-        self, instance: Instance, candidate: Candidate, facts: Facts, job: dict[str, Any], limits: Limits
+        self,
+        instance: Instance,
+        candidate: Candidate,
+        facts: Facts,
+        job: dict[str, Any],
+        limits: Limits,
+        *,
+        imports: bool = False,
     ) -> Watched:
         """In place, or imported where it must be."""
-        server = self._open_in_place(instance, facts)
+        server = self._open_in_place(instance, facts) if not imports else None
         patch = candidate.plan_patch(f"{instance.path}:candidate") if server is not None else None
         if server is not None and patch is not None:
             watched = server.run(job | {"patch": patch}, limits, imports=False)

@@ -80,8 +80,13 @@ def _resample_sums(units: Floats) -> Floats:
 @lru_cache(maxsize=64)
 def _draw(things: int) -> Floats:
     """For each thing, how often each resample drew it. The same for every run that has as many things: paired."""
-    numbers = np.frombuffer(Random(SEED).randbytes(4 * things * RESAMPLES), dtype="<u4").astype(np.uint64)
-    drawn = (numbers * np.uint64(things) >> np.uint64(32)).astype(np.int64).reshape(RESAMPLES, things)
-    places = drawn + things * np.arange(RESAMPLES)[:, None]
+    places = draw_places(things) + things * np.arange(RESAMPLES)[:, None]
     counts = np.bincount(places.ravel(), minlength=things * RESAMPLES).reshape(RESAMPLES, things)
     return np.ascontiguousarray(counts.T, dtype=np.float64)
+
+
+@lru_cache(maxsize=64)
+def draw_places(things: int, seed: int = SEED) -> NDArray[np.int64]:
+    """A row a resample: which things it drew, for figures that are no means."""
+    numbers = np.frombuffer(Random(seed).randbytes(4 * things * RESAMPLES), dtype="<u4").astype(np.uint64)
+    return (numbers * np.uint64(things) >> np.uint64(32)).astype(np.int64).reshape(RESAMPLES, things)

@@ -13,6 +13,7 @@ import random
 import sys
 import types
 from collections.abc import Callable
+from time import process_time
 from typing import Any
 
 import pytest
@@ -30,7 +31,7 @@ Reports = dict[str, Any]
 
 
 def new_reports() -> Reports:
-    return {"outcomes": {}, "messages": {}, "seconds": {}, "errors": []}
+    return {"outcomes": {}, "messages": {}, "seconds": {}, "processor": {}, "errors": []}
 
 
 def take_report(reports: Reports, report: pytest.TestReport) -> None:
@@ -98,7 +99,7 @@ def conduct(
     getpid, process = os.getpid, os.getpid()
 
     def control(items: list[pytest.Item]) -> None:
-        _run(session, items, lambda item: True)
+        _run(session, items, reports, lambda item: True)
         for item in items:
             if reports["outcomes"].get(item.nodeid) != expected[item.nodeid]:
                 tampered(f"a control test ({item.name}) should have {expected[item.nodeid]} and did not")
@@ -118,23 +119,28 @@ def conduct(
             id=item.nodeid,
             outcome=reports["outcomes"].get(item.nodeid, "error"),
             seconds=reports["seconds"].get(item.nodeid, 0.0),
+            processor=reports["processor"].get(item.nodeid, 0.0),
             message=message if shown <= 5 else "",
         )
         return not until_failure or reports["outcomes"].get(item.nodeid) == "passed"
 
     control(before)
-    _run(session, session.items, tell)
+    _run(session, session.items, reports, tell)
     control(after)
     # looking at all names touches much memory that was shared until then
     check(look, tampered, quickly=not closely)
 
 
-def _run(session: pytest.Session, items: list[pytest.Item], tell: Callable[[pytest.Item], bool]) -> None:
+def _run(
+    session: pytest.Session, items: list[pytest.Item], reports: Reports, tell: Callable[[pytest.Item], bool]
+) -> None:
     """`tell` says of a test that ran whether to go on."""
     for place, item in enumerate(items):
         following = items[place + 1] if place + 1 < len(items) else None
         seed_everything()
+        began = process_time()
         item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+        reports["processor"][item.nodeid] = process_time() - began
         if not tell(item):
             with contextlib.suppress(Exception):
                 session._setupstate.teardown_exact(None)  # what the following would have used

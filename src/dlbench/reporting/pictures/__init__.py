@@ -5,10 +5,12 @@ from dlbench.reporting.pictures.course import draw_course
 from dlbench.reporting.pictures.grid import Cell, draw_grid
 from dlbench.reporting.pictures.mix import draw_mix
 from dlbench.reporting.pictures.ranges import draw_range, draw_ranges
+from dlbench.reporting.pictures.ratios import Panel, draw_ratios
 from dlbench.reporting.pictures.scatter import Point, draw_scatter
 
 __all__ = [
     "Cell",
+    "Panel",
     "Point",
     "draw_counts",
     "draw_course",
@@ -16,5 +18,6 @@ __all__ = [
     "draw_mix",
     "draw_range",
     "draw_ranges",
+    "draw_ratios",
     "draw_scatter",
 ]

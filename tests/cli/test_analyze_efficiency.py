@@ -1,0 +1,58 @@
+"""What right answers cost is one command: measured once, shown again without running, refused where there is nothing."""
+
+import json
+
+import pytest
+
+from tests.analysis.test_efficiency import SCALE, SLOW
+from tests.cli.test_analyze import read_pictures
+from tests.cli.test_compare import STEP, ask, write_run  # noqa: F401 - fixtures
+
+
+@pytest.fixture
+def run(write_run):  # noqa: F811
+    """A run whose one answer is right and slow."""
+    samples = [
+        {"instance": SCALE, "sample": 0, "code": SLOW},
+        {"instance": STEP, "sample": 0, "code": "def step(self): ..."},
+    ]
+    return write_run("slow", {SCALE: "pass", STEP: "fail"}, samples=samples)
+
+
+def test_it_is_measured_once_and_shown_again_without_running(run, toy_root, tmp_path, monkeypatch):
+    ended = ask("analyze", "efficiency", run, "--benchmark", toy_root, "--repeats", 3, "--pictures", tmp_path / "p")
+    assert ended.exit_code == 0, ended.output
+    for words in ("time and peak memory of the tests", "upkeep of the code", "1 held", "cyclomatic", "index"):
+        assert words in ended.output
+    assert {"slow", "time of the tests, candidate to reference"} <= read_pictures(tmp_path / "p")["efficiency-1"]
+    kept = (run / "efficiency.jsonl").read_text()
+    monkeypatch.setenv("DLBENCH_SANDBOX", "no such sandbox")  # whoever runs anything fails
+    again = ask("analyze", "efficiency", run, "--benchmark", toy_root, "--no-run", "--json")
+    assert again.exit_code == 0, again.output
+    assert (run / "efficiency.jsonl").read_text() == kept
+    (found,) = json.loads(again.stdout, parse_constant=pytest.fail)
+    (beside,) = found["beside"]
+    assert (beside["instance"], beside["samples"], beside["ratios"]["time"]["rounds"]) == (SCALE, [0], 3)
+    assert beside["ratios"]["time"]["candidate"] >= 5 * 0.2
+    assert found["costs"][0]["noise"]["instances"] == 1
+
+
+def test_nothing_measured_is_said_and_not_shown_as_nothing_found(run, toy_root):
+    ended = ask("analyze", "efficiency", run, "--benchmark", toy_root, "--no-run")
+    assert ended.exit_code == 0, ended.output
+    assert "NOT MEASURED: 1 of 1 samples of slow that pass" in ended.output
+    assert "n/a" in ended.output
+
+
+def test_what_cannot_be_measured_gets_a_clear_message(run, write_run, toy_root):  # noqa: F811
+    for arguments, said in (
+        ((write_run("bare", {SCALE: "pass"}),), "there are no samples here"),
+        ((run, "--instance", STEP), "no candidate among the chosen instances passes"),
+        ((run.parent,), "there are no verdicts here"),
+        ((run, "--sandbox", "tinfoil"), "tinfoil"),
+    ):
+        ended = ask("analyze", "efficiency", *arguments, "--benchmark", toy_root)
+        assert ended.exit_code == 1, ended.output
+        assert said in ended.output
+        assert "mend:" in ended.output
+    assert not (run / "efficiency.jsonl").exists()
