@@ -154,8 +154,9 @@ def shelf(tmp_path_factory) -> Path:
     (folder / "scores.csv").write_text(SCORES)
     failed = Desk(folder).run(
         "dlbench run --model reference --model stub --out runs\n"
-        "mv runs/reference runs/a; mv runs/stub runs/b; cp -r runs/b runs/c\n"
-        "cp runs/a/samples.jsonl samples.jsonl; cp runs/a/samples.jsonl answers.jsonl"
+        "mv runs/stub runs/a; mv runs/reference runs/b\n"
+        "cp -r runs/b runs/mine; cp -r runs/a runs/c; cp -r runs/a runs/gpt-4o\n"
+        "cp runs/b/samples.jsonl samples.jsonl; cp runs/b/samples.jsonl answers.jsonl"
     )
     assert not failed, failed
     return folder
@@ -168,6 +169,8 @@ def shelf(tmp_path_factory) -> Path:
 def test_commands_run_in_the_order_of_the_page(page, shelf, tmp_path):
     folder = tmp_path / "desk"
     shutil.copytree(shelf, folder)
+    if page.name == "tutorial.md":  # it begins with nothing
+        shutil.rmtree(folder / "runs")
     desk = Desk(folder)
     for block in read_blocks(page):
         failed = desk.run("\n".join(block.to_run)) if block.is_shell else ""
