@@ -1,8 +1,8 @@
 """How do pages that are written for GitHub become pages of the site, and which pages are made from elsewhere?
 
-GitHub and mkdocs read Markdown differently: to mkdocs a list, table or fence right below a line of text is more text. And the
-commands' options, the changes and the rules for contributors are written down once, outside of this folder; copies of
-them would soon say something else.
+GitHub and mkdocs read Markdown differently: to mkdocs a list, table or fence right below a line of text is more text.
+And the commands' options, the changes and the rules for contributors are written down once, outside of this folder;
+copies of them would soon say something else.
 """
 
 import re
@@ -30,7 +30,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 def describe_commands() -> str:
     """Every command with its options, as `--help` says them."""
-    command = [sys.executable, "-m", "typer", "dlbench.cli", "utils", "docs", "--name", "dlbench", "--title", "Commands"]
+    asked = ["utils", "docs", "--name", "dlbench", "--title", "Commands"]
+    command = [sys.executable, "-m", "typer", "dlbench.cli", *asked]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 

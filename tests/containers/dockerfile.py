@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent.parent
+PINNED = re.compile(r"[\w./-]+:\d+\.\d+\.\d+[\w.-]*(@sha256:[0-9a-f]{64})?")
 
 
 @dataclass
@@ -36,7 +37,7 @@ def find_faults(stages: dict[str, Stage]) -> list[str]:
     """What hadolint does not look at, or only where nobody tells it not to."""
     faults = []
     for stage in stages.values():
-        if stage.base not in stages and not re.fullmatch(r"[\w./-]+:\d+\.\d+\.\d+[\w.-]*(@sha256:[0-9a-f]{64})?", stage.base):
+        if stage.base not in stages and not PINNED.fullmatch(stage.base):
             faults.append(f"{stage.name}: the base is not pinned to a whole version")
         if not name_user(stages, stage) and stage.all_of("ENTRYPOINT"):
             faults.append(f"{stage.name}: it runs as root")

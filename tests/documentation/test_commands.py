@@ -20,7 +20,13 @@ from tests.documentation.pages import FRONT, PAGES, ROOT, name_page, read_blocks
 
 ALL = [*PAGES, *FRONT]
 PROJECT, ENVIRONMENT = "albucore", "numpy"
-NAMED = ("apply_uint8_lut", "maybe_process_in_chunks", "normalize_per_image_numpy", "pairwise_distances_squared", "sz_lut")
+NAMED = (
+    "apply_uint8_lut",
+    "maybe_process_in_chunks",
+    "normalize_per_image_numpy",
+    "pairwise_distances_squared",
+    "sz_lut",
+)
 MODEL = "import sys\n\nsys.stdin.read()\nprint('I would not know how.')\n"
 SCORES = "model,here,there\nsmall,0.1,0.2\nmiddle,0.3,0.5\nlarge,0.4,0.4\nlargest,0.6,0.9\n"
 
@@ -164,7 +170,9 @@ def shelf(tmp_path_factory) -> Path:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "page", [page for page in PAGES if any(block.is_shell and block.to_run for block in read_blocks(page))], ids=name_page
+    "page",
+    [page for page in PAGES if any(block.is_shell and block.to_run for block in read_blocks(page))],
+    ids=name_page,
 )
 def test_commands_run_in_the_order_of_the_page(page, shelf, tmp_path):
     folder = tmp_path / "desk"
