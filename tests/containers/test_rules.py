@@ -15,7 +15,7 @@ from containers.lock import read_wanted
 from dlbench import __version__
 from dlbench.dataset import load
 from tests.containers.dockerfile import ROOT, find_faults, name_user, read_stages
-from tests.documentation.test_commands import parse
+from tests.documentation.command_line import parse
 
 STAGES = read_stages((ROOT / "Dockerfile").read_text())
 HADOLINT = shutil.which("hadolint", path=str(Path(sys.executable).parent)) or shutil.which("hadolint")

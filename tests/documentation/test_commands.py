@@ -4,7 +4,6 @@ They run on a benchmark of one small real project, in a folder with some runs: n
 """
 
 import ast
-import functools
 import os
 import shutil
 import subprocess
@@ -13,9 +12,8 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
-from typer.main import get_command
 
-from dlbench.cli import app
+from tests.documentation.command_line import follow, parse
 from tests.documentation.pages import FRONT, PAGES, ROOT, name_page, read_blocks, read_spans, split_commands
 
 ALL = [*PAGES, *FRONT]
@@ -29,29 +27,6 @@ NAMED = (
 )
 MODEL = "import sys\n\nsys.stdin.read()\nprint('I would not know how.')\n"
 SCORES = "model,here,there\nsmall,0.1,0.2\nmiddle,0.3,0.5\nlarge,0.4,0.4\nlargest,0.6,0.9\n"
-
-
-whole = functools.cache(lambda: get_command(app))
-
-
-def follow(words: list[str]):
-    """The command that the words name, its context, the words that are left for it, and its name."""
-    command, context, rest = whole(), None, words
-    while True:
-        name = getattr(command, "name", "") or "dlbench"
-        if not hasattr(command, "list_commands") or not rest or rest[0] not in command.list_commands(context):
-            return command, context, rest, name
-        context = command.make_context(name, list(rest), parent=context, resilient_parsing=True)
-        command, rest = command.get_command(context, rest[0]), rest[1:]
-
-
-def parse(line: str) -> None:
-    """Raises what the command line would say."""
-    for words in split_commands(line):
-        command, context, rest, name = follow(words[1:])
-        made = command.make_context(name, list(rest), parent=context)
-        if hasattr(command, "resolve_command") and rest and not rest[0].startswith("-"):
-            command.resolve_command(made, rest)
 
 
 @pytest.mark.parametrize("page", ALL, ids=name_page)

@@ -13,9 +13,8 @@ from pathlib import Path
 
 import pytest
 from markdown_it import MarkdownIt
-from typer.main import get_command
 
-from dlbench.cli import app
+from tests.documentation.command_line import whole
 from tests.documentation.pages import PAGES, ROOT, name_page
 
 pytestmark = pytest.mark.slow
@@ -105,7 +104,7 @@ def test_every_command_is_in_the_reference(site):
         for name, inner in getattr(command, "commands", {}).items():
             walk(inner, f"{words} {name}")
 
-    walk(get_command(app), "dlbench")
+    walk(whole(), "dlbench")
 
 
 class Quiet(SimpleHTTPRequestHandler):
