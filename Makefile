@@ -7,7 +7,7 @@ BRIDGES := $(VENV)/.bridges
 # two at once, a file's tests in one process: correctness tests never time
 SIDE_BY_SIDE := -n 2 --dist loadfile
 
-.PHONY: demo test test-full check card clean
+.PHONY: demo test test-full check card site lock clean
 
 demo: $(READY)
 	$(BIN)/dlbench run --split demo --model reference --model stub --model embedded --max-tokens 256 --out runs/demo
@@ -29,8 +29,16 @@ card: $(READY)
 	mkdir -p docs/dataset
 	$(BIN)/dlbench stats --card --pictures docs/dataset > docs/dataset/card.md
 
+# the pages of docs/ as a site, in site/: any warning stops it. The variable hushes an advertisement of the theme's
+site: $(READY)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+# the packages of our own images (Dockerfile), pinned with their hashes
+lock: $(READY)
+	$(BIN)/python containers/lock.py
+
 clean:
-	rm -rf $(VENV) runs .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) runs site .mypy_cache .ruff_cache .pytest_cache
 
 # pip reads the machine's own configuration (indexes, find-links), so this works behind a mirror too
 $(READY): pyproject.toml
