@@ -6,7 +6,9 @@ import typer
 
 from dlbench.cli import (  # noqa: F401 - they register
     analyze,
+    analyze_divergence,
     analyze_scores,
+    analyze_stage,
     check,
     compare,
     construct,

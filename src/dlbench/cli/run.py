@@ -52,6 +52,12 @@ TechniqueOption = Annotated[
     ),
 ]
 ShotsOption = Annotated[int, typer.Option(min=1, help="Examples in a few-shot prompt.")]
+PredictedStagesOption = Annotated[
+    Path | None,
+    typer.Option(
+        help="For few-shot-predicted-stage: what a trained classifier said (`analyze stage evaluate` writes the file)."
+    ),
+]
 PromptTokensOption = Annotated[
     int,
     typer.Option(min=0, help="Most tokens of a prompt, estimated by characters/4; more context is cut. 0: no limit."),
@@ -73,6 +79,7 @@ def run(
     max_tokens: Annotated[int, typer.Option(min=1, help="Longest answer.")] = 1024,
     technique: TechniqueOption = "zero-shot",
     shots: ShotsOption = 3,
+    predicted_stages: PredictedStagesOption = None,
     prompt_tokens: PromptTokensOption = 6000,
     seed: Annotated[
         int, typer.Option(help="Seed of the examples' choice and of the first sample; the next ones count up.")
@@ -109,7 +116,7 @@ def run(
     check_mode(mode)
     engine = make_engine(sandbox, timeout, memory)
     sources = Sources(benchmark)
-    asker = make_asker(sources, technique, shots, seed, prompt_tokens, canary=canary)
+    asker = make_asker(sources, technique, shots, seed, prompt_tokens, canary=canary, stages=predicted_stages)
     prepare_projects(benchmark, instances)
     _put_together(asker, instances, shots)
     opening = Opening(base_url, api_key, model_command, request_timeout, stream, reasoning, concurrency, port)
@@ -125,6 +132,7 @@ def run(
             "model": asked.name if name != "embedded" else name,
             "technique": technique,
             "shots": shots if asker.technique.wants_shots else 0,
+            "predicted_stages": _hash(predicted_stages) if predicted_stages else None,
             "prompt_tokens": prompt_tokens,
             "samples": samples,
             "temperature": None if asks_without_temperature(asked) else temperature,
@@ -185,16 +193,34 @@ class Sources:
 
 
 def make_asker(
-    sources: Sources, technique: str, shots: int, seed: int, prompt_tokens: int, *, canary: bool = False
+    sources: Sources,
+    technique: str,
+    shots: int,
+    seed: int,
+    prompt_tokens: int,
+    *,
+    canary: bool = False,
+    stages: Path | None = None,
 ) -> "Asker":
-    from dlbench.generation.techniques import Asker, Settings, Shelf, find_technique
+    from dlbench.generation.techniques import Asker, KeptStages, Settings, Shelf, find_technique
+    from dlbench.generation.techniques.few_shot_predicted_stage import TECHNIQUE as PREDICTED
 
     benchmark = sources.benchmark
     if canary and not benchmark.canary:
         mend = "write a string that stands nowhere else into its file CANARY, or leave out --canary"
         raise DLBenchError("the benchmark has no canary", where=str(benchmark.root), mend=mend)
+    if stages is not None and technique != PREDICTED.name:
+        mend = f"add --technique {PREDICTED.name}, or leave out --predicted-stages"
+        raise DLBenchError(f"{technique} takes no predicted stages", mend=mend)
     settings = Settings(shots, seed, prompt_tokens, benchmark.canary if canary else "")
-    return Asker(find_technique(technique), Shelf(benchmark.instances.values(), sources.module), settings)
+    shelf = Shelf(benchmark.instances.values(), sources.module, KeptStages(stages) if stages else None)
+    return Asker(find_technique(technique), shelf, settings)
+
+
+def _hash(path: Path) -> str:
+    import hashlib
+
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def _put_together(asker: "Asker", instances: "list[Instance]", shots: int) -> None:
@@ -213,6 +239,7 @@ def prompt(
     benchmark: BenchmarkOption = None,
     technique: TechniqueOption = "zero-shot",
     shots: ShotsOption = 3,
+    predicted_stages: PredictedStagesOption = None,
     prompt_tokens: PromptTokensOption = 6000,
     seed: Annotated[int, typer.Option(help="Seed of the examples' choice, as given to `run`.")] = 0,
     canary: CanaryOption = False,
@@ -222,7 +249,7 @@ def prompt(
     from dlbench.dataset import find_known, load
 
     loaded = load(benchmark)
-    asker = make_asker(Sources(loaded), technique, shots, seed, prompt_tokens, canary=canary)
+    asker = make_asker(Sources(loaded), technique, shots, seed, prompt_tokens, canary=canary, stages=predicted_stages)
     asked = asker.ask(find_known(instance, loaded.instances, "instance"))
     for number, turn in enumerate(asked.turns):
         if number:

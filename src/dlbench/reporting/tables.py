@@ -74,7 +74,7 @@ def draw(title: str, table: Tabled) -> Table:
     headings, rows = table
     drawn = Table(title=title, title_justify="left")
     left = {"", "axis", "label", "status", "run", "above", "pass@1 of", "measure", "dataset", "text", "here", "there"}
-    left |= {"drawn anew", "turned round"}
+    left |= {"drawn anew", "turned round", "encoder", "way"}
     for heading in headings:
         drawn.add_column(heading, justify="left" if heading in left else "right", overflow="fold")
     for row in rows:

@@ -14,7 +14,7 @@ from dlbench.workspace.environment import is_complete
 from dlbench.workspace.home import Say, alone, disk_errors, home, is_ours, quiet
 
 KINDS = frozenset(
-    {"sources", "environments", "archives", "uv", "models", "collected", "inside", "rehearsals", "temporary"}
+    {"sources", "environments", "archives", "uv", "models", "collected", "inside", "rehearsals", "temporary", "vectors"}
 )
 
 
