@@ -21,7 +21,7 @@ def test_a_run_is_found_over_line_ends_and_whatever_the_case(tmp_path):
     (run,) = find_shared_runs(make(PROMPT), text)
     assert (run.tokens, run.line) == (10, 3)
     assert run.words == "Write a function that halves every value of a tensor"
-    assert run.share == pytest.approx(10 / 17)
+    assert run.share == pytest.approx(10 / 18)
 
 
 def test_what_is_common_by_chance_is_no_run(tmp_path):

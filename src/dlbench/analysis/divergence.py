@@ -124,7 +124,8 @@ def _bound_within(cosines: Floats) -> Interval:
     apart = cosines - np.diag(np.diag(cosines))
     sums = np.einsum("ri,ri->r", counts @ apart, counts)
     pairs = len(cosines) ** 2 - (counts**2).sum(axis=1)
-    return bound(sums / pairs, "bootstrap")
+    told = pairs > 0  # of three texts, one may be drawn three times
+    return bound(sums[told] / pairs[told], "bootstrap")
 
 
 def _draw(size: int, draws: np.random.Generator) -> Floats:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dlbench.analysis.classifier.recipe import Recipe
 from dlbench.cli.analyze import CorporaArgument, PicturesOption, analyze, read, show, write_pictures
 from dlbench.cli.app import JsonOption, command
 
@@ -40,19 +41,18 @@ def evaluate(
     ),
     folds: Annotated[int, typer.Option(min=2)] = 5,
     fast: Annotated[bool, typer.Option("--fast", help="Only the baselines; nothing is tuned.")] = False,
-    encoder: EncoderOption = "minilm",
-    frozen: FrozenOption = 4,
-    epochs: EpochsOption = 8,
-    batch: BatchOption = 16,
-    rate: RateOption = 1e-4,
-    tokens: TokensOption = 256,
-    seed: SeedOption = 0,
+    encoder: EncoderOption = Recipe.encoder,
+    frozen: FrozenOption = Recipe.frozen,
+    epochs: EpochsOption = Recipe.epochs,
+    batch: BatchOption = Recipe.batch,
+    rate: RateOption = Recipe.rate,
+    tokens: TokensOption = Recipe.tokens,
+    seed: SeedOption = Recipe.seed,
     pictures: PicturesOption = None,
     json: JsonOption = False,
 ) -> None:
     """How well are stage, task and data told from unseen prompts? Cross-validation, with baselines beside it."""
     from dlbench.analysis.classifier.evaluation import FAST, WAYS, configure, cross_validate
-    from dlbench.analysis.classifier.recipe import Recipe
     from dlbench.cli.progress import say
     from dlbench.generation.techniques.stages import hash_prompt
     from dlbench.journal import Journal, rewrite
@@ -86,17 +86,16 @@ def evaluate(
 def train(
     dataset: DatasetArgument = "ours",
     out: Annotated[Path, typer.Option(help="Folder for the classifier.")] = Path("runs/stage-classifier"),
-    encoder: EncoderOption = "minilm",
-    frozen: FrozenOption = 4,
-    epochs: EpochsOption = 8,
-    batch: BatchOption = 16,
-    rate: RateOption = 1e-4,
-    tokens: TokensOption = 256,
-    seed: SeedOption = 0,
+    encoder: EncoderOption = Recipe.encoder,
+    frozen: FrozenOption = Recipe.frozen,
+    epochs: EpochsOption = Recipe.epochs,
+    batch: BatchOption = Recipe.batch,
+    rate: RateOption = Recipe.rate,
+    tokens: TokensOption = Recipe.tokens,
+    seed: SeedOption = Recipe.seed,
 ) -> None:
     """Learn from all labelled prompts of a dataset, for `predict`."""
     from dlbench.analysis.classifier.folder import train as train_into
-    from dlbench.analysis.classifier.recipe import Recipe
     from dlbench.cli.progress import counted
     from dlbench.reporting.runs import make_folder
 

@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass
 
-from dlbench.analysis.encoders.naming import MINILM
-
 
 @dataclass(frozen=True)
 class Recipe:
@@ -12,10 +10,10 @@ class Recipe:
     Fixed before any test fold was seen: there is no early stopping and no best epoch.
     """
 
-    encoder: str = MINILM
+    encoder: str = "minilm"
     frozen: int = 4
     """Layers at the bottom, with the embeddings, that stay as they are: what they give is computed once."""
-    epochs: int = 8
+    epochs: int = 6
     batch: int = 16
     rate: float = 1e-4
     """Of the encoder's layers; heads, which begin from nothing, learn twenty times as fast."""
