@@ -5,7 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
-WORDS = "train the optimizer step loss score metric accuracy of image text table load resize tokenize layer forward".split()
+WORDS = ["train", "the", "optimizer", "step", "loss", "score", "metric", "accuracy", "of", "image", "text", "table"]
+WORDS += ["load", "resize", "tokenize", "layer", "forward"]
 
 
 class Letters:
@@ -31,7 +32,7 @@ def write_bert(folder: Path, layers: int = 3) -> Path:
     from transformers import BertConfig, BertModel, BertTokenizer
 
     folder.mkdir(parents=True)
-    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *dict.fromkeys(WORDS)]
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS]
     (folder / "vocab.txt").write_text("\n".join(words))
     torch.manual_seed(0)
     sizes = {"hidden_size": 16, "num_attention_heads": 2, "intermediate_size": 32, "max_position_embeddings": 40}

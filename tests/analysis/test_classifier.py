@@ -39,7 +39,9 @@ def make_corpus(size=45, seed=0):
         words = [*draws.sample(SPEECH[stage].split(), 4), data]
         draws.shuffle(words)
         prompt = f"{' '.join(words)} {number}" if number % 9 else f"the {number}"
-        labels = {"stage": stage, "task": "general" if number % 4 else "regression"} | ({"data": data} if number else {})
+        labels = {"stage": stage, "task": "general" if number % 4 else "regression"} | (
+            {"data": data} if number else {}
+        )
         items.append(Item(f"toy/{number}", prompt, None, "toy", labels))
     return Corpus("toys", tuple(items))
 

@@ -38,7 +38,9 @@ def test_the_longest_stand_first(tmp_path):
     assert [(run.id, run.share) for run in runs] == [("1", 1.0), ("0", 0.0)]
 
 
-@pytest.mark.parametrize(("content", "said"), [(b"\xff\xfe", "not UTF-8"), (None, "cannot be read")], ids=["odd", "gone"])
+@pytest.mark.parametrize(
+    ("content", "said"), [(b"\xff\xfe", "not UTF-8"), (None, "cannot be read")], ids=["odd", "gone"]
+)
 def test_a_text_that_cannot_be_read_is_refused_in_words(tmp_path, content, said):
     if content:
         (tmp_path / "text").write_bytes(content)
@@ -53,5 +55,8 @@ def test_it_is_the_run_that_trying_everything_finds(tmp_path_factory, prompt, te
     path.write_text("\n".join(text))
     (run,) = find_shared_runs(make(" ".join(prompt)), path, shortest=2)
     told = {tuple(text[start:end]) for end in range(len(text) + 1) for start in range(end)}
-    longest = max((end - start for end in range(len(prompt) + 1) for start in range(end) if tuple(prompt[start:end]) in told), default=0)
+    longest = max(
+        (end - start for end in range(len(prompt) + 1) for start in range(end) if tuple(prompt[start:end]) in told),
+        default=0,
+    )
     assert run.tokens == (longest if longest >= 2 else 0)
