@@ -59,17 +59,15 @@ def relevance(
 ) -> None:
     """How much of prompts and of code speaks of deep learning? The share of words that contain a keyword."""
     from dlbench.analysis.relevance import measure_relevance
-    from dlbench.reporting.studies import draw_relevance, tabulate_categories, tabulate_relevance
+    from dlbench.reporting.studies import draw_relevance, tabulate_categories, tabulate_relevance, tell_missing
 
     corpora = read(datasets, sources)
     found = [one for corpus in corpora for one in measure_relevance(corpus)]
-    missing = {corpus.name: len(corpus.items) - len(corpus.with_code) for corpus in corpora}
-    notes = [f"{name}: {count} references are not at hand, and not counted" for name, count in missing.items() if count]
     tables = {
         "DL-relevance: share of distinct words": tabulate_relevance(found),
         "words by kind of keyword": tabulate_categories(found),
     }
-    show(tables, notes, found if json else None)
+    show(tables, tell_missing(corpora), found if json else None)
     write_pictures(pictures, draw_relevance(found))
 
 

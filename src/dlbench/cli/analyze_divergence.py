@@ -46,6 +46,7 @@ def divergence(
     from dlbench.analysis.encoders import open_encoder
     from dlbench.cli.progress import say
     from dlbench.reporting import meanings
+    from dlbench.reporting.studies import tell_missing
 
     corpora = read(datasets, sources)
     shared = {corpus.name: find_shared_runs(corpus.items, text) for corpus in corpora} if text else {}
@@ -53,7 +54,7 @@ def divergence(
     prompts = [_encode(corpus, "prompt", for_prompts) for corpus in corpora]
     found = measure_distances(prompts, "prompt", for_prompts.name)
     coded = [corpus for corpus in corpora if corpus.with_code]
-    notes = meanings.tell_missing(corpora)
+    notes = tell_missing(corpora)
     drawn = {"prompt": prompts}
     if coded:
         for_code, note = _open_for_code(code_encoder, for_prompts, base_url, api_key)

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 
 from dlbench.analysis.contamination import SharedRun
-from dlbench.analysis.corpora import Corpus
 from dlbench.analysis.divergence import Distance, Floats
 from dlbench.reporting.figures import number, percent
 from dlbench.reporting.pictures import Cell, draw_grid, draw_plane
@@ -54,12 +53,6 @@ def tabulate_shared(shared: Mapping[str, Sequence[SharedRun]]) -> Tabled:
     ]
     rows += [[name, "none", "0", "", "", ""] for name, runs in shared.items() if not any(one.tokens for one in runs)]
     return ["dataset", "here", "tokens", "of the prompt", "line", "text"], rows
-
-
-def tell_missing(corpora: Sequence[Corpus]) -> list[str]:
-    """References that are not at hand, by dataset."""
-    missing = {corpus.name: len(corpus.items) - len(corpus.with_code) for corpus in corpora}
-    return [f"{name}: {count} references are not at hand, and not counted" for name, count in missing.items() if count]
 
 
 def draw_divergence(found: Sequence[Distance], planes: Mapping[str, Mapping[str, Floats]]) -> Pictures:
