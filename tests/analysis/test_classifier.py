@@ -124,6 +124,13 @@ def test_labels_that_cannot_be_told_apart_or_folded_are_refused():
         draw_folds(gather_prompts(make_corpus(9)), 5, seed=0)
 
 
+def test_a_stage_rarer_than_folds_is_measured_all_the_same(tmp_path):
+    corpus = make_corpus()
+    items = [item for item in corpus.items if item.labels["stage"] != "training" or int(item.id.split("/")[1]) < 6]
+    found = validate(gather_prompts(Corpus("toys", tuple(items))), tmp_path / "folds.jsonl")
+    assert sum(figure(found, WORDS).confusion["training"].values()) == 2
+
+
 # What follows tunes an encoder, though a tiny one.
 
 

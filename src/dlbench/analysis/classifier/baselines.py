@@ -6,6 +6,7 @@ looking at results: they are as their libraries' users mostly set them.
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,8 @@ Scores = list[NDArray[np.float64]]
 """By axis."""
 LEAST = 1e-9
 """Instead of 0, whose logarithm would outvote everything."""
+_FEW = 50
+"""In so few prompts a word that only one of them has may count."""
 
 
 def guess_majority(learnt: Prompts, asked: Prompts) -> Scores:
@@ -30,18 +33,17 @@ def guess_majority(learnt: Prompts, asked: Prompts) -> Scores:
 
 
 def weigh_words(learnt: Prompts, asked: Prompts) -> Scores:
-    """TF-IDF of words and of pieces of words, and a logistic regression on both."""
+    """Two logistic regressions, on TF-IDF of words and on that of pieces of words; both count alike."""
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.linear_model import LogisticRegression
-    from sklearn.pipeline import make_union
 
-    least = 2 if len(learnt.texts) > 50 else 1
-    words = make_union(
-        TfidfVectorizer(sublinear_tf=True, min_df=least),
-        TfidfVectorizer(sublinear_tf=True, min_df=least, analyzer="char_wb", ngram_range=(3, 5)),
-    )
-    known, unknown = words.fit_transform(learnt.texts), words.transform(asked.texts)
-    return _fit(learnt, lambda: LogisticRegression(C=10, max_iter=1000, class_weight="balanced"), known, unknown)
+    usual = {"sublinear_tf": True, "min_df": 2 if len(learnt.texts) > _FEW else 1}
+    voters = []
+    for counted in (TfidfVectorizer(**usual), TfidfVectorizer(analyzer="char_wb", ngram_range=(3, 5), **usual)):
+        known, unknown = counted.fit_transform(learnt.texts), counted.transform(asked.texts)
+        make = partial(LogisticRegression, C=10, max_iter=1000, class_weight="balanced")
+        voters.append(_fit(learnt, make, known, unknown))
+    return add_up(*voters)
 
 
 def separate_vectors(learnt: Prompts, known: Vectors, unknown: Vectors) -> Scores:
@@ -49,6 +51,11 @@ def separate_vectors(learnt: Prompts, known: Vectors, unknown: Vectors) -> Score
     from sklearn.svm import SVC
 
     return _fit(learnt, SVC, known, unknown)
+
+
+def add_up(*voters: Scores) -> Scores:
+    """All count alike: the sum of log-probabilities."""
+    return [np.sum(scores, axis=0) for scores in zip(*voters, strict=True)]
 
 
 def _fit(learnt: Prompts, make: Callable[[], Any], known: Any, unknown: Any) -> Scores:  # noqa: ANN401 - sparse or not

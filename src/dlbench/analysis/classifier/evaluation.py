@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dlbench.analysis.classifier.baselines import Scores, guess_majority, separate_vectors, weigh_words
+from dlbench.analysis.classifier.baselines import Scores, add_up, guess_majority, separate_vectors, weigh_words
 from dlbench.analysis.classifier.labelled import AXES, Places, Prompts, draw_folds, known_on
 from dlbench.analysis.classifier.recipe import Recipe
 from dlbench.analysis.encoders import encode_all, open_encoder
@@ -34,6 +34,8 @@ MAJORITY, WORDS, FROZEN, TUNED, BOTH = WAYS = (
     "tuned encoder and TF-IDF",
 )
 FAST = (MAJORITY, WORDS, FROZEN)
+_DIGITS = 6
+"""Of a score as it is kept: what is gone on with must be what a whole run would have."""
 
 Told = Callable[[str], None]
 
@@ -77,27 +79,32 @@ def cross_validate(
     prompts: Prompts, name: str, recipe: Recipe, folds: int, ways: Sequence[str], journal: Journal, told: Told
 ) -> Evaluation:
     """Folds that the journal holds are not run again. `told` is called for every part of the work that is done."""
-    kept = {(record["fold"], record["way"]): record["answers"] for record in journal.records()}
+    kept: dict[tuple[int, str], Scores] = {
+        (record["fold"], record["way"]): [np.array(axis) for axis in record["scores"]] for record in journal.records()
+    }
     workshop = _Workshop(prompts, recipe, told)
     drawn = draw_folds(prompts, folds, recipe.seed)
     for number, (learnt, asked) in enumerate(drawn):
-        words: Scores | None = None
-        tuned: Scores | None = None
         for way in ways:
             if (number, way) in kept:
                 continue
-            if way in (WORDS, BOTH) and words is None:
-                words = weigh_words(prompts.take(learnt), prompts.take(asked))
-            if way in (TUNED, BOTH) and tuned is None:
-                tuned = workshop.tune(learnt, asked)
-            scores = workshop.ask(way, learnt, asked, words, tuned)
-            answers = name_answers(prompts.take(asked), scores)
-            journal.append({"fold": number, "way": way, "answers": answers})
-            kept[number, way] = answers
+            if way == BOTH:
+                scores = add_up(kept[number, WORDS], kept[number, TUNED])
+            else:
+                scores = [np.round(axis, _DIGITS) for axis in workshop.ask(way, learnt, asked)]
+            journal.append({"fold": number, "way": way, "scores": [axis.tolist() for axis in scores]})
+            kept[number, way] = scores
             told(f"fold {number + 1} of {folds}: {way}")
-    figures = [_measure(prompts, way, axis, drawn, kept) for way in ways for axis in range(len(AXES))]
-    by_way = {way: {id: labels for n in range(folds) for id, labels in kept[n, way].items()} for way in ways}
-    return Evaluation(name, recipe, folds, tuple(figures), by_way)
+    answers = {
+        way: {
+            id: labels
+            for number, (_, asked) in enumerate(drawn)
+            for id, labels in name_answers(prompts.take(asked), kept[number, way]).items()
+        }
+        for way in ways
+    }
+    figures = [_measure(prompts, way, axis, drawn, answers[way]) for way in ways for axis in range(len(AXES))]
+    return Evaluation(name, recipe, folds, tuple(figures), answers)
 
 
 def name_answers(asked: Prompts, scores: Scores) -> dict[str, dict[str, str]]:
@@ -127,7 +134,7 @@ class _Workshop:
         halves = Halves(self._recipe)
         return halves, halves.lower(self._prompts.texts, self._told)
 
-    def tune(self, learnt: Places, asked: Places) -> Scores:
+    def _tune(self, learnt: Places, asked: Places) -> Scores:
         from dlbench.analysis.classifier.tuning import score, tune
 
         halves, given = self._cut
@@ -136,24 +143,15 @@ class _Workshop:
         tuned = tune(halves, part, self._prompts.targets[learnt], sizes, self._recipe, self._told)
         return score(tuned, [given[place] for place in asked])
 
-    def ask(self, way: str, learnt: Places, asked: Places, words: Scores | None, tuned: Scores | None) -> Scores:
+    def ask(self, way: str, learnt: Places, asked: Places) -> Scores:
         known, unknown = self._prompts.take(learnt), self._prompts.take(asked)
         if way == MAJORITY:
             return guess_majority(known, unknown)
+        if way == WORDS:
+            return weigh_words(known, unknown)
         if way == FROZEN:
             return separate_vectors(known, self._vectors[learnt], self._vectors[asked])
-        if way == BOTH:
-            assert words is not None
-            assert tuned is not None
-            return add_up(words, tuned)
-        scores = words if way == WORDS else tuned
-        assert scores is not None
-        return scores
-
-
-def add_up(words: Scores, tuned: Scores) -> Scores:
-    """Both count alike: the sum of log-probabilities."""
-    return [one + other for one, other in zip(words, tuned, strict=True)]
+        return self._tune(learnt, asked)
 
 
 def _measure(
@@ -161,17 +159,17 @@ def _measure(
     way: str,
     axis: int,
     drawn: Sequence[tuple[Places, Places]],
-    kept: Mapping[tuple[int, str], Mapping[str, Mapping[str, str]]],
+    answers: Mapping[str, Mapping[str, str]],
 ) -> Figure:
     from sklearn.metrics import confusion_matrix, f1_score
 
     names, labels = prompts.classes[axis], range(len(prompts.classes[axis]))
     truths, tellings, by_fold = [], [], []
-    for number, (_, asked) in enumerate(drawn):
+    for _, asked in drawn:
         part = prompts.take(asked)
         known = known_on(part.targets, axis)
         truth = part.targets[known, axis]
-        telling = np.array([names.index(kept[number, way][part.ids[row]][AXES[axis]]) for row in known])
+        telling = np.array([names.index(answers[part.ids[row]][AXES[axis]]) for row in known])
         by_fold.append(float(f1_score(truth, telling, labels=labels, average="weighted", zero_division=0)))
         truths.append(truth)
         tellings.append(telling)

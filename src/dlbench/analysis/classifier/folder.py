@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from dlbench.analysis.classifier.baselines import weigh_words
-from dlbench.analysis.classifier.evaluation import add_up, name_answers
+from dlbench.analysis.classifier.baselines import add_up, weigh_words
+from dlbench.analysis.classifier.evaluation import name_answers
 from dlbench.analysis.classifier.labelled import AXES, Prompts
 from dlbench.analysis.classifier.recipe import Recipe
 from dlbench.errors import DLBenchError

@@ -11,11 +11,11 @@ class Recipe:
     """
 
     encoder: str = "minilm"
-    frozen: int = 4
+    frozen: int = 5
     """Layers at the bottom, with the embeddings, that stay as they are: what they give is computed once."""
     epochs: int = 6
     batch: int = 16
-    rate: float = 1e-4
+    rate: float = 2e-4
     """Of the encoder's layers; heads, which begin from nothing, learn twenty times as fast."""
     tokens: int = 256
     """Prompts are cut there."""
