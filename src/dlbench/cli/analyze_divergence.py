@@ -89,9 +89,11 @@ def _open_for_code(
     name: str | None, for_prompts: "Encoder", base_url: str | None, api_key: str | None
 ) -> "tuple[Encoder, str]":
     from dlbench.analysis.encoders import CODEBERT, open_encoder
+    from dlbench.cli.progress import say
 
     if name is not None:
         return (for_prompts, "") if name == for_prompts.name else (open_encoder(name, base_url, api_key), "")
+    say(f"looking for {CODEBERT}")
     try:
         return open_encoder(CODEBERT), ""
     except DLBenchError:

@@ -5,7 +5,7 @@ model's own limit is, 256 tokens for MiniLM.
 """
 
 import hashlib
-import os
+import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
@@ -64,14 +64,16 @@ def cannot_load(name: str, error: Exception) -> DLBenchError:
 
 @contextmanager
 def quietly() -> Iterator[None]:
-    """Without bars of loading, and without a minute's tries where there is no hub."""
-    os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
-    from transformers.utils import logging
+    """Without bars of loading, and without a warning for every file that a hub out of reach does not give."""
+    from transformers.utils import logging as transformers_logging
 
-    shown = logging.get_verbosity()
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
+    hub = logging.getLogger("huggingface_hub")
+    shown, told = transformers_logging.get_verbosity(), hub.level
+    transformers_logging.set_verbosity_error()
+    transformers_logging.disable_progress_bar()
+    hub.setLevel(logging.ERROR)
     try:
         yield
     finally:
-        logging.set_verbosity(shown)
+        transformers_logging.set_verbosity(shown)
+        hub.setLevel(told)
