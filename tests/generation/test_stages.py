@@ -1,5 +1,6 @@
 """A stage is predicted from words, by the votes of prompts like it."""
 
+import json
 import math
 
 import pytest
@@ -8,7 +9,7 @@ from hypothesis import strategies as st
 
 from dlbench.dataset.records import Instance
 from dlbench.errors import DLBenchError
-from dlbench.generation.techniques.stages import NearestPrompts
+from dlbench.generation.techniques.stages import KeptStages, NearestPrompts, hash_prompt
 
 from .library import INSTANCES
 
@@ -74,3 +75,29 @@ def test_the_weights_are_those_worked_out_by_hand() -> None:
     predictor = NearestPrompts([one, two, three])
     rate, loss = 1 + math.log(4 / 3), (1 + math.log(2)) * (1 + math.log(4 / 2))
     assert predictor._cosine(predictor._vector(one.prompt), two) == pytest.approx(rate / math.hypot(rate, loss))
+
+
+def keep(path, *instances: Instance, **changed: str) -> KeptStages:
+    lines = [
+        {"instance": one.id, "prompt": hash_prompt(one.prompt), "stage": "inference"} | changed for one in instances
+    ]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return KeptStages(path)
+
+
+def test_what_a_classifier_said_is_taken_and_no_label_is_looked_at(tmp_path) -> None:
+    assert keep(tmp_path / "p.jsonl", *KNOWN).predict(KNOWN[0], KNOWN[1:]) == "inference"
+
+
+def test_a_stage_of_another_prompt_or_of_none_is_refused(tmp_path) -> None:
+    kept = keep(tmp_path / "p.jsonl", *KNOWN)
+    with pytest.raises(DLBenchError, match="from another prompt"):
+        kept.predict(instance(0, "rewritten since", "training"), KNOWN)
+    with pytest.raises(DLBenchError, match=r"no predicted stage of toy/toy\.f9"):
+        kept.predict(instance(9, "new", "training"), KNOWN)
+
+
+def test_a_file_of_something_else_is_refused_with_its_line(tmp_path) -> None:
+    with pytest.raises(DLBenchError, match="not a predicted stage") as caught:
+        keep(tmp_path / "p.jsonl", KNOWN[0], stage="sleeping")
+    assert caught.value.where.endswith("p.jsonl:1")

@@ -43,7 +43,7 @@ def complexity(
     from dlbench.cli.progress import counted
     from dlbench.reporting.studies import draw_complexity, tabulate_complexity, tell_complexity
 
-    corpora = _read(datasets, sources)
+    corpora = read(datasets, sources)
     with counted("measuring", sum(len(corpus.with_code) for corpus in corpora), every=2.0) as advance:
         found = [measure_complexity(corpus, advance) for corpus in corpora]
     show({"complexity": tabulate_complexity(found)}, tell_complexity(found), found if json else None)
@@ -59,17 +59,15 @@ def relevance(
 ) -> None:
     """How much of prompts and of code speaks of deep learning? The share of words that contain a keyword."""
     from dlbench.analysis.relevance import measure_relevance
-    from dlbench.reporting.studies import draw_relevance, tabulate_categories, tabulate_relevance
+    from dlbench.reporting.studies import draw_relevance, tabulate_categories, tabulate_relevance, tell_missing
 
-    corpora = _read(datasets, sources)
+    corpora = read(datasets, sources)
     found = [one for corpus in corpora for one in measure_relevance(corpus)]
-    missing = {corpus.name: len(corpus.items) - len(corpus.with_code) for corpus in corpora}
-    notes = [f"{name}: {count} references are not at hand, and not counted" for name, count in missing.items() if count]
     tables = {
         "DL-relevance: share of distinct words": tabulate_relevance(found),
         "words by kind of keyword": tabulate_categories(found),
     }
-    show(tables, notes, found if json else None)
+    show(tables, tell_missing(corpora), found if json else None)
     write_pictures(pictures, draw_relevance(found))
 
 
@@ -100,8 +98,8 @@ def write_pictures(folder: Path | None, pictures: Mapping[str, str]) -> None:
     say(f"drawn: {', '.join(str(folder / f'{name}.svg') for name in pictures)}")
 
 
-def _read(datasets: list[str] | None, sources: Path | None) -> "list[Corpus]":
+def read(datasets: list[str] | None, sources: Path | None, *, want_code: bool = True) -> "list[Corpus]":
     from dlbench.analysis.corpora import OURS, read_corpora
     from dlbench.cli.progress import say
 
-    return read_corpora(datasets or [OURS], sources=sources, say=say)
+    return read_corpora(datasets or [OURS], sources=sources, want_code=want_code, say=say)

@@ -62,6 +62,12 @@ TechniqueOption = Annotated[
     ),
 ]
 ShotsOption = Annotated[int, typer.Option(min=1, help="Examples in a few-shot prompt.")]
+PredictedStagesOption = Annotated[
+    Path | None,
+    typer.Option(
+        help="For few-shot-predicted-stage: what a trained classifier said (`analyze stage evaluate` writes the file)."
+    ),
+]
 PromptTokensOption = Annotated[
     int,
     typer.Option(min=0, help="Most tokens of a prompt, estimated by characters/4; more context is cut. 0: no limit."),
@@ -87,6 +93,7 @@ def run(
     tests: TestsOption = 5,
     rule: RuleOption = "codet",
     rewrite: RewriteOption = False,
+    predicted_stages: PredictedStagesOption = None,
     prompt_tokens: PromptTokensOption = 6000,
     seed: Annotated[
         int, typer.Option(help="Seed of the examples' choice and of the first sample; the next ones count up.")
@@ -128,7 +135,8 @@ def run(
     dual = Dual(variants, tests, rule, rewrite, workers, pool_memory) if technique == DUAL else None
     if dual is not None:
         dual.check(samples)
-    asker = make_asker(sources, technique if dual is None else "zero-shot", shots, seed, prompt_tokens, canary=canary)
+    plain = technique if dual is None else "zero-shot"
+    asker = make_asker(sources, plain, shots, seed, prompt_tokens, canary=canary, stages=predicted_stages)
     prepare_projects(benchmark, instances)
     _put_together(asker, instances, shots)
     opening = Opening(base_url, api_key, model_command, request_timeout, stream, reasoning, concurrency, port)
@@ -144,6 +152,7 @@ def run(
             "model": asked.name if name != "embedded" else name,
             "technique": technique,
             "shots": shots if asker.technique.wants_shots else 0,
+            "predicted_stages": _hash(predicted_stages) if predicted_stages else None,
             "prompt_tokens": prompt_tokens,
             "samples": samples,
             "temperature": None if asks_without_temperature(asked) else temperature,
@@ -183,6 +192,12 @@ def run(
         dual.show_gain(benchmark, folders)
 
 
+def _hash(path: Path) -> str:
+    import hashlib
+
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
 def _put_together(asker: "Asker", instances: "list[Instance]", shots: int) -> None:
     """All prompts before the first request: what is wrong with one is found before anything is paid for."""
     from dlbench.cli.progress import say
@@ -199,6 +214,7 @@ def prompt(
     benchmark: BenchmarkOption = None,
     technique: TechniqueOption = "zero-shot",
     shots: ShotsOption = 3,
+    predicted_stages: PredictedStagesOption = None,
     prompt_tokens: PromptTokensOption = 6000,
     seed: Annotated[int, typer.Option(help="Seed of the examples' choice, as given to `run`.")] = 0,
     canary: CanaryOption = False,
@@ -209,7 +225,8 @@ def prompt(
     from dlbench.generation.sources import Sources, make_asker
 
     loaded = load(benchmark)
-    asker = make_asker(Sources(loaded, say), technique, shots, seed, prompt_tokens, canary=canary)
+    sources = Sources(loaded, say)
+    asker = make_asker(sources, technique, shots, seed, prompt_tokens, canary=canary, stages=predicted_stages)
     asked = asker.ask(find_known(instance, loaded.instances, "instance"))
     for number, turn in enumerate(asked.turns):
         if number:

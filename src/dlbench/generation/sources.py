@@ -4,10 +4,13 @@ None of it is stored in the repository, so whatever asks a model or shows a solu
 that the project's record pins.
 """
 
+from pathlib import Path
+
 from dlbench.dataset import Benchmark, Instance
 from dlbench.dataset.target import find_target, render_signature
 from dlbench.errors import DLBenchError
-from dlbench.generation.techniques import Asker, Settings, Shelf, find_technique
+from dlbench.generation.techniques import Asker, KeptStages, Settings, Shelf, find_technique
+from dlbench.generation.techniques.few_shot_predicted_stage import TECHNIQUE as PREDICTED
 from dlbench.workspace import fetch
 from dlbench.workspace.home import Say, quiet
 
@@ -36,11 +39,22 @@ class Sources:
 
 
 def make_asker(
-    sources: Sources, technique: str, shots: int, seed: int, prompt_tokens: int, *, canary: bool = False
+    sources: Sources,
+    technique: str,
+    shots: int,
+    seed: int,
+    prompt_tokens: int,
+    *,
+    canary: bool = False,
+    stages: Path | None = None,
 ) -> Asker:
     benchmark = sources.benchmark
     if canary and not benchmark.canary:
         mend = "write a string that stands nowhere else into its file CANARY, or leave out --canary"
         raise DLBenchError("the benchmark has no canary", where=str(benchmark.root), mend=mend)
+    if stages is not None and technique != PREDICTED.name:
+        mend = f"add --technique {PREDICTED.name}, or leave out --predicted-stages"
+        raise DLBenchError(f"{technique} takes no predicted stages", mend=mend)
     settings = Settings(shots, seed, prompt_tokens, benchmark.canary if canary else "")
-    return Asker(find_technique(technique), Shelf(benchmark.instances.values(), sources.module), settings)
+    shelf = Shelf(benchmark.instances.values(), sources.module, KeptStages(stages) if stages else None)
+    return Asker(find_technique(technique), shelf, settings)

@@ -8,6 +8,7 @@ from dlbench.analysis import complexity as complexities
 from dlbench.analysis import relevance as relevances
 from dlbench.analysis.benchmarks import Scores, Standing
 from dlbench.analysis.complexity import Complexity
+from dlbench.analysis.corpora import Corpus
 from dlbench.analysis.relevance import Relevance
 from dlbench.analysis.robustness import Part, Robustness
 from dlbench.analysis.spread import Figures
@@ -77,6 +78,12 @@ def draw_relevance(found: Sequence[Relevance]) -> Pictures:
             draw_grid("% of words by kind of keyword", [*rows], relevances.CATEGORIES, kinds)
         ),
     }
+
+
+def tell_missing(corpora: Sequence[Corpus]) -> list[str]:
+    """References that are not at hand, by dataset."""
+    missing = {corpus.name: len(corpus.items) - len(corpus.with_code) for corpus in corpora}
+    return [f"{name}: {count} references are not at hand, and not counted" for name, count in missing.items() if count]
 
 
 def tabulate_benchmarks(found: Sequence[Standing]) -> Tabled:

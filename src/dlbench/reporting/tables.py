@@ -75,7 +75,7 @@ def draw(title: str, table: Tabled) -> Table:
     drawn = Table(title=title, title_justify="left")
     left = {"", "axis", "label", "status", "run", "above", "pass@1 of", "measure", "dataset", "text", "here", "there"}
     left |= {"drawn anew", "turned round", "category", "subcategory", "planted as", "rater", "other rater"}
-    left |= {"instance"}
+    left |= {"instance", "encoder", "way"}
     for heading in headings:
         drawn.add_column(heading, justify="left" if heading in left else "right", overflow="fold")
     for row in rows:

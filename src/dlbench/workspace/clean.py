@@ -24,6 +24,7 @@ KINDS = frozenset(
         "inside",
         "rehearsals",
         "temporary",
+        "vectors",
         "wordings",
     }
 )

@@ -4,11 +4,13 @@ from dlbench.generation.techniques.asking import Asker, Settings
 from dlbench.generation.techniques.interface import Conversation, Question, Shot, Technique
 from dlbench.generation.techniques.names import TECHNIQUES, find_technique
 from dlbench.generation.techniques.shelf import Shelf
+from dlbench.generation.techniques.stages import KeptStages
 
 __all__ = [
     "TECHNIQUES",
     "Asker",
     "Conversation",
+    "KeptStages",
     "Question",
     "Settings",
     "Shelf",

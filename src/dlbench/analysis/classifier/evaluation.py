@@ -1,0 +1,192 @@
+"""How well are stage, task and data told from a prompt, by a classifier that has not seen it?
+
+Cross-validation: each fold is asked once, of a classifier that learnt from the other folds alone. Nothing is chosen on
+the fold that is asked, no epoch and no weight; a figure where the best epoch was picked there is the figure of a
+classifier that nobody has. Every way is measured on the same folds, and each fold's answers are kept before the next is
+begun.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from statistics import fmean, stdev
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dlbench.analysis.classifier.baselines import Scores, add_up, guess_majority, separate_vectors, weigh_words
+from dlbench.analysis.classifier.labelled import AXES, Places, Prompts, draw_folds, known_on
+from dlbench.analysis.classifier.recipe import Recipe
+from dlbench.analysis.encoders import encode_all, open_encoder
+from dlbench.analysis.encoders.naming import Vectors
+from dlbench.journal import Journal
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from dlbench.analysis.classifier.halves import Halves
+
+MAJORITY, WORDS, FROZEN, TUNED, BOTH = WAYS = (
+    "majority",
+    "TF-IDF + linear",
+    "frozen encoder + SVM",
+    "tuned encoder",
+    "tuned encoder and TF-IDF",
+)
+FAST = (MAJORITY, WORDS, FROZEN)
+_DIGITS = 6
+"""Of a score as it is kept: what is gone on with must be what a whole run would have."""
+
+Told = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One way on one axis."""
+
+    way: str
+    axis: str
+    prompts: int
+    f1: float
+    """Weighted, the mean over folds."""
+    deviation: float
+    """Over folds, divided by n - 1."""
+    by_fold: tuple[float, ...]
+    accuracy: float
+    """Over all prompts."""
+    by_label: Mapping[str, float]
+    """F1 of each label, over all prompts."""
+    confusion: Mapping[str, Mapping[str, int]]
+    """By true label, how often each was told."""
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    name: str
+    recipe: Recipe
+    folds: int
+    figures: tuple[Figure, ...]
+    answers: Mapping[str, Mapping[str, Mapping[str, str]]]
+    """By way and id, the label told on each axis, always by a classifier that had not seen the prompt."""
+
+
+def configure(prompts: Prompts, name: str, recipe: Recipe, folds: int) -> dict[str, Any]:
+    """What kept folds depend on; folds of other data or another recipe are not gone on with."""
+    return {"dataset": name, "prompts": len(prompts.ids), "data": prompts.mark, "folds": folds, **asdict(recipe)}
+
+
+def cross_validate(
+    prompts: Prompts, name: str, recipe: Recipe, folds: int, ways: Sequence[str], journal: Journal, told: Told
+) -> Evaluation:
+    """Folds that the journal holds are not run again. `told` is called for every part of the work that is done."""
+    kept: dict[tuple[int, str], Scores] = {
+        (record["fold"], record["way"]): [np.array(axis) for axis in record["scores"]] for record in journal.records()
+    }
+    workshop = _Workshop(prompts, recipe, told)
+    drawn = draw_folds(prompts, folds, recipe.seed)
+    for number, (learnt, asked) in enumerate(drawn):
+        for way in ways:
+            if (number, way) in kept:
+                continue
+            if way == BOTH:
+                scores = add_up(kept[number, WORDS], kept[number, TUNED])
+            else:
+                scores = [np.round(axis, _DIGITS) for axis in workshop.ask(way, learnt, asked)]
+            journal.append({"fold": number, "way": way, "scores": [axis.tolist() for axis in scores]})
+            kept[number, way] = scores
+            told(f"fold {number + 1} of {folds}: {way}")
+    answers = {
+        way: {
+            id: labels
+            for number, (_, asked) in enumerate(drawn)
+            for id, labels in name_answers(prompts.take(asked), kept[number, way]).items()
+        }
+        for way in ways
+    }
+    figures = [_measure(prompts, way, axis, drawn, answers[way]) for way in ways for axis in range(len(AXES))]
+    return Evaluation(name, recipe, folds, tuple(figures), answers)
+
+
+def name_answers(asked: Prompts, scores: Scores) -> dict[str, dict[str, str]]:
+    best = [axis.argmax(axis=1) for axis in scores]
+    return {
+        id: {name: asked.classes[axis][best[axis][row]] for axis, name in enumerate(AXES)}
+        for row, id in enumerate(asked.ids)
+    }
+
+
+class _Workshop:
+    """What several folds share is made once, and only where a way needs it."""
+
+    def __init__(self, prompts: Prompts, recipe: Recipe, told: Told) -> None:
+        self._prompts = prompts
+        self._recipe = recipe
+        self._told = told
+
+    @cached_property
+    def _vectors(self) -> Vectors:
+        return encode_all(open_encoder(self._recipe.encoder), self._prompts.texts, self._told)
+
+    @cached_property
+    def _cut(self) -> "tuple[Halves, list[Tensor]]":
+        from dlbench.analysis.classifier.halves import Halves
+
+        halves = Halves(self._recipe)
+        return halves, halves.lower(self._prompts.texts, self._told)
+
+    def _tune(self, learnt: Places, asked: Places) -> Scores:
+        from dlbench.analysis.classifier.tuning import score, tune
+
+        halves, given = self._cut
+        sizes = [len(names) for names in self._prompts.classes]
+        part = [given[place] for place in learnt]
+        tuned = tune(halves, part, self._prompts.targets[learnt], sizes, self._recipe, self._told)
+        return score(tuned, [given[place] for place in asked])
+
+    def ask(self, way: str, learnt: Places, asked: Places) -> Scores:
+        known, unknown = self._prompts.take(learnt), self._prompts.take(asked)
+        if way == MAJORITY:
+            return guess_majority(known, unknown)
+        if way == WORDS:
+            return weigh_words(known, unknown)
+        if way == FROZEN:
+            return separate_vectors(known, self._vectors[learnt], self._vectors[asked])
+        return self._tune(learnt, asked)
+
+
+def _measure(
+    prompts: Prompts,
+    way: str,
+    axis: int,
+    drawn: Sequence[tuple[Places, Places]],
+    answers: Mapping[str, Mapping[str, str]],
+) -> Figure:
+    from sklearn.metrics import confusion_matrix, f1_score
+
+    names, labels = prompts.classes[axis], range(len(prompts.classes[axis]))
+    truths, tellings, by_fold = [], [], []
+    for _, asked in drawn:
+        part = prompts.take(asked)
+        known = known_on(part.targets, axis)
+        truth = part.targets[known, axis]
+        telling = np.array([names.index(answers[part.ids[row]][AXES[axis]]) for row in known])
+        by_fold.append(float(f1_score(truth, telling, labels=labels, average="weighted", zero_division=0)))
+        truths.append(truth)
+        tellings.append(telling)
+    truth, telling = np.concatenate(truths), np.concatenate(tellings)
+    counts = confusion_matrix(truth, telling, labels=labels)
+    each = f1_score(truth, telling, labels=labels, average=None, zero_division=0)
+    return Figure(
+        way=way,
+        axis=AXES[axis],
+        prompts=len(truth),
+        f1=fmean(by_fold),
+        deviation=stdev(by_fold),
+        by_fold=tuple(by_fold),
+        accuracy=float((truth == telling).mean()),
+        by_label={name: float(value) for name, value in zip(names, each, strict=True)},
+        confusion={
+            name: {other: int(counts[row, column]) for column, other in enumerate(names)}
+            for row, name in enumerate(names)
+        },
+    )

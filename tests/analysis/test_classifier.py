@@ -1,0 +1,209 @@
+"""A classifier is measured on what it has not seen, goes on where it was stopped, and says the same each time."""
+
+import json
+import random
+
+import numpy as np
+import pytest
+
+pytest.importorskip("sklearn")
+
+from dlbench.analysis.classifier import evaluation
+from dlbench.analysis.classifier.baselines import guess_majority, weigh_words
+from dlbench.analysis.classifier.evaluation import FAST, MAJORITY, WAYS, WORDS, cross_validate
+from dlbench.analysis.classifier.labelled import UNKNOWN, draw_folds, gather_prompts
+from dlbench.analysis.classifier.recipe import Recipe
+from dlbench.analysis.corpora import Corpus, Item
+from dlbench.errors import DLBenchError
+from dlbench.journal import Journal
+from tests.analysis.encoders import Letters, write_bert
+
+SPEECH = {
+    "training": "train the optimizer step loss",
+    "evaluation_metrics": "score metric accuracy of the",
+    "pre_post_processing": "load resize tokenize the table",
+}
+
+
+def quiet(text):
+    pass
+
+
+def make_corpus(size=45, seed=0):
+    """Each label has words of its own; one prompt in nine says nothing."""
+    draws = random.Random(seed)
+    items = []
+    for number in range(size):
+        stage = list(SPEECH)[number % 3]
+        data = "image" if number % 2 else "text"
+        words = [*draws.sample(SPEECH[stage].split(), 4), data]
+        draws.shuffle(words)
+        prompt = f"{' '.join(words)} {number}" if number % 9 else f"the {number}"
+        labels = {"stage": stage, "task": "general" if number % 4 else "regression"} | (
+            {"data": data} if number else {}
+        )
+        items.append(Item(f"toy/{number}", prompt, None, "toy", labels))
+    return Corpus("toys", tuple(items))
+
+
+@pytest.fixture
+def prompts():
+    return gather_prompts(make_corpus())
+
+
+@pytest.fixture(autouse=True)
+def letters(monkeypatch, tmp_path):
+    monkeypatch.setenv("DLBENCH_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr(evaluation, "open_encoder", lambda name: Letters())
+
+
+def validate(prompts, path, ways=FAST, recipe=None, told=quiet):
+    with Journal(path) as journal:
+        return cross_validate(prompts, "toys", recipe or Recipe(), 3, ways, journal, told)
+
+
+def figure(found, way, axis="stage"):
+    return next(one for one in found.figures if (one.way, one.axis) == (way, axis))
+
+
+def test_folds_ask_every_prompt_once_and_hold_labels_alike(prompts):
+    folds = draw_folds(prompts, 3, seed=1)
+    assert sorted(place for _, asked in folds for place in asked) == list(range(45))
+    for learnt, asked in folds:
+        assert not set(learnt) & set(asked)
+        assert np.bincount(prompts.targets[asked, 0]).tolist() == [5, 5, 5]
+    again, other = draw_folds(prompts, 3, seed=1), draw_folds(prompts, 3, seed=2)
+    assert all(np.array_equal(one[1], two[1]) for one, two in zip(folds, again, strict=True))
+    assert not all(np.array_equal(one[1], two[1]) for one, two in zip(folds, other, strict=True))
+
+
+def test_a_prompt_without_a_label_is_not_measured_on_that_axis(prompts, tmp_path):
+    assert prompts.targets[0, 2] == UNKNOWN
+    found = validate(prompts, tmp_path / "folds.jsonl")
+    assert figure(found, WORDS, "data").prompts == 44
+    assert figure(found, WORDS).prompts == 45
+
+
+def test_words_tell_more_than_the_majority(prompts, tmp_path):
+    found = validate(prompts, tmp_path / "folds.jsonl")
+    assert figure(found, WORDS).f1 > 0.7 > 0.4 > figure(found, MAJORITY).f1
+    assert sum(map(sum, (row.values() for row in figure(found, WORDS).confusion.values()))) == 45
+
+
+def test_labels_of_the_asked_fold_change_nothing_that_is_told_of_it(prompts):
+    """A leak of the truth would show here: what is asked carries wrong labels, and is told the same."""
+    learnt, asked = draw_folds(prompts, 3, seed=0)[0]
+    known, unknown = prompts.take(learnt), prompts.take(asked)
+    turned = prompts.take(asked)
+    turned.targets[:] = 0
+    for way in (guess_majority, weigh_words):
+        assert all(np.array_equal(*pair) for pair in zip(way(known, unknown), way(known, turned), strict=True))
+
+
+def test_a_stopped_evaluation_goes_on_and_gives_what_a_whole_one_gives(prompts, tmp_path):
+    whole = validate(prompts, tmp_path / "whole.jsonl")
+
+    def stop(text):
+        if text == f"fold 2 of 3: {MAJORITY}":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        validate(prompts, tmp_path / "cut.jsonl", told=stop)
+    begun = [(line["fold"], line["way"]) for line in map(json.loads, (tmp_path / "cut.jsonl").read_text().splitlines())]
+    assert begun == [*((0, way) for way in FAST), (1, MAJORITY)]
+    done = []
+    assert validate(prompts, tmp_path / "cut.jsonl", told=done.append) == whole
+    assert f"fold 1 of 3: {WORDS}" not in done
+
+
+def test_labels_that_cannot_be_told_apart_or_folded_are_refused():
+    same = Corpus("same", tuple(Item(str(n), "x", None, "", {"stage": "training"}) for n in range(9)))
+    with pytest.raises(DLBenchError, match="fewer than two labels of stage"):
+        gather_prompts(same)
+    with pytest.raises(DLBenchError, match="fewer than folds"):
+        draw_folds(gather_prompts(make_corpus(9)), 5, seed=0)
+
+
+def test_a_stage_rarer_than_folds_is_measured_all_the_same(tmp_path):
+    corpus = make_corpus()
+    items = [item for item in corpus.items if item.labels["stage"] != "training" or int(item.id.split("/")[1]) < 6]
+    found = validate(gather_prompts(Corpus("toys", tuple(items))), tmp_path / "folds.jsonl")
+    assert sum(figure(found, WORDS).confusion["training"].values()) == 2
+
+
+# What follows tunes an encoder, though a tiny one.
+
+
+@pytest.fixture(scope="module")
+def bert(tmp_path_factory):
+    pytest.importorskip("torch")
+    return write_bert(tmp_path_factory.mktemp("bert") / "tiny")
+
+
+@pytest.fixture
+def recipe(bert):
+    return Recipe(str(bert), frozen=1, epochs=6, batch=8, rate=5e-3, tokens=32)
+
+
+def test_both_halves_together_give_the_whole_encoders_vectors(bert, recipe):
+    import torch
+    from transformers import AutoModel, AutoTokenizer
+
+    from dlbench.analysis.classifier.halves import Halves, pool
+
+    texts = ["train the optimizer", "score", "load the image table of text and resize"]
+    halves = Halves(recipe)
+    with torch.inference_mode():
+        pooled = pool(halves.make_upper().eval(), halves.lower(texts, quiet))
+        whole, tokenizer = AutoModel.from_pretrained(bert).eval(), AutoTokenizer.from_pretrained(bert)
+        for row, text in zip(pooled, texts, strict=True):
+            expected = whole(**tokenizer(text, return_tensors="pt")).last_hidden_state[0].mean(0)
+            assert torch.allclose(row, expected, atol=1e-5)
+
+
+def test_a_tuned_encoder_learns_and_a_second_run_gives_the_same(prompts, recipe, tmp_path):
+    first = validate(prompts, tmp_path / "a.jsonl", WAYS, recipe)
+    assert figure(first, "tuned encoder").f1 > figure(first, MAJORITY).f1 + 0.2
+    assert validate(prompts, tmp_path / "b.jsonl", WAYS, recipe) == first
+
+
+def test_a_trained_classifier_is_kept_and_asked_again(prompts, recipe, tmp_path):
+    from dlbench.analysis.classifier.folder import predict, train
+
+    train(prompts, recipe, tmp_path, quiet)
+    told = predict(tmp_path, ["new", "other"], ["train the optimizer step image", "metric accuracy score text"], quiet)
+    assert told["new"]["stage"] == "training"
+    assert (told["other"]["stage"], told["other"]["data"]) == ("evaluation_metrics", "text")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("classifier.json", None, "no classifier here"),
+        ("classifier.json", "{}", "not a classifier's record"),
+        ("tuned.safetensors", "odd", "changed since"),
+        ("prompts.jsonl", None, "missing"),
+    ],
+    ids=["no record", "an empty record", "other weights", "no prompts"],
+)
+def test_a_classifier_that_is_not_whole_is_refused(prompts, recipe, tmp_path, name, content, said):
+    from dlbench.analysis.classifier.folder import predict, train
+
+    train(prompts, recipe, tmp_path, quiet)
+    (tmp_path / name).unlink()
+    if content:
+        (tmp_path / name).write_text(content)
+    with pytest.raises(DLBenchError, match=said):
+        predict(tmp_path, ["a"], ["train"], quiet)
+
+
+def test_an_encoder_that_cannot_be_tuned_is_named(recipe, tmp_path):
+    from dataclasses import replace
+
+    from dlbench.analysis.classifier.halves import Halves
+
+    with pytest.raises(DLBenchError, match="none would be tuned"):
+        Halves(replace(recipe, frozen=3))
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(DLBenchError, match="cannot be loaded"):
+        Halves(replace(recipe, encoder=str(tmp_path / "empty")))

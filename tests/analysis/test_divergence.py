@@ -1,0 +1,83 @@
+"""Mean cosines are those of all pairs, intervals hold them, and what is nearly the same is found."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dlbench.analysis.divergence import Texts, measure_distances, place_in_plane
+
+
+def make(name, rows):
+    vectors = np.array(rows, dtype=np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    return Texts(name, tuple(f"{name}{number}" for number in range(len(rows))), vectors)
+
+
+def draw(name, size, seed, shift=0.0):
+    rows = np.random.default_rng(seed).normal(size=(size, 8))
+    rows[:, 0] += shift
+    return make(name, rows)
+
+
+def test_a_mean_is_over_all_pairs_and_within_a_dataset_over_pairs_of_two():
+    a, b = make("a", [(1, 0), (0, 1)]), make("b", [(1, 0), (1, 1)])
+    within, other, between = measure_distances([a, b], "prompt", "none")
+    assert (within.here, within.there, within.mean) == ("a", "a", 0)
+    assert other.mean == pytest.approx(math.sqrt(0.5))
+    assert between.mean == pytest.approx((1 + math.sqrt(0.5) + 0 + math.sqrt(0.5)) / 4)
+    assert between.nearest == pytest.approx((1 + math.sqrt(0.5)) / 2)
+
+
+def test_intervals_hold_the_mean_and_are_the_same_each_time():
+    texts = [draw("a", 60, 1, 2.0), draw("b", 80, 2, 2.0)]
+    for one, again in zip(measure_distances(texts, "code", "x"), measure_distances(texts, "code", "x"), strict=True):
+        assert one.interval.low < one.mean < one.interval.high
+        assert one.interval == again.interval
+
+
+def test_an_interval_narrows_with_more_texts():
+    def width(size):
+        *_, one = measure_distances([draw("a", size, 1, 2.0), draw("b", size, 2, 2.0)], "prompt", "x")
+        return one.interval.high - one.interval.low
+
+    assert width(400) < width(40) / 2
+
+
+def test_a_text_in_both_datasets_is_the_nearest_pair_and_a_near_duplicate():
+    a, b = draw("a", 30, 1), draw("b", 30, 2)
+    b.vectors[7] = a.vectors[4]
+    *_, between = measure_distances([a, b], "prompt", "x")
+    assert (between.closest[0].here, between.closest[0].there) == ("a4", "b7")
+    assert between.closest[0].cosine == pytest.approx(1)
+    assert between.near_duplicates >= 1
+
+
+def test_a_text_is_not_its_own_neighbour_and_a_pair_counts_once():
+    within, *_ = measure_distances([make("a", [(1, 0), (1, 0.01), (0, 1)])], "prompt", "x")
+    assert within.near_duplicates == 1
+    assert (within.closest[0].here, within.closest[0].there) == ("a0", "a1")
+
+
+def test_of_a_single_text_nothing_is_claimed():
+    (within,) = measure_distances([make("a", [(1, 0)])], "prompt", "x")
+    assert math.isnan(within.mean)
+    assert within.interval.kind == "n/a"
+    assert within.closest == ()
+
+
+@given(st.integers(1, 6), st.integers(1, 6), st.integers(0, 99))
+def test_a_mean_is_the_product_of_mean_vectors(here, there, seed):
+    a, b = draw("a", here, seed), draw("b", there, seed + 1)
+    *_, between = measure_distances([a, b], "prompt", "x")
+    assert between.mean == pytest.approx(float(a.vectors.mean(0) @ b.vectors.mean(0)), abs=1e-6)
+
+
+def test_a_plane_has_a_place_for_every_text_and_the_same_one_for_the_same_seed():
+    pytest.importorskip("sklearn")
+    texts = [draw("a", 12, 1), draw("b", 9, 2)]
+    first, second = place_in_plane(texts), place_in_plane(texts)
+    assert {name: len(places) for name, places in first.items()} == {"a": 12, "b": 9}
+    assert np.array_equal(first["a"], second["a"])

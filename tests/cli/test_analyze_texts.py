@@ -1,0 +1,138 @@
+"""The studies of texts print their tables, write their pictures, and say in words what they cannot read."""
+
+import json
+
+import pytest
+
+from dlbench.analysis import encoders
+from tests.analysis.encoders import Letters, write_bert
+from tests.analysis.official import write_official
+from tests.cli.test_analyze import read_pictures
+from tests.cli.test_compare import SCALE, ask
+
+STAGES = {
+    "Training": "train the optimizer step",
+    "Inference": "load the image forward",
+    "Evaluation": "score metric of",
+}
+
+
+@pytest.fixture(autouse=True)
+def letters(monkeypatch, tmp_path):
+    """Vectors of letters in place of a model's: what is printed of them is the same."""
+    monkeypatch.setenv("DLBENCH_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr(encoders, "open_encoder", lambda name, *_: Letters())
+
+
+@pytest.fixture
+def tasks(tmp_path):
+    path = tmp_path / "tasks.jsonl"
+    lines = [{"prompt": f"Train model {word}.", "reference_code": f"{word}.fit(x)\n"} for word in ("a", "bc", "def")]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+@pytest.fixture
+def official(tmp_path):
+    for number in range(18):
+        stage = list(STAGES)[number % 3]
+        write_official(
+            tmp_path / "official",
+            f"toyhalve{number}.txt",
+            stage=stage,
+            task=("Classification", "Regression")[number % 2],
+            data=("Image", "Text")[number % 2],
+            prompt=f"{STAGES[stage]} {number}",
+        )
+    return tmp_path / "official"
+
+
+def test_divergence_tells_prompts_and_code_apart_and_draws_both(tasks, official, tmp_path):
+    pytest.importorskip("sklearn")
+    ended = ask("analyze", "divergence", tasks, official, "--pictures", tmp_path / "pictures")
+    assert ended.exit_code == 0, ended.output
+    assert "official: 18 references are not at hand" in ended.output
+    drawn = read_pictures(tmp_path / "pictures")
+    assert set(drawn) == {f"divergence-{kind}{rest}" for kind in ("prompt", "code") for rest in ("", "-cosine")}
+    assert {"tasks", "official"} <= drawn["divergence-prompt"]
+
+
+def test_divergence_finds_what_a_text_shares_with_prompts(tasks, official, tmp_path):
+    text = tmp_path / "crawl.txt"
+    text.write_text("They said: write a function that halves. Class: none, function: keep this line")
+    write_official(tmp_path / "one", "toyhalve1.txt")
+    ended = ask("analyze", "divergence", tmp_path / "one", tasks, "--text", text, "--json")
+    found = json.loads(ended.stdout, parse_constant=pytest.fail)
+    assert found["shared"]["one"][0]["tokens"] == 9
+    assert {run["tokens"] for run in found["shared"]["tasks"]} == {0}
+    assert [one["there"] for one in found["distances"] if one["text"] == "prompt"] == ["one", "tasks", "tasks"]
+
+
+def test_divergence_refuses_a_text_that_is_not_utf_8(tasks, tmp_path):
+    (tmp_path / "odd.txt").write_bytes(b"\xff\xfe")
+    ended = ask("analyze", "divergence", tasks, "--text", tmp_path / "odd.txt")
+    assert ended.exit_code == 1
+    assert "not UTF-8" in ended.output
+
+
+def test_stage_evaluate_measures_baselines_and_keeps_what_was_told_of_each_prompt(official, tmp_path, monkeypatch):
+    pytest.importorskip("sklearn")
+    monkeypatch.setattr("dlbench.analysis.classifier.evaluation.open_encoder", lambda name: Letters())
+    arguments = ("analyze", "stage", "evaluate", official, "--fast", "--folds", 3, "--out", tmp_path / "out")
+    ended = ask(*arguments, "--pictures", tmp_path / "pictures")
+    assert ended.exit_code == 0, ended.output
+    for way in ("majority", "TF-IDF + linear", "frozen encoder + SVM"):
+        assert way in ended.output
+    told = [json.loads(line) for line in (tmp_path / "out/predictions.jsonl").read_text().splitlines()]
+    assert len(told) == 18
+    assert {"instance", "prompt", "stage", "task", "data"} == set(told[0])
+    assert "classifier-official-stage" in read_pictures(tmp_path / "pictures")
+    refused = ask(*arguments, "--seed", 1)
+    assert refused.exit_code == 1
+    assert "begun with another seed" in refused.output
+
+
+def test_a_dataset_without_labels_cannot_be_learnt_from(tasks, tmp_path):
+    pytest.importorskip("sklearn")
+    ended = ask("analyze", "stage", "evaluate", tasks, "--out", tmp_path / "out")
+    assert ended.exit_code == 1
+    assert "fewer than two labels of stage" in ended.output
+
+
+def test_a_classifier_is_trained_and_tells_the_stages_of_another_dataset(official, tasks, tmp_path):
+    pytest.importorskip("torch")
+    bert = write_bert(tmp_path / "bert")
+    out = tmp_path / "classifier"
+    ended = ask("analyze", "stage", "train", official, "--encoder", bert, "--frozen", 1, "--epochs", 2, "--out", out)
+    assert ended.exit_code == 0, ended.output
+    ended = ask("analyze", "stage", "predict", tasks, "--model", out, "--out", tmp_path / "told.jsonl")
+    assert ended.exit_code == 0, ended.output
+    told = [json.loads(line) for line in (tmp_path / "told.jsonl").read_text().splitlines()]
+    assert [line["stage"] for line in told] == ["training"] * 3
+
+
+def test_predict_without_a_classifier_says_how_to_make_one(tasks, tmp_path):
+    pytest.importorskip("torch")
+    ended = ask("analyze", "stage", "predict", tasks, "--model", tmp_path / "gone")
+    assert ended.exit_code == 1
+    assert "analyze stage train" in ended.output
+
+
+def test_predicted_stages_are_for_their_technique_alone(toy_root, tmp_path):
+    (tmp_path / "p.jsonl").write_text("")
+    ended = ask("prompt", SCALE, "--benchmark", toy_root, "--predicted-stages", tmp_path / "p.jsonl")
+    assert ended.exit_code == 1
+    assert "zero-shot takes no predicted stages" in ended.output
+
+
+def test_a_predicted_stage_decides_which_examples_are_shown(toy_root, tmp_path):
+    from dlbench.dataset import load
+    from dlbench.generation.techniques.stages import hash_prompt
+
+    instance = load(toy_root).instances[SCALE]
+    record = {"instance": SCALE, "prompt": hash_prompt(instance.prompt), "stage": "inference"}
+    (tmp_path / "p.jsonl").write_text(json.dumps(record) + "\n")
+    asked = ("prompt", SCALE, "--benchmark", toy_root, "--technique", "few-shot-predicted-stage")
+    ended = ask(*asked, "--predicted-stages", tmp_path / "p.jsonl")
+    assert ended.exit_code == 0, ended.output
+    assert "predicted_stage: inference" in ended.output
