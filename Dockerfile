@@ -22,7 +22,7 @@ FROM python:3.11.13-slim-bookworm AS cli
 # Debian has one version of a package in a release, and the base's tag says which release
 # hadolint ignore=DL3008
 RUN apt-get update \
-    && apt-get install --yes --no-install-recommends bubblewrap \
+    && apt-get install --yes --no-install-recommends bubblewrap libgomp1 \
     && rm -rf /var/lib/apt/lists/* \
     && useradd --uid 10001 --create-home --shell /usr/sbin/nologin dlbench \
     && install --directory --owner=dlbench --group=dlbench /var/lib/dlbench /runs

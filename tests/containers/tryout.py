@@ -53,21 +53,30 @@ def make_base(folder: Path, lent: list[str]) -> Path:
     if base.exists():
         return base
     part = folder / "base.part"
+    shutil.rmtree(part, ignore_errors=True)
     subprocess.run(["debootstrap", "--variant=minbase", f"--include={PACKAGES}", "bookworm", str(part)], check=True)
-    skip = shutil.ignore_patterns("site-packages", "test", "__pycache__", "config-3.*")
-    shutil.copytree(
-        Path(sys.base_prefix, "lib/python3.11"), part / "usr/local/lib/python3.11", ignore=skip, symlinks=True
-    )
-    shutil.copy(Path(sys.base_prefix, "bin/python3.11"), part / "usr/local/bin/python3.11")
-    for name in ("python", "python3"):
-        (part / "usr/local/bin" / name).symlink_to("python3.11")
+    add_python(part)
     for place in lent:
         inside = part / place.lstrip("/")
         inside.parent.mkdir(parents=True, exist_ok=True)
         inside.mkdir(exist_ok=True) if Path(place).is_dir() else inside.touch()
-    Room(part, []).run(["python", "-m", "ensurepip", "--default-pip"], {})
     part.rename(base)
     return base
+
+
+def add_python(root: Path) -> None:
+    """This machine's own, without its packages."""
+    ours, theirs = Path(sys.base_prefix), root / "usr/local"
+    skip = shutil.ignore_patterns("site-packages", "test", "__pycache__", "config-3.*")
+    shutil.copytree(ours / "lib/python3.11", theirs / "lib/python3.11", ignore=skip, symlinks=True)
+    for library in ours.glob("lib/libpython3*.so*"):
+        shutil.copy(library, theirs / "lib", follow_symlinks=False)
+    shutil.copy(ours / "bin/python3.11", theirs / "bin/python3.11")
+    for name in ("python", "python3"):
+        (theirs / "bin" / name).symlink_to("python3.11")
+    room = Room(root, [])
+    room.run(["ldconfig"], {})
+    room.run(["python", "-m", "ensurepip", "--default-pip"], {})
 
 
 def build(stages: dict[str, Stage], name: str, folder: Path, given: dict[str, str], lent: list[str]) -> Room:
