@@ -7,6 +7,7 @@ import typer
 
 from dlbench.cli.analyze import CorporaArgument, PicturesOption, SourcesOption, analyze, read, show, write_pictures
 from dlbench.cli.app import JsonOption, command
+from dlbench.cli.extras import need
 from dlbench.cli.models import ApiKeyOption
 from dlbench.errors import DLBenchError
 
@@ -49,6 +50,8 @@ def divergence(
     from dlbench.reporting.studies import tell_missing
 
     corpora = read(datasets, sources)
+    if pictures is not None:
+        need("sklearn", "analysis")
     shared = {corpus.name: find_shared_runs(corpus.items, text) for corpus in corpora} if text else {}
     for_prompts = open_encoder(encoder, base_url, api_key)
     prompts = [_encode(corpus, "prompt", for_prompts) for corpus in corpora]

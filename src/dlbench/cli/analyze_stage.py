@@ -10,6 +10,7 @@ import typer
 from dlbench.analysis.classifier.recipe import Recipe
 from dlbench.cli.analyze import CorporaArgument, PicturesOption, analyze, read, show, write_pictures
 from dlbench.cli.app import JsonOption, command
+from dlbench.cli.extras import need
 
 if TYPE_CHECKING:
     from dlbench.analysis.classifier.labelled import Prompts
@@ -61,6 +62,7 @@ def evaluate(
 
     recipe = Recipe(encoder, frozen, epochs, batch, rate, tokens, seed)
     name, prompts = _gather(dataset)
+    _need_tools(tunes=not fast)
     open_run(out, configure(prompts, name, recipe, folds))
     ways = FAST if fast else WAYS
     with Journal(out / "folds.jsonl") as journal:
@@ -99,6 +101,7 @@ def train(
     from dlbench.cli.progress import counted
     from dlbench.reporting.runs import make_folder
 
+    _need_tools(tunes=True)
     recipe = Recipe(encoder, frozen, epochs, batch, rate, tokens, seed)
     _, prompts = _gather(dataset)
     make_folder(out)
@@ -121,6 +124,7 @@ def predict(
     from dlbench.journal import rewrite
     from dlbench.reporting import classified
 
+    _need_tools(tunes=True)
     corpora = read(datasets, None, want_code=False)
     told = {}
     for corpus in corpora:
@@ -153,3 +157,8 @@ def _slowly(say: Callable[[str], None], every: float = 5.0) -> Callable[[str], N
             say(text)
 
     return tell
+
+
+def _need_tools(*, tunes: bool) -> None:
+    for module in ("sklearn", *(("torch", "transformers", "safetensors") if tunes else ())):
+        need(module, "analysis")
