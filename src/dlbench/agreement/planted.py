@@ -21,6 +21,7 @@ from dlbench.dataset import Instance
 from dlbench.dataset.target import Function
 from dlbench.execution.candidate import Engine
 from dlbench.execution.mutants import write_mutants
+from dlbench.parsing import parse
 from dlbench.workspace import Prepared
 
 _TRIES = 20
@@ -69,11 +70,11 @@ def make_solutions(engine: Engine, prepared: Prepared, instance: Instance, mix: 
 
 def write_copy(node: Function, number: int) -> str:
     """The function with a line in front that does nothing."""
-    twin = ast.parse(ast.unparse(node)).body[0]
+    twin = parse(ast.unparse(node)).body[0]
     assert isinstance(twin, Function)
     twin.decorator_list = []
     at = 1 if ast.get_docstring(twin) is not None else 0
-    twin.body.insert(at, ast.parse(f"_copy = {number}").body[0])
+    twin.body.insert(at, parse(f"_copy = {number}").body[0])
     return ast.unparse(ast.fix_missing_locations(twin)) + "\n"
 
 
@@ -116,7 +117,7 @@ def choose_checks(material: Material, passed: Sequence[str], mix: Mix, key: str)
 def alter(check: Check, chance: Random) -> Check | None:
     """With one number of the test itself changed; None where it has none."""
     for _ in range(_TRIES):
-        tree = ast.parse(check.code)
+        tree = parse(check.code)
         numbers = [
             node for node in ast.walk(tree) if isinstance(node, ast.Constant) and type(node.value) in (int, float)
         ]
@@ -136,6 +137,6 @@ def turn_round(check: Check) -> Check | None:
     text = f"try:\n{textwrap.indent(check.code, '    ')}except AssertionError:\n    pass\n"
     text += "else:\n    raise AssertionError('it holds')\n"
     try:
-        return make_check(ast.parse(text).body)
+        return make_check(parse(text).body)
     except SyntaxError:
         return None

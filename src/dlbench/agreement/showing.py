@@ -12,6 +12,7 @@ from dlbench.agreement.variant import Variant
 from dlbench.dataset.records import Instance
 from dlbench.dataset.target import Function, Target, find_target, render_signature
 from dlbench.generation.techniques.interface import Question, make_question
+from dlbench.parsing import parse
 
 
 def show_question(instance: Instance, source: str, variant: Variant, canary: str = "") -> Question:
@@ -19,7 +20,7 @@ def show_question(instance: Instance, source: str, variant: Variant, canary: str
 
     The instance in it is made up: it has the variant's names and words, and serves for nothing but showing.
     """
-    module = ast.parse(source)
+    module = parse(source)
     target = find_target(source, instance.qualname, module)
     _rename_in_place(module, target, variant)
     return make_question(show_instance(instance, variant), module, target, canary)

@@ -9,6 +9,8 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from dlbench.parsing import parse
+
 
 @dataclass(frozen=True)
 class Solution:
@@ -18,7 +20,7 @@ class Solution:
 
 def make_solution(code: str) -> Solution:
     try:
-        same = ast.unparse(ast.parse(code))
+        same = ast.unparse(parse(code))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         same = code
     return Solution(hashlib.sha256(same.encode(errors="surrogatepass")).hexdigest()[:16], code)

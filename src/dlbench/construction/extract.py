@@ -17,6 +17,7 @@ from dlbench.construction.work import Row
 from dlbench.dataset import Project
 from dlbench.dataset.checks import module_of
 from dlbench.dataset.target import Function, TargetError, find_target, render_signature
+from dlbench.parsing import parse
 
 
 @dataclass
@@ -88,7 +89,7 @@ def _read_file(
     if not why:
         try:
             source = (tree / path).read_text(encoding="utf-8")
-            parsed = ast.parse(source)
+            parsed = parse(source)
             names = {(line, name): qualname for qualname, line, name in walk_functions(parsed, "")}
         except (OSError, UnicodeDecodeError, SyntaxError) as error:
             why = f"the file cannot be read: {error}"

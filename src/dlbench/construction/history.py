@@ -5,7 +5,6 @@ that was moved to another file is as old as it was there: it counts as present w
 a release. So a date here is never later than the truth but where a name went away and came back.
 """
 
-import ast
 import json
 import tarfile
 import tempfile
@@ -21,6 +20,7 @@ from dlbench.construction.work import Row
 from dlbench.dataset import Project
 from dlbench.errors import DLBenchError
 from dlbench.journal import write_whole
+from dlbench.parsing import parse
 from dlbench.workspace import home
 from dlbench.workspace.index import download
 from dlbench.workspace.releases import Package, Release, look_up
@@ -94,7 +94,7 @@ def look_into(project: str, release: Release) -> frozenset[str]:
 
 def _names(text: str) -> Iterator[str]:
     try:
-        tree = ast.parse(text)
+        tree = parse(text)
     except (SyntaxError, ValueError, RecursionError):
         return
     for qualname, _, _ in walk_functions(tree, ""):

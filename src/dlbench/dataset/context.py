@@ -8,10 +8,11 @@ run time, never stored, and never a body: a neighbour's body can hold the answer
 import ast
 
 from dlbench.dataset.target import Function, Target, find_target, render_signature
+from dlbench.parsing import parse
 
 
 def render_context(source: str, qualname: str) -> str:
-    return join_context(render_imports(ast.parse(source)), render_skeleton(find_target(source, qualname)))
+    return join_context(render_imports(parse(source)), render_skeleton(find_target(source, qualname)))
 
 
 def join_context(*parts: str) -> str:

@@ -10,6 +10,7 @@ from typing import TypeGuard
 
 from dlbench.dataset.target import Function
 from dlbench.errors import DLBenchError
+from dlbench.parsing import parse
 
 
 def parse_function(segment: str) -> Function:
@@ -27,7 +28,7 @@ def parse_function(segment: str) -> Function:
 def parse_statements(segment: str) -> list[ast.stmt]:
     """Whatever statements the text holds, at one margin; lines are counted as in `parse_function`."""
     try:
-        return _parse_block(segment) if is_indented(segment) else ast.parse(segment).body
+        return _parse_block(segment) if is_indented(segment) else parse(segment).body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise _refusal(f"the text does not parse: {error}", segment.lstrip().split("\n")[0]) from None
 
@@ -80,7 +81,7 @@ class _Escaping(ast.NodeTransformer):
 
 
 def _parse_block(segment: str) -> list[ast.stmt]:
-    block, *after = ast.parse(f"if True:\n{segment}").body
+    block, *after = parse(f"if True:\n{segment}").body
     assert isinstance(block, ast.If)
     return [*block.body, *block.orelse, *after]
 

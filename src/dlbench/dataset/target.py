@@ -11,6 +11,8 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from dlbench.parsing import parse
+
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Scope = ast.Module | ast.ClassDef
 
@@ -44,7 +46,7 @@ class Target:
 
 def find_target(source: str, qualname: str, tree: ast.Module | None = None) -> Target:
     """`tree`: the source as parsed, for who asks for many functions of one file."""
-    tree = ast.parse(source) if tree is None else tree
+    tree = parse(source) if tree is None else tree
     *classes, name = qualname.split(".")
     scope: Scope = tree
     around: list[ast.ClassDef] = []

@@ -15,6 +15,7 @@ import libcst as cst
 
 from dlbench.dataset.target import Function, is_implementation
 from dlbench.execution.names import Names, find_attributes, find_changed, find_names
+from dlbench.parsing import parse
 
 Statement = cst.SimpleStatementLine | cst.BaseCompoundStatement
 Path = tuple[int, ...]
@@ -52,7 +53,7 @@ def parse_answer(code: str) -> cst.Module:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            ast.parse(text)
+            parse(text)
     except (SyntaxError, ValueError) as error:
         raise AnswerError("syntax_error", f"{type(error).__name__}: {error}") from None
     except (RecursionError, MemoryError):
@@ -115,13 +116,13 @@ def _is_header(module: cst.Module, statement: cst.CSTNode, name: str) -> bool:
     """A definition of the name, with a body or without."""
     if not isinstance(statement, cst.FunctionDef) or statement.name.value != name:
         return False
-    return is_implementation(ast.parse(render(module, statement)).body[0], name)
+    return is_implementation(parse(render(module, statement)).body[0], name)
 
 
 def _is_definition(module: cst.Module, statement: cst.CSTNode, name: str) -> bool:
     if not _is_header(module, statement, name):
         return False
-    function = ast.parse(render(module, statement)).body[0]
+    function = parse(render(module, statement)).body[0]
     assert isinstance(function, Function)
     return not all(
         isinstance(part, ast.Pass) or (isinstance(part, ast.Expr) and isinstance(part.value, ast.Constant))
@@ -133,7 +134,7 @@ def _is_branch(module: cst.Module, statement: cst.CSTNode, name: str) -> bool:
     """`try: import fast; def f … except ImportError: def f …` gives the name its function whichever way it goes."""
     if not isinstance(statement, cst.If | cst.Try) or _is_left_behind(statement):
         return False
-    tree = ast.parse(render(module, statement))
+    tree = parse(render(module, statement))
     inner = [node for node in ast.walk(tree) if isinstance(node, Function) and node.name == name]
     return bool(inner) and name in find_names(ast.unparse(tree)).bound
 
@@ -141,7 +142,7 @@ def _is_branch(module: cst.Module, statement: cst.CSTNode, name: str) -> bool:
 def _is_assignment(module: cst.Module, statement: cst.CSTNode, name: str) -> bool:
     if not isinstance(statement, cst.SimpleStatementLine) or len(statement.body) != 1:
         return False
-    node = ast.parse(render(module, statement)).body[0]
+    node = parse(render(module, statement)).body[0]
     return (
         isinstance(node, ast.Assign)
         and not isinstance(node.value, ast.Constant)
@@ -178,8 +179,8 @@ def _walk_classes(module: cst.Module) -> list[tuple[Path, list[str]]]:
 
 def _is_body(module: cst.Module, header: str) -> bool:
     """A bare body says `return` or `yield` outside any function, or defines nothing and works on the parameters."""
-    tree = ast.parse(module.code)
-    function = ast.parse(f"{header} pass").body[0]
+    tree = parse(module.code)
+    function = parse(f"{header} pass").body[0]
     assert isinstance(function, Function)
     parameters = {node.arg for node in ast.walk(function.args) if isinstance(node, ast.arg)}
     if not any(isinstance(node, Function | ast.ClassDef) for node in tree.body):
@@ -207,7 +208,7 @@ def _wrap_body(module: cst.Module, header: str) -> cst.Module:
 
 
 def _explain_missing(module: cst.Module, qualname: str) -> str:
-    tree = ast.parse(module.code)
+    tree = parse(module.code)
     names = [node.name for node in ast.walk(tree) if isinstance(node, Function | ast.ClassDef)]
     near = get_close_matches(qualname.rpartition(".")[2], names, n=3, cutoff=0.6)
     seen = f"; it defines {', '.join(near or names[:5])}" if names else ""
@@ -281,7 +282,7 @@ def _finishes(answer: Answer, index: int, name: str) -> bool:
     if not isinstance(statement, cst.SimpleStatementLine):
         return False
     code = render(answer.module, statement)
-    node = ast.parse(code).body[0]
+    node = parse(code).body[0]
     if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and name in find_names(code).bound:
         arguments = [argument.id for argument in node.value.args if isinstance(argument, ast.Name)]
         return name in arguments and name not in find_names(ast.unparse(node.value.func)).used

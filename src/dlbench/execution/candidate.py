@@ -16,6 +16,7 @@ from dlbench.execution.in_place import Place, find_place, plan_patch
 from dlbench.execution.limits import Limits
 from dlbench.execution.screen import find_forbidden, wants_watching
 from dlbench.execution.splice import Spliced, splice
+from dlbench.parsing import parse
 from dlbench.workspace import Prepared
 
 
@@ -75,7 +76,7 @@ class Candidate:
     def _pieces(self) -> list[ast.Module]:
         lines = self.spliced.source.split("\n")
         texts = ["\n".join(lines[first - 1 : last]) for first, last in self.spliced.ranges]
-        return [ast.parse(_unindent(text)) for text in texts if text.strip()]
+        return [parse(_unindent(text)) for text in texts if text.strip()]
 
     @cached_property
     def is_watched(self) -> bool:

@@ -14,6 +14,7 @@ from dlbench.dataset.target import Function, Target
 from dlbench.execution.inside.taking import yields
 from dlbench.execution.names import find_names
 from dlbench.execution.splice import Spliced, write_headers
+from dlbench.parsing import parse
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ class Place:
 
 
 def find_place(source: str, target: Target, module: str) -> Place:
-    tree = ast.parse(source)
+    tree = parse(source)
     imports = [node for node in tree.body if isinstance(node, ast.ImportFrom) and node.module == "__future__"]
     above = "\n".join(source.split("\n")[: target.outermost - 1])
     members = target.classes[-1].body if target.classes else []
@@ -48,7 +49,7 @@ def plan_patch(place: Place, spliced: Spliced, filename: str) -> dict[str, Any] 
         return None
     classes = [cls.name for cls in place.target.classes]
     text = "\n".join([*headers, spliced.target])
-    tree = ast.parse(text)
+    tree = parse(text)
     node: ast.AST = tree.body[0]
     for _ in classes:
         assert isinstance(node, ast.ClassDef)
@@ -84,7 +85,7 @@ def _dump(nodes: list[Any]) -> list[str]:
 
 def _may_come_late(helpers: str, place: Place) -> bool:
     """Does it matter that helpers are made after the module, and not in the middle of it?"""
-    return all(_is_inert(node, place) for node in ast.parse(helpers).body)
+    return all(_is_inert(node, place) for node in parse(helpers).body)
 
 
 def _is_inert(node: ast.stmt, place: Place) -> bool:

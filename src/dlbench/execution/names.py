@@ -8,6 +8,8 @@ import ast
 import symtable
 from dataclasses import dataclass
 
+from dlbench.parsing import parse
+
 
 @dataclass(frozen=True)
 class Names:
@@ -43,7 +45,7 @@ def find_attributes(code: str, of: set[str] | None = None) -> frozenset[str]:
     """Every name that the code reaches through a dot, or only those behind one of the names given."""
     return frozenset(
         node.attr
-        for node in ast.walk(ast.parse(code))
+        for node in ast.walk(parse(code))
         if isinstance(node, ast.Attribute)
         and (of is None or (isinstance(node.value, ast.Name) and node.value.id in of))
     )
@@ -52,7 +54,7 @@ def find_attributes(code: str, of: set[str] | None = None) -> frozenset[str]:
 def find_changed(code: str) -> frozenset[str]:
     """Names whose objects a statement changes in place: `x[i] = …`, `x.a = …`, `del x[i]`, `x.append(…)`."""
     changed: set[str] = set()
-    for node in ast.walk(ast.parse(code)):
+    for node in ast.walk(parse(code)):
         match node:
             case ast.Attribute(ctx=ast.Store() | ast.Del()) | ast.Subscript(ctx=ast.Store() | ast.Del()):
                 changed.add(_base(node))

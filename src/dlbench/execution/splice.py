@@ -25,6 +25,7 @@ from dlbench.dataset.target import Function, Target, dotted_name, find_target, r
 from dlbench.execution.answer import Answer, AnswerError, Statement, at, read_answer, render
 from dlbench.execution.names import find_imports, find_names
 from dlbench.execution.renaming import LazyAnnotations, rename_globals, separate
+from dlbench.parsing import parse
 
 PREFIX = "_dlbench_"
 
@@ -172,7 +173,7 @@ class _Surroundings:
     """What the splicer must know of the module: its names, its imports, and the members of the target's class."""
 
     def __init__(self, source: str, target: Target, module: str, is_package: bool) -> None:
-        self.tree = ast.parse(source)
+        self.tree = parse(source)
         names = find_names(source)
         self.bound = names.bound
         self.taken = names.bound | names.used | set(dir(builtins))
@@ -200,7 +201,7 @@ _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Assign,
 def _is_new_member(answer: Answer, path: tuple[int, ...], surroundings: _Surroundings) -> bool:
     """Not what the class has already, nor a header that stands for what it inherits."""
     code = render(answer.module, at(answer.module, path))
-    return not find_names(code).bound & surroundings.members and not _is_placeholder(ast.parse(code).body[0])
+    return not find_names(code).bound & surroundings.members and not _is_placeholder(parse(code).body[0])
 
 
 def _uses(answer: Answer) -> frozenset[str]:
@@ -225,7 +226,7 @@ def _leave_known(answer: Answer, surroundings: _Surroundings) -> dict[int, froze
 
 def _is_known(answer: Answer, index: int, name: str, surroundings: _Surroundings) -> bool:
     """Does the module hold this very thing under this very name?"""
-    tree = ast.parse(render(answer.module, answer.module.body[index]))
+    tree = parse(render(answer.module, answer.module.body[index]))
     if name in _find_own_imports(tree, surroundings):
         return True
     if name not in surroundings.bound:
@@ -251,7 +252,7 @@ def _find_own_imports(tree: ast.Module, surroundings: _Surroundings) -> dict[str
 
 
 def _find_aliases(answer: Answer, surroundings: _Surroundings) -> dict[str, str]:
-    tree = ast.parse(render(answer.module, *(answer.module.body[index] for index in answer.before)))
+    tree = parse(render(answer.module, *(answer.module.body[index] for index in answer.before)))
     return {alias: name for alias, name in _find_own_imports(tree, surroundings).items() if alias != name}
 
 
@@ -315,7 +316,7 @@ def _choose_names(answer: Answer, brought: dict[int, frozenset[str]], surroundin
     taken = surroundings.taken.union(*(names.bound | names.used for names in answer.names.values()))
     for index in brought:
         code = render(answer.module, answer.module.body[index])
-        imports = find_imports(ast.parse(code), surroundings.package)
+        imports = find_imports(parse(code), surroundings.package)
         for name in sorted(find_names(code).bound):
             is_exported = surroundings.is_starred and not name.startswith("_") and name not in imports
             if name in surroundings.taken or is_exported:
@@ -362,7 +363,7 @@ def _arguments(expression: cst.BaseExpression) -> str:
 
 
 def _parse(expression: cst.BaseExpression) -> ast.expr:
-    return ast.parse(cst.Module([]).code_for_node(expression).strip(), mode="eval").body
+    return parse(cst.Module([]).code_for_node(expression).strip(), mode="eval").body
 
 
 def _defer_annotations(node: Statement) -> Statement:

@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from difflib import SequenceMatcher
 from threading import Lock
 
+from dlbench.parsing import parse as make_tree
+
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 # `warnings.catch_warnings` swaps state of the whole process; two threads at once would leave it swapped.
@@ -29,7 +31,7 @@ def attempt(code: str) -> ast.Module | Exception:
     with _warnings_lock, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            return ast.parse(code, feature_version=(3, 11))
+            return make_tree(code, feature_version=(3, 11))
         except _TOO_MUCH as error:
             return error
 

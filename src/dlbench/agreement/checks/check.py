@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from dlbench.dataset.normal_form import normal_form
 from dlbench.dataset.segments import is_prose
 from dlbench.errors import DLBenchError
+from dlbench.parsing import parse
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ def make_check(statements: Sequence[ast.stmt]) -> Check | None:
 
 
 def _normalise(code: str) -> str:
-    tree = ast.parse(code)
+    tree = parse(code)
     for node in ast.walk(tree):
         if isinstance(node, ast.Assert):
             node.msg = None

@@ -16,6 +16,7 @@ from dlbench.agreement.checks.slices import find_needed, read_part
 from dlbench.agreement.checks.statements import read_statements
 from dlbench.agreement.variant import Variant
 from dlbench.dataset.target import Function
+from dlbench.parsing import parse
 
 _MOST_CHECKS = 60
 _CALLED_BY_CLASS = ("forward", "call")
@@ -44,7 +45,7 @@ def read_checks(answer: str, qualname: str, variant: Variant | None = None) -> R
 def read_tests(source: str, names: Collection[str]) -> Reading:
     """The tests of these names (`test_x`, `Class.test_x`) in the text of a file, made to stand alone like a model's."""
 
-    return _collect(_flatten(ast.parse(source).body), set(), lambda case, whole: "", names)
+    return _collect(_flatten(parse(source).body), set(), lambda case, whole: "", names)
 
 
 def _collect(

@@ -20,6 +20,7 @@ from dlbench.agreement.naming import map_back
 from dlbench.agreement.showing import rename_target
 from dlbench.agreement.variant import Variant
 from dlbench.dataset.target import render_signature
+from dlbench.parsing import parse
 
 _SAID = {
     Kind.CODE: "code",
@@ -65,7 +66,7 @@ def _find_other_signature(original: Original, wording: Wording) -> str:
     shown = render_signature(rename_target(original.node, wording.function, wording.parameters), decorators=False)
     variant = Variant(instance.id, 1, "", wording.task, wording.function, wording.parameters)
     back = map_back(f"{shown} ...", variant)
-    if ast.dump(ast.parse(back)) != ast.dump(ast.parse(f"{own} ...")):
+    if ast.dump(parse(back)) != ast.dump(parse(f"{own} ...")):
         return f"the signature {shown!r} is another one"
     return ""
 

@@ -14,6 +14,7 @@ from random import Random
 
 from dlbench.dataset.records import Instance
 from dlbench.dataset.target import Function, find_target
+from dlbench.parsing import parse
 
 
 class Family(StrEnum):
@@ -50,7 +51,7 @@ class Original:
     def taken(self) -> frozenset[str]:
         """Names that stand in the module already and may not be given to anything else."""
         found: set[str] = set()
-        for node in ast.walk(ast.parse(self.source)):
+        for node in ast.walk(parse(self.source)):
             match node:
                 case ast.Name(id=name) | ast.Attribute(attr=name) | ast.arg(arg=name) | ast.keyword(arg=str(name)):
                     found.add(name)

@@ -12,6 +12,7 @@ from functools import lru_cache
 
 from dlbench.dataset.target import dotted_name
 from dlbench.execution.names import find_names
+from dlbench.parsing import parse
 
 _BUILTINS = frozenset(dir(builtins)) | {"__class__", "__file__", "__name__"}
 
@@ -67,7 +68,7 @@ class Around:
 
 @lru_cache(maxsize=256)
 def read_module(source: str) -> Around:
-    tree = ast.parse(source)
+    tree = parse(source)
     imports = read_imports(tree.body)
     names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     words = names | {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}

@@ -6,7 +6,6 @@ values of functions that stand alone, and ours stand in projects. So `base_input
 an error; an empty list would have it pass every answer.
 """
 
-import ast
 import textwrap
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,6 +16,7 @@ from dlbench.dataset.context import render_imports
 from dlbench.dataset.target import find_target, render_signature
 from dlbench.generation.sources import Sources
 from dlbench.journal import rewrite
+from dlbench.parsing import parse
 
 OVERRIDE = "HUMANEVAL_OVERRIDE_PATH"
 """The variable by which evalplus takes another file for HumanEval+."""
@@ -32,7 +32,7 @@ def make_task(row: Mapping[str, str], instance: Instance, sources: Sources, cana
     *classes, _ = instance.qualname.split(".")
     lines = [f"# {instance.project}, module {instance.module}"]
     lines += [f"# Benchmark data, not to be trained on. Canary: {canary}"] if canary else []
-    lines += [render_imports(ast.parse(source)), ""]
+    lines += [render_imports(parse(source)), ""]
     lines += [f"{'    ' * depth}class {name}:" for depth, name in enumerate(classes)]
     words = instance.prompt.strip().replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
     header = f'{render_signature(target.node)}\n    """\n{textwrap.indent(words, "    ")}\n    """'

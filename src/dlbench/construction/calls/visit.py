@@ -12,6 +12,7 @@ from dlbench.construction.calls.sources import ClassDef, Module, last_name
 from dlbench.construction.calls.tests import read_handed
 from dlbench.construction.calls.things import NOTHING, Bound, Instance, Lookup, Super, Thing, Things, union
 from dlbench.dataset.target import Function
+from dlbench.parsing import parse
 
 _PASSES = 3
 MOST_THINGS = 4
@@ -107,7 +108,7 @@ class Visit:
                 return NOTHING
             case ast.Constant(value=str(text)):
                 try:
-                    return self._annotated(ast.parse(text, mode="eval").body)
+                    return self._annotated(parse(text, mode="eval").body)
                 except SyntaxError:
                     return NOTHING
             case ast.BinOp(left=left, right=right):

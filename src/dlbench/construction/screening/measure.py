@@ -22,6 +22,7 @@ from dlbench.dataset.segments import (
     write_code,
 )
 from dlbench.dataset.target import Function
+from dlbench.parsing import parse
 
 _NOT_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER,
@@ -81,7 +82,7 @@ def measure_snippet(source: str) -> FunctionMeasures:
     tree = ast.Module(parse_statements(source), [])
     nodes = walk_code(tree)[1:]
     prose = [node for node in nodes if is_prose(node)]
-    shell = ast.parse("def snippet(): pass").body[0]
+    shell = parse("def snippet(): pass").body[0]
     assert isinstance(shell, ast.FunctionDef)
     shell.body = tree.body or shell.body
     blocks = [node.body if isinstance(node, Function) else [node] for node in tree.body]

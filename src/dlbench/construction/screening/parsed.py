@@ -13,6 +13,7 @@ from dlbench.construction.screening.places import name_package
 from dlbench.construction.screening.subject import Subject, find_subject
 from dlbench.dataset.segments import walk_code
 from dlbench.dataset.target import Function
+from dlbench.parsing import parse
 
 _GENERATED = re.compile(r"@generated|\b(auto-?)?generated (by|from|file|code)\b|\bdo not edit\b", re.IGNORECASE)
 
@@ -54,5 +55,5 @@ class Module:
 
 def parse_module(path: str, source: str) -> Module:
     """Raises SyntaxError, ValueError or RecursionError, as the parser does."""
-    tree = ast.parse(source)
+    tree = parse(source)
     return Module(path, source, tree, find_imports(tree, name_package(path)))

@@ -4,11 +4,11 @@ Tests, examples, scripts and other people's code lie in a release too. A functio
 tests are about, and of a helper for tests its users say nothing to anybody else.
 """
 
-import ast
 from collections.abc import Callable, Iterable
 from pathlib import PurePosixPath
 
 from dlbench.construction.screening.imports import find_imports
+from dlbench.parsing import parse
 
 _FOLDERS = {
     "test": "tests", "tests": "tests", "testdata": "tests", "example": "examples", "examples": "examples",
@@ -63,7 +63,7 @@ def find_used_helpers(paths: Iterable[str], read_source: Callable[[str], str]) -
     for path in everything if helpers else []:
         if not name_place(path):
             try:
-                tree = ast.parse(read_source(path))
+                tree = parse(read_source(path))
             except (OSError, SyntaxError, ValueError):
                 continue
             imported |= {binding.dotted for binding in find_imports(tree, name_package(path))}

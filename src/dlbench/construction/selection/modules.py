@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from dlbench.parsing import parse as make_tree
+
 MOST_BYTES = 2 << 20
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -32,7 +34,7 @@ def parse(path: Path) -> ast.Module | None:
             return None
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # A stranger's odd escapes are no news to our user.
-            return ast.parse(path.read_bytes())
+            return make_tree(path.read_bytes())
     except (SyntaxError, ValueError, RecursionError, MemoryError, OSError):
         return None
 

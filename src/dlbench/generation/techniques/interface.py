@@ -14,6 +14,7 @@ from dlbench.dataset.context import join_context, render_imports, render_neighbo
 from dlbench.dataset.records import Instance
 from dlbench.dataset.target import Target, find_target, render_signature
 from dlbench.generation.models import Message
+from dlbench.parsing import parse
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class Question:
 
 def read_question(instance: Instance, source: str, canary: str = "") -> Question:
     """`source`: the text of the instance's module."""
-    return make_question(instance, ast.parse(source), find_target(source, instance.qualname), canary)
+    return make_question(instance, parse(source), find_target(source, instance.qualname), canary)
 
 
 def make_question(instance: Instance, module: ast.Module, target: Target, canary: str = "") -> Question:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from dlbench.analysis.bugs.planting.subject import Subject, replace_by_block, replace_node, write
 from dlbench.dataset.target import Function
+from dlbench.parsing import parse
 
 Found = Iterator[tuple[str, str, Function | str]]
 
@@ -85,7 +86,7 @@ def waste(subject: Subject) -> Found:
     subject.chance.shuffle(work)
     for kind, operator, lines in work:
         made = copy.deepcopy(subject.function)
-        made.body = [*ast.parse(lines).body, *made.body]
+        made.body = [*parse(lines).body, *made.body]
         yield kind, operator, made
 
 

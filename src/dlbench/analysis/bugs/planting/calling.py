@@ -8,6 +8,7 @@ from dlbench.analysis.bugs.evidence import ARRAYS
 from dlbench.analysis.bugs.planting.subject import Subject, parse_expression, prepend, replace_by_block, replace_node
 from dlbench.dataset.target import Function, dotted_name
 from dlbench.execution.mutants import is_logging
+from dlbench.parsing import parse
 
 Found = Iterator[tuple[str, str, Function | str]]
 
@@ -123,7 +124,7 @@ def _call_neighbour(subject: Subject, kind: str) -> Found:
         if isinstance(one, ast.FunctionDef) and one.name != subject.function.name and len(one.args.args) == wanted:
             made = copy.deepcopy(subject.function)
             call = f"{one.name}({', '.join(subject.parameters)})"
-            made.body = [ast.Return(ast.parse(call, mode="eval").body)]
+            made.body = [ast.Return(parse(call, mode="eval").body)]
             yield kind, "a neighbour's work is done", made
             return
 

@@ -16,6 +16,7 @@ from dlbench.analysis.bugs.planting.subject import Plant, Planter, Subject, cut_
 from dlbench.dataset import Instance
 from dlbench.dataset.target import find_target
 from dlbench.execution.mutants import compiles
+from dlbench.parsing import parse
 
 PLANTERS: dict[str, tuple[Planter, ...]] = {
     "misinterpretation": (calling.misread,),
@@ -41,7 +42,7 @@ _TAKEN = 4
 def sow(instance: Instance, source: str, most: int, seed: int) -> list[Plant]:
     """Up to `most` of every category, operators of a category taking turns; nothing that equals the reference."""
     target = find_target(source, instance.qualname)
-    subject = make_subject(target.node, instance.prompt, ast.parse(source), f"{seed}:{instance.id}")
+    subject = make_subject(target.node, instance.prompt, parse(source), f"{seed}:{instance.id}")
     found: list[Plant] = []
     for category, planters in PLANTERS.items():
         if category in SELDOM and subject.chance.random() > 0.35:

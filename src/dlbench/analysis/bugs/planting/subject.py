@@ -16,6 +16,7 @@ from functools import cached_property
 from dlbench.analysis.bugs.evidence import ARRAYS, states
 from dlbench.dataset.segments import find_body
 from dlbench.dataset.target import Function
+from dlbench.parsing import parse
 
 
 @dataclass(frozen=True)
@@ -112,7 +113,7 @@ def replace_by_block(function: Function, old: ast.AST, block: Sequence[ast.AST])
 
 def prepend(function: Function, *lines: str) -> Function:
     made = copy.deepcopy(function)
-    made.body = [*ast.parse("\n".join(lines)).body, *made.body]
+    made.body = [*parse("\n".join(lines)).body, *made.body]
     return made
 
 
@@ -123,7 +124,7 @@ def parse_expression(text: str, **parts: ast.expr) -> ast.expr:
         def visit_Name(self, node: ast.Name) -> ast.expr:
             return copy.deepcopy(parts[node.id]) if node.id in parts else node
 
-    made = Put().visit(ast.parse(text, mode="eval")).body
+    made = Put().visit(parse(text, mode="eval")).body
     assert isinstance(made, ast.expr)
     return made
 
