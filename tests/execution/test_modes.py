@@ -87,6 +87,42 @@ def test_a_module_that_only_its_tests_import_is_judged_beside_what_only_says_it_
     assert {sample: verdict.status for sample, verdict in found.items()} == {0: "pass", 1: "fail"}, found
 
 
+def _judge_scale(root):
+    """What a worker says that has imported what the tests are known to need, of right and wrong answers."""
+    toy = load(root)
+    instance = toy.instances["toy/toy.core.scale"]
+    engine, prepared = Engine(choose_confinement(), LIMITS), prepare(toy.projects["toy"], toy.root)
+    assert "pygments.lexers.haskell" in rehearse(engine, prepared, instance).modules
+    with contextlib.closing(Warm(engine, prepared)) as warm:
+        answers = [None, engine.asked(prepared, instance).target.text, "def scale(values, factor=1):\n    return 3\n"]
+        return [(str(verdict.status), verdict.mode) for verdict in (warm.judge(instance, code) for code in answers)]
+
+
+EARLY = """import sys
+
+if "pygments.lexers.haskell" in sys.modules:
+    raise RuntimeError("imported too early")
+"""
+
+
+def test_what_only_a_worker_that_imported_much_cannot_judge_is_judged_in_a_fresh_interpreter(tmp_path):
+    root = write_toy(tmp_path)
+    folder = tmp_path / "source/tests"
+    (folder / "conftest.py").write_text(EARLY)
+    tests = (folder / "test_core.py").read_text()
+    (folder / "test_core.py").write_text(f"import pygments.lexers.haskell\n{tests}")
+    assert _judge_scale(root) == [("pass", "fresh"), ("pass", "fresh"), ("fail", "fresh")]
+
+
+def test_a_plugin_that_the_worker_has_imported_is_no_error_where_warnings_are(tmp_path):
+    root = write_toy(tmp_path)
+    (tmp_path / "source/pytest.ini").write_text("[pytest]\nfilterwarnings = error\n")
+    record = root / "projects/toy.toml"
+    with_plugin = 'root = "tests", args = ["-p", "pygments.lexers.haskell"]'
+    record.write_text(record.read_text().replace('root = "tests"', with_plugin))
+    assert _judge_scale(root) == [("pass", "imported"), ("pass", "in_place"), ("fail", "in_place")]
+
+
 def test_every_shape_holds(shapes, make_pool):
     trials = validate(make_pool(), list(shapes.instances.values()))
     assert [trial.name for trial in trials if trial.name in {"reference", "spliced"} and not trial.holds] == []
@@ -195,13 +231,16 @@ def test_results_do_not_depend_on_the_number_of_workers(shapes, make_pool):
 
 
 def test_whatever_is_killed_every_candidate_gets_its_verdict(shapes, make_pool):
-    """Workers, servers and children, all that this process has under it, one after the other."""
+    """Workers, servers and children, all that this process has under it, one after the other; never twice between two
+    verdicts: on a slow machine no candidate would come to its end."""
     found, is_over, chance = {}, threading.Event(), random.Random(0)
 
     def kill() -> None:
+        last = -1
         while not is_over.wait(1.0):
             family = find_descendants(os.getpid())[1:]
-            if family:
+            if family and len(found) > last:
+                last = len(found)
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(chance.choice(family), signal.SIGKILL)
 

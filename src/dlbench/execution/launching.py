@@ -59,13 +59,17 @@ def start(
     return process
 
 
+# plugins that a worker has imported already have their asserts as they are; a project may make errors of warnings
+_WARM_PLUGINS = ("-W", "ignore::pytest.PytestAssertRewriteWarning")
+
+
 def describe_project(cell: Cell, launch: Launch) -> dict[str, Any]:
     project = cell.prepared.project
     inner = cell.prepared.import_path.relative_to(cell.prepared.tree)
     return {
         "tree": str(launch.tree),
         "import_path": str(launch.tree / inner),
-        "args": list(project.tests.args),
+        "args": [*project.tests.args, *_WARM_PLUGINS],
         "framework": _FRAMEWORKS[str(project.framework)],
         "user": launch.user,
         "seccomp": launch.seccomp.hex(),
