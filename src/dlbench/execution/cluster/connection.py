@@ -44,7 +44,15 @@ def connect(address: str | None, workers: int, memory_mb: float) -> bool:
                 _memory=int(workers * memory_mb) << 20,
                 **quiet,
             )
+    _hush()
     return True
+
+
+def _hush() -> None:
+    """Ray tells of nodes that die on standard output, where a command's own results go; seats tell of it themselves."""
+    from ray._private import worker
+
+    worker.print_to_stdstream = lambda *args, **named: None
 
 
 @contextlib.contextmanager
