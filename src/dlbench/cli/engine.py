@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from dlbench.workspace import Prepared
 
 
-EXECUTORS = ("local", "ray")
-
-
 @dataclass(frozen=True)
 class Where:
     """Where candidates are judged, as the user said it."""
@@ -51,20 +48,22 @@ def make_engine(sandbox: str, timeout: float | None = None, memory: int | None =
 
 
 def _find_seats(where: Where, sandbox: str, memory_mb: int) -> "Seats | None":
-    if where.executor not in EXECUTORS:
-        raise DLBenchError(f"there is no executor {where.executor!r}", mend=f"use one of: {', '.join(EXECUTORS)}")
-    if where.executor == "local":
-        if where.ray_address:
-            raise DLBenchError("--ray-address is for ray alone", mend="say --executor ray, too")
-        return None
-    need("ray", "ray")
-    from dlbench.execution.cluster.seats import RaySeats
+    from dlbench.execution.executors import open_seats
 
-    say("looking for Ray")
-    seats = RaySeats(
-        where.ray_address, workers=where.workers, cores=CORES, memory_mb=memory_mb, sandbox=sandbox, say=say
+    if where.executor == "ray":
+        need("ray", "ray")
+        say("looking for Ray")
+    seats = open_seats(
+        where.executor,
+        where.ray_address,
+        workers=where.workers,
+        cores=CORES,
+        memory_mb=memory_mb,
+        sandbox=sandbox,
+        say=say,
     )
-    end_with_command(seats.close)
+    if seats is not None:
+        end_with_command(seats.close)
     return seats
 
 

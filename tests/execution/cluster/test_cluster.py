@@ -75,8 +75,8 @@ def elsewhere(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def cluster(elsewhere):
-    shut = {"PIP_CONFIG_FILE": os.devnull, "PIP_INDEX_URL": "http://127.0.0.1:9/simple", "UV_OFFLINE": "1"}
-    with start_cluster({}, {}, {"DLBENCH_HOME": str(elsewhere), **shut}) as started:
+    alone = {"DLBENCH_HOME": str(elsewhere), "PIP_CONFIG_FILE": os.devnull, "PIP_NO_INDEX": "1"}
+    with start_cluster({}, {}, alone) as started:
         yield started
 
 

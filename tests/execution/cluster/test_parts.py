@@ -20,6 +20,8 @@ from dlbench.execution.cluster.places import _places_of
 from dlbench.execution.limits import Limits
 from dlbench.execution.seat import Keeping
 from dlbench.execution.warm import Warm
+from dlbench.workspace.environment import environment_folder
+from tests.scaffold import LOCK
 
 
 @pytest.mark.parametrize(
@@ -81,10 +83,10 @@ def test_a_folder_comes_out_of_its_pieces_as_it_went_in(files, piece, tmp_path_f
 @pytest.fixture
 def elsewhere(tmp_path, monkeypatch, toy_prepared):
     """Another machine's workspace, and what it is told."""
-    parcel = describe(toy_prepared)
+    parcel = replace(describe(toy_prepared), lock=LOCK)  # the environment may be older than the note of its lock
     monkeypatch.setenv("DLBENCH_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
-    monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
     return parcel
 
 
@@ -102,8 +104,9 @@ def test_what_a_node_has_already_is_neither_made_nor_sent(toy_prepared, monkeypa
 
 def test_a_node_without_an_index_says_what_must_be_sent_and_why(elsewhere):
     left = settle(elsewhere)
-    assert list(left) == [Part.SOURCE, Part.ENVIRONMENT]
-    assert all(left.values())
+    assert left[Part.SOURCE] == "it is a folder of the driver's"
+    assert "index" in left[Part.ENVIRONMENT]
+    assert not elsewhere.has(Part.ENVIRONMENT)
 
 
 def test_a_node_takes_in_what_is_sent_once_and_can_then_judge(elsewhere, toy, toy_prepared, engine):
@@ -190,3 +193,19 @@ def test_waiting_for_a_place_ends_only_when_nobody_has_one():
 def test_a_project_that_nobody_knows_how_to_build_is_sent(elsewhere):
     unknown = replace(elsewhere, lock="")
     assert settle(unknown)[Part.ENVIRONMENT] == "its lock is not known"
+
+
+def test_a_node_with_an_index_builds_the_same_environment_itself(elsewhere, monkeypatch, tmp_path):
+    """By the lock that the driver tells, into the folder of the same name."""
+    seen = []
+
+    def build(lock, python, say):
+        seen.append((lock.stem, lock.read_text(), python))
+        folder = environment_folder(lock, python)
+        (folder / "bin").mkdir(parents=True)
+        (folder / "bin/python").touch()
+        (folder / ".dlbench-complete").write_text("{}")
+
+    monkeypatch.setattr(parcels, "build_environment", build)
+    assert list(settle(elsewhere)) == [Part.SOURCE]
+    assert seen == [("toy", LOCK, elsewhere.project.python)]

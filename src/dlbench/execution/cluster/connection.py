@@ -21,7 +21,10 @@ _MEND = "check the address (`ray status` on the head node); this machine must be
 def connect(address: str | None, workers: int, memory_mb: float) -> bool:
     """True where it is now ours to end. `workers` and `memory_mb`: what one of our own has to offer."""
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-    import ray
+    try:
+        import ray
+    except ImportError:
+        raise DLBenchError("ray is not installed", mend="pip install 'dlbench[ray]'") from None
 
     if ray.is_initialized():
         return False
