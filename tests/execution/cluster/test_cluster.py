@@ -20,11 +20,14 @@ from dlbench.construction.admit import admit_all
 from dlbench.dataset import load
 from dlbench.errors import DLBenchError
 from dlbench.execution import Engine, Limits, choose_confinement
+from dlbench.execution.cluster.remote import SeatError
 from dlbench.execution.meetings import Result
 from dlbench.execution.mutants import write_mutants
 from dlbench.execution.pool import Pool, Task
 from dlbench.execution.rooms import Meeting, Rooms
+from dlbench.execution.seat import Keeping
 from dlbench.execution.stubs import BODIES, write_stub
+from dlbench.execution.warm import Warm
 from dlbench.workspace import prepare
 from tests.cli.test_judging import steady, verdicts_of
 from tests.conftest import write_toy
@@ -173,8 +176,8 @@ def test_two_seats_of_a_node_prepare_a_project_once(cluster, seats, prepared, tm
     options = {"num_cpus": 0, "scheduling_strategy": place, "runtime_env": away}
     hosts = [ray.remote(Host).options(**options).remote() for _ in range(2)]
     for part in Part:
-        pieces = seats.ship(prepared["toy"], part)
-        assert seats.ship(prepared["toy"], part) is pieces
+        pieces = seats.ship(prepared["toy"], part, lambda: None)
+        assert seats.ship(prepared["toy"], part, lambda: pytest.fail("it was packed before")) is pieces
         receipts = ray.get([host.receive.remote(parcel, part, pieces) for host in hosts])
         assert sorted(receipt.is_new for receipt in receipts) == [False, True]
     for host in hosts:
@@ -206,6 +209,15 @@ def test_fresh_mode_and_meetings_and_admission_are_the_same_there(toys, local, r
     assert met[0]["r"] == [str(Result.PASSED), str(Result.FAILED), str(Result.ERROR)]
     assert admitted[0] == admitted[1]
     assert admitted[0].killed
+
+
+def test_a_question_that_ends_every_host_is_given_up_and_the_seat_goes_on(remote, prepared, said):
+    seat = remote.seats.open(remote, prepared, Keeping(Warm))
+    with pytest.raises(SeatError, match="every seat that it was tried at was lost"):
+        seat.ask("toy", lambda warm, item: os.kill(os.getpid(), signal.SIGKILL), None)
+    assert len([line for line in said if line.startswith("lost a seat")]) == 3
+    assert seat.ask("toy", lambda warm, item: item + 1, 1) == 2
+    seat.close()
 
 
 def write_samples(path: Path, *codes: str) -> Path:
@@ -255,6 +267,7 @@ def test_a_node_killed_in_the_middle_changes_no_verdict(
     cluster, toys, remote, prepared, tasks, expected, said, elsewhere
 ):
     """When its sandbox runs, and while others wait for their tests to end."""
+    said.clear()
     tree = elsewhere / "sources" / prepared["toy"].tree.parent.name
     slow = [Task(toys.instances[SCALE], SLOW, 1000 + number) for number in range(18)]
     found_when_killed = []

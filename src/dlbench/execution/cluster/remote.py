@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _ATTEMPTS = 3
 _LOOK_SECONDS = 0.5
 _FAREWELL_SECONDS = 20.0
+_NOWHERE = "before it was opened"
 
 
 class SeatError(Exception):
@@ -49,11 +50,11 @@ class RemoteSeat(Generic[Held]):
                 try:
                     self._get_ready(project)
                     answer = cast(Answer, self._wait(self._host.ask.remote(project, function, item)))
-                except RayTaskError:  # a fault of ours, and no loss
-                    raise
+                except RayTaskError as error:  # a fault of ours, and no loss
+                    self._drop()
+                    raise SeatError(f"{type(error.cause).__name__}: {error.cause}") from None
                 except RayError as error:
-                    losses.append(f"{type(error).__name__} on {self.node or 'a new node'}")
-                    self.seats.say(f"lost a seat ({losses[-1]}); what it was at is tried again")
+                    losses.append(self._tell_loss(error, losses))
                     self._drop()
                     continue
                 except BaseException:
@@ -64,6 +65,16 @@ class RemoteSeat(Generic[Held]):
                     raise SeatError(answer.error)
                 return cast(Result, answer.result)
         raise SeatError(f"every seat that it was tried at was lost: {', '.join(losses)}")
+
+    def _tell_loss(self, error: Exception, before: list[str]) -> str:
+        """Ends the run where no host can so much as begin: no candidate has anything to do with that."""
+        if not self.node and before == [_NOWHERE] * (_ATTEMPTS - 1):
+            lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+            mend = "is the same release of dlbench installed on every node? `ray logs` has more"
+            raise NoSeat(f"no seat can be opened on the cluster: {lines[-1] if lines else error!r}", mend=mend)
+        loss = f"{type(error).__name__} on {self.node}" if self.node else _NOWHERE
+        self.seats.say(f"lost a seat ({loss}); what it was at is tried again")
+        return loss
 
     def close(self) -> None:
         """Its workers first, so that nothing of them is left on the node."""
@@ -83,19 +94,18 @@ class RemoteSeat(Generic[Held]):
         if project in self._ready:
             return
         parcel = describe(self.prepared[project])
-        for _ in range(2):
+        found = cast(Readiness, self._wait(self._host.prepare.remote(parcel)))
+        for part, why in found.missing.items():
+            self.seats.say(f"sending the {part} of {project} to {self.node} ({why.splitlines()[0]})")
+            pieces = self.seats.ship(self.prepared[project], part, self._check_stop)
+            receipt = cast(Receipt, self._wait(self._host.receive.remote(parcel, part, pieces)))
+            if receipt.refusal:
+                raise NoSeat(f"the node {self.node} cannot take in {project}: {receipt.refusal}")
+        if found.missing:
             found = cast(Readiness, self._wait(self._host.prepare.remote(parcel)))
-            refusal = found.refusal
-            if not found.missing or refusal:
-                break
-            for part, why in found.missing.items():
-                self.seats.say(f"sending the {part} of {project} to {self.node} ({why.splitlines()[0]})")
-                pieces = self.seats.ship(self.prepared[project], part)
-                refusal = cast(Receipt, self._wait(self._host.receive.remote(parcel, part, pieces))).refusal
-                if refusal:
-                    break
-        if refusal:
-            raise NoSeat(f"the node {self.node} cannot prepare {project}: {refusal}")
+        if found.missing or found.refusal:
+            why = found.refusal or "; ".join(found.missing.values())
+            raise NoSeat(f"the node {self.node} cannot prepare {project}: {why}")
         self._ready.add(project)
 
     def _sit_down(self) -> None:
@@ -112,10 +122,13 @@ class RemoteSeat(Generic[Held]):
         import ray
 
         while not ray.wait([asked], timeout=_LOOK_SECONDS)[0]:
-            if self.is_stopped:
-                raise Interrupted
+            self._check_stop()
             check()
         return ray.get(asked)
+
+    def _check_stop(self) -> None:
+        if self.is_stopped:
+            raise Interrupted
 
     def _drop(self) -> None:
         """What runs there ends at once, with everything under it."""

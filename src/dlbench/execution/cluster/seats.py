@@ -104,14 +104,22 @@ class RaySeats:
         self.seated.discard(seat)
         self._left_at = time.monotonic()
 
-    def ship(self, prepared: Prepared, part: Part) -> list[Any]:
-        """The pieces of its archive, made once for all nodes; they are there for as long as we are."""
+    def ship(self, prepared: Prepared, part: Part, check: Callable[[], None]) -> list[Any]:
+        """The pieces of its archive, made once for all nodes; they are there for as long as we are.
+
+        `check`: asked before each piece; raises where somebody wants to stop.
+        """
         import ray
 
         folder = find_folder(prepared, part)
         with self._lock:
             if str(folder) not in self._shipped:
                 pieces: list[Any] = []
-                pack(folder, lambda data: pieces.append(ray.put(data)))
+
+                def put(data: bytes) -> None:
+                    check()
+                    pieces.append(ray.put(data))
+
+                pack(folder, put)
                 self._shipped[str(folder)] = pieces
             return self._shipped[str(folder)]
