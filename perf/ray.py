@@ -84,13 +84,13 @@ def compare_nodes(engine: Engine, options: argparse.Namespace) -> bool:
     from tests.execution.cluster.nodes import start_cluster
     from tests.reporting.boards import RIGHT, SCALE
 
-    sleeps = RIGHT[SCALE].replace("    if not", "    import time\n    time.sleep(0.1)\n    if not", 1)
+    sleeps = RIGHT[SCALE].replace("    if not", "    import time\n    time.sleep(0.2)\n    if not", 1)
     with tempfile.TemporaryDirectory() as folder, start_cluster({}, {}, {}) as nodes:
         toys = load(write_toy(Path(folder)))
         prepared = {"toy": prepare(toys.projects["toy"], toys.root)}
         instance = toys.instances[SCALE]
-        waiting = [Task(instance, f"{sleeps}# {number}\n", number) for number in range(2 * options.each)]
-        computing = make_tasks(engine, prepared["toy"], instance, 6 * options.each, 0)
+        waiting = [Task(instance, f"{sleeps}# {number}\n", number) for number in range(options.each)]
+        computing = make_tasks(engine, prepared["toy"], instance, 4 * options.each, 0)
         one, three = (RaySeats(nodes.address, workers=workers) for workers in (1, 3))
         ways = {"one node": replace(engine, seats=one), "three nodes": replace(engine, seats=three)}
         agree = True

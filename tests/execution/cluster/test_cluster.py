@@ -115,9 +115,11 @@ def make_tasks(benchmark, engine, prepared) -> list[Task]:
 
 
 def plain(value):
-    """Without addresses of objects, seconds, and the width of a progress bar: they differ between two workers anywhere."""
+    """Without addresses of objects, seconds, and the width of a progress bar, which is that of the workspace's path."""
     if isinstance(value, dict):
         return {key: plain(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [plain(one) for one in value]
     return re.sub(r"0x[0-9a-f]+|after \d+ s|\s+", " ", value) if isinstance(value, str) else value
 
 
@@ -185,7 +187,7 @@ def test_two_seats_of_a_node_prepare_a_project_once(cluster, seats, prepared, tm
 
 
 def test_fresh_mode_and_meetings_and_admission_are_the_same_there(toys, local, remote, prepared, tasks):
-    some = tasks[:4]
+    some = tasks[:2]
     assert judge(remote, prepared, some, mode="fresh") == judge(local, prepared, some, mode="fresh")
     instance = toys.instances[SCALE]
     checks = ["assert scale([1], 3) == [3]", "assert scale([1]) == [7]", "scale([1], 0)"]
@@ -204,6 +206,7 @@ def test_fresh_mode_and_meetings_and_admission_are_the_same_there(toys, local, r
             prepared["toy"],
             [instance],
             lambda found: admitted.append(replace(found, seconds=0.0, memory_mb=0.0)),
+            mutants=3,
         )
     assert met[0] == met[1]
     assert met[0]["r"] == [str(Result.PASSED), str(Result.FAILED), str(Result.ERROR)]
@@ -240,7 +243,7 @@ def test_the_command_writes_the_same_file_wherever_it_judges(cluster, seats, toy
         out, err = command.communicate(timeout=300)
         assert command.returncode == 0, err
         assert "pass@1" in out
-    assert steady(verdicts_of(tmp_path / "there")) == steady(verdicts_of(tmp_path / "here"))
+    assert plain(steady(verdicts_of(tmp_path / "there"))) == plain(steady(verdicts_of(tmp_path / "here")))
 
 
 def test_an_interrupted_run_leaves_no_candidate_on_any_node(cluster, seats, toys, prepared, tmp_path):
