@@ -50,9 +50,9 @@ $(READY): pyproject.toml
 	  "(Debian, Ubuntu: apt-get install bubblewrap; Fedora: dnf install bubblewrap)"
 	@touch $@
 
-# what the tests of bridges and exports read them with, and a demo does not need. evalplus comes without its requirements,
+# what the tests of bridges, exports and clusters need, and a demo does not. evalplus comes without its requirements,
 # most of which are clients of models, and as large as all the other libraries together
 $(BRIDGES): $(READY)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev,embedded,bridges]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev,embedded,bridges,ray]"
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps "evalplus>=0.3.1"
 	@touch $@

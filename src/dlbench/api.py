@@ -17,6 +17,7 @@ from dlbench.dataset import load as load_whole
 from dlbench.errors import DLBenchError
 from dlbench.execution import Engine, Limits, Sample, Verdict, choose_confinement
 from dlbench.execution.evaluate import evaluate as judge_all
+from dlbench.execution.executors import open_seats
 from dlbench.execution.pool import MODES, Pool
 from dlbench.execution.samples import parse_samples, read_samples
 from dlbench.reporting import read_run
@@ -41,21 +42,27 @@ def evaluate(
     mode: str = "auto",
     timeout: float = 60.0,
     memory: int = 4096,
+    executor: str = "local",
+    ray_address: str | None = None,
 ) -> list[Verdict]:
     """A verdict for each sample, in their order. `samples`: a JSONL file, or records such as it holds.
 
     With a folder `out` each verdict is kept at once in `verdicts.jsonl`, and a second call goes on where a first was
-    stopped. `timeout` in seconds and `memory` in MiB are for one candidate.
+    stopped. `timeout` in seconds and `memory` in MiB are for one candidate. `executor="ray"` judges on a cluster.
     """
     whole = benchmark or load_whole()
     given = _read(samples, whole)
     if mode not in MODES:
         raise DLBenchError(f"there is no mode {mode!r}", mend=f"use one of: {', '.join(MODES)}")
-    engine = Engine(choose_confinement(sandbox), Limits(test_seconds=timeout, memory_mb=memory))
-    projects = dict.fromkeys(whole.instances[sample.instance].project for sample in given)
-    prepared = {name: prepare(whole.projects[name], whole.root) for name in projects}
-    pool = Pool(engine, prepared, workers=workers or os.cpu_count() or 1, mode=mode)
+    limits, cores = Limits(test_seconds=timeout, memory_mb=memory), os.cpu_count() or 1
     with ExitStack() as stack:
+        seats = open_seats(executor, ray_address, workers=workers, cores=cores, memory_mb=memory, sandbox=sandbox)
+        if seats is not None:
+            stack.callback(seats.close)
+        engine = Engine(choose_confinement(sandbox), limits, seats=seats)
+        projects = dict.fromkeys(whole.instances[sample.instance].project for sample in given)
+        prepared = {name: prepare(whole.projects[name], whole.root) for name in projects}
+        pool = Pool(engine, prepared, workers=workers or cores, mode=mode)
         folder = Path(out) if out else Path(stack.enter_context(TemporaryDirectory(prefix="dlbench-")))
         return judge_all(whole, pool, given, folder)
 

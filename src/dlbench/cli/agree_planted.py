@@ -8,12 +8,14 @@ import typer
 from dlbench.cli.agree import agree
 from dlbench.cli.app import (
     Chosen,
+    ExecutorOption,
     JsonOption,
     MemoryOption,
     PoolMemoryOption,
+    RayAddressOption,
     SandboxOption,
+    SeatsOption,
     TimeoutOption,
-    WorkersOption,
     command,
 )
 from dlbench.cli.judging import CORES
@@ -32,7 +34,9 @@ def planted(
     ] = 0.5,
     seed: Annotated[int, typer.Option(help="Of the mix, and of ties.")] = 0,
     seconds: Annotated[float, typer.Option(min=0.1, help="Seconds that one test may take.")] = 10.0,
-    workers: WorkersOption = CORES,
+    workers: SeatsOption = None,
+    executor: ExecutorOption = "local",
+    ray_address: RayAddressOption = None,
     sandbox: SandboxOption = "auto",
     timeout: TimeoutOption = 60.0,
     memory: MemoryOption = 4096,
@@ -43,7 +47,7 @@ def planted(
     from dlbench.agreement.gains import hold_against
     from dlbench.agreement.planted import Mix
     from dlbench.agreement.planting import run_planted
-    from dlbench.cli.engine import make_engine, make_pool, prepare_projects
+    from dlbench.cli.engine import Where, make_engine, make_pool, prepare_projects
     from dlbench.cli.printing import open_console, print_json
     from dlbench.cli.progress import counted
     from dlbench.errors import DLBenchError
@@ -54,12 +58,12 @@ def planted(
 
     mix = Mix(solutions, right, checks, wrong, turned, seed)
     instances = chosen.instances
-    engine = make_engine(sandbox, timeout, memory)
+    engine = make_engine(sandbox, timeout, memory, Where(executor, ray_address, workers))
     prepared = prepare_projects(chosen.benchmark, instances)
     config = {"benchmark": str(chosen.benchmark.version), "model": "planted", "mix": repr(mix)}
     open_run(out, config | {"instances": [instance.id for instance in instances]})
-    rooms = Rooms(engine, prepared, workers=workers, seconds=seconds, outputs=True)
-    pool = make_pool(engine, prepared, workers, "auto", pool_memory)
+    rooms = Rooms(engine, prepared, workers=workers or CORES, seconds=seconds, outputs=True)
+    pool = make_pool(engine, prepared, workers or CORES, "auto", pool_memory)
     with counted("planted", len(instances) * (1 + 2 * solutions), every=2.0) as advance:
         polls, left_out = run_planted(chosen.benchmark, instances, rooms, pool, mix, out, advance)
     if not polls:

@@ -8,7 +8,17 @@ import typer
 from dlbench.cli.agree import agree
 from dlbench.cli.agree_run import RuleOption
 from dlbench.cli.analyze import PicturesOption, show, write_pictures
-from dlbench.cli.app import BenchmarkOption, JsonOption, MemoryOption, SandboxOption, WorkersOption, command
+from dlbench.cli.app import (
+    BenchmarkOption,
+    ExecutorOption,
+    JsonOption,
+    MemoryOption,
+    RayAddressOption,
+    SandboxOption,
+    SeatsOption,
+    command,
+)
+from dlbench.cli.engine import Where
 from dlbench.cli.judging import CORES
 
 if TYPE_CHECKING:
@@ -56,7 +66,9 @@ def study(
     mutants: Annotated[int, typer.Option(min=1, help="Mutants of each reference, for --quality.")] = 5,
     seed: SeedOption = 0,
     pictures: PicturesOption = None,
-    workers: WorkersOption = CORES,
+    workers: SeatsOption = None,
+    executor: ExecutorOption = "local",
+    ray_address: RayAddressOption = None,
     sandbox: SandboxOption = "auto",
     memory: MemoryOption = 4096,
     json: JsonOption = False,
@@ -88,7 +100,7 @@ def study(
     }
     record: dict[str, object] = {"gain": gain, "operators": operators, "consistency": consistency, "effects": effects}
     if quality:
-        found = _measure_quality(material, loaded, run, workers, sandbox, memory, mutants)
+        found = _measure_quality(material, loaded, run, Where(executor, ray_address, workers), sandbox, memory, mutants)
         record["quality"] = found
         tables["the model's own tests"] = tabulate_quality(found)
     show(tables, tell_flips(consistency), record if json else None)
@@ -120,7 +132,7 @@ def _print_gain(found: "Comparison", material: "Material") -> None:
 
 
 def _measure_quality(
-    material: "Material", benchmark: "Benchmark", run: Path, workers: int, sandbox: str, memory: int, mutants: int
+    material: "Material", benchmark: "Benchmark", run: Path, where: Where, sandbox: str, memory: int, mutants: int
 ) -> "Quality":
     from dlbench.agreement.agreeing import FOLDER
     from dlbench.agreement.quality import QUALITY, measure_quality
@@ -129,8 +141,8 @@ def _measure_quality(
     from dlbench.execution.rooms import Rooms
 
     instances = [benchmark.instances[one] for one in material.choices]
-    engine = make_engine(sandbox, None, memory)
-    rooms = Rooms(engine, prepare_projects(benchmark, instances), workers=workers)
+    engine = make_engine(sandbox, None, memory, where)
+    rooms = Rooms(engine, prepare_projects(benchmark, instances), workers=where.workers or CORES)
     with counted("references and mutants meet tests", len(instances) * (1 + mutants), every=1.0) as advance:
         return measure_quality(
             rooms,

@@ -8,6 +8,8 @@ import errno
 import functools
 import inspect
 from collections.abc import Callable
+from contextlib import ExitStack
+from contextvars import ContextVar
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -42,7 +44,31 @@ MemoryOption = Annotated[int, typer.Option(min=64, help="MiB that a candidate an
 ModeOption = Annotated[
     str, typer.Option(help="auto: warm workers, fresh interpreters where need be; fresh: a new interpreter each time.")
 ]
-PoolMemoryOption = Annotated[int, typer.Option(min=256, help="MiB that all idle and busy workers may hold together.")]
+PoolMemoryOption = Annotated[
+    int, typer.Option(min=256, help="MiB that all idle and busy workers of a machine may hold together.")
+]
+ExecutorOption = Annotated[
+    str, typer.Option(help="Where candidates are judged: local, or ray, on the nodes of a cluster (docs/cluster.md).")
+]
+RayAddressOption = Annotated[
+    str | None,
+    typer.Option(help="For ray: HOST:PORT of a cluster, or auto; else RAY_ADDRESS, else a Ray for this command alone."),
+]
+SeatsOption = Annotated[
+    int | None,
+    typer.Option(
+        "--workers",
+        min=1,
+        help="Candidates judged at once; all cores, here or in the cluster, by default.",
+    ),
+]
+
+_ending: ContextVar[ExitStack] = ContextVar("_ending")
+
+
+def end_with_command(close: Callable[[], None]) -> None:
+    """Called when the command that runs is over, however it ends."""
+    _ending.get().callback(close)
 
 
 def command(name: str, group: typer.Typer = app) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -71,7 +97,9 @@ def _guard(function: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(inner)
     def guarded(*args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - a command's own options
         try:
-            inner(*args, **kwargs)
+            with ExitStack() as stack:
+                _ending.set(stack)
+                inner(*args, **kwargs)
         except DLBenchError as error:
             _fail(error)
         except OSError as error:

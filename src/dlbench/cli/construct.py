@@ -9,8 +9,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dlbench.cli import construct_discover, construct_label
-from dlbench.cli.app import JsonOption, SandboxOption, WorkersOption, app, command
+from dlbench.cli.app import (
+    ExecutorOption,
+    JsonOption,
+    RayAddressOption,
+    SandboxOption,
+    SeatsOption,
+    WorkersOption,
+    app,
+    command,
+)
 from dlbench.cli.construct_discover import WORK, WorkOption
+from dlbench.cli.engine import HERE, Where
 
 if TYPE_CHECKING:
     from dlbench.construction.chain import Chain
@@ -45,23 +55,23 @@ def _wishes(names: list[str] | None, projects: Path | None) -> "list[Wish]":
     return [known.get(name, Wish(name)) for name in names] if names else list(known.values())
 
 
-def _engine(sandbox: str) -> "Engine":
+def _engine(sandbox: str, where: Where = HERE) -> "Engine":
     from dataclasses import replace
 
     from dlbench.cli.engine import make_engine
 
-    engine = make_engine(sandbox)
+    engine = make_engine(sandbox, where=where)
     return replace(engine, limits=replace(engine.limits, load_seconds=300.0, test_seconds=25.0))
 
 
 def _chains(
-    names: list[str] | None, projects: Path | None, work: Path, sandbox: str, workers: int = 1
+    names: list[str] | None, projects: Path | None, work: Path, sandbox: str, workers: int = 1, where: Where = HERE
 ) -> "list[Chain]":
     from dlbench.cli.progress import say
     from dlbench.construction.chain import Chain
     from dlbench.construction.work import Work
 
-    engine = _engine(sandbox)
+    engine = _engine(sandbox, where)
     return [Chain(engine, Work(work), wish, say, workers=workers) for wish in _wishes(names, projects)]
 
 
@@ -178,11 +188,14 @@ def admit(
     like: Annotated[
         list[str] | None, typer.Option(help="Only functions whose ids match, as `*.metrics.*` (repeatable).")
     ] = None,
-    workers: WorkersOption = _CORES,
+    workers: SeatsOption = None,
+    executor: ExecutorOption = "local",
+    ray_address: RayAddressOption = None,
     sandbox: SandboxOption = "auto",
 ) -> None:
     """Run every check of admission that needs no person (step 8); goes on where it was stopped."""
-    for chain in _chains(names, projects, work, sandbox, workers):
+    where = Where(executor, ray_address, workers)
+    for chain in _chains(names, projects, work, sandbox, workers or _CORES, where):
         chain.admit(most, like or ())
         rows = chain.work.read("measured", chain.name)
         typer.echo(f"{chain.name}: {sum(row['admissible'] for row in rows)} of {len(rows)} functions are admissible")

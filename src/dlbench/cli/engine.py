@@ -1,9 +1,13 @@
 """How do commands that run candidates get an engine, and their projects ready? With one warning, and with progress."""
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import typer
 
+from dlbench.cli.app import end_with_command
+from dlbench.cli.extras import need
+from dlbench.cli.judging import CORES
 from dlbench.cli.progress import say
 from dlbench.errors import DLBenchError
 
@@ -11,10 +15,23 @@ if TYPE_CHECKING:
     from dlbench.dataset import Benchmark, Instance
     from dlbench.execution import Engine
     from dlbench.execution.pool import Pool
+    from dlbench.execution.seat import Seats
     from dlbench.workspace import Prepared
 
 
-def make_engine(sandbox: str, timeout: float | None = None, memory: int | None = None) -> "Engine":
+@dataclass(frozen=True)
+class Where:
+    """Where candidates are judged, as the user said it."""
+
+    executor: str = "local"
+    ray_address: str | None = None
+    workers: int | None = None
+
+
+HERE = Where()
+
+
+def make_engine(sandbox: str, timeout: float | None = None, memory: int | None = None, where: Where = HERE) -> "Engine":
     from dlbench.execution import Engine, Limits, choose_confinement, find_confinements
     from dlbench.execution.confinement import remove_leftovers
 
@@ -26,7 +43,28 @@ def make_engine(sandbox: str, timeout: float | None = None, memory: int | None =
         strongest, obstacle = find_confinements()[0]
         say(f"{strongest.name} cannot be used here ({obstacle}); {confinement.name} confines candidates meanwhile")
     given = {"test_seconds": timeout, "memory_mb": memory}
-    return Engine(confinement, Limits(**{name: value for name, value in given.items() if value is not None}))  # type: ignore[arg-type]
+    limits = Limits(**{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type]
+    return Engine(confinement, limits, seats=_find_seats(where, sandbox, limits.memory_mb))
+
+
+def _find_seats(where: Where, sandbox: str, memory_mb: int) -> "Seats | None":
+    from dlbench.execution.executors import open_seats
+
+    if where.executor == "ray":
+        need("ray", "ray")
+        say("looking for Ray")
+    seats = open_seats(
+        where.executor,
+        where.ray_address,
+        workers=where.workers,
+        cores=CORES,
+        memory_mb=memory_mb,
+        sandbox=sandbox,
+        say=say,
+    )
+    if seats is not None:
+        end_with_command(seats.close)
+    return seats
 
 
 def check_mode(mode: str) -> None:

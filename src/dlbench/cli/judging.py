@@ -9,13 +9,15 @@ import typer
 from dlbench.cli.app import (
     BenchmarkOption,
     Chosen,
+    ExecutorOption,
     JsonOption,
     MemoryOption,
     ModeOption,
     PoolMemoryOption,
+    RayAddressOption,
     SandboxOption,
+    SeatsOption,
     TimeoutOption,
-    WorkersOption,
     command,
 )
 
@@ -25,7 +27,9 @@ CORES = os.cpu_count() or 1
 @command("validate")
 def validate(
     chosen: Chosen,
-    workers: WorkersOption = CORES,
+    workers: SeatsOption = None,
+    executor: ExecutorOption = "local",
+    ray_address: RayAddressOption = None,
     sandbox: SandboxOption = "auto",
     timeout: TimeoutOption = 60.0,
     memory: MemoryOption = 4096,
@@ -39,16 +43,16 @@ def validate(
     json: JsonOption = False,
 ) -> None:
     """Check that references pass, and that stubs which raise or return None fail every test."""
-    from dlbench.cli.engine import check_mode, make_engine, make_pool, prepare_projects
+    from dlbench.cli.engine import Where, check_mode, make_engine, make_pool, prepare_projects
     from dlbench.cli.progress import counted
     from dlbench.execution import validate as trying
     from dlbench.execution.stubs import BODIES
 
     check_mode(mode)
-    engine = make_engine(sandbox, timeout, memory)
+    engine = make_engine(sandbox, timeout, memory, Where(executor, ray_address, workers))
     instances = chosen.instances
     prepared = prepare_projects(chosen.benchmark, instances)
-    pool = make_pool(engine, prepared, workers, mode)
+    pool = make_pool(engine, prepared, workers or CORES, mode)
     most = 2 * len(instances) * (1 + len(BODIES) + mutants) if compare_modes else trying.count_trials(instances)
     with counted("validating", most + repeat * len(instances)) as advance:
 
@@ -56,7 +60,7 @@ def validate(
             advance(f"{trial.instance} {trial.name}: {'holds' if trial.holds else 'DOES NOT HOLD'}")
 
         if compare_modes:
-            fresh = make_pool(engine, prepared, workers, "fresh")
+            fresh = make_pool(engine, prepared, workers or CORES, "fresh")
             trials = trying.compare_modes(
                 pool,
                 fresh,
@@ -89,7 +93,9 @@ def evaluate(
     samples: Annotated[Path, typer.Argument(help="JSONL: instance, sample, and answer (raw) or code (bare).")],
     out: Annotated[Path, typer.Option(help="Folder for verdicts.jsonl and the report; goes on where it stopped.")],
     benchmark: BenchmarkOption = None,
-    workers: WorkersOption = CORES,
+    workers: SeatsOption = None,
+    executor: ExecutorOption = "local",
+    ray_address: RayAddressOption = None,
     sandbox: SandboxOption = "auto",
     timeout: TimeoutOption = 60.0,
     memory: MemoryOption = 4096,
@@ -98,7 +104,7 @@ def evaluate(
 ) -> None:
     """Judge answers that a model has given already."""
     from dlbench import __version__
-    from dlbench.cli.engine import check_mode, make_engine
+    from dlbench.cli.engine import Where, check_mode, make_engine
     from dlbench.cli.scores import judge_into, show_scores
     from dlbench.dataset import load
     from dlbench.execution.samples import read_samples
@@ -108,9 +114,9 @@ def evaluate(
     loaded = load(benchmark)
     given = read_samples(samples, loaded)
     check_mode(mode)
-    engine = make_engine(sandbox, timeout, memory)
+    engine = make_engine(sandbox, timeout, memory, Where(executor, ray_address, workers))
     config = {"dlbench": __version__, "benchmark": str(loaded.version), "model": samples.stem}
     open_run(out, config | {"timeout": timeout, "memory": memory})
-    judge_into(loaded, given, out, engine, workers, mode, pool_memory)
+    judge_into(loaded, given, out, engine, workers or CORES, mode, pool_memory)
     keep_samples(samples, out)
     show_scores([out], out / "report.md", loaded)

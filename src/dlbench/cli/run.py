@@ -18,12 +18,14 @@ from dlbench.cli.agree_run import (
 from dlbench.cli.app import (
     BenchmarkOption,
     Chosen,
+    ExecutorOption,
     MemoryOption,
     ModeOption,
     PoolMemoryOption,
+    RayAddressOption,
     SandboxOption,
+    SeatsOption,
     TimeoutOption,
-    WorkersOption,
     command,
 )
 from dlbench.cli.judging import CORES
@@ -109,7 +111,9 @@ def run(
     prices: PricesOption = None,
     canary: CanaryOption = False,
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port of the embedded model; 0 takes any free one.")] = 0,
-    workers: WorkersOption = CORES,
+    workers: SeatsOption = None,
+    executor: ExecutorOption = "local",
+    ray_address: RayAddressOption = None,
     mode: ModeOption = "auto",
     pool_memory: PoolMemoryOption = 6144,
     sandbox: SandboxOption = "auto",
@@ -119,7 +123,7 @@ def run(
     """Ask a model for the chosen instances, judge its answers, and print pass@1 overall and by label."""
     from dlbench import __version__
     from dlbench.agreement.wording import Wording
-    from dlbench.cli.engine import check_mode, make_engine, prepare_projects
+    from dlbench.cli.engine import Where, check_mode, make_engine, prepare_projects
     from dlbench.cli.progress import counted, say
     from dlbench.cli.scores import judge_into, show_scores
     from dlbench.execution.samples import read_samples
@@ -130,9 +134,9 @@ def run(
 
     benchmark, instances = chosen.benchmark, chosen.instances
     check_mode(mode)
-    engine = make_engine(sandbox, timeout, memory)
+    engine = make_engine(sandbox, timeout, memory, Where(executor, ray_address, workers))
     sources = Sources(benchmark, say)
-    dual = Dual(variants, tests, rule, rewrite, workers, pool_memory) if technique == DUAL else None
+    dual = Dual(variants, tests, rule, rewrite, workers or CORES, pool_memory) if technique == DUAL else None
     if dual is not None:
         dual.check(samples)
     plain = technique if dual is None else "zero-shot"
@@ -186,7 +190,8 @@ def run(
                     retries=retries,
                     say=say,
                 )
-        judge_into(benchmark, read_samples(folder / SAMPLES, benchmark), folder, engine, workers, mode, pool_memory)
+        given = read_samples(folder / SAMPLES, benchmark)
+        judge_into(benchmark, given, folder, engine, workers or CORES, mode, pool_memory)
     show_scores(folders, out / "report.md", benchmark)
     if dual is not None:
         dual.show_gain(benchmark, folders)

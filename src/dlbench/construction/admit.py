@@ -7,11 +7,9 @@ small mistakes the tests find. The first reason that stands against a function i
 
 import random
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from datetime import date
-from queue import Empty, SimpleQueue
+from functools import partial
 
 from dlbench.construction.work import Row
 from dlbench.dataset import Instance
@@ -20,6 +18,8 @@ from dlbench.dataset.records import Labels
 from dlbench.dataset.target import Function, render_signature
 from dlbench.execution.candidate import Engine
 from dlbench.execution.mutants import write_mutants
+from dlbench.execution.pool import Work, keep_busy
+from dlbench.execution.seat import Keeping, NoSeat, Seat, count_seats, open_seat
 from dlbench.execution.stubs import BODIES, write_stub
 from dlbench.execution.terms import Terms
 from dlbench.execution.verdict import Outcome, Status, Verdict
@@ -93,22 +93,34 @@ def admit_all(
     mutants: int = MUTANTS,
 ) -> None:
     """Each thread has a worker of its own; what is found of one function does not depend on the others."""
-    waiting: SimpleQueue[Instance] = SimpleQueue()
-    for instance in instances:
-        waiting.put(instance)
+    work = Work(map(_Proposed, instances), lambda instance: (1.0, 0.0))
 
-    def work() -> None:
-        with closing(Warm(engine, prepared)) as warm:
-            while True:
-                try:
-                    instance = waiting.get_nowait()
-                except Empty:
-                    return
-                on_admission(admit(warm, instance, mutants=mutants))
+    def keep() -> None:
+        seat = open_seat(engine, {prepared.project.name: prepared}, Keeping(Warm))
+        proposed = work.take(None)
+        try:
+            while proposed is not None:
+                on_admission(_admit_at(seat, proposed.instance, mutants))
+                proposed = work.take(proposed, seat.projects)
+        finally:
+            seat.close()
 
-    with ThreadPoolExecutor(workers) as threads:
-        for future in [threads.submit(work) for _ in range(workers)]:
-            future.result()
+    if work.left:
+        keep_busy(work, [keep] * min(count_seats(engine, workers), work.left))
+
+
+@dataclass(frozen=True)
+class _Proposed:
+    instance: Instance
+
+
+def _admit_at(seat: Seat[Warm], instance: Instance, mutants: int) -> Admission:
+    try:
+        return seat.ask(instance.project, partial(admit, mutants=mutants), instance)
+    except NoSeat:
+        raise
+    except Exception as error:
+        return Admission(instance.id, *_blame_ourselves(error), tried=len(instance.tests))
 
 
 def admit(warm: Warm, instance: Instance, *, mutants: int = MUTANTS) -> Admission:
@@ -123,8 +135,12 @@ def admit(warm: Warm, instance: Instance, *, mutants: int = MUTANTS) -> Admissio
     except _Rejected as error:
         found.reason, found.detail = error.reason, error.detail[-600:]
     except Exception as error:  # one function must not end a pass over thousands
-        found.reason, found.detail = "our_fault", f"{type(error).__name__}: {error}"[-600:]
+        found.reason, found.detail = _blame_ourselves(error)
     return found
+
+
+def _blame_ourselves(error: Exception) -> tuple[str, str]:
+    return "our_fault", f"{type(error).__name__}: {error}"[-600:]
 
 
 def _reference(warm: Warm, instance: Instance) -> str:

@@ -7,7 +7,7 @@ command have in common. What depends on the instance alone is worked out once.
 import ast
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dlbench.dataset import Instance
 from dlbench.dataset.target import Target, find_target
@@ -19,6 +19,9 @@ from dlbench.execution.splice import Spliced, splice
 from dlbench.parsing import parse
 from dlbench.workspace import Prepared
 
+if TYPE_CHECKING:
+    from dlbench.execution.seat import Seats
+
 
 @dataclass(frozen=True)
 class Engine:
@@ -27,6 +30,8 @@ class Engine:
     confinement: Confinement
     limits: Limits = field(default_factory=Limits)
     targets: dict[str, "Asked"] = field(default_factory=dict, compare=False, repr=False)
+    seats: "Seats | None" = field(default=None, compare=False, repr=False)
+    """Where candidates are judged, if not on this machine."""
 
     def asked(self, prepared: Prepared, instance: Instance) -> "Asked":
         key = f"{prepared.tree}:{instance.path}:{instance.qualname}"

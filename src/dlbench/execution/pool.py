@@ -7,7 +7,6 @@ verdicts do not depend on how many threads there are.
 """
 
 import threading
-import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -21,6 +20,7 @@ from dlbench.execution.cgroups import remove_groups
 from dlbench.execution.judge import judge
 from dlbench.execution.judging import refuse
 from dlbench.execution.rehearsal import recall
+from dlbench.execution.seat import IDLE_SECONDS, Keeping, NoSeat, Seat, count_seats, open_seat
 from dlbench.execution.supervise import stop_all
 from dlbench.execution.terms import USUAL, Terms
 from dlbench.execution.verdict import Status, Verdict
@@ -28,9 +28,6 @@ from dlbench.execution.warm import Warm
 from dlbench.workspace import Prepared
 
 MODES = ("auto", "fresh")
-_IDLE_SECONDS = 120.0
-_LOOK_SECONDS = 5.0
-_GROWTH_MB = 1024.0
 
 
 @dataclass(frozen=True)
@@ -68,12 +65,14 @@ class Pool:
     def run(self, tasks: Iterable[Task], on_verdict: Callable[[Task, Verdict], None]) -> None:
         """Every task once; `on_verdict` is called before its thread takes the next."""
         work = Work(tasks, self.estimate)
-        count = max(1, min(self.workers, work.left))
+        if not work.left:
+            return
+        count = min(count_seats(self.engine, self.workers), work.left)
         self.keepers = [Keeper(self, work) for _ in range(count)]
         keep_busy(work, [partial(keeper.run, on_verdict) for keeper in self.keepers])
 
     def used_mb(self) -> float:
-        return sum(keeper.used_mb for keeper in self.keepers)
+        return sum(keeper.seat.used_mb for keeper in self.keepers)
 
     def estimate(self, instance: Instance) -> tuple[float, float]:
         """What a candidate takes, and what the start of a worker does."""
@@ -128,7 +127,7 @@ class Work(Generic[Item]):
                 self.taken[current.instance.id] -= 1
             key = self._choose(current, started)
             while key is None and self.is_open:
-                has_come = self.lock.wait(_IDLE_SECONDS)
+                has_come = self.lock.wait(IDLE_SECONDS)
                 key = self._choose(current, started)
                 if not has_come:
                     break
@@ -184,59 +183,36 @@ def keep_busy(work: "Work[Item]", keepers: Sequence[Callable[[], None]]) -> None
 
 
 class Keeper:
-    """One thread's workers, the least recently used first."""
+    """One thread, and the seat that it brings its work to."""
 
     def __init__(self, pool: Pool, work: "Work[Task]") -> None:
-        self.pool, self.work = pool, work
-        self.warm: dict[str, Warm] = {}
-        self.used_at: dict[str, float] = {}
-        self.began_mb: dict[str, float] = {}
-        self.used_mb = 0.0
-        self.looked = 0.0
+        self.work = work
+        self.judge = _judge_fresh if pool.mode == "fresh" else _judge_warm
+        keeping = Keeping(Warm, pool.memory_mb)
+        self.seat: Seat[Warm] = open_seat(pool.engine, pool.prepared, keeping, pool.used_mb)
 
     def run(self, on_verdict: Callable[[Task, Verdict], None]) -> None:
         task = self.work.take(None)
         try:
             while task is not None:
                 on_verdict(task, self._judge(task))
-                self._look(task.instance.project)
-                task = self.work.take(task, self.warm)
+                task = self.work.take(task, self.seat.projects)
         finally:
-            for project in list(self.warm):
-                self._stop(project)
+            self.seat.close()
 
     def _judge(self, task: Task) -> Verdict:
-        engine, prepared = self.pool.engine, self.pool.prepared[task.instance.project]
         try:
-            if self.pool.mode == "fresh":
-                return judge(engine, prepared, task.instance, task.code, task.sample, task.terms)
-            project = task.instance.project
-            if project not in self.warm:
-                self.warm[project] = Warm(engine, prepared)
-            self.warm[project] = self.warm.pop(project)
-            self.used_at[project] = time.monotonic()
-            return self.warm[project].judge(task.instance, task.code, task.sample, task.terms)
+            return self.seat.ask(task.instance.project, self.judge, task)
+        except NoSeat:
+            raise
         except Exception as error:  # whatever it is, it is our fault, and one candidate must not end a run
             return refuse(task.instance, task.sample, Status.HARNESS_ERROR, f"{type(error).__name__}: {error}")
 
-    def _look(self, current: str) -> None:
-        """Stops what idles, what grew, and what memory has no room for; the one in use last of all."""
-        now = time.monotonic()
-        if now - self.looked < _LOOK_SECONDS:
-            return
-        self.looked = now
-        sizes = {project: warm.memory_mb() for project, warm in self.warm.items()}
-        self.used_mb = sum(sizes.values())
-        for project, size in sizes.items():
-            began = self.began_mb.setdefault(project, size)
-            idles = project != current and now - self.used_at[project] > _IDLE_SECONDS
-            is_short = self.pool.used_mb() > self.pool.memory_mb and project != current
-            if idles or is_short or size > began + _GROWTH_MB:
-                self._stop(project)
-                self.used_mb -= size
 
-    def _stop(self, project: str) -> None:
-        self.began_mb.pop(project, None)
-        warm = self.warm.pop(project, None)
-        if warm is not None:
-            warm.close()
+def _judge_warm(warm: Warm, task: Task) -> Verdict:
+    return warm.judge(task.instance, task.code, task.sample, task.terms)
+
+
+def _judge_fresh(warm: Warm, task: Task) -> Verdict:
+    """The worker is never started: it only knows where everything is."""
+    return judge(warm.engine, warm.prepared, task.instance, task.code, task.sample, task.terms)

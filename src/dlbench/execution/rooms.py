@@ -13,6 +13,7 @@ from dlbench.execution.candidate import Engine
 from dlbench.execution.meetings import SECONDS, Met, Result, Room
 from dlbench.execution.pool import Work, keep_busy
 from dlbench.execution.rehearsal import recall
+from dlbench.execution.seat import Keeping, NoSeat, Seat, count_seats, open_seat
 from dlbench.workspace import Prepared
 
 
@@ -45,31 +46,34 @@ class Rooms:
     def run(self, meetings: Iterable[Meeting], on_met: OnMet) -> None:
         """Every meeting once; `on_met` is called before its thread takes the next."""
         work = Work(meetings, self._estimate)
-        count = max(1, min(self.workers, work.left))
+        if not work.left:
+            return
+        count = min(count_seats(self.engine, self.workers), work.left)
         keep_busy(work, [partial(self._keep, work, on_met)] * count)
 
     def _keep(self, work: "Work[Meeting]", on_met: OnMet) -> None:
-        room: Room | None = None
+        seat = open_seat(self.engine, self.prepared, Keeping(Room, most=1))
         meeting = work.take(None)
         try:
             while meeting is not None:
-                prepared = self.prepared[meeting.instance.project]
-                if room is None or room.prepared is not prepared:
-                    if room is not None:
-                        room.close()
-                    room = Room(self.engine, prepared)
-                on_met(meeting, self._meet(room, meeting))
-                meeting = work.take(meeting, [meeting.instance.project])
+                on_met(meeting, self._meet(seat, meeting))
+                meeting = work.take(meeting, seat.projects)
         finally:
-            if room is not None:
-                room.close()
+            seat.close()
 
-    def _meet(self, room: Room, meeting: Meeting) -> list[Met]:
+    def _meet(self, seat: Seat[Room], meeting: Meeting) -> list[Met]:
+        meet = partial(_meet, seconds=self.seconds, outputs=self.outputs)
         try:
-            return room.meet(meeting.instance, meeting.code, meeting.checks, seconds=self.seconds, outputs=self.outputs)
+            return seat.ask(meeting.instance.project, meet, meeting)
+        except NoSeat:
+            raise
         except Exception as error:  # whatever it is, it is our fault, and one solution must not end a run
             return [Met(Result.NOT_RUN, message=f"{type(error).__name__}: {error}")] * len(meeting.checks)
 
     def _estimate(self, instance: Instance) -> tuple[float, float]:
         facts = recall(self.prepared[instance.project], instance)
         return 1.0, facts.load_seconds if facts is not None else 10.0
+
+
+def _meet(room: Room, meeting: Meeting, *, seconds: float, outputs: bool) -> list[Met]:
+    return room.meet(meeting.instance, meeting.code, meeting.checks, seconds=seconds, outputs=outputs)

@@ -15,7 +15,7 @@ from dlbench.workspace.home import Say, disk_errors, home, locked, make_folder
 from dlbench.workspace.lock import compile_lock as compile_lock
 from dlbench.workspace.lock import read_requirements
 from dlbench.workspace.pip_config import read_pip_config
-from dlbench.workspace.reuse import link_known, write_mark
+from dlbench.workspace.reuse import link_known, read_lock, write_mark
 from dlbench.workspace.torch_build import first_install
 from dlbench.workspace.uv import run_uv
 
@@ -42,6 +42,11 @@ def environment_folder(lock: Path, python: str) -> Path:
 def is_complete(environment: Path) -> bool:
     # The interpreter is a link to the machine's Python; when that was upgraded away, the environment is void.
     return (environment / _MARK).is_file() and python_of(environment).exists()
+
+
+def lock_text(environment: Path) -> str:
+    """Of the lock that it was built from; empty where nobody wrote it down."""
+    return read_lock(environment / _MARK)
 
 
 def python_of(environment: Path) -> Path:

@@ -26,11 +26,13 @@ class Prepared:
 
 
 def prepare(project: Project, benchmark_root: Path, say: Say = quiet) -> Prepared:
-    prepared = _prepared(
-        project,
-        fetch(project, benchmark_root, say),
-        build_environment(lock_of(project, benchmark_root), project.python, say),
-    )
+    tree = fetch(project, benchmark_root, say)
+    return complete(project, tree, build_environment(lock_of(project, benchmark_root), project.python, say), say)
+
+
+def complete(project: Project, tree: Path, environment: Path, say: Say = quiet) -> Prepared:
+    """What is left to do where source and environment are there."""
+    prepared = _prepared(project, tree, environment)
     mark = _compiled_mark(prepared)
     if not mark.exists():
         with locked(f"bytecode-{prepared.tree.parent.name}", say):

@@ -30,7 +30,8 @@ def link_known(environment: Path, requirements: str, python: str, config: PipCon
     wanted = _entries(requirements)
     count = 0
     for other in sorted(environment.parent.iterdir()):
-        known = _read_mark(other / mark, _describe(python, config))
+        said = _read_mark(other / mark)
+        known = _entries(said["requirements"]) if said.get("made_by") == _describe(python, config) else {}
         same = {name for name, entry in known.items() if wanted.get(name) == entry}
         if same and other != environment:
             for distribution in distributions(path=[str(_packages(other, python))]):
@@ -46,10 +47,15 @@ def _describe(python: str, config: PipConfig) -> str:
     return hashlib.sha256(f"{python}\n{config.uv_arguments()}".encode()).hexdigest()
 
 
-def _read_mark(mark: Path, made_by: str) -> dict[str, str]:
+def read_lock(mark: Path) -> str:
+    """The lock's text, as the mark has it; empty where there is none."""
+    return _read_mark(mark).get("requirements", "")
+
+
+def _read_mark(mark: Path) -> dict[str, str]:
     try:
         said = json.loads(mark.read_text(encoding="utf-8"))
-        return _entries(said["requirements"]) if said["made_by"] == made_by else {}
+        return {key: str(said[key]) for key in ("requirements", "made_by")}
     except (OSError, ValueError, KeyError, TypeError):
         return {}  # not finished, or by a version of ours that did not write it down
 

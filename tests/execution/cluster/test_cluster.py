@@ -1,0 +1,309 @@
+"""On a real cluster of three nodes every verdict is the local one, whatever dies; nothing is left behind."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+import uuid
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from dlbench.agreement.planted import write_copy
+from dlbench.construction.admit import admit_all
+from dlbench.dataset import load
+from dlbench.errors import DLBenchError
+from dlbench.execution import Engine, Limits, choose_confinement
+from dlbench.execution.cluster.remote import SeatError
+from dlbench.execution.meetings import Result
+from dlbench.execution.mutants import write_mutants
+from dlbench.execution.pool import Pool, Task
+from dlbench.execution.rooms import Meeting, Rooms
+from dlbench.execution.seat import Keeping
+from dlbench.execution.stubs import BODIES, write_stub
+from dlbench.execution.warm import Warm
+from dlbench.workspace import prepare
+from tests.cli.test_judging import steady, verdicts_of
+from tests.conftest import write_toy
+from tests.execution.cluster.nodes import find_sandboxes, start_cluster
+from tests.reporting.boards import RIGHT, SCALE, STEP, WRONG
+
+pytest.importorskip("ray")
+pytestmark = pytest.mark.slow
+
+ENDLESS = "def scale(values, factor=2):\n    while True:\n        pass\n"
+HOSTILE = (
+    "def scale(values, factor=2):\n    import os\n    os._exit(0)\n",
+    "def scale(values, factor=2):\n    import os, signal\n    os.kill(os.getppid(), signal.SIGKILL)\n    return values\n",
+    ENDLESS,
+)
+UNBLOCKED = RIGHT[SCALE].replace(
+    "    if not", "    import signal\n    assert not signal.pthread_sigmask(0, ())\n    if not", 1
+)
+SLOW = RIGHT[SCALE].replace("    if not", "    import time\n    time.sleep(0.2)\n    if not", 1)
+SLEEPS = "def scale(values, factor=2):\n    import time\n    time.sleep(600)\n"
+
+
+@pytest.fixture(scope="module")
+def toys(tmp_path_factory):
+    """With a comment of its own, so that its sandboxes are known among all others of this machine."""
+    root = tmp_path_factory.mktemp("cluster")
+    benchmark = write_toy(root)
+    with (root / "source/toy/base.py").open("a") as file:
+        file.write(f"# {uuid.uuid4()}\n")
+    return load(benchmark)
+
+
+@pytest.fixture(scope="module")
+def prepared(toys):
+    return {"toy": prepare(toys.projects["toy"], toys.root)}
+
+
+@pytest.fixture(scope="module")
+def local():
+    return Engine(choose_confinement(), Limits(load_seconds=60, test_seconds=2, memory_mb=1024))
+
+
+@pytest.fixture(scope="module")
+def elsewhere(tmp_path_factory):
+    """The workspace of a node that shares no disk with the driver."""
+    return tmp_path_factory.mktemp("elsewhere")
+
+
+@pytest.fixture(scope="module")
+def cluster(elsewhere):
+    alone = {"DLBENCH_HOME": str(elsewhere), "PIP_CONFIG_FILE": os.devnull, "PIP_NO_INDEX": "1"}
+    with start_cluster({}, {}, alone) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def said():
+    return []
+
+
+@pytest.fixture(scope="module")
+def seats(cluster, said):
+    from dlbench.execution.cluster.seats import RaySeats
+
+    found = RaySeats(cluster.address, say=said.append, patience=30)
+    yield found
+    found.close()
+
+
+@pytest.fixture(scope="module")
+def remote(local, seats):
+    return replace(local, seats=seats)
+
+
+def make_tasks(benchmark, engine, prepared) -> list[Task]:
+    tasks: list[Task] = []
+    for instance in benchmark.instances.values():
+        target = engine.asked(prepared["toy"], instance).target
+        codes = [None, target.text, *(write_stub(target.node, kind) for kind in BODIES)]
+        codes += [code for _, code in write_mutants(target.node, 6)]
+        codes += [write_copy(target.node, number) for number in range(6)]
+        tasks += [Task(instance, code, len(tasks) + number) for number, code in enumerate(codes)]
+    scale = benchmark.instances[SCALE]
+    return tasks + [Task(scale, code, len(tasks) + number) for number, code in enumerate([*HOSTILE, UNBLOCKED])]
+
+
+def plain(value):
+    """Without addresses of objects, seconds, and the width of a progress bar, which is that of the workspace's path."""
+    if isinstance(value, dict):
+        return {key: plain(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [plain(one) for one in value]
+    return re.sub(r"0x[0-9a-f]+|after \d+ s|\s+", " ", value) if isinstance(value, str) else value
+
+
+def judge(engine, prepared, tasks, on_verdict=lambda task: None, mode="auto"):
+    """Steady records by task; a task that comes twice, or never, is noticed."""
+    found: dict[int, dict] = {}
+
+    def keep(task, verdict):
+        assert task.sample not in found
+        found[task.sample] = plain(steady([verdict.as_record()])[0])
+        on_verdict(task)
+
+    Pool(engine, prepared, workers=3, mode=mode).run(tasks, keep)
+    assert sorted(found) == [task.sample for task in tasks]
+    return found
+
+
+@pytest.fixture(scope="module")
+def tasks(toys, local, prepared):
+    return make_tasks(toys, local, prepared)
+
+
+@pytest.fixture(scope="module")
+def expected(local, prepared, tasks):
+    return judge(local, prepared, tasks)
+
+
+def test_every_verdict_of_three_nodes_is_the_local_one(remote, prepared, tasks, expected, seats):
+    assert seats.count(remote, 1) == 3
+    assert judge(remote, prepared, tasks) == expected
+    assert Counter(record["status"] for record in expected.values()).keys() >= {"pass", "fail", "error", "timeout"}
+    assert expected[tasks[-1].sample]["status"] == "pass", "a signal is blocked where candidates run"
+
+
+def test_a_node_without_the_project_and_without_an_index_is_sent_both_halves(said, elsewhere, prepared):
+    """After the test above: what the node got is what the driver has."""
+    sent = [line for line in said if line.startswith("sending")]
+    assert len(sent) == 2, said
+    tree = elsewhere / "sources" / prepared["toy"].tree.parent.name / "tree"
+    assert (tree / "toy/core.py").read_bytes() == (prepared["toy"].tree / "toy/core.py").read_bytes()
+    assert (elsewhere / "environments" / prepared["toy"].environment.name / "bin/python").exists()
+    assert not list(elsewhere.glob("*/.*.building-*"))
+
+
+def test_two_seats_of_a_node_prepare_a_project_once(cluster, seats, prepared, tmp_path_factory):
+    import ray
+    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+    from dlbench.execution.cluster.host import Host
+    from dlbench.execution.cluster.parcel import Part, describe
+
+    home = tmp_path_factory.mktemp("once")
+    parcel = describe(prepared["toy"])
+    place = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
+    away = {"env_vars": {"DLBENCH_HOME": str(home)}}
+    options = {"num_cpus": 0, "scheduling_strategy": place, "runtime_env": away}
+    hosts = [ray.remote(Host).options(**options).remote() for _ in range(2)]
+    for part in Part:
+        pieces = seats.ship(prepared["toy"], part, lambda: None)
+        assert seats.ship(prepared["toy"], part, lambda: pytest.fail("it was packed before")) is pieces
+        receipts = ray.get([host.receive.remote(parcel, part, pieces) for host in hosts])
+        assert sorted(receipt.is_new for receipt in receipts) == [False, True]
+    for host in hosts:
+        ray.kill(host)
+
+
+def test_fresh_mode_and_meetings_and_admission_are_the_same_there(toys, local, remote, prepared, tasks):
+    some = tasks[:2]
+    assert judge(remote, prepared, some, mode="fresh") == judge(local, prepared, some, mode="fresh")
+    instance = toys.instances[SCALE]
+    checks = ["assert scale([1], 3) == [3]", "assert scale([1]) == [7]", "scale([1], 0)"]
+    meetings = [Meeting(instance, name, code, checks) for name, code in (("r", RIGHT[SCALE]), ("w", WRONG[SCALE]))]
+    met, admitted = [], []
+    for engine in (local, remote):
+        rows: dict[str, list[str]] = {}
+
+        def note(meeting, row, rows=rows):
+            rows[meeting.key] = [str(one.result) for one in row]
+
+        Rooms(engine, prepared, workers=2).run(meetings, note)
+        met.append(rows)
+        admit_all(
+            engine,
+            prepared["toy"],
+            [instance],
+            lambda found: admitted.append(replace(found, seconds=0.0, memory_mb=0.0)),
+            mutants=3,
+        )
+    assert met[0] == met[1]
+    assert met[0]["r"] == [str(Result.PASSED), str(Result.FAILED), str(Result.ERROR)]
+    assert admitted[0] == admitted[1]
+    assert admitted[0].killed
+
+
+def test_a_question_that_ends_every_host_is_given_up_and_the_seat_goes_on(remote, prepared, said):
+    seat = remote.seats.open(remote, prepared, Keeping(Warm))
+    with pytest.raises(SeatError, match="every seat that it was tried at was lost"):
+        seat.ask("toy", lambda warm, item: os.kill(os.getpid(), signal.SIGKILL), None)
+    assert len([line for line in said if line.startswith("lost a seat")]) == 3
+    assert seat.ask("toy", lambda warm, item: item + 1, 1) == 2
+    seat.close()
+
+
+def write_samples(path: Path, *codes: str) -> Path:
+    records = [{"instance": SCALE, "sample": number, "code": code} for number, code in enumerate(codes)]
+    records.append({"instance": STEP, "sample": 0, "code": RIGHT[STEP]})
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    return path
+
+
+def start_command(toys, *words: object) -> "subprocess.Popen[str]":
+    command = [sys.executable, "-m", "dlbench", *map(str, words), "--benchmark", str(toys.root), "--memory", "1024"]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def test_the_command_writes_the_same_file_wherever_it_judges(cluster, seats, toys, tmp_path):
+    samples = write_samples(tmp_path / "s.jsonl", RIGHT[SCALE], WRONG[SCALE], HOSTILE[0], "def scale(:\n")
+    there = ("--executor", "ray", "--ray-address", cluster.address)
+    for name, where in (("here", ()), ("there", there)):
+        command = start_command(toys, "evaluate", samples, "--out", tmp_path / name, *where)
+        out, err = command.communicate(timeout=300)
+        assert command.returncode == 0, err
+        assert "pass@1" in out
+    assert plain(steady(verdicts_of(tmp_path / "there"))) == plain(steady(verdicts_of(tmp_path / "here")))
+
+
+def test_an_interrupted_run_leaves_no_candidate_on_any_node(cluster, seats, toys, prepared, tmp_path):
+    samples = write_samples(tmp_path / "s.jsonl", *[SLEEPS] * 60)
+    where = ("--executor", "ray", "--ray-address", cluster.address)
+    command = start_command(toys, "evaluate", samples, "--out", tmp_path / "out", "--timeout", 600, *where)
+    tree = Path(prepared["toy"].tree.parent.name)
+    wait_for(lambda: len(find_sandboxes(tree)) >= 3)
+    time.sleep(2)  # by now some of them have a candidate
+    command.send_signal(signal.SIGINT)
+    _, err = command.communicate(timeout=60)
+    assert command.returncode == 130, err
+    wait_for(lambda: not find_sandboxes(tree), seconds=10)
+
+
+def wait_for(condition, seconds: float = 90.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen"
+        time.sleep(0.1)
+
+
+def test_a_node_killed_in_the_middle_changes_no_verdict(
+    cluster, toys, remote, prepared, tasks, expected, said, elsewhere
+):
+    """When its sandbox runs, and while others wait for their tests to end."""
+    said.clear()
+    tree = elsewhere / "sources" / prepared["toy"].tree.parent.name
+    slow = [Task(toys.instances[SCALE], SLOW, 1000 + number) for number in range(18)]
+    found_when_killed = []
+    done = []
+
+    def kill() -> None:
+        wait_for(lambda: len(done) > 5 and find_sandboxes(tree))
+        found_when_killed.extend(done)
+        cluster.kill(-1)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    some = [task for task in tasks if task.code != ENDLESS]
+    found = judge(remote, prepared, [*some, *slow], on_verdict=done.append)
+    killer.join()
+    assert 0 < len(found_when_killed) < len(found)
+    assert {task.sample: found[task.sample] for task in some} == {task.sample: expected[task.sample] for task in some}
+    assert {found[task.sample]["status"] for task in slow} == {"pass"}
+    assert [line for line in said if line.startswith("lost a seat")]
+    wait_for(lambda: not find_sandboxes(tree), seconds=10)
+
+
+def test_when_no_place_is_left_the_run_ends_in_words(remote, prepared, tasks, seats, monkeypatch):
+    """All cores of the cluster are taken by somebody else."""
+    import ray
+
+    monkeypatch.setattr(seats, "patience", 3.0)
+    other = ray.remote(num_cpus=1)(lambda: time.sleep(120))
+    taken = [other.remote() for _ in range(seats.count(remote, 1))]
+    wait_for(lambda: ray.available_resources().get("CPU", 0) == 0)
+    kept = []
+    with pytest.raises(DLBenchError, match="no place for"):
+        Pool(remote, prepared).run(tasks[:2], lambda task, verdict: kept.append(verdict))
+    assert not kept
+    for one in taken:
+        ray.cancel(one, force=True)
