@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from inspect_ai.log import read_eval_log, write_eval_log
 from typer.testing import CliRunner
 
 import dlbench
+from dlbench.bridges.inspect.judge import close_judges
 from dlbench.bridges.inspect.scorer import as_score
 from dlbench.bridges.inspect.solvers import LATER_TURNS
 from dlbench.bridges.inspect.task import dl_bench
@@ -38,6 +40,13 @@ def command(*arguments: object):
 
 def read_jsonl(path: Path):
     return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _closed_in_the_end() -> Iterator[None]:
+    """Other tests of this process look for what is left of their own candidates."""
+    yield
+    close_judges()
 
 
 @pytest.fixture(scope="module")

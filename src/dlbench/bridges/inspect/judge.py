@@ -58,10 +58,27 @@ class Judge:
             self.prepare(instance.project)
             if self._desk is None:
                 self._desk = Desk(self._pool)
-                atexit.register(self._desk.close)
-        return self._desk.judge(sample, instance)
+            desk = self._desk
+        return desk.judge(sample, instance)
+
+    def close(self) -> None:
+        """Who asks again gets new workers."""
+        with self._lock:
+            desk, self._desk = self._desk, None
+        if desk is not None:
+            desk.close()
 
 
-@cache
+_judges: dict[Terms, Judge] = {}
+
+
 def find_judge(terms: Terms) -> Judge:
-    return Judge(terms)
+    if terms not in _judges:
+        _judges[terms] = Judge(terms)
+    return _judges[terms]
+
+
+@atexit.register
+def close_judges() -> None:
+    for judge in _judges.values():
+        judge.close()
