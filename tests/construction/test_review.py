@@ -504,6 +504,19 @@ def test_accepting_and_rejecting_with_a_reason_are_kept(open_page, work):
 
 
 @pytest.mark.slow
+def test_a_key_right_after_a_dialog_was_closed_is_heard(open_page):
+    """The field that was typed in has the focus until the next frame."""
+    page = open_page()
+    page.keyboard.press("x")
+    page.fill("#reason", "never mind")
+    page.evaluate("""() => {
+        document.getElementById("reject-dialog").close("");
+        document.activeElement.dispatchEvent(new KeyboardEvent("keydown", { key: "x", bubbles: true }));
+    }""")
+    page.wait_for_selector("#reject-dialog", state="visible")
+
+
+@pytest.mark.slow
 def test_a_rejection_that_is_cancelled_is_none(open_page, work):
     page = open_page()
     for leave in ("Escape", "#reject-cancel"):

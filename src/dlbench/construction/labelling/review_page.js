@@ -344,7 +344,9 @@ function inLine(action) {
   line = line.then(() => (isBusy() ? undefined : action()));
 }
 
-const isBusy = () => Boolean(document.querySelector("dialog[open]") || document.activeElement?.matches("input, textarea, select"));
+// A field of a dialog that was closed keeps the focus until the next frame; a key that comes before is not for it.
+const isTyping = (element) => Boolean(element?.matches("input, textarea, select") && element.checkVisibility());
+const isBusy = () => Boolean(document.querySelector("dialog[open]") || isTyping(document.activeElement));
 
 const ACTIONS = {
   n: () => walk(1),
@@ -361,7 +363,7 @@ const ACTIONS = {
 
 function pressed(event) {
   if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || document.querySelector("dialog[open]")) return;
-  if (event.target.matches("input, textarea, select")) {
+  if (isTyping(event.target)) {
     if (event.key === "Escape" && event.target.id !== "text") event.target.blur();
     return;
   }
