@@ -1,7 +1,7 @@
 """How is text turned into a tree, whatever the other threads do?
 
-CPython before 3.11.10 and 3.12.2 counts the depth of the tree it builds in one place for the whole process: two threads
-that parse at once may get `SystemError: AST constructor recursion depth mismatch` for good code, and a candidate would
+Some CPython (3.11.7 is one) counts the depth of the tree it builds in one place for the whole process: two threads that
+parse at once may get `SystemError: AST constructor recursion depth mismatch` for good code, and a candidate would
 get a verdict of the harness's making. So one thread parses at a time, and what a library's own thread disturbs is
 parsed again. Modules that run inside the sandbox have no threads of ours and parse for themselves.
 """
