@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from dlbench.cli.construct_discover import register
 from dlbench.construction.selection import archives
-from dlbench.construction.selection.archives import choose_release, fits
+from dlbench.construction.selection.archives import choose_release, find_wheels, fits
 from dlbench.construction.selection.cases import Known, count_cases
 from dlbench.construction.selection.layout import find_layout, find_tests_root
 from dlbench.construction.selection.libraries import find_libraries
@@ -229,6 +229,24 @@ def test_the_newest_final_source_release_that_fits_is_taken() -> None:
 def test_an_archive_too_large_to_be_source_is_not_fetched() -> None:
     with pytest.raises(DLBenchError, match="300 MiB"):
         choose_release(package_of(release_of("1.0", size=300 << 20)))
+
+
+def test_of_a_partly_compiled_release_the_wheels_for_our_python_are_found() -> None:
+    def wheel_of(tag: str, version: str = "1.0", size: int = 1) -> Release:
+        name = f"t-{version}-{tag}.whl"
+        return Release(version, date(2026, 1, 1), name, "1" * 64, "bdist_wheel", "", size, "")
+
+    source, linux, stable = release_of("1.0"), "cp311-cp311-manylinux_2_17_x86_64", "cp39-abi3-macosx_11_0_arm64"
+    others = [
+        wheel_of(tag) for tag in ("cp311-cp311-win_amd64", "cp312-cp312-linux_x86_64", "pp311-pypy311_pp73-any_x")
+    ]
+    given = [*others, wheel_of(linux), wheel_of(stable), wheel_of(linux, "0.9"), wheel_of(linux, size=300 << 20)]
+    assert [one.file for one in find_wheels(package_of(source, *given), source)] == [
+        f"t-1.0-{linux}.whl",
+        f"t-1.0-{stable}.whl",
+    ]
+    assert find_wheels(package_of(source, *given, wheel_of("py3-none-any")), source) == ()
+    assert find_wheels(package_of(source, wheel_of("nonsense")), source) == ()
 
 
 @pytest.mark.parametrize(

@@ -1,15 +1,18 @@
 import os
 import shutil
 import subprocess
+import zipfile
 from importlib.metadata import distributions
 from pathlib import Path
 
 import pytest
+from packaging.tags import cpython_tags
+from pydantic import ValidationError
 
 from dlbench.errors import DLBenchError
 from dlbench.workspace import fetch, tree_hash
 
-from .parts import FILES, Index, make_project, make_sdist, sha256
+from .parts import FILES, Index, make_project, make_sdist, make_wheel, sha256
 
 NAME = "tiny_net-1.0.tar.gz"
 
@@ -174,4 +177,61 @@ def test_an_unknown_revision_and_a_missing_git_are_said(
         fetch(project, tmp_path, said.append)
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(DLBenchError, match="git is not installed"):
+        fetch(project, tmp_path, said.append)
+
+
+def make_compiled(index: Index, *tags: str) -> list[dict[str, str]]:
+    """Wheels of the project: each says which it is, and brings a file that the archive lacks."""
+    wheels = [make_wheel(index.files, "tiny_net", tag=tag) for tag in tags]
+    for wheel in wheels:
+        with zipfile.ZipFile(wheel, "a") as file:
+            file.writestr("tiny_net/fast.so", wheel.name)
+    index.list()
+    return [{"file": wheel.name, "sha256": sha256(wheel)} for wheel in wheels]
+
+
+def test_of_the_wheel_for_this_machine_only_what_the_archive_lacks_is_taken(
+    index: Index, tmp_path: Path, said: list[str]
+) -> None:
+    here = next(tag for tag in cpython_tags((3, 11)) if tag.abi == "cp311")
+    wheels = make_compiled(index, "cp311-cp311-win_amd64", "cp38-cp38-linux_x86_64", str(here))
+    pinned = make_sdist(index.files / NAME)
+    index.list()
+    tree = fetch(make_project(archive=NAME, sha256=pinned, wheels=wheels), tmp_path, said.append)
+    assert (tree / "tiny_net" / "fast.so").read_text() == wheels[2]["file"]
+    assert (tree / "tiny_net" / "__init__.py").read_text() == FILES["tiny_net/__init__.py"]
+    assert [found.version for found in distributions(path=[str(tree)])] == ["1.0"]
+    assert sorted(path.name for path in tree.parent.iterdir()) == ["tree"]
+    without = fetch(make_project(archive=NAME, sha256=pinned), tmp_path, said.append)
+    assert not (without / "tiny_net" / "fast.so").exists()
+
+
+def test_a_project_without_a_wheel_for_this_machine_says_so(index: Index, tmp_path: Path, said: list[str]) -> None:
+    wheels = make_compiled(index, "cp311-cp311-win_amd64")
+    project = make_project(archive=NAME, sha256=make_sdist(index.files / NAME), wheels=wheels)
+    with pytest.raises(DLBenchError, match="none of its wheels can be loaded on this machine") as caught:
+        fetch(project, tmp_path, said.append)
+    assert "win_amd64" in caught.value.what
+
+
+def test_a_wheel_that_is_not_the_pinned_one_is_refused(index: Index, tmp_path: Path, said: list[str]) -> None:
+    here = next(tag for tag in cpython_tags((3, 11)) if tag.abi == "cp311")
+    wheels = make_compiled(index, str(here))
+    with zipfile.ZipFile(index.files / wheels[0]["file"], "a") as file:
+        file.writestr("tiny_net/more.so", "more")
+    project = make_project(archive=NAME, sha256=make_sdist(index.files / NAME), wheels=wheels)
+    index.list()
+    with pytest.raises(DLBenchError, match="not the one that was pinned"):
+        fetch(project, tmp_path, said.append)
+
+
+@pytest.mark.parametrize("fields", [{"path": "local"}, {"git": {"url": "x", "rev": "0" * 40}}])
+def test_wheels_belong_to_an_archive(fields: dict[str, object]) -> None:
+    with pytest.raises(ValidationError, match="wheels belong to an archive"):
+        make_project(wheels=[{"file": "a.whl", "sha256": "0" * 64}], **fields)
+
+
+def test_a_wheel_has_the_name_of_one(index: Index, tmp_path: Path, said: list[str]) -> None:
+    project = make_project(archive=NAME, sha256="0" * 64, wheels=[{"file": "a.whl", "sha256": "0" * 64}])
+    with pytest.raises(DLBenchError, match="not the name of a wheel"):
         fetch(project, tmp_path, said.append)

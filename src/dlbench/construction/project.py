@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from dlbench.construction.selection.archives import PYTHON, choose_release, opened
+from dlbench.construction.selection.archives import PYTHON, choose_release, find_wheels, opened
 from dlbench.construction.selection.layout import find_layout
 from dlbench.construction.selection.libraries import find_libraries
 from dlbench.construction.selection.licences import find_licence
@@ -68,6 +68,7 @@ def propose(wish: Wish, root: Path, say: Say) -> Project:
         released=release.uploaded,
         archive=release.filename,
         sha256=release.sha256,
+        wheels=find_wheels(package, release),
         license=licence.name or "unknown",
         environment=wish.name,
         framework=Framework(wish.framework or guessed),

@@ -38,6 +38,11 @@ class GitSource(Record):
     rev: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}$")]
 
 
+class Wheel(Record):
+    file: Slug
+    sha256: Sha256
+
+
 class TestSetup(Record):
     """How a project's tests run: where they are, what pytest and the process need beside the defaults."""
 
@@ -57,6 +62,8 @@ class Project(Record):
     git: GitSource | None = None
     path: str | None = None
     sha256: Sha256 | None = None
+    wheels: tuple[Wheel, ...] = ()
+    """Of an archive with compiled parts, one for each kind of machine: what the archive lacks is taken from it."""
     license: str
     environment: Slug
     framework: Framework
@@ -71,6 +78,8 @@ class Project(Record):
             raise ValueError(f"give exactly one of archive, git and path (given: {', '.join(given) or 'none'})")
         if self.archive and not self.sha256:
             raise ValueError("an archive needs its sha256")
+        if self.wheels and not self.archive:
+            raise ValueError("wheels belong to an archive; of git and path, build in place what is compiled")
         return self
 
 

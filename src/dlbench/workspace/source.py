@@ -13,6 +13,7 @@ from pathlib import Path
 
 from dlbench.dataset.records import Project
 from dlbench.errors import DLBenchError
+from dlbench.workspace.compiled import add_missing, choose_wheel
 from dlbench.workspace.git import check_out
 from dlbench.workspace.home import Say, building, home, locked
 from dlbench.workspace.index import download, verify
@@ -47,6 +48,7 @@ def source_tree(project: Project, benchmark_root: Path) -> Path:
         project.version,
         project.import_root,
         sorted(project.tests.files.items()),
+        *([choose_wheel(project).sha256] if project.wheels else []),
     ]
     key = hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
     version = re.sub(r"[^A-Za-z0-9._+-]", "_", project.version)
@@ -84,6 +86,15 @@ def _from_archive(project: Project, tree: Path, say: Say) -> None:
     # Some releases carry their own build output; its copies of the tests would be collected too.
     if archive.suffix != ".whl" and left_by_build.is_dir() and not (left_by_build / "__init__.py").exists():
         shutil.rmtree(left_by_build)
+    if project.wheels:
+        _add_compiled(project, tree, say)
+
+
+def _add_compiled(project: Project, tree: Path, say: Say) -> None:
+    wheel, unpacked = choose_wheel(project), tree.with_name("wheel")
+    unpack(fetch_archive(project.name, wheel.file, wheel.sha256, say), unpacked)
+    add_missing(unpacked, tree / project.import_root)
+    shutil.rmtree(unpacked)
 
 
 def fetch_archive(project_name: str, filename: str, sha256: str, say: Say) -> Path:

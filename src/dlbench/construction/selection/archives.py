@@ -12,8 +12,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.tags import Tag, cpython_tags
+from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 from packaging.version import InvalidVersion, Version
 
+from dlbench.dataset.records import Wheel
 from dlbench.errors import DLBenchError
 from dlbench.workspace.home import Say, disk_errors, home, locked, make_folder
 from dlbench.workspace.releases import Package, Release
@@ -26,6 +29,8 @@ _PATCHES = 20
 _FILENAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _NO_VERSION = Version("0.dev0")
+_ANY_MACHINE = ("machine",)
+"""In place of the platforms of a wheel, where only its Python is asked about."""
 
 
 def order_of(release: Release) -> tuple[bool, Version]:
@@ -64,6 +69,24 @@ def choose_release(package: Package, *, version: str = "") -> Release:
         what = f"the source archive of {chosen.version} has {chosen.size >> 20} MiB, more than {MOST_BYTES >> 20}"
         raise DLBenchError(what, where=package.name)
     return chosen
+
+
+def find_wheels(package: Package, release: Release) -> tuple[Wheel, ...]:
+    """Of a release that is partly compiled, the wheels for our Python; none where one wheel serves every machine."""
+    found, ours = [], {*cpython_tags(tuple(map(int, PYTHON.split("."))), platforms=_ANY_MACHINE)}
+    for file in package.releases:
+        if file.version != release.version or file.kind != "bdist_wheel" or file.size > MOST_BYTES:
+            continue
+        try:
+            *_, tags = parse_wheel_filename(file.filename)
+        except InvalidWheelFilename:
+            continue
+        if any(tag.platform == "any" for tag in tags):
+            return ()
+        on_any = {Tag(tag.interpreter, tag.abi, _ANY_MACHINE[0]) for tag in tags if not tag.platform.startswith("win")}
+        if on_any & ours and _FILENAME.fullmatch(file.filename) and _SHA256.fullmatch(file.sha256):
+            found.append(Wheel(file=file.filename, sha256=file.sha256))
+    return tuple(found)
 
 
 def fits(requires_python: str) -> bool:
