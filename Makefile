@@ -18,6 +18,7 @@ test: $(BRIDGES)
 test-full: $(BRIDGES)
 	$(BIN)/python -m pytest -m slow $(SIDE_BY_SIDE)
 	$(BIN)/dlbench check
+	$(BIN)/dlbench validate --split lite
 
 check: $(BRIDGES)
 	$(BIN)/ruff check .

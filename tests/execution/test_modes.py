@@ -15,6 +15,7 @@ from dlbench.execution.rehearsal import _path, recall_way, rehearse
 from dlbench.execution.terms import Terms
 from dlbench.execution.usage import find_descendants
 from dlbench.execution.validate import compare_modes, repeat, validate
+from dlbench.execution.verdict import Outcome, Status, Verdict
 from dlbench.execution.warm import Warm
 from dlbench.workspace import prepare
 from tests.conftest import write_toy
@@ -43,6 +44,50 @@ def test_both_modes_agree_on_every_shape(shapes, make_pool):
     ways = {trial.instance.rpartition("core.")[2]: trial.verdict.mode for trial in trials}
     assert {name for name, way in ways.items() if way == "in_place"} == set(TARGETS) - {"used_at_import"}
     assert ways["used_at_import"] == "imported"
+
+
+class Scripted(Pool):
+    """Says of each mutant what a script says, turn by turn, and of all else that it failed."""
+
+    def __init__(self, pool, *turns):
+        super().__init__(pool.engine, pool.prepared)
+        self.turns = list(turns)
+
+    def run(self, tasks, note):
+        for task in tasks:
+            outcomes = dict.fromkeys(task.instance.tests, Outcome.FAILED)
+            status = Status.FAIL
+            if task.name.startswith("mutant"):
+                outcomes |= self.turns.pop(0)
+                status = Status.FAIL if Outcome.FAILED in outcomes.values() else Status.PASS
+            note(task, Verdict(task.instance.id, task.sample, status, outcomes, mode="fresh"))
+
+
+@pytest.mark.parametrize(
+    ("again", "holds"),
+    [
+        ([{}] * 6, False),
+        ([{}, {}, {"first": Outcome.PASSED}, {}, {}, {}], True),
+        ([{}, {}, {"second": Outcome.PASSED}, {}, {}, {}], False),
+    ],
+    ids=["fresh always says the same", "fresh says both of it", "fresh says both of another test"],
+)
+def test_a_mutant_on_which_fresh_interpreters_disagree_says_nothing_of_modes(shapes, make_pool, again, holds):
+    instance = next(instance for instance in shapes.instances.values() if len(instance.tests) > 2)
+    named = dict(zip(("first", "second"), instance.tests, strict=False))
+    turns = [{named[name]: outcome for name, outcome in turn.items()} for turn in again]
+    warm = Scripted(make_pool(), {named["first"]: Outcome.PASSED})
+    trials = compare_modes(warm, Scripted(make_pool(), {}, *turns), [instance], mutants=1)
+    (trial,) = [trial for trial in trials if trial.name.startswith("mutant")]
+    assert trial.holds is holds
+    assert named["first"] in trial.detail
+
+
+def test_a_mutant_that_passes_in_one_mode_only_is_never_excused(shapes, make_pool):
+    instance = next(instance for instance in shapes.instances.values() if len(instance.tests) > 2)
+    warm = Scripted(make_pool(), dict.fromkeys(instance.tests, Outcome.PASSED))
+    trials = compare_modes(warm, Scripted(make_pool(), {}), [instance], mutants=1)
+    assert [trial.name[:6] for trial in trials if not trial.holds] == ["mutant"]
 
 
 def test_a_module_that_a_plugin_imports_first_is_not_judged(tmp_path):

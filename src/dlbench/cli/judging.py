@@ -80,8 +80,10 @@ def validate(
         records = [{"instance": t.instance, "trial": t.name, "holds": t.holds, "detail": t.detail} for t in trials]
         typer.echo(format.dumps(records, indent=2, ensure_ascii=False))
     else:
-        for trial in broken:
-            typer.echo(f"{trial.instance}: {trial.name}: {trial.detail}")
+        for trial in trials:
+            if trial.detail:
+                remark = "holds, though " if trial.holds else ""
+                typer.echo(f"{trial.instance}: {trial.name}: {remark}{trial.detail}")
         sound = len(chosen.instances) - len({trial.instance for trial in broken})
         typer.echo(f"{sound} of {len(chosen.instances)} instances hold ({engine.confinement.name})")
     if broken:
