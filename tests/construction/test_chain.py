@@ -8,8 +8,9 @@ from dlbench.construction.calls.agreement import Agreement, Comparison
 from dlbench.construction.chain import Chain, choose_cases
 from dlbench.construction.collect import collect
 from dlbench.construction.project import Wish
-from dlbench.construction.tables import render_tables
+from dlbench.construction.tables import add_to, render_tables, tell
 from dlbench.construction.work import Work
+from dlbench.errors import DLBenchError
 from dlbench.execution import Engine, Limits, choose_confinement
 from tests.construction.planted import EXPECTED, write_planted
 
@@ -60,7 +61,7 @@ def test_the_static_graph_is_held_against_the_run(chain):
     assert found == Comparison(10, 0, Agreement(10, 10, 10), Agreement(11, 11, 11), is_complete=True)
     said = {row["id"]: row for row in chain.work.read("static", "planted")}
     assert any("::softmax" in name for name in said["tests/test_model.py::test_softmax_sums_to_one"]["direct"])
-    assert "against what ran" in render_tables(chain.work)
+    assert "against what ran" in render_tables(tell(chain.work))
 
 
 def test_admission_goes_on_where_it_was_stopped(chain, reasons):
@@ -74,9 +75,31 @@ def test_admission_goes_on_where_it_was_stopped(chain, reasons):
 
 
 def test_the_tables_count_what_the_steps_kept(chain, reasons):
-    text = render_tables(chain.work)
+    text = render_tables(tell(chain.work))
     assert re.search(r"\| planted \| \d+ \| \d+ \| \d+ \| 9 \|", text)
     assert "| order_dependent | 1 |" in text
+
+
+def test_what_came_of_earlier_passes_is_kept_and_the_further_one_stands(chain, reasons, tmp_path):
+    path = tmp_path / "pass.jsonl"
+    earlier = [{"project": "planted", "measured": 1}, {"project": "vanished", "measured": 3, "admissible": 2}]
+    add_to(path, [*earlier, {"project": "broken", "why": "no tests"}])
+    lines = add_to(path, tell(chain.work))
+    assert [line["project"] for line in lines] == ["broken", "planted", "vanished"]
+    assert lines[1]["measured"] > 1
+    assert add_to(path, [{"project": "planted", "measured": 1}]) == lines
+    text = render_tables(lines)
+    assert "| **2 projects** |" in text
+    assert "| broken | no tests |" in text
+    assert "## Functions left out when measured (of 1 projects)" in text
+
+
+def test_a_file_of_earlier_passes_that_is_none_is_refused_and_left_as_it_is(tmp_path):
+    path = tmp_path / "pass.jsonl"
+    path.write_text('{"project": "one"}\n{"name": "two"}\n')
+    with pytest.raises(DLBenchError, match=r"pass\.jsonl:2"):
+        add_to(path, [{"project": "three"}])
+    assert path.read_text() == '{"project": "one"}\n{"name": "two"}\n'
 
 
 def test_what_is_asked_for_by_name_is_measured_and_what_has_only_slow_tests_is_left_out(chain, tmp_path):

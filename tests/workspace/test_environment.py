@@ -243,6 +243,15 @@ def test_a_lock_pins_hashes_for_all_but_torch(wheels: Path, tmp_path: Path) -> N
     assert lines[1:] == ["tiny-dep==1.0 \\", f"    --hash=sha256:{dependency}", "torch==2.13.0"]
 
 
+def test_a_lock_keeps_what_only_other_kinds_of_machine_need(wheels: Path, tmp_path: Path) -> None:
+    make_wheel(wheels)
+    wanted = 'tiny-dep==1.0; platform_machine == "{}"\n'
+    (tmp_path / "wanted.in").write_text(wanted.format("x86_64") + wanted.format("aarch64"))
+    compile_lock(tmp_path / "wanted.in", tmp_path / "lock.txt", PYTHON)
+    line = (tmp_path / "lock.txt").read_text().splitlines()[0]
+    assert line == "tiny-dep==1.0 ; platform_machine == 'aarch64' or platform_machine == 'x86_64' \\"
+
+
 def test_only_torchs_family_loses_its_hashes() -> None:
     hashes = " \\\n    --hash=sha256:aa \\\n    --hash=sha256:bb\n"
     text = f"torch==2.13.0+cpu{hashes}torchmetrics==1.0{hashes}torchvision==0.28.0{hashes}"

@@ -255,18 +255,24 @@ def live(
 
 
 @command("tables", construct)
-def tables(work: WorkOption = WORK, json: JsonOption = False) -> None:
+def tables(
+    work: WorkOption = WORK,
+    kept: Annotated[
+        Path | None,
+        typer.Option(help="A file with what came of earlier passes: this one's is put by there, and both are shown."),
+    ] = None,
+    json: JsonOption = False,
+) -> None:
     """Print what came of every project: counts, and the reasons for what was left out."""
     import json as format
 
-    from dlbench.construction.tables import list_projects, render_tables, summarise
+    from dlbench.construction.tables import add_to, render_tables, tell
     from dlbench.construction.work import Work
 
-    folder = Work(work)
-    if json:
-        typer.echo(format.dumps([summarise(folder, project) for project in list_projects(folder)], indent=2))
-    else:
-        typer.echo(render_tables(folder), nl=False)
+    lines = tell(Work(work))
+    if kept:
+        lines = add_to(kept, lines)
+    typer.echo(format.dumps(lines, indent=2) if json else render_tables(lines), nl=json)
 
 
 def _show(work: "Work", names: list[str]) -> None:

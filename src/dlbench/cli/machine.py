@@ -9,11 +9,18 @@ from dlbench.cli.app import BenchmarkOption, Chosen, JsonOption, command
 
 
 @command("prepare")
-def prepare(chosen: Chosen) -> None:
+def prepare(
+    chosen: Chosen,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Every project of the benchmark, whatever is chosen.")
+    ] = False,
+) -> None:
     """Fetch the chosen instances' projects, verify them, and build their environments."""
     from dlbench.cli.engine import prepare_projects
 
-    for name, prepared in prepare_projects(chosen.benchmark, chosen.instances).items():
+    benchmark = chosen.benchmark
+    instances = list(benchmark.instances.values()) if everything else chosen.instances
+    for name, prepared in prepare_projects(benchmark, instances).items():
         typer.echo(f"{name} {prepared.project.version} is ready")
 
 

@@ -1,15 +1,26 @@
 """What came of it? Counts and reasons over all projects of a work folder, as tables that can be kept.
 
-Facts only: names, figures and reasons of ours. Nothing of a project's own text goes in.
+A pass over fifty projects is longer than a work folder lives, so what came of each can be put by in a file, a line for
+each project, and the tables are of all of them. Facts only: names, figures and reasons of ours. Nothing of a project's
+own text goes in.
 """
 
 from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
 from statistics import median
 
 from dlbench.construction.calls.agreement import Comparison
 from dlbench.construction.work import Row, Work
+from dlbench.errors import DLBenchError
+from dlbench.journal import read_lines, rewrite
 
 _STEPS = ("collected", "trace", "functions", "screened", "measured")
+_REASONS = {"screened": "kept", "measured": "admissible"}
+"""The steps that leave functions out, and what they say of those that they do not."""
+_AGREEMENT = (
+    "tests compared", "made at run time", "direct: precision", "recall", "all: precision", "all: recall",
+)  # fmt: skip
 
 
 def list_projects(work: Work) -> list[str]:
@@ -39,20 +50,63 @@ def summarise(work: Work, project: str) -> Row:
     return row
 
 
-def count_reasons(work: Work, projects: list[str]) -> dict[str, Counter[str]]:
-    """Why functions were left out, by step."""
-    found: dict[str, Counter[str]] = {"screened": Counter(), "measured": Counter()}
-    for project in projects:
-        for step, key in (("screened", "kept"), ("measured", "admissible")):
-            if work.has(step, project):
-                found[step].update(row["reason"] for row in work.read(step, project) if not row[key])
+def tell(work: Work) -> list[Row]:
+    """A line for each project: its counts, why functions were left out, how right the text was; or why it was left
+    out itself."""
+    lines = [
+        summarise(work, project) | _count_reasons(work, project) | _read_agreement(work, project)
+        for project in list_projects(work)
+    ]
+    known = {line["project"] for line in lines}
+    left = work.read("left_out") if work.has("left_out") else []
+    return lines + [{"project": row["project"], "why": row["why"]} for row in left if row["project"] not in known]
+
+
+def add_to(path: Path, lines: Iterable[Row]) -> list[Row]:
+    """What stands in the file and what is new, put by there; of a project that both know, what got further."""
+    kept: dict[str, Row] = {}
+    if path.exists():
+        for number, line in read_lines(path):
+            if not isinstance(line.get("project"), str):
+                what, mend = "a line without a project", "give a file that `dlbench construct tables --kept` wrote"
+                raise DLBenchError(what, where=f"{path}:{number}", mend=mend)
+            kept[line["project"]] = line
+    for line in lines:
+        if _how_far(line) >= _how_far(kept.get(line["project"], {})):
+            kept[line["project"]] = line
+    found = [kept[project] for project in sorted(kept)]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    rewrite(path, found)
     return found
 
 
-def render_tables(work: Work) -> str:
+def _how_far(line: Row) -> tuple[int, ...]:
+    return tuple(line.get(step) or 0 for step in ("measured", "screened", "functions under test", "tests run"))
+
+
+def _count_reasons(work: Work, project: str) -> Row:
+    """Why functions were left out, by step."""
+    found: Row = {}
+    for step, key in _REASONS.items():
+        if work.has(step, project):
+            reasons = Counter(row["reason"] for row in work.read(step, project) if not row[key])
+            found[f"left out when {step}"] = dict(sorted(reasons.items()))
+    return found
+
+
+def _read_agreement(work: Work, project: str) -> Row:
+    """Precision and recall of the static graph, for what tests call themselves and for all they come to."""
+    if not work.has("static_agreement", project):
+        return {}
+    found = Comparison.from_row(work.read("static_agreement", project)[0])
+    rates = [found.direct.precision, found.direct.recall, found.all.precision, found.all.recall]
+    values = [found.tests, found.unwritten, *(f"{rate:.2f}" for rate in rates)]
+    return {"agreement": dict(zip(_AGREEMENT, values, strict=True)) | {"is_complete": found.is_complete}}
+
+
+def render_tables(lines: list[Row]) -> str:
     """Markdown: a line for each project with their sum, then the reasons, then the projects that were left out."""
-    projects = list_projects(work)
-    rows = [summarise(work, project) for project in projects]
+    rows = [line for line in lines if "why" not in line]
     columns = [
         "project", "tests collected", "tests run", "tests passed", "functions under test", "screened", "measured",
         "admissible", "mutation score, median",
@@ -61,31 +115,29 @@ def render_tables(work: Work) -> str:
     for column in columns[1:-1]:
         total[column] = sum(row.get(column) or 0 for row in rows)
     parts = [_render(columns, [*rows, total])]
-    for step, reasons in count_reasons(work, projects).items():
-        title = "Functions left out when screened" if step == "screened" else "Functions left out when measured"
-        parts.append(f"## {title}\n\n" + _render(["reason", "functions"], _count(reasons)))
-    told = [project for project in projects if work.has("static_agreement", project)]
+    for step in _REASONS:
+        telling = [row[f"left out when {step}"] for row in rows if f"left out when {step}" in row]
+        reasons: Counter[str] = Counter()
+        for one in telling:
+            reasons.update(one)
+        of = "" if len(telling) == len(rows) else f" (of {len(telling)} projects)"
+        parts.append(f"## Functions left out when {step}{of}\n\n" + _render(["reason", "functions"], _count(reasons)))
+    told = [row for row in rows if "agreement" in row]
     if told:
-        parts.append("## What the text tells, against what ran\n\n" + _render_agreement(work, told))
-    if work.has("left_out"):
-        left = [{"project": row["project"], "why": row["why"]} for row in work.read("left_out")]
+        parts.append("## What the text tells, against what ran\n\n" + _render_agreement(told))
+    left = [line for line in lines if "why" in line]
+    if left:
         parts.append("## Projects left out\n\n" + _render(["project", "why"], left))
     return "\n\n".join(parts) + "\n"
 
 
-def _render_agreement(work: Work, projects: list[str]) -> str:
-    """Precision and recall of the static graph, for what tests call themselves and for all they come to."""
-    columns = [
-        "project", "tests compared", "made at run time", "direct: precision", "recall", "all: precision", "all: recall",
-    ]  # fmt: skip
+def _render_agreement(lines: list[Row]) -> str:
     rows: list[Row] = []
-    for project in projects:
-        found = Comparison.from_row(work.read("static_agreement", project)[0])
-        name = project if found.is_complete else f"{project} (not followed to its end)"
-        rates = [found.direct.precision, found.direct.recall, found.all.precision, found.all.recall]
-        values = [name, found.tests, found.unwritten, *(f"{rate:.2f}" for rate in rates)]
-        rows.append(dict(zip(columns, values, strict=True)))
-    return _render(columns, rows)
+    for line in lines:
+        found = line["agreement"]
+        name = line["project"] if found["is_complete"] else f"{line['project']} (not followed to its end)"
+        rows.append(found | {"project": name})
+    return _render(["project", *_AGREEMENT], rows)
 
 
 def _count(reasons: Counter[str]) -> list[Row]:

@@ -19,6 +19,9 @@ _NOTE = """\
 """
 _BUILD = re.compile(rf"^({'|'.join(FAMILY)})==([^\s+\\]+)(?:\+[^\s\\]+)?(?:[ \t]*\\\n[ \t]+--hash=\S+)*$", re.MULTILINE)
 
+_MARKER = re.compile(r";.*\b(platform_machine|sys_platform|platform_system)\b")
+"""A requirement for some kinds of machine only."""
+
 
 def read_requirements(path: Path) -> str:
     try:
@@ -35,7 +38,10 @@ def compile_lock(requirements: Path, lock: Path, python: str) -> None:
         arguments = ["pip", "compile", "--generate-hashes", "--no-header", "--no-annotate"]
         arguments += ["--python-version", python, "--output-file", str(output)]
         arguments += config.uv_arguments_without_extra()
-        wanted = pinned(read_requirements(requirements)).get("torch")
+        text = read_requirements(requirements)
+        if _MARKER.search(text):
+            arguments.append("--universal")  # or the lines for other machines than this one would be dropped
+        wanted = pinned(text).get("torch")
         local = local_versions(config, python)
         version = wanted if wanted in local else (local[-1] if local and wanted is None else None)
         if version is None:
