@@ -11,6 +11,7 @@ import time
 import pytest
 
 from dlbench.dataset.target import find_target
+from dlbench.execution import find_confinements
 from tests.conftest import MODULE
 
 ID = "toy/toy.core.scale"
@@ -269,6 +270,19 @@ def test_without_a_sandbox_nothing_runs_unless_the_user_says_so(dlbench, toy_roo
     assert allowed.status == 0, allowed.err
     assert "UNCONFINED" in allowed.err
     assert verdicts_of(tmp_path / "out")[0]["sandbox"] == "unconfined"
+
+
+@pytest.mark.parametrize("sandbox", ["bubblewrap", "sandlock"])
+def test_what_the_kernel_says_of_the_processors_can_be_read(dlbench, toy_root, tmp_path, write_samples, sandbox):
+    """Libraries that find out there what a core can do fail without it, and right answers with them."""
+    if {kind.name: obstacle for kind, obstacle in find_confinements()}[sandbox]:
+        pytest.skip(f"{sandbox} cannot be used on this machine")
+    look = "    open('/sys/devices/system/cpu/possible').read()\n"
+    samples = write_samples({"instance": ID, "code": RIGHT.replace("    if not factor", f"{look}    if not factor", 1)})
+    ended = dlbench("evaluate", samples, "--out", tmp_path / "out", "--benchmark", toy_root, "--sandbox", sandbox)
+    assert ended.status == 0, ended.err
+    (verdict,) = verdicts_of(tmp_path / "out")
+    assert (verdict["status"], verdict["sandbox"]) == ("pass", sandbox), verdict
 
 
 def test_an_unknown_mode_is_refused_before_anything_is_done(dlbench, toy_root, tmp_path, write_samples):

@@ -6,6 +6,7 @@ Nothing of the user's goes in: no key, no home, no path. The rest is fixed, so t
 import contextlib
 import json
 import os
+import platform
 import subprocess
 from functools import cache
 from pathlib import Path
@@ -59,6 +60,9 @@ def start(
     return process
 
 
+_RESERVED_MB = {"aarch64": 1024}
+"""What OpenBLAS reserves there at the first product of matrices, and hardly touches. What is really used is watched
+apart; this limit only ends at once what asks for too much, and it must not end torch."""
 # plugins that a worker has imported already have their asserts as they are; a project may make errors of warnings
 _WARM_PLUGINS = ("-W", "ignore::pytest.PytestAssertRewriteWarning")
 
@@ -81,7 +85,7 @@ def describe_project(cell: Cell, launch: Launch) -> dict[str, Any]:
 
 def describe_limits(limits: Limits) -> dict[str, int]:
     return {
-        "RLIMIT_DATA": limits.memory_mb << 20,
+        "RLIMIT_DATA": (limits.memory_mb + _RESERVED_MB.get(platform.machine(), 0)) << 20,
         "RLIMIT_FSIZE": limits.file_mb << 20,
         "RLIMIT_NOFILE": limits.open_files,
         "RLIMIT_NPROC": limits.processes + (_own_processes() if os.geteuid() else 0),

@@ -17,6 +17,8 @@ from dlbench.execution.confinement.seccomp import build_filter, is_supported
 
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64")
 _SETTINGS = ("/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives", "/etc/localtime")
+_PROCESSORS = Path("/sys/devices/system/cpu")
+"""What the cores can do; on ARM, torch looks it up there and multiplies no half-precision matrices without it."""
 _INSIDE = Path("/run/dlbench")
 _TEMPORARY = (Path("/tmp"), Path("/var/tmp"), Path("/run/dlbench-tmp"))
 _SHARED_MEMORY = "/dev/shm"
@@ -102,7 +104,7 @@ def _base() -> list[str]:
             command += ["--ro-bind", place, place]
     for place in _SETTINGS:
         command += ["--ro-bind-try", place, place]
-    return command
+    return [*command, *_open_parents(_PROCESSORS), "--ro-bind-try", str(_PROCESSORS), str(_PROCESSORS)]
 
 
 def _works(privileges: tuple[str, ...]) -> bool:

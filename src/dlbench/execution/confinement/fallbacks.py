@@ -24,6 +24,7 @@ _READABLE = (
     # not all of /proc: the command lines of other processes are there
     *("/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/proc/version", "/proc/filesystems", "/proc/sys"),
     *("/etc/ld.so.cache", "/etc/localtime", "/etc/alternatives"),
+    "/sys/devices/system/cpu",
     *("/dev/urandom", "/dev/random", "/dev/zero"),
 )
 
