@@ -272,6 +272,14 @@ def test_without_a_sandbox_nothing_runs_unless_the_user_says_so(dlbench, toy_roo
     assert verdicts_of(tmp_path / "out")[0]["sandbox"] == "unconfined"
 
 
+def test_prepare_all_takes_every_project_whatever_is_chosen(dlbench, toy_root):
+    nothing = ("prepare", "--benchmark", toy_root, "--since", "2999-01-01")
+    assert dlbench(*nothing).status == 1
+    ended = dlbench(*nothing, "--all")
+    assert ended.status == 0, ended.err
+    assert "toy" in ended.out
+
+
 @pytest.mark.parametrize("sandbox", ["bubblewrap", "sandlock"])
 def test_what_the_kernel_says_of_the_processors_can_be_read(dlbench, toy_root, tmp_path, write_samples, sandbox):
     """Libraries that find out there what a core can do fail without it, and right answers with them."""

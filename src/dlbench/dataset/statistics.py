@@ -22,6 +22,7 @@ Statistics = dict[str, Any]
 def describe(benchmark: Benchmark, instances: Sequence[Instance]) -> Statistics:
     """`mutation_score_median` is None where nothing was measured; `alpha` is not computed here."""
     projects = Counter(instance.project for instance in instances)
+    scores = _measured(instances, mutation_score)
     found: Statistics = {
         "version": str(benchmark.version),
         "instances": len(instances),
@@ -32,8 +33,8 @@ def describe(benchmark: Benchmark, instances: Sequence[Instance]) -> Statistics:
         "loc_median": _median(_measured(instances, lambda one: one.measures.loc)),
         "loc_over_20": sum(loc > 20 for loc in _measured(instances, lambda one: one.measures.loc)),
         "cyclomatic_median": _median(_measured(instances, lambda one: one.measures.cyclomatic)),
-        "mutation_score_median": _median(_measured(instances, mutation_score), digits=3),
-        "mutation_score_least": min(_measured(instances, mutation_score), default=None),
+        "mutation_score_median": _median(scores, digits=3),
+        "mutation_score_least": round(min(scores), 3) if scores else None,
         "after_2025_06": sum(instance.introduced > RECENT for instance in instances),
         "project": dict(projects.most_common()),
     }
