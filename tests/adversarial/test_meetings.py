@@ -106,6 +106,31 @@ def test_nothing_that_a_check_wrote_is_found_by_the_next(room):
     assert [met.result for met in room.meet(room.instance, RIGHT, checks, seconds=4.0)] == ["passed"] * 6
 
 
+GREEDY = """import os, signal, time
+def take(size):
+    child = os.fork()
+    if child == 0:
+        kept = b"x" * (size << 20)
+        time.sleep(9 if size == 200 else 0)
+        os._exit(0)
+    return child
+held = [take(200), take(200)]
+time.sleep({before})
+os.waitpid(take(150), 0)
+for child in held:
+    os.kill(child, signal.SIGKILL)
+assert scale([1])
+"""
+
+
+def test_a_check_is_not_blamed_for_the_memory_of_the_one_before_it(room):
+    """Use is seen from time to time: when the greedy one is found out, an honest one may be under way already."""
+    for step in range(10):
+        checks = [GREEDY.format(before=0.3 + 0.01 * step), *[HONEST] * 40]
+        found = room.meet(room.instance, RIGHT, checks, seconds=4.0)
+        assert {met.result for met in found[1:]} == {"passed"}
+
+
 LYING = {
     "says yes to everything": "class Yes:\n    def __eq__(self, other):\n        return True\n\n\ndef scale(values, factor=2):\n    return Yes()\n",
     "leaves when called": "import os\n\n\ndef scale(values, factor=2):\n    os._exit(0)\n",

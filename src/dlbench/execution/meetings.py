@@ -107,7 +107,7 @@ class Room(Warm):
 
 
 def _read(watched: Watched, places: Sequence[int]) -> dict[int, Met]:
-    """What was said of each, and of the one that was under way when no more was said. Always of one or more."""
+    """What was said of each, and of the one that was surely under way when no more was said. Always of one or more."""
     found: dict[int, Met] = {}
     for said in watched.messages.of_kind("meeting"):
         place = places[said["place"]]
@@ -122,5 +122,9 @@ def _read(watched: Watched, places: Sequence[int]) -> dict[int, Met]:
     if broken:
         return found | dict.fromkeys(left, Met(Result.UNUSABLE, message=broken[0]["why"]))
     results = {"timeout": Result.TIMEOUT, "memory": Result.OUT_OF_MEMORY, "processes": Result.OUT_OF_MEMORY}
+    # what a row uses is seen from time to time: the one that took too much may be over, and another under way. The rest
+    # is run again, and then the first of it is the one, or was not
+    if found and results.get(watched.stopped_for) is Result.OUT_OF_MEMORY:
+        return found
     result = results.get(watched.stopped_for, Result.CRASHED)
     return found | {left[0]: Met(result, message=watched.stopped_for or f"exit code {watched.exit_code}")}

@@ -241,7 +241,8 @@ class Server:
             for descriptor in (reading, output_reading):
                 os.close(descriptor)
         if is_full():
-            seen.stopped_for = "memory"
+            # while the kernel ends a process for want of memory, it may end its server too: that is no fault of ours
+            seen.stopped_for, seen.lost = "memory", ""
         return seen
 
 
