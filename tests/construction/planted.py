@@ -63,6 +63,14 @@ def describe_layer(name, units, activation):
     return text
 
 
+def fill_weights(buffer, values):
+    last = len(buffer) - 1
+    for place, value in enumerate(values):
+        if place > last:
+            raise ValueError("too many weights")
+        buffer[place] = value
+
+
 def slow_inference(steps):
     result = 0
     for step in range(steps):
@@ -163,6 +171,22 @@ def test_describe(units):
         pass
 
 
+LEFT = [0.0, 0.0]
+
+
+@pytest.mark.parametrize("number", [1, 2, 3, 4, 5])
+def test_fill(number):
+    model.fill_weights(LEFT, [1.0, 2.0])
+    assert LEFT == [1.0, 2.0]
+
+
+def test_fill_leaves_what_the_others_look_for():
+    buffer = [0.0, 0.0]
+    model.fill_weights(buffer, [1.0, 2.0])
+    LEFT[:] = [1.0, 2.0]
+    assert buffer == LEFT
+
+
 @pytest.mark.parametrize("steps", [1, 2, 3])
 def test_slow(steps):
     assert model.slow_inference(steps) >= 0
@@ -187,6 +211,7 @@ EXPECTED = {
     "download_weights": "tests_need_network",
     "train_epoch": "order_dependent",
     "describe_layer": "tests_cannot_tell",
+    "fill_weights": "tests_cannot_tell",
     "slow_inference": "tests_too_slow",
     "relu_forward": "",
     "leaky_forward_again": "duplicate",
