@@ -90,6 +90,15 @@ def test_a_mutant_that_passes_in_one_mode_only_is_never_excused(shapes, make_poo
     assert [trial.name[:6] for trial in trials if not trial.holds] == ["mutant"]
 
 
+@pytest.mark.parametrize(("outcome", "holds"), [(Outcome.ERROR, True), (Outcome.SKIPPED, False)])
+def test_failing_in_a_test_and_at_its_end_is_one_and_being_skipped_is_not(shapes, make_pool, outcome, holds):
+    """Which of the first two it is may depend on how the threads run that a test has started."""
+    instance = next(instance for instance in shapes.instances.values() if len(instance.tests) > 2)
+    warm = Scripted(make_pool(), {instance.tests[0]: outcome})
+    trials = compare_modes(warm, Scripted(make_pool(), *[{}] * 7), [instance], mutants=1)
+    assert all(trial.holds for trial in trials) is holds
+
+
 def test_a_module_that_a_plugin_imports_first_is_not_judged(tmp_path):
     """Nothing could have been seen of what the candidate's lines did meanwhile."""
     root = write_toy(tmp_path)

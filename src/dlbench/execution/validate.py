@@ -72,7 +72,7 @@ def compare_modes(
     on_warm: Callable[[Task], None] = lambda task: None,
     on_trial: Callable[[Trial], None] = lambda trial: None,
 ) -> list[Trial]:
-    """Reference, stubs and mutants in both modes; a trial holds when both say the same of every test.
+    """Reference, stubs and mutants in both modes; a trial holds when both say of every test that it passes or not.
 
     Mutants may read memory that nobody wrote, and then pass a test or not by chance. Where both modes give one verdict
     on a mutant and differ in a test, fresh interpreters are asked again, in other orders too: of one on which they do
@@ -135,7 +135,16 @@ def _find_unsteady(fresh: Pool, task: Task, first: Verdict) -> list[str]:
 
 
 def _find_differing(one: Verdict, other: Verdict) -> list[str]:
-    return [test for test, outcome in other.tests.items() if one.tests[test] is not outcome]
+    """Tests of which one says another thing than the other.
+
+    What fails in a thread that a test started is laid to the test itself or to its end, as the threads happen to run:
+    both say that it does not pass.
+    """
+    return [test for test, outcome in other.tests.items() if _merge(one.tests[test]) is not _merge(outcome)]
+
+
+def _merge(outcome: Outcome) -> Outcome:
+    return Outcome.FAILED if outcome is Outcome.ERROR else outcome
 
 
 def _compare(task: Task, warm: Verdict, fresh: Verdict) -> Trial:
