@@ -1,12 +1,15 @@
 """Where solutions meet a model's own tests, neither is trusted: what one meeting does costs that meeting and no other."""
 
+import os
+import signal
 import tempfile
+import threading
 from pathlib import Path
 
 import pytest
 
 from dlbench.dataset import load
-from dlbench.execution import Engine, Limits, choose_confinement
+from dlbench.execution import Engine, Limits, choose_confinement, worker
 from dlbench.execution.confinement.cell import inside, inside_key
 from dlbench.execution.meetings import Room
 from dlbench.workspace import prepare
@@ -167,6 +170,26 @@ def test_a_lost_worker_costs_another_attempt_and_nothing_else(room):
     room.meet(room.instance, RIGHT, [HONEST])
     room.worker.process.kill()
     assert [met.result for met in room.meet(room.instance, RIGHT, [HONEST, WRONG])] == ["passed", "failed"]
+
+
+def test_a_server_that_the_kernel_ends_with_its_candidate_is_no_lost_worker(room, monkeypatch):
+    """Where a candidate has all memory, the kernel may end the server beside it: here we do both in the kernel's place."""
+    room.meet(room.instance, RIGHT, [HONEST])
+    (server,) = room.worker.servers.values()
+    ended = threading.Event()
+
+    def end():
+        ended.set()
+        os.kill(server.pid, signal.SIGKILL)
+
+    monkeypatch.setattr(worker, "prepare_group", lambda group, limits: ended.is_set)
+    before = list(room.losses)
+    timer = threading.Timer(0.5, end)
+    timer.start()
+    (met,) = room.meet(room.instance, RIGHT, ["import time\ntime.sleep(60)\n"], seconds=10.0)
+    timer.join()
+    assert met.result == "out_of_memory"
+    assert room.losses == before
 
 
 def test_what_decides_verdicts_does_not_depend_on_meetings():

@@ -122,8 +122,8 @@ def _read(watched: Watched, places: Sequence[int]) -> dict[int, Met]:
     if broken:
         return found | dict.fromkeys(left, Met(Result.UNUSABLE, message=broken[0]["why"]))
     results = {"timeout": Result.TIMEOUT, "memory": Result.OUT_OF_MEMORY, "processes": Result.OUT_OF_MEMORY}
-    # what a row uses is seen from time to time: the one that took too much may be over, and another under way. The rest
-    # is run again, and then the first of it is the one, or was not
+    # what a row uses is seen from time to time: the one that took too much may be over by then, and an honest one under
+    # way. Nobody is blamed; what is left is run again, and blamed only where nothing came before it
     if found and results.get(watched.stopped_for) is Result.OUT_OF_MEMORY:
         return found
     result = results.get(watched.stopped_for, Result.CRASHED)

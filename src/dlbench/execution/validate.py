@@ -72,7 +72,7 @@ def compare_modes(
     on_warm: Callable[[Task], None] = lambda task: None,
     on_trial: Callable[[Trial], None] = lambda trial: None,
 ) -> list[Trial]:
-    """Reference, stubs and mutants in both modes; a trial holds when both say of every test that it passes or not.
+    """Reference, stubs and mutants in both modes; a trial holds when both agree on the verdict and on which tests pass.
 
     Mutants may read memory that nobody wrote, and then pass a test or not by chance. Where both modes give one verdict
     on a mutant and differ in a test, fresh interpreters are asked again, in other orders too: of one on which they do
