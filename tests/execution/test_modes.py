@@ -321,3 +321,8 @@ def test_a_flaky_test_is_named(tmp_path):
     broken = [trial for trial in trials if not trial.holds]
     assert broken
     assert {trial.detail.split(": ")[1] for trial in broken} == {"tests/test_shapes.py::test_flaky"}
+    # in one go with the rest, the same ones do not hold
+    told = validate(pool, list(benchmark.instances.values()), 5, shuffle=True)
+    assert [trial.name for trial in told[:4]] == ["reference", "spliced", "raises", "returns_none"]
+    assert all(trial.holds for trial in told[:4])
+    assert [(trial.name, trial.holds) for trial in told[4:]] == [(trial.name, trial.holds) for trial in trials]

@@ -69,10 +69,10 @@ def validate(
                 on_warm=lambda task: advance(f"{task.instance.id} {task.name}: judged warm"),
                 on_trial=shown,
             )
+            if repeat:
+                trials += trying.repeat(pool, instances, repeat, shuffle=shuffle, on_trial=shown)
         else:
-            trials = trying.validate(pool, instances, on_trial=shown)
-        if repeat:
-            trials += trying.repeat(pool, instances, repeat, shuffle=shuffle, on_trial=shown)
+            trials = trying.validate(pool, instances, repeat, shuffle=shuffle, on_trial=shown)
     broken = [trial for trial in trials if not trial.holds]
     if json:
         import json as format

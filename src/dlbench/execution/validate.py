@@ -47,8 +47,14 @@ class Plan:
 
 
 def validate(
-    pool: Pool, instances: list[Instance], *, on_trial: Callable[[Trial], None] = lambda trial: None
+    pool: Pool,
+    instances: list[Instance],
+    times: int = 0,
+    *,
+    shuffle: bool = False,
+    on_trial: Callable[[Trial], None] = lambda trial: None,
 ) -> list[Trial]:
+    """Reference and stubs, and the reference `times` more: in one go, since workers start and collect but once."""
     plan = Plan()
     for instance in instances:
         target = _target(pool.engine, pool.prepared[instance.project], instance)
@@ -56,6 +62,7 @@ def validate(
         plan.add(instance, "spliced", target.text)
         for kind in BODIES:
             plan.add(instance, kind, write_stub(target.node, kind))
+        _plan_repeats(plan, instance, target.text, times, shuffle)
     return _run(pool, plan, on_trial)
 
 
@@ -170,13 +177,17 @@ def repeat(
     plan = Plan()
     for instance in instances:
         reference = _target(pool.engine, pool.prepared[instance.project], instance).text
-        for count in range(times):
-            tests = list(instance.tests)
-            if shuffle:
-                random.Random(count).shuffle(tests)
-            name = f"run {count + 1}{' (shuffled)' if shuffle else ''}"
-            plan.add(instance, name, reference, Terms(tests=tuple(tests)))
+        _plan_repeats(plan, instance, reference, times, shuffle)
     return _run(pool, plan, on_trial)
+
+
+def _plan_repeats(plan: Plan, instance: Instance, reference: str, times: int, shuffle: bool) -> None:
+    for count in range(times):
+        tests = list(instance.tests)
+        if shuffle:
+            random.Random(count).shuffle(tests)
+        name = f"run {count + 1}{' (shuffled)' if shuffle else ''}"
+        plan.add(instance, name, reference, Terms(tests=tuple(tests)))
 
 
 def _run(pool: Pool, plan: Plan, on_trial: Callable[[Trial], None]) -> list[Trial]:
