@@ -21,6 +21,13 @@ def ask(code: str, timeout: float = 30, **more: str) -> Answer:
     )
 
 
+def is_gone(pid: int) -> bool:
+    try:
+        return "zombie" in Path(f"/proc/{pid}/status").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+
+
 def test_the_program_reads_the_whole_request_and_its_output_is_the_answer() -> None:
     answer = ask("import sys; print(sys.stdin.read(), end='')")
     assert json.loads(answer.text) == {
@@ -57,8 +64,11 @@ def test_a_program_that_hangs_is_ended_with_its_children(tmp_path: Path) -> None
     with pytest.raises(DLBenchError, match="no answer within 2 s"):
         ask(code, timeout=2)
     assert time.monotonic() - began < 20
-    status = Path(f"/proc/{pid.read_text()}/status")
-    assert not status.exists() or "zombie" in status.read_text()
+    # The signal is sent when the answer is given up; the kernel delivers it when the child next has its turn.
+    late = time.monotonic() + 20
+    while not is_gone(int(pid.read_text())):
+        assert time.monotonic() < late
+        time.sleep(0.01)
 
 
 def test_a_key_that_it_prints_is_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
