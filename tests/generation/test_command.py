@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from dlbench.errors import DLBenchError
+from dlbench.execution.usage import is_alive
 from dlbench.generation import Answer, CommandModel, Request
 
 REQUEST = Request("toy/toy.f", 2, [{"role": "user", "content": "häh?"}], 0.5, 7, 5)
@@ -19,13 +20,6 @@ def ask(code: str, timeout: float = 30, **more: str) -> Answer:
     return asyncio.run(
         CommandModel(f"{sys.executable} -c {shlex.quote(code)}", timeout=timeout, **more).answer(REQUEST)
     )
-
-
-def is_gone(pid: int) -> bool:
-    try:
-        return "zombie" in Path(f"/proc/{pid}/status").read_text()
-    except (FileNotFoundError, ProcessLookupError):
-        return True
 
 
 def test_the_program_reads_the_whole_request_and_its_output_is_the_answer() -> None:
@@ -66,7 +60,7 @@ def test_a_program_that_hangs_is_ended_with_its_children(tmp_path: Path) -> None
     assert time.monotonic() - began < 20
     # The signal is sent when the answer is given up; the kernel delivers it when the child next has its turn.
     late = time.monotonic() + 20
-    while not is_gone(int(pid.read_text())):
+    while is_alive(int(pid.read_text())):
         assert time.monotonic() < late
         time.sleep(0.01)
 

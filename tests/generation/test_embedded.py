@@ -9,11 +9,11 @@ import sys
 import textwrap
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from dlbench.errors import DLBenchError
+from dlbench.execution.usage import is_alive
 from dlbench.generation import Answer, EmbeddedModel, Request, embedded
 
 PROMPT = "Write a Python function add(a, b)."
@@ -23,16 +23,9 @@ def request(prompt: str, tokens: int = 16) -> Request:
     return Request("toy/toy.add", 0, [{"role": "user", "content": prompt}], 0.0, tokens, 1)
 
 
-def alive(pid: int) -> bool:
-    try:
-        return "zombie" not in Path(f"/proc/{pid}/status").read_text()
-    except OSError:
-        return False
-
-
 def gone(pid: int) -> bool:
     for _ in range(100):
-        if not alive(pid):
+        if not is_alive(pid):
             return True
         time.sleep(0.1)
     return False
@@ -103,7 +96,7 @@ def test_the_server_dies_with_us() -> None:
     parent = subprocess.Popen([sys.executable, "-c", textwrap.dedent(code)], stdout=subprocess.PIPE, text=True)
     assert parent.stdout is not None
     pid = int(parent.stdout.readline())
-    assert alive(pid)
+    assert is_alive(pid)
     parent.kill()
     parent.communicate()
     assert gone(pid)
