@@ -101,6 +101,7 @@ def test_a_sample_given_twice_is_named(added, root):
     [
         ('"status": "fail"', '"status": "pass"', f"impossible verdict: {SCALE}, sample 1"),
         ('"tests": "fpfpf"', '"tests": "fpfpp"', "changed verdicts"),
+        ('"temperature": 0.3', '"temperature": 0.2', "misnamed entry"),
         ('"benchmark": "1.0"', '"benchmark": "1.1"', "another dataset version: made on 1.1, this is 1.0"),
         ('"pass_at_1": 0.75', '"pass_at_1": 0.8', "wrong score: pass_at_1: claimed 0.8, the verdicts give 0.75"),
         ('"split": "full"', '"split": "demo"', f"unknown instance: {STEP} is not in demo"),
@@ -152,7 +153,34 @@ def test_an_unfinished_run_is_not_submitted(root, tmp_path):
 def test_samples_belong_to_one_entry_and_marks_to_what_was_run(added, root):
     path, samples = added
     assert "samples belong to one entry" in ask("verify", path, path, "--samples", samples, "--benchmark", root).output
-    assert "nothing can be marked" in ask("verify", path, "--mark", "--benchmark", root).output
+    for option in (("--mark",), ("--all",), ("--seed", 3), ("--share", 1)):
+        ended = ask("verify", path, *option, "--benchmark", root)
+        assert ended.exit_code == 1
+        assert f"{option[0]}: without samples nothing is run again" in ended.output
+    both = ask("verify", path, "--samples", samples, "--all", "--share", 0.5, "--benchmark", root)
+    assert "leave one of them out" in both.output
+
+
+def test_a_copy_under_another_name_is_found_out_and_kept_off_the_page(added, root):
+    path, _ = added
+    (path.parent / "x.json").write_text(path.read_text())
+    ended = ask("verify", "--benchmark", root)
+    assert ended.exit_code == 1
+    assert f"x.json: misnamed entry: with these settings it is {path.name}" in ended.output
+    assert "1 of 2 entries hold" in ended.output
+    built = ask("build", "--benchmark", root)
+    assert built.exit_code == 1
+    assert "left out" in built.output
+    assert (path.parent / "leaderboard.md").read_text().count("zero-shot | 75.0 %") == 1
+
+
+def test_a_score_that_does_not_follow_is_kept_off_the_page(added, root):
+    path, _ = added
+    path.write_text(path.read_text().replace('"pass_at_1": 0.75', '"pass_at_1": 0.999'))
+    built = ask("build", "--benchmark", root)
+    assert built.exit_code == 1
+    assert "wrong score" in built.output
+    assert "99.9" not in (path.parent / "leaderboard.md").read_text()
 
 
 def test_a_benchmark_with_a_leaderboard_passes_its_check(added, root):

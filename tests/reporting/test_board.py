@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -12,10 +13,26 @@ from dlbench.execution.samples import Sample, read_samples
 from dlbench.execution.verdict import Outcome, Status, Verdict
 from dlbench.reporting import read_run
 from dlbench.reporting.board.build import build_markdown, build_page
-from dlbench.reporting.board.entry import Entry, hash_verdicts, name_entry, read_entry, render_entry, write_entry
+from dlbench.reporting.board.entry import (
+    Check,
+    Entry,
+    hash_dataset,
+    hash_verdicts,
+    name_entry,
+    read_entry,
+    render_entry,
+    write_entry,
+)
 from dlbench.reporting.board.standings import rank_entries
 from dlbench.reporting.board.submit import make_entry, score_claims
-from dlbench.reporting.board.verify import Kind, check_entry, check_samples, check_verdicts, draw_share
+from dlbench.reporting.board.verify import (
+    Kind,
+    check_entry,
+    check_samples,
+    check_verdicts,
+    count_repeated,
+    draw_share,
+)
 from tests.reporting.boards import SCALE, STEP, submit, write_run
 
 MARKS = {SCALE: "10", STEP: "11"}
@@ -126,6 +143,69 @@ def test_what_nobody_has_judged_is_no_submission(entry, toy):
     assert kinds(check_entry(forge(entry, *claims, toy=toy), toy)) == {Kind.HARNESS_ERROR}
 
 
+def test_a_model_that_takes_no_temperature_can_be_submitted(toy, tmp_path):
+    entry = submit(tmp_path / "run", toy, MARKS, temperature=None)
+    assert entry.settings["temperature"] is None
+    assert check_entry(entry, toy) == []
+    path = tmp_path / name_entry(entry)
+    write_entry(entry, path)
+    assert read_entry(path) == entry
+    assert "| none |" in build_markdown(rank_entries({path: entry}))
+
+
+@pytest.mark.parametrize(("limits"), [{"timeout": 1e9}, {"memory": 10**9}])
+def test_more_time_or_memory_than_others_had_is_named(toy, tmp_path, limits):
+    (fault,) = check_entry(submit(tmp_path / "run", toy, MARKS, **limits), toy)
+    assert fault.kind is Kind.LIMITS
+
+
+@pytest.mark.parametrize(
+    ("part", "value"), [("tests", {"args": ["-x"]}), ("environment", "other"), ("python", "3.12"), ("sha256", "0" * 64)]
+)
+def test_the_digest_changes_with_everything_of_a_project_that_verdicts_depend_on(toy, part, value):
+    record = toy.projects["toy"]
+    told = record.model_dump() | {part: record.model_dump()[part] | value if isinstance(value, dict) else value}
+    changed = replace(toy, projects={"toy": type(record).model_validate(told)})
+    instances = list(toy.instances.values())
+    assert hash_dataset(instances, changed) != hash_dataset(instances, toy)
+
+
+def test_a_mark_holds_for_the_verdicts_it_was_given_for_only(entry, toy):
+    told = {"date": entry.date, "seed": 1, "dlbench": "0.1.0", "verdicts_sha256": entry.verdicts_sha256}
+    marked = entry.model_copy(update={"verified": Check(checked=4, **told)})
+    assert check_entry(marked, toy) == []
+    assert kinds(check_entry(entry.model_copy(update={"verified": Check(checked=5, **told)}), toy)) == {Kind.FALSE_MARK}
+    better = [claim.model_copy(update={"status": Status.PASS, "tests": "p" * len(claim.tests)}) for claim in entry.verdicts]
+    assert kinds(check_entry(forge(marked, *better, toy=toy), toy)) == {Kind.FALSE_MARK}
+
+
+def test_answers_that_are_given_twice_to_an_instance_are_counted(entry):
+    assert count_repeated(entry) == 0
+    first, second, *rest = entry.verdicts
+    assert count_repeated(forge(entry, first, second.model_copy(update={"sha256": first.sha256}), *rest)) == 1
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"samples": 2', '"samples": "many"'),
+        ('"samples": 2', '"samples": 0'),
+        ('"samples": 2', '"samples": true'),
+        ('"technique": "zero-shot"', '"technique": ""'),
+        ('"temperature": 0.3', '"temperature": "warm"'),
+        ('"temperature": 0.3', '"timeout": "long"'),
+        ('"benchmark": "1.0"', '"benchmark": "abc"'),
+    ],
+)
+def test_settings_that_cannot_be_shown_are_no_entry(entry, tmp_path, old, new):
+    path = tmp_path / name_entry(entry)
+    write_entry(entry, path)
+    assert old in path.read_text()
+    path.write_text(path.read_text().replace(old, new))
+    with pytest.raises(DLBenchError, match="not an entry"):
+        read_entry(path)
+
+
 def test_a_changed_a_missing_and_an_unclaimed_sample_are_named(entry, toy, tmp_path):
     honest = read_samples(tmp_path / "run/samples.jsonl", toy)
     assert check_samples(entry, honest) == []
@@ -207,7 +287,6 @@ def test_a_file_that_is_no_entry_is_an_error_and_never_a_traceback(tmp_path_fact
         ({SCALE: "1"}, {}, None),  # the split demo
         ({STEP: "1"}, {}, "no whole split"),
         (MARKS, {"benchmark": "0.9"}, "on version 0.9, this is 1.0"),
-        (MARKS, {"temperature": None}, "does not say its temperature"),
     ],
 )
 def test_a_run_is_submitted_whole_or_not_at_all(toy, tmp_path, marks, config, message):
@@ -258,6 +337,15 @@ def test_ranks_are_among_the_same_split_with_ties_and_without_baselines(toy, tmp
     assert full.places[0].ranks.low == full.places[0].ranks.high == 1
     (half,) = [place for place in full.places if place.entry.model == "half"]
     assert (half.ranks.low, half.ranks.high) == (1, 3)
+
+
+def test_versions_of_a_dataset_that_grew_are_not_ranked_together(entry, tmp_path):
+    newer = entry.model_copy(update={"benchmark": "1.10"})
+    tables = rank_entries({tmp_path / "a.json": entry, tmp_path / "b.json": newer})
+    assert [(table.version, [place.rank for place in table.places]) for table in tables] == [
+        ("1.10", [1]),
+        ("1.0", [1]),
+    ]
 
 
 def test_the_page_shows_every_entry_escapes_what_was_submitted_and_asks_no_other_host(toy, tmp_path):

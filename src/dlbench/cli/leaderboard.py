@@ -22,8 +22,7 @@ leaderboard = typer.Typer(
 )
 app.add_typer(leaderboard, name="leaderboard")
 
-_TIMEOUT, _MEMORY = 60.0, 4096
-"""Where an entry does not say under which limits it was judged."""
+_SHARE = 0.1
 
 
 @command("add", leaderboard)
@@ -70,7 +69,9 @@ def verify(
     samples: Annotated[
         Path | None, typer.Option(help="The samples of the one entry given; some are run again.")
     ] = None,
-    share: Annotated[float, typer.Option(min=0.0, max=1.0, help="How many of the samples are run again.")] = 0.1,
+    share: Annotated[
+        float | None, typer.Option(min=0.0, max=1.0, help=f"How many of the samples are run again. [default: {_SHARE}]")
+    ] = None,
     every: Annotated[bool, typer.Option("--all", help="Run all of them again.")] = False,
     seed: Annotated[int | None, typer.Option(help="Which ones; nobody can know beforehand by default.")] = None,
     mark: Annotated[bool, typer.Option("--mark", help="Write into the entry that it was verified.")] = False,
@@ -80,16 +81,21 @@ def verify(
     json: JsonOption = False,
 ) -> None:
     """Find out whether entries are so: against the dataset, their samples, and with --samples the engine."""
+    from dlbench.cli.progress import say
     from dlbench.dataset import load
     from dlbench.reporting.board.entry import find_entries, read_entry
-    from dlbench.reporting.board.verify import Fault, Kind, check_entry, is_about
+    from dlbench.reporting.board.verify import Fault, Kind, count_repeated, is_about
 
     loaded = load(benchmark)
     paths = entries or find_entries(loaded.root)
     if samples and len(paths) != 1:
         raise DLBenchError(f"samples belong to one entry, and there are {len(paths)}", mend="name the entry")
-    if mark and not samples:
-        raise DLBenchError("nothing is run again, so nothing can be marked", mend="give --samples FILE too")
+    asked = {"--share": share is not None, "--all": every, "--seed": seed is not None, "--mark": mark}
+    if not samples and any(asked.values()):
+        names = ", ".join(name for name, is_given in asked.items() if is_given)
+        raise DLBenchError(f"{names}: without samples nothing is run again", mend="give --samples FILE too")
+    if every and share is not None:
+        raise DLBenchError("--all is every sample, and --share is some", mend="leave one of them out")
     found: dict[str, list[Fault]] = {}
     for path in paths:
         try:
@@ -97,13 +103,26 @@ def verify(
         except DLBenchError as error:
             found[str(path)] = [Fault(Kind.MALFORMED, error.what)]
             continue
-        faults = found[str(path)] = check_entry(entry, loaded)
+        faults = found[str(path)] = check_file(path, entry, loaded)
+        if repeated := count_repeated(entry):
+            say(f"{path}: {repeated} of {len(entry.verdicts)} samples repeat another answer to their instance")
         if samples and is_about(entry, loaded):
-            again = Again(1.0 if every else share, seed, workers, sandbox)
+            again = Again(1.0 if every else _SHARE if share is None else share, seed, workers, sandbox)
             faults += again.check(entry, samples, loaded)
             if mark and not faults:
                 again.mark(entry, path)
-    _tell(found, as_json=json)
+    _tell(found, "hold, and were run again in part" if samples else "hold, as far as can be seen", as_json=json)
+
+
+def check_file(path: Path, entry: "Entry", benchmark: "Benchmark") -> "list[Fault]":
+    """What is wrong with an entry and its name: under another name it would stand on the board twice."""
+    from dlbench.reporting.board.entry import name_entry
+    from dlbench.reporting.board.verify import Fault, Kind, check_entry
+
+    faults = check_entry(entry, benchmark)
+    if path.name != name_entry(entry):
+        faults.append(Fault(Kind.MISNAMED, f"with these settings it is {name_entry(entry)}"))
+    return faults
 
 
 class Again:
@@ -138,8 +157,7 @@ class Again:
         from dlbench.cli.engine import make_engine
         from dlbench.cli.scores import judge_samples
 
-        limits = (float(entry.settings.get("timeout", _TIMEOUT)), int(entry.settings.get("memory", _MEMORY)))
-        verdicts = judge_samples(benchmark, list(samples), make_engine(self.sandbox, *limits), self.workers)
+        verdicts = judge_samples(benchmark, list(samples), make_engine(self.sandbox, *entry.limits), self.workers)
         return {(verdict.instance, verdict.sample): verdict for verdict in verdicts}
 
     def mark(self, entry: "Entry", path: Path) -> None:
@@ -148,11 +166,17 @@ class Again:
         from dlbench import __version__
         from dlbench.reporting.board.entry import Check, write_entry
 
-        check = Check(date=datetime.now(UTC).date(), checked=self.checked, seed=self.seed, dlbench=__version__)
+        check = Check(
+            date=datetime.now(UTC).date(),
+            checked=self.checked,
+            seed=self.seed,
+            dlbench=__version__,
+            verdicts_sha256=entry.verdicts_sha256,
+        )
         write_entry(entry.model_copy(update={"verified": check}), path)
 
 
-def _tell(found: "dict[str, list[Fault]]", *, as_json: bool) -> None:
+def _tell(found: "dict[str, list[Fault]]", how: str, *, as_json: bool) -> None:
     if as_json:
         from dlbench.cli.printing import print_json
 
@@ -162,7 +186,7 @@ def _tell(found: "dict[str, list[Fault]]", *, as_json: bool) -> None:
             for fault in faults:
                 typer.echo(f"{path}: {fault}")
         good = sum(not faults for faults in found.values())
-        typer.echo(f"{good} of {len(found)} entries hold")
+        typer.echo(f"{good} of {len(found)} entries {how}")
     if any(found.values()):
         raise typer.Exit(1)
 
@@ -172,17 +196,30 @@ def build(
     out: Annotated[Path | None, typer.Option(help="Folder for both files; that of the entries by default.")] = None,
     benchmark: BenchmarkOption = None,
 ) -> None:
-    """Make leaderboard.html, a page that opens offline, and leaderboard.md, of all entries."""
-    from dlbench.dataset import default_root
+    """Make leaderboard.html, a page that opens offline, and leaderboard.md, of all entries that hold."""
+    from dlbench.dataset import load
     from dlbench.journal import write_whole
     from dlbench.reporting.board.build import build_markdown, build_page
     from dlbench.reporting.board.entry import FOLDER, find_entries, read_entry
     from dlbench.reporting.board.standings import rank_entries
 
-    root = benchmark or default_root()
-    tables = rank_entries({path: read_entry(path) for path in find_entries(root)})
-    folder = out or root / FOLDER
+    loaded = load(benchmark)
+    entries = {path: read_entry(path) for path in find_entries(loaded.root)}
+    faulty = {path: faults for path, entry in entries.items() if (faults := _refuse(path, entry, loaded))}
+    tables = rank_entries({path: entry for path, entry in entries.items() if path not in faulty})
+    folder = out or loaded.root / FOLDER
     folder.mkdir(parents=True, exist_ok=True)
     for name, make in (("leaderboard.md", build_markdown), ("leaderboard.html", build_page)):
         write_whole(folder / name, make(tables))
         typer.echo(str(folder / name))
+    for path, faults in faulty.items():
+        typer.echo(f"left out: {path}: {faults[0]}", err=True)
+    if faulty:
+        raise typer.Exit(1)
+
+
+def _refuse(path: Path, entry: "Entry", benchmark: "Benchmark") -> "list[Fault]":
+    """What keeps it off the page. One on an older version has a table of its own; it was checked when that was new."""
+    from dlbench.reporting.board.verify import Kind
+
+    return [fault for fault in check_file(path, entry, benchmark) if fault.kind is not Kind.DATASET_VERSION]

@@ -20,7 +20,8 @@ _TITLE = "DL-Bench leaderboard"
 _INTRO = (
     "pass@1 with its 95 % interval (bootstrap over instances, Wilson's where they are few). The rank's interval says"
     " where a model could stand had other instances been chosen: overlapping ranks are not told apart. Verified: how"
-    " many samples were run again, all with the claimed verdict. Reference and stub are baselines and have no rank."
+    " many samples the keepers of this board have run again, all with the claimed verdict."
+    " Reference and stub are baselines and have no rank."
 )
 
 
@@ -41,9 +42,7 @@ def build_page(tables: Sequence[Table]) -> str:
 
 
 def _sections(tables: Sequence[Table]) -> list[tuple[str, str, Tabled]]:
-    found = [
-        (f"Split {table.split}, dataset {table.comparability}.x", "", _list_places(table.places)) for table in tables
-    ]
+    found = [(f"Split {table.split}, dataset {table.version}", "", _list_places(table.places)) for table in tables]
     if not found:
         found.append(("No submission yet", "`dlbench leaderboard add RUN` makes one.", (["model"], [])))
     return [*found, _list_reported()]
@@ -77,12 +76,12 @@ def _tell_entry(entry: Entry) -> list[str]:
     score, check = entry.score, entry.verified
     return [
         entry.model,
-        str(entry.settings["technique"]),
+        entry.technique,
         percent(score.pass_at_1),
         f"{100 * score.low:.1f} to {100 * score.high:.1f}",
         percent(score.passing_rate),
         str(entry.samples),
-        str(entry.settings["temperature"]),
+        "none" if (heat := entry.settings["temperature"]) is None else str(heat),
         str(entry.date),
         f"{check.checked} of {len(entry.verdicts)}, {check.date}" if check else "no",
         entry.samples_from,

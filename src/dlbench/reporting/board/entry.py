@@ -12,7 +12,7 @@ from datetime import date
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import Field, StringConstraints, ValidationError
+from pydantic import Field, StringConstraints, ValidationError, field_validator
 
 from dlbench.dataset import Benchmark, Instance
 from dlbench.dataset.records import Record, Sha256
@@ -26,8 +26,11 @@ BASELINES = ("reference", "stub")
 LETTERS = {Outcome.PASSED: "p", Outcome.FAILED: "f", Outcome.ERROR: "e", Outcome.SKIPPED: "s", Outcome.NOT_RUN: "n"}
 _OUTCOMES = {letter: outcome for outcome, letter in LETTERS.items()}
 
+TIMEOUT, MEMORY = 60.0, 4096
+"""The limits of `run` and `evaluate` when nothing is said: nobody on the board may have had more time or memory."""
+
 Share = Annotated[float, Field(ge=0, le=1)]
-Setting = bool | int | float | str
+Setting = bool | int | float | str | None
 
 
 class Claim(Record):
@@ -57,16 +60,20 @@ class Claimed(Record):
 
 
 class Check(Record):
-    """That so many samples were run again, and all of their verdicts found."""
+    """That so many samples were run again, and all of their verdicts found.
+
+    It is the word of whoever keeps the board, and bound to the verdicts it was given for; no submission brings one.
+    """
 
     date: date
     checked: Annotated[int, Field(ge=1)]
     seed: int
     dlbench: str
+    verdicts_sha256: Sha256
 
 
 class Entry(Record):
-    benchmark: str
+    benchmark: Annotated[str, StringConstraints(pattern=r"^\d+\.\d+$")]
     dataset_sha256: Sha256
     """Of what was asked and judged by: changes of the dataset show even under the same version."""
     split: str
@@ -80,25 +87,52 @@ class Entry(Record):
     score: Claimed
     verified: Check | None = None
     verdicts_sha256: Sha256
-    verdicts: tuple[Claim, ...]
+    verdicts: Annotated[tuple[Claim, ...], Field(min_length=1)]
+
+    @field_validator("settings")
+    @classmethod
+    def _say_what_is_shown(cls, settings: dict[str, Setting]) -> dict[str, Setting]:
+        for key in ("model", "technique"):
+            if not isinstance(settings.get(key), str) or not settings[key]:
+                raise ValueError(f"{key} is not said")
+        if "temperature" not in settings or not _is_number(settings["temperature"] or 0):
+            raise ValueError("temperature is not said; null is that of a model which takes none")
+        if not isinstance(settings.get("samples"), int) or not _is_number(settings["samples"], least=1):
+            raise ValueError("samples is not a number of samples")
+        if not all(_is_number(settings.get(key, 1)) for key in ("timeout", "memory")):
+            raise ValueError("timeout and memory are numbers")
+        return settings
 
     @property
     def model(self) -> str:
-        return str(self.settings.get("model", ""))
+        return str(self.settings["model"])
+
+    @property
+    def technique(self) -> str:
+        return str(self.settings["technique"])
 
     @property
     def samples(self) -> int:
-        return int(self.settings.get("samples", 1))
+        return int(str(self.settings["samples"]))
+
+    @property
+    def limits(self) -> tuple[float, int]:
+        """Seconds and MiB that a candidate had."""
+        return float(str(self.settings.get("timeout", TIMEOUT))), int(float(str(self.settings.get("memory", MEMORY))))
 
     @property
     def is_baseline(self) -> bool:
         return self.model in BASELINES
 
 
+def _is_number(value: Setting, least: float = 0) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and least <= value < float("inf")
+
+
 def name_entry(entry: Entry) -> str:
     """The same for the same settings on the same dataset, whatever came out."""
     told = json.dumps([entry.benchmark, entry.split, entry.settings], sort_keys=True)
-    parts = [entry.model, str(entry.settings["technique"]), entry.split, hashlib.sha256(told.encode()).hexdigest()[:8]]
+    parts = [entry.model, entry.technique, entry.split, hashlib.sha256(told.encode()).hexdigest()[:8]]
     return ".".join("".join(c if c.isalnum() or c in "-_" else "_" for c in part) for part in parts) + ".json"
 
 
@@ -144,11 +178,9 @@ def hash_verdicts(claims: Iterable[Claim]) -> str:
 
 def hash_dataset(instances: Sequence[Instance], benchmark: Benchmark) -> str:
     """Of everything that a verdict depends on, apart from the engine and the lock of packages."""
-    told = []
-    for one in sorted(instances, key=lambda one: one.id):
-        project = benchmark.project_of(one)
-        told.append([one.id, one.prompt, one.sha256, *one.tests, project.version, project.sha256 or ""])
-    return hashlib.sha256(json.dumps(told).encode()).hexdigest()
+    asked = [[one.id, one.prompt, one.sha256, *one.tests] for one in sorted(instances, key=lambda one: one.id)]
+    projects = {one.project: benchmark.project_of(one).model_dump(mode="json") for one in instances}
+    return hashlib.sha256(json.dumps([asked, projects], sort_keys=True).encode()).hexdigest()
 
 
 def spell_tests(tests: dict[str, Any], instance: Instance) -> str:

@@ -1,8 +1,8 @@
 """Where does each submission stand, and how sure is that?
 
-Ranked only among submissions on the same split of comparable datasets: a rank across splits would compare what was not
-asked alike. The rank has an interval of its own, from the same resampled instances for all: two models whose scores lie
-within each other's luck should not look like first and second.
+Ranked only among submissions on the same split of the same dataset: a rank across splits, or across versions of one
+that grew, would compare what was not asked alike. The rank has an interval of its own, from the same resampled
+instances for all: two models whose scores lie within each other's luck should not look like first and second.
 """
 
 from collections import defaultdict
@@ -31,19 +31,22 @@ class Table:
     """Submissions that may be ranked together."""
 
     split: str
-    comparability: str
-    """The first part of the dataset's version."""
+    version: str
+    """The dataset's."""
     places: tuple[Place, ...]
 
 
 def rank_entries(entries: Mapping[Path, Entry]) -> list[Table]:
-    """Newest comparability first; the split with most instances first."""
-    tables: defaultdict[tuple[int, str], list[tuple[str, Entry]]] = defaultdict(list)
+    """Newest version first; the split with most instances first."""
+    tables: defaultdict[tuple[str, str], list[tuple[str, Entry]]] = defaultdict(list)
     for path, entry in entries.items():
-        tables[int(entry.benchmark.partition(".")[0]), entry.split].append((path.name, entry))
-    sizes = {key: max(len(entry.verdicts) for _, entry in found) for key, found in tables.items()}
-    ordered = sorted(tables, key=lambda key: (-key[0], -sizes[key], key[1]))
-    return [Table(split, str(number), _rank(tables[number, split])) for number, split in ordered]
+        tables[entry.benchmark, entry.split].append((path.name, entry))
+
+    def order(key: tuple[str, str]) -> tuple[list[int], int, str]:
+        size = max(len({claim.instance for claim in entry.verdicts}) for _, entry in tables[key])
+        return [-int(part) for part in key[0].split(".")], -size, key[1]
+
+    return [Table(split, version, _rank(tables[version, split])) for version, split in sorted(tables, key=order)]
 
 
 def _rank(found: Sequence[tuple[str, Entry]]) -> tuple[Place, ...]:

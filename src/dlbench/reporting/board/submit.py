@@ -37,6 +37,10 @@ SETTINGS = (
     "canary",
     "timeout",
     "memory",
+    "variants",
+    "tests",
+    "rule",
+    "rewrite",
 )
 """What an entry takes over of a run's configuration: nothing that could name a machine, a folder or a key."""
 _NEEDED = ("model", "technique", "temperature")
@@ -98,10 +102,12 @@ def _claim(record: dict[str, Any], benchmark: Benchmark) -> Claim:
 
 
 def _find_settings(run: Run, told: Mapping[str, Setting]) -> dict[str, Setting]:
-    known: dict[str, Setting] = {key: run.config[key] for key in SETTINGS if isinstance(run.config.get(key), Setting)}
+    known: dict[str, Setting] = {
+        key: run.config[key] for key in SETTINGS if key in run.config and isinstance(run.config[key], Setting)
+    }
     # a file that was evaluated is named by the file, which is not the model's name
-    if "technique" not in known:
-        known.pop("model", None)
+    if known.get("technique") is None:
+        known = {key: value for key, value in known.items() if key not in _NEEDED}
     for key, value in told.items():
         if known.get(key, value) != value:
             raise DLBenchError(

@@ -16,7 +16,7 @@ from random import Random
 from dlbench.dataset import Benchmark, Instance, Selection, select
 from dlbench.execution.samples import Sample
 from dlbench.execution.verdict import Status, Verdict
-from dlbench.reporting.board.entry import Claim, Entry, hash_dataset, hash_verdicts, spell_tests
+from dlbench.reporting.board.entry import MEMORY, TIMEOUT, Claim, Entry, hash_dataset, hash_verdicts, spell_tests
 from dlbench.reporting.board.submit import score_claims
 
 Key = tuple[str, int]
@@ -38,6 +38,9 @@ class Kind(StrEnum):
     HARNESS_ERROR = "harness error"
     CHANGED_VERDICTS = "changed verdicts"
     WRONG_SCORE = "wrong score"
+    LIMITS = "wider limits"
+    FALSE_MARK = "false mark"
+    MISNAMED = "misnamed entry"
     CHANGED_SAMPLE = "changed sample"
     UNCLAIMED_SAMPLE = "unclaimed sample"
     WRONG_VERDICT = "wrong verdict"
@@ -72,7 +75,13 @@ def check_entry(entry: Entry, benchmark: Benchmark) -> list[Fault]:
         faults.append(Fault(Kind.CHANGED_VERDICTS, "their digest is another; some were changed after they were added"))
     if not faults or all(fault.kind is Kind.CHANGED_VERDICTS for fault in faults):
         faults += _check_score(entry, benchmark)
-    return faults
+    return faults + _check_limits(entry) + _check_mark(entry)
+
+
+def count_repeated(entry: Entry) -> int:
+    """Samples whose answer another of their instance has, too: with a temperature a sign of copies, and no proof."""
+    answers = Counter((claim.instance, claim.sha256) for claim in entry.verdicts)
+    return sum(answers.values()) - len(answers)
 
 
 def is_about(entry: Entry, benchmark: Benchmark) -> bool:
@@ -148,6 +157,25 @@ def _check_claim(claim: Claim, benchmark: Benchmark) -> Fault | None:
     else:
         return None
     return Fault(Kind.IMPOSSIBLE_VERDICT, f"{_tell(claim.key)}: {what}")
+
+
+def _check_limits(entry: Entry) -> list[Fault]:
+    seconds, memory = entry.limits
+    if seconds <= TIMEOUT and memory <= MEMORY:
+        return []
+    what = f"judged with {seconds:g} s and {memory} MiB; the board's are {TIMEOUT:g} s and {MEMORY} MiB"
+    return [Fault(Kind.LIMITS, what)]
+
+
+def _check_mark(entry: Entry) -> list[Fault]:
+    mark = entry.verified
+    if mark is None:
+        return []
+    if mark.verdicts_sha256 != entry.verdicts_sha256:
+        return [Fault(Kind.FALSE_MARK, "it says verified, but of other verdicts than it has")]
+    if mark.checked > len(entry.verdicts):
+        return [Fault(Kind.FALSE_MARK, f"{mark.checked} samples verified of {len(entry.verdicts)}")]
+    return []
 
 
 def _check_score(entry: Entry, benchmark: Benchmark) -> list[Fault]:
