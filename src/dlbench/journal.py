@@ -22,7 +22,7 @@ def read_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     from pydantic_core import from_json
 
     try:
-        text = _read_text(path)
+        text = read_text(path)
     except FileNotFoundError:
         raise DLBenchError("there is no such file", where=str(path), mend="check the path") from None
     except (OSError, EOFError, UnicodeDecodeError) as error:
@@ -47,7 +47,8 @@ def read_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         yield number, record
 
 
-def _read_text(path: Path) -> str:
+def read_text(path: Path) -> str:
+    """Of a file that may be packed."""
     if path.suffix != ".gz":
         return path.read_text(encoding="utf-8-sig")
     import gzip

@@ -1,5 +1,6 @@
 """Answers in, verdicts out: right ones pass, no other does, and a kill at any moment loses nothing."""
 
+import gzip
 import json
 import os
 import re
@@ -53,6 +54,16 @@ def test_evaluate_judges_raw_answers_and_bare_code(dlbench, toy_root, tmp_path, 
     assert all(len(verdict["tests"]) == 5 for verdict in found)
     assert "pass@1" in ended.out
     assert (tmp_path / "out/report.md").is_file()
+
+
+def test_packed_samples_are_judged_and_kept(dlbench, toy_root, tmp_path, write_samples):
+    packed = tmp_path / "mine.jsonl.gz"
+    packed.write_bytes(gzip.compress(write_samples({"instance": ID, "answer": RIGHT}).read_bytes()))
+    ended = dlbench("evaluate", packed, "--out", tmp_path / "out", "--benchmark", toy_root)
+    assert ended.status == 0, ended.err
+    assert [verdict["status"] for verdict in verdicts_of(tmp_path / "out")] == ["pass"]
+    assert json.loads((tmp_path / "out/samples.jsonl").read_text())["answer"] == RIGHT
+    assert json.loads((tmp_path / "out/config.json").read_text())["model"] == "mine"
 
 
 def test_a_verdict_says_that_the_answer_was_cut_off_or_has_another_name(dlbench, toy_root, tmp_path, write_samples):

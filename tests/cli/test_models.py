@@ -123,6 +123,25 @@ def test_reasoning_asks_without_a_temperature_and_says_so(dlbench, endpoint, toy
     assert json.loads((out / "config.json").read_text())["temperature"] is None
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--base-url", "http://127.0.0.1:9/v1"), "no model of this endpoint is named"),
+        (("--model", "stub", "--base-url", "http://127.0.0.1:9/v1"), "stub makes no use of --base-url"),
+        (("--model", "reference", "--reasoning", "--stream"), "reference makes no use of --stream, --reasoning"),
+        (("--model", "stub", "--port", "4000"), "stub makes no use of --port"),
+        (("--model-command", "cat", "--api-key", "k"), "the program makes no use of --api-key"),
+        (("--model", "stub", "--variants", "4", "--rule", "b4"), "zero-shot makes no use of --variants, --rule"),
+    ],
+)
+def test_what_would_be_ignored_is_refused(dlbench, toy_root, tmp_path, options, message):
+    """An endpoint that is given and not asked gives another model's score under the wanted name."""
+    ended = dlbench("run", *options, "--out", tmp_path / "run", "--benchmark", toy_root)
+    assert ended.status == 1
+    assert message in ended.err
+    assert not (tmp_path / "run").exists()
+
+
 def test_a_provider_without_a_key_is_refused_before_anything_is_made(dlbench, toy_root, tmp_path):
     out = tmp_path / "run"
     unset = dict.fromkeys(("DLBENCH_API_KEY", "GROQ_API_KEY"), "")
@@ -208,11 +227,11 @@ def kept_in(out):
 
 @pytest.mark.slow
 def test_killed_in_the_middle_of_chaos_it_asks_again_for_nothing_that_it_has(toy_root, tmp_path):
-    out, each, at_once = tmp_path / "run", 20, 8
+    out, each, at_once = tmp_path / "run", 40, 8
     more = ("-n", each, "--concurrency", at_once)
     with Chaos(code_for, most=2) as chaos:
         names = {}
-        for kill_at in (5, 15, 25):
+        for kill_at in (30, 45, 60):
             process = start(chaos.url, toy_root, out, *more)
             while len(chaos.answered) < kill_at and process.poll() is None:
                 time.sleep(0.01)

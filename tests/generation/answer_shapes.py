@@ -23,6 +23,8 @@ def clip(values, low=0, high=10):
         else:
             kept.append({'value': value & 3, "rest": value - low})
     return kept'''
+NEEDY = FUNCTION.replace("value & 3", "mask(value)")
+NEEDED = "import math\n\nLIMIT = 3\n\n\ndef mask(x):\n    return math.floor(x) & LIMIT"
 ASYNC = FUNCTION.replace("def clip", "async def clip")
 DRAFT = "def clip(values, low=0, high=10):\n    return values"
 BODY = "\n".join(FUNCTION.split("\n")[1:])
@@ -48,6 +50,8 @@ class Code:
 CODE = {
     "the function": Code(FUNCTION),
     "imports and other definitions": Code(f"{IMPORTS}\n\n{OTHERS}\n\n\n{FUNCTION}\n\n\ndef after(x):\n    return x"),
+    "a helper, its import and a constant": Code(f"{NEEDED}\n\n\n{NEEDY}", NEEDY),
+    "a helper after it": Code(f"{NEEDY}\n\n\n{NEEDED}", NEEDY),
     "the body alone": Code(BODY),
     "the body at the margin": Code(textwrap.dedent(BODY)),
     "a class around the method": Code(CLASS, METHOD, "Box.clip"),
@@ -58,6 +62,7 @@ CODE = {
     "decorators": Code(f"@torch.no_grad()\n@cache\n{FUNCTION}", f"@torch.no_grad()\n@cache\n{FUNCTION}"),
     "a draft first": Code(f"{DRAFT}\n\n\n{FUNCTION}"),
     "the signature restated after it": Code(f"{FUNCTION}\n\n\ndef clip(values, low=0, high=10): ..."),
+    "a stub of it after it": Code(f"{FUNCTION}\n\n\ndef clip(values, low=0, high=10):\n    raise NotImplementedError"),
     "usage after it": Code(f"{FUNCTION}\n\n\n# Example\nresult = clip([1, 2])\nprint(result)"),
     "tests after it": Code(f"{FUNCTION}\n\n\n{TESTS}"),
     "a main block": Code(f"{IMPORTS}\n\n\n{FUNCTION}\n\n\n{MAIN}"),

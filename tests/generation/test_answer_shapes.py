@@ -1,15 +1,19 @@
 """Of the many shapes that one right answer can have, none that a careful person would accept may be lost."""
 
 import ast
+import asyncio
+import inspect
 import json
 import textwrap
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dlbench.execution.answer import at, read_answer, render
+from dlbench.execution.splice import splice
 from dlbench.generation import Extraction, extract, syntax
 from tests.generation.answer_shapes import (
     AXES,
@@ -48,6 +52,44 @@ def normalised(definition: str) -> str:
     return ast.dump(function)
 
 
+MODULE = """\
+from types import SimpleNamespace
+
+torch = SimpleNamespace(no_grad=lambda: lambda function: function)
+
+
+def cache(function):
+    return function
+
+
+def clip(values, low=0, high=10):
+    return "the project's own"
+
+
+class Box:
+    def clip(self, values, low=0, high=10):
+        return "the project's own"
+
+
+class Outer:
+    class Box:
+        def clip(self, values, low=0, high=10):
+            return "the project's own"
+"""
+
+
+def run_spliced(code: str, qualname: str) -> object:
+    """What the module's function gives when the answer has taken its place."""
+    module: dict[str, Any] = {"__name__": "module"}
+    exec(splice(MODULE, qualname, code, module="module").source, module)
+    function = module[qualname.split(".")[0]]
+    for name in qualname.split(".")[1:]:
+        function = getattr(function, name)
+    values = [-4, 5, 12]
+    found = function(None, values) if "." in qualname else function(values)
+    return asyncio.run(found) if inspect.iscoroutine(found) else found
+
+
 def check(shape: Shape) -> None:
     found = extract(shape.answer, shape.code.qualname)
     if shape.refused is not None:
@@ -56,6 +98,7 @@ def check(shape: Shape) -> None:
         return
     assert found.code is not None, found.reason
     assert taken(found.code, shape.code) == normalised(shape.code.means)
+    assert run_spliced(found.code, shape.code.qualname) == ["low", {"value": 1, "rest": 5}, {"value": 0, "rest": 12}]
     assert found.others == ()
     assert extract(found.code, shape.code.qualname).code == found.code
 
@@ -73,6 +116,9 @@ def test_the_definition_comes_out_of_the_other_shapes(shape: Shape) -> None:
     check(shape)
 
 
+STUB = "def clip(values, low=0, high=10):\n    raise NotImplementedError('to do')"
+EXCERPT = "def clip(values, low=0, high=10):\n    ...\n    for value in values:\n        ...\n    return kept"
+UNCHANGED = "def clip(values, low=0, high=10):\n    # ... unchanged ...\n    return kept"
 SPECIAL = {
     "code without a fence, an example with one": f"{FUNCTION}\n\nUsage:\n{fenced(USAGE)}",
     "a closing fence alone, then an example": f"{FUNCTION}\n```\n\nExample:\n{fenced(USAGE)}",
@@ -81,6 +127,9 @@ SPECIAL = {
     "a fence in a fence": f"```python\n{fenced(FUNCTION)}\n```",
     "two versions": f"{fenced(DRAFT)}\nAlternatively:\n{fenced(FUNCTION)}",
     "the answer, then its signature again": f"{fenced(FUNCTION)}\nIt is called so:\n{fenced('def clip(values, low=0, high=10): ...')}",
+    "the answer, then what it replaces": f"{fenced(FUNCTION)}\nThis replaces:\n{fenced(STUB)}",
+    "the answer, then an excerpt": f"{fenced(FUNCTION)}\nThe loop is what matters:\n{fenced(EXCERPT)}",
+    "the answer, then its changed lines": f"{fenced(FUNCTION)}\nOnly this changed:\n{fenced(UNCHANGED)}",
     "two JSON strings": json.dumps({"draft_code": DRAFT, "code": FUNCTION}),
     "JSON after prose": f"Here you are:\n\n{json.dumps({'code': FUNCTION})}\n\nEnjoy!",
     "a bare JSON string": json.dumps(FUNCTION),
@@ -113,6 +162,17 @@ def test_the_definition_comes_out_of_special_shapes(shape: str) -> None:
     assert found.code is not None, found.reason
     assert taken(found.code, Code(FUNCTION)) == normalised(FUNCTION)
     assert not found.truncated
+
+
+@pytest.mark.parametrize("part", [STUB, EXCERPT, UNCHANGED])
+def test_an_excerpt_is_taken_where_there_is_nothing_else(part: str) -> None:
+    """It is the answer then, and fails by its own fault."""
+    assert taken(part, Code(FUNCTION)) == normalised(part)
+
+
+def test_dots_that_are_code_do_not_make_an_excerpt() -> None:
+    later = FUNCTION.replace("value & 3", "np.ones(3)[..., value]").replace("kept = []", "kept = []\n    # keep all")
+    assert taken(f"{DRAFT}\n\n\n{later}", Code(FUNCTION)) == normalised(later)
 
 
 def test_what_stands_before_unfenced_code_comes_along() -> None:

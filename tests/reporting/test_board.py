@@ -175,7 +175,9 @@ def test_a_mark_holds_for_the_verdicts_it_was_given_for_only(entry, toy):
     marked = entry.model_copy(update={"verified": Check(checked=4, **told)})
     assert check_entry(marked, toy) == []
     assert kinds(check_entry(entry.model_copy(update={"verified": Check(checked=5, **told)}), toy)) == {Kind.FALSE_MARK}
-    better = [claim.model_copy(update={"status": Status.PASS, "tests": "p" * len(claim.tests)}) for claim in entry.verdicts]
+    better = [
+        claim.model_copy(update={"status": Status.PASS, "tests": "p" * len(claim.tests)}) for claim in entry.verdicts
+    ]
     assert kinds(check_entry(forge(marked, *better, toy=toy), toy)) == {Kind.FALSE_MARK}
 
 

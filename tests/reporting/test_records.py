@@ -75,7 +75,7 @@ def test_a_page_names_no_other_host(world):
 
 
 def test_a_public_page_holds_no_line_of_a_project(world):
-    runs = [world.write_run("m", "01en00"), world.write_run("reference", "111111", code=reference(0))]
+    runs = [world.write_run("m", "01ent0"), world.write_run("reference", "111111", code=reference(0))]
     private, public = (json.dumps(bundles(world.page(*runs, public=kind))) for kind in (False, True))
     assert SECRET in private
     assert SECRET not in public

@@ -72,6 +72,8 @@ def test_what_was_asked_and_never_judged_is_counted():
     benchmark = make_benchmark(4)
     begun = Run(Path("a"), {"instances": list(benchmark.instances)}, verdicts(benchmark, "1100")[:3])
     assert find_unjudged(begun) == 1
+    several = Run(Path("a"), begun.config | {"samples": 3}, begun.verdicts)
+    assert find_unjudged(several) == 9
     assert find_unjudged(run("b")) == 0
 
 

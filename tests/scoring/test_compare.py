@@ -90,14 +90,14 @@ def draw(random, chances, samples):
 
 @pytest.mark.parametrize("samples", [1, 3])
 def test_a_model_asked_again_is_rarely_called_different_and_a_better_one_is_found(samples):
-    """60 simulations: about 57 see no difference where there is none, and a planted one is found."""
+    """100 simulations: about 95 see no difference where there is none, and a planted one is found."""
     benchmark = make_benchmark(70, 7)
     random = Random(samples)
     chances = [random.betavariate(0.5, 0.8) for _ in range(70)]
     better = [min(1.0, chance + 0.35) for chance in chances]
     alarms = {"permutation": 0, "mcnemar": 0, "clustered": 0, "interval": 0}
     found = 0
-    for _ in range(60):
+    for _ in range(100):
         runs = {name: tallies(benchmark, *draw(random, chances, samples)) for name in "ab"}
         runs["better"] = tallies(benchmark, *draw(random, better, samples))
         same, planted, _ = compare(runs, benchmark).pairs
@@ -106,5 +106,6 @@ def test_a_model_asked_again_is_rarely_called_different_and_a_better_one_is_foun
         alarms["clustered"] += same.permutation_clustered < 0.05
         alarms["interval"] += not same.interval.low <= 0 <= same.interval.high
         found += planted.permutation_holm < 0.05 and planted.difference < 0
-    assert all(count <= 8 for count in alarms.values()), alarms
-    assert found >= 55
+    # more than 11 of 100 with a chance of 0.05 each: in four of 1,000 tries
+    assert all(count <= 11 for count in alarms.values()), alarms
+    assert found >= 95

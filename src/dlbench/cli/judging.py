@@ -117,7 +117,11 @@ def evaluate(
     given = read_samples(samples, loaded)
     check_mode(mode)
     engine = make_engine(sandbox, timeout, memory, Where(executor, ray_address, workers))
-    config = {"dlbench": __version__, "benchmark": str(loaded.version), "model": samples.stem}
+    config = {
+        "dlbench": __version__,
+        "benchmark": str(loaded.version),
+        "model": samples.name.removesuffix(".gz").removesuffix(".jsonl"),
+    }
     open_run(out, config | {"timeout": timeout, "memory": memory})
     judge_into(loaded, given, out, engine, workers or CORES, mode, pool_memory)
     keep_samples(samples, out)

@@ -48,6 +48,13 @@ MaxCostOption = Annotated[
 PricesOption = Annotated[Path | None, typer.Option(help="TOML file of prices that go before ours (docs/models.md).")]
 
 
+def is_local(name: str) -> bool:
+    """Whether no endpoint is asked under this name."""
+    from dlbench.generation.answers_file import PREFIX
+
+    return name in {"embedded", "reference", "stub"} or name.startswith(PREFIX)
+
+
 @dataclass(frozen=True)
 class Opening:
     """How models are opened, whichever they are."""
@@ -62,11 +69,25 @@ class Opening:
     port: int = 0
 
     def names(self, given: list[str] | None) -> list[str]:
+        if self.base_url and not given and not self.command:
+            raise DLBenchError("no model of this endpoint is named", where="--base-url", mend="give --model NAME")
         names = list(dict.fromkeys(given or [COMMAND if self.command else "embedded"]))
         if self.command and len(names) > 1:
             mend = "give one --model, as the program's name, or none"
             raise DLBenchError("one program is asked under several names", where="--model-command", mend=mend)
+        self._refuse_unused(names)
         return names
+
+    def _refuse_unused(self, names: list[str]) -> None:
+        """What none of the models can make use of is a misunderstanding: somebody else is asked than was meant."""
+        kept: dict[str, object] = {"--port": self.port} if "embedded" not in names or self.command else {}
+        if self.command or all(is_local(name) for name in names):
+            kept |= {"--base-url": self.base_url, "--api-key": self.api_key}
+            kept |= {"--stream": self.stream, "--reasoning": self.reasoning}
+        if unused := [option for option, value in kept.items() if value]:
+            who = "the program" if self.command else ", ".join(names)
+            mend = "leave it out, or name a model that it is for"
+            raise DLBenchError(f"{who} makes no use of {', '.join(unused)}", where=unused[0], mend=mend)
 
     def open(self, name: str, sources: "Sources | None") -> "Model":
         """Without sources there is neither `reference` nor `stub`."""

@@ -46,6 +46,7 @@ from dlbench.cli.models import (
     asks_without_temperature,
     make_budget,
 )
+from dlbench.errors import DLBenchError
 
 if TYPE_CHECKING:
     from dlbench.dataset import Instance
@@ -134,6 +135,16 @@ def run(
 
     benchmark, instances = chosen.benchmark, chosen.instances
     check_mode(mode)
+    opening = Opening(base_url, api_key, model_command, request_timeout, stream, reasoning, concurrency, port)
+    names = opening.names(model)
+    if technique != DUAL:
+        for_dual = {
+            "variants": (variants, 8),
+            "tests": (tests, 5),
+            "rule": (rule, "codet"),
+            "rewrite": (rewrite, False),
+        }
+        _refuse_unused(technique, [name for name, (value, usual) in for_dual.items() if value != usual])
     engine = make_engine(sandbox, timeout, memory, Where(executor, ray_address, workers))
     sources = Sources(benchmark, say)
     dual = Dual(variants, tests, rule, rewrite, workers or CORES, pool_memory) if technique == DUAL else None
@@ -143,9 +154,7 @@ def run(
     asker = make_asker(sources, plain, shots, seed, prompt_tokens, canary=canary, stages=predicted_stages)
     prepare_projects(benchmark, instances)
     _put_together(asker, instances, shots)
-    opening = Opening(base_url, api_key, model_command, request_timeout, stream, reasoning, concurrency, port)
     limits = Limits(max_requests, max_tokens_total, max_cost)
-    names = opening.names(model)
     folders = [out if len(names) == 1 else out / name.replace("/", "_") for name in names]
     for name, folder in zip(names, folders, strict=True):
         asked = opening.open(name, sources)
@@ -195,6 +204,13 @@ def run(
     show_scores(folders, out / "report.md", benchmark)
     if dual is not None:
         dual.show_gain(benchmark, folders)
+
+
+def _refuse_unused(technique: str, given: list[str]) -> None:
+    """Options that this technique does not look at."""
+    if given:
+        told, mend = ", ".join(f"--{name}" for name in given), f"leave it out, or say --technique {DUAL}"
+        raise DLBenchError(f"{technique} makes no use of {told}", where=f"--{given[0]}", mend=mend)
 
 
 def _hash(path: Path) -> str:

@@ -14,6 +14,7 @@ from functools import lru_cache
 import libcst as cst
 
 from dlbench.dataset.target import Function, is_implementation
+from dlbench.execution.excerpts import is_empty, is_excerpt
 from dlbench.execution.names import Names, find_attributes, find_changed, find_names
 from dlbench.parsing import parse
 
@@ -104,8 +105,8 @@ def class_statements(node: cst.ClassDef) -> list[Statement]:
 
 
 def _find_function(module: cst.Module, name: str) -> Path | None:
-    """The last definition with a body, else one inside a branch, else an assignment of something callable."""
-    for is_target in (_is_definition, _is_header, _is_branch, _is_assignment):
+    """The last whole definition, else one with a body, else one inside a branch, else an assignment of a callable."""
+    for is_target in (_is_whole, _is_definition, _is_header, _is_branch, _is_assignment):
         found = [(index,) for index, statement in enumerate(module.body) if is_target(module, statement, name)]
         if found:
             return found[-1]
@@ -124,10 +125,16 @@ def _is_definition(module: cst.Module, statement: cst.CSTNode, name: str) -> boo
         return False
     function = parse(render(module, statement)).body[0]
     assert isinstance(function, Function)
-    return not all(
-        isinstance(part, ast.Pass) or (isinstance(part, ast.Expr) and isinstance(part.value, ast.Constant))
-        for part in function.body
-    )
+    return not is_empty(function)
+
+
+def _is_whole(module: cst.Module, statement: cst.CSTNode, name: str) -> bool:
+    if not _is_definition(module, statement, name):
+        return False
+    text = render(module, statement)
+    function = parse(text).body[0]
+    assert isinstance(function, Function)
+    return not is_excerpt(function, text)
 
 
 def _is_branch(module: cst.Module, statement: cst.CSTNode, name: str) -> bool:
@@ -154,7 +161,7 @@ def _find_method(module: cst.Module, qualname: str) -> Path | None:
     """In a class whose place is that of the target's class, or the end of it: `Outer.Inner` or `Inner` alone."""
     *wanted, name = qualname.split(".")
     places = [path for path, chain in _walk_classes(module) if chain == wanted[-len(chain) :]]
-    for is_target in (_is_definition, _is_header, _is_assignment):
+    for is_target in (_is_whole, _is_definition, _is_header, _is_assignment):
         found = [path for path in places if is_target(module, at(module, path), name)]
         if found:
             return found[-1]

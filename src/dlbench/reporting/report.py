@@ -44,7 +44,7 @@ def tell_warnings(runs: Mapping[str, Run], summaries: Mapping[str, Summary]) -> 
     for name, run in runs.items():
         if missing := find_unjudged(run):
             told.append(
-                f"NOT FINISHED: {missing} of the instances asked in {name} have no verdict and are not counted."
+                f"NOT FINISHED: {missing} of the samples asked for in {name} have no verdict and are not counted."
             )
     return [line for text in told if text for line in (text, "")]
 

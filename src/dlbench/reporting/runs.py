@@ -12,7 +12,7 @@ from typing import Any
 
 from dlbench.errors import DLBenchError
 from dlbench.execution.verdict import VERDICTS, Verdict
-from dlbench.journal import read_lines, write_whole
+from dlbench.journal import read_lines, read_text, write_whole
 from dlbench.scoring import Usage, total_usage
 
 CONFIG, SAMPLES = "config.json", "samples.jsonl"
@@ -74,7 +74,7 @@ def keep_samples(samples: Path, folder: Path) -> None:
     """A copy of what was judged, so that the folder still shows it when the file it came from has gone."""
     kept = folder / SAMPLES
     if samples.resolve() != kept.resolve():
-        write_whole(kept, samples.read_text(encoding="utf-8-sig"))
+        write_whole(kept, read_text(samples))
 
 
 def read_usage(folder: Path) -> Usage | None:

@@ -58,9 +58,12 @@ def check_comparable(runs: Sequence[Run]) -> None:
 
 
 def find_unjudged(run: Run) -> int:
-    """How many instances the run was to ask, and has no verdict on yet."""
-    asked = run.config.get("instances")
-    return len(set(asked) - {record["instance"] for record in run.verdicts}) if isinstance(asked, list) else 0
+    """How many samples the run was to ask for, and has no verdict on yet."""
+    asked, each = run.config.get("instances"), run.config.get("samples", 1)
+    if not isinstance(asked, list) or not isinstance(each, int):
+        return 0
+    wanted = {(instance, sample) for instance in asked for sample in range(each)}
+    return len(wanted - {(record["instance"], record["sample"]) for record in run.verdicts})
 
 
 def _refuse_twice(runs: Sequence[Run]) -> None:

@@ -101,7 +101,7 @@ def bundle_verdicts(instance: Instance, runs: Sequence[Judged], *, public: bool)
                 row["message"] = point(message)
             if isinstance(errors, dict):
                 row["errors"] = {
-                    tests.index(test): point(hide_code(record, error) if public else error)
+                    tests.index(test): point(name_errors(error) if public else error)
                     for test, error in errors.items()
                     if test in tests and isinstance(error, str)
                 }
@@ -114,8 +114,10 @@ def bundle_verdicts(instance: Instance, runs: Sequence[Judged], *, public: bool)
 
 def hide_code(record: Mapping[str, Any], message: str) -> str:
     """The names of errors alone, where a message may quote a project."""
-    if record["status"] in _OUR_WORDS:
-        return message
+    return message if record["status"] in _OUR_WORDS else name_errors(message)
+
+
+def name_errors(message: str) -> str:
     return ", ".join(dict.fromkeys(_ERROR_NAME.findall(message)))
 
 
