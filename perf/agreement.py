@@ -61,7 +61,10 @@ def main() -> int:
     print(f"{len(meetings)} solutions, {cells} cells, {options.workers} at once; {engine.confinement.name}", flush=True)
 
     warm, seconds, peak = run_warm(
-        Rooms(engine, prepared, workers=options.workers, seconds=10.0), meetings, options.times
+        # with what solutions return, as `run` and `planted` keep it
+        Rooms(engine, prepared, workers=options.workers, seconds=10.0, outputs=True),
+        meetings,
+        options.times,
     )
     sample = [(meeting, place) for meeting in meetings for place in range(len(meeting.checks))]
     step = max(1, len(sample) // (options.bare * len(names) * options.instances))

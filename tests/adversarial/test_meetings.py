@@ -166,6 +166,21 @@ def test_what_solutions_return_is_described(room):
     assert met.outputs == [[3.0], [], [2]]
 
 
+def test_a_solution_that_raises_is_not_described_as_one_that_returns_nothing(room):
+    raising = "def scale(values, factor=2):\n    raise ValueError('no')\n"
+    nothing = "def scale(values, factor=2):\n    values.clear()\n"
+    check = "try:\n    scale([1])\nexcept ValueError:\n    pass\n"
+    assert room.meet(room.instance, raising, [check], outputs=True)[0].outputs == [{"raised": True}]
+    assert room.meet(room.instance, nothing, [check], outputs=True)[0].outputs == [None]
+
+
+def test_large_outputs_cost_neither_their_own_meeting_nor_others(room):
+    """A line of the channel is read up to its limit only, and all lines of a solution together, too."""
+    large = "def scale(values, factor=2):\n    return [[['text' * 50] * 64] * 64] * 64\n"
+    found = room.meet(room.instance, large, ["assert scale([1])\n"] * 30, outputs=True)
+    assert {met.result for met in found} == {"passed"}
+
+
 def test_a_lost_worker_costs_another_attempt_and_nothing_else(room):
     room.meet(room.instance, RIGHT, [HONEST])
     room.worker.process.kill()

@@ -181,6 +181,19 @@ def test_one_mistake_shared_by_solutions_and_tests_wins_where_it_is_in_the_major
     assert rare["codet"] > rare["random"] + 0.2
 
 
+@pytest.mark.parametrize("told", [None, {"raised": True}, {"class": "Net"}, [1, {"class": "Net"}], {"cut": "list"}])
+def test_where_outputs_do_not_tell_it_counts_whether_the_test_passed(told):
+    """What raises as it should, what returns nothing and what does nothing all return the same."""
+    ballot = make_ballot([[True], [False], [False]])
+    alike = find_alike(ballot, [{0: [told]}, {0: [told]}, {0: [told]}])
+    assert score_mbr(ballot, alike).tolist() == [1, 2, 2]
+
+
+def test_numbers_that_are_near_are_alike_though_an_exact_test_tells_them_apart():
+    ballot = make_ballot([[True], [False]])
+    assert score_mbr(ballot, find_alike(ballot, [{0: [1.0]}, {0: [1.0 + 1e-9]}])).tolist() == [2, 2]
+
+
 def test_mbr_needs_a_majority_of_right_solutions_where_errors_are_shared():
     few = find_shares(Kind(right_solutions=0.25, lucky=0.2, shared=1.0))
     many = find_shares(Kind(right_solutions=0.75, lucky=0.2, shared=1.0))

@@ -3,7 +3,7 @@
 import ast
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from dlbench.agreement.naming import map_back
@@ -137,6 +137,7 @@ def test_the_original_is_never_touched():
 _NAMES = st.sampled_from(["a", "b", "img", "picture", "f1", "scale", "x"])
 
 
+@example(parameters=["a", "f1"], assigned=[("f1", "f1")])
 @settings(max_examples=25, deadline=None)
 @given(st.lists(_NAMES, min_size=1, max_size=4, unique=True), st.lists(st.tuples(_NAMES, _NAMES), max_size=3))
 def test_whatever_the_names_the_value_is_the_same(parameters, assigned):

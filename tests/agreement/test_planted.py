@@ -5,7 +5,16 @@ from random import Random
 import pytest
 
 from dlbench.agreement.checks.reading import read_tests
-from dlbench.agreement.planted import Material, Mix, alter, choose_checks, gather_material, make_solutions, turn_round
+from dlbench.agreement.planted import (
+    Material,
+    Mix,
+    alter,
+    choose_checks,
+    find_held_out,
+    gather_material,
+    make_solutions,
+    turn_round,
+)
 from tests.conftest import TESTS
 
 SPACE = {"scale": lambda values, factor=2: [value * factor for value in values]}
@@ -74,3 +83,5 @@ def test_only_half_of_the_tests_are_made_into_checks(toy, toy_prepared):
     functions = {"test_scale", "test_scale_empty", "test_scale_zero"}
     used = {name for name in functions for one in material.true if f"def {name}(" in one.code}
     assert len(used) == 2
+    held_out = find_held_out(toy.instances["toy/toy.core.scale"], Mix())
+    assert {test.partition("::")[2].partition("[")[0] for test in held_out} == functions - used

@@ -1,12 +1,14 @@
 """The study's figures are those that can be counted by hand."""
 
+import json
+
 import pytest
 
-from dlbench.agreement.agreeing import Chosen, choose_for, make_sample
+from dlbench.agreement.agreeing import Chosen, choose_for, make_sample, write_choices
 from dlbench.agreement.answers import Answers
 from dlbench.agreement.checks.reading import read_checks
-from dlbench.agreement.gains import hold_against
-from dlbench.agreement.material import Material
+from dlbench.agreement.gains import Poll, hold_against
+from dlbench.agreement.material import Material, read_material
 from dlbench.agreement.matrix import Matrix
 from dlbench.agreement.solutions import make_solution
 from dlbench.agreement.study import compare_operators, make_polls, measure_consistency, sort_effects
@@ -44,6 +46,57 @@ def test_pass_at_1_of_agreement_of_the_original_of_random_and_of_the_best(materi
     scores = {one.name: one.pass_at_1 for one in found.standings}
     assert scores == pytest.approx({"codet": 1.0, "original alone": 0.5, "random choice": 2 / 3, "best possible": 1.0})
     assert found.pairs[0].only_a == (SCALE,)
+
+
+def test_chance_draws_from_answers_with_code_as_a_rule_does(toy):
+    """Otherwise passing over empty answers would look like agreement."""
+    poll = Poll(SCALE, (False, True, False, False), {"codet": 1}, usable=(False, True, True, False))
+    found = hold_against([poll], "codet", toy)
+    assert {one.name: one.pass_at_1 for one in found.standings}["random choice"] == 0.5
+
+
+def test_the_gain_over_chance_is_tested_by_the_chances_themselves(toy):
+    """Two instances, one of eight solutions right, both chosen: 2 (1/8)² by hand."""
+    polls = [Poll(one, (True, *[False] * 7), {"codet": 0}) for one in (SCALE, STEP)]
+    pairs = {pair.b: pair for pair in hold_against(polls, "codet", toy, has_original=False).pairs}
+    assert pairs["random choice"].permutation == pytest.approx(2 / 64)
+    assert pairs["random choice"].permutation_holm == pytest.approx(4 / 64)
+
+
+def test_what_our_own_fault_kept_from_being_judged_is_left_out_and_named(toy):
+    material = make_material({SCALE: ["fail", "harness_error", "pass"], STEP: ["pass", "pass", "error"]})
+    found = hold_against(make_polls(material, ("codet",)), "codet", toy)
+    assert (found.instances, found.harness_errors) == ((STEP,), (SCALE,))
+
+
+def test_a_solution_without_a_verdict_is_not_taken_for_a_failure(toy, tmp_path):
+    inner = tmp_path / "agreement"
+    inner.mkdir()
+    material = make_material({SCALE: ["pass", "pass", "fail"]})
+    write_variants(inner / "variants.jsonl", list(material.variants[SCALE]))
+    write_choices(inner / "choices.jsonl", list(material.choices.values()))
+    answers = [
+        {"instance": SCALE, "sample": sample, "answer": "```python\ndef f(values, factor=2):\n    return 1\n```"}
+        for sample in range(6)
+    ]
+    (inner / "answers.jsonl").write_text("".join(json.dumps(one) + "\n" for one in answers))
+    (inner / "matrix.jsonl").write_text("")
+    with pytest.raises(DLBenchError, match="have no verdict yet"):
+        read_material(tmp_path, toy)
+
+
+def test_a_solution_that_cannot_stand_in_the_target_s_place_has_no_vote():
+    """Three that never ran do the same as one another: nothing."""
+    checks = read_checks("assert f(1)\n", "f").checks
+    solutions = {n: make_solution(f"def f(x):\n    return {n}\n") for n in range(5)}
+    matrix = Matrix()
+    for number, one in solutions.items():
+        result = "passed" if number < 2 else "unusable"
+        matrix.add({"instance": SCALE, "solution": one.id, "results": {checks[0].id: result}})
+    chosen = {
+        choose_for(matrix, SCALE, Answers(dict(solutions), {0: checks}), "mbr-exec", seed).variant for seed in range(9)
+    }
+    assert chosen <= {0, 1}
 
 
 def test_each_operator_is_held_against_the_original_on_its_own_instances(material, toy):

@@ -103,6 +103,26 @@ def test_a_wording_that_the_model_understands_answers_for_all(agreed, dlbench, t
     assert len(list(pictures.glob("*.svg"))) == 3
 
 
+def test_the_gain_that_is_shown_is_that_of_the_samples_whatever_the_seed(dlbench, toy_root, tmp_path):
+    """Where nothing passes the lot decides, and another seed's lot is another answer."""
+
+    def fail_all_tests(number, body):
+        name, *_ = re.search(r"def (\w+)\(", body["messages"][-1]["content"]).groups()
+        if "test functions" in body["messages"][-1]["content"]:
+            return completion(f"```python\ndef test_it():\n    assert {name}([1]) == 'nothing'\n```")
+        return reply(number, body)
+
+    out = tmp_path / "out"
+    with Endpoint(fail_all_tests) as endpoint:
+        for seed in range(3):
+            ended = run(dlbench, toy_root, out / str(seed), endpoint.url, "--seed", str(seed))
+            assert ended.status == 0, ended.said
+            (verdict,) = [json.loads(line) for line in (out / str(seed) / "verdicts.jsonl").read_text().splitlines()]
+            chosen = dlbench("agree", "choose", out / str(seed), "--benchmark", toy_root, "--json")
+            (codet, *_) = json.loads(chosen.out)["standings"]
+            assert codet["pass_at_1"] == (verdict["status"] == "pass")
+
+
 @pytest.mark.parametrize(
     ("more", "said"),
     [(("--rule", "codez"), "rule of choice"), (("--samples", "3"), "--variants says how many")],
@@ -126,6 +146,8 @@ def test_planted_populations_go_through_the_whole_pipeline(dlbench, toy_root, tm
     ended = dlbench("agree", "planted", "--benchmark", toy_root, "--out", tmp_path / "p", "--wrong", "0", "--json")
     assert ended.status == 0, ended.said
     found = json.loads(ended.out)
-    standings = {one["name"]: one["pass_at_1"] for one in found["comparison"]["standings"]}
-    assert standings["codet"] >= standings["random choice"]
-    assert standings["best possible"] == 1.0
+    assert set(found["comparison"]) == {"all tests", "tests that nobody chose by"}
+    for comparison in found["comparison"].values():
+        standings = {one["name"]: one["pass_at_1"] for one in comparison["standings"]}
+        assert standings["codet"] >= standings["random choice"]
+        assert standings["best possible"] == 1.0

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dlbench.scoring.paired import cohen_h, holm, mcnemar, odds_ratio, sign_flip
+from dlbench.scoring.paired import against_chances, cohen_h, holm, mcnemar, odds_ratio, sign_flip
 
 
 @pytest.mark.parametrize(
@@ -45,6 +45,19 @@ def test_mcnemar_of_thousands_of_instances_does_not_overflow():
 )
 def test_permutation_is_as_worked_by_hand(differences, p):
     assert sign_flip(differences) == p
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.lists(st.fractions(0, 1, max_denominator=8), max_size=7), st.data())
+def test_against_chances_counts_every_way_to_succeed(chances, data):
+    seen = data.draw(st.integers(0, len(chances)))
+    ways = {
+        each: math.prod(chance if success else 1 - chance for chance, success in zip(chances, each, strict=True))
+        for each in product((0, 1), repeat=len(chances))
+    }
+    few = sum(way for each, way in ways.items() if sum(each) <= seen)
+    many = sum(way for each, way in ways.items() if sum(each) >= seen)
+    assert against_chances(seen, [float(one) for one in chances]) == pytest.approx(min(1, 2 * float(min(few, many))))
 
 
 @settings(deadline=None)

@@ -72,7 +72,8 @@ def choose_for(matrix: Matrix, instance: str, answers: Answers, rule: str, seed:
     if not usable:
         return Chosen(instance, 0, rule, 0.0, (), 0, 0, 0, fell_back=True)
     indices = list(usable)
-    places = gather(list(usable.values()))
+    everyone = gather(list(usable.values()))
+    places = {key: everyone[key] for key in matrix.find_standing(instance, everyone)}
     checks = {check.id: times for check, times in count(answers.all_checks).items()}
     ballot = matrix.make_ballot(instance, {key: len(found) for key, found in places.items()}, checks)
     outputs = matrix.find_outputs(instance, places, checks)

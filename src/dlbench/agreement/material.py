@@ -16,7 +16,7 @@ from dlbench.execution.samples import Sample
 from dlbench.execution.verdict import VERDICTS, Verdict
 from dlbench.journal import read_lines
 
-NO_CODE = "no_code"
+NO_CODE, UNKNOWN = "no_code", "unknown"
 
 
 @dataclass(frozen=True)
@@ -44,13 +44,30 @@ def read_material(folder: Path, benchmark: Benchmark) -> Material:
     choices = read_choices(inner / CHOICES)
     known: dict[str, Instance] = {one: find_known(one, benchmark.instances, "instance") for one in choices}
     answers = read_answers(inner / ANSWERS, known, variants)
-    statuses = {one: {variant.index: NO_CODE for variant in variants[one]} for one in choices}
+    statuses = {
+        one: {variant.index: UNKNOWN if variant.index in answers[one].usable else NO_CODE for variant in variants[one]}
+        for one in choices
+    }
     if (inner / VERDICTS).is_file():
         for number, record in read_lines(inner / VERDICTS):
             verdict = Verdict.from_record(record, f"{inner / VERDICTS}:{number}")
             if verdict.instance in statuses:
                 statuses[verdict.instance][verdict.sample] = str(verdict.status)
+    _refuse_unjudged(statuses, answers, inner)
     return Material(variants, answers, statuses, choices, read_matrix(inner / MATRIX))
+
+
+def _refuse_unjudged(statuses: Mapping[str, Mapping[int, str]], answers: Mapping[str, Answers], inner: Path) -> None:
+    """A solution with code and without a verdict would count as a failure."""
+    unjudged = [
+        f"{one}, variant {index}"
+        for one in statuses
+        for index in answers[one].usable
+        if statuses[one][index] == UNKNOWN
+    ]
+    if unjudged:
+        what = f"{len(unjudged)} solutions have no verdict yet, the first of {unjudged[0]}"
+        raise DLBenchError(what, where=str(inner), mend="start the run's own command again, which goes on with it")
 
 
 def list_samples(answers: Mapping[str, Answers]) -> list[Sample]:

@@ -22,6 +22,8 @@ from dlbench.journal import Journal, read_lines
 MATRIX = "matrix.jsonl"
 _PASSED = str(Result.PASSED)
 _OURS = str(Result.NOT_RUN)
+_UNUSABLE = str(Result.UNUSABLE)
+_FAILED = {str(one) for one in (Result.FAILED, Result.ERROR, Result.TIMEOUT, Result.CRASHED, Result.OUT_OF_MEMORY)}
 
 Key = tuple[str, str]
 """Instance and solution."""
@@ -65,6 +67,24 @@ class Matrix:
 
     def passes(self, instance: str, solution: str, check: str) -> bool:
         return self.results.get((instance, solution), {}).get(check) == _PASSED
+
+    def fails(self, instance: str, solution: str, check: str) -> bool:
+        """That it was run and did not pass, which is more than that it is not known to pass."""
+        return self.results.get((instance, solution), {}).get(check) in _FAILED
+
+    def find_standing(self, instance: str, solutions: Iterable[str]) -> list[str]:
+        """Those that could take the target's place; all of them where none could. Who did not run has no vote."""
+        everyone = list(solutions)
+        fit = [one for one in everyone if _UNUSABLE not in self.results.get((instance, one), {}).values()]
+        return fit or everyone
+
+    def find_not_run(self, rows: Iterable[Row]) -> dict[str, int]:
+        """By instance, how many of these meetings are not known: our own fault."""
+        found: dict[str, int] = {}
+        for row in rows:
+            if missing := self.find_missing(row):
+                found[row.instance.id] = found.get(row.instance.id, 0) + len(missing)
+        return found
 
     def make_ballot(self, instance: str, solutions: Mapping[str, int], checks: Mapping[str, int]) -> Ballot:
         """Ids with how often each was written; a meeting that is not known was not passed."""

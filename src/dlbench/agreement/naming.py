@@ -175,6 +175,8 @@ def _rename_function(module: cst.Module, own: _Own) -> cst.Module:
             if isinstance(assignment, Assignment):
                 edits.names[assignment.node] = own.name
             for access in assignment.references:
+                if _is_shadowed(access.scope, scope, own.shown):
+                    continue
                 hidden = access.scope is not scope and not _is_free(access.scope, own.name)
                 if isinstance(access.node, cst.Name):
                     (edits.outer if hidden else edits.names)[access.node] = own.name
@@ -220,6 +222,15 @@ def _is_own_object(node: cst.BaseExpression, own: _Own) -> bool:
 def _is_free(scope: Scope, name: str) -> bool:
     """Is the name, from here, the module's own or nobody's?"""
     return all(isinstance(found.scope, GlobalScope | BuiltinScope) for found in scope[name])
+
+
+def _is_shadowed(scope: Scope, outer: Scope | None, name: str) -> bool:
+    """Has something in between a name of its own that is spelt so? libcst takes `x` in `x = x` for the outer one."""
+    while scope is not outer and scope.parent is not scope:
+        if not isinstance(scope, ClassScope) and scope.assignments[name]:
+            return True
+        scope = scope.parent
+    return False
 
 
 def _is_within(scope: Scope, outer: Scope) -> bool:

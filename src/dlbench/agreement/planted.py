@@ -5,7 +5,7 @@ mutants of it, in a known mix; checks are made from half of the project's own te
 are, and wrong ones are planted among them in a known share. Two kinds of wrong: a number in a check is changed, so that
 it expects what nobody does; or the check is turned round, so that it passes on just those solutions that err there,
 which is how errors of solutions and tests go together. Whether a solution is right is the judge's verdict on all of the
-instance's tests.
+instance's tests; and, so that no choice is judged by what it was made with, its outcomes on the other half alone.
 """
 
 import ast
@@ -79,11 +79,9 @@ def write_copy(node: Function, number: int) -> str:
 
 
 def gather_material(prepared: Prepared, instance: Instance, mix: Mix) -> Material:
-    """From half of the instance's tests, the others being known to the judge alone."""
+    """From half of the instance's tests."""
     chance = Random(f"{mix.seed} {instance.id}")
-    functions = list(dict.fromkeys(test.partition("[")[0] for test in instance.tests))
-    chance.shuffle(functions)
-    half = functions[: (len(functions) + 1) // 2]
+    half = _draw_half(instance, chance)
     found: list[Check] = []
     for file in instance.test_files:
         names = {test.partition("::")[2].replace("::", ".") for test in half if test.startswith(f"{file}::")}
@@ -94,6 +92,19 @@ def gather_material(prepared: Prepared, instance: Instance, mix: Mix) -> Materia
     altered = [alter(check, Random(f"{mix.seed} {check.id}")) for check in some]
     turned = [turn_round(check) for check in some]
     return Material(true, tuple(filter(None, altered)), tuple(filter(None, turned)))
+
+
+def find_held_out(instance: Instance, mix: Mix) -> list[str]:
+    """The tests of the other half, which no check is made of; none where all cases are of one function."""
+    half = set(_draw_half(instance, Random(f"{mix.seed} {instance.id}")))
+    return [test for test in instance.tests if test.partition("[")[0] not in half]
+
+
+def _draw_half(instance: Instance, chance: Random) -> list[str]:
+    """Whole test functions, so that no parametrisation is on both sides."""
+    functions = list(dict.fromkeys(test.partition("[")[0] for test in instance.tests))
+    chance.shuffle(functions)
+    return functions[: (len(functions) + 1) // 2]
 
 
 def choose_checks(material: Material, passed: Sequence[str], mix: Mix, key: str) -> list[Check]:

@@ -6,23 +6,42 @@ the rules choose.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from dlbench.agreement.checks.check import Check
 from dlbench.agreement.choice.choose import RULES, choose
 from dlbench.agreement.gains import Poll
 from dlbench.agreement.matrix import MATRIX, Matrix, Row, fill_matrix
-from dlbench.agreement.planted import Mix, choose_checks, gather_material, make_solutions, write_copy
+from dlbench.agreement.planted import (
+    Mix,
+    choose_checks,
+    find_held_out,
+    gather_material,
+    make_solutions,
+    write_copy,
+)
 from dlbench.agreement.solutions import Solution, gather, make_solution
 from dlbench.dataset import Benchmark, Instance
 from dlbench.execution.evaluate import evaluate
 from dlbench.execution.pool import Pool
 from dlbench.execution.rooms import Rooms
 from dlbench.execution.samples import Sample
+from dlbench.execution.verdict import Outcome, Status
 
 REFERENCE = "reference.jsonl"
 
 OnStep = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Planted:
+    polls: list[Poll]
+    """Right is who passes all of the instance's tests."""
+    held_out: list[Poll]
+    """The same choices; right is who passes those tests that no check was made of, where there are any."""
+    left_out: dict[str, str]
+    """Why instances have no poll."""
 
 
 def run_planted(
@@ -33,8 +52,8 @@ def run_planted(
     mix: Mix,
     out: Path,
     on_step: OnStep = lambda text: None,
-) -> tuple[list[Poll], dict[str, str]]:
-    """The polls, and why instances have none. `on_step` is called for every row and every verdict, with what it was."""
+) -> Planted:
+    """`on_step` is called for every row and every verdict, with what it was."""
     chosen, left_out = _choose_checks(instances, rooms, mix, out / REFERENCE, on_step)
     solutions = {
         instance.id: make_solutions(rooms.engine, rooms.prepared[instance.project], instance, mix)
@@ -54,13 +73,17 @@ def run_planted(
         for number, solution in enumerate(solutions[instance.id])
     ]
     verdicts = evaluate(benchmark, pool, samples, out, on_verdict=lambda one: on_step(f"{one.instance}: {one.status}"))
-    passed = {(one.instance, one.sample): one.passed for one in verdicts}
-    polls = []
+    judged = {(one.instance, one.sample): one for one in verdicts}
+    polls, held_out = [], []
     for instance in kept:
-        own = solutions[instance.id]
-        solved = tuple(passed[instance.id, number] for number in range(len(own)))
-        polls.append(Poll(instance.id, solved, choose_all(matrix, instance.id, own, chosen[instance.id], mix.seed)))
-    return polls, left_out
+        own = [judged[instance.id, number] for number in range(len(solutions[instance.id]))]
+        picked = choose_all(matrix, instance.id, solutions[instance.id], chosen[instance.id], mix.seed)
+        faults = sum(one.status is Status.HARNESS_ERROR for one in own)
+        polls.append(Poll(instance.id, tuple(one.passed for one in own), picked, harness_errors=faults))
+        if rest := find_held_out(instance, mix):
+            solved = tuple(all(one.tests.get(test) is Outcome.PASSED for test in rest) for one in own)
+            held_out.append(Poll(instance.id, solved, picked, harness_errors=faults))
+    return Planted(polls, held_out, left_out)
 
 
 def choose_all(
@@ -72,7 +95,8 @@ def choose_all(
     rules: Sequence[str] = RULES[:-1],
 ) -> dict[str, int]:
     """By rule, the place of the chosen solution among those written."""
-    places = gather(solutions)
+    everyone = gather(solutions)
+    places = {key: everyone[key] for key in matrix.find_standing(instance, everyone)}
     counts = {check.id: checks[check] if isinstance(checks, Mapping) else 1 for check in checks}
     ballot = matrix.make_ballot(instance, {key: len(found) for key, found in places.items()}, counts)
     outputs = matrix.find_outputs(instance, places, counts)

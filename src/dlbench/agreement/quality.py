@@ -66,9 +66,9 @@ def measure_quality(
         checks = list(count(answers[one.id].all_checks))
         right = [check for check in checks if matrix.passes(one.id, references[one.id].id, check.id)]
         is_right += [check in right for check in checks]
-        is_telling += [any(not matrix.passes(one.id, bad.id, check.id) for bad in wrong[one.id]) for check in right]
+        is_telling += [any(matrix.fails(one.id, bad.id, check.id) for bad in wrong[one.id]) for check in right]
         if right:
-            is_killed += [any(not matrix.passes(one.id, bad.id, each.id) for each in right) for bad in wrong[one.id]]
+            is_killed += [any(matrix.fails(one.id, bad.id, each.id) for each in right) for bad in wrong[one.id]]
         without += not right
     return Quality(
         written=sum(len(answers[one.id].all_checks) for one in instances),

@@ -15,7 +15,7 @@ from dlbench.agreement.gains import ORIGINAL, Poll
 from dlbench.agreement.material import Material
 from dlbench.agreement.variant import ORIGINAL as ORIGINAL_OPERATOR
 from dlbench.dataset import Benchmark
-from dlbench.scoring import Interval, Tally, compare
+from dlbench.scoring import HARNESS_ERROR, Interval, Tally, compare
 from dlbench.scoring.paired import holm
 
 EFFECTS = ("the same code", "the same end", "helped", "harmed", "failed otherwise")
@@ -28,6 +28,8 @@ def make_polls(material: Material, rules: Sequence[str], seed: int = 0) -> list[
             one,
             material.solved(one),
             {rule: choose_for(material.matrix, one, material.answers[one], rule, seed).variant for rule in rules},
+            tuple(variant.index in material.answers[one].usable for variant in material.variants[one]),
+            sum(status == HARNESS_ERROR for status in material.statuses[one].values()),
         )
         for one in material.choices
     ]

@@ -65,12 +65,19 @@ def planted(
     rooms = Rooms(engine, prepared, workers=workers or CORES, seconds=seconds, outputs=True)
     pool = make_pool(engine, prepared, workers or CORES, "auto", pool_memory)
     with counted("planted", len(instances) * (1 + 2 * solutions), every=2.0) as advance:
-        polls, left_out = run_planted(chosen.benchmark, instances, rooms, pool, mix, out, advance)
-    if not polls:
+        made = run_planted(chosen.benchmark, instances, rooms, pool, mix, out, advance)
+    if not made.polls:
         raise DLBenchError("no test of the chosen instances stands alone", mend="choose other instances")
-    found = hold_against(polls, "codet", chosen.benchmark, has_original=False)
+    found = {
+        name: hold_against(polls, "codet", chosen.benchmark, has_original=False)
+        for name, polls in (("all tests", made.polls), ("tests that nobody chose by", made.held_out))
+        if polls
+    }
     if json:
-        print_json({"instances": len(polls), "left_out": left_out, "comparison": found})
+        print_json({"instances": len(made.polls), "left_out": made.left_out, "comparison": found})
         return
-    open_console().print(draw(f"{len(polls)} instances, {mix}", tabulate_gain(found)))
-    typer.echo(f"left out: {len(left_out)} instances whose tests do not stand alone")
+    for name, one in found.items():
+        open_console().print(draw(f"{len(one.instances)} instances, judged by {name}; {mix}", tabulate_gain(one)))
+        if one.harness_errors:
+            typer.echo(f"NOT COUNTED: harness errors on {', '.join(one.harness_errors)}")
+    typer.echo(f"left out: {len(made.left_out)} instances whose tests do not stand alone")

@@ -83,13 +83,22 @@ class Dual:
 
     def ask_and_choose(self, setting: Setting, asking: Asking, wording: "Wording") -> None:
         """Leaves one sample for each instance, and beside them all it came from."""
-        from dlbench.agreement.agreeing import CHOICES, choose_for, list_rows, make_sample, meet_all, write_choices
+        from dlbench.agreement.agreeing import (
+            CHOICES,
+            choose_for,
+            list_rows,
+            make_sample,
+            meet_all,
+            read_choices,
+            write_choices,
+        )
         from dlbench.agreement.answers import read_answers
         from dlbench.agreement.asking import ANSWERS
         from dlbench.agreement.matrix import MATRIX
         from dlbench.cli.engine import prepare_projects
         from dlbench.cli.progress import counted
         from dlbench.execution.rooms import Rooms
+        from dlbench.execution.verdict import VERDICTS
         from dlbench.journal import rewrite
         from dlbench.reporting.runs import SAMPLES
 
@@ -104,7 +113,12 @@ class Dual:
             matrix = meet_all(
                 rooms, setting.instances, answers, setting.inner / MATRIX, lambda row: advance(row.instance.id)
             )
-        choices = [choose_for(matrix, one, answers[one], self.rule, setting.seed) for one in known]
+        _tell_not_run(matrix.find_not_run(rows), sum(len(row.checks) for row in rows))
+        if (setting.folder / VERDICTS).is_file():
+            # what was judged stays chosen, even where meetings that were our fault have been made up for since
+            choices = [read_choices(setting.inner / CHOICES)[one] for one in known]
+        else:
+            choices = [choose_for(matrix, one, answers[one], self.rule, setting.seed) for one in known]
         write_choices(setting.inner / CHOICES, choices)
         rewrite(
             setting.folder / SAMPLES,
@@ -188,3 +202,16 @@ class Dual:
 
         for folder in folders:
             print_gain(benchmark, folder, (self.rule,))
+
+
+def _tell_not_run(missing: dict[str, int], meetings: int) -> None:
+    """A meeting that our own fault prevented votes like a failure: said aloud, and no choice where none took place."""
+    from dlbench.cli.progress import say
+
+    if not missing:
+        return
+    told = f"{sum(missing.values())} of {meetings} meetings of solutions and tests could not be run"
+    if sum(missing.values()) == meetings:
+        mend = "`dlbench doctor` says what this machine lacks; start again, which tries them again"
+        raise DLBenchError(told, where=next(iter(missing)), mend=mend)
+    say(f"{told} and count as not passed: {', '.join(f'{one} ({count})' for one, count in missing.items())}")

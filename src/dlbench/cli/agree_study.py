@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from dlbench.scoring import Comparison
 
 RunArgument = Annotated[Path, typer.Argument(help="A run with --technique dual-agreement.")]
-SeedOption = Annotated[int, typer.Option(help="Of ties and lots.")]
+SeedOption = Annotated[int | None, typer.Option(help="Of ties and lots; the run's own by default.")]
 
 
 @command("choose", agree)
@@ -36,7 +36,7 @@ def choose(
     run: RunArgument,
     benchmark: BenchmarkOption = None,
     rule: RuleOption = "codet",
-    seed: SeedOption = 0,
+    seed: SeedOption = None,
     json: JsonOption = False,
 ) -> None:
     """Choose again by another rule or seed, from the matrix that was kept; what would it have given?"""
@@ -49,7 +49,7 @@ def choose(
     loaded = load(benchmark)
     material = read_material(run, loaded)
     rules = (rule, *(name for name in RULES if name not in {rule, "random"}))
-    found = _find_gain(material, loaded, rules, seed)
+    found = _find_gain(material, loaded, run, rules, seed)
     if json:
         print_json(found)
     else:
@@ -64,7 +64,7 @@ def study(
         bool, typer.Option("--quality", help="Also run the tests on the reference and mutants.")
     ] = False,
     mutants: Annotated[int, typer.Option(min=1, help="Mutants of each reference, for --quality.")] = 5,
-    seed: SeedOption = 0,
+    seed: SeedOption = None,
     pictures: PicturesOption = None,
     workers: SeatsOption = None,
     executor: ExecutorOption = "local",
@@ -89,7 +89,7 @@ def study(
 
     loaded = load(benchmark)
     material = read_material(run, loaded)
-    gain = _find_gain(material, loaded, ("codet", "b4", "mbr-exec"), seed)
+    gain = _find_gain(material, loaded, run, ("codet", "b4", "mbr-exec"), seed)
     operators, consistency = compare_operators(material, loaded), measure_consistency(material)
     effects = sort_effects(material)
     tables = {
@@ -107,19 +107,24 @@ def study(
     write_pictures(pictures, draw_agreement(gain, operators, effects))
 
 
-def print_gain(benchmark: "Benchmark", folder: Path, rules: tuple[str, ...], seed: int = 0) -> None:
+def print_gain(benchmark: "Benchmark", folder: Path, rules: tuple[str, ...]) -> None:
     """What the technique gave, and beside it what it took."""
     from dlbench.agreement.material import read_material
 
     material = read_material(folder, benchmark)
-    _print_gain(_find_gain(material, benchmark, rules, seed), material)
+    _print_gain(_find_gain(material, benchmark, folder, rules, None), material)
 
 
-def _find_gain(material: "Material", benchmark: "Benchmark", rules: tuple[str, ...], seed: int) -> "Comparison":
+def _find_gain(
+    material: "Material", benchmark: "Benchmark", run: Path, rules: tuple[str, ...], seed: int | None
+) -> "Comparison":
+    """With another seed than the run's, lots fall otherwise than in its samples."""
     from dlbench.agreement.gains import hold_against
     from dlbench.agreement.study import make_polls
+    from dlbench.reporting import read_run
 
-    return hold_against(make_polls(material, rules, seed), rules[0], benchmark)
+    drawn = int(read_run(run).config.get("seed", 0)) if seed is None else seed
+    return hold_against(make_polls(material, rules, drawn), rules[0], benchmark)
 
 
 def _print_gain(found: "Comparison", material: "Material") -> None:
@@ -128,6 +133,8 @@ def _print_gain(found: "Comparison", material: "Material") -> None:
     from dlbench.reporting.tables import draw
 
     open_console().print(draw(f"what agreement gives, on {len(found.instances)} instances", tabulate_gain(found)))
+    if found.harness_errors:
+        typer.echo(f"NOT COUNTED: harness errors on {', '.join(found.harness_errors)}")
     typer.echo(tell_cost(material))
 
 

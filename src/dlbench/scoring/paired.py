@@ -50,6 +50,20 @@ def sign_flip(differences: Sequence[int] | NDArray[np.int64]) -> float:
     return min(1.0, 2 * math.fsum(chances[first:].tolist()))
 
 
+def against_chances(successes: int, chances: Sequence[float]) -> float:
+    """Two-sided: were each success drawn with its own chance, how often would as many, or as few, come out?
+
+    Twice the smaller tail of the Poisson binomial distribution. Against known chances the permutation test is not
+    exact: where a chance is small, a success is a large difference and a failure a small one, never the other way
+    round.
+    """
+    found: Floats = np.ones(1)
+    for chance in chances:
+        found = np.append(found * (1 - chance), 0.0) + np.append(0.0, found * chance)
+    tails = math.fsum(found[: successes + 1].tolist()), math.fsum(found[successes:].tolist())
+    return min(1.0, 2 * min(tails))
+
+
 def _multiply(chances: Floats, size: int, times: int) -> Floats:
     """By ((1 + x^size) / 2)^times: as often as need be, or at once for each remainder of the place by size."""
     grown: Floats = np.zeros(len(chances) + size * times)

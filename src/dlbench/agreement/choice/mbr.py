@@ -1,8 +1,10 @@
 """Which solution behaves like the most others? MBR-exec: the least risk of standing alone.
 
-Two solutions are alike where they do the same on every test: by what they returned, as far as that is known, within a
-tolerance for floating-point numbers; otherwise by whether the test passed. No test needs to be right for this, only its
-inputs. Being near is not transitive, so that there are no sets here, and every solution has a score of its own.
+Two solutions are alike where they do the same on every test: by what they returned, within a tolerance for
+floating-point numbers. What was returned does not always tell: a function that changes its argument, one that raises
+and one that does nothing return the same, and of many objects only the class is known. There it counts, too, whether
+the test passed. No test needs to be right for this, only its inputs. Being near is not transitive, so that there are no
+sets here, and every solution has a score of its own.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dlbench.agreement.choice.ballot import Ballot
-from dlbench.agreement.choice.outputs import are_near
+from dlbench.agreement.choice.outputs import are_near, tells
 
 Alike = NDArray[np.bool_]
 Outputs = Sequence[Mapping[int, Sequence[Any]]]
@@ -33,10 +35,11 @@ def _do_the_same(ballot: Ballot, outputs: Outputs | None, one: int, other: int) 
     for check in range(len(ballot.checks)):
         left = outputs[one].get(check) if outputs is not None else None
         right = outputs[other].get(check) if outputs is not None else None
-        if left and right:
-            if not are_near(left, right):
-                return False
-        elif ballot.passed[one, check] != ballot.passed[other, check]:
+        if left and right and not are_near(left, right):
+            return False
+        if not (left and right and tells(left) and tells(right)) and (
+            ballot.passed[one, check] != ballot.passed[other, check]
+        ):
             return False
     return True
 

@@ -30,6 +30,15 @@ def are_near(one: Any, other: Any, *, relative: float = RELATIVE, absolute: floa
     return type(one) is type(other) and bool(one == other)
 
 
+def tells(output: Any) -> bool:  # noqa: ANN401 - what JSON has
+    """Whether it says what was returned: nothing, an error, and a bare class or cut text say only a part."""
+    if isinstance(output, Mapping):
+        return not output.keys() & {"class", "raised", "cut"} and all(tells(value) for value in output.values())
+    if _is_list(output):
+        return all(tells(value) for value in output)
+    return output is not None
+
+
 def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 

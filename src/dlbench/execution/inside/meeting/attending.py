@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sys
 import types
+from opcode import opname
 from typing import Any
 
 import pytest
@@ -78,13 +79,17 @@ def _tell(error: BaseException) -> str:
 
 
 def _collect(code: types.CodeType, outputs: list[Any]) -> None:
-    """Keeps what the target returns, described, of its first calls."""
+    """Keeps what the target returns, described, of its first calls. A frame that an error leaves returns None, too."""
 
     def profile(frame: types.FrameType, event: str, value: Any) -> None:  # noqa: ANN401 - any return value
         if event == "return" and frame.f_code is code and len(outputs) < _MOST_CALLS:
-            outputs.append(describe(value))
+            outputs.append(describe(value) if value is not None or _is_at_return(frame) else {"raised": True})
 
     sys.setprofile(profile)
+
+
+def _is_at_return(frame: types.FrameType) -> bool:
+    return opname[frame.f_code.co_code[frame.f_lasti]].startswith(("RETURN", "YIELD"))
 
 
 def _look_again(row: dict[str, Any]) -> None:
