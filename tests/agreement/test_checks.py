@@ -1,11 +1,14 @@
 """Of what a model writes as tests, exactly the complete ones that call the target are taken, and each stands alone."""
 
+import ast
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dlbench.agreement.checks.asking import ask_for_checks
 from dlbench.agreement.checks.check import count
+from dlbench.agreement.checks.own_names import use_own_names
 from dlbench.agreement.checks.reading import read_checks
 from dlbench.agreement.variant import Variant
 
@@ -154,8 +157,14 @@ def test_prose_between_the_tests_costs_nothing():
 
 
 def test_the_models_own_copy_of_the_target_is_not_what_is_tested():
-    answer = "def scale(values, factor=2):\n    return 'mine'\n\ndef test_1():\n    assert scale([1]) == [2]\n"
-    (check,) = read(answer).checks
+    test = "\n\ndef test_1():\n    assert scale([1]) == [2]\n"
+    for own in ("def scale(values, factor=2):\n    return 'mine'", "scale = lambda values, factor=2: 'mine'"):
+        (check,) = read(own + test).checks
+        run(check)
+
+
+def test_an_import_under_another_name_is_the_target():
+    (check,) = read("from somewhere import scale as grow\n\ndef test_1():\n    assert grow([1]) == [2]\n").checks
     run(check)
 
 
@@ -163,12 +172,15 @@ def test_the_models_own_copy_of_the_target_is_not_what_is_tested():
     ("answer", "reason"),
     [
         ("def test_1():\n    assert 1 == 1\n", "does not call"),
+        ("def test_1():\n    assert callable(scale)\n", "does not call"),
+        ("def test_1():\n    assert np.ones(3).scale() == 1\n", "does not call"),
+        ("def test_1():\n    scale = lambda x: 7\n    assert scale(1) == 7\n", "defines scale itself"),
         ("def test_1(tmp_path):\n    assert scale(tmp_path)\n", "wants tmp_path"),
         ("async def test_1():\n    assert scale([1])\n", "coroutine"),
         ("@pytest.mark.skip\ndef test_1():\n    assert scale([1])\n", "marked skip"),
         ("@pytest.mark.parametrize('x', make())\ndef test_1(x):\n    assert scale(x)\n", "cannot be read"),
     ],
-    ids=["other", "fixture", "coroutine", "skipped", "made"],
+    ids=["other", "looked at", "another's", "own", "fixture", "coroutine", "skipped", "made"],
 )
 def test_what_cannot_be_used_is_dropped_with_the_reason(answer, reason):
     found = read(answer)
@@ -207,6 +219,33 @@ def test_tests_of_a_renamed_function_call_it_by_its_own_name_and_keywords():
     method = Variant("toy/toy.core.Counter.step", 1, "name_neutral", "…", "f1")
     (check,) = read_checks("assert Counter().f1() == 1\n", "Counter.step", method).checks
     assert ".step()" in check.code
+
+
+@pytest.mark.parametrize(
+    ("qualname", "call", "becomes"),
+    [
+        ("scale", "pytest.raises(ValueError, scale, [1], b=0)", "pytest.raises(ValueError, scale, [1], a=0)"),
+        ("scale", "self.assertRaises(ValueError, scale, b=0)", "self.assertRaises(ValueError, scale, a=0)"),
+        ("scale", "partial(scale, b=3)([1])", "partial(scale, a=3)([1])"),
+        ("Net.__init__", "Net(b=3)", "Net(a=3)"),
+        ("Net.forward", "net(b=3)", "net(a=3)"),
+        ("Net.forward", "Net()(b=3)", "Net()(a=3)"),
+        ("Net.forward", "Net(b=3)", "Net(b=3)"),  # its constructor's own
+        ("Net.forward", "dict(b=3)", "dict(b=3)"),
+    ],
+)
+def test_keywords_of_calls_that_lead_to_the_target_are_its_own(qualname, call, becomes):
+    name = qualname.rpartition(".")[2]
+    shown = Variant(f"toy/toy.core.{qualname}", 1, "parameter_names", "…", name, {"a": "b"})
+    (statement,) = use_own_names(ast.parse(call).body, shown)
+    assert ast.unparse(statement) == becomes
+
+
+def test_a_parameter_of_a_helper_makes_room_with_its_uses():
+    variant = Variant("toy/toy.core.scale", 3, "name_neutral", "…", "f1")
+    answer = "def first(scale):\n    return scale[0]\n\ndef test_1():\n    assert first(f1([1])) == 2\n"
+    (check,) = read_checks(answer, "scale", variant).checks
+    run(check)
 
 
 def test_what_parses_and_cannot_be_run_is_left_out():

@@ -52,6 +52,47 @@ def test_two_things_that_changed_places_are_refused():
         assert "another order" in find_fault(original, Wording(wrong, "scale"), ByCharacters())
 
 
+MOVED = {
+    "a denial": ("Do not change `x`. Clip `y` to the range.", "Change `x`. Do not clip `y` to the range."),
+    "measures": ("Subtract the minimum of `x`, divide by the maximum of `y`.", "Subtract the maximum of `x`, divide by the minimum of `y`."),
+    "acts": ("`x` is multiplied and `y` is divided by the mean.", "`x` is divided and `y` is multiplied by the mean."),
+    "types": ("Return a list for `x` and a tuple for `y`.", "Return a tuple for `x` and a list for `y`."),
+    "a bound": ("Entries greater than or equal to `x` are kept.", "Entries greater than `x` are kept."),
+    "how many": ("Raise ValueError if all entries are odd.", "Raise ValueError if any entries are odd."),
+    "a conjunction": ("Keep boxes above `x` and in `y`.", "Keep boxes above `x` or in `y`."),
+    "an obligation": ("The output must be of the dtype of `x`.", "The output may be of the dtype of `x`."),
+    "rounding": ("Divide `x` by 2 and round up.", "Divide `x` by 2 and round down."),
+    "a numeral": ("Split `x` into twelve parts.", "Split `x` into twenty parts."),
+    "an ordinal": ("Begin with the fourth entry of `x`.", "Begin with the fifth entry of `x`."),
+    "a turn": ("Rotate `x` clockwise.", "Rotate `x` anticlockwise."),
+    "presence": ("If the key is present in `x`, return it.", "If the key is missing in `x`, return it."),
+    "what is kept": ("Keep the entries that `x` marks.", "Drop the entries that `x` marks."),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("planted", MOVED)
+def test_what_is_said_of_something_else_is_refused(planted):
+    """The words may be the same ones, and as many."""
+    before, after = (
+        f"{part} The result is given back as a copy, with its values as they were." for part in MOVED[planted]
+    )
+    assert find_fault(Original(make_instance(before)), Wording(after, "scale"), ByCharacters())
+    assert find_fault(Original(make_instance(before)), Wording(before, "scale"), ByCharacters()) == ""
+
+
+def test_a_sentence_that_is_left_out_is_refused():
+    lost = "Broken records that the sensor marks are repaired beforehand."
+    task = f"Return the sum of `x` over axis 0. {lost} The result has the shape of one row of the input."
+    fault = find_fault(Original(make_instance(task)), Wording(task.replace(f"{lost} ", ""), "scale"), ByCharacters())
+    assert "a sentence is lost" in fault
+
+
+def test_a_denial_may_move_against_what_it_denies():
+    original = Original(make_instance("Do not change `x` along axis 0. Return the sum."))
+    passive = "`x` must not be changed along axis 0. Return the sum."
+    assert find_fault(original, Wording(passive, "scale"), ByCharacters()) == ""
+
+
 def test_sentences_may_change_places_and_be_joined():
     original = Original(make_instance("`a` is a list of 3 ints. `b` is a float."))
     for fine in ("`b` is a float. `a` is a list of 3 ints.", "`a` is a list of 3 ints and `b` is a float."):

@@ -2,7 +2,8 @@
 
 Numbers, shapes, names, code and strings, letter by letter; words that carry an axis, a type, a direction or a negation,
 in any form. And in which order a sentence states them: `x` divided by `y` is not `y` divided by `x`, although nothing
-was added and nothing lost.
+was added and nothing lost. What is done (divided, not, summed) moves against what it is done to when a sentence becomes
+passive, so that these two are put in order apart.
 """
 
 import re
@@ -13,14 +14,25 @@ from functools import lru_cache
 from dlbench.agreement.mutation.text import Fixed, Kind, Piece, read
 from dlbench.agreement.mutation.words import read_words, stem
 
-COUNTED = ("negations", "numbers", "axes", "directions", "types")
+COUNTED = ("negations", "numbers", "axes", "directions", "types", "logic")
 _EXACT = (Kind.CODE, Kind.STRING, Kind.SHAPE, Kind.NUMBER)
-_ORDERED = ("numbers", "axes")
+_ORDERED = ("numbers", "axes", "directions", "types")
+_DONE = frozenset(
+    map(stem, ("add", "subtract", "multiply", "divide", "sum", "square", "exceed", "sorted", "drop", "discard"))
+)
 # all capitals are a way to write as well as a name, so those count as new names only where they are known
 _NAMELIKE = re.compile(r"[_.\d]|[a-z][A-Z]")
 _NEGATING = re.compile(r"^(?:un|non|in|im|dis|ir)(?=[a-z]{3})")
 _POSSESSIVE = re.compile(r"['’]s$", re.IGNORECASE)  # noqa: RUF001
 _SPACES = re.compile(r"\s+")
+
+
+@dataclass(frozen=True)
+class Stated:
+    """What a sentence states, in its order: what it is about, and what is done or denied."""
+
+    about: tuple[str, ...]
+    done: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -34,8 +46,10 @@ class Facts:
     negations: int
     vocabulary: frozenset[str]
     """Stems of all words."""
-    order: tuple[tuple[str, ...], ...]
-    """What each sentence states, in its order."""
+    order: tuple[Stated, ...]
+    """By sentence."""
+    own: tuple[frozenset[str], ...]
+    """By sentence, the stems that no other sentence has."""
 
 
 @lru_cache(maxsize=512)
@@ -58,10 +72,8 @@ def find_facts(text: str) -> Facts:
         counted,
         sum(_negates(word) for word in spoken),
         frozenset(map(stem, spoken)),
-        tuple(
-            tuple(token for piece in reading.within(sentence) for token in _ordered(piece))
-            for sentence in reading.sentences
-        ),
+        tuple(_find_stated(list(reading.within(sentence))) for sentence in reading.sentences),
+        _find_own([list(reading.within(sentence)) for sentence in reading.sentences]),
     )
 
 
@@ -93,8 +105,35 @@ def _negates(word: str) -> bool:
     return stem(low) in read_words().kept["negations"] or low.endswith(("n't", "n’t")) or low == "non"  # noqa: RUF001
 
 
-def _ordered(piece: Piece) -> list[str]:
-    if isinstance(piece, Fixed) and piece.kind in _EXACT:
-        return [_plain(piece.text)]
+def _find_stated(pieces: list[Piece]) -> Stated:
     kept = read_words().kept
-    return [stem(part) for part in _parts(piece) if any(stem(part) in kept[kind] for kind in _ORDERED)]
+    about: list[str] = []
+    done: list[str] = []
+    for piece in pieces:
+        if isinstance(piece, Fixed) and piece.kind in _EXACT:
+            about.append(_plain(piece.text))
+            continue
+        for part in _parts(piece):
+            if _negates(part):
+                done.append("not")
+            elif stem(part) in _DONE:
+                done.append(stem(part))
+            elif any(stem(part) in kept[kind] for kind in _ORDERED):
+                about.append(stem(part))
+    return Stated(tuple(about), tuple(done))
+
+
+def _find_own(sentences: list[list[Piece]]) -> tuple[frozenset[str], ...]:
+    touchy = read_words().kept["touchy"]
+    stems = [
+        {
+            stem(part)
+            for piece in pieces
+            if not (isinstance(piece, Fixed) and piece.kind in _EXACT)
+            for part in _parts(piece)
+            if stem(part) not in touchy
+        }
+        for pieces in sentences
+    ]
+    counts = Counter(word for found in stems for word in found)
+    return tuple(frozenset(word for word in found if counts[word] == 1) for found in stems)

@@ -2,8 +2,9 @@
 
 An operator or a model that drops a number, turns an axis around or loses a "not" asks for something else, and every
 answer to it would count against the model that was asked. So each wording is held against the original: signature,
-code, strings, shapes, numbers, names and types survive, negations and axes are as many and in the same order, and the
-meaning is close. It is strict: a right wording that it cannot tell from a wrong one is dropped as well.
+code, strings, shapes, numbers, names and types survive, what is stated and denied is as much and in the same order, no
+sentence is lost, and the meaning is close. It is strict: a right wording that it cannot tell from a wrong one is
+dropped as well.
 """
 
 import ast
@@ -31,7 +32,10 @@ _SAID = {
     "axes": "an axis or a place",
     "directions": "a direction or comparison",
     "types": "a type",
+    "logic": "a condition",
 }
+_FEWEST = 3
+"""Words that only one sentence has: of so many, one at least is left when the sentence is said otherwise."""
 
 
 def find_fault(original: Original, wording: Wording, measure: Measure) -> str:
@@ -85,19 +89,28 @@ def _find_change(original: Original, wording: Wording) -> str:
     for kind in COUNTED[1:]:
         if said := _differ(before.counted[kind], after.counted[kind]):
             return f"{_SAID[kind]} is not as it was: {said}"
-    return _find_disorder(before, after)
+    return _find_disorder(before, after) or _find_lost_sentence(before, after)
 
 
 def _find_disorder(before: Facts, after: Facts) -> str:
     """Sentences may change places, and may be joined or cut; within them the order stays."""
     if Counter(before.order) == Counter(after.order):
         return ""
-    flat = [token for sentence in before.order for token in sentence]
-    again = [token for sentence in after.order for token in sentence]
-    if len(before.order) != len(after.order) and flat == again:
-        return ""
-    moved = next((one for one, other in zip(flat, again, strict=False) if one != other), "")
-    return f"numbers, axes or code stand in another order, from {moved!r} on"
+    for part in ("about", "done"):
+        flat = [token for sentence in before.order for token in getattr(sentence, part)]
+        again = [token for sentence in after.order for token in getattr(sentence, part)]
+        if flat != again:
+            moved = next((one for one, other in zip(flat, again, strict=False) if one != other), "")
+            return f"what is stated stands in another order, from {moved!r} on"
+    return "" if len(before.order) != len(after.order) else "something is stated or denied in another sentence"
+
+
+def _find_lost_sentence(before: Facts, after: Facts) -> str:
+    """A condition may hold no number and no name; without its sentence the task is another all the same."""
+    for own in before.own:
+        if len(own) >= _FEWEST and not own & after.vocabulary:
+            return f"a sentence is lost, the one with {', '.join(sorted(own)[:5])}"
+    return ""
 
 
 def _find_drift(original: Original, wording: Wording, measure: Measure) -> str:
