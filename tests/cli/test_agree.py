@@ -102,6 +102,14 @@ def test_a_wording_that_the_model_understands_answers_for_all(agreed, dlbench, t
     assert sum(found["effects"][name]["helped"] for name in found["effects"]) >= 1
     assert len(list(pictures.glob("*.svg"))) == 3
 
+    shown = dlbench("report", out, "--out", out / "page", "--benchmark", toy_root)
+    assert shown.status == 0, shown.said
+    for path in (out / "page").glob("report.*"):
+        if path.suffix in (".md", ".html"):
+            assert f"For the choice it took {asked} requests" in path.read_text()
+            assert "original alone" in path.read_text()
+    assert "pass@1 in percent, by operator" in (out / "page/report.html").read_text()
+
 
 def test_the_gain_that_is_shown_is_that_of_the_samples_whatever_the_seed(dlbench, toy_root, tmp_path):
     """Where nothing passes the lot decides, and another seed's lot is another answer."""

@@ -201,7 +201,7 @@ class Dual:
         from dlbench.cli.agree_study import print_gain
 
         for folder in folders:
-            print_gain(benchmark, folder, (self.rule,))
+            print_gain(benchmark, folder, self.rule)
 
 
 def _tell_not_run(missing: dict[str, int], meetings: int) -> None:

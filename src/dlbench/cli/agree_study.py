@@ -44,12 +44,14 @@ def choose(
     from dlbench.agreement.material import read_material
     from dlbench.cli.printing import print_json
     from dlbench.dataset import find_known, load
+    from dlbench.reporting import read_run
+    from dlbench.reporting.wordings import find_gain
 
     find_known(rule, dict.fromkeys(RULES), "rule of choice")
     loaded = load(benchmark)
     material = read_material(run, loaded)
     rules = (rule, *(name for name in RULES if name not in {rule, "random"}))
-    found = _find_gain(material, loaded, run, rules, seed)
+    found = find_gain(material, read_run(run), loaded, rules, seed)
     if json:
         print_json(found)
     else:
@@ -75,56 +77,37 @@ def study(
 ) -> None:
     """How brittle is the model to phrasing? By operator, by instance, and what agreement made of it."""
     from dlbench.agreement.material import read_material
-    from dlbench.agreement.study import compare_operators, measure_consistency, sort_effects
     from dlbench.dataset import load
-    from dlbench.reporting.agreement import (
-        draw_agreement,
-        tabulate_consistency,
-        tabulate_effects,
-        tabulate_gain,
-        tabulate_operators,
-        tabulate_quality,
-        tell_flips,
-    )
+    from dlbench.reporting import read_run
+    from dlbench.reporting.agreement import tabulate_quality, tell_flips
+    from dlbench.reporting.wordings import study_material
 
     loaded = load(benchmark)
     material = read_material(run, loaded)
-    gain = _find_gain(material, loaded, run, ("codet", "b4", "mbr-exec"), seed)
-    operators, consistency = compare_operators(material, loaded), measure_consistency(material)
-    effects = sort_effects(material)
-    tables = {
-        "what agreement gives": tabulate_gain(gain),
-        "by operator, against the original prompt": tabulate_operators(operators),
-        "how alike wordings end": tabulate_consistency(consistency),
-        "what wordings do, by operator": tabulate_effects(effects),
+    studied = study_material(material, read_run(run), loaded, seed)
+    tables = dict(studied.tables)
+    record: dict[str, object] = {
+        "gain": studied.gain,
+        "operators": studied.operators,
+        "consistency": studied.consistency,
+        "effects": studied.effects,
     }
-    record: dict[str, object] = {"gain": gain, "operators": operators, "consistency": consistency, "effects": effects}
     if quality:
         found = _measure_quality(material, loaded, run, Where(executor, ray_address, workers), sandbox, memory, mutants)
         record["quality"] = found
         tables["the model's own tests"] = tabulate_quality(found)
-    show(tables, tell_flips(consistency), record if json else None)
-    write_pictures(pictures, draw_agreement(gain, operators, effects))
+    show(tables, tell_flips(studied.consistency), record if json else None)
+    write_pictures(pictures, studied.pictures)
 
 
-def print_gain(benchmark: "Benchmark", folder: Path, rules: tuple[str, ...]) -> None:
+def print_gain(benchmark: "Benchmark", folder: Path, rule: str) -> None:
     """What the technique gave, and beside it what it took."""
     from dlbench.agreement.material import read_material
+    from dlbench.reporting import read_run
+    from dlbench.reporting.wordings import find_gain
 
     material = read_material(folder, benchmark)
-    _print_gain(_find_gain(material, benchmark, folder, rules, None), material)
-
-
-def _find_gain(
-    material: "Material", benchmark: "Benchmark", run: Path, rules: tuple[str, ...], seed: int | None
-) -> "Comparison":
-    """With another seed than the run's, lots fall otherwise than in its samples."""
-    from dlbench.agreement.gains import hold_against
-    from dlbench.agreement.study import make_polls
-    from dlbench.reporting import read_run
-
-    drawn = int(read_run(run).config.get("seed", 0)) if seed is None else seed
-    return hold_against(make_polls(material, rules, drawn), rules[0], benchmark)
+    _print_gain(find_gain(material, read_run(folder), benchmark, (rule,)), material)
 
 
 def _print_gain(found: "Comparison", material: "Material") -> None:

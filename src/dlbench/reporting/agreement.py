@@ -7,7 +7,6 @@ from dlbench.agreement.quality import Quality
 from dlbench.agreement.study import EFFECTS, Consistency, Effect
 from dlbench.reporting.figures import p_value, percent, points, signed_span, span, tell_usage
 from dlbench.reporting.pictures import Cell, draw_grid
-from dlbench.reporting.pictures.alone import stand_alone
 from dlbench.reporting.tables import Tabled
 from dlbench.scoring import Comparison, total_usage
 
@@ -100,7 +99,7 @@ def tell_flips(one: Consistency) -> list[str]:
 def draw_agreement(
     gain: Comparison, operators: Sequence[Effect], effects: Mapping[str, Mapping[str, int]]
 ) -> dict[str, str]:
-    """By the name of the file, without its ending."""
+    """By name; for a page, or to stand alone as a file."""
     ways = {
         (one.name, "pass@1"): Cell(one.pass_at_1, f"{one.name}: {percent(one.pass_at_1)}") for one in gain.standings
     }
@@ -117,13 +116,9 @@ def draw_agreement(
     }
     names = [one.operator for one in operators]
     return {
-        "agreement-gain": stand_alone(
-            draw_grid("pass@1 in %, by who chooses", [key for key, _ in ways], ["pass@1"], ways)
-        ),
-        "agreement-operators": stand_alone(
-            draw_grid("pass@1 in %, by operator", names, ["with it", "original"], words)
-        ),
-        "agreement-effects": stand_alone(draw_grid("% of wordings by effect", [*effects], EFFECTS, kinds)),
+        "agreement-gain": draw_grid("pass@1 in %, by who chooses", [key for key, _ in ways], ["pass@1"], ways),
+        "agreement-operators": draw_grid("pass@1 in %, by operator", names, ["with it", "original"], words),
+        "agreement-effects": draw_grid("% of wordings by effect", [*effects], EFFECTS, kinds),
     }
 
 

@@ -8,6 +8,7 @@ from dlbench.reporting.figures import tell_faults
 from dlbench.reporting.runs import Run
 from dlbench.reporting.sides import find_unjudged
 from dlbench.reporting.tables import breakdown, mark_down, overview, spreads, statuses
+from dlbench.reporting.wordings import study_run
 from dlbench.scoring import BREAKDOWNS, Spread, Summary, Usage
 
 _NOTE = (
@@ -30,6 +31,11 @@ def write_report(
     if repeats:
         lines += ["## The same again", "", *mark_down(spreads(repeats)), ""]
     lines += ["## What became of the answers", "", *mark_down(statuses(summaries))]
+    for name, run in runs.items():
+        if studied := study_run(run, benchmark):
+            lines += ["", f"## In other words: {name}", "", f"For the choice {studied.cost}."]
+            for title, table in studied.tables.items():
+                lines += ["", f"### {title.capitalize()}", "", *mark_down(table)]
     for name, run in runs.items():
         lines += ["", f"## Verdicts: {name}", ""]
         lines += [f"- {key}: {value}" for key, value in run.config.items() if key != "model"]

@@ -8,6 +8,7 @@ from html import escape
 from dlbench.dataset import AXES
 from dlbench.reporting.figures import percent, span
 from dlbench.reporting.page import markup
+from dlbench.reporting.page.reworded import show_wordings
 from dlbench.reporting.page.views import (
     MOST_BESIDE,
     show_agreement,
@@ -36,6 +37,7 @@ def render_overview(standing: Standing) -> str:
         show_statuses(standing),
         show_cost(standing),
         show_agreement(standing),
+        show_wordings(standing),
         _everything(standing),
     ]
     return "".join(parts)
