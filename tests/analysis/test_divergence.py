@@ -66,6 +66,16 @@ def test_of_a_single_text_nothing_is_claimed():
     assert math.isnan(within.mean)
     assert within.interval.kind == "n/a"
     assert within.closest == ()
+    assert within.neighbours == ()
+
+
+def test_every_near_duplicate_can_be_read_and_every_text_s_neighbour():
+    """A number of pairs that nobody can look at is no finding."""
+    same = Texts("a", tuple(f"a{n}" for n in range(8)), np.ones((8, 1), dtype=np.float32))
+    (within,) = measure_distances([same], "prompt", "e")
+    assert within.near_duplicates == len(within.closest) == 28
+    assert [pair.here for pair in within.neighbours] == list(same.ids)
+    assert all(pair.here != pair.there for pair in within.neighbours)
 
 
 @given(st.integers(1, 6), st.integers(1, 6), st.integers(0, 99))

@@ -84,6 +84,18 @@ def test_rules_judge_and_people_are_compared(failed, toy_root, tmp_path):
     assert (tmp_path / "out/judge-some-model/samples.jsonl").is_file()
 
 
+def test_a_judge_can_be_asked_for_the_rest_only(failed, toy_root, tmp_path):
+    asked = ("analyze", "bugs", failed, "--benchmark", toy_root, "--out", tmp_path / "out", "--json")
+    confidences = [one["confidence"] for one in json.loads(ask(*asked).stdout)["failures"]]
+    limit = max(confidences) + 0.001
+    with Endpoint(lambda number, body: completion('{"category": "silly_mistake"}')) as endpoint:
+        judge = ("--judge", "some-model", "--base-url", endpoint.url, "--api-key", "key", "--judge-below")
+        ended = ask(*asked, *judge, limit)
+        assert ended.exit_code == 0, ended.output
+        assert len(endpoint.requests) == sum(one < limit for one in confidences)
+        assert "confident of every failure" in ask(*asked, *judge, 0).output
+
+
 @pytest.mark.slow
 def test_planted_bugs_are_judged_and_the_rules_are_measured_on_them(toy_root, tmp_path):
     out = tmp_path / "planted"

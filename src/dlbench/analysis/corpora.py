@@ -5,6 +5,7 @@ item has a prompt and, where the reference is at hand, code; a study that took a
 would count it as a function of no lines.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,6 +65,9 @@ def read_corpus(given: str, *, sources: Path | None = None, want_code: bool = Tr
         )
     if not items:
         raise DLBenchError("there is nothing in the dataset", where=str(path or OURS), mend="check the path")
+    if twice := [one for one, times in Counter(item.id for item in items).items() if times > 1]:
+        what = f"{len(twice)} ids are there more than once, {twice[0]} for one"
+        raise DLBenchError(what, where=str(path or OURS), mend="give a folder that holds each file once")
     return Corpus(name, tuple(items))
 
 

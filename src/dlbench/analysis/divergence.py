@@ -58,7 +58,9 @@ class Distance:
     near_duplicates: int
     """Pairs of `NEAR_DUPLICATE` or more."""
     closest: tuple[Neighbours, ...]
-    """The nearest pairs of all, the nearest first."""
+    """The nearest pairs of all, the nearest first: every near-duplicate, and ten at least where there are so many."""
+    neighbours: tuple[Neighbours, ...]
+    """For each text here, the nearest there."""
 
 
 def measure_distances(texts: Sequence[Texts], text: str, encoder: str) -> list[Distance]:
@@ -95,11 +97,22 @@ def _measure(here: Texts, there: Texts, text: str, encoder: str) -> Distance:
         nearest=float(nearest.mean()) if apart.any() else float("nan"),
         near_duplicates=int((cosines[looked_at] >= NEAR_DUPLICATE).sum()),
         closest=_find_closest(here, there, np.where(looked_at, cosines, -np.inf)),
+        neighbours=_find_neighbours(here, there, np.where(apart, cosines, -np.inf)),
+    )
+
+
+def _find_neighbours(here: Texts, there: Texts, cosines: Floats) -> tuple[Neighbours, ...]:
+    nearest = cosines.argmax(axis=1)
+    return tuple(
+        Neighbours(here.ids[row], there.ids[column], float(cosines[row, column]))
+        for row, column in enumerate(nearest)
+        if np.isfinite(cosines[row, column])
     )
 
 
 def _find_closest(here: Texts, there: Texts, cosines: Floats) -> tuple[Neighbours, ...]:
-    flat = np.argsort(-cosines, axis=None, kind="stable")[:_SHOWN]
+    wanted = max(_SHOWN, int((cosines >= NEAR_DUPLICATE).sum()))
+    flat = np.argsort(-cosines, axis=None, kind="stable")[:wanted]
     rows, columns = np.unravel_index(flat, cosines.shape)
     return tuple(
         Neighbours(here.ids[row], there.ids[column], float(cosines[row, column]))

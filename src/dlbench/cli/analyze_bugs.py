@@ -64,6 +64,9 @@ def bugs(
     ] = None,
     judge: Annotated[str | None, typer.Option(help="Also ask this model; named as for `run`. Needs --out.")] = None,
     judge_command: CommandOption = None,
+    judge_below: Annotated[
+        float, typer.Option(min=0.0, max=1.0, help="Ask the judge only where the rules are less confident than this.")
+    ] = 1.0,
     base_url: BaseUrlOption = None,
     api_key: ApiKeyOption = None,
     concurrency: Annotated[int, typer.Option(min=1, help="Requests to the judge at once.")] = 4,
@@ -114,7 +117,11 @@ def bugs(
     raters = {"rules": {one.failure.id: one.by_rules.category for one in found}}
     if out is not None and (judge or judge_command):
         opening = Opening(base_url, api_key, judge_command, request_timeout, concurrency=concurrency)
-        judged = _ask(opening, judge, found, out, Limits(max_requests, None, max_cost), prices, retries)
+        unsure = [one for one in found if judge_below == 1.0 or one.by_rules.confidence < judge_below]
+        if not unsure:
+            mend = "give a higher --judge-below, or no judge"
+            raise DLBenchError("the rules are confident of every failure", where="--judge-below", mend=mend)
+        judged = _ask(opening, judge, unsure, out, Limits(max_requests, None, max_cost), prices, retries)
         raters["judge"] = dict(judged.votes)
         if judged.unreadable:
             notes.append(f"{judged.unreadable} answers of the judge name no category, and are no votes")

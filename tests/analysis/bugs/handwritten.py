@@ -1,7 +1,8 @@
 """Answers as a model might write them, each with one bug that a person put in, to functions of our own.
 
 They are whole solutions in other words than the reference's, where operators only change the reference: what rules make
-of these is nearer to what they make of a model's failures. Never used to write a rule.
+of these is nearer to what they make of a model's failures. Rules for solutions in other words were added with these in
+sight (docs/bugs.md): what the rules get on them now guards against going back, and measures nothing.
 """
 
 from pathlib import Path

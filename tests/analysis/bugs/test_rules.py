@@ -7,6 +7,7 @@ import pytest
 
 from dlbench.analysis.bugs.categories import read_categories
 from dlbench.analysis.bugs.rules import classify
+from dlbench.analysis.bugs.rules_errors import mark_error
 from dlbench.generation.techniques import guided
 from tests.analysis.bugs.made import BODY, CHECK, HEADER, find_evidence, inside
 
@@ -39,6 +40,34 @@ def test_a_bug_is_named_with_its_reason(toy, name):
     assert found.category == category, found
     assert found.reasons
     assert 0 < found.confidence <= 1
+
+
+RAISED = {
+    "RuntimeError: shape '[2, 3]' is invalid for input of size 7": ("operation_error", "shape"),
+    "RuntimeError: mat1 and mat2 shapes cannot be multiplied (4x3 and 5x4)": ("operation_error", "shape"),
+    "RuntimeError: stack expects each tensor to be equal size, but got [2] at entry 0 and [3] at entry 1": ("operation_error", "shape"),
+    "RuntimeError: The size of tensor a (3) must match the size of tensor b (4) at non-singleton dimension 1": ("operation_error", "shape"),
+    "ValueError: cannot reshape array of size 6 into shape (4,2)": ("operation_error", "shape"),
+    "InvalidArgumentError: Matrix size-incompatible: In[0]: [2,3], In[1]: [4,5] [Op:MatMul]": ("operation_error", "shape"),
+    "TypeError: dot_general requires contracting dimensions to have the same shape, got (3,) and (4,).": ("operation_error", "shape"),
+    "RuntimeError: Given groups=1, weight of size [8, 3, 3, 3], expected input[1, 4, 8, 8] to have 3 channels, but got 4 channels instead": ("wrong_input_type", "shape"),
+    "RuntimeError: Expected all tensors to be on the same device, but found at least two devices": ("wrong_input_type", "type"),
+    "RuntimeError: element 0 of tensors does not require grad and does not have a grad_fn": ("wrong_input_type", "type"),
+    "RuntimeError: Boolean value of Tensor with more than one value is ambiguous": ("operation_error", ""),
+    "jax.errors.TracerArrayConversionError: The numpy.ndarray conversion method __array__() was called on traced array": ("wrong_input_type", "type"),
+    "numpy.linalg.LinAlgError: Singular matrix": ("missing_corner_case", "value"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("error", RAISED)
+def test_what_frameworks_say_is_understood(toy, error):
+    """Their errors are raised in C: the last frame is the candidate's, and only the message tells."""
+    category, kind = RAISED[error]
+    evidence = find_evidence(toy, None, error, frames=inside(2))
+    assert classify(evidence).category == category
+    # the toy function has no arrays, and `classify` would name no kind of them
+    strongest = max(mark_error(evidence), key=lambda mark: mark.points)
+    assert not kind or strongest.kind == kind
 
 
 @pytest.mark.parametrize(

@@ -21,8 +21,10 @@ _ERROR = re.compile(
     r"^(?:E\s+)?(?P<type>[A-Za-z_][\w.]*?(?:Error|Exception|Warning|Exit|Interrupt|Iteration|Failed))(?::\s?(?P<text>.*))?$",
     re.S,
 )
-_SHAPE = re.compile(r"(?<![\w.])(?:\(\d+,?(?: ?\d+,?)*\)|\[\d+(?:, ?\d+)*\])")
-_SHAPED = re.compile(r"shape|size|dim|broadcast|rank|axis|axes|mat1|tensor a", re.I)
+_SHAPE = re.compile(
+    r"(?<![\w.])\(\d+,?(?: ?\d+,?)*\)|(?:(?<![\w.])|(?<=input)|(?<=size)|(?<=shape))\[\d+(?:, ?\d+)*\]|\b\d+(?:x\d+)+\b"
+)
+_SHAPED = re.compile(r"shape|size|dim|broadcast|rank|axis|axes|mat1|tensor a|channels", re.I)
 _DTYPE = re.compile(
     r"\b(?:u?int(?:8|16|32|64)|b?float(?:16|32|64)|complex(?:64|128)|dtype|object_|<U\d+|Float|Double|Long|Half|Byte|Bool)\b"
 )

@@ -18,7 +18,23 @@ _ARGUMENTS = re.compile(
 )
 _OPERANDS = re.compile(r"unsupported operand|not supported between|bad operand")
 _SHAPES = re.compile(r"shape|broadcast|dimension|size of tensor|mat1|ndim|axis|axes", re.I)
-_BROADCAST = re.compile(r"broadcast|size of tensor a|mat1 and mat2|matmul|not aligned")
+_UNFIT = re.compile(
+    r"broadcast|size of tensor a|mat1 and mat2|matmul|not aligned|size-incompatible|incompatible shapes"
+    r"|invalid for input of size|cannot reshape|equal size|sizes of tensors must match|dot_general requires"
+    r"|same number of dimensions|dimensions? .* must match|must match the existing size|inner dimensions",
+    re.I,
+)
+_EXPECTED = re.compile(
+    r"expected input\[|to have \d+ channels|expected (?:\d+d|.*dimension)|found array with dim"
+    r"|expects? .*\d-?d(?:imensional)? (?:input|array)|must have at least \d+ dim",
+    re.I,
+)
+_GRADIENT = re.compile(
+    r"requires? grad|leaf variable|inplace operation|in-place operation|backward through the graph", re.I
+)
+_TRUTH = re.compile(r"truth value of|boolean value of tensor|ambiguous", re.I)
+_DEVICE = re.compile(r"same device|expected all tensors|on device|cuda", re.I)
+_TRACED = re.compile(r"^(?:Tracer\w*|Concretization\w*|NonConcrete\w*|UnexpectedTracer\w*)Error$")
 _OUTSIDE = re.compile(
     r"out of bounds|out of range|is not a valid|invalid|not understood|unknown|unsupported|not support|must be", re.I
 )
@@ -53,9 +69,21 @@ def mark_error(evidence: Evidence) -> Iterator[Mark]:
         case "AttributeError":
             yield from _mark_attribute(evidence)
         case (
-            "TypeError" | "ValueError" | "RuntimeError" | "AxisError" | "IndexError" | "KeyError" | "ZeroDivisionError"
+            "TypeError"
+            | "ValueError"
+            | "RuntimeError"
+            | "AxisError"
+            | "IndexError"
+            | "KeyError"
+            | "ZeroDivisionError"
+            | "InvalidArgumentError"
         ):
             yield from _mark_value(evidence)
+        case "LinAlgError":
+            yield Mark("missing_corner_case", WEAK, "a matrix that cannot be decomposed or solved", "value")
+            yield Mark("operation_error", HINT, "a matrix that cannot be decomposed or solved", "algebra")
+        case kind if _TRACED.match(kind):
+            yield Mark("wrong_input_type", MIDDLING, "a traced value stands where a known one is wanted", "type")
         case "AssertionError" | "Failed":
             yield from _mark_assertion(evidence)
         case "RecursionError":
@@ -164,7 +192,15 @@ def _mark_value(evidence: Evidence) -> Iterator[Mark]:
     if raised.type in ("IndexError", "KeyError", "ZeroDivisionError") and raised.site == CANDIDATE:
         yield Mark("missing_corner_case", WEAK, f"{raised.type} on an input that has to be handled")
         return
-    if _BROADCAST.search(raised.text):
+    if _GRADIENT.search(raised.text) or _DEVICE.search(raised.text):
+        reason = "a tensor with another gradient or device than the operation takes"
+        yield Mark("wrong_input_type", MIDDLING, reason, "type")
+    elif _TRUTH.search(raised.text):
+        yield Mark("operation_error", MIDDLING, "an array is used as if it were one truth value")
+        yield Mark("wrong_input_type", HINT, "an array is used as if it were one truth value", "type")
+    elif _EXPECTED.search(raised.text):
+        yield Mark("wrong_input_type", MIDDLING, "a shape that a call does not take", "shape")
+    elif _UNFIT.search(raised.text):
         yield Mark("operation_error", MIDDLING, "shapes do not fit in an operation", "shape")
         yield Mark("wrong_input_type", HINT, "shapes do not fit in an operation", "shape")
     elif _SHAPES.search(raised.text) and not _OUTSIDE.search(raised.text):

@@ -30,9 +30,16 @@ def read_people(paths: Iterable[Path], failures: Iterable[Failure]) -> dict[str,
             if strange:
                 mend = f"use {', '.join(sorted(_KEYS))}"
                 raise DLBenchError(f"unknown: {', '.join(map(str, strange))}", where=where, mend=mend)
+            if missing := [key for key in ("instance", "category") if not row.get(key)]:
+                mend = "each vote names at least an instance and a category"
+                raise DLBenchError(f"there is no {', '.join(missing)}", where=where, mend=mend)
             run = row.get("run") or (next(iter(runs)) if len(runs) == 1 else "")
+            numbers = {sample for one, instance, sample in known if (one, instance) == (run, row["instance"])}
+            if row.get("sample") in (None, "") and len(numbers) > 1:
+                what = f"there is no sample, and {len(numbers)} of {row['instance']} failed"
+                raise DLBenchError(what, where=where, mend="give `sample`, the number of the one that is meant")
             try:
-                key = str(run), str(row.get("instance")), int(row.get("sample", 0))
+                key = str(run), str(row["instance"]), int(row.get("sample") or min(numbers, default=0))
             except (TypeError, ValueError):
                 raise DLBenchError("`sample` is no number", where=where, mend="give 0, 1, 2, …") from None
             if key not in known:

@@ -27,7 +27,7 @@ class OfficialFile:
 
 
 def find_files(folder: Path) -> list[Path]:
-    """Text files that begin with a stage, anywhere below; sorted by name."""
+    """Text files that begin with a stage, in whatever encoding, anywhere below; sorted by name."""
     found = [path for path in folder.rglob("*.txt") if path.is_file() and _begins_with_stage(path)]
     return sorted(found, key=lambda path: path.name)
 
@@ -81,4 +81,6 @@ def _read_keys(text: str, known: Sequence[str]) -> dict[str, str]:
 
 def _begins_with_stage(path: Path) -> bool:
     with path.open("rb") as file:
-        return file.read(200).removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"stage:")
+        head = file.read(200)
+    # in UTF-16 every second byte is 0; passed over in silence it would be missing from every count
+    return head.removeprefix(b"\xef\xbb\xbf").replace(b"\0", b"").lstrip(b"\xff\xfe \t\r\n").startswith(b"stage:")
