@@ -16,7 +16,8 @@ import pytest
 from playwright.sync_api import expect
 
 from dlbench.construction.labelling.desk import KEYS, Desk
-from dlbench.construction.labelling.review import LARGEST, ReviewServer
+from dlbench.construction.labelling.local_server import LARGEST
+from dlbench.construction.labelling.review import ReviewServer
 from dlbench.construction.labelling.reviews import read_reviews
 from dlbench.construction.labelling.votes import read_votes
 from dlbench.dataset.labels import AXES

@@ -14,6 +14,7 @@ from dlbench.cli import (  # noqa: F401 - they register
     analyze_efficiency,
     analyze_scores,
     analyze_stage,
+    analyze_vote,
     check,
     compare,
     construct,

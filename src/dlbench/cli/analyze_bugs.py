@@ -101,7 +101,7 @@ def bugs(
     if (judge or judge_command) and out is None:
         raise DLBenchError("a judge's votes have to be kept", where="--judge", mend="give a folder as --out")
     loaded = load(benchmark)
-    failures, truths, notes = _read_failures(runs, loaded, half)
+    failures, truths, notes = read_failures(runs, loaded, half)
     people = read_people(votes or [], failures)
     library = Library(loaded) if references else None
     with counted("explaining", len(failures), every=2.0) as advance:
@@ -152,7 +152,7 @@ def bugs(
     write_pictures(pictures, drawn)
 
 
-def _read_failures(
+def read_failures(
     runs: Sequence[Path], benchmark: "Benchmark", half: Half
 ) -> "tuple[list[Failure], dict[str, Truth], list[str]]":
     """The failures of all runs, what was planted by the failure's id, and what has to be known."""
