@@ -9,7 +9,6 @@ import pytest
 pytest.importorskip("sklearn")
 
 from dlbench.analysis.classifier import evaluation
-from dlbench.analysis.classifier.baselines import guess_majority, weigh_words
 from dlbench.analysis.classifier.evaluation import FAST, MAJORITY, WAYS, WORDS, cross_validate
 from dlbench.analysis.classifier.labelled import UNKNOWN, draw_folds, gather_prompts
 from dlbench.analysis.classifier.recipe import Recipe
@@ -90,14 +89,26 @@ def test_words_tell_more_than_the_majority(prompts, tmp_path):
     assert sum(map(sum, (row.values() for row in figure(found, WORDS).confusion.values()))) == 45
 
 
-def test_labels_of_the_asked_fold_change_nothing_that_is_told_of_it(prompts):
-    """A leak of the truth would show here: what is asked carries wrong labels, and is told the same."""
-    learnt, asked = draw_folds(prompts, 3, seed=0)[0]
-    known, unknown = prompts.take(learnt), prompts.take(asked)
-    turned = prompts.take(asked)
-    turned.targets[:] = 0
-    for way in (guess_majority, weigh_words):
-        assert all(np.array_equal(*pair) for pair in zip(way(known, unknown), way(known, turned), strict=True))
+def check_that_nothing_leaks(prompts, ways, recipe, tmp_path, monkeypatch):
+    """What is asked carries other labels, through the whole of a cross-validation, and is told the same."""
+    folds = draw_folds(prompts, 3, seed=0)
+    monkeypatch.setattr(evaluation, "draw_folds", lambda *given: folds)
+    asked = folds[0][1]
+    honest = validate(prompts, tmp_path / "honest.jsonl", ways, recipe)
+    turned = prompts.take(range(len(prompts.ids)))
+    turned.targets[asked] = (turned.targets[asked] + 1) % [len(names) for names in prompts.classes]
+    lied = validate(turned, tmp_path / "lied.jsonl", ways, recipe)
+    for way in ways:
+        for place in asked:
+            one = prompts.ids[place]
+            assert honest.answers[way][one] == lied.answers[way][one], way
+    # and the other folds, which have learnt from the wrong labels, say something else
+    others = {one for one in prompts.ids if one not in {prompts.ids[place] for place in asked}}
+    assert any(honest.answers[WORDS][one] != lied.answers[WORDS][one] for one in others)
+
+
+def test_labels_of_the_asked_fold_change_nothing_that_is_told_of_it(prompts, tmp_path, monkeypatch):
+    check_that_nothing_leaks(prompts, FAST, Recipe(), tmp_path, monkeypatch)
 
 
 def test_a_stopped_evaluation_goes_on_and_gives_what_a_whole_one_gives(prompts, tmp_path):
@@ -165,6 +176,10 @@ def test_a_tuned_encoder_learns_and_a_second_run_gives_the_same(prompts, recipe,
     first = validate(prompts, tmp_path / "a.jsonl", WAYS, recipe)
     assert figure(first, "tuned encoder").f1 > figure(first, MAJORITY).f1 + 0.2
     assert validate(prompts, tmp_path / "b.jsonl", WAYS, recipe) == first
+
+
+def test_a_tuned_encoder_learns_nothing_from_the_labels_of_what_it_is_asked(prompts, recipe, tmp_path, monkeypatch):
+    check_that_nothing_leaks(prompts, WAYS, recipe, tmp_path, monkeypatch)
 
 
 def test_a_trained_classifier_is_kept_and_asked_again(prompts, recipe, tmp_path):
