@@ -74,14 +74,14 @@ def main() -> int:
     print(f"bare  {len(tasks) / bare_seconds:8.2f} candidates/s  {bare_seconds:8.1f} s", flush=True)
 
     show(tasks, warm, fresh, bare, bare_seconds / warm_seconds, fresh_seconds / bare_seconds)
-    show_starts(engine, prepared, instances)
     differing = [task for task in tasks if not agree(warm[task.sample], fresh[task.sample], bare[task.sample])]
     for task in differing:
         three = (warm[task.sample], fresh[task.sample], bare[task.sample])
         print(
             f"DIFFERS {task.instance.id}: {', '.join(f'{v.mode} {v.status}' for v in three)}: {three[0].message[-300:]}"
         )
-    print(f"verdicts: {len(tasks) - len(differing)} of {len(tasks)} agree in all three ways")
+    print(f"verdicts: {len(tasks) - len(differing)} of {len(tasks)} agree in all three ways", flush=True)
+    show_starts(engine, prepared, instances)
     return 1 if differing else 0
 
 
@@ -220,14 +220,16 @@ def show_starts(engine: Engine, prepared: dict[str, Prepared], instances: list[I
         began = time.monotonic()
         with contextlib.closing(Worker(engine, ready, list(facts.modules))):
             warm = time.monotonic() - began
-        command = [
-            str(ready.python),
-            "-c",
-            f"import sys\nfor name in {list(facts.modules)!r}:\n try: __import__(name)\n except Exception: pass",
-        ]
+        # by its standard input: of tensorflow there are more names than an argument may be long
+        code = f"for name in {list(facts.modules)!r}:\n    try:\n        __import__(name)\n    except Exception:\n        pass\n"
         began = time.monotonic()
         subprocess.run(
-            command, cwd=ready.tree, capture_output=True, check=False, env={**os.environ, **ready.project.tests.env}
+            [str(ready.python), "-"],
+            input=code.encode(),
+            cwd=ready.tree,
+            capture_output=True,
+            check=False,
+            env={**os.environ, **ready.project.tests.env},
         )
         print(
             f"  {name:20} worker starts in {warm:.2f} s; the same imports in a bare process {time.monotonic() - began:.2f} s"

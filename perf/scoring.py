@@ -8,6 +8,7 @@ Prints seconds of the processor and the greatest memory of the process that does
 import argparse
 import random
 import resource
+import sys
 import time
 from collections.abc import Callable
 from datetime import date
@@ -42,6 +43,8 @@ def main() -> None:
         child = Process(target=work, args=(folders, benchmark))
         child.start()
         child.join()
+        if child.exitcode:
+            sys.exit(child.exitcode)
 
 
 def work(folders: list[Path], benchmark: Benchmark) -> None:

@@ -163,9 +163,31 @@ def test_the_models_own_copy_of_the_target_is_not_what_is_tested():
         run(check)
 
 
-def test_an_import_under_another_name_is_the_target():
-    (check,) = read("from somewhere import scale as grow\n\ndef test_1():\n    assert grow([1]) == [2]\n").checks
+def test_an_import_under_another_name_is_the_target_and_what_comes_with_it_stays():
+    answer = "from math import scale as grow, floor\n\ndef test_1():\n    assert grow([floor(1.5)]) == [2]\n"
+    (check,) = read(answer).checks
     run(check)
+
+
+@pytest.mark.parametrize(
+    "call",
+    ["toy.core.scale([1])", "pytest.raises(ValueError, toy.core.scale, [1])", "[f([1]) for f in (scale,)]"],
+)
+def test_a_call_by_path_by_hand_or_from_a_list_is_one(call):
+    assert read(f"import toy.core\n\ndef test_1():\n    assert {call}\n").checks
+    assert read("def test_1():\n    f = scale\n    assert f([1])\n").checks
+
+
+def test_a_library_s_function_of_the_same_name_is_not_the_target():
+    for line in ("np.scale([1])", "np.ma.scale([1])", "callable(scale)"):
+        assert not read(f"import numpy as np\n\ndef test_1():\n    assert {line}\n").checks
+    keras = Variant("keras/keras.ops.scale", 0, "original", "…", "scale")
+    assert read_checks("import keras\n\ndef test_1():\n    assert keras.ops.scale([1])\n", "scale", keras).checks
+
+
+def test_data_that_is_called_like_the_method_stays():
+    (check,) = read("step = 1\n\ndef test_1():\n    assert Counter().step(step) == 1\n", "Counter.step").checks
+    assert "step = 1" in check.code
 
 
 @pytest.mark.parametrize(
@@ -232,6 +254,7 @@ def test_tests_of_a_renamed_function_call_it_by_its_own_name_and_keywords():
         ("Net.forward", "Net()(b=3)", "Net()(a=3)"),
         ("Net.forward", "Net(b=3)", "Net(b=3)"),  # its constructor's own
         ("Net.forward", "dict(b=3)", "dict(b=3)"),
+        ("Net.forward", "keras.Model(b=3)", "keras.Model(b=3)"),
     ],
 )
 def test_keywords_of_calls_that_lead_to_the_target_are_its_own(qualname, call, becomes):
@@ -246,6 +269,10 @@ def test_a_parameter_of_a_helper_makes_room_with_its_uses():
     answer = "def first(scale):\n    return scale[0]\n\ndef test_1():\n    assert first(f1([1])) == 2\n"
     (check,) = read_checks(answer, "scale", variant).checks
     run(check)
+    by_keyword = answer.replace("first(f1([1]))", "first(scale=f1([1]))")
+    run(read_checks(by_keyword, "scale", variant).checks[0])
+    table = "@pytest.mark.parametrize('scale, more', [(1, 2)])\ndef test_1(scale, more):\n    assert f1([scale]) == [more]\n"
+    run(read_checks(table, "scale", variant).checks[0])
 
 
 def test_what_parses_and_cannot_be_run_is_left_out():

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 from dlbench.cli import app
 from dlbench.dataset import load
 from dlbench.execution.verdict import Status
-from dlbench.reporting.board.entry import hash_verdicts, read_entry, write_entry
+from dlbench.reporting.board.entry import hash_verdicts, name_entry, read_entry, write_entry
 from dlbench.reporting.board.submit import score_claims
 from tests.conftest import write_toy
 from tests.reporting.boards import SCALE, STEP, write_run
@@ -172,6 +172,26 @@ def test_a_copy_under_another_name_is_found_out_and_kept_off_the_page(added, roo
     assert built.exit_code == 1
     assert "left out" in built.output
     assert (path.parent / "leaderboard.md").read_text().count("zero-shot | 75.0 %") == 1
+
+
+def test_an_entry_on_a_dataset_that_nobody_has_is_kept_off_the_page(added, root):
+    path, _ = added
+    for version, shown in (("99.0", False), ("0.9", True)):
+        entry = read_entry(path).model_copy(update={"benchmark": version})
+        path.unlink()
+        path = path.parent / name_entry(entry)
+        write_entry(entry, path)
+        assert (ask("build", "--benchmark", root).exit_code == 0) is shown
+        assert ("75.0 %" in (path.parent / "leaderboard.md").read_text()) is shown
+
+
+def test_a_file_that_is_no_entry_is_named_and_the_page_is_made_without_it(added, root):
+    path, _ = added
+    (path.parent / "broken.json").write_text("{")
+    built = ask("build", "--benchmark", root)
+    assert built.exit_code == 1
+    assert "broken.json" in built.output
+    assert "75.0 %" in (path.parent / "leaderboard.md").read_text()
 
 
 def test_a_score_that_does_not_follow_is_kept_off_the_page(added, root):

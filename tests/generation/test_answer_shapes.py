@@ -170,8 +170,27 @@ def test_an_excerpt_is_taken_where_there_is_nothing_else(part: str) -> None:
     assert taken(part, Code(FUNCTION)) == normalised(part)
 
 
-def test_dots_that_are_code_do_not_make_an_excerpt() -> None:
-    later = FUNCTION.replace("value & 3", "np.ones(3)[..., value]").replace("kept = []", "kept = []\n    # keep all")
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("value & 3", "np.ones(3)[..., value]"),
+        ("kept = []", "kept = []\n    # values between the limits are left unchanged"),
+        ("kept = []", "kept = []\n    # same code as others use"),
+        ("kept = []", "kept = []\n    # and so on ..."),
+        ("kept = []", "kept = []\n    text = '''\n# ...\n'''"),
+        ("def clip", "# ... existing imports ...\ndef clip"),
+    ],
+    ids=["an index", "unchanged", "same code", "and so on", "a string", "above it"],
+)
+def test_a_whole_definition_is_not_taken_for_an_excerpt(old: str, new: str) -> None:
+    """The draft before it would be judged, which here is the longer one."""
+    later = FUNCTION.replace(old, new)
+    draft = FUNCTION.replace("kept = []", "kept = [None for value in values if value is not None and value is None]")
+    assert taken(f"{draft}\n\n\n{later}", Code(FUNCTION)) == normalised(later)
+
+
+def test_a_draft_does_not_go_before_a_longer_definition_that_has_dots() -> None:
+    later = FUNCTION.replace("kept = []", "kept = []\n    # ...")
     assert taken(f"{DRAFT}\n\n\n{later}", Code(FUNCTION)) == normalised(later)
 
 

@@ -17,6 +17,7 @@ from dlbench.reporting.board.entry import (
     Check,
     Entry,
     hash_dataset,
+    hash_entry,
     hash_verdicts,
     name_entry,
     read_entry,
@@ -92,6 +93,8 @@ def test_a_verdict_with_too_few_tests_is_named(entry, toy):
 
 def test_another_dataset_version_is_named(entry, toy):
     (fault,) = check_entry(entry.model_copy(update={"benchmark": "2.0"}), toy)
+    wider = entry.model_copy(update={"benchmark": "2.0", "settings": {**entry.settings, "timeout": 999}})
+    assert kinds(check_entry(wider, toy)) == {Kind.DATASET_VERSION, Kind.LIMITS}
     assert str(fault).startswith("another dataset version: made on 2.0, this is 1.0")
 
 
@@ -171,7 +174,7 @@ def test_the_digest_changes_with_everything_of_a_project_that_verdicts_depend_on
 
 
 def test_a_mark_holds_for_the_verdicts_it_was_given_for_only(entry, toy):
-    told = {"date": entry.date, "seed": 1, "dlbench": "0.1.0", "verdicts_sha256": entry.verdicts_sha256}
+    told = {"date": entry.date, "seed": 1, "dlbench": "0.1.0", "entry_sha256": hash_entry(entry)}
     marked = entry.model_copy(update={"verified": Check(checked=4, **told)})
     assert check_entry(marked, toy) == []
     assert kinds(check_entry(entry.model_copy(update={"verified": Check(checked=5, **told)}), toy)) == {Kind.FALSE_MARK}
@@ -179,6 +182,8 @@ def test_a_mark_holds_for_the_verdicts_it_was_given_for_only(entry, toy):
         claim.model_copy(update={"status": Status.PASS, "tests": "p" * len(claim.tests)}) for claim in entry.verdicts
     ]
     assert kinds(check_entry(forge(marked, *better, toy=toy), toy)) == {Kind.FALSE_MARK}
+    renamed = marked.model_copy(update={"settings": {**entry.settings, "model": "another"}})
+    assert kinds(check_entry(renamed, toy)) == {Kind.FALSE_MARK}
 
 
 def test_answers_that_are_given_twice_to_an_instance_are_counted(entry):
@@ -195,6 +200,7 @@ def test_answers_that_are_given_twice_to_an_instance_are_counted(entry):
         ('"samples": 2', '"samples": true'),
         ('"technique": "zero-shot"', '"technique": ""'),
         ('"temperature": 0.3', '"temperature": "warm"'),
+        ('"temperature": 0.3', '"temperature": false'),
         ('"temperature": 0.3', '"timeout": "long"'),
         ('"benchmark": "1.0"', '"benchmark": "abc"'),
     ],

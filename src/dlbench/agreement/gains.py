@@ -2,8 +2,8 @@
 
 For each instance, which of its solutions are right and which one each rule chose. Held against each other on the same
 instances: the rule, the original prompt's solution alone, a random choice (its expectation, not one lucky draw), and
-the best possible choice, which is right wherever any solution is. A rule only ever chooses among answers with code, and
-so does chance: otherwise passing over empty answers would look like agreement.
+the best possible choice, which is right wherever any solution is. A rule only ever chooses among answers with code that
+can stand in the target's place, and so does chance: otherwise passing over the others would look like agreement.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ class Poll:
     solved: tuple[bool, ...]
     chosen: Mapping[str, int]
     usable: tuple[bool, ...] = ()
-    """Which of them hold code at all; all of them where nothing is said."""
+    """Which of them a rule could have chosen; all of them where nothing is said."""
     harness_errors: int = 0
     """Solutions that our own fault kept from being judged; the instance is then left out, and named."""
 

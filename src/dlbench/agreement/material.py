@@ -15,6 +15,7 @@ from dlbench.errors import DLBenchError
 from dlbench.execution.samples import Sample
 from dlbench.execution.verdict import VERDICTS, Verdict
 from dlbench.journal import read_lines
+from dlbench.scoring import HARNESS_ERROR
 
 NO_CODE, UNKNOWN = "no_code", "unknown"
 
@@ -27,6 +28,11 @@ class Material:
     """What the judge said of each variant's solution; `no_code` where there is none."""
     choices: Mapping[str, Chosen]
     matrix: Matrix
+
+    @property
+    def sound(self) -> list[str]:
+        """Instances without a harness error."""
+        return [one for one in self.choices if HARNESS_ERROR not in self.statuses[one].values()]
 
     def solved(self, instance: str) -> tuple[bool, ...]:
         """By variant, the original first."""

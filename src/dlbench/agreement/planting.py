@@ -79,10 +79,13 @@ def run_planted(
         own = [judged[instance.id, number] for number in range(len(solutions[instance.id]))]
         picked = choose_all(matrix, instance.id, solutions[instance.id], chosen[instance.id], mix.seed)
         faults = sum(one.status is Status.HARNESS_ERROR for one in own)
-        polls.append(Poll(instance.id, tuple(one.passed for one in own), picked, harness_errors=faults))
+        ids = [solution.id for solution in solutions[instance.id]]
+        standing = set(matrix.find_standing(instance.id, dict.fromkeys(ids)))
+        drawn = tuple(one in standing for one in ids)
+        polls.append(Poll(instance.id, tuple(one.passed for one in own), picked, drawn, faults))
         if rest := find_held_out(instance, mix):
             solved = tuple(all(one.tests.get(test) is Outcome.PASSED for test in rest) for one in own)
-            held_out.append(Poll(instance.id, solved, picked, harness_errors=faults))
+            held_out.append(Poll(instance.id, solved, picked, drawn, faults))
     return Planted(polls, held_out, left_out)
 
 

@@ -2,6 +2,7 @@
 
 Every figure here compares solutions of the same instance, asked for in other words: which operators help or harm, and
 whether that is more than luck; how often all wordings go alike; which instances flip; where the chosen ones come from.
+Instances on which our own fault kept a solution from being judged are left out of all of them.
 """
 
 import math
@@ -21,18 +22,35 @@ from dlbench.scoring.paired import holm
 EFFECTS = ("the same code", "the same end", "helped", "harmed", "failed otherwise")
 
 
-def make_polls(material: Material, rules: Sequence[str], seed: int = 0) -> list[Poll]:
-    """The choice of each rule, made again from what was kept."""
+def make_polls(material: Material, rules: Sequence[str], seed: int = 0, *, own: bool = False) -> list[Poll]:
+    """The choice of each rule, made again from what was kept; with `own`, that of the run's rule is the one that the
+    run made, which stands even where meetings were made up for since."""
     return [
         Poll(
             one,
             material.solved(one),
-            {rule: choose_for(material.matrix, one, material.answers[one], rule, seed).variant for rule in rules},
-            tuple(variant.index in material.answers[one].usable for variant in material.variants[one]),
+            {rule: _find_choice(material, one, rule, seed, own) for rule in rules},
+            _find_drawn(material, one),
             sum(status == HARNESS_ERROR for status in material.statuses[one].values()),
         )
         for one in material.choices
     ]
+
+
+def _find_choice(material: Material, instance: str, rule: str, seed: int, own: bool) -> int:
+    kept = material.choices[instance]
+    if own and kept.rule == rule:
+        return kept.variant
+    return choose_for(material.matrix, instance, material.answers[instance], rule, seed).variant
+
+
+def _find_drawn(material: Material, instance: str) -> tuple[bool, ...]:
+    """For each variant, whether a rule could have chosen its solution."""
+    usable = material.answers[instance].usable
+    standing = set(material.matrix.find_standing(instance, {one.id: one for one in usable.values()}))
+    return tuple(
+        variant.index in usable and usable[variant.index].id in standing for variant in material.variants[instance]
+    )
 
 
 @dataclass(frozen=True)
@@ -54,7 +72,7 @@ class Effect:
 
 def compare_operators(material: Material, benchmark: Benchmark) -> list[Effect]:
     tallies: dict[str, dict[str, list[bool]]] = {}
-    for instance in material.choices:
+    for instance in material.sound:
         for variant, solved in zip(material.variants[instance], material.solved(instance), strict=True):
             tallies.setdefault(variant.operator, {}).setdefault(instance, []).append(solved)
     originals = tallies.pop(ORIGINAL_OPERATOR, {})
@@ -104,9 +122,9 @@ class Consistency:
 
 
 def measure_consistency(material: Material) -> Consistency:
-    solved = {one: material.solved(one) for one in material.choices}
+    solved = {one: material.solved(one) for one in material.sound}
     pairs = [fmean(a == b for a, b in combinations(each, 2)) for each in solved.values() if len(each) > 1]
-    other = [_is_other(material, one) for one in material.choices]
+    other = [_is_other(material, one) for one in material.sound]
     return Consistency(
         instances=len(solved),
         all_pass=sum(all(each) for each in solved.values()),
@@ -115,7 +133,7 @@ def measure_consistency(material: Material) -> Consistency:
         helped=tuple(one for one, each in solved.items() if not each[0] and any(each)),
         harmed=tuple(one for one, each in solved.items() if each[0] and not all(each)),
         from_variants=fmean(other) if other else math.nan,
-        fell_back=sum(choice.fell_back for choice in material.choices.values()),
+        fell_back=sum(material.choices[one].fell_back for one in material.sound),
     )
 
 
@@ -128,7 +146,7 @@ def _is_other(material: Material, instance: str) -> bool:
 def sort_effects(material: Material) -> dict[str, dict[str, int]]:
     """By operator, how many wordings had which effect; `failed otherwise`: both fail, in another way."""
     found: dict[str, dict[str, int]] = {}
-    for instance in material.choices:
+    for instance in material.sound:
         solutions, statuses = material.answers[instance].solutions, material.statuses[instance]
         for variant in material.variants[instance][1:]:
             own, first = solutions.get(variant.index), solutions.get(0)

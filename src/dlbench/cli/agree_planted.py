@@ -53,7 +53,7 @@ def planted(
     from dlbench.errors import DLBenchError
     from dlbench.execution.rooms import Rooms
     from dlbench.reporting import open_run
-    from dlbench.reporting.agreement import tabulate_gain
+    from dlbench.reporting.agreement import tabulate_gain, tell_not_counted
     from dlbench.reporting.tables import draw
 
     mix = Mix(solutions, right, checks, wrong, turned, seed)
@@ -78,6 +78,6 @@ def planted(
         return
     for name, one in found.items():
         open_console().print(draw(f"{len(one.instances)} instances, judged by {name}; {mix}", tabulate_gain(one)))
-        if one.harness_errors:
-            typer.echo(f"NOT COUNTED: harness errors on {', '.join(one.harness_errors)}")
+        if fault := tell_not_counted(one):
+            typer.echo(fault)
     typer.echo(f"left out: {len(made.left_out)} instances whose tests do not stand alone")

@@ -116,7 +116,8 @@ class Dual:
         _tell_not_run(matrix.find_not_run(rows), sum(len(row.checks) for row in rows))
         if (setting.folder / VERDICTS).is_file():
             # what was judged stays chosen, even where meetings that were our fault have been made up for since
-            choices = [read_choices(setting.inner / CHOICES)[one] for one in known]
+            made = read_choices(setting.inner / CHOICES)
+            choices = [made[one] for one in known]
         else:
             choices = [choose_for(matrix, one, answers[one], self.rule, setting.seed) for one in known]
         write_choices(setting.inner / CHOICES, choices)

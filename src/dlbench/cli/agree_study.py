@@ -96,7 +96,8 @@ def study(
         found = _measure_quality(material, loaded, run, Where(executor, ray_address, workers), sandbox, memory, mutants)
         record["quality"] = found
         tables["the model's own tests"] = tabulate_quality(found)
-    show(tables, tell_flips(studied.consistency), record if json else None)
+    notes = [*([studied.fault] if studied.fault else []), *tell_flips(studied.consistency)]
+    show(tables, notes, record if json else None)
     write_pictures(pictures, studied.pictures)
 
 
@@ -112,12 +113,12 @@ def print_gain(benchmark: "Benchmark", folder: Path, rule: str) -> None:
 
 def _print_gain(found: "Comparison", material: "Material") -> None:
     from dlbench.cli.printing import open_console
-    from dlbench.reporting.agreement import tabulate_gain, tell_cost
+    from dlbench.reporting.agreement import tabulate_gain, tell_cost, tell_not_counted
     from dlbench.reporting.tables import draw
 
     open_console().print(draw(f"what agreement gives, on {len(found.instances)} instances", tabulate_gain(found)))
-    if found.harness_errors:
-        typer.echo(f"NOT COUNTED: harness errors on {', '.join(found.harness_errors)}")
+    if fault := tell_not_counted(found):
+        typer.echo(fault)
     typer.echo(tell_cost(material))
 
 

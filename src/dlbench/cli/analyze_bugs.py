@@ -98,6 +98,8 @@ def bugs(
     from dlbench.reporting import bugs as telling
     from dlbench.reporting.runs import make_folder
 
+    if judge_below != 1.0 and not (judge or judge_command):
+        raise DLBenchError("there is no judge to ask", where="--judge-below", mend="name one as --judge")
     if (judge or judge_command) and out is None:
         raise DLBenchError("a judge's votes have to be kept", where="--judge", mend="give a folder as --out")
     loaded = load(benchmark)

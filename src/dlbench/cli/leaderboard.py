@@ -55,7 +55,8 @@ def add(
     entry = make_entry(read_run(run), loaded, samples_from, split=split, day=day, told=told)
     if faults := check_entry(entry, loaded):
         shown = "\n".join(f"  {fault}" for fault in faults[:20])
-        raise DLBenchError(f"the run cannot be submitted:\n{shown}", where=str(run), mend="finish the run")
+        mend = "finish the run; where the limits are wider, judge its samples again with the usual ones"
+        raise DLBenchError(f"the run cannot be submitted:\n{shown}", where=str(run), mend=mend)
     path = loaded.root / FOLDER / name_entry(entry)
     if path.exists() and path.read_text(encoding="utf-8") != render_entry(entry) and not replace:
         raise DLBenchError("there is another entry with these settings", where=str(path), mend="say --replace")
@@ -111,7 +112,8 @@ def verify(
             faults += again.check(entry, samples, loaded)
             if mark and not faults:
                 again.mark(entry, path)
-    _tell(found, "hold, and were run again in part" if samples else "hold, as far as can be seen", as_json=json)
+    how = "as far as can be seen without samples" if not samples else f"with {'all' if every else 'some'} run again"
+    _tell(found, f"hold, {how}", as_json=json)
 
 
 def check_file(path: Path, entry: "Entry", benchmark: "Benchmark") -> "list[Fault]":
@@ -164,14 +166,14 @@ class Again:
         from datetime import UTC
 
         from dlbench import __version__
-        from dlbench.reporting.board.entry import Check, write_entry
+        from dlbench.reporting.board.entry import Check, hash_entry, write_entry
 
         check = Check(
             date=datetime.now(UTC).date(),
             checked=self.checked,
             seed=self.seed,
             dlbench=__version__,
-            verdicts_sha256=entry.verdicts_sha256,
+            entry_sha256=hash_entry(entry),
         )
         write_entry(entry.model_copy(update={"verified": check}), path)
 
@@ -204,22 +206,35 @@ def build(
     from dlbench.reporting.board.standings import rank_entries
 
     loaded = load(benchmark)
-    entries = {path: read_entry(path) for path in find_entries(loaded.root)}
-    faulty = {path: faults for path, entry in entries.items() if (faults := _refuse(path, entry, loaded))}
-    tables = rank_entries({path: entry for path, entry in entries.items() if path not in faulty})
+    entries: dict[Path, Entry] = {}
+    faulty: dict[Path, str] = {}
+    for path in find_entries(loaded.root):
+        try:
+            entry = read_entry(path)
+        except DLBenchError as error:
+            faulty[path] = error.what
+            continue
+        if faults := _refuse(path, entry, loaded):
+            faulty[path] = str(faults[0])
+        else:
+            entries[path] = entry
+    tables = rank_entries(entries)
     folder = out or loaded.root / FOLDER
     folder.mkdir(parents=True, exist_ok=True)
     for name, make in (("leaderboard.md", build_markdown), ("leaderboard.html", build_page)):
         write_whole(folder / name, make(tables))
         typer.echo(str(folder / name))
-    for path, faults in faulty.items():
-        typer.echo(f"left out: {path}: {faults[0]}", err=True)
+    for path, fault in faulty.items():
+        typer.echo(f"left out: {path}: {fault}", err=True)
     if faulty:
         raise typer.Exit(1)
 
 
 def _refuse(path: Path, entry: "Entry", benchmark: "Benchmark") -> "list[Fault]":
     """What keeps it off the page. One on an older version has a table of its own; it was checked when that was new."""
-    from dlbench.reporting.board.verify import Kind
+    from dlbench.reporting.board.verify import Kind, is_newer
 
-    return [fault for fault in check_file(path, entry, benchmark) if fault.kind is not Kind.DATASET_VERSION]
+    faults = check_file(path, entry, benchmark)
+    if is_newer(entry, benchmark):
+        return faults
+    return [fault for fault in faults if fault.kind is not Kind.DATASET_VERSION]

@@ -7,6 +7,7 @@ by name; examples, tests and restated context are left behind. A function of ano
 
 import ast
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import lru_cache
@@ -105,12 +106,29 @@ def class_statements(node: cst.ClassDef) -> list[Statement]:
 
 
 def _find_function(module: cst.Module, name: str) -> Path | None:
-    """The last whole definition, else one with a body, else one inside a branch, else an assignment of a callable."""
-    for is_target in (_is_whole, _is_definition, _is_header, _is_branch, _is_assignment):
+    """The last definition with a body, else one inside a branch, else an assignment of something callable."""
+    for is_target in (_is_definition, _is_header, _is_branch, _is_assignment):
         found = [(index,) for index, statement in enumerate(module.body) if is_target(module, statement, name)]
         if found:
-            return found[-1]
+            return _pick(module, found) if is_target is _is_definition else found[-1]
     return None
+
+
+def _pick(module: cst.Module, found: Sequence[Path]) -> Path:
+    """The last, unless that is only a part, and there is a longer one which is not."""
+    texts = {path: render(module, at(module, path)) for path in found}
+    functions = {path: parse(text).body[0] for path, text in texts.items()}
+    last = found[-1]
+    if _is_part(functions[last], texts[last]):
+        size = len(ast.unparse(functions[last]))
+        for path in reversed(found[:-1]):
+            if len(ast.unparse(functions[path])) > size and not _is_part(functions[path], texts[path]):
+                return path
+    return last
+
+
+def _is_part(node: ast.stmt, text: str) -> bool:
+    return isinstance(node, Function) and is_excerpt(node, text)
 
 
 def _is_header(module: cst.Module, statement: cst.CSTNode, name: str) -> bool:
@@ -126,15 +144,6 @@ def _is_definition(module: cst.Module, statement: cst.CSTNode, name: str) -> boo
     function = parse(render(module, statement)).body[0]
     assert isinstance(function, Function)
     return not is_empty(function)
-
-
-def _is_whole(module: cst.Module, statement: cst.CSTNode, name: str) -> bool:
-    if not _is_definition(module, statement, name):
-        return False
-    text = render(module, statement)
-    function = parse(text).body[0]
-    assert isinstance(function, Function)
-    return not is_excerpt(function, text)
 
 
 def _is_branch(module: cst.Module, statement: cst.CSTNode, name: str) -> bool:
@@ -161,10 +170,10 @@ def _find_method(module: cst.Module, qualname: str) -> Path | None:
     """In a class whose place is that of the target's class, or the end of it: `Outer.Inner` or `Inner` alone."""
     *wanted, name = qualname.split(".")
     places = [path for path, chain in _walk_classes(module) if chain == wanted[-len(chain) :]]
-    for is_target in (_is_whole, _is_definition, _is_header, _is_assignment):
+    for is_target in (_is_definition, _is_header, _is_assignment):
         found = [path for path in places if is_target(module, at(module, path), name)]
         if found:
-            return found[-1]
+            return _pick(module, found) if is_target is _is_definition else found[-1]
     return None
 
 

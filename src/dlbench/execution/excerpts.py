@@ -2,17 +2,19 @@
 
 After the whole function models often show a part of it again: the header over `...`, a stub that raises, the changed
 lines between "# ... unchanged ...". Whoever takes the last definition of an answer for the answer loses the function.
+Whoever takes a whole one for a part judges an earlier draft: so only dots say that something is left out, in a comment
+or as a statement among others, and only a longer definition goes before what looks like a part.
 """
 
 import ast
+import io
 import re
+import tokenize
 
 from dlbench.dataset.target import Function
 
-_LEFT_OUT = re.compile(
-    r"^\s*#\s*(?:\.{3}|…|.*\b(?:unchanged|(?:existing|remaining|same|previous) code"
-    r"|(?:rest|remainder) of (?:the )?(?:code|function|method|body|implementation))\b)",
-    re.IGNORECASE | re.MULTILINE,
+_DOTS = re.compile(
+    r"#\s*(?:\.{3}|…)\s*(?:$|.*(?:\.{3}|…)\s*$|\(?(?:rest|same|existing|remaining|previous|unchanged)\b)", re.IGNORECASE
 )
 
 
@@ -22,11 +24,21 @@ def is_empty(function: Function) -> bool:
 
 
 def is_excerpt(function: Function, text: str) -> bool:
-    """Only raises NotImplementedError, or leaves lines out and says so, with `...` among others or in a comment."""
+    """Only raises NotImplementedError, or leaves lines out and says so. `text`: that which was parsed."""
     said = [part for part in function.body if not _is_constant(part)]
     if len(said) == 1 and isinstance(said[0], ast.Raise) and _names_not_implemented(said[0]):
         return True
-    return bool(_LEFT_OUT.search(text)) or any(_has_gap(block) for block in _blocks(function))
+    return _says_so(function, text) or any(_has_gap(block) for block in _blocks(function))
+
+
+def _says_so(function: Function, text: str) -> bool:
+    """In a comment of the body: what stands above the header is about something else, and a string is no comment."""
+    try:
+        found = list(tokenize.generate_tokens(io.StringIO(text).readline))
+    except (tokenize.TokenError, SyntaxError):
+        return False
+    comments = [one for one in found if one.type == tokenize.COMMENT and one.start[0] > function.lineno]
+    return any(_DOTS.match(one.string) for one in comments)
 
 
 def _blocks(function: Function) -> list[list[ast.stmt]]:

@@ -122,6 +122,11 @@ def draw_agreement(
     }
 
 
+def tell_not_counted(found: Comparison) -> str:
+    """Aloud, or instances would be missing in silence."""
+    return f"NOT COUNTED: harness errors on {', '.join(found.harness_errors)}" if found.harness_errors else ""
+
+
 def tell_cost(material: Material) -> str:
     """What was asked for the choice, beside what the original prompt alone would have taken."""
     everything = [record for answers in material.answers.values() for record in answers.records]

@@ -34,6 +34,7 @@ def write_report(
     for name, run in runs.items():
         if studied := study_run(run, benchmark):
             lines += ["", f"## In other words: {name}", "", f"For the choice {studied.cost}."]
+            lines += ["", studied.fault] if studied.fault else []
             for title, table in studied.tables.items():
                 lines += ["", f"### {title.capitalize()}", "", *mark_down(table)]
     for name, run in runs.items():

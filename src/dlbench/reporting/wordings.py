@@ -26,6 +26,7 @@ from dlbench.reporting.agreement import (
     tabulate_gain,
     tabulate_operators,
     tell_cost,
+    tell_not_counted,
 )
 from dlbench.reporting.pictures.alone import stand_alone
 from dlbench.reporting.runs import Run
@@ -42,6 +43,9 @@ class Studied:
     consistency: Consistency
     effects: dict[str, dict[str, int]]
     cost: str
+    """What the choice took."""
+    fault: str
+    """What is not counted, and why; empty where everything is."""
 
     @property
     def tables(self) -> dict[str, Tabled]:
@@ -65,21 +69,23 @@ class Studied:
 def find_gain(
     material: Material, run: Run, benchmark: Benchmark, rules: Sequence[str] = RULES, seed: int | None = None
 ) -> Comparison:
-    """By the run's own seed, unless another is given: with another, lots fall otherwise than in its samples."""
+    """By the run's own choices and seed, unless another seed is given: lots then fall otherwise than in its samples."""
     drawn = int(run.config.get("seed", 0)) if seed is None else seed
-    return hold_against(make_polls(material, rules, drawn), rules[0], benchmark)
+    return hold_against(make_polls(material, rules, drawn, own=seed is None), rules[0], benchmark)
 
 
 def study_material(material: Material, run: Run, benchmark: Benchmark, seed: int | None = None) -> Studied:
     # the run's own rule first: the others are held against it
     own = str(run.config.get("rule", RULES[0]))
     rules = [own, *(rule for rule in RULES if rule != own)]
+    gain = find_gain(material, run, benchmark, rules, seed)
     return Studied(
-        find_gain(material, run, benchmark, rules, seed),
+        gain,
         compare_operators(material, benchmark),
         measure_consistency(material),
         sort_effects(material),
         tell_cost(material),
+        tell_not_counted(gain),
     )
 
 

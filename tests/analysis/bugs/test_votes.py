@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -43,8 +44,10 @@ def test_votes_of_people_are_read_from_jsonl_and_csv_and_the_last_word_counts(to
         {"sample": "x"},
         {"run": "other"},
         {"mood": "bad"},
+        {"category": None},
+        {"instance": ""},
     ],
-    ids=["category", "instance", "sample", "number", "run", "key"],
+    ids=["category", "instance", "sample", "number", "run", "key", "no category", "no instance"],
 )
 def test_a_vote_that_cannot_be_counted_is_refused_by_line(toy, tmp_path, change):
     path = tmp_path / "ann.jsonl"
@@ -52,6 +55,19 @@ def test_a_vote_that_cannot_be_counted_is_refused_by_line(toy, tmp_path, change)
     with pytest.raises(DLBenchError) as refused:
         read_people([path], [make_failure(toy, "")])
     assert refused.value.where == f"{path}:1"
+
+
+def test_a_vote_means_the_sample_that_it_names_and_no_other(toy, tmp_path):
+    failures = []
+    for number in (1, 2):
+        one = make_failure(toy, "")
+        failures.append(replace(one, verdict={**one.verdict, "sample": number}))
+    path = tmp_path / "ann.jsonl"
+    for vote, message in (({"sample": 0}, "no failure"), ({}, "there is no sample, and 2 of")):
+        path.write_text(json.dumps({"instance": SCALE, "category": "performance"} | vote) + "\n")
+        with pytest.raises(DLBenchError, match=message):
+            read_people([path], failures)
+    assert read_people([path], failures[:1]) == {"ann": {f"run:{SCALE}#1": "performance"}}
 
 
 def test_a_vote_without_a_run_is_refused_where_there_are_two(toy, tmp_path):

@@ -79,6 +79,21 @@ def test_a_vote_is_saved_at_once_survives_a_reload_and_counts(page, explained, t
     assert people["anna"][first.id] == "missing_corner_case"
 
 
+def test_a_key_right_after_the_next_one_votes_on_what_comes_next(page, explained, tmp_path):
+    for key in "5n1":
+        page.keyboard.press(key)
+    expect(page.locator("#progress")).to_have_text("2 of 2 voted by anna")
+    rows = [json.loads(line) for line in (tmp_path / "votes/anna.jsonl").read_text().splitlines()]
+    assert [(row["run"], row["category"]) for row in rows] == [("a", "missing_corner_case"), ("b", "misinterpretation")]
+
+
+def test_a_note_without_a_vote_is_not_lost_by_going_on(page, explained):
+    page.fill("#note", "hard to say")
+    page.click("#next")
+    expect(page.locator("#trouble")).to_contain_text("A note goes with a vote")
+    expect(page.locator("#failure")).to_have_text(explained[0].failure.id)
+
+
 def test_what_is_shown_is_text_and_says_nothing_of_other_raters(page, explained):
     page.keyboard.press("n")
     expect(page.locator("#code")).to_contain_text(HOSTILE)

@@ -11,6 +11,7 @@ import builtins
 from collections.abc import Sequence
 
 from dlbench.agreement.variant import Variant
+from dlbench.dataset.target import Function
 
 CALLED_BY_CLASS = ("forward", "call", "__call__")
 """Called when the object is, by Python or under frameworks' hooks."""
@@ -22,18 +23,42 @@ def use_own_names(statements: Sequence[ast.stmt], variant: Variant) -> list[ast.
     if variant.function == own and not shown:
         return list(statements)
     renamer = _Renamer(own, owner, variant.function, shown)
+    renamer.find_helpers(statements)
     return [ast.fix_missing_locations(renamer.visit(one)) for one in statements]
 
 
 class _Renamer(ast.NodeTransformer):
     def __init__(self, own: str, owner: str, shown: str, parameters: dict[str, str]) -> None:
         self.own, self.owner, self.shown, self.parameters = own, owner, shown, parameters
+        self.helpers: set[str] = set()
+        """Functions of the tests with a parameter of the project's name, which makes room."""
+
+    def find_helpers(self, statements: Sequence[ast.stmt]) -> None:
+        for statement in statements:
+            for node in ast.walk(statement):
+                if isinstance(node, Function) and any(
+                    one.arg == self.own for one in ast.walk(node.args) if isinstance(one, ast.arg)
+                ):
+                    self.helpers.add(node.name)
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         if self._leads_there(node):
             for keyword in node.keywords:
                 keyword.arg = self.parameters.get(keyword.arg or "", keyword.arg)
+        elif self.shown != self.own and _last_name(node.func) in self.helpers:
+            for keyword in node.keywords:
+                keyword.arg = f"{self.own}_" if keyword.arg == self.own else keyword.arg
+        elif self.shown != self.own and _last_name(node.func) == "parametrize" and node.args:
+            self._rename_columns(node.args[0])
         return self.generic_visit(node)
+
+    def _rename_columns(self, names: ast.expr) -> None:
+        """Of a table of cases, whose columns are the parameters of the test."""
+        for node in ast.walk(names):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                columns = [column.strip() for column in node.value.split(",")]
+                if self.own in columns:
+                    node.value = ", ".join(f"{one}_" if one == self.own else one for one in columns)
 
     def _leads_there(self, node: ast.Call) -> bool:
         target = {self.own, self.shown}
@@ -42,8 +67,9 @@ class _Renamer(ast.NodeTransformer):
             return True
         if self.own in ("__init__", "__new__"):
             return called == self.owner
-        # an object is called by whatever name the test has given it
-        return self.own in CALLED_BY_CLASS and called != self.owner and not hasattr(builtins, called)
+        # an object is called by whatever name the test has given it, which is not that of a class
+        is_object = isinstance(node.func, ast.Call) or called[:1].islower()
+        return self.own in CALLED_BY_CLASS and is_object and not hasattr(builtins, called)
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
         if node.id == self.shown:

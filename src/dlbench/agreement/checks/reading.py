@@ -21,19 +21,14 @@ from dlbench.parsing import parse
 _MOST_CHECKS = 20
 """Of one answer: five or so are asked for, and every one meets every solution."""
 _LOOKERS = {
-    "callable",
-    "hasattr",
-    "getattr",
-    "isinstance",
-    "issubclass",
-    "type",
-    "id",
-    "repr",
-    "str",
-    "print",
-    "signature",
-}
+    "callable", "hasattr", "getattr", "isinstance", "issubclass", "type", "id", "repr", "str", "print", "signature",
+}  # fmt: skip
 """Who is given a function and does not call it."""
+_LIBRARIES = {
+    "numpy", "torch", "jax", "tensorflow", "keras", "scipy", "sklearn", "pandas", "polars", "math", "statistics",
+    "random", "operator", "functools", "itertools", "os", "sys", "pytest", "unittest", "torchvision", "transformers",
+}  # fmt: skip
+"""Whose functions may be called like the target and are not it."""
 
 
 @dataclass
@@ -52,20 +47,30 @@ def read_checks(answer: str, qualname: str, variant: Variant | None = None) -> R
     def refuse(case: Case, whole: Sequence[ast.stmt]) -> str:
         if "." not in qualname and any(_binds(one, qualname) for one in case.statements):
             return f"it defines {qualname} itself"
-        return "" if calls_target(whole, qualname) else f"it does not call {qualname}"
+        return "" if calls_target(whole, qualname, package) else f"it does not call {qualname}"
 
-    return _collect(statements, set(qualname.split(".")), refuse)
+    package = variant.instance.rpartition("/")[2].partition(".")[0] if variant is not None else ""
+    return _collect(statements, _Own(qualname), refuse)
 
 
 def read_tests(source: str, names: Collection[str]) -> Reading:
     """The tests of these names (`test_x`, `Class.test_x`) in the text of a file, made to stand alone like a model's."""
 
-    return _collect(_flatten(parse(source).body), set(), lambda case, whole: "", names)
+    return _collect(_flatten(parse(source).body), _Own(""), lambda case, whole: "", names)
+
+
+class _Own:
+    """The names of the target. A variable that is called like its method is none of them; one like its class is."""
+
+    def __init__(self, qualname: str) -> None:
+        parts = [part for part in qualname.split(".") if part]
+        self.defined = set(parts)
+        self.assigned = set(parts[:-1] or parts)
 
 
 def _collect(
     statements: list[ast.stmt],
-    own: set[str],
+    own: _Own,
     refuse: Callable[[Case, Sequence[ast.stmt]], str],
     names: Collection[str] | None = None,
 ) -> Reading:
@@ -73,7 +78,8 @@ def _collect(
     around = [
         read_part(place, kept)
         for place, one in enumerate(statements)
-        if (kept := _keep(one, own)) is not None and not find_cases(one)
+        if not find_cases(one)
+        for kept in _keep(one, own)
     ]
     reading = Reading()
     for place, node in enumerate(statements):
@@ -107,11 +113,11 @@ def _flatten(statements: Sequence[ast.stmt]) -> list[ast.stmt]:
     return found
 
 
-def _defines(node: ast.stmt, own: set[str]) -> bool:
+def _defines(node: ast.stmt, own: _Own) -> bool:
     if isinstance(node, ast.Assign | ast.AnnAssign):
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-        return any(isinstance(target, ast.Name) and target.id in own for target in targets)
-    return isinstance(node, Function | ast.ClassDef) and node.name in own
+        return any(isinstance(target, ast.Name) and target.id in own.assigned for target in targets)
+    return isinstance(node, Function | ast.ClassDef) and node.name in own.defined
 
 
 def _binds(statement: ast.stmt, name: str) -> bool:
@@ -123,25 +129,26 @@ def _binds(statement: ast.stmt, name: str) -> bool:
     return False
 
 
-def _keep(node: ast.stmt, own: set[str]) -> ast.stmt | None:
+def _keep(node: ast.stmt, own: _Own) -> list[ast.stmt]:
     """A statement without what would bring another target: its definition, or its import from wherever."""
     if _defines(node, own):
-        return None
-    if isinstance(node, ast.ImportFrom) and any(alias.name in own for alias in node.names):
-        for alias in node.names:
-            if alias.name in own and alias.asname:  # by the name that the test has given it
-                return ast.copy_location(parse(f"{alias.asname} = {alias.name}").body[0], node)
-        names = [alias for alias in node.names if alias.name not in own]
-        return ast.copy_location(ast.ImportFrom(node.module, names, node.level), node) if names else None
-    return node
+        return []
+    if not isinstance(node, ast.ImportFrom) or not any(alias.name in own.defined for alias in node.names):
+        return [node]
+    others = [alias for alias in node.names if alias.name not in own.defined]
+    kept: list[ast.stmt] = [ast.ImportFrom(node.module, others, node.level)] if others else []
+    for alias in node.names:
+        if alias.name in own.defined and alias.asname:  # by the name that the test has given it
+            kept += parse(f"{alias.asname} = {alias.name}").body
+    return [ast.copy_location(one, node) for one in kept]
 
 
-def calls_target(statements: Sequence[ast.stmt], qualname: str) -> bool:
-    """By its name, or, for what Python and frameworks call themselves, by the name of its class."""
+def calls_target(statements: Sequence[ast.stmt], qualname: str, package: str = "") -> bool:
+    """By its name, or, for what Python and frameworks call themselves, by the name of its class. `package`: the
+    project's own, of which a function may be called by its path."""
     *owners, name = qualname.split(".")
     if not owners:
-        called = {name, *(other for one in statements if (other := _find_alias(one, name)))}
-        return any(_calls_function(node, one) for one in called for part in statements for node in ast.walk(part))
+        return _uses_function(statements, name, package)
     names = {name}
     if name.startswith("__") or name in CALLED_BY_CLASS:
         names.add(owners[-1])
@@ -153,21 +160,44 @@ def calls_target(statements: Sequence[ast.stmt], qualname: str) -> bool:
     return False
 
 
-def _find_alias(statement: ast.stmt, name: str) -> str:
-    match statement:
-        case ast.Assign(targets=[ast.Name(id=other)], value=ast.Name(id=found)) if found == name:
-            return other
-    return ""
+def _uses_function(statements: Sequence[ast.stmt], name: str, package: str) -> bool:
+    """By its bare name anywhere but in the hands of who only looks at it, or by the path of a module that is no
+    library: `np.mean` is not the project's `mean`, nor is the method of some object."""
+    nodes = [node for statement in statements for node in ast.walk(statement)]
+    looked_at = {
+        id(argument)
+        for node in nodes
+        if isinstance(node, ast.Call) and _last_name(node.func) in _LOOKERS
+        for argument in node.args
+    }
+    modules = _find_modules(nodes, package)
+    for node in nodes:
+        match node:
+            case ast.Name(id=found, ctx=ast.Load()) if found == name and id(node) not in looked_at:
+                return True
+            case ast.Attribute(attr=found) if found == name and _root(node) in modules and id(node) not in looked_at:
+                return True
+    return False
 
 
-def _calls_function(node: ast.AST, name: str) -> bool:
-    """By its bare name, of a module that is named, or handed to another function to call."""
-    if not isinstance(node, ast.Call):
-        return False
-    match node.func:
-        case ast.Name(id=found) | ast.Attribute(value=ast.Name(), attr=found) if found == name:
-            return True
-        case ast.Name(id=found) | ast.Attribute(attr=found) if found in _LOOKERS:
-            return False
-    given = [*node.args, *(keyword.value for keyword in node.keywords)]
-    return any(isinstance(one, ast.Name) and one.id == name for one in given)
+def _find_modules(nodes: Sequence[ast.AST], package: str) -> set[str]:
+    """Names under which the code has imported modules that may be the project's."""
+    found = set()
+    for node in nodes:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            for alias in node.names:
+                path = f"{node.module}." if isinstance(node, ast.ImportFrom) and node.module else ""
+                top = f"{path}{alias.name}".partition(".")[0]
+                if top == package or top not in _LIBRARIES:
+                    found.add(alias.asname or alias.name.partition(".")[0])
+    return found
+
+
+def _root(node: ast.expr) -> str:
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _last_name(node: ast.expr) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")

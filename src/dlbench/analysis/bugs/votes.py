@@ -23,6 +23,9 @@ def read_people(paths: Iterable[Path], failures: Iterable[Failure]) -> dict[str,
     """By annotator. The last word of each on a failure counts; without `run`, there must be one run to speak of."""
     known = {(one.run, *one.key): one.id for one in failures}
     runs = {run for run, _, _ in known}
+    samples: dict[tuple[str, str], list[int]] = {}
+    for run, instance, sample in known:
+        samples.setdefault((run, instance), []).append(sample)
     found: dict[str, dict[str, str]] = {}
     for path in paths:
         for row, annotator, where in read_rows(path):
@@ -34,12 +37,12 @@ def read_people(paths: Iterable[Path], failures: Iterable[Failure]) -> dict[str,
                 mend = "each vote names at least an instance and a category"
                 raise DLBenchError(f"there is no {', '.join(missing)}", where=where, mend=mend)
             run = row.get("run") or (next(iter(runs)) if len(runs) == 1 else "")
-            numbers = {sample for one, instance, sample in known if (one, instance) == (run, row["instance"])}
-            if row.get("sample") in (None, "") and len(numbers) > 1:
+            numbers, given = samples.get((str(run), str(row["instance"])), [0]), row.get("sample")
+            if given in (None, "") and len(numbers) > 1:
                 what = f"there is no sample, and {len(numbers)} of {row['instance']} failed"
                 raise DLBenchError(what, where=where, mend="give `sample`, the number of the one that is meant")
             try:
-                key = str(run), str(row["instance"]), int(row.get("sample") or min(numbers, default=0))
+                key = str(run), str(row["instance"]), int(numbers[0] if given in (None, "") else given)
             except (TypeError, ValueError):
                 raise DLBenchError("`sample` is no number", where=where, mend="give 0, 1, 2, …") from None
             if key not in known:

@@ -62,14 +62,15 @@ class Claimed(Record):
 class Check(Record):
     """That so many samples were run again, and all of their verdicts found.
 
-    It is the word of whoever keeps the board, and bound to the verdicts it was given for; no submission brings one.
+    It is the word of whoever keeps the board, and bound to the entry it was given for; no submission brings one.
     """
 
     date: date
     checked: Annotated[int, Field(ge=1)]
     seed: int
     dlbench: str
-    verdicts_sha256: Sha256
+    entry_sha256: Sha256
+    """Of everything else that the entry says."""
 
 
 class Entry(Record):
@@ -95,7 +96,8 @@ class Entry(Record):
         for key in ("model", "technique"):
             if not isinstance(settings.get(key), str) or not settings[key]:
                 raise ValueError(f"{key} is not said")
-        if "temperature" not in settings or not _is_number(settings["temperature"] or 0):
+        heat = settings.get("temperature", "")
+        if heat is not None and not _is_number(heat):
             raise ValueError("temperature is not said; null is that of a model which takes none")
         if not isinstance(settings.get("samples"), int) or not _is_number(settings["samples"], least=1):
             raise ValueError("samples is not a number of samples")
@@ -169,6 +171,10 @@ def write_entry(entry: Entry, path: Path) -> None:
 
 def find_entries(root: Path) -> list[Path]:
     return sorted((root / FOLDER).glob("*.json"))
+
+
+def hash_entry(entry: Entry) -> str:
+    return hashlib.sha256(render_entry(entry.model_copy(update={"verified": None})).encode()).hexdigest()
 
 
 def hash_verdicts(claims: Iterable[Claim]) -> str:

@@ -16,7 +16,16 @@ from random import Random
 from dlbench.dataset import Benchmark, Instance, Selection, select
 from dlbench.execution.samples import Sample
 from dlbench.execution.verdict import Status, Verdict
-from dlbench.reporting.board.entry import MEMORY, TIMEOUT, Claim, Entry, hash_dataset, hash_verdicts, spell_tests
+from dlbench.reporting.board.entry import (
+    MEMORY,
+    TIMEOUT,
+    Claim,
+    Entry,
+    hash_dataset,
+    hash_entry,
+    hash_verdicts,
+    spell_tests,
+)
 from dlbench.reporting.board.submit import score_claims
 
 Key = tuple[str, int]
@@ -58,11 +67,12 @@ class Fault:
 
 def check_entry(entry: Entry, benchmark: Benchmark) -> list[Fault]:
     """What is wrong with it, as far as that can be seen without its samples."""
+    apart = _check_digest(entry) + _check_limits(entry) + _check_mark(entry)
     if entry.benchmark != str(benchmark.version):
         what = f"made on {entry.benchmark}, this is {benchmark.version}; only that version can verify it"
-        return [Fault(Kind.DATASET_VERSION, what)]
+        return [Fault(Kind.DATASET_VERSION, what), *apart]
     if entry.split != "full" and entry.split not in benchmark.splits:
-        return [Fault(Kind.SPLIT, entry.split)]
+        return [Fault(Kind.SPLIT, entry.split), *apart]
     instances = select(benchmark, Selection(split=entry.split))
     faults = []
     if hash_dataset(instances, benchmark) != entry.dataset_sha256:
@@ -71,11 +81,15 @@ def check_entry(entry: Entry, benchmark: Benchmark) -> list[Fault]:
         )
     faults += _check_keys(entry, instances)
     faults += [fault for claim in entry.verdicts if (fault := _check_claim(claim, benchmark))]
-    if hash_verdicts(entry.verdicts) != entry.verdicts_sha256:
-        faults.append(Fault(Kind.CHANGED_VERDICTS, "their digest is another; some were changed after they were added"))
-    if not faults or all(fault.kind is Kind.CHANGED_VERDICTS for fault in faults):
+    if not faults:
         faults += _check_score(entry, benchmark)
-    return faults + _check_limits(entry) + _check_mark(entry)
+    return faults + apart
+
+
+def is_newer(entry: Entry, benchmark: Benchmark) -> bool:
+    """Whether it speaks of a dataset that does not exist here yet: nobody can have looked at it."""
+    made, here = ([int(part) for part in version.split(".")] for version in (entry.benchmark, str(benchmark.version)))
+    return made > here
 
 
 def count_repeated(entry: Entry) -> int:
@@ -159,6 +173,12 @@ def _check_claim(claim: Claim, benchmark: Benchmark) -> Fault | None:
     return Fault(Kind.IMPOSSIBLE_VERDICT, f"{_tell(claim.key)}: {what}")
 
 
+def _check_digest(entry: Entry) -> list[Fault]:
+    if hash_verdicts(entry.verdicts) == entry.verdicts_sha256:
+        return []
+    return [Fault(Kind.CHANGED_VERDICTS, "their digest is another; some were changed after they were added")]
+
+
 def _check_limits(entry: Entry) -> list[Fault]:
     seconds, memory = entry.limits
     if seconds <= TIMEOUT and memory <= MEMORY:
@@ -171,8 +191,8 @@ def _check_mark(entry: Entry) -> list[Fault]:
     mark = entry.verified
     if mark is None:
         return []
-    if mark.verdicts_sha256 != entry.verdicts_sha256:
-        return [Fault(Kind.FALSE_MARK, "it says verified, but of other verdicts than it has")]
+    if mark.entry_sha256 != hash_entry(entry):
+        return [Fault(Kind.FALSE_MARK, "it says verified, but something else was verified than what it says now")]
     if mark.checked > len(entry.verdicts):
         return [Fault(Kind.FALSE_MARK, f"{mark.checked} samples verified of {len(entry.verdicts)}")]
     return []

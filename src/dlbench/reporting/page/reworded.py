@@ -16,6 +16,8 @@ def show_wordings(standing: Standing) -> str:
         if studied is None:
             continue
         parts += [f"<h3>{escape(name)}</h3>", markup.paragraph(f"For the choice {studied.cost}.")]
+        if studied.fault:
+            parts.append(markup.paragraph(studied.fault, "warning"))
         parts.append(
             markup.gallery(
                 *(markup.figure(picture, word) for word, picture in zip(_CAPTIONS, studied.grids.values(), strict=True))

@@ -82,36 +82,33 @@ function draw() {
   $("next").disabled = place + 1 >= state.failures.length;
 }
 
-// One after the other, in the order of the keys pressed.
-let queue = Promise.resolve();
+// One after the other, in the order of the keys pressed: a vote right after "next" is about what comes next.
+let line = Promise.resolve();
+const inLine = (work) => void (line = line.then(work));
 
-function vote(category) {
+async function vote(category) {
   if (!state.shown) return;
   const body = { as: state.name, id: state.shown.id, category, note: $("note").value.trim() };
-  queue = queue.then(async () => {
-    try {
-      const answer = await talk("vote", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
-      state.failures.find((row) => row.id === body.id).voted = true;
-      complain("");
-      if (state.shown?.id === answer.id) {
-        state.shown = answer;
-        draw();
-        $("said").textContent = `saved: ${category.replaceAll("_", " ")}`;
-      }
-    } catch (error) {
-      complain(`Not saved: ${error.message}`);
-    }
-  });
+  try {
+    state.shown = await talk("vote", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
+    state.failures.find((row) => row.id === body.id).voted = true;
+    complain("");
+    draw();
+    $("said").textContent = `saved: ${category.replaceAll("_", " ")}`;
+  } catch (error) {
+    complain(`Not saved: ${error.message}`);
+  }
 }
 
-function walk(step) {
+async function walk(step) {
   const row = state.failures[state.failures.findIndex((one) => one.id === state.shown?.id) + step];
-  if (row) void go(row.id);
+  if (row && $("note").value.trim() && !state.shown.mine) return complain("A note goes with a vote: choose a category, or clear it.");
+  if (row) await go(row.id);
 }
 
 function drawCategories() {
   $("categories").replaceChildren(...state.categories.map((one) => {
-    const button = make("button", { type: "button", onclick: () => vote(one.slug) },
+    const button = make("button", { type: "button", onclick: () => inLine(() => vote(one.slug)) },
       make("kbd", {}, one.key), make("span", {}, one.name), make("span", { className: "meaning" }, one.meaning));
     button.dataset.slug = one.slug;
     button.setAttribute("aria-pressed", "false");
@@ -123,19 +120,17 @@ async function start() {
   $("naming").addEventListener("submit", (event) => {
     event.preventDefault();
     $("name").blur();
-    void begin($("name").value.trim(), "");
+    inLine(() => begin($("name").value.trim(), ""));
   });
-  $("note").addEventListener("change", () => state.shown?.mine && vote(state.shown.mine.category));
-  $("previous").addEventListener("click", () => walk(-1));
-  $("next").addEventListener("click", () => walk(1));
+  $("note").addEventListener("change", () => inLine(() => state.shown?.mine && vote(state.shown.mine.category)));
+  $("previous").addEventListener("click", () => inLine(() => walk(-1)));
+  $("next").addEventListener("click", () => inLine(() => walk(1)));
   document.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.target.tagName === "INPUT") return;
-    if (event.key === "n") walk(1);
-    else if (event.key === "p") walk(-1);
-    else {
-      const found = state.categories.find((one) => one.key === event.key);
-      if (found) vote(found.slug);
-    }
+    if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || event.target.tagName === "INPUT") return;
+    const found = state.categories.find((one) => one.key === event.key);
+    if (event.key === "n") inLine(() => walk(1));
+    else if (event.key === "p") inLine(() => walk(-1));
+    else if (found) inLine(() => vote(found.slug));
   });
   try {
     state.categories = await ask("categories");

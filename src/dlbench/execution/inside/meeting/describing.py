@@ -1,8 +1,9 @@
 """What did a solution return, in a form that can be compared outside?
 
 Numbers, texts, lists and arrays, cut short: enough to tell two behaviours apart, not to rebuild the value. Of an array
-the shape, its first numbers and, where there are more, their sum; of anything else the name of its class. All of it
-together stays small: a line of the channel that is too long is no line at all, and would cost other meetings theirs.
+the shape and some numbers, taken at equal distances; of anything else the name of its class. What was cut says so,
+since two values may differ just there. All of it together stays small: a line of the channel that is too long is no
+line at all, and would cost other meetings theirs.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import Any
 
 _MOST = 64
 _DEEPEST = 4
+_LONGEST = 200
 _LEAVES = 512
 """Numbers and pieces of text of one value; some ten kilobytes."""
 
@@ -27,39 +29,53 @@ def _describe_safely(value: Any, depth: int, left: list[int]) -> Any:  # noqa: A
 
 
 def _describe(value: Any, depth: int, left: list[int]) -> Any:  # noqa: ANN401 - any value, as what JSON has
-    left[0] -= 1 + len(value) // 20 if isinstance(value, str | bytes) else 1
+    left[0] -= 1
     if left[0] < 0:
         return {"cut": type(value).__name__}
-    if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 200:
-        return {"class": "int", "bits": value.bit_length()}
+    if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > _LONGEST:
+        return {"cut": value.bit_length(), "class": "int"}
     if value is None or isinstance(value, bool | int | float):
         return value
-    if isinstance(value, str):
-        return value[:200]
+    if isinstance(value, str | bytes):
+        return _describe_text(value, left)
     if isinstance(value, complex):
         return {"complex": [value.real, value.imag]}
-    if isinstance(value, bytes):
-        return {"bytes": value[:100].hex(), "length": len(value)}
     shape = getattr(value, "shape", None)
     if shape is not None and hasattr(value, "reshape"):
         return _describe_array(value, shape, left)
     if depth < _DEEPEST and isinstance(value, list | tuple):
-        return [_describe_safely(one, depth + 1, left) for one in value[:_MOST]]
+        return _mark_cut([_describe_safely(one, depth + 1, left) for one in value[:_MOST]], "list", len(value))
     if depth < _DEEPEST and isinstance(value, set | frozenset):
-        return {"set": sorted((_describe_safely(one, depth + 1, left) for one in value), key=repr)[:_MOST]}
+        told = sorted((_describe_safely(one, depth + 1, left) for one in value), key=repr)[:_MOST]
+        return {"set": told} | ({"cut": len(value)} if len(value) > _MOST else {})
     if depth < _DEEPEST and isinstance(value, dict):
         pairs = list(value.items())[:_MOST]
-        return {str(key)[:100]: _describe_safely(one, depth + 1, left) for key, one in pairs}
+        found = {_describe_key(key, left): _describe_safely(one, depth + 1, left) for key, one in pairs}
+        return _mark_cut(found, "dict", len(value))
     return {"class": type(value).__name__}
+
+
+def _describe_text(value: str | bytes, left: list[int]) -> Any:  # noqa: ANN401 - a text, or a part of one
+    left[0] -= min(len(value), _LONGEST) // 8
+    told = value[:_LONGEST]
+    if isinstance(told, bytes):
+        return _mark_cut({"bytes": told.hex()}, "bytes", len(value), _LONGEST)
+    return _mark_cut(told, "text", len(value), _LONGEST)
+
+
+def _describe_key(key: Any, left: list[int]) -> str:  # noqa: ANN401 - whatever can be a key
+    told = str(key)[:100]
+    left[0] -= len(told) // 8
+    return told
 
 
 def _describe_array(value: Any, shape: Any, left: list[int]) -> dict[str, Any]:  # noqa: ANN401 - of any library
     flat = (value.detach() if hasattr(value, "detach") else value).reshape(-1)
-    numbers = flat[:_MOST].tolist()
-    told = {
-        "shape": [int(size) for size in shape],
-        "values": [_describe_safely(one, _DEEPEST, left) for one in numbers],
-    }
-    if flat.shape[0] > _MOST:
-        told["sum"] = _describe_safely(flat.sum().tolist(), _DEEPEST, left)
-    return told
+    size = int(flat.shape[0])
+    numbers = flat[:: max(1, -(-size // _MOST))].tolist()
+    told = {"shape": [int(one) for one in shape], "values": [_describe_safely(one, _DEEPEST, left) for one in numbers]}
+    return told | ({"cut": size} if size > _MOST else {})
+
+
+def _mark_cut(told: Any, kind: str, length: int, most: int = _MOST) -> Any:  # noqa: ANN401 - as it is where it is whole
+    return told if length <= most else {kind: told, "cut": length}
