@@ -140,7 +140,7 @@ def test_report_is_loud_about_our_own_faults_and_unfinished_runs(write_run, toy_
     for text in (ended.output, (folder / "report.md").read_text()):
         assert "HARNESS ERRORS: 1 of 1 verdicts of m" in text
         assert "would be 100.0 % had they all passed" in text
-        assert "NOT FINISHED: 1 of the instances" in text
+        assert "NOT FINISHED: 1 of the samples" in text
         assert "0.0 % (0 to 79) !" in text
 
 
