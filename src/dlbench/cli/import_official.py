@@ -29,6 +29,10 @@ def official(
         Path | None, typer.Option(help="Answers that upstream's scripts wrote: a folder, .json or .jsonl.")
     ] = None,
     samples: Annotated[Path | None, typer.Option(help="Write those answers here as samples (JSONL).")] = None,
+    sources: Annotated[
+        Path | None,
+        typer.Option(help="Fetch a release of every project they name here, for `analyze --sources` (460 MB)."),
+    ] = None,
     json: JsonOption = False,
 ) -> None:
     """Read the official DL-Bench files: mend what can be mended, name every repair, count labels and defects."""
@@ -58,6 +62,8 @@ def official(
     if out:
         write_folder(mended, out)
         typer.echo(f"{len(mended)} instances without a source to run are in {out}", err=True)
+    if sources:
+        _fetch_sources(sources, mended)
     if answers and samples:
         _write_samples(answers, samples, mended)
 
@@ -70,6 +76,16 @@ def _count(mended: "list[Mended]") -> dict[str, dict[str, int]]:
     found["repairs"] = dict(Counter(repair.why for one in mended for repair in one.repairs).most_common())
     defects = Counter(defect.partition(" as ")[0] for one in mended for defect in one.defects)
     return found | {"defects that stay": dict(defects.most_common())}
+
+
+def _fetch_sources(folder: Path, mended: "list[Mended]") -> None:
+    from dlbench.analysis.official.trees import fetch_trees, read_releases
+    from dlbench.cli.progress import say
+
+    named = {one.project for one in mended}
+    releases = [release for release in read_releases() if release.project in named]
+    fetch_trees(releases, folder, say)
+    typer.echo(f"the code of {len(releases)} of {len(named)} projects is in {folder}", err=True)
 
 
 def _write_samples(answers: Path, samples: Path, mended: "list[Mended]") -> None:
