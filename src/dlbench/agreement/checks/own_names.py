@@ -45,10 +45,10 @@ class _Renamer(ast.NodeTransformer):
         if self._leads_there(node):
             for keyword in node.keywords:
                 keyword.arg = self.parameters.get(keyword.arg or "", keyword.arg)
-        elif self.shown != self.own and _last_name(node.func) in self.helpers:
+        elif self.shown != self.own and last_name(node.func) in self.helpers:
             for keyword in node.keywords:
                 keyword.arg = f"{self.own}_" if keyword.arg == self.own else keyword.arg
-        elif self.shown != self.own and _last_name(node.func) == "parametrize" and node.args:
+        elif self.shown != self.own and last_name(node.func) == "parametrize" and node.args:
             self._rename_columns(node.args[0])
         return self.generic_visit(node)
 
@@ -62,8 +62,8 @@ class _Renamer(ast.NodeTransformer):
 
     def _leads_there(self, node: ast.Call) -> bool:
         target = {self.own, self.shown}
-        called = _last_name(node.func)
-        if called in target or any(_last_name(argument) in target for argument in node.args):
+        called = last_name(node.func)
+        if called in target or any(last_name(argument) in target for argument in node.args):
             return True
         if self.own in ("__init__", "__new__"):
             return called == self.owner
@@ -101,5 +101,5 @@ class _Renamer(ast.NodeTransformer):
         return self.generic_visit(node)
 
 
-def _last_name(node: ast.expr) -> str:
+def last_name(node: ast.expr) -> str:
     return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from dlbench.agreement.checks.cases import ASSERTION, Case, find_cases
 from dlbench.agreement.checks.check import Check, make_check
-from dlbench.agreement.checks.own_names import CALLED_BY_CLASS, use_own_names
+from dlbench.agreement.checks.own_names import CALLED_BY_CLASS, last_name, use_own_names
 from dlbench.agreement.checks.slices import find_needed, read_part
 from dlbench.agreement.checks.statements import read_statements
 from dlbench.agreement.variant import Variant
@@ -167,7 +167,7 @@ def _uses_function(statements: Sequence[ast.stmt], name: str, package: str) -> b
     looked_at = {
         id(argument)
         for node in nodes
-        if isinstance(node, ast.Call) and _last_name(node.func) in _LOOKERS
+        if isinstance(node, ast.Call) and last_name(node.func) in _LOOKERS
         for argument in node.args
     }
     modules = _find_modules(nodes, package)
@@ -197,7 +197,3 @@ def _root(node: ast.expr) -> str:
     while isinstance(node, ast.Attribute):
         node = node.value
     return node.id if isinstance(node, ast.Name) else ""
-
-
-def _last_name(node: ast.expr) -> str:
-    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
