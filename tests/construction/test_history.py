@@ -23,37 +23,68 @@ def make_release(number: int, filename: str = "", version: str = "", kind: str =
     return Release(version, uploaded, filename or f"p-{version}.tar.gz", f"{number:064x}", kind, "", 1, "")
 
 
-@given(st.lists(st.integers(0, 30), min_size=1, max_size=25), st.integers(31, 60))
-def test_each_name_gets_the_first_release_that_has_it(origins, count):
-    releases = [make_release(number) for number in range(count)]
-    names = {f"f{place}": origin for place, origin in enumerate(origins)}
-    looked: list[int] = []
+def find(names: dict[str, set[str]], releases: list[Release]) -> tuple[dict[str, date], list[str]]:
+    """`names`: the versions that have each."""
+    looked: list[str] = []
 
     def look(release: Release) -> frozenset[str]:
-        number = (release.uploaded - START).days
-        looked.append(number)
-        return frozenset(name for name, origin in names.items() if origin <= number)
+        looked.append(release.version)
+        return frozenset(name for name, versions in names.items() if release.version in versions)
 
-    found = find_origins(names, releases, look)
-    assert found == {name: START + timedelta(days=origin) for name, origin in names.items()}
+    return find_origins(names, releases, look), looked
+
+
+@given(st.lists(st.integers(0, 30), min_size=1, max_size=25), st.integers(31, 60), st.integers(1, 12))
+def test_each_name_gets_the_first_release_that_has_it(origins, count, per_line):
+    releases = [make_release(number, version=f"1.{number // per_line}.{number % per_line}") for number in range(count)]
+    versions = [release.version for release in releases]
+    names = {f"f{place}": set(versions[origin:]) for place, origin in enumerate(origins)}
+    found, looked = find(names, releases)
+    assert found == {f"f{place}": START + timedelta(days=origin) for place, origin in enumerate(origins)}
     assert len(looked) == len(set(looked)), "no release is looked into twice"
-    assert len(looked) <= len(set(origins)) * math.ceil(math.log2(count)) + 1
+    lines = math.ceil(count / per_line)
+    assert len(looked) <= lines + len(set(origins)) * math.ceil(math.log2(per_line))
+
+
+@given(st.lists(st.sets(st.integers(0, 5)), min_size=1, max_size=8), st.permutations(range(6)))
+def test_lines_may_overlap_in_time_and_names_may_go_and_come_back(holding, order):
+    """A release a line, uploaded in any order."""
+    releases = [make_release(place, version=f"{line}.0") for place, line in enumerate(order)]
+    names = {f"f{place}": {f"{line}.0" for line in lines} for place, lines in enumerate(holding)}
+    found, _ = find(names, releases)
+    dates = {release.version: release.uploaded for release in releases}
+    assert found == {name: min(dates[one] for one in versions) for name, versions in names.items() if versions}
+
+
+def test_a_fix_of_an_old_line_that_came_later_hides_no_name():
+    releases = [make_release(1, version="0.14.0"), make_release(2, version="0.15.0"), make_release(3, version="0.14.5")]
+    found, _ = find({"f": {"0.15.0"}}, releases)
+    assert found == {"f": START + timedelta(days=2)}
 
 
 def test_a_small_file_is_taken_for_each_release_and_none_after_the_one_in_question():
     wheel = make_release(1, "p-1.1-py3-none-any.whl", "1.1", "bdist_wheel")
     archive = make_release(1, "p-1.1.tar.gz", "1.1")
-    trial = make_release(2, "p-1.2rc1.tar.gz", "1.2rc1")
+    trial = make_release(2, "p-1.3rc1.tar.gz", "1.3rc1")
+    nightly = make_release(2, "p-1.3.dev7.tar.gz", "1.3.dev7")
+    installer = make_release(2, "p-1.2.exe", "1.2")
     until = make_release(3)
     later = make_release(4)
-    releases = (archive, wheel, trial, until, later)
+    releases = (archive, wheel, nightly, installer, trial, until, later)
     package = Package("p", "", "", (), (), "", "", releases)
-    assert choose_files(package, until) == [wheel, until]
+    assert choose_files(package, until) == [wheel, trial, until]
 
 
 def test_functions_and_methods_are_named_but_not_what_is_inside_them():
     text = "def f():\n    def g(): ...\nclass A:\n    class B:\n        def h(self): ...\nif True:\n    def k(): ...\n"
     assert sorted(_names(text)) == ["A.B.h", "f", "k"]
+
+
+def test_a_file_that_begins_with_a_mark_of_its_encoding_is_read(tmp_path):
+    wheel = tmp_path / "p-1.0-py3-none-any.whl"
+    with zipfile.ZipFile(wheel, "w") as packed:
+        packed.writestr("p/core.py", b"\xef\xbb\xbfdef f(): ...\n")
+    assert [name for text in _read(wheel) for name in _names(text)] == ["f"]
 
 
 def test_what_is_no_python_has_no_names():

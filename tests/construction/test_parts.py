@@ -59,6 +59,13 @@ def make_test(name: str, direct=(), deeper=(), seconds=0.1, outcome="passed") ->
     return TracedTest(name, outcome, seconds, tuple(direct), tuple(deeper))
 
 
+def test_three_slow_tests_are_better_than_too_few():
+    slow = [make_test(name, direct=[1], seconds=0.9) for name in "abcdefgh"]
+    assert choose_tests(1, slow) == ["a", "b", "c"]
+    very = [make_test(name, direct=[1], seconds=9.0) for name in "abc"]
+    assert choose_tests(1, very) == ["a", "b"], "twenty seconds are the most"
+
+
 def test_tests_that_call_a_function_come_before_those_that_pass_through_it():
     tests = [make_test("a", deeper=[1]), make_test("b", direct=[1]), make_test("c", direct=[2])]
     assert choose_tests(1, tests, most=1) == ["b"]

@@ -303,6 +303,12 @@ def test_rows_of_earlier_runs_stay_and_those_judged_again_are_replaced(work: Wor
     assert {row["name"]: row["version"] for row in work.read("select")} == {"tiny-net": "1.1", "other": "1.0"}
 
 
+def test_a_release_that_is_asked_for_is_judged_and_not_the_newest(work: Work, index: Index) -> None:
+    publish(index, versions={"1.0": "", "1.1": ""})
+    assert one(work, "tiny-net==1.0")["version"] == "1.0"
+    assert one(work, "tiny-net==3.0")["reasons"][0].startswith("release: ")
+
+
 def test_candidates_are_all_that_was_discovered_each_package_once(work: Work) -> None:
     names = ["us/tiny-net", "them/Tiny_Net", "us/other", "other", "us/third", "third"]
     work.write("discover", [{"name": name} for name in names])

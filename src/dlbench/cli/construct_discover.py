@@ -62,7 +62,11 @@ def discover(
 
 def select(
     names: Annotated[
-        list[str] | None, typer.Argument(help="Packages, or owner/name; all that were discovered by default.")
+        list[str] | None,
+        typer.Argument(help="Packages, NAME==VERSION, or owner/name; all that were discovered by default."),
+    ] = None,
+    projects: Annotated[
+        Path | None, typer.Option(help="TOML file: projects with what is known of each, as for `run`.")
     ] = None,
     work: WorkOption = WORK,
     json: JsonOption = False,
@@ -72,9 +76,15 @@ def select(
 
     from dlbench.cli.progress import counted, say
     from dlbench.construction.selection import select as selecting
+    from dlbench.construction.wishes import read_wishes
     from dlbench.construction.work import Row, Work
 
     folder = Work(work)
+    if projects:
+        wanted = {
+            wish.name: f"{wish.name}=={wish.version}" if wish.version else wish.name for wish in read_wishes(projects)
+        }
+        names = [wanted.get(name, name) for name in names] if names else list(wanted.values())
     candidates = selecting.find_candidates(folder, names or ())
     with counted("selecting", len(candidates)) as advance:
 

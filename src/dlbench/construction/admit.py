@@ -12,6 +12,7 @@ from datetime import date
 from functools import partial
 from itertools import product
 
+from dlbench.construction.choose_tests import LEAST_TESTS, MOST_AT_ALL
 from dlbench.construction.work import Row
 from dlbench.dataset import Instance
 from dlbench.dataset.labels import Data, Stage, Task
@@ -27,8 +28,6 @@ from dlbench.execution.verdict import Outcome, Status, Verdict
 from dlbench.execution.warm import Warm
 from dlbench.workspace import Prepared
 
-LEAST_TESTS = 3
-MOST_SECONDS = 20.0
 MOST_MEMORY_MB = 2048.0
 TIMES = 5
 MUTANTS = 12
@@ -36,6 +35,9 @@ MOST_UNSTEADY = 0.2
 """Share of the tests; where more of them do not always pass, the rest only had luck."""
 _ROUNDS = 3
 _STUB_TIMES = 3
+OUR_FAULT = "our_fault"
+"""The one reason that says nothing of the function; it is measured again when the step is run again."""
+_STOPPED = {Status.TIMEOUT: "too_slow", Status.OUT_OF_MEMORY: "too_large"}
 _FLAKY = "does not always pass"
 _ORDER = "passes only in an order"
 
@@ -142,7 +144,15 @@ def admit(warm: Warm, instance: Instance, *, mutants: int = MUTANTS) -> Admissio
 
 
 def _blame_ourselves(error: Exception) -> tuple[str, str]:
-    return "our_fault", f"{type(error).__name__}: {error}"[-600:]
+    return OUR_FAULT, f"{type(error).__name__}: {error}"[-600:]
+
+
+def _judge(warm: Warm, instance: Instance, code: str, terms: Terms | None = None) -> Verdict:
+    """What we could not judge says nothing of the function: no mutant was found by it, and no test is flaky."""
+    verdict = warm.judge(instance, code, terms=terms) if terms else warm.judge(instance, code)
+    if verdict.status is Status.HARNESS_ERROR:
+        raise _Rejected(OUR_FAULT, verdict.message)
+    return verdict
 
 
 def _reference(warm: Warm, instance: Instance) -> str:
@@ -154,12 +164,12 @@ def _keep_passing(warm: Warm, instance: Instance, found: Admission) -> Instance:
     if len(instance.tests) < LEAST_TESTS:
         raise _Rejected("too_few_tests", f"{len(instance.tests)} tests run it")
     for attempt in range(_ROUNDS):
-        verdict = warm.judge(instance, _reference(warm, instance))
+        verdict = _judge(warm, instance, _reference(warm, instance))
         if verdict.passed:
             found.mode = verdict.mode
             return instance
         if verdict.status not in (Status.FAIL, Status.ERROR):
-            raise _Rejected(f"reference_{verdict.status}", verdict.message)
+            raise _Rejected(_STOPPED.get(verdict.status, f"reference_{verdict.status}"), verdict.message)
         passing = _those(verdict, Outcome.PASSED)
         why = _FLAKY if attempt else "the reference does not pass it alone"
         found.dropped |= dict.fromkeys(set(instance.tests) - set(passing), why)
@@ -184,7 +194,7 @@ def _reject_stubs(warm: Warm, instance: Instance, node: Function, found: Admissi
     kept = list(instance.tests)
     for count, kind in product(range(_STUB_TIMES), BODIES):
         tests = random.Random(count).sample(kept, len(kept)) if count else kept
-        verdict = warm.judge(instance, write_stub(node, kind), terms=Terms(tests=tuple(tests)))
+        verdict = _judge(warm, instance, write_stub(node, kind), Terms(tests=tuple(tests)))
         failing = set(_those(verdict, Outcome.FAILED, Outcome.ERROR))
         why = f"passes on a stub that {kind}{' by chance' if count else ''}"
         found.dropped |= dict.fromkeys([test for test in kept if test not in failing], why)
@@ -200,7 +210,7 @@ def _repeat(warm: Warm, instance: Instance, found: Admission) -> None:
     reference = _reference(warm, instance)
 
     def run(tests: list[str]) -> tuple[set[str], Verdict]:
-        verdict = warm.judge(instance, reference, terms=Terms(tests=tuple(tests)))
+        verdict = _judge(warm, instance, reference, Terms(tests=tuple(tests)))
         return set(tests) - set(_those(verdict, Outcome.PASSED)), verdict
 
     unsteady: dict[str, str] = {}
@@ -210,8 +220,8 @@ def _repeat(warm: Warm, instance: Instance, found: Admission) -> None:
             break
         shuffled = random.Random(count).sample(tests, len(tests))
         failing, verdict = run(shuffled)
-        if verdict.status is Status.TIMEOUT:
-            raise _Rejected("too_slow", verdict.message)
+        if verdict.status in _STOPPED:
+            raise _Rejected(_STOPPED[verdict.status], verdict.message)
         if failing:
             # an order that breaks a test breaks it again, and the record's order does not
             is_order = run(shuffled)[0] == failing and not run(tests)[0]
@@ -224,7 +234,7 @@ def _repeat(warm: Warm, instance: Instance, found: Admission) -> None:
     if len(found.tests) < LEAST_TESTS or count > MOST_UNSTEADY * found.tried:
         reason = "order_dependent" if set(unsteady.values()) == {_ORDER} else "flaky"
         raise _Rejected(reason, f"{count} of {found.tried} tests do not always pass")
-    if found.seconds > MOST_SECONDS:
+    if found.seconds > MOST_AT_ALL:
         raise _Rejected("too_slow", f"{found.seconds:.1f} s")
     if found.memory_mb > MOST_MEMORY_MB:
         raise _Rejected("too_large", f"{found.memory_mb:.0f} MiB")
@@ -246,7 +256,7 @@ def write_empty_answers(node: Function) -> dict[str, str]:
 def _try_empty_answers(warm: Warm, instance: Instance, node: Function, found: Admission) -> None:
     terms = Terms(tests=tuple(found.tests), until_failure=True, seconds=_patience(found))
     for what, code in write_empty_answers(node).items():
-        if warm.judge(instance, code, terms=terms).passed:
+        if _judge(warm, instance, code, terms).passed:
             raise _Rejected("empty_answer_passes", f"returning {what} passes every test")
 
 
@@ -254,7 +264,7 @@ def _kill_mutants(warm: Warm, instance: Instance, node: Function, found: Admissi
     terms = Terms(tests=tuple(found.tests), until_failure=True, seconds=_patience(found))
     for name, code in write_mutants(node, most):
         found.mutants += 1
-        if warm.judge(instance, code, terms=terms).passed:
+        if _judge(warm, instance, code, terms).passed:
             found.survivors.append(name)
         else:
             found.killed += 1

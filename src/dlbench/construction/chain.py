@@ -12,10 +12,10 @@ from fnmatch import fnmatchcase
 from hashlib import sha256
 from threading import Lock
 
-from dlbench.construction.admit import Admission, admit_all, propose_instance
+from dlbench.construction.admit import OUR_FAULT, Admission, admit_all, propose_instance
 from dlbench.construction.calls.agreement import Comparison, compare
 from dlbench.construction.calls.graph import build_graph, list_written
-from dlbench.construction.choose_tests import choose_tests, name_group
+from dlbench.construction.choose_tests import LEAST_TESTS, choose_tests, name_group
 from dlbench.construction.collect import set_up_and_collect
 from dlbench.construction.extract import extract
 from dlbench.construction.history import date_functions
@@ -146,11 +146,12 @@ class Chain:
         ]
         seen = self.read_trace()
         with Journal(self.work.path("measured", self.name)) as journal:
-            known = {row["id"] for row in journal.records()}
+            known = {row["id"] for row in journal.records() if row["reason"] != OUR_FAULT}
             wanted = rows if most is None else sorted(rows, key=lambda row: str(row["sha256"]))[:most]
             waiting = [row for row in wanted if row["id"] not in known]
-            chosen = {row["id"]: choose_tests(row["number"], seen.tests) for row in waiting}
-            instances = [propose_instance(row, chosen[row["id"]]) for row in waiting if chosen[row["id"]]]
+            chosen = {row["id"]: choose_tests(self._find_number(row, seen), seen.tests) for row in waiting}
+            enough = [row for row in waiting if len(chosen[row["id"]]) >= LEAST_TESTS]
+            instances = [propose_instance(row, chosen[row["id"]]) for row in enough]
             lock, done = Lock(), 0
 
             def keep(found: Admission) -> None:
@@ -161,12 +162,24 @@ class Chain:
                     verdict = "admissible" if found.is_admissible else found.reason
                     self.say(f"{self.name}: {done} of {len(waiting)}: {found.id.partition('/')[2]}: {verdict}")
 
-            for function in [key for key, tests in chosen.items() if not tests]:
-                keep(Admission(function, "too_slow", "no test that runs it keeps to the time"))
+            for function in [key for key, tests in chosen.items() if len(tests) < LEAST_TESTS]:
+                # screening has seen that there are three which pass
+                what = f"of the tests that run it {len(chosen[function])} keep to the time"
+                keep(Admission(function, "too_slow", what))
             admit_all(self.engine, self.prepared, instances, keep, workers=self.workers)
+
+    def _find_number(self, row: Row, seen: Trace) -> int:
+        """By its place: had the tests been run again since it was extracted, its number would be another function's."""
+        place = (row["path"], row["first"], row["qualname"].rpartition(".")[2])
+        if place not in seen.numbers:
+            what = f"{row['id']} is not where the tests ran it"
+            mend = f"do the steps extract and screen again for {self.name}"
+            raise DLBenchError(what, where=str(self.work.path("screened", self.name)), mend=mend)
+        return seen.numbers[place]
 
     def run(self, *, most: int | None = None, seconds: float = TRACE_SECONDS, since: date | None = None) -> None:
         """All of them, from the first whose file is not there."""
+        self._put_aside_another_release()
         if not self.work.has("collected", self.name):
             self.collect()
         if not self.work.has("trace", self.name):
@@ -178,6 +191,15 @@ class Chain:
         if not self.work.has("screened", self.name):
             self.screen()
         self.admit(most)
+
+    def _put_aside_another_release(self) -> None:
+        """Steps that were done on one release say nothing of another."""
+        if not self.wish.version or not self.work.has("collected", self.name):
+            return
+        there = self.project.version
+        if there != self.wish.version:
+            aside = self.work.put_aside(self.name, there)
+            self.say(f"{self.name}: what was found of {there} is in {aside}; {self.wish.version} begins anew")
 
 
 def explain_few_tests(row: Row) -> Row:

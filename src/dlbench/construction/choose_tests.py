@@ -2,7 +2,8 @@
 
 Those that call it themselves before those that only pass through it, those that run little else before those that run
 everything, and of one parametrised test a few cases before all of them. No more than an instance can afford: a model's
-answer is judged thousands of times. The first few are taken even where they are slow.
+answer is judged thousands of times. The first few may be slower; and where that leaves fewer than an instance must
+have, the best so many are taken that keep to the time which an instance may take at all.
 """
 
 import re
@@ -16,6 +17,10 @@ MOST_SECONDS = 0.6
 """For all of them together, but for the first few, which may take so long:"""
 MOST_FOR_THE_FIRST = 2.0
 _FIRST = 5
+LEAST_TESTS = 3
+"""Of an instance."""
+MOST_AT_ALL = 20.0
+"""Seconds that they may take together, whatever happens."""
 _CASES = 4
 _NUMBERED = re.compile(r"(?<=[a-zA-Z])_?\d+(_.*)?$")
 
@@ -35,14 +40,28 @@ def choose_tests(
         ranked.append(((function not in test.direct, turn, len(test.direct) + len(test.deeper), test.seconds), test))
     chosen: list[str] = []
     spent = 0.0
-    for _, test in sorted(ranked, key=lambda pair: (*pair[0], pair[1].id)):
+    in_order = sorted(ranked, key=lambda pair: (*pair[0], pair[1].id))
+    for _, test in in_order:
         if len(chosen) == most:
             break
         limit = seconds if len(chosen) >= _FIRST else max(seconds, MOST_FOR_THE_FIRST)
         if spent + test.seconds <= limit:
             chosen.append(test.id)
             spent += test.seconds
+    if len(chosen) < min(most, LEAST_TESTS):
+        chosen = _choose_least([pair[1] for pair in in_order])
     return sorted(chosen, key=places.__getitem__)
+
+
+def _choose_least(ranked: list[TracedTest]) -> list[str]:
+    """The best so many that together keep to what is allowed; fewer where there are not so many."""
+    chosen: list[str] = []
+    spent = 0.0
+    for test in ranked:
+        if len(chosen) < LEAST_TESTS and spent + test.seconds <= MOST_AT_ALL:
+            chosen.append(test.id)
+            spent += test.seconds
+    return chosen
 
 
 def strip_case(test: str) -> str:

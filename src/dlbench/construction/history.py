@@ -1,10 +1,13 @@
 """In which release did a function first appear?
 
-Earlier releases are looked into, as few as halving needs, and for every function that is asked for at once. A function
-that was moved to another file is as old as it was there: it counts as present wherever its qualified name is defined in
-a release. So a date here is never later than the truth but where a name went away and came back.
+Earlier releases are looked into, for every function that is asked for at once: the last of each line (1.4.x and 1.5.x
+are two), from the oldest on, and in a line that has it as few as halving needs. So it does not matter that lines
+overlap in time, nor that a name went away with one line and came back with a later one. A function that was moved to
+another file is as old as it was there: it counts as present wherever its qualified name is defined in a release. A date
+here is later than the truth only where a name came and went within one line, or where old code got a new name.
 """
 
+import contextlib
 import json
 import tarfile
 import tempfile
@@ -12,6 +15,8 @@ import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from datetime import date
 from pathlib import Path
+
+from packaging.version import InvalidVersion, Version
 
 from dlbench.construction.extract import walk_functions
 from dlbench.construction.selection.archives import choose_release
@@ -25,63 +30,76 @@ from dlbench.workspace import home
 from dlbench.workspace.index import download
 from dlbench.workspace.releases import Package, Release, look_up
 
+_READABLE = (".whl", ".zip", ".egg", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
+_FORM = 2
+"""Of what is remembered; one more whenever names are read otherwise."""
 Look = Callable[[Release], frozenset[str]]
 
 
 def date_functions(project: Project, rows: Iterable[Row]) -> dict[str, date]:
     """When each function first appeared, by id."""
     package = look_up(project.name)
-    releases = choose_files(package, choose_release(package, version=project.version))
+    until = choose_release(package, version=project.version)
     names = {row["id"]: row["qualname"] for row in rows}
-    found = find_origins(set(names.values()), releases, lambda one: look_into(project.name, one))
-    return {key: found[name] for key, name in names.items()}
+    found = find_origins(
+        set(names.values()), choose_files(package, until), lambda release: look_into(project.name, release)
+    )
+    return {key: found.get(name, until.uploaded) for key, name in names.items()}
 
 
 def find_origins(names: Iterable[str], releases: list[Release], look: Look) -> dict[str, date]:
-    """The upload date of the first release that has each name. `releases`: one file each, the oldest first."""
-    found: dict[str, date] = {}
-
-    def halve(wanted: frozenset[str], low: int, high: int) -> None:
-        """All of them are in `high`, and none in anything before `low`."""
-        if not wanted:
-            return
-        if low == high:
-            found.update(dict.fromkeys(wanted, releases[low].uploaded))
-            return
-        middle = (low + high) // 2
-        there = look(releases[middle])
-        halve(wanted & there, low, middle)
-        halve(wanted - there, middle + 1, high)
-
-    halve(frozenset(names), 0, len(releases) - 1)
+    """The upload date of the first release that has each name; nothing of a name that none has."""
+    lines: dict[tuple[int, ...], list[Release]] = {}
+    for release in sorted(releases, key=lambda one: Version(one.version)):
+        version = Version(release.version)
+        lines.setdefault((version.epoch, version.major, version.minor), []).append(release)
+    wanted, found = frozenset(names), dict[str, date]()
+    for line in sorted(lines.values(), key=_oldest):
+        open_ = frozenset(name for name in wanted if name not in found or found[name] > _oldest(line))
+        if open_:
+            for name, release in _halve(open_ & look(line[-1]), line, look):
+                found[name] = min(release.uploaded, found.get(name, date.max))
     return found
 
 
-def choose_files(package: Package, until: Release) -> list[Release]:
-    """One file for each release up to one: a wheel for every machine where there is one, since it is small."""
-    from packaging.version import InvalidVersion, Version
+def _oldest(line: list[Release]) -> date:
+    return min(release.uploaded for release in line)
 
-    by_version: dict[str, list[Release]] = {}
+
+def _halve(names: frozenset[str], line: list[Release], look: Look) -> Iterator[tuple[str, Release]]:
+    """Each with the first of the line that has it; the last has all of them."""
+    if not names:
+        return
+    if len(line) == 1:
+        yield from ((name, line[0]) for name in names)
+        return
+    half = len(line) // 2
+    there = names & look(line[half - 1])
+    yield from _halve(there, line[:half], look)
+    yield from _halve(names - there, line[half:], look)
+
+
+def choose_files(package: Package, until: Release) -> list[Release]:
+    """One file for each release that was there by one, in the order of versions: a wheel for every machine where there
+    is one, since it is small. Candidates of a release are releases, too, since anybody could read them; builds of a day
+    (`dev`) are not looked into."""
+    by_version: dict[Version, list[Release]] = {}
     for release in package.releases:
-        by_version.setdefault(release.version, []).append(release)
-    chosen: list[Release] = []
-    for version, files in by_version.items():
-        try:
-            is_final = not Version(version).is_prerelease
-        except InvalidVersion:
-            continue
-        best = min(files, key=lambda file: (not file.filename.endswith("-none-any.whl"), file.kind != "sdist"))
-        if version == until.version:
-            chosen.append(until)
-        elif is_final and best.uploaded <= until.uploaded:
-            chosen.append(best)
-    # what was uploaded on the same day as the release itself comes before it
-    return sorted(chosen, key=lambda file: (file.uploaded, file.version == until.version, file.filename))
+        with contextlib.suppress(InvalidVersion):
+            if release.filename.endswith(_READABLE) and release.uploaded <= until.uploaded:
+                by_version.setdefault(Version(release.version), []).append(release)
+    own = Version(until.version)
+    chosen = {
+        version: min(files, key=lambda file: (not file.filename.endswith("-none-any.whl"), file.kind != "sdist"))
+        for version, files in by_version.items()
+        if not version.is_devrelease
+    } | {own: until}
+    return [chosen[version] for version in sorted(chosen)]
 
 
 def look_into(project: str, release: Release) -> frozenset[str]:
     """The qualified names of all functions of a release; remembered, since a release does not change."""
-    memory = home() / "history" / f"{release.sha256}.json"
+    memory = home() / "history" / f"{release.sha256}-{_FORM}.json"
     if not memory.is_file():
         memory.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory() as folder:
@@ -101,6 +119,11 @@ def _names(text: str) -> Iterator[str]:
         yield qualname
 
 
+def _decode(raw: bytes) -> str:
+    """Without the mark that some editors put first: with it nothing of the file would parse."""
+    return raw.decode("utf-8-sig", errors="replace")
+
+
 def _read(archive: Path) -> Iterator[str]:
     """The Python files of an archive that are no tests, never unpacked to disk."""
     try:
@@ -108,14 +131,14 @@ def _read(archive: Path) -> Iterator[str]:
             with zipfile.ZipFile(archive) as packed:
                 for name in packed.namelist():
                     if name.endswith(".py") and not is_test_code(name):
-                        yield packed.read(name).decode(errors="replace")
+                        yield _decode(packed.read(name))
         else:
             with tarfile.open(archive) as tar:
                 for member in tar:
                     if member.isfile() and member.name.endswith(".py") and not is_test_code(member.name):
                         file = tar.extractfile(member)
                         if file is not None:
-                            yield file.read().decode(errors="replace")
+                            yield _decode(file.read())
     except (tarfile.TarError, zipfile.BadZipFile, OSError, EOFError) as error:
         what, mend = f"the archive cannot be read: {error}", "fetch it again"
         raise DLBenchError(what, where=archive.name, mend=mend) from None

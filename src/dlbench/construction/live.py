@@ -4,14 +4,16 @@ Those of releases uploaded since, which no release before had. One look into the
 whether a project has any, so that the others cost nothing.
 """
 
+from dataclasses import replace
 from datetime import date
 
 from dlbench.construction.history import choose_files, look_into
 from dlbench.construction.project import Wish
 from dlbench.construction.selection.archives import choose_release
+from dlbench.construction.selection.select import Candidate, judge
 from dlbench.errors import DLBenchError
 from dlbench.workspace.home import Say
-from dlbench.workspace.releases import look_up
+from dlbench.workspace.releases import Release, look_up
 
 
 def find_fresh(wishes: list[Wish], since: date, say: Say) -> tuple[list[Wish], list[dict[str, str]]]:
@@ -28,12 +30,18 @@ def find_fresh(wishes: list[Wish], since: date, say: Say) -> tuple[list[Wish], l
             else:
                 known = look_into(package.name, before[-1]) if before else frozenset()
                 new = look_into(package.name, newest) - known
-                why = "" if new else "its newest release has no new function"
                 say(f"{wish.name} {newest.version} of {newest.uploaded}: {len(new)} new functions")
+                why = _find_objection(wish.name, newest, say) if new else "its newest release has no new function"
         except DLBenchError as error:
             why = error.what
         if why:
             left_out.append({"project": wish.name, "why": why})
         else:
-            fresh.append(wish)
+            # the very release that was looked at: the next may be uploaded while this one is gone through
+            fresh.append(replace(wish, version=newest.version))
     return fresh, left_out
+
+
+def _find_objection(name: str, release: Release, say: Say) -> str:
+    """What step 2 has against a release: a project that was chosen once may have lost its tests, or its licence."""
+    return "; ".join(judge(Candidate(name, version=release.version), say)["reasons"])

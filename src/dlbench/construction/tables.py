@@ -31,7 +31,7 @@ def list_projects(work: Work) -> list[str]:
 def summarise(work: Work, project: str) -> Row:
     """One project's way through the steps; what was not done yet is missing."""
     row: Row = {"project": project}
-    counts = {step: work.read(step, project) for step in _STEPS if work.has(step, project)}
+    counts = {step: _read(work, step, project) for step in _STEPS if work.has(step, project)}
     if "collected" in counts:
         row["tests collected"] = len(counts["collected"])
     if "trace" in counts:
@@ -48,6 +48,10 @@ def summarise(work: Work, project: str) -> Row:
         scores = [found["killed"] / found["mutants"] for found in good if found["mutants"]]
         row["mutation score, median"] = round(median(scores), 2) if scores else None
     return row
+
+
+def _read(work: Work, step: str, project: str) -> list[Row]:
+    return work.read_last(step, project) if step == "measured" else work.read(step, project)
 
 
 def tell(work: Work) -> list[Row]:
@@ -89,7 +93,7 @@ def _count_reasons(work: Work, project: str) -> Row:
     found: Row = {}
     for step, key in _REASONS.items():
         if work.has(step, project):
-            reasons = Counter(row["reason"] for row in work.read(step, project) if not row[key])
+            reasons = Counter(row["reason"] for row in _read(work, step, project) if not row[key])
             found[f"left out when {step}"] = dict(sorted(reasons.items()))
     return found
 

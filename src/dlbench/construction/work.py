@@ -5,6 +5,7 @@ before and writes its own whole, so that it can be looked at, done again, or gon
 """
 
 from collections.abc import Iterable
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -41,10 +42,21 @@ class Work:
             raise DLBenchError(what, where=str(path), mend=mend)
         return [row for _, row in read_lines(path)]
 
+    def read_last(self, step: str, project: str = "") -> list[Row]:
+        """Of each id the last row: what was our own fault is tried again, and then stands twice in a journal."""
+        return list({row["id"]: row for row in self.read(step, project)}.values())
+
     def write(self, step: str, rows: Iterable[Row], project: str = "") -> None:
         path = self.path(step, project)
         path.parent.mkdir(parents=True, exist_ok=True)
         rewrite(path, rows)
+
+    def put_aside(self, project: str, version: str) -> Path:
+        """Out of the way, so that the project begins anew; nothing is lost."""
+        folder = self.root / "earlier"
+        folder.mkdir(exist_ok=True)
+        names = (f"{project}-{version}{mark}" for mark in ("", *(f"-{number}" for number in count(2))))
+        return (self.root / project).rename(next(folder / name for name in names if not (folder / name).exists()))
 
     def projects(self) -> list[str]:
         return sorted(path.name for path in self.root.iterdir() if path.is_dir()) if self.root.is_dir() else []

@@ -42,20 +42,24 @@ class Candidate:
 
     name: str
     repositories: tuple[str, ...] = ()
+    version: str = ""
+    """Of the release; the newest with a source archive where none is given."""
 
 
 def find_candidates(work: Work, names: Sequence[str] = ()) -> list[Candidate]:
-    """The given names, or all of step 1; `owner/name` is a repository, and its package is looked for by its name."""
+    """The given names, or all of step 1; `owner/name` is a repository, and its package is looked for by its name;
+    `name==version` is one release."""
     if not names:
         names = [row["name"] for row in work.read(discover.STEP)]
     found: dict[str, Candidate] = {}
-    for name in names:
+    for given in names:
+        name, _, version = given.partition("==")
         bare = name.rpartition("/")[2]
         key = canonicalize_name(bare)
         earlier = found.get(key)
         if "/" not in name or (earlier and not earlier.repositories):
             # Named as a package, it is what it is, whatever repositories are called like it.
-            found[key] = Candidate(earlier.name if earlier and "/" in name else bare)
+            found[key] = Candidate(earlier.name if earlier and "/" in name else bare, version=version)
         else:
             found[key] = Candidate(bare, (*(earlier.repositories if earlier else ()), name))
     return list(found.values())
@@ -69,7 +73,7 @@ def select(
     with Journal(work.path(_JUDGED)) as journal:
         judged = {tuple(record["asked"]): record["row"] for record in journal.records()}
         for candidate in find_candidates(work, names):
-            asked = (candidate.name, *candidate.repositories)
+            asked = (candidate.name, *candidate.repositories, *filter(None, [candidate.version]))
             row = judged.get(asked)
             if row is None:
                 row = judge(candidate, say)
@@ -135,7 +139,7 @@ def _judge(candidate: Candidate, row: Row, say: Say) -> None:
     except DLBenchError as error:
         raise _LeftOut("index", error) from None
     try:
-        release = choose_release(package)
+        release = choose_release(package, version=candidate.version)
     except DLBenchError as error:
         raise _LeftOut("release", error) from None
     row |= {"version": release.version, "uploaded": release.uploaded.isoformat()}

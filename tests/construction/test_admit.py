@@ -1,0 +1,114 @@
+"""What we could not judge, or what was stopped, is told as that, and says nothing else of a function."""
+
+import ast
+from types import SimpleNamespace
+
+import pytest
+
+from dlbench.construction.admit import OUR_FAULT, admit, propose_instance
+from dlbench.construction.chain import Chain
+from dlbench.construction.project import Wish, write_record
+from dlbench.construction.tables import summarise
+from dlbench.construction.work import Work
+from dlbench.errors import DLBenchError
+from dlbench.execution.verdict import Outcome, Status, Verdict
+from tests.workspace.parts import make_project
+
+SOURCE = "def f(x, axis=0):\n    y = x + 1\n    if y > 2:\n        return y\n    return x - 1"
+TESTS = ["t.py::a", "t.py::b", "t.py::c", "t.py::d"]
+ROW = {"id": "p/p.m.f", "path": "p/m.py", "qualname": "f", "sha256": "0" * 64}
+
+
+class Judge:
+    """Judges rightly, until the so-manieth time that it is asked about the reference, a stub or anything else."""
+
+    prepared = None
+
+    def __init__(self, what: str, after: int, status: Status) -> None:
+        self.what, self.after, self.status = what, after, status
+        target = SimpleNamespace(node=ast.parse(SOURCE).body[0], text=SOURCE)
+        self.engine = SimpleNamespace(asked=lambda prepared, instance: SimpleNamespace(target=target))
+
+    def judge(self, instance, code, terms=None):
+        tests = terms.tests if terms else instance.tests
+        is_stub = code.rstrip().endswith(("return None", "NotImplementedError", "NotImplementedError()"))
+        if self.what == ("reference" if code == SOURCE else "stub" if is_stub else "other"):
+            self.after -= 1
+            if self.after < 0:
+                return Verdict(instance.id, 0, self.status, dict.fromkeys(tests, Outcome.NOT_RUN), message="the end")
+        passes = code == SOURCE
+        outcome = Outcome.PASSED if passes else Outcome.FAILED
+        return Verdict(instance.id, 0, Status.PASS if passes else Status.FAIL, dict.fromkeys(tests, outcome))
+
+
+def test_the_judge_of_these_tests_admits_where_nothing_goes_wrong():
+    found = admit(Judge("nothing", 0, Status.PASS), propose_instance(ROW, TESTS))
+    assert found.is_admissible
+    assert 0 < found.killed == found.mutants
+
+
+@pytest.mark.parametrize(
+    ("what", "after", "status", "reason"),
+    [
+        ("reference", 0, Status.HARNESS_ERROR, OUR_FAULT),
+        ("reference", 1, Status.HARNESS_ERROR, OUR_FAULT),
+        ("stub", 0, Status.HARNESS_ERROR, OUR_FAULT),
+        ("other", 0, Status.HARNESS_ERROR, OUR_FAULT),
+        ("other", 5, Status.HARNESS_ERROR, OUR_FAULT),
+        ("reference", 0, Status.OUT_OF_MEMORY, "too_large"),
+        ("reference", 3, Status.OUT_OF_MEMORY, "too_large"),
+        ("reference", 3, Status.TIMEOUT, "too_slow"),
+    ],
+)
+def test_what_could_not_be_judged_is_neither_a_mutant_found_nor_a_flaky_test(what, after, status, reason):
+    found = admit(Judge(what, after, status), propose_instance(ROW, TESTS))
+    assert (found.reason, found.detail) == (reason, "the end")
+
+
+def make_chain(tmp_path, **row):
+    """A function that was screened and traced, with tests that are too slow, so that nothing needs to run."""
+    work = Work(tmp_path)
+    place = {"path": "p/m.py", "first": 3, "number": 0, "kept": True, "failing": {}}
+    work.write("screened", [ROW | place | row], "p")
+    work.write("trace_functions", [{"place": ["p/m.py", 3, "f"]}], "p")
+    slow = {"outcome": "passed", "seconds": 30.0, "direct": [0], "deeper": []}
+    work.write("trace", [{"id": test} | slow for test in TESTS], "p")
+    return Chain(None, work, Wish("p"), lambda text: None)
+
+
+def test_what_was_our_own_fault_is_measured_again_and_counts_once(tmp_path, monkeypatch):
+    chain = make_chain(tmp_path)
+    monkeypatch.setattr(Chain, "prepared", None)
+    chain.work.write("measured", [{"id": ROW["id"], "reason": OUR_FAULT, "admissible": False}], "p")
+    chain.admit()
+    assert [row["reason"] for row in chain.work.read("measured", "p")] == [OUR_FAULT, "too_slow"]
+    assert summarise(chain.work, "p")["measured"] == 1
+    chain.admit()
+    assert len(chain.work.read("measured", "p")) == 2
+
+
+def test_a_function_that_the_trace_does_not_know_any_more_is_not_given_tests_of_another(tmp_path, monkeypatch):
+    chain = make_chain(tmp_path, first=9)
+    monkeypatch.setattr(Chain, "prepared", None)
+    with pytest.raises(DLBenchError, match="not where the tests ran it"):
+        chain.admit()
+
+
+def test_steps_that_were_done_on_another_release_are_put_aside_and_nothing_is_lost(tmp_path):
+    write_record(make_project(name="p", archive="p-1.0.tar.gz", sha256="0" * 64), tmp_path / "benchmark")
+    chain = Chain(None, Work(tmp_path), Wish("p", version="2.0"), lambda text: None)
+    for attempt in ("first", "second"):
+        chain.work.write("collected", [{"id": attempt}], "p")
+        chain._put_aside_another_release()
+        assert not chain.work.has("collected", "p")
+    kept = [(path.parent.name, path.read_text()) for path in sorted((tmp_path / "earlier").glob("*/collected.jsonl"))]
+    assert [name for name, _ in kept] == ["p-1.0", "p-1.0-2"]
+    assert ["first" in text for _, text in kept] == [True, False]
+
+
+def test_the_same_release_goes_on_where_it_was(tmp_path):
+    write_record(make_project(name="p", archive="p-1.0.tar.gz", sha256="0" * 64), tmp_path / "benchmark")
+    chain = Chain(None, Work(tmp_path), Wish("p", version="1.0"), lambda text: None)
+    chain.work.write("collected", [{"id": "t.py::a"}], "p")
+    chain._put_aside_another_release()
+    assert chain.work.has("collected", "p")
