@@ -5,7 +5,7 @@ before and writes its own whole, so that it can be looked at, done again, or gon
 """
 
 from collections.abc import Iterable
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -55,8 +55,9 @@ class Work:
         """Out of the way, so that the project begins anew; nothing is lost."""
         folder = self.root / "earlier"
         folder.mkdir(exist_ok=True)
-        names = (f"{project}-{version}{mark}" for mark in ("", *(f"-{number}" for number in count(2))))
-        return (self.root / project).rename(next(folder / name for name in names if not (folder / name).exists()))
+        marks = chain([""], (f"-{number}" for number in count(2)))
+        places = (folder / f"{project}-{version}{mark}" for mark in marks)
+        return (self.root / project).rename(next(place for place in places if not place.exists()))
 
     def projects(self) -> list[str]:
         return sorted(path.name for path in self.root.iterdir() if path.is_dir()) if self.root.is_dir() else []
