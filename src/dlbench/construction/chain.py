@@ -16,7 +16,7 @@ from dlbench.construction.admit import OUR_FAULT, Admission, admit_all, propose_
 from dlbench.construction.calls.agreement import Comparison, compare
 from dlbench.construction.calls.graph import build_graph, list_written
 from dlbench.construction.choose_tests import LEAST_TESTS, choose_tests, name_group
-from dlbench.construction.collect import set_up_and_collect
+from dlbench.construction.collect import Collected, set_up_and_collect
 from dlbench.construction.extract import extract
 from dlbench.construction.history import date_functions
 from dlbench.construction.project import Wish
@@ -60,13 +60,20 @@ class Chain:
     def collect(self) -> None:
         """Steps 2 and 3: the project set up, its tests collected; of what cannot be, what the text says is there."""
         self._prepared, found = set_up_and_collect(self.engine, self.wish, self.root, self.say)
-        if not found.tests:
-            errors = "; ".join([found.why, *list(found.errors.values())[:2]])
-            what = f"pytest collects no test: {errors[-1200:]}"
-            raise DLBenchError(what, where=self.name, mend="see what its tests need, or choose another project")
-        written = list_written(self._prepared.tree, self.project.import_root, list(found.errors))
-        rows = [{"what": file, "why": why, "written": written[file]} for file, why in found.errors.items()]
+        self.keep_collected(found)
+
+    def keep_collected(self, found: Collected) -> None:
+        """Raises DLBenchError where there is no test; why there is none from each file is kept all the same."""
+        reasons = found.explain()
+        written = list_written(self.prepared.tree, self.project.import_root, list(reasons))
+        rows = [{"what": file, "why": why, "written": written[file]} for file, why in reasons.items()]
         self.work.write("uncollected", rows, self.name)
+        if not found.tests:
+            errors = "; ".join(filter(None, [found.why, *list(found.errors.values())[:2]]))
+            what = f"pytest collects no test: {(errors or '; '.join(reasons.values()))[-1200:]}"
+            raise DLBenchError(what, where=self.name, mend="see what its tests need, or choose another project")
+        if found.why:
+            self.say(f"{self.name}: not all was collected: {found.why.splitlines()[0]}")
         self.work.write("collected", ({"id": test} for test in found.tests), self.name)
 
     def trace(self, seconds: float = TRACE_SECONDS, cases: int = MOST_CASES) -> None:

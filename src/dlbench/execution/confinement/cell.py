@@ -31,7 +31,7 @@ JUDGE, MEETING = "inside/start.py", "inside/meeting/start.py"
 
 def inside() -> Path:
     """The folder that holds the package for the sandbox: a copy, open to any user, compiled once."""
-    folder = home() / "inside" / f"{inside_key()}-{_meeting_key()}"
+    folder = home() / "inside" / f"{inside_key()}-{_key_beside()}"
     if folder.is_dir():
         return folder
     with locked("inside", quiet):
@@ -39,8 +39,8 @@ def inside() -> Path:
             return folder
         with building(folder) as place:
             package = place / "inside"
-            (package / "meeting").mkdir(parents=True)
-            for name, text in (_read_inside() | _read_meeting()).items():
+            for name, text in (_read_inside() | _read_beside()).items():
+                (package / name).parent.mkdir(parents=True, exist_ok=True)
                 (package / name).write_text(text, encoding="utf-8")
                 # without a look at the file's time: a copy of the workspace keeps them
                 py_compile.compile(
@@ -55,18 +55,20 @@ def _read_inside() -> dict[str, str]:
 
 
 @cache
-def _read_meeting() -> dict[str, str]:
-    return {f"meeting/{path.name}": path.read_text(encoding="utf-8") for path in sorted(_INSIDE.glob("meeting/*.py"))}
+def _read_beside() -> dict[str, str]:
+    """What stands in folders of its own: it has no say in a verdict."""
+    found = sorted(_INSIDE.glob("*/*.py"))
+    return {path.relative_to(_INSIDE).as_posix(): path.read_text(encoding="utf-8") for path in found}
 
 
 @cache
-def _meeting_key() -> str:
-    return hashlib.sha256(repr(_read_meeting()).encode()).hexdigest()[:8]
+def _key_beside() -> str:
+    return hashlib.sha256(repr(_read_beside()).encode()).hexdigest()[:8]
 
 
 @cache
 def inside_key() -> str:
-    """Changes whenever what has a say in a verdict does; where solutions meet a model's tests, no verdict is given."""
+    """Changes whenever what has a say in a verdict does; what stands in folders of its own has none."""
     return f"{hashlib.sha256(repr(_read_inside()).encode()).hexdigest()[:16]}-{sys.implementation.cache_tag}"
 
 
