@@ -1,5 +1,12 @@
 """Tracing a project's tests: whatever one of them does, what the others ran is known."""
 
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
 import pytest
 
 from dlbench.construction.chain import Chain
@@ -66,3 +73,89 @@ def test_what_ends_the_interpreter_is_named_and_the_rest_is_traced(chain):
     assert reasons["tests/test_ends.py"].startswith("on import: ended the interpreter, exit code 0")
     assert reasons["tests/test_lacks.py"].startswith("not collected: ")
     assert reasons["tests/test_core.py::test_ends"].startswith("ended the interpreter, exit code 0")
+
+
+START = """import sys
+from pathlib import Path
+
+from dlbench.construction.chain import Chain
+from dlbench.construction.project import Wish
+from dlbench.construction.work import Work
+from dlbench.execution import Engine, Limits, choose_confinement
+
+engine = Engine(choose_confinement(), Limits(load_seconds=60, test_seconds=10))
+Chain(engine, Work(Path(sys.argv[1])), Wish("slow"), print, workers=1).trace()
+"""
+
+
+def collect_for(chain: Chain) -> None:
+    ids = [*(f"test_double[{value}]" for value in range(6)), "test_ends", *(f"test_add[{value}]" for value in range(3))]
+    rows = [{"id": f"tests/test_core.py::{name}"} for name in ids]
+    chain.work.write("collected", [*rows, {"id": "tests/test_ends.py::test_x"}], "slow")
+
+
+def read_kept(chain: Chain) -> list[dict]:
+    path = chain.work.path("trace_journal", "slow")
+    lines = path.read_text().split("\n")[:-1] if path.exists() else []
+    return [row for row in map(json.loads, lines) if "outcome" in row]
+
+
+def read_result(chain: Chain) -> list[dict]:
+    """All that a trace says but for how long the tests took."""
+    functions = chain.work.read("trace_functions", "slow")
+    return [*functions, *({**row, "seconds": 0} for row in chain.work.read("trace", "slow"))]
+
+
+@pytest.fixture(scope="module")
+def killed(chain):
+    """A trace that was killed after three of its tests: what is kept of it."""
+    collect_for(chain)
+    chain.prepared  # noqa: B018 - built before the clock starts
+    process = subprocess.Popen([sys.executable, "-c", START, str(chain.work.root)], start_new_session=True)
+    deadline = time.monotonic() + 60
+    while len(read_kept(chain)) < 3 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    return chain.work.path("trace_journal", "slow").read_text()
+
+
+def test_a_trace_that_was_killed_goes_on_with_what_it_had_not_seen(chain, killed):
+    kept = read_kept(chain)
+    assert 3 <= len(kept) < 9
+    assert not chain.work.has("trace", "slow")
+    said = []
+    again = Chain(chain.engine, chain.work, chain.wish, said.append, workers=1)
+    again.trace()
+    assert said[-1] == f"running 11 of 11 tests of slow; {len(kept)} ran before"
+    went_on = read_result(chain)
+    assert {row["id"]: row["seconds"] for row in chain.work.read("trace", "slow")}.items() >= {
+        row["id"]: row["seconds"] for row in kept
+    }.items()
+    assert not chain.work.has("trace_journal", "slow")
+    again.trace()
+    assert said[-1] == "running 11 of 11 tests of slow"
+    assert read_result(chain) == went_on
+    assert [row["what"] for row in chain.work.read("trace_left_out", "slow")] == [
+        "tests/test_ends.py",
+        "tests/test_core.py::test_ends",
+    ]
+
+
+def test_what_was_seen_of_other_tests_is_not_gone_on_from(chain, killed):
+    chain.work.path("trace_journal", "slow").write_text(killed)
+    chain.work.write("collected", [{"id": "tests/test_core.py::test_add[1]"}], "slow")
+    said = []
+    Chain(chain.engine, chain.work, chain.wish, said.append, workers=1).trace()
+    assert said == ["running 1 of 1 tests of slow"]
+    assert [row["id"] for row in chain.work.read("trace", "slow")] == ["tests/test_core.py::test_add[1]"]
+
+
+def test_what_was_seen_of_another_release_is_not_gone_on_from(chain, killed):
+    header, _, rest = killed.partition("\n")
+    other = json.dumps(json.loads(header) | {"release": "another"})
+    chain.work.path("trace_journal", "slow").write_text(f"{other}\n{rest}")
+    collect_for(chain)
+    said = []
+    Chain(chain.engine, chain.work, chain.wish, said.append, workers=1).trace()
+    assert said == ["running 11 of 11 tests of slow"]

@@ -21,6 +21,7 @@ from dlbench.construction.extract import extract
 from dlbench.construction.history import date_functions
 from dlbench.construction.project import Wish
 from dlbench.construction.screening.screen import screen_project
+from dlbench.construction.seen import open_seen
 from dlbench.construction.trace import Trace, TracedTest, trace
 from dlbench.construction.work import Row, Work
 from dlbench.dataset import Project, load
@@ -77,25 +78,45 @@ class Chain:
         self.work.write("collected", ({"id": test} for test in found.tests), self.name)
 
     def trace(self, seconds: float = TRACE_SECONDS, cases: int = MOST_CASES) -> None:
-        """Step 4: what each test runs. Of a parametrised test, so many cases at most."""
+        """Step 4: what each test runs; goes on where it was stopped. Of a parametrised test, so many cases at most."""
         tests = [row["id"] for row in self.work.read("collected", self.name)]
         wanted = choose_cases(tests, cases)
         files = mix({test.partition("::")[0] for test in wanted})
-        self.say(f"running {len(wanted)} of {len(tests)} tests of {self.name}")
-        done = 0
+        journal = self.work.path("trace_journal", self.name)
+        with open_seen(journal, self._name_trace(wanted)) as kept:
+            done = len(kept.tests)
+            before = f"; {done} ran before" if done else ""
+            self.say(f"running {len(wanted)} of {len(tests)} tests of {self.name}{before}")
 
-        def count(test: str) -> None:
-            nonlocal done
-            done += 1
-            if done % 100 == 0:
-                self.say(f"{self.name}: {done} of {len(wanted)} tests ran")
+            def count(test: str) -> None:
+                nonlocal done
+                done += 1
+                if done % 100 == 0:
+                    self.say(f"{self.name}: {done} of {len(wanted)} tests ran")
 
-        seen = trace(
-            self.engine, self.prepared, files, wanted=wanted, seconds=seconds, workers=self.workers, on_test=count
-        )
-        self.work.write("trace_left_out", seen.left_out, self.name)
-        self.work.write("trace_functions", ({"place": list(place)} for place in seen.functions), self.name)
-        self.work.write("trace", (asdict(test) for test in seen.tests), self.name)
+            seen = trace(
+                self.engine,
+                self.prepared,
+                files,
+                wanted=wanted,
+                seconds=seconds,
+                workers=self.workers,
+                seen=kept,
+                on_test=count,
+            )
+            self.work.write("trace_left_out", seen.left_out, self.name)
+            self.work.write("trace_functions", ({"place": list(place)} for place in seen.functions), self.name)
+            self.work.write("trace", (asdict(test) for test in seen.tests), self.name)
+            journal.unlink()
+
+    def _name_trace(self, wanted: list[str]) -> Row:
+        """Which tests of which release, run with what: what was seen of another says nothing."""
+        return {
+            "release": self.prepared.tree.parent.name,
+            "environment": self.prepared.environment.name,
+            "setup": self.project.tests.model_dump(mode="json"),
+            "wanted": sha256("\n".join(wanted).encode()).hexdigest(),
+        }
 
     def read_trace(self) -> Trace:
         places = [tuple(row["place"]) for row in self.work.read("trace_functions", self.name)]

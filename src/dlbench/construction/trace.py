@@ -1,7 +1,7 @@
 """Which test runs which function of the project? The truth: the tests are run once, and it is looked at.
 
 A project's tests may hang, crash the interpreter or end it. Each such test is named and passed over, and nothing of
-what was seen before is lost.
+what was seen before is lost; nor is it where we are killed ourselves.
 """
 
 import time
@@ -11,12 +11,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dlbench.construction.runs import Run
+from dlbench.construction.seen import Place, Seen, SeenTest
 from dlbench.construction.test_code import list_test_code
 from dlbench.execution.candidate import Engine
 from dlbench.workspace import Prepared
-
-Place = tuple[str, int, str]
-"""A function by its file, the line on which it begins (decorators included) and its bare name."""
 
 
 @dataclass(frozen=True)
@@ -56,25 +54,42 @@ def trace(
     seconds: float = 600.0,
     workers: int = 1,
     looks: bool = True,
+    seen: Seen | None = None,
     on_test: Callable[[str], None] = lambda test: None,
 ) -> Trace:
-    """Runs the tests of some files, those wanted or all. `looks`: whether functions are noted, or tests only run."""
+    """Runs the tests of some files, those wanted or all. `looks`: whether functions are noted, or tests only run.
+
+    `seen`: what an earlier start saw of the same tests, which are not run again; it takes what is seen now.
+    """
     began = time.monotonic()
+    seen = seen or Seen()
     chosen = set(wanted)
-    shards = [files[place::workers] for place in range(workers) if files[place::workers]]
-    runs = [_Tracing(engine, prepared, shard, began + seconds, chosen, looks, on_test) for shard in shards]
+    waiting = _list_waiting(files, chosen, seen)
+    shards = [waiting[place::workers] for place in range(workers) if waiting[place::workers]]
+    runs = [_Tracing(engine, prepared, shard, began + seconds, chosen, looks, seen, on_test) for shard in shards]
     with ThreadPoolExecutor(max(1, len(runs))) as threads:
         list(threads.map(Run.go, runs))
-    whole = Trace()
-    for run in runs:
-        whole.left_out += [{"what": what, "why": why} for what, why in run.left_out.items()]
-        whole.left_out += [{"what": "the rest", "why": run.rest}] if run.rest else []
-        for row, direct, deeper in run.rows:
-            own = tuple(sorted(whole.number(place) for place in direct))
-            inner = tuple(sorted(whole.number(place) for place in deeper))
-            whole.tests.append(TracedTest(row["id"], row["outcome"], row["seconds"], own, inner, row["message"]))
+    whole = Trace(left_out=[{"what": what, "why": why} for what, why in seen.left_out.items()])
+    whole.left_out += [{"what": "the rest", "why": run.rest} for run in runs if run.rest]
+    # in one order, whichever worker came first and wherever an earlier start was stopped
+    places = {file: place for place, file in enumerate(files)}
+    for test in sorted(seen.tests, key=lambda test: places.get(_name_file(test.id), len(places))):
+        own = tuple(sorted(map(whole.number, test.direct)))
+        inner = tuple(sorted(map(whole.number, test.deeper)))
+        whole.tests.append(TracedTest(test.id, test.outcome, test.seconds, own, inner, test.message))
     whole.seconds = time.monotonic() - began
     return whole
+
+
+def _list_waiting(files: list[str], wanted: set[str], seen: Seen) -> list[str]:
+    """Files in which something is left to do."""
+    left = wanted - {test.id for test in seen.tests} - set(seen.left_out)
+    with_tests = set(map(_name_file, left)) if wanted else set(files)
+    return [file for file in files if file in with_tests and file not in seen.left_out]
+
+
+def _name_file(test: str) -> str:
+    return test.partition("::")[0]
 
 
 class _Tracing(Run):
@@ -86,12 +101,12 @@ class _Tracing(Run):
         deadline: float,
         wanted: set[str],
         looks: bool,
+        seen: Seen,
         on_test: Callable[[str], None],
     ) -> None:
         super().__init__(engine, prepared, files, deadline)
-        self.wanted, self.looks, self.on_test = wanted, looks, on_test
-        self.rows: list[tuple[dict[str, Any], list[Place], list[Place]]] = []
-        self.left_out: dict[str, str] = {}
+        self.wanted, self.looks, self.seen, self.on_test = wanted, looks, seen, on_test
+        self.passed_over = {test.id for test in seen.tests} | set(seen.left_out)
         self.places: list[Place] = []
 
     def describe(self) -> dict[str, Any]:
@@ -114,9 +129,10 @@ class _Tracing(Run):
             self.leave_out(message["file"], f"not collected: {message['why']}")
         elif kind == "traced":
             self.passed_over.add(message["id"])
-            direct, deeper = ([self.places[place] for place in message[key]] for key in ("direct", "deeper"))
-            self.rows.append((message, direct, deeper))
+            direct, deeper = (tuple(self.places[place] for place in message[key]) for key in ("direct", "deeper"))
+            found = {key: message[key] for key in ("id", "outcome", "seconds", "message")}
+            self.seen.add(SeenTest(**found, direct=direct, deeper=deeper))
             self.on_test(message["id"])
 
     def leave_out(self, what: str, why: str) -> None:
-        self.left_out[what] = why
+        self.seen.leave_out(what, why)
