@@ -48,6 +48,12 @@ def test_a_function_of_the_tests_is_no_function_under_test(chain):
     assert [row["qualname"] for row in chain.work.read("functions", "planted") if "make_batch" in row["qualname"]] == []
 
 
+def test_every_function_under_test_has_its_size_and_complexity_before_it_is_screened(chain):
+    rows = {row["qualname"]: row["measures"] for row in chain.work.read("functions", "planted")}
+    assert (rows["softmax"]["loc"], rows["softmax"]["cyclomatic"]) == (7, 4)
+    assert rows == {row["qualname"]: row["measures"] for row in chain.work.read("screened", "planted")}
+
+
 def test_what_is_admissible_has_tests_that_find_mistakes(chain, reasons):
     (row,) = [row for row in chain.work.read("measured", "planted") if row["id"].endswith(".softmax")]
     assert len(row["tests"]) == 9  # those of `trivial` run it, too

@@ -73,6 +73,14 @@ def test_a_function_with_something_in_it_is_kept_with_its_measures():
     assert list(row["measures"]["libraries"]) == ["numpy"]
 
 
+def test_measures_that_the_step_before_took_are_not_taken_again():
+    files = {"toy/core.py": f"import numpy as np\n\n{GOOD}"}
+    (row,) = list_functions("toy/core.py", files["toy/core.py"])
+    known = screen_one(GOOD)["measures"] | {"loc": 121}
+    (screened,) = screen([json.loads(json.dumps(row | {"measures": known}))], files.__getitem__, files)
+    assert (screened["reason"], screened["figure"]) == ("too_long", 121)
+
+
 PLANTED = [
     ("too_short", "def f(x):\n    y = x + 1\n    return y * 2\n", 3),
     ("too_long", f"def f(x):\n{FILLING}    return x\n", 132),

@@ -17,7 +17,7 @@ from dlbench.construction.calls.agreement import Comparison, compare
 from dlbench.construction.calls.graph import build_graph, list_written
 from dlbench.construction.choose_tests import LEAST_TESTS, choose_tests, name_group
 from dlbench.construction.collect import Collected, set_up_and_collect
-from dlbench.construction.extract import extract
+from dlbench.construction.extract import extract, measure
 from dlbench.construction.history import date_functions
 from dlbench.construction.project import Wish
 from dlbench.construction.screening.screen import screen_project
@@ -143,7 +143,7 @@ class Chain:
         return found
 
     def extract(self, *, dates: bool = False, since: date | None = None) -> None:
-        """Step 5: the functions that ran, by name and place. `dates`: also when each appeared. `since`: only later."""
+        """Step 5: the functions that ran: name, place, size. `dates`: also when each appeared. `since`: only later."""
         found = extract(self.project, self.prepared.tree, self.read_trace())
         rows = found.rows
         if dates or since:
@@ -157,7 +157,7 @@ class Chain:
             ]
             rows = [row for row in rows if date.fromisoformat(row["introduced"]) >= since]
         self.work.write("extract_left_out", found.left_out, self.name)
-        self.work.write("functions", rows, self.name)
+        self.work.write("functions", measure(self.prepared.tree, rows), self.name)
 
     def screen(self) -> None:
         """Step 6: which of them can be asked for."""

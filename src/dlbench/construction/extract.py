@@ -8,9 +8,13 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 
+from dlbench.construction.screening.measure import measure_function
+from dlbench.construction.screening.parsed import parse_module
 from dlbench.construction.test_code import is_test_code
 from dlbench.construction.trace import Trace
 from dlbench.construction.work import Row
@@ -44,6 +48,15 @@ def extract(project: Project, tree: Path, trace: Trace) -> Extracted:
                 counts = {"direct_tests": direct[number], "tests": direct[number] + deeper[number]}
                 rows.append(row | counts | {"number": number, "failing": failing.get(number, {})})
     return Extracted(rows, left_out)
+
+
+def measure(tree: Path, rows: list[Row]) -> Iterator[Row]:
+    """The rows, which come file by file, with how large and how tangled each function is."""
+    for path, inner in groupby(rows, key=itemgetter("path")):
+        module = parse_module(path, (tree / path).read_text(encoding="utf-8"))
+        for row in inner:
+            segment = module.text(row["first"], row["last"])
+            yield row | {"measures": asdict(measure_function(segment, module.imports))}
 
 
 def _count_tests(trace: Trace) -> tuple[Counter[int], Counter[int]]:

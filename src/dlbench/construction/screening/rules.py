@@ -42,6 +42,10 @@ class Case:
 
     @cached_property
     def measures(self) -> FunctionMeasures:
+        """As the step before found them, where it did: the segment's hash says that it is the same text."""
+        known = self.row.get("measures")
+        if known:
+            return FunctionMeasures(**(known | {"libraries": tuple(known["libraries"])}))
         return measure_function(self.segment, self.module.imports)
 
 
