@@ -10,10 +10,13 @@ from datetime import date
 from dlbench.construction.history import choose_files, look_into
 from dlbench.construction.project import Wish
 from dlbench.construction.selection.archives import choose_release
-from dlbench.construction.selection.select import Candidate, judge
+from dlbench.construction.selection.select import Candidate, judge, kind_of
 from dlbench.errors import DLBenchError
 from dlbench.workspace.home import Say
 from dlbench.workspace.releases import Release, look_up
+
+_SETTLED = ("code", "cases", "documents")
+"""What was weighed when the project was chosen, by rule or by a person."""
 
 
 def find_fresh(wishes: list[Wish], since: date, say: Say) -> tuple[list[Wish], list[dict[str, str]]]:
@@ -43,5 +46,6 @@ def find_fresh(wishes: list[Wish], since: date, say: Say) -> tuple[list[Wish], l
 
 
 def _find_objection(name: str, release: Release, say: Say) -> str:
-    """What step 2 has against a release: a project that was chosen once may have lost its tests, or its licence."""
-    return "; ".join(judge(Candidate(name, version=release.version), say)["reasons"])
+    """What step 2 has against a release: one that was chosen once may have lost its tests, or its licence."""
+    reasons = judge(Candidate(name, version=release.version), say)["reasons"]
+    return "; ".join(reason for reason in reasons if kind_of(reason) not in _SETTLED)
