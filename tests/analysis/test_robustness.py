@@ -81,6 +81,13 @@ def test_a_split_ranks_by_its_own_instances_and_says_how_many_it_misses():
     assert [part.label for part in measure(benchmark, ["mini"], a="001111", b="110000").splits] == ["mini"]
 
 
+def test_what_appeared_since_a_month_is_a_split_to_rank_on():
+    benchmark = make_benchmark(6)
+    year = sorted(one.introduced.year for one in benchmark.instances.values())[4]
+    (live,) = measure(benchmark, [f"live-{year}-01"], a="001111", b="110000").splits
+    assert (live.instances, live.of) == (2, 2)
+
+
 def test_harness_errors_and_what_not_all_have_are_left_out_and_named():
     benchmark = make_benchmark(4)
     a, b = (tally(verdicts(benchmark, marks), benchmark) for marks in ("1111", "!000"))

@@ -35,6 +35,18 @@ def test_list_filters_by_label_and_prints_json(dlbench, toy_root):
     assert "no instance fits" in none.err
 
 
+def test_list_knows_the_split_of_a_month_and_says_when_there_is_none(dlbench, toy_root):
+    listed = dlbench("list", "--benchmark", toy_root, "--split", "live-2026-01")
+    assert listed.status == 0
+    assert "scale" in listed.out
+    late = dlbench("list", "--benchmark", toy_root, "--split", "live-2026-02")
+    assert late.status == 1
+    assert "nothing first appeared in that month or later" in late.err
+    made = dlbench("construct", "split", "live-2026-01", "--size", 1, "--benchmark", toy_root)
+    assert made.status == 1
+    assert "no name for a split" in made.err
+
+
 def test_show_gives_prompt_tests_and_on_request_the_reference(dlbench, toy_root):
     shown = dlbench("show", "toy/toy.core.scale", "--benchmark", toy_root)
     assert "each number of `values`" in shown.out

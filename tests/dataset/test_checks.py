@@ -2,7 +2,7 @@
 
 import pytest
 
-from dlbench.dataset import Kind, Selection, Stage, load, select
+from dlbench.dataset import Kind, load
 from dlbench.dataset.checks import check_records
 from dlbench.errors import DLBenchError
 
@@ -78,23 +78,3 @@ def test_loading_an_unsound_benchmark_lists_its_problems(toy_root):
     edit(toy_root, SCALE, 'stage = "pre_post_processing"', 'stage = "magic"')
     with pytest.raises(DLBenchError, match=r"instances/toy/scale\.toml.*labels\.stage"):
         load(toy_root)
-
-
-def test_selection_filters_and_refuses_unknown_names(toy):
-    def chosen(**filters):
-        return [instance.qualname for instance in select(toy, Selection(**filters))]
-
-    assert chosen() == ["Counter.step", "scale"]
-    assert chosen(split="demo") == ["scale"]
-    assert chosen(stages=(Stage.TRAINING,)) == []
-    assert chosen(instances=("toy/toy.core.scale",)) == ["scale"]
-    for filters in ({"split": "dmeo"}, {"projects": ("toi",)}, {"instances": ("toy/toy.core.scael",)}):
-        with pytest.raises(DLBenchError, match="did you mean"):
-            chosen(**filters)
-
-
-def test_dates_bound_a_selection_on_both_sides(toy):
-    day = toy.instances["toy/toy.core.scale"].introduced
-    assert len(select(toy, Selection(since=day, until=day))) == 2
-    assert select(toy, Selection(since=day.replace(day=day.day + 1))) == []
-    assert select(toy, Selection(until=day.replace(day=day.day - 1))) == []

@@ -3,6 +3,7 @@
 import json
 import re
 from dataclasses import replace
+from datetime import date
 
 import pytest
 from hypothesis import given, settings
@@ -33,6 +34,7 @@ from dlbench.reporting.board.verify import (
     check_verdicts,
     count_repeated,
     draw_share,
+    is_about,
 )
 from tests.reporting.boards import SCALE, STEP, submit, write_run
 
@@ -303,6 +305,18 @@ def test_a_run_is_submitted_whole_or_not_at_all(toy, tmp_path, marks, config, me
         return
     with pytest.raises(DLBenchError, match=message):
         submit(tmp_path / "run", toy, marks, **config)
+
+
+def test_a_run_of_all_since_a_month_is_an_entry_of_its_own_split(toy, tmp_path):
+    older = toy.instances[STEP].model_copy(update={"introduced": date(2025, 12, 31)})
+    grown = replace(toy, instances=toy.instances | {STEP: older}, splits={})
+    entry = submit(tmp_path / "run", grown, {SCALE: "1"})
+    assert entry.split == "live-2026-01"
+    assert check_entry(entry, grown) == []
+    for split in ("live-2026-13", "live-2099-01"):
+        other = entry.model_copy(update={"split": split})
+        assert kinds(check_entry(other, grown)) == {Kind.SPLIT}
+        assert not is_about(other, grown)
 
 
 def test_what_an_evaluated_file_cannot_know_is_asked_for(toy, tmp_path):

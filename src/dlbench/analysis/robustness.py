@@ -12,7 +12,7 @@ from itertools import combinations
 
 import numpy as np
 
-from dlbench.dataset import AXES, Benchmark
+from dlbench.dataset import AXES, Benchmark, Selection, select
 from dlbench.scoring.compare import Tallies, find_ground
 from dlbench.scoring.groups import group
 from dlbench.scoring.intervals import FEWEST_CLUSTERS, NOTHING, Interval, bound
@@ -89,7 +89,9 @@ def measure_robustness(
     drawn = {"instances": resample_columns(ranking.shares)}
     if clusters.count >= FEWEST_CLUSTERS:
         drawn["projects"] = clusters.resample_columns(ranking.shares)
-    chosen = benchmark.splits if splits is None else {name: benchmark.splits[name] for name in splits}
+    chosen: Mapping[str, Sequence[str]] = benchmark.splits
+    if splits is not None:
+        chosen = {name: [one.id for one in select(benchmark, Selection(split=name))] for name in splits}
     return Robustness(
         order=tuple(zip(names, ranking.means, strict=True)),
         instances=ground.instances,

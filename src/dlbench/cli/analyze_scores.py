@@ -38,11 +38,8 @@ def robustness(
 ) -> None:
     """Does the order of models hold with other instances, without one project or label, and on another split?"""
     from dlbench.analysis.robustness import measure_robustness
-    from dlbench.dataset import find_known
     from dlbench.reporting import studies
 
-    for name in other_split or ():
-        find_known(name, chosen.benchmark.splits, "split")
     tallies, outside = read_sides(runs, chosen)
     found = measure_robustness(tallies, chosen.benchmark, other_split)
     tables = {

@@ -160,7 +160,13 @@ class Chosen:
 
 def _choice(
     benchmark: BenchmarkOption = None,
-    split: Annotated[str, typer.Option(help="Name of a split: full, demo, or one of the benchmark's own.")] = "full",
+    split: Annotated[
+        str,
+        typer.Option(
+            help="Name of a split: full, one of the benchmark's own (lite, demo), or live-YYYY-MM, all that first"
+            " appeared in that month or later."
+        ),
+    ] = "full",
     instance: Annotated[list[str] | None, typer.Option(help="Only this instance (repeatable).")] = None,
     project: Annotated[list[str] | None, typer.Option(help="Only this project (repeatable).")] = None,
     stage: Annotated[list[Stage] | None, typer.Option(help="Only this pipeline stage (repeatable).")] = None,

@@ -130,8 +130,9 @@ def split(
     from dlbench.journal import write_whole
 
     loaded = load(benchmark)
-    if name == "full" or not name.replace("-", "").isalnum():
-        raise DLBenchError(f"{name!r} is no name for a split", mend="use letters, digits and -; full is everything")
+    if name == "full" or name.startswith("live-") or not name.replace("-", "").isalnum():
+        mend = "use letters, digits and -; full is everything, and live-YYYY-MM what appeared since that month"
+        raise DLBenchError(f"{name!r} is no name for a split", mend=mend)
     chosen = choose_balanced(loaded.instances.values(), size)
     path = loaded.root / "splits" / f"{name}.txt"
     path.parent.mkdir(exist_ok=True)

@@ -1,14 +1,16 @@
 """Which instances does a command work on?
 
 A split by name and filters by project, label and date, all of which must hold. Asking for something that does not
-exist is an error with the nearest names, never an empty table.
+exist is an error with the nearest names, never an empty table. Beside `full` and the benchmark's own splits there is
+one for every month, `live-YYYY-MM`: all that first appeared then or later, which an older model cannot have read.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 from difflib import get_close_matches
-from typing import TypeVar
+from typing import NoReturn, TypeVar
 
 from dlbench.dataset.labels import Data, Stage, Task
 from dlbench.dataset.loading import Benchmark
@@ -16,6 +18,7 @@ from dlbench.dataset.records import Instance
 from dlbench.errors import DLBenchError
 
 Value = TypeVar("Value")
+_LIVE = re.compile(r"live-([1-9][0-9]{3}-(?:0[1-9]|1[0-2]))")
 
 
 @dataclass(frozen=True)
@@ -50,11 +53,39 @@ def select(benchmark: Benchmark, selection: Selection) -> list[Instance]:
     return [instance for instance in _split(benchmark, selection.split) if selection.admits(instance)]
 
 
+def has_split(benchmark: Benchmark, split: str) -> bool:
+    """Whether there is one of that name, with an instance in it if it is a month's."""
+    return split == "full" or split in benchmark.splits or bool(_list_live(benchmark, split))
+
+
+def name_live(first: date) -> str:
+    """The split that begins with what appeared in the month of that day."""
+    return f"live-{first:%Y-%m}"
+
+
 def _split(benchmark: Benchmark, split: str) -> list[Instance]:
     if split == "full" and "full" not in benchmark.splits:
         return list(benchmark.instances.values())
+    if split.partition("-")[0] == "live" and split not in benchmark.splits:
+        return _list_live(benchmark, split) or _refuse_live(benchmark, split)
     find_known(split, dict.fromkeys(["full", *benchmark.splits]), "split")
     return [find_known(instance_id, benchmark.instances, "instance") for instance_id in benchmark.splits[split]]
+
+
+def _list_live(benchmark: Benchmark, split: str) -> list[Instance]:
+    if not (month := _LIVE.fullmatch(split)):
+        return []
+    first = date.fromisoformat(f"{month[1]}-01")
+    return [instance for instance in benchmark.instances.values() if instance.introduced >= first]
+
+
+def _refuse_live(benchmark: Benchmark, split: str) -> NoReturn:
+    if not _LIVE.fullmatch(split):
+        mend = "write live-YYYY-MM, for example live-2026-01: all that first appeared in that month or later"
+        raise DLBenchError(f"the split {split!r} names no month", mend=mend)
+    days = [instance.introduced for instance in benchmark.instances.values()]
+    mend = f"the newest appeared on {max(days)}: take {name_live(max(days))} or earlier" if days else "add instances"
+    raise DLBenchError(f"the split {split!r} is empty: nothing first appeared in that month or later", mend=mend)
 
 
 def find_known(name: str, known: Mapping[str, Value], kind: str) -> Value:

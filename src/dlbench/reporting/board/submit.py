@@ -10,7 +10,7 @@ from datetime import UTC, date, datetime
 from pathlib import PurePath
 from typing import Any
 
-from dlbench.dataset import Benchmark, Instance, Selection, find_known, select
+from dlbench.dataset import Benchmark, Instance, Selection, find_known, name_live, select
 from dlbench.errors import DLBenchError
 from dlbench.execution.verdict import VERDICTS
 from dlbench.reporting.board.entry import (
@@ -142,7 +142,8 @@ def _refuse_unfit(run: Run, benchmark: Benchmark) -> None:
 def _find_split(run: Run, benchmark: Benchmark) -> str:
     """The split whose instances the run has, no more and no fewer."""
     judged = {record["instance"] for record in run.verdicts}
-    names = dict.fromkeys(["full", *benchmark.splits])
+    days = [benchmark.instances[one].introduced for one in judged if one in benchmark.instances]
+    names = dict.fromkeys(["full", *benchmark.splits, *([name_live(min(days))] if days else [])])
     members = {name: {one.id for one in _members(name, benchmark)} for name in names}
     for name, ids in members.items():
         if ids == judged:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from random import Random
 
-from dlbench.dataset import Benchmark, Instance, Selection, select
+from dlbench.dataset import Benchmark, Instance, Selection, has_split, select
 from dlbench.execution.samples import Sample
 from dlbench.execution.verdict import Status, Verdict
 from dlbench.reporting.board.entry import (
@@ -71,7 +71,7 @@ def check_entry(entry: Entry, benchmark: Benchmark) -> list[Fault]:
     if entry.benchmark != str(benchmark.version):
         what = f"made on {entry.benchmark}, this is {benchmark.version}; only that version can verify it"
         return [Fault(Kind.DATASET_VERSION, what), *apart]
-    if entry.split != "full" and entry.split not in benchmark.splits:
+    if not has_split(benchmark, entry.split):
         return [Fault(Kind.SPLIT, entry.split), *apart]
     instances = select(benchmark, Selection(split=entry.split))
     faults = []
@@ -100,7 +100,7 @@ def count_repeated(entry: Entry) -> int:
 
 def is_about(entry: Entry, benchmark: Benchmark) -> bool:
     """Whether its samples can be judged by this dataset at all."""
-    return entry.benchmark == str(benchmark.version) and entry.split in {"full", *benchmark.splits}
+    return entry.benchmark == str(benchmark.version) and has_split(benchmark, entry.split)
 
 
 def check_samples(entry: Entry, samples: Iterable[Sample]) -> list[Fault]:
