@@ -10,10 +10,12 @@ from pathlib import Path
 from dlbench.dataset.leaks import is_draft
 from dlbench.dataset.loading import Benchmark, read
 from dlbench.dataset.problems import Kind, Problem
+from dlbench.dataset.rules import check_rules
 
 _KNOWN_FILES = (
-    r"VERSION|CANARY|README\.md|(solving|repairs)\.jsonl|projects/[^/]+\.toml|(instances|unrunnable)/[^/]+/[^/]+\.toml"
-    r"|locks/[^/]+\.(txt|in)|splits/[^/]+\.txt|leaderboard/([^/]+\.json|leaderboard\.(md|html))"
+    r"VERSION|CANARY|README\.md|rules\.toml|(solving|repairs)\.jsonl|projects/[^/]+\.toml"
+    r"|(instances|unrunnable)/[^/]+/[^/]+\.toml|locks/[^/]+\.(txt|in)|splits/[^/]+\.txt"
+    r"|leaderboard/([^/]+\.json|leaderboard\.(md|html))"
 )
 _PINNED = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]*(\[[^\]]*\])?==\S+")
 
@@ -26,6 +28,7 @@ def check_records(root: Path) -> tuple[Benchmark, list[Problem]]:
     problems += _check_prompts(benchmark)
     problems += _check_splits(benchmark)
     problems += _check_locks(benchmark)
+    problems += check_rules(benchmark)
     return benchmark, problems
 
 

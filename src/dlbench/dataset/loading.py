@@ -135,7 +135,7 @@ def _read_all(
     records: dict[str, AnyRecord] = {}
     for path in sorted(root.glob(pattern)):
         where = path.relative_to(root).as_posix()
-        record = _read_one(path, where, record_type, problems)
+        record = read_record(path, where, record_type, problems)
         if record is None:
             continue
         key = key_of(record)
@@ -150,7 +150,7 @@ def _read_all(
     return records
 
 
-def _read_one(path: Path, where: str, record_type: type[AnyRecord], problems: list[Problem]) -> AnyRecord | None:
+def read_record(path: Path, where: str, record_type: type[AnyRecord], problems: list[Problem]) -> AnyRecord | None:
     try:
         return record_type.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

@@ -26,8 +26,15 @@ class Kind(StrEnum):
     HASH_MISMATCH = "hash_mismatch"
     MISSING_TEST = "missing_test"
     PROMPT_IS_A_DRAFT = "prompt_is_a_draft"
+    PROMPT_LENGTH = "prompt_length"
     PROMPT_LEAKS_CODE = "prompt_leaks_code"
     PROMPT_LEAKS_DOCSTRING = "prompt_leaks_docstring"
+    LABEL_AGAINST_VOTES = "label_against_votes"
+    TIE_WITHOUT_REASON = "tie_without_reason"
+    TOO_FEW_VOTES = "too_few_votes"
+    TOO_FEW_TESTS = "too_few_tests"
+    WEAK_TESTS = "weak_tests"
+    PROJECT_TOO_LARGE = "project_too_large"
     THIRD_PARTY_CODE = "third_party_code"
 
 

@@ -1,0 +1,122 @@
+"""A benchmark that states its rules keeps to them; one that states none is only held to what its own votes say."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from dlbench.dataset import Kind
+from dlbench.dataset.checks import check_records
+
+OURS = Path(__file__).parents[2] / "benchmark"
+RECORD = """id = "toy/toy.core.{name}"
+path = "toy/core.py"
+qualname = "{name}"
+sha256 = "{sha256}"
+introduced = 2026-01-02
+prompt = "{prompt}"
+tests = ["tests/test_core.py::test_a", "tests/test_core.py::test_b", "tests/test_core.py::test_c"]
+[labels]
+stage = "training"
+task = "general"
+data = "others"
+[votes]
+stage = ["training", "training", "inference"]
+task = ["general", "general", "general"]
+data = ["others", "others", "others"]
+[measures]
+mutants = 10
+mutants_killed = 4
+"""
+
+
+def write(root: Path, name: str) -> Path:
+    path = root / f"instances/toy/{name}.toml"
+    path.write_text(RECORD.format(name=name, sha256="0" * 64, prompt="word " * 40))
+    return path
+
+
+@pytest.fixture
+def ruled(toy_root):
+    """Our own rules, and one instance that just keeps them."""
+    shutil.copy(OURS / "rules.toml", toy_root)
+    shutil.rmtree(toy_root / "instances/toy")
+    shutil.rmtree(toy_root / "splits")
+    (toy_root / "instances/toy").mkdir()
+    write(toy_root, "scale")
+    return toy_root
+
+
+def find(root: Path) -> list[Kind]:
+    return [problem.kind for problem in check_records(root)[1]]
+
+
+def break_it(root: Path, old: str, new: str) -> None:
+    path = root / "instances/toy/scale.toml"
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+
+
+def test_our_own_benchmark_keeps_the_rules_that_it_states():
+    problems = check_records(OURS)[1]
+    assert (OURS / "rules.toml").is_file()
+    assert problems == []
+
+
+def test_an_instance_that_just_keeps_every_rule_is_no_problem(ruled):
+    assert find(ruled) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "kind"),
+    [
+        ('prompt = "word ', 'prompt = "', Kind.PROMPT_LENGTH),
+        ('prompt = "word ', f'prompt = "{"word " * 212}', Kind.PROMPT_LENGTH),
+        (', "tests/test_core.py::test_c"', "", Kind.TOO_FEW_TESTS),
+        ("mutants_killed = 4", "mutants_killed = 3", Kind.WEAK_TESTS),
+        ("mutants = 10\nmutants_killed = 4", "", Kind.WEAK_TESTS),
+        ('task = ["general", "general", "general"]', 'task = ["general", "general"]', Kind.TOO_FEW_VOTES),
+        ('task = ["general", "general", "general"]', "", Kind.TOO_FEW_VOTES),
+        ('stage = "training"', 'stage = "inference"', Kind.LABEL_AGAINST_VOTES),
+        (
+            '["training", "training", "inference"]',
+            '["training", "evaluation_metrics", "inference"]',
+            Kind.TIE_WITHOUT_REASON,
+        ),
+    ],
+)
+def test_an_instance_that_breaks_one_rule_is_named_with_that_rule(ruled, old, new, kind):
+    break_it(ruled, old, new)
+    (problem,) = check_records(ruled)[1]
+    assert (problem.kind, problem.where) == (kind, "instances/toy/scale.toml")
+    assert problem.what
+    assert problem.mend
+
+
+def test_a_tie_that_was_settled_with_a_written_reason_is_no_problem(ruled):
+    settled = 'reason = "stage: its tests take a step"\nstage = ["training", "evaluation_metrics", "inference"]'
+    break_it(ruled, 'stage = ["training", "training", "inference"]', settled)
+    assert find(ruled) == []
+
+
+def test_from_a_hundred_instances_on_no_project_gives_more_than_its_share(ruled):
+    for number in range(98):
+        write(ruled, f"scale{number}")
+    assert find(ruled) == []
+    write(ruled, "scale98")
+    assert find(ruled) == [Kind.PROJECT_TOO_LARGE]
+
+
+def test_a_benchmark_without_rules_needs_no_votes_but_may_not_contradict_them(ruled):
+    (ruled / "rules.toml").unlink()
+    break_it(ruled, "word " * 40, "Do it.")
+    break_it(ruled, "mutants_killed = 4", "mutants_killed = 0")
+    assert find(ruled) == []
+    break_it(ruled, 'stage = "training"', 'stage = "inference"')
+    assert find(ruled) == [Kind.LABEL_AGAINST_VOTES]
+
+
+def test_a_rule_that_does_not_exist_is_no_silent_wish(ruled):
+    (ruled / "rules.toml").write_text("prompt_letters = 9\n")
+    assert find(ruled) == [Kind.MALFORMED_RECORD]
