@@ -15,8 +15,8 @@ from dlbench.dataset.statistics import describe, mutation_score
 def instances(toy_root) -> list[Instance]:
     first, second = load(toy_root).instances.values()
     changes = [
-        {"measures": Measures(loc=10, mutants=4, mutants_killed=3), "introduced": date(2025, 6, 1)},
-        {"measures": Measures(loc=31, mutants=8, mutants_killed=8), "introduced": date(2025, 6, 2)},
+        {"measures": Measures(loc=10, cognitive=2, mutants=4, mutants_killed=3), "introduced": date(2025, 6, 1)},
+        {"measures": Measures(loc=31, cognitive=5, mutants=8, mutants_killed=8), "introduced": date(2025, 6, 2)},
     ]
     return [one.model_copy(update=change) for one, change in zip([first, second], changes, strict=True)]
 
@@ -25,6 +25,7 @@ def test_medians_shares_and_dates(toy_root, instances):
     found = describe(load(toy_root), instances)
     assert (found["loc_median"], found["loc_over_20"]) == (20.5, 1)
     assert (found["mutation_score_median"], found["mutation_score_least"]) == (0.875, 0.75)
+    assert (found["cognitive_median"], found["mutants_most"]) == (3.5, 8)
     assert found["after_2025_06"] == 1
     assert found["year"] == {"2025": 2}
     assert found["tests"] == sum(len(one.tests) for one in instances)

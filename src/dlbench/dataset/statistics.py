@@ -33,6 +33,8 @@ def describe(benchmark: Benchmark, instances: Sequence[Instance]) -> Statistics:
         "loc_median": _median(_measured(instances, lambda one: one.measures.loc)),
         "loc_over_20": sum(loc > 20 for loc in _measured(instances, lambda one: one.measures.loc)),
         "cyclomatic_median": _median(_measured(instances, lambda one: one.measures.cyclomatic)),
+        "cognitive_median": _median(_measured(instances, lambda one: one.measures.cognitive)),
+        "mutants_most": max(_measured(instances, lambda one: one.measures.mutants), default=None),
         "mutation_score_median": _median(scores, digits=3),
         "mutation_score_least": round(min(scores), 3) if scores else None,
         "after_2025_06": sum(instance.introduced > RECENT for instance in instances),

@@ -4,6 +4,7 @@ The card: counts by every label, sizes, tests, mutation scores, how far annotato
 solved, whose code it is. All of it computed from the records, so that the card cannot say what the dataset does not.
 """
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 
@@ -15,8 +16,8 @@ from dlbench.dataset.statistics import Statistics, mutation_score
 from dlbench.reporting.tables import mark_down
 
 Bins = Sequence[float]
-LOC_BINS = (5, 8, 12, 16, 20, 30, 50, 80, 121)
-TEST_BINS = (3, 5, 8, 12, 20, 31)
+LOC_BINS = (5, 8, 12, 16, 20, 30, 50, 80, math.inf)
+TEST_BINS = (3, 5, 8, 12, 20, 31, math.inf)
 SCORE_BINS = (0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.01)
 
 
@@ -28,13 +29,13 @@ def render_card(
         f"{figures['instances']} instances from {figures['projects']} projects (version {figures['version']})."
         f" {figures['methods']} of them are methods; {figures['after_2025_06']} first appeared after 2025-06-01.",
         _table(["", "median"], [
-            ["logical lines of the reference", figures["loc_median"]],
+            ["lines of code of the reference", figures["loc_median"]],
             ["cyclomatic complexity", figures["cyclomatic_median"]],
+            ["cognitive complexity", figures["cognitive_median"]],
             ["tests", figures["tests_median"]],
             ["mutation score", figures["mutation_score_median"]],
         ]),
-        f"{figures['loc_over_20']} references have more than 20 lines. The least mutation score is"
-        f" {figures['mutation_score_least']}.",
+        f"{figures['loc_over_20']} references have more than 20 lines of code. {_tell_mutants(figures)}",
     ]  # fmt: skip
     parts += [f"### By {name}\n\n" + _count(name, figures[name]) for name in (*AXES, "framework", "year", "license")]
     parts += ["### Projects\n\n" + _list_projects(benchmark, figures["project"])]
@@ -48,16 +49,26 @@ def render_card(
 def find_distributions(instances: Sequence[Instance], figures: Statistics) -> dict[str, dict[str, int]]:
     """What pictures are drawn of: counts by name, for labels, and by bins, for sizes."""
     found = {axis: dict(figures[axis]) for axis in (*AXES, "framework", "year")}
-    found["lines"] = _bin(instances, lambda one: one.measures.loc, LOC_BINS)
+    found["lines of code"] = _bin(instances, lambda one: one.measures.loc, LOC_BINS)
     found["tests"] = _bin(instances, lambda one: len(one.tests), TEST_BINS)
     found["mutation score"] = _bin(instances, mutation_score, SCORE_BINS)
     return found
 
 
 def _bin(instances: Sequence[Instance], measure: Callable[[Instance], float | None], bins: Bins) -> dict[str, int]:
-    """Each bin by its lower end; the last end is not reached."""
+    """Each bin with its lower end and without its upper one."""
     values = [value for one in instances if (value := measure(one)) is not None]
-    return {f"{low:g} to {high:g}": sum(low <= value < high for value in values) for low, high in pairwise(bins)}
+    return {
+        f"{low:g} or more" if high == math.inf else f"{low:g} to {high:g}": sum(low <= value < high for value in values)
+        for low, high in pairwise(bins)
+    }
+
+
+def _tell_mutants(figures: Statistics) -> str:
+    if figures["mutants_most"] is None:
+        return "How many mistakes the tests find was not measured."
+    least, most = figures["mutation_score_least"], figures["mutants_most"]
+    return f"A mutation score is of at most {most} mutants of the reference; the least is {least}."
 
 
 def _render_solving(attempts: Sequence[Attempt], instances: Sequence[Instance]) -> str:

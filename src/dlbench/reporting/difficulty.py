@@ -12,7 +12,7 @@ from dlbench.scoring.passk import mean
 
 LEVELS = ("easy", "medium", "hard", "unsolved", "unknown")
 _SMALL, _LARGE = (10, 5), (30, 15)
-"""Logical lines and cognitive complexity: small is neither above the first, large either above the second."""
+"""Lines of code and cognitive complexity: small is neither above the first, large either above the second."""
 
 
 def find_difficulty(instance: Instance, runs: Sequence[Mapping[str, Tally]]) -> str:

@@ -15,7 +15,7 @@ from dlbench.dataset import AXES, Benchmark, Instance
 from dlbench.dataset.labels import Framework
 
 SIZES = (1, 6, 11, 21, 41, 81)
-"""Where a bin of logical lines begins; the last is open."""
+"""Where a bin of lines of code begins; the last is open."""
 CUTOFFS = (date(2023, 10, 1), date(2024, 1, 1), date(2024, 5, 1), date(2024, 9, 1), date(2025, 6, 1))
 """The papers' four, and ours."""
 LABELS = tuple(AXES)

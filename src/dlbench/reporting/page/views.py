@@ -73,7 +73,7 @@ def show_size_and_date(standing: Standing) -> str:
     names = standing.names[:_MOST_DRAWN]
     sizes = {_shorten(label): scores[:_MOST_DRAWN] for label, scores in standing.scores("size").items()}
     years = {label: scores[:_MOST_DRAWN] for label, scores in standing.scores("year").items()}
-    size = draw_course("pass@1 by size", sizes, names, below="logical lines of the reference")
+    size = draw_course("pass@1 by size", sizes, names, below="lines of code of the reference")
     year = draw_course("pass@1 by year", years, names, below="year in which the function first appeared")
     pictures = [markup.figure(size, "pass@1 in percent, by size"), markup.figure(year, "pass@1 in percent, by date")]
     live = markup.table(tabulate(standing, ["live"]), "pass@1 by cut-off date")
