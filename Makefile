@@ -7,7 +7,7 @@ BRIDGES := $(VENV)/.bridges
 # two at once, a file's tests in one process: correctness tests never time
 SIDE_BY_SIDE := -n 2 --dist loadfile
 
-.PHONY: demo test test-full check card site lock clean
+.PHONY: demo test test-full check card seal site lock clean
 
 demo: $(READY)
 	$(BIN)/dlbench run --split demo --model reference --model stub --model embedded --max-tokens 256 --out runs/demo
@@ -29,6 +29,10 @@ check: $(BRIDGES)
 card: $(READY)
 	mkdir -p docs/dataset
 	$(BIN)/dlbench stats --card --pictures docs/dataset > docs/dataset/card.md
+
+# binds benchmark/VERSION to the records; after a change of records, raise the version first
+seal: $(READY)
+	$(BIN)/python -m dlbench.dataset.seal
 
 # the pages of docs/ as a site, in site/: any warning stops it. The variable hushes an advertisement of the theme's
 site: $(READY)

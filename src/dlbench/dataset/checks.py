@@ -13,7 +13,7 @@ from dlbench.dataset.problems import Kind, Problem
 from dlbench.dataset.rules import check_rules
 
 _KNOWN_FILES = (
-    r"VERSION|CANARY|README\.md|rules\.toml|(solving|repairs)\.jsonl|projects/[^/]+\.toml"
+    r"VERSION|SEAL|CANARY|README\.md|rules\.toml|(solving|repairs)\.jsonl|projects/[^/]+\.toml"
     r"|(instances|unrunnable)/[^/]+/[^/]+\.toml|locks/[^/]+\.(txt|in)|splits/[^/]+\.txt"
     r"|leaderboard/([^/]+\.json|leaderboard\.(md|html))"
 )
