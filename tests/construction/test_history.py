@@ -43,7 +43,7 @@ def test_each_name_gets_the_first_release_that_has_it(origins, count, per_line):
     assert found == {f"f{place}": START + timedelta(days=origin) for place, origin in enumerate(origins)}
     assert len(looked) == len(set(looked)), "no release is looked into twice"
     lines = math.ceil(count / per_line)
-    assert len(looked) <= lines + len(set(origins)) * math.ceil(math.log2(per_line))
+    assert len(looked) <= 2 * lines + len(set(origins)) * math.ceil(math.log2(per_line))
 
 
 @given(st.lists(st.sets(st.integers(0, 5)), min_size=1, max_size=8), st.permutations(range(6)))
@@ -54,6 +54,12 @@ def test_lines_may_overlap_in_time_and_names_may_go_and_come_back(holding, order
     found, _ = find(names, releases)
     dates = {release.version: release.uploaded for release in releases}
     assert found == {name: min(dates[one] for one in versions) for name, versions in names.items() if versions}
+
+
+def test_what_a_line_had_at_first_and_lost_is_as_old_as_that():
+    releases = [make_release(number, version=f"{number // 3}.0.{number % 3}") for number in range(9)]
+    found, _ = find({"f": {"1.0.0", "1.0.1", "2.0.2"}}, releases)
+    assert found == {"f": START + timedelta(days=3)}
 
 
 def test_a_fix_of_an_old_line_that_came_later_hides_no_name():

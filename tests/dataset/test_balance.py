@@ -4,7 +4,7 @@ import random
 from collections import Counter
 
 from dlbench.construction.admit import propose_instance
-from dlbench.dataset import Instance
+from dlbench.dataset import Instance, load
 from dlbench.dataset.balance import choose_balanced
 from dlbench.dataset.labels import Data, Stage, Task
 from dlbench.dataset.records import Labels, Measures
@@ -38,3 +38,14 @@ def test_slow_instances_come_last():
     slow = [make(n, Stage.INFERENCE, "slow", seconds=9.0) for n in range(3)]
     assert not {one.project for one in choose_balanced([*slow, *ALL], 20)} & {"slow"}
     assert len(choose_balanced([*slow, *ALL], 1000)) == len(ALL) + 3
+
+
+def test_our_small_split_has_every_label_and_most_projects_and_nothing_slow():
+    benchmark = load()
+    chosen = [benchmark.instances[one] for one in benchmark.splits["lite"]]
+    assert len(chosen) == 120
+    for axis, least in (("stage", 18), ("task", 10), ("data", 20)):
+        counts = Counter(getattr(one.labels, axis) for one in chosen)
+        assert min(counts[label] for label in {"stage": Stage, "task": Task, "data": Data}[axis]) >= least
+    assert len({one.project for one in chosen}) >= 30
+    assert max(one.measures.seconds or 0.0 for one in chosen) <= 5.0

@@ -1,10 +1,10 @@
 """In which release did a function first appear?
 
-Earlier releases are looked into, for every function that is asked for at once: the last of each line (1.4.x and 1.5.x
-are two), from the oldest on, and in a line that has it as few as halving needs. So it does not matter that lines
+Earlier releases are looked into, for every function that is asked for at once: first and last of each line (1.4.x and
+1.5.x are two), from the oldest on, and between them as few as halving needs. So it does not matter that lines
 overlap in time, nor that a name went away with one line and came back with a later one. A function that was moved to
 another file is as old as it was there: it counts as present wherever its qualified name is defined in a release. A date
-here is later than the truth only where a name came and went within one line, or where old code got a new name.
+here is later than the truth only where a name came and went in the middle of a line, or where old code got a new name.
 """
 
 import contextlib
@@ -57,13 +57,21 @@ def find_origins(names: Iterable[str], releases: list[Release], look: Look) -> d
     for line in sorted(lines.values(), key=_oldest):
         open_ = frozenset(name for name in wanted if name not in found or found[name] > _oldest(line))
         if open_:
-            for name, release in _halve(open_ & look(line[-1]), line, look):
+            for name, release in _search(open_, line, look):
                 found[name] = min(release.uploaded, found.get(name, date.max))
     return found
 
 
 def _oldest(line: list[Release]) -> date:
     return min(release.uploaded for release in line)
+
+
+def _search(names: frozenset[str], line: list[Release], look: Look) -> Iterator[tuple[str, Release]]:
+    """Its first has what a later one may have lost; what its last alone has came in between."""
+    there = names & look(line[0])
+    yield from ((name, line[0]) for name in there)
+    if len(line) > 1:
+        yield from _halve((names - there) & look(line[-1]), line[1:], look)
 
 
 def _halve(names: frozenset[str], line: list[Release], look: Look) -> Iterator[tuple[str, Release]]:
