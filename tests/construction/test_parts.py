@@ -12,7 +12,6 @@ from dlbench.construction.test_code import is_test_code
 from dlbench.construction.trace import TracedTest
 from dlbench.construction.wishes import read_wishes
 from dlbench.dataset.leaks import UNREVIEWED, is_draft
-from dlbench.dataset.target import find_target
 from dlbench.errors import DLBenchError
 from dlbench.generation import Answer, Gate, Model, Request
 
@@ -126,12 +125,11 @@ class Parrot(Model):
 
 def test_a_draft_says_that_it_is_one_and_what_it_took_over():
     source = 'def f(x):\n    """Gives the sum of all things that are in x and nothing else at all today."""\n    return total_of(x) + 1\n'
-    target = find_target(source, "f")
     row = {"id": "p/m.f", "qualname": "f", "path": "m.py"}
     parrot = Parrot("It gives the sum of all things that are in x and nothing else at all today.")
-    draft = asyncio.run(draft_prompt(Gate(parrot), row, target))
+    draft = asyncio.run(draft_prompt(Gate(parrot), row, source))
     assert draft["prompt"].startswith(UNREVIEWED)
     assert is_draft(draft["prompt"])
     assert any("docstring" in what for what in draft["taken"])
-    clean = asyncio.run(draft_prompt(Gate(Parrot("Add up what the argument holds.")), row, target))
+    clean = asyncio.run(draft_prompt(Gate(Parrot("Add up what the argument holds.")), row, source))
     assert clean["taken"] == []

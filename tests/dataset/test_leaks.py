@@ -1,17 +1,25 @@
-"""A prompt that quotes the reference or its docstring is found; one that says the same in other words is not."""
+"""A prompt that quotes the reference is found; one that says the same in other words is not."""
 
 import pytest
 
-from dlbench.dataset.leaks import find_docstring_run, find_leaked_lines
+from dlbench.dataset.leaks import find_leaked_expressions, find_leaked_lines, find_leaks
+from dlbench.dataset.problems import Kind
 from dlbench.dataset.target import find_target
+from dlbench.parsing import parse
 
-SOURCE = '''def blend(a, b, weight=0.5):
+SOURCE = '''def blend(a, b, weight=0.5, mode="clip"):
     """Mix the two arrays with a weight that says how much of the first one is to be kept in the end."""
     mixed = a * weight + b * (1 - weight)  # the mix
     result = numpy.clip(
         mixed, 0, 255
     )
-    return result
+    if mode == "wrap":
+        result = wrap_around(a, b, weight, limits=self.limits, period=256)
+    if mode == "fold":
+        result = fold_over(a, b, mixed, period=256, strict=True)
+    if mode not in MODES:
+        raise ValueError("mode: " + ", ".join(sorted(MODES, key=len, reverse=True)))
+    return rescale((result, [a.shape, b.shape]), scale=2)
 '''
 TARGET = find_target(SOURCE, "blend")
 
@@ -34,15 +42,48 @@ def test_a_line_of_the_reference_is_found_whatever_its_spacing(prompt):
         "Return result, clipped.",
         "Mix `a` and `b` by `weight`, then limit to 0 and 255.",
         "mixed = a * weights",
-        "def blend(a, b, weight=0.5):",
+        'def blend(a, b, weight=0.5, mode="clip"):',
     ],
 )
 def test_words_of_our_own_are_no_leak(prompt):
-    assert find_leaked_lines(prompt, TARGET) == []
+    assert find_leaks(prompt, parse(SOURCE), TARGET) == []
 
 
-def test_twelve_words_of_the_docstring_are_a_quotation_and_eleven_are_not():
-    words = TARGET.docstring.lower().rstrip(".").split()
-    assert len(find_docstring_run(" ".join(["So", *words[:12]]), TARGET.docstring).split()) == 12
-    assert find_docstring_run(" ".join([*words[:11], "otherwise"]), TARGET.docstring) == ""
-    assert find_docstring_run("anything", None) == ""
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "The blend is `a * weight + b * (1 - weight)`, limited to 0 and 255.",
+        "The blend is `(a*weight) + (b*(1-weight))`.",
+        "The blend is a * weight + b * (1 - weight) at every place.",
+        "Give back `rescale((result, [a.shape, b.shape]), scale=2)`.",
+        'All modes, `", ".join(sorted(MODES, key=len, reverse=True))`.',
+    ],
+)
+def test_an_expression_of_the_reference_is_found_in_a_code_span_and_in_a_sentence(prompt):
+    (found,) = find_leaks(prompt, parse(SOURCE), TARGET)
+    assert found.kind is Kind.PROMPT_LEAKS_CODE
+
+
+def test_an_expression_is_named_once_and_without_its_parts():
+    prompt = "Give `a * weight + b * (1 - weight)`, which is `a * weight + b * (1 - weight)`."
+    assert find_leaked_expressions(prompt, TARGET) == ["a * weight + b * (1 - weight)"]
+    assert len(find_leaks("mixed = a * weight + b * (1 - weight)", parse(SOURCE), TARGET)) == 1
+
+
+def test_a_call_of_a_helper_with_plain_arguments_may_be_shown():
+    prompt = "`wrap_around(a, b, weight, limits=self.limits, period=256)` does it for mode `wrap`."
+    assert find_leaks(prompt, parse(SOURCE), TARGET) == []
+
+
+def test_a_call_that_names_a_local_variable_of_the_reference_may_not_be_shown():
+    prompt = "`fold_over(a, b, mixed, period=256, strict=True)` does it for mode `fold`."
+    assert find_leaked_expressions(prompt, TARGET) == ["fold_over(a, b, mixed, period=256, strict=True)"]
+
+
+def test_an_expression_of_eight_tokens_or_of_brackets_alone_is_nobodys():
+    source = (
+        "def empty(x, y):\n    total = x * y + x - y\n    more = x * y + x - y - 1\n    return [[]], [[]], [[], []]\n"
+    )
+    target = find_target(source, "empty")
+    assert find_leaked_expressions("From `x * y + x - y` to `([[]], [[]], [[], []])`.", target) == []
+    assert find_leaked_expressions("It is `x * y + x - y - 1`.", target) == ["x * y + x - y - 1"]

@@ -5,11 +5,12 @@ Never a prompt of the benchmark: a draft may quote what it was made from, and ma
 """
 
 from dlbench.construction.work import Row
-from dlbench.dataset.leaks import UNREVIEWED, find_docstring_run, find_leaked_lines
-from dlbench.dataset.target import Target
+from dlbench.dataset.leaks import UNREVIEWED, find_leaks
+from dlbench.dataset.target import find_target
 from dlbench.generation.asking import Gate
 from dlbench.generation.fence import fenced
 from dlbench.generation.models import Message, Request
+from dlbench.parsing import parse
 
 _ASK = """\
 Describe what this function does, so that a person who knows deep learning but not this project could write it from your
@@ -19,8 +20,10 @@ callers rely on. Use between 40 and 250 words. Do not quote code and do not copy
 """
 
 
-async def draft_prompt(gate: Gate, row: Row, target: Target, *, max_tokens: int = 400) -> Row:
-    """A draft with what stands against it: words or lines that it took over."""
+async def draft_prompt(gate: Gate, row: Row, source: str, *, max_tokens: int = 400) -> Row:
+    """A draft with what stands against it: words or lines that it took over. `source` is the function's module."""
+    module = parse(source)
+    target = find_target(source, row["qualname"], module)
     messages: list[Message] = [
         {"role": "system", "content": "You write precise specifications of Python functions."},
         {"role": "user", "content": f"{_ASK}\nFunction `{row['qualname']}` of {row['path']}:\n\n{fenced(target.text)}"},
@@ -28,8 +31,5 @@ async def draft_prompt(gate: Gate, row: Row, target: Target, *, max_tokens: int 
     request = Request(instance_id=row["id"], sample=0, messages=messages, max_tokens=max_tokens)
     answer = await gate.ask(request)
     text = answer.text.strip()
-    taken = [f"a line of the code: {line}" for line in find_leaked_lines(text, target)]
-    run = find_docstring_run(text, target.docstring)
-    if run:
-        taken.append(f"words of the docstring: {run}")
+    taken = [leak.what for leak in find_leaks(text, module, target)]
     return {"id": row["id"], "prompt": UNREVIEWED + text, "by": gate.model.name, "taken": taken}

@@ -5,7 +5,6 @@ from pathlib import Path
 
 from dlbench.construction.draft import draft_prompt
 from dlbench.construction.work import Work
-from dlbench.dataset.target import find_target
 from dlbench.generation.asking import Gate
 from dlbench.journal import Journal
 
@@ -20,7 +19,7 @@ async def draft_project(
         known = {row["id"] for row in journal.records()}
         for row in [row for row in rows if row["id"] not in known][:most]:
             source = (tree / row["path"]).read_text(encoding="utf-8")
-            journal.append(await draft_prompt(gate, row, find_target(source, row["qualname"])))
+            journal.append(await draft_prompt(gate, row, source))
             known.add(row["id"])
             on_draft(row["id"])
     return len(known)

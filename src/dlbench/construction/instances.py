@@ -16,12 +16,13 @@ from dlbench.construction.labelling.reviews import Review, read_reviews
 from dlbench.construction.project import write_record
 from dlbench.construction.work import Row, Work
 from dlbench.dataset import Instance, Project, load
-from dlbench.dataset.leaks import find_docstring_run, find_leaked_lines, is_draft
+from dlbench.dataset.leaks import find_leaks, is_draft
 from dlbench.dataset.quoting import quote, quote_text
 from dlbench.dataset.records import Labels, Measures, Votes
 from dlbench.dataset.target import find_target
 from dlbench.errors import DLBenchError
 from dlbench.journal import write_whole
+from dlbench.parsing import parse
 
 DateFunctions = Callable[[Project, list[Row]], dict[str, date]]
 """When each function of a project first appeared, by id."""
@@ -65,15 +66,15 @@ def _object_to(entry: Entry, review: Review, labels: dict[str, Row], find_tree: 
         return "nobody has written its prompt"
     if entry.id not in labels:
         return "its labels are not decided"
-    source = (find_tree(entry.project) / entry.function["path"]).read_text(encoding="utf-8")
-    target = find_target(source, entry.function["qualname"])
+    tree = find_tree(entry.project)
+    source = (tree / entry.function["path"]).read_text(encoding="utf-8")
+    module = parse(source)
+    target = find_target(source, entry.function["qualname"], module)
     if target.sha256 != entry.function["sha256"]:
         return "its source is another than it was"
-    leaked = find_leaked_lines(review.prompt, target)
-    if leaked:
-        return f"the prompt holds a line of the reference: {leaked[0]}"
-    run = find_docstring_run(review.prompt, target.docstring)
-    return f"the prompt quotes the docstring: {run}" if run else ""
+    test_files = {tree / test.split("::", 1)[0] for test in entry.tests}
+    leaks = find_leaks(review.prompt, module, target, test_files)
+    return leaks[0].what if leaks else ""
 
 
 def _bring_project(made: Path, root: Path, name: str) -> Project:

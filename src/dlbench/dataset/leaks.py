@@ -1,22 +1,66 @@
 """Does a prompt give away what it asks for?
 
 A prompt that quotes the reference tests memory, not skill, and one that quotes a docstring is a text that models have
-seen. Compared are whole lines of code that say something, and runs of words of the docstring.
+seen. Compared are whole lines of code that say something, expressions of some length, and runs of words
+(`dlbench.dataset.quotations`). A call of a helper with plain arguments is no leak: a solver has to know how a helper is
+called. `docs/prompt-writing.md` states the rule for who writes.
 """
 
 import ast
 import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from io import StringIO
+from pathlib import Path
+from tokenize import NAME, NUMBER, OP, generate_tokens
 
+from dlbench.dataset.problems import Kind
+from dlbench.dataset.quotations import find_message_runs, find_text_runs
 from dlbench.dataset.target import Function, Target
+from dlbench.parsing import parse
 
-DOCSTRING_RUN = 12
+EXPRESSION_TOKENS = 9
 UNREVIEWED = "DRAFT, not reviewed: "
 """What a text by a model begins with, until a person has written another in its place."""
 _SAYS_SOMETHING = re.compile(r"[=(\[+*/<>@%]")
 
 
+@dataclass(frozen=True)
+class Leak:
+    kind: Kind
+    what: str
+    mend: str
+
+
 def is_draft(prompt: str) -> bool:
     return prompt.lstrip().startswith(UNREVIEWED.strip())
+
+
+def find_leaks(prompt: str, module: ast.Module, target: Target, test_files: Iterable[Path] | None = None) -> list[Leak]:
+    """All that the prompt takes from its target and the module around it; messages only where the tests are known."""
+    lines = find_leaked_lines(prompt, target)
+    expressions = [text for text in find_leaked_expressions(prompt, target) if not any(text in line for line in lines)]
+    messages = [] if test_files is None else find_message_runs(prompt, get_body(target.node), test_files)
+    return [
+        *(_code(f"a line of the reference: {line}") for line in lines),
+        *(_code(f"an expression of the reference: {text}") for text in expressions),
+        *(
+            Leak(Kind.PROMPT_LEAKS_DOCSTRING, _words_of(name, run), "say it in words of your own")
+            for name, run in find_text_runs(prompt, module, target)
+        ),
+        *(
+            Leak(Kind.PROMPT_LEAKS_MESSAGE, _words_of("a message that no test has", run), "quote what a test matches")
+            for run in messages
+        ),
+    ]
+
+
+def _code(what: str) -> Leak:
+    return Leak(Kind.PROMPT_LEAKS_CODE, f"the prompt holds {what}", "say it in words")
+
+
+def _words_of(name: str, run: str) -> str:
+    return f"the prompt holds {len(run.split())} words in a row of {name}: {run}"
 
 
 def find_leaked_lines(prompt: str, target: Target) -> list[str]:
@@ -27,7 +71,7 @@ def find_leaked_lines(prompt: str, target: Target) -> list[str]:
 
 def _telling_lines(target: Target) -> list[str]:
     """The body's code lines, without docstring, comments, imports and what is too short to be anyone's."""
-    body = _body(target.node)
+    body = get_body(target.node)
     if not body:
         return []
     lines = "\n".join(ast.unparse(statement) for statement in body).splitlines()
@@ -42,33 +86,74 @@ def _telling_lines(target: Target) -> list[str]:
     ]
 
 
-def _body(function: Function) -> list[ast.stmt]:
+def get_body(function: Function) -> list[ast.stmt]:
     first, *rest = function.body
     has_docstring = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
     return rest if has_docstring else function.body
 
 
-def find_docstring_run(prompt: str, docstring: str | None) -> str:
-    """The longest run of words that prompt and docstring share, when it is long enough to be a quotation."""
-    said, documented = _words(prompt), _words(docstring or "")
-    places: dict[str, list[int]] = {}
-    for place, word in enumerate(said):
-        places.setdefault(word, []).append(place)
-    longest, end = 0, 0
-    previous: dict[int, int] = {}
-    for index, word in enumerate(documented):
-        current = {place: previous.get(place - 1, 0) + 1 for place in places.get(word, [])}
-        for length in current.values():
-            if length > longest:
-                longest, end = length, index + 1
-        previous = current
-    return " ".join(documented[end - longest : end]) if longest >= DOCSTRING_RUN else ""
+def find_leaked_expressions(prompt: str, target: Target) -> list[str]:
+    """Expressions of the reference's body that stand in the prompt; of those inside each other the outermost."""
+    said = _tokens("\n".join([prompt, *_code_spans(prompt)]))
+    words = frozenset(re.findall(r"\w+", prompt))
+    own = _local_names(target.node)
+    found: dict[str, None] = {}
+    waiting: list[ast.AST] = [*get_body(target.node)]
+    while waiting:
+        node = waiting.pop(0)
+        text = ast.unparse(node) if isinstance(node, ast.expr) and _could_stand_in(words, node) else ""
+        if text and _tokens(text) in said and _is_telling(text) and not _is_plain_call(node, own):
+            found[text] = None
+        else:
+            waiting += ast.iter_child_nodes(node)
+    return list(found)
+
+
+def _code_spans(prompt: str) -> Iterator[str]:
+    """Spans that are Python, as it is written when nobody adds brackets of his own."""
+    for span in re.findall(r"`([^`]+)`", prompt):
+        try:
+            yield ast.unparse(parse(span.strip()))
+        except (SyntaxError, ValueError):
+            continue
+
+
+def _could_stand_in(words: frozenset[str], expression: ast.expr) -> bool:
+    """Cheaper than to write it out: most expressions have a name that the prompt has not."""
+    return all(node.id in words for node in ast.walk(expression) if isinstance(node, ast.Name))
+
+
+def _is_telling(expression: str) -> bool:
+    """Long enough to be somebody's; strings are no code, and brackets alone say little."""
+    kinds = [token.type for token in generate_tokens(StringIO(f"({expression})").readline)]
+    return sum(kind in (NAME, NUMBER, OP) for kind in kinds) - 2 >= EXPRESSION_TOKENS and kinds.count(NAME) >= 3
+
+
+def _is_plain_call(node: ast.AST, own: frozenset[str]) -> bool:
+    """A call that any user of the helper could have written: no work is done in it, no local of the reference named."""
+    if not isinstance(node, ast.Call):
+        return False
+    parts = [node.func, *node.args, *(keyword.value for keyword in node.keywords)]
+    return all(_is_plain(part, own) for part in parts)
+
+
+def _is_plain(node: ast.expr, own: frozenset[str]) -> bool:
+    match node:
+        case ast.Constant():
+            return True
+        case ast.Name(id=name):
+            return name not in own
+        case ast.Attribute(value=value) | ast.Starred(value=value):
+            return _is_plain(value, own)
+    return False
+
+
+def _local_names(function: Function) -> frozenset[str]:
+    """What the body names and the header does not."""
+    stored = {node.id for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    return frozenset(stored) - {node.arg for node in ast.walk(function.args) if isinstance(node, ast.arg)}
 
 
 def _tokens(text: str) -> str:
-    """Spacing does not hide a line, and a line that ends inside a word is not there."""
-    return " ".join(["", *re.findall(r"\w+|[^\w\s]", text), ""])
-
-
-def _words(text: str) -> list[str]:
-    return re.findall(r"\w+", text.lower())
+    """Neither spacing nor the kind of quotes hides a line, and a line that ends inside a word is not there."""
+    return " ".join(["", *re.findall(r"\w+|[^\w\s]", text.replace('"', "'")), ""])

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from dlbench.dataset import Benchmark, Instance, Kind, Problem, Project
-from dlbench.dataset.leaks import find_docstring_run, find_leaked_lines
+from dlbench.dataset.leaks import find_leaks
 from dlbench.dataset.target import TargetError, find_target
 from dlbench.errors import DLBenchError
 from dlbench.execution.candidate import Engine
@@ -20,6 +20,7 @@ from dlbench.execution.confinement.cell import inside_key
 from dlbench.execution.launching import describe_nothing
 from dlbench.execution.supervise import supervise
 from dlbench.journal import write_whole
+from dlbench.parsing import parse
 from dlbench.workspace import Prepared, home, prepare
 
 
@@ -71,7 +72,9 @@ def check_target(instance: Instance, tree: Path, where: str) -> list[Problem]:
     if not path.is_file():
         return [Problem(Kind.MISSING_PATH, where, f"the source has no file {instance.path}", "mend the path")]
     try:
-        target = find_target(path.read_text(encoding="utf-8"), instance.qualname)
+        source = path.read_text(encoding="utf-8")
+        module = parse(source)
+        target = find_target(source, instance.qualname, module)
     except (TargetError, SyntaxError) as error:
         return [Problem(Kind.MISSING_TARGET, where, f"{instance.path}: {error}", "mend the path or the qualified name")]
     problems = []
@@ -79,13 +82,8 @@ def check_target(instance: Instance, tree: Path, where: str) -> list[Problem]:
         mend = f'read the function again and, if the instance still fits, write sha256 = "{target.sha256}"'
         what = f"{instance.qualname} in {instance.path} is not the function that was admitted"
         problems.append(Problem(Kind.HASH_MISMATCH, where, what, mend))
-    for line in find_leaked_lines(instance.prompt, target):
-        what = f"the prompt holds a line of the reference: {line!r}"
-        problems.append(Problem(Kind.PROMPT_LEAKS_CODE, where, what, "say it in words"))
-    run = find_docstring_run(instance.prompt, target.docstring)
-    if run:
-        what = f"the prompt holds {len(run.split())} words in a row of the docstring: {run!r}"
-        problems.append(Problem(Kind.PROMPT_LEAKS_DOCSTRING, where, what, "say it in words of your own"))
+    leaks = find_leaks(instance.prompt, module, target, [tree / file for file in instance.test_files])
+    problems += [Problem(leak.kind, where, leak.what, leak.mend) for leak in leaks]
     return problems
 
 
