@@ -29,16 +29,13 @@ class Kind(StrEnum):
     PROMPT_LENGTH = "prompt_length"
     PROMPT_LEAKS_CODE = "prompt_leaks_code"
     PROMPT_LEAKS_DOCSTRING = "prompt_leaks_docstring"
-<<<<<<< HEAD
+    PROMPT_LEAKS_MESSAGE = "prompt_leaks_message"
     LABEL_AGAINST_VOTES = "label_against_votes"
     TIE_WITHOUT_REASON = "tie_without_reason"
     TOO_FEW_VOTES = "too_few_votes"
     TOO_FEW_TESTS = "too_few_tests"
     WEAK_TESTS = "weak_tests"
     PROJECT_TOO_LARGE = "project_too_large"
-=======
-    PROMPT_LEAKS_MESSAGE = "prompt_leaks_message"
->>>>>>> 5e12fb5 (check compares expressions, every docstring of the module, comments and messages that no test has)
     THIRD_PARTY_CODE = "third_party_code"
 
 
