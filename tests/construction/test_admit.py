@@ -24,9 +24,10 @@ class Judge:
 
     prepared = None
 
-    def __init__(self, what: str, after: int, status: Status) -> None:
+    def __init__(self, what: str, after: int, status: Status, asking: tuple[str, ...] = ()) -> None:
         self.what, self.after, self.status = what, after, status
         target = SimpleNamespace(node=ast.parse(SOURCE).body[0], text=SOURCE)
+        self.facts = {ROW["id"]: SimpleNamespace(allowed=("torch.manual_seed was replaced", *asking))}
         self.engine = SimpleNamespace(asked=lambda prepared, instance: SimpleNamespace(target=target))
 
     def judge(self, instance, code, terms=None):
@@ -63,6 +64,11 @@ def test_the_judge_of_these_tests_admits_where_nothing_goes_wrong():
 def test_what_could_not_be_judged_is_neither_a_mutant_found_nor_a_flaky_test(what, after, status, reason):
     found = admit(Judge(what, after, status), propose_instance(ROW, TESTS))
     assert (found.reason, found.detail) == (reason, "the end")
+
+
+def test_a_function_that_itself_looks_at_frames_is_not_asked_for():
+    looking = Judge("nothing", 0, Status.PASS, asking=("the candidate asked for a frame",))
+    assert admit(looking, propose_instance(ROW, TESTS)).reason == "looks_at_the_judge"
 
 
 def make_chain(tmp_path, **row):

@@ -35,6 +35,8 @@ MOST_UNSTEADY = 0.2
 """Share of the tests; where more of them do not always pass, the rest only had luck."""
 _ROUNDS = 3
 _STUB_TIMES = 3
+ASKED = "the candidate asked for"
+"""How the guard begins what it says of frames, files of tests, and the like."""
 OUR_FAULT = "our_fault"
 """The one reason that says nothing of the function; it is measured again when the step is run again."""
 _STOPPED = {Status.TIMEOUT: "too_slow", Status.OUT_OF_MEMORY: "too_large"}
@@ -167,6 +169,7 @@ def _keep_passing(warm: Warm, instance: Instance, found: Admission) -> Instance:
         verdict = _judge(warm, instance, _reference(warm, instance))
         if verdict.passed:
             found.mode = verdict.mode
+            _reject_what_looks_at_the_judge(warm, instance)
             return instance
         if verdict.status not in (Status.FAIL, Status.ERROR):
             raise _Rejected(_STOPPED.get(verdict.status, f"reference_{verdict.status}"), verdict.message)
@@ -179,6 +182,13 @@ def _keep_passing(warm: Warm, instance: Instance, found: Admission) -> Instance:
         warm.forget(instance)
         instance = instance.model_copy(update={"tests": tuple(passing)})
     raise _Rejected("flaky", f"of {found.tried} tests others fail every time: {verdict.message}")
+
+
+def _reject_what_looks_at_the_judge(warm: Warm, instance: Instance) -> None:
+    """What the reference asks for, a candidate may ask for, too, and ways to the tests lead through it; and an honest
+    solution that asks otherwise than the reference does would be taken for a cheat."""
+    if asked := [why for why in warm.facts[instance.id].allowed if why.startswith(ASKED)]:
+        raise _Rejected("looks_at_the_judge", "; ".join(asked))
 
 
 def _those(verdict: Verdict, *outcomes: Outcome) -> list[str]:
