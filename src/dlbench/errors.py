@@ -4,6 +4,8 @@ Every failure that a person can mend is a `DLBenchError`: what is wrong, where, 
 prints it and ends with a status other than 0; anything else that escapes is a bug of ours and keeps its traceback.
 """
 
+import errno
+
 
 class DLBenchError(Exception):
     def __init__(self, what: str, *, where: str = "", mend: str = "") -> None:
@@ -15,3 +17,11 @@ class DLBenchError(Exception):
     def __str__(self) -> str:
         text = f"{self.where}: {self.what}" if self.where else self.what
         return f"{text}\n  mend: {self.mend}" if self.mend else text
+
+
+class DiskFull(DLBenchError):
+    """Whatever is tried next fails as well, so that work which goes on after other failures ends at this one."""
+
+
+def is_full_disk(error: BaseException) -> bool:
+    return isinstance(error, DiskFull) or (isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT))

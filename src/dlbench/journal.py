@@ -14,7 +14,7 @@ from threading import Lock
 from types import TracebackType
 from typing import IO, Any
 
-from dlbench.errors import DLBenchError
+from dlbench.errors import DiskFull, DLBenchError, is_full_disk
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -139,7 +139,8 @@ class Journal:
                 if durable:
                     os.fsync(self._file.fileno())
             except OSError as error:
-                raise DLBenchError(
+                kind = DiskFull if is_full_disk(error) else DLBenchError
+                raise kind(
                     f"cannot be written: {error.strerror}",
                     where=str(self.path),
                     mend="make room on the disk and start the same command again; what was done is kept",

@@ -1,9 +1,12 @@
 """From a project to admissible functions: what is good comes through, and what is bad is left out for its own reason."""
 
 import re
+import shutil
 
 import pytest
+from typer.testing import CliRunner
 
+from dlbench.cli import app
 from dlbench.construction.calls.agreement import Agreement, Comparison
 from dlbench.construction.chain import Chain, choose_cases
 from dlbench.construction.collect import collect
@@ -127,6 +130,15 @@ def test_a_few_cases_stand_for_all_of_a_parametrised_test():
     tests = [f"a.py::test[{number}]" for number in range(100)] + ["a.py::other"]
     chosen = choose_cases(tests, 4)
     assert chosen == ["a.py::test[0]", "a.py::test[25]", "a.py::test[50]", "a.py::test[75]", "a.py::other"]
+
+
+def test_a_step_is_done_with_the_projects_that_can_after_one_that_cannot(chain, tmp_path):
+    root = shutil.copytree(chain.work.root.parent, tmp_path / "copy", symlinks=True) / "work"
+    ended = CliRunner().invoke(app, ["construct", "screen", "absent", "planted", "--work", str(root)])
+    assert ended.exit_code == 1
+    assert "planted: 6 of 10 functions are kept" in ended.output
+    assert "absent: failed: " in ended.output
+    assert [row["project"] for row in Work(root).read("left_out")] == ["absent"]
 
 
 def test_steps_that_wait_for_others_say_so(tmp_path):

@@ -8,9 +8,11 @@ from dlbench.construction.choose_tests import choose_tests, name_group, strip_ca
 from dlbench.construction.draft import draft_prompt
 from dlbench.construction.extract import name_module
 from dlbench.construction.needs import find_missing, read_requirements
+from dlbench.construction.project import Wish
 from dlbench.construction.test_code import is_test_code
 from dlbench.construction.trace import TracedTest
 from dlbench.construction.wishes import read_wishes
+from dlbench.dataset.labels import Framework
 from dlbench.dataset.leaks import UNREVIEWED, is_draft
 from dlbench.errors import DLBenchError
 from dlbench.generation import Answer, Gate, Model, Request
@@ -109,6 +111,17 @@ def test_a_list_of_projects_that_is_none_is_refused_with_a_word_on_how_to_mend_i
     path.write_text(text)
     with pytest.raises(DLBenchError, match="not a list of projects"):
         read_wishes(path)
+
+
+def test_an_unknown_framework_is_refused_when_the_list_is_read_and_the_table_is_named(tmp_path):
+    path = tmp_path / "projects.toml"
+    path.write_text('[[project]]\nname = "a"\nframework = "torch"\n[[project]]\nname = "b"\nframework = "pytorch"\n')
+    with pytest.raises(DLBenchError, match=r"'torch', 'jax'.*not 'pytorch'") as caught:
+        read_wishes(path)
+    assert caught.value.where == f"{path}: project 2 (b)"
+    assert caught.value.mend == "use one of those listed"
+    path.write_text('[[project]]\nname = "a"\nframework = "torch"\n')
+    assert read_wishes(path) == [Wish("a", framework=Framework.TORCH)]
 
 
 class Parrot(Model):

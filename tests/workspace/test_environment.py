@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from dlbench.errors import DLBenchError
+from dlbench.errors import DiskFull, DLBenchError
 from dlbench.workspace.environment import build_environment, compile_lock, is_complete, python_of
 from dlbench.workspace.lock import without_package, without_torch_build
 from dlbench.workspace.pip_config import PipConfig
 from dlbench.workspace.torch_build import first_install
-from dlbench.workspace.uv import uv_environment
+from dlbench.workspace.uv import _failure, uv_environment
 
 from .parts import Index, make_wheel, sha256
 
@@ -258,6 +258,11 @@ def test_only_torchs_family_loses_its_hashes() -> None:
     expected = f"torch==2.13.0\ntorchmetrics==1.0{hashes}torchvision==0.28.0\n"
     assert without_torch_build(text).partition("\n")[2] == expected
     assert without_torch_build(f"numpy==2.0{hashes}") == f"numpy==2.0{hashes}"
+
+
+def test_a_full_disk_that_uv_meets_is_told_from_its_other_failures() -> None:
+    assert isinstance(_failure("error: failed to copy\n  No space left on device (os error 28)", "lock"), DiskFull)
+    assert not isinstance(_failure("error: hash mismatch", "lock"), DiskFull)
 
 
 @pytest.mark.slow

@@ -20,13 +20,12 @@ from dlbench.cli.app import (
     command,
 )
 from dlbench.cli.construct_discover import WORK, WorkOption
-from dlbench.cli.engine import HERE, Where
+from dlbench.cli.construct_projects import do_each, make_chains, make_patient_engine, read_chosen
+from dlbench.cli.engine import Where
 
 if TYPE_CHECKING:
     from dlbench.construction.chain import Chain
-    from dlbench.construction.project import Wish
     from dlbench.construction.work import Work
-    from dlbench.execution import Engine
 
 construct = typer.Typer(
     help="Make verified instances out of Python projects, in nine steps.", no_args_is_help=True, rich_markup_mode=None
@@ -44,37 +43,6 @@ SecondsOption = Annotated[float, typer.Option("--trace-seconds", min=1, help="Fo
 _CORES = os.cpu_count() or 1
 
 
-def _wishes(names: list[str] | None, projects: Path | None) -> "list[Wish]":
-    from dlbench.construction.project import Wish
-    from dlbench.construction.wishes import read_wishes
-    from dlbench.errors import DLBenchError
-
-    known = {wish.name: wish for wish in read_wishes(projects)} if projects else {}
-    if not names and not known:
-        raise DLBenchError("no project is named", mend="give names of packages, or --projects FILE")
-    return [known.get(name, Wish(name)) for name in names] if names else list(known.values())
-
-
-def _engine(sandbox: str, where: Where = HERE) -> "Engine":
-    from dataclasses import replace
-
-    from dlbench.cli.engine import make_engine
-
-    engine = make_engine(sandbox, where=where)
-    return replace(engine, limits=replace(engine.limits, load_seconds=300.0, test_seconds=25.0))
-
-
-def _chains(
-    names: list[str] | None, projects: Path | None, work: Path, sandbox: str, workers: int = 1, where: Where = HERE
-) -> "list[Chain]":
-    from dlbench.cli.progress import say
-    from dlbench.construction.chain import Chain
-    from dlbench.construction.work import Work
-
-    engine = _engine(sandbox, where)
-    return [Chain(engine, Work(work), wish, say, workers=workers) for wish in _wishes(names, projects)]
-
-
 @command("collect", construct)
 def collect(
     names: NamesArgument = None,
@@ -83,12 +51,15 @@ def collect(
     sandbox: SandboxOption = "auto",
 ) -> None:
     """Fetch the projects' newest releases, build what they need, and collect their tests (step 3)."""
-    for chain in _chains(names, projects, work, sandbox):
+
+    def do(chain: "Chain") -> None:
         chain.collect()
         left_out = len(chain.work.read("uncollected", chain.name))
         typer.echo(
             f"{chain.name}: {len(chain.work.read('collected', chain.name))} tests; {left_out} files not collected"
         )
+
+    do_each(make_chains(names, projects, work, sandbox), do)
 
 
 @command("trace", construct)
@@ -101,7 +72,8 @@ def trace(
     sandbox: SandboxOption = "auto",
 ) -> None:
     """Note which functions each test runs, by running it once, and how far the text alone would tell (step 4)."""
-    for chain in _chains(names, projects, work, sandbox, workers):
+
+    def do(chain: "Chain") -> None:
         chain.trace(seconds)
         seen = chain.read_trace()
         passed = sum(test.outcome == "passed" for test in seen.tests)
@@ -113,6 +85,8 @@ def trace(
             f" {found.direct.recall:.0%}"
         )
 
+    do_each(make_chains(names, projects, work, sandbox, workers), do)
+
 
 @command("extract", construct)
 def extract(
@@ -123,10 +97,13 @@ def extract(
     sandbox: SandboxOption = "auto",
 ) -> None:
     """Name every function that ran: file, qualified name, lines, hash, signature (step 5)."""
-    for chain in _chains(names, projects, work, sandbox):
+
+    def do(chain: "Chain") -> None:
         chain.extract(dates=dates)
         left_out = len(chain.work.read("extract_left_out", chain.name))
         typer.echo(f"{chain.name}: {len(chain.work.read('functions', chain.name))} functions; {left_out} left out")
+
+    do_each(make_chains(names, projects, work, sandbox), do)
 
 
 @command("screen", construct)
@@ -137,13 +114,16 @@ def screen(
     sandbox: SandboxOption = "auto",
 ) -> None:
     """Keep the functions that can be an instance; the rest with the reason (step 6)."""
-    for chain in _chains(names, projects, work, sandbox):
+
+    def do(chain: "Chain") -> None:
         chain.screen()
         counts = Counter(row["reason"] or "kept" for row in chain.work.read("screened", chain.name))
         reasons = ", ".join(f"{reason} {count}" for reason, count in counts.most_common() if reason != "kept")
         typer.echo(
             f"{chain.name}: {counts['kept']} of {counts.total()} functions are kept; left out: {reasons or 'none'}"
         )
+
+    do_each(make_chains(names, projects, work, sandbox), do)
 
 
 @command("draft", construct)
@@ -168,7 +148,7 @@ def draft(
         opened = EmbeddedModel(1, say, 0) if model == "embedded" else OpenAIModel(model, base_url, api_key)
         gate = Gate(opened, say=say)
         try:
-            for chain in _chains(names, projects, work, sandbox):
+            for chain in make_chains(names, projects, work, sandbox):
                 count = await draft_project(chain.work, chain.name, chain.prepared.tree, gate, most=most, on_draft=say)
                 typer.echo(
                     f"{chain.name}: {count} drafts; none of them is a prompt before somebody has written it anew"
@@ -194,11 +174,13 @@ def admit(
     sandbox: SandboxOption = "auto",
 ) -> None:
     """Run every check of admission that needs no person (step 8); goes on where it was stopped."""
-    where = Where(executor, ray_address, workers)
-    for chain in _chains(names, projects, work, sandbox, workers or _CORES, where):
+
+    def do(chain: "Chain") -> None:
         chain.admit(most, like or ())
         rows = chain.work.read("measured", chain.name)
         typer.echo(f"{chain.name}: {sum(row['admissible'] for row in rows)} of {len(rows)} functions are admissible")
+
+    do_each(make_chains(names, projects, work, sandbox, workers or _CORES, Where(executor, ray_address, workers)), do)
 
 
 @command("run", construct)
@@ -216,9 +198,9 @@ def run(
     from dlbench.construction.chain import run_all
     from dlbench.construction.work import Work
 
-    wishes = _wishes(names, projects)
+    wishes = read_chosen(names, projects)
     folder = Work(work)
-    run_all(_engine(sandbox), folder, wishes, say, workers=workers, most=most, seconds=seconds)
+    run_all(make_patient_engine(sandbox), folder, wishes, say, workers=workers, most=most, seconds=seconds)
     _show(folder, [wish.name for wish in wishes])
 
 
@@ -245,10 +227,19 @@ def live(
     from dlbench.dataset import load
 
     known = names if names or projects else list(load().projects)
-    wishes = [replace(wish, version="") for wish in _wishes(known, projects)]
+    wishes = [replace(wish, version="") for wish in read_chosen(known, projects)]
     fresh, left_out = find_fresh(wishes, since.date(), say)
     folder = Work(work / f"live-{since.date()}")
-    run_all(_engine(sandbox), folder, fresh, say, workers=workers, most=most, seconds=seconds, since=since.date())
+    run_all(
+        make_patient_engine(sandbox),
+        folder,
+        fresh,
+        say,
+        workers=workers,
+        most=most,
+        seconds=seconds,
+        since=since.date(),
+    )
     _show(folder, [wish.name for wish in fresh])
     for row in left_out:
         typer.echo(f"{row['project']}: {row['why'].splitlines()[0]}")

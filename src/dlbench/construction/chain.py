@@ -17,13 +17,14 @@ from dlbench.construction.calls.agreement import Comparison, compare
 from dlbench.construction.calls.graph import build_graph, list_written
 from dlbench.construction.choose_tests import LEAST_TESTS, choose_tests, name_group
 from dlbench.construction.collect import Collected, set_up_and_collect
+from dlbench.construction.each import try_each
 from dlbench.construction.extract import extract, measure
 from dlbench.construction.history import date_functions
 from dlbench.construction.project import Wish
 from dlbench.construction.screening.screen import screen_project
 from dlbench.construction.seen import open_seen
 from dlbench.construction.trace import Trace, TracedTest, trace
-from dlbench.construction.work import Row, Work
+from dlbench.construction.work import Row, StepMissing, Work
 from dlbench.dataset import Project, load
 from dlbench.errors import DLBenchError
 from dlbench.execution.candidate import Engine
@@ -52,10 +53,10 @@ class Chain:
 
     @property
     def project(self) -> Project:
-        projects = load(self.root).projects
+        projects = load(self.root).projects if self.root.is_dir() else {}
         if self.name not in projects:
             what, mend = "the project has not been set up", f"run `dlbench construct collect {self.name}` first"
-            raise DLBenchError(what, where=str(self.root), mend=mend)
+            raise StepMissing(what, where=str(self.root), mend=mend)
         return projects[self.name]
 
     def collect(self) -> None:
@@ -268,15 +269,7 @@ def run_all(
     most: int | None = None,
     seconds: float = TRACE_SECONDS,
     since: date | None = None,
-) -> list[Row]:
-    """Every project in turn; what stands against one is kept, and the rest goes on. Gives what was left out."""
-    left_out = {row["project"]: row for row in (work.read("left_out") if work.has("left_out") else [])}
-    for wish in wishes:
-        left_out.pop(wish.name, None)
-        try:
-            Chain(engine, work, wish, say, workers=workers).run(most=most, seconds=seconds, since=since)
-        except DLBenchError as error:
-            left_out[wish.name] = {"project": wish.name, "why": error.what}
-            say(f"{wish.name} is left out: {error.what.splitlines()[0]}")
-        work.write("left_out", left_out.values())
-    return list(left_out.values())
+) -> dict[str, Exception]:
+    """Every project in turn; what stands against one is kept, and the rest goes on. Gives it by name of the project."""
+    chains = (Chain(engine, work, wish, say, workers=workers) for wish in wishes)
+    return try_each(work, chains, lambda chain: chain.run(most=most, seconds=seconds, since=since), say)

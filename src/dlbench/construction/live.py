@@ -7,11 +7,12 @@ whether a project has any, so that the others cost nothing.
 from dataclasses import replace
 from datetime import date
 
+from dlbench.construction.each import explain
 from dlbench.construction.history import choose_files, look_into
 from dlbench.construction.project import Wish
 from dlbench.construction.selection.archives import choose_release
 from dlbench.construction.selection.select import Candidate, judge, kind_of
-from dlbench.errors import DLBenchError
+from dlbench.errors import is_full_disk
 from dlbench.workspace.home import Say
 from dlbench.workspace.releases import Release, look_up
 
@@ -35,8 +36,10 @@ def find_fresh(wishes: list[Wish], since: date, say: Say) -> tuple[list[Wish], l
                 new = look_into(package.name, newest) - known
                 say(f"{wish.name} {newest.version} of {newest.uploaded}: {len(new)} new functions")
                 why = _find_objection(wish.name, newest, say) if new else "its newest release has no new function"
-        except DLBenchError as error:
-            why = error.what
+        except Exception as error:
+            if is_full_disk(error):
+                raise
+            why = explain(error)
         if why:
             left_out.append({"project": wish.name, "why": why})
         else:

@@ -43,7 +43,7 @@ class Wish:
     """Folders or files with tests; all that there are where none is named."""
     skip: tuple[str, ...] = ()
     """Parts of paths of tests that are passed over."""
-    framework: str = ""
+    framework: Framework | None = None
     files: dict[str, str] = field(default_factory=dict)
 
 

@@ -11,7 +11,10 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from dlbench.construction.project import Wish
+from dlbench.dataset.labels import Framework
 from dlbench.errors import DLBenchError
+
+_MEND = 'write a table [[project]] for each, with name = "…" and what else is known; see docs/construction'
 
 
 class _Table(BaseModel):
@@ -25,15 +28,28 @@ class _Table(BaseModel):
     args: tuple[str, ...] = ()
     tests: tuple[str, ...] = ()
     skip: tuple[str, ...] = ()
-    framework: str = ""
+    framework: Framework | None = None
     files: dict[str, str] = {}
 
 
 def read_wishes(path: Path) -> list[Wish]:
-    mend = 'write a table [[project]] for each, with name = "…" and what else is known; see docs/construction'
+    """Raises DLBenchError for the first table that is wrong, before anything is done with those before it."""
     try:
         content: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
-        tables = [_Table(**table) for table in content["project"]]
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, KeyError, TypeError, ValidationError) as error:
-        raise DLBenchError(f"not a list of projects: {error}", where=str(path), mend=mend) from None
-    return [Wish(**table.model_dump()) for table in tables]
+        tables = list(content["project"])
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, KeyError, TypeError) as error:
+        raise DLBenchError(f"not a list of projects: {error}", where=str(path), mend=_MEND) from None
+    return [_read_table(table, f"{path}: project {number}") for number, table in enumerate(tables, 1)]
+
+
+def _read_table(table: object, where: str) -> Wish:
+    try:
+        return Wish(**_Table.model_validate(table).model_dump())
+    except ValidationError as error:
+        first = error.errors()[0]
+        what = f"not a list of projects: {'.'.join(map(str, first['loc'])) or 'the table'}: {first['msg']}"
+        if isinstance(table, dict) and isinstance(table.get("name"), str):
+            where += f" ({table['name']})"
+        if first["type"] == "enum":
+            raise DLBenchError(f"{what}, not {first['input']!r}", where=where, mend="use one of those listed") from None
+        raise DLBenchError(what, where=where, mend=_MEND) from None

@@ -15,6 +15,10 @@ from dlbench.journal import read_lines, rewrite
 Row = dict[str, Any]
 
 
+class StepMissing(DLBenchError):
+    """A step needs what was not made: that says nothing of the project, only that a step before was not done."""
+
+
 _COMMANDS = {
     "collected": "collect", "trace_functions": "trace", "static": "trace",
     "static_agreement": "trace", "functions": "extract", "screened": "screen",
@@ -34,12 +38,12 @@ class Work:
         return self.path(step, project).is_file()
 
     def read(self, step: str, project: str = "") -> list[Row]:
-        """Raises DLBenchError when the step was not done yet, or its file is not what a step writes."""
+        """Raises StepMissing when the step was not done yet, DLBenchError when its file is not what a step writes."""
         path = self.path(step, project)
         if not path.is_file():
             command = _COMMANDS.get(step, step)
             what, mend = f"the step {command} has not been done", f"run `dlbench construct {command}` first"
-            raise DLBenchError(what, where=str(path), mend=mend)
+            raise StepMissing(what, where=str(path), mend=mend)
         return [row for _, row in read_lines(path)]
 
     def read_last(self, step: str, project: str = "") -> list[Row]:

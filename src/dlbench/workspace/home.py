@@ -17,7 +17,7 @@ from pathlib import Path
 
 import platformdirs
 
-from dlbench.errors import DLBenchError
+from dlbench.errors import DiskFull, DLBenchError, is_full_disk
 
 Say = Callable[[str], None]
 
@@ -25,7 +25,6 @@ Say = Callable[[str], None]
 _TAG = "CACHEDIR.TAG"
 _TAG_TEXT = "Signature: 8a477f597d28d172789f06886806bc55\n# The workspace of dlbench: all of it can be made again.\n"
 _EVERYTHING = "everything"
-_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 def quiet(_: str) -> None:
@@ -72,15 +71,15 @@ def disk_errors(where: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno in _FULL:
-            what, mend = "the disk is full", "make room (`dlbench clean` helps), or set DLBENCH_HOME to a larger disk"
-        elif error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
-            what, mend = (
-                f"cannot be read or written: {error.strerror}",
-                "set DLBENCH_HOME to a folder that you can write to",
-            )
-        else:
+        if is_full_disk(error):
+            mend = "make room (`dlbench clean` helps), or set DLBENCH_HOME to a larger disk"
+            raise DiskFull("the disk is full", where=str(error.filename or where), mend=mend) from None
+        if error.errno not in (errno.EACCES, errno.EPERM, errno.EROFS):
             raise
+        what, mend = (
+            f"cannot be read or written: {error.strerror}",
+            "set DLBENCH_HOME to a folder that you can write to",
+        )
         raise DLBenchError(what, where=str(error.filename or where), mend=mend) from None
 
 

@@ -9,18 +9,20 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from dlbench.errors import DLBenchError
+from dlbench.errors import DiskFull, DLBenchError
 from dlbench.workspace.home import home
 from dlbench.workspace.pip_config import PipConfig, redacted
 
 _KEPT = ("UV_CACHE_DIR", "UV_HTTP_TIMEOUT")
 _DROPPED = ("PYTHON", "UV_", "PIP_", "CONDA_", "VIRTUAL_ENV", "__PYVENV_LAUNCHER__")
 
+_DISK_IS_FULL = "the disk is full"
+
 # In the order of asking: a message may hold several of these, and the first that fits is the cause.
 _CAUSES = (
     (
         ("no space left on device", "os error 28", "disk quota exceeded"),
-        "the disk is full",
+        _DISK_IS_FULL,
         "make room (`dlbench clean` helps), or set DLBENCH_HOME to a larger disk, and run the same command again",
     ),
     (
@@ -89,4 +91,5 @@ def _failure(said: str, where: str) -> DLBenchError:
     last = [f"    {line}" for line in said.splitlines() if line.strip()][-12:]
     known = ((what, mend) for signs, what, mend in _CAUSES if any(sign in said.lower() for sign in signs))
     what, mend = next(known, ("uv failed", "mend what its last lines name"))
-    return DLBenchError("\n".join([f"{what}; uv says:", *last]), where=where, mend=mend)
+    kind = DiskFull if what == _DISK_IS_FULL else DLBenchError
+    return kind("\n".join([f"{what}; uv says:", *last]), where=where, mend=mend)

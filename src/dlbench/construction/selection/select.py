@@ -5,7 +5,6 @@ that was measured: a reason that nobody can check is no reason, and a package th
 take the others with it.
 """
 
-import errno
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -24,7 +23,7 @@ from dlbench.construction.selection.modules import Module, parse, read_module
 from dlbench.construction.selection.text import one_line
 from dlbench.construction.selection.topics import OTHER, find_topics
 from dlbench.construction.work import Row, Work
-from dlbench.errors import DLBenchError
+from dlbench.errors import DLBenchError, is_full_disk
 from dlbench.journal import Journal
 from dlbench.workspace.home import Say, quiet
 from dlbench.workspace.releases import Package, Release
@@ -95,7 +94,7 @@ def judge(candidate: Candidate, say: Say = quiet) -> Row:
     except _LeftOut as left_out:
         row["reasons"] = [*row["reasons"], str(left_out)]
     except Exception as error:  # A stranger's archive can be wrong in ways that nobody has thought of.
-        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        if is_full_disk(error):
             raise
         row["reasons"] = [*row["reasons"], f"archive: cannot be read: {one_line(f'{type(error).__name__}: {error}')}"]
     row["selected"] = not row["reasons"]
