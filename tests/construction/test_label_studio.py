@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 from dlbench.cli.construct_label import register
 from dlbench.construction.labelling.catalogue import read_catalogue
+from dlbench.construction.labelling.desk import Desk
 from dlbench.construction.labelling.label_studio import import_votes, read_export, write_configuration, write_task
 from dlbench.construction.labelling.votes import cast_vote, read_votes, votes_of
 from dlbench.dataset.labels import AXES
@@ -27,7 +28,8 @@ def annotate(by: object, stage: str, task: str, data: str, note: str = "", **mor
     ]
     if note:
         result.append({"from_name": "note", "to_name": "code", "type": "textarea", "value": {"text": [note]}})
-    return {"id": 1, "completed_by": by, "result": result, "was_cancelled": False, **more}
+    moments = {"created_at": "2026-02-01T09:00:00.5Z", "updated_at": "2026-02-01T09:00:00.5Z"}
+    return {"id": 1, "completed_by": by, "result": result, "was_cancelled": False, **moments, **more}
 
 
 @pytest.fixture
@@ -85,9 +87,41 @@ def test_importing_twice_adds_nothing_and_a_later_export_replaces(work, export):
     first = export([annotate(7, "training", "general", "others")])
     assert import_votes(read_export(first), read_catalogue(work), votes_of(work)) == 1
     assert import_votes(read_export(first), read_catalogue(work), votes_of(work)) == 0
-    second = export([annotate(7, "inference", "general", "others")], name="later.json")
+    second = export(
+        [annotate(7, "inference", "general", "others", updated_at="2026-02-01T10:00:00Z")], name="later.json"
+    )
     assert import_votes(read_export(second), read_catalogue(work), votes_of(work)) == 1
     assert [vote.labels["stage"] for vote in read_votes(work)] == ["inference"]
+
+
+def test_importing_again_does_not_undo_what_was_voted_on_the_review_page_since(work, export, tmp_path):
+    path = export([annotate(7, "training", "general", "others")])
+    assert import_votes(read_export(path), read_catalogue(work), votes_of(work)) == 1
+    desk = Desk(work, read_from(work, make_trees(tmp_path / "trees")))
+    desk.vote("annotator-7", CLIP, {"stage": "inference"}, None)
+    desk.reveal("annotator-7", CLIP)
+    assert import_votes(read_export(path), read_catalogue(work), votes_of(work)) == 0
+    assert [vote.labels["stage"] for vote in read_votes(work)] == ["inference"]
+
+
+def test_a_vote_of_label_studio_that_is_newer_than_the_page_s_counts(work, export, tmp_path):
+    desk = Desk(work, read_from(work, make_trees(tmp_path / "trees")))
+    desk.vote("annotator-7", CLIP, {"stage": "inference"}, None)
+    old = export([annotate(7, "training", "general", "others")])
+    assert import_votes(read_export(old), read_catalogue(work), votes_of(work)) == 0
+    new = export([annotate(7, "training", "general", "others", updated_at="2999-02-01T10:00:00+02:00")])
+    assert import_votes(read_export(new), read_catalogue(work), votes_of(work)) == 1
+    assert [vote.labels["stage"] for vote in read_votes(work)] == ["training"]
+
+
+def test_moments_are_compared_wherever_the_clock_stood(export):
+    path = export(
+        [
+            annotate(7, "inference", "general", "others", updated_at="2026-02-01T10:00:00Z"),
+            annotate(7, "training", "general", "others", updated_at="2026-02-01T11:00:00.000001+02:00"),
+        ]
+    )
+    assert [vote.labels["stage"] for vote in read_export(path)] == ["inference"]
 
 
 def test_skipped_tasks_are_no_votes_and_the_last_of_two_annotations_counts(export):
@@ -132,6 +166,8 @@ GOOD = annotate(7, "training", "general", "others")
         ([GOOD | {"completed_by": None}], "who voted"),
         ([GOOD | {"completed_by": {"first_name": "A"}}], "who voted"),
         ([GOOD | {"completed_by": "…"}], "no name for an annotator"),
+        ([GOOD | {"updated_at": None, "created_at": None}], "when"),
+        ([GOOD | {"updated_at": "yesterday"}], "'yesterday' is no moment"),
         ([GOOD | {"result": GOOD["result"][:2]}], "nothing was chosen for data"),
         ([GOOD | {"result": [{"from_name": "sentiment", "value": {"choices": ["x"]}}]}], "'sentiment' is no part"),
         ([GOOD | {"result": [{"from_name": "stage", "value": {"choices": []}}]}], "0 values for stage"),

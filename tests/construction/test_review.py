@@ -10,6 +10,7 @@ import threading
 import urllib.error
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -94,7 +95,8 @@ def test_a_vote_with_the_token_is_on_disk_when_it_is_answered(ask, work):
     assert answer.status == 200
     assert answer.json["mine"] == {"labels": VOTE, "note": "clear", "complete": True, "seen": False}
     rows = [json.loads(line) for line in (work.root / "votes/anna.jsonl").read_text().splitlines()]
-    assert rows == [{"id": CLIP, **VOTE, "note": "clear"}]
+    assert rows == [{"id": CLIP, **VOTE, "note": "clear", "at": rows[0]["at"]}]
+    assert abs(datetime.now(UTC) - datetime.fromisoformat(rows[0]["at"])) < timedelta(minutes=1)
 
 
 @pytest.mark.parametrize("token", ["", "wrong", "../votes", "%00"])

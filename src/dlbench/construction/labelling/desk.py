@@ -5,6 +5,7 @@ stands. That is kept here and not in the page: what the page never gets, nobody 
 that a reload, a restart or another process shows the same.
 """
 
+from datetime import UTC, datetime
 from threading import RLock
 
 from dlbench.construction.labelling.catalogue import Entry, list_files, read_catalogue
@@ -13,7 +14,7 @@ from dlbench.construction.labelling.label import FEWEST, decide, read_settled
 from dlbench.construction.labelling.reviews import Review, read_reviews, reviews_of, write_review
 from dlbench.construction.labelling.sheets import check_name
 from dlbench.construction.labelling.sources import ReadSource, Source
-from dlbench.construction.labelling.votes import Vote, cast_vote, read_votes, votes_of
+from dlbench.construction.labelling.votes import Vote, cast_vote, read_votes, votes_of, write_moment
 from dlbench.construction.work import Row, Work
 from dlbench.dataset.labels import AXES
 from dlbench.errors import DLBenchError
@@ -106,7 +107,8 @@ class Desk:
         self._find(function)
         if set(labels) - set(AXES):
             raise DLBenchError("there is no such axis", mend=f"use {', '.join(AXES)}")
-        change: Row = {"id": function, **labels} | ({} if note is None else {"note": note})
+        change: Row = {"id": function, **labels, "at": write_moment(datetime.now(UTC))}
+        change |= {} if note is None else {"note": note}
         cast_vote(self._votes, annotator, change)
 
     def reveal(self, annotator: str, function: str) -> None:

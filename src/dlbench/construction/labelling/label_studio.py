@@ -16,7 +16,7 @@ from xml.etree import ElementTree
 from dlbench.construction.labelling.catalogue import Entry
 from dlbench.construction.labelling.sheets import Sheets
 from dlbench.construction.labelling.sources import Source
-from dlbench.construction.labelling.votes import Vote, parse_vote, plan_votes
+from dlbench.construction.labelling.votes import Vote, parse_vote, plan_votes, read_votes
 from dlbench.construction.work import Row
 from dlbench.dataset.labels import AXES
 from dlbench.errors import DLBenchError
@@ -64,22 +64,22 @@ def read_export(path: Path) -> list[Vote]:
         raise DLBenchError(f"this is no JSON: {error}", where=str(path), mend=_AGAIN) from None
     if not isinstance(tasks, list):
         raise DLBenchError("this is no list of tasks", where=str(path), mend=_AGAIN)
-    last: dict[tuple[str, str], tuple[str, Vote]] = {}
+    last: dict[tuple[str, str], Vote] = {}
     people: dict[str, str] = {}
     for number, task in enumerate(tasks, 1):
-        for moment, person, vote in _read_task(task, f"{path}: task {number}"):
+        for person, vote in _read_task(task, f"{path}: task {number}"):
             known = people.setdefault(vote.annotator, person)
             if known != person:
                 what, mend = f"{known} and {person} would both be called {vote.annotator}", "rename one in the export"
                 raise DLBenchError(what, where=vote.where, mend=mend)
             key = vote.id, vote.annotator
-            if key not in last or moment >= last[key][0]:
-                last[key] = moment, vote
-    return [vote for _, vote in last.values()]
+            if key not in last or vote.at >= last[key].at:
+                last[key] = vote
+    return list(last.values())
 
 
-def _read_task(task: object, where: str) -> Iterator[tuple[str, str, Vote]]:
-    """When, who, what: an annotation that was skipped in Label Studio is no vote."""
+def _read_task(task: object, where: str) -> Iterator[tuple[str, Vote]]:
+    """Who, what: an annotation that was skipped in Label Studio is no vote."""
     if isinstance(task, dict) and "annotations" not in task and {"annotator", "annotation_id"} & set(task):
         raise DLBenchError("this is the format JSON-MIN", where=where, mend=_AGAIN)
     data = _get(task, "data", dict, where)
@@ -90,13 +90,15 @@ def _read_task(task: object, where: str) -> Iterator[tuple[str, str, Vote]]:
         if annotation.get("was_cancelled"):
             continue
         person = _find_person(annotation.get("completed_by"), place)
-        row = {"id": function} | dict(_read_choice(choice, place) for choice in result)
+        moment = annotation.get("updated_at") or annotation.get("created_at")
+        if not moment:
+            raise DLBenchError("it does not say when (updated_at)", where=place, mend=_AGAIN)
+        row = {"id": function, "at": moment} | dict(_read_choice(choice, place) for choice in result)
         vote = parse_vote(row, _make_name(person), place)
         if not vote.is_complete:
             missing = ", ".join(axis for axis in AXES if axis not in vote.labels)
             raise DLBenchError(f"nothing was chosen for {missing}", where=place, mend="finish it in Label Studio")
-        moment = annotation.get("updated_at") or annotation.get("created_at") or ""
-        yield str(moment), person, vote
+        yield person, vote
 
 
 def _read_choice(choice: object, where: str) -> tuple[str, str]:
@@ -135,16 +137,22 @@ def _make_name(person: str) -> str:
 
 
 def import_votes(votes: Iterable[Vote], known: Iterable[str], sheets: Sheets) -> int:
-    """How many votes are new or changed; importing the same export twice adds nothing the second time."""
+    """How many votes are new or changed. What is no newer than the annotator's vote on record is passed over: importing
+    the same export twice adds nothing the second time, whatever they have said since."""
     known = set(known)
-    ballots: defaultdict[str, list[Row]] = defaultdict(list)
+    ballots: defaultdict[str, list[Vote]] = defaultdict(list)
     for vote in votes:
         if vote.id not in known:
             mend = "give the work folder that the tasks were exported from"
             raise DLBenchError(f"there is no function {vote.id!r} to vote on", where=vote.where, mend=mend)
-        ballots[vote.annotator].append(vote.as_row())
+        ballots[vote.annotator].append(vote)
     with sheets.lock:
-        plan = {annotator: plan_votes(sheets, annotator, rows) for annotator, rows in ballots.items()}
+        said = {(vote.id, vote.annotator): vote.at for vote in read_votes(sheets)}
+        newer = {
+            annotator: [vote.as_row() for vote in ballot if vote.at > said.get((vote.id, annotator), "")]
+            for annotator, ballot in ballots.items()
+        }
+        plan = {annotator: plan_votes(sheets, annotator, rows) for annotator, rows in newer.items()}
         for annotator, rows in plan.items():
             for row in rows:
                 sheets.append(annotator, row)

@@ -9,6 +9,7 @@ measured on votes that were copied.
 import csv
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from dlbench.dataset.labels import AXES, Label
 from dlbench.errors import DLBenchError
 from dlbench.journal import read_lines
 
-_KEYS = {"id", "annotator", "note", "seen", *AXES}
+_KEYS = {"id", "annotator", "note", "seen", "at", *AXES}
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,8 @@ class Vote:
     seen: bool = False
     """The annotator has looked at the others' votes, and the vote stands."""
     where: str = ""
+    at: str = ""
+    """When it was said, in a form that can be compared; empty where nobody noted it, which counts as long ago."""
 
     @property
     def is_complete(self) -> bool:
@@ -39,7 +42,7 @@ class Vote:
 
     def as_row(self) -> Row:
         row: Row = {"id": self.id, **{axis: self.labels.get(axis) for axis in AXES}, "note": self.note}
-        return row | {"seen": True} if self.seen else row
+        return row | ({"seen": True} if self.seen else {}) | ({"at": self.at} if self.at else {})
 
 
 def votes_of(work: Work) -> Sheets:
@@ -108,9 +111,25 @@ def parse_vote(row: Row, annotator: object, where: str) -> Vote:
         raise DLBenchError("the note is not a text", where=where, mend="write it in quotation marks, or leave it out")
     labels = {axis: parse_label(axis, row[axis], where) for axis in AXES if row.get(axis) not in (None, "")}
     try:
-        return Vote(function, check_name(annotator), labels, note, row.get("seen") is True, where)
+        at = parse_moment(row.get("at"))
+        return Vote(function, check_name(annotator), labels, note, row.get("seen") is True, where, at)
     except DLBenchError as error:
         raise DLBenchError(error.what, where=where, mend=error.mend) from None
+
+
+def parse_moment(value: object) -> str:
+    """A moment in ISO 8601, of Greenwich where it does not say."""
+    if value in (None, ""):
+        return ""
+    try:
+        moment = datetime.fromisoformat(str(value))
+        return write_moment(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
+    except (ValueError, OverflowError):
+        raise DLBenchError(f"{value!r} is no moment", mend="write it as 2026-01-31T12:00:00Z") from None
+
+
+def write_moment(moment: datetime) -> str:
+    return moment.astimezone(UTC).isoformat(timespec="microseconds")
 
 
 def parse_label(axis: object, value: object, where: str) -> Label:
@@ -142,6 +161,6 @@ def plan_votes(sheets: Sheets, annotator: str, changes: Iterable[Row]) -> list[R
         if before.seen and after.labels != before.labels:
             what = f"{annotator} has looked at the others' votes on {after.id}, and the vote stands"
             raise DLBenchError(what, mend="discuss it, and settle a tie in settled.jsonl")
-        if after.as_row() != before.as_row():
+        if (after.labels, after.note, after.seen) != (before.labels, before.note, before.seen):
             rows.append(after.as_row())
     return rows
