@@ -153,9 +153,9 @@ class Chain:
             rows = [row | {"introduced": origins[row["id"]].isoformat()} for row in rows]
         if since:
             old = [row for row in rows if date.fromisoformat(row["introduced"]) < since]
-            found.left_out += [
-                {"path": row["path"], "line": row["first"], "why": f"it was there before {since}"} for row in old
-            ]
+            for row in old:
+                name, why = row["qualname"].rpartition(".")[2], f"it was there before {since}"
+                found.left_out.append({"path": row["path"], "line": row["first"], "name": name, "why": why})
             rows = [row for row in rows if date.fromisoformat(row["introduced"]) >= since]
         self.work.write("extract_left_out", found.left_out, self.name)
         self.work.write("functions", measure(self.prepared.tree, rows), self.name)

@@ -1,7 +1,8 @@
 """Which functions are under test, and where exactly is each?
 
 What ran is known by file and line; here it gets the qualified name by which an instance names it. A name that does not
-lead back to the same lines (defined twice, made inside another function) is left out, with the reason.
+lead back to the same lines (defined twice, made inside another function) is left out, with the reason; so is what tests
+call of their own code.
 """
 
 import ast
@@ -43,7 +44,8 @@ def extract(project: Project, tree: Path, trace: Trace) -> Extracted:
     for path, numbers in sorted(by_path.items()):
         for number, why, row in _read_file(project, tree, path, numbers, trace):
             if why:
-                left_out.append({"path": path, "line": trace.functions[number][1], "why": why})
+                _, line, name = trace.functions[number]
+                left_out.append({"path": path, "line": line, "name": name, "why": why})
             else:
                 counts = {"direct_tests": direct[number], "tests": direct[number] + deeper[number]}
                 rows.append(row | counts | {"number": number, "failing": failing.get(number, {})})

@@ -17,6 +17,7 @@ from dlbench.journal import Journal
 
 Place = tuple[str, int, str]
 """A function by its file, the line on which it begins (decorators included) and its bare name."""
+RAN = ("direct", "deeper", "helpers")
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,8 @@ class SeenTest:
     """Functions that the test's own code called, or what it called outside the project."""
     deeper: tuple[Place, ...]
     """Functions that ran only because others of the project called them."""
+    helpers: tuple[Place, ...]
+    """Functions of the tests' own code that the test called."""
     message: str
 
 
@@ -52,15 +55,16 @@ class Seen:
             elif "what" in record:
                 self.left_out[record["what"]] = record["why"]
             else:
-                ran = {key: tuple(places[number] for number in record[key]) for key in ("direct", "deeper")}
+                ran = {key: tuple(places[number] for number in record.get(key, ())) for key in RAN}
                 self.tests.append(SeenTest(**(record | ran)))
         self._numbers = {place: number for number, place in enumerate(places)}
 
     def add(self, test: SeenTest) -> None:
         with self._lock:
             self.tests.append(test)
-            new = [place for place in (*test.direct, *test.deeper) if place not in self._numbers]
-            ran = {"direct": self._number(test.direct), "deeper": self._number(test.deeper)}
+            places = (*test.direct, *test.deeper, *test.helpers)
+            new = [place for place in places if place not in self._numbers]
+            ran = {key: self._number(getattr(test, key)) for key in RAN}
             self._put(*({"place": place} for place in new), vars(test) | ran)
 
     def leave_out(self, what: str, why: str) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dlbench.construction.runs import Run
-from dlbench.construction.seen import Place, Seen, SeenTest
+from dlbench.construction.seen import RAN, Place, Seen, SeenTest
 from dlbench.construction.test_code import list_test_code
 from dlbench.execution.candidate import Engine
 from dlbench.workspace import Prepared
@@ -77,6 +77,9 @@ def trace(
         own = tuple(sorted(map(whole.number, test.direct)))
         inner = tuple(sorted(map(whole.number, test.deeper)))
         whole.tests.append(TracedTest(test.id, test.outcome, test.seconds, own, inner, test.message))
+    for test in seen.tests:
+        for place in test.helpers:  # under no test, but extracting says why they are left out
+            whole.number(place)
     whole.seconds = time.monotonic() - began
     return whole
 
@@ -129,9 +132,9 @@ class _Tracing(Run):
             self.leave_out(message["file"], f"not collected: {message['why']}")
         elif kind == "traced":
             self.passed_over.add(message["id"])
-            direct, deeper = (tuple(self.places[place] for place in message[key]) for key in ("direct", "deeper"))
+            ran = {key: tuple(self.places[place] for place in message[key]) for key in RAN}
             found = {key: message[key] for key in ("id", "outcome", "seconds", "message")}
-            self.seen.add(SeenTest(**found, direct=direct, deeper=deeper))
+            self.seen.add(SeenTest(**(found | ran)))
             self.on_test(message["id"])
 
     def leave_out(self, what: str, why: str) -> None:

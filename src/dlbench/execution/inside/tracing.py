@@ -74,9 +74,10 @@ def run_traced(send: Send, job: dict[str, Any]) -> None:
             signal.setitimer(signal.ITIMER_REAL, 0)
             direct: set[CodeType] = set()
             everything: set[CodeType] = set()
+            helpers: set[CodeType] = set()
             if profile is not None:
                 profile.disable()
-                direct, everything = _read(profile, tests, is_own)
+                direct, everything, helpers = _read(profile, tests, is_own)
             send(
                 "traced",
                 id=item.nodeid,
@@ -84,6 +85,7 @@ def run_traced(send: Send, job: dict[str, Any]) -> None:
                 seconds=round(reports["seconds"].pop(item.nodeid, 0.0), 4),
                 direct=sorted(map(number, direct)),
                 deeper=sorted(map(number, everything - direct)),
+                helpers=sorted(map(number, helpers)),
                 message=reports["messages"].pop(item.nodeid, "")[-600:],
             )
 
@@ -104,8 +106,11 @@ def run_traced(send: Send, job: dict[str, Any]) -> None:
     os._exit(0)
 
 
-def _read(profile: Profile, tests: set[str], is_own: Callable[[CodeType], bool]) -> tuple[set[CodeType], set[CodeType]]:
-    """What the tests' code reached without passing through the project, and all of the project that ran."""
+def _read(
+    profile: Profile, tests: set[str], is_own: Callable[[CodeType], bool]
+) -> tuple[set[CodeType], set[CodeType], set[CodeType]]:
+    """What the tests' code reached without passing through the project, all of the project that ran, and what of their
+    own code the tests called."""
     calls: dict[CodeType, list[CodeType]] = {}
     for entry in profile.getstats():
         if isinstance(entry.code, CodeType):
@@ -114,6 +119,7 @@ def _read(profile: Profile, tests: set[str], is_own: Callable[[CodeType], bool])
     everything = {code for code in calls if is_own(code)}
     pending = [code for code in calls if code.co_filename in tests]
     seen, direct = set(pending), set()
+    helpers = {code for caller in pending for code in calls[caller] if code.co_filename in tests}
     while pending:
         for code in calls.get(pending.pop(), ()):
             if code in seen:
@@ -123,4 +129,4 @@ def _read(profile: Profile, tests: set[str], is_own: Callable[[CodeType], bool])
                 direct.add(code)
             else:
                 pending.append(code)
-    return direct, everything
+    return direct, everything, helpers
