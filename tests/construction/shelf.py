@@ -78,13 +78,16 @@ def publish(
     files: dict[str, str] = GOOD,
     versions: dict[str, str] | None = None,
     kind: str = "sdist",
+    changes: dict[str, dict[str, str]] | None = None,
     **info: object,
 ) -> None:
-    """`versions`: each with the Python that it asks for. What is said of the package is `INFO`, changed by `info`."""
+    """`versions`: each with the Python that it asks for, a day after the other. `changes`: the files in which a version
+    differs from `files`. What is said of the package is `INFO`, changed by `info`."""
     releases = {}
     for day, (version, python) in enumerate((versions or {"1.0": ""}).items(), 1):
         filename = f"{name.replace('-', '_')}-{version}.tar.gz"
-        sha256 = make_sdist(index.files / filename, files, f"{name}-{version}/")
+        own = files | (changes or {}).get(version, {})
+        sha256 = make_sdist(index.files / filename, own, f"{name}-{version}/")
         facts = {"upload_time": f"2026-01-0{day}T10:00:00", "filename": filename, "digests": {"sha256": sha256}}
         more = {"packagetype": kind, "requires_python": python, "size": 1000, "url": f"../../files/{filename}"}
         releases[version] = [facts | more]

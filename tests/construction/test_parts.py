@@ -6,6 +6,7 @@ import pytest
 
 from dlbench.construction.choose_tests import choose_tests, name_group, strip_case
 from dlbench.construction.draft import draft_prompt
+from dlbench.construction.drafts import draft_project
 from dlbench.construction.extract import name_module
 from dlbench.construction.needs import find_missing, read_requirements
 from dlbench.construction.project import Wish
@@ -16,6 +17,7 @@ from dlbench.dataset.labels import Framework
 from dlbench.dataset.leaks import UNREVIEWED, is_draft
 from dlbench.errors import DLBenchError
 from dlbench.generation import Answer, Gate, Model, Request
+from tests.construction.labelling import CLIP, SHARE, make_trees, make_work
 
 
 @pytest.mark.parametrize(
@@ -146,3 +148,22 @@ def test_a_draft_says_that_it_is_one_and_what_it_took_over():
     assert any("docstring" in what for what in draft["taken"])
     clean = asyncio.run(draft_prompt(Gate(Parrot("Add up what the argument holds.")), row, source))
     assert clean["taken"] == []
+
+
+def test_every_admissible_function_gets_one_draft_and_what_has_one_is_not_asked_for_again(tmp_path):
+    work, tree = make_work(tmp_path / "work"), make_trees(tmp_path / "trees") / "melody"
+    work.path("drafts", "melody").unlink()
+    drafted: list[str] = []
+
+    def draft(most: int | None) -> int:
+        gate = Gate(Parrot("Add up what the argument holds."))
+        return asyncio.run(draft_project(work, "melody", tree, gate, most=most, on_draft=drafted.append))
+
+    assert draft(1) == 1
+    assert draft(None) == draft(None) == 2
+    assert drafted == [CLIP, SHARE], "a function that is not admissible wants none"
+    rows = work.read("drafts", "melody")
+    assert [(row["id"], row["by"], is_draft(row["prompt"])) for row in rows] == [
+        (CLIP, "parrot", True),
+        (SHARE, "parrot", True),
+    ]

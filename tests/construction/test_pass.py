@@ -1,0 +1,118 @@
+"""From names of packages to admissible functions, whatever is wrong with some of them; and nothing is done twice.
+
+Everything is real: archives are fetched from an index, environments are built by uv. Only pytest and numpy come from the
+index that this machine is configured for.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from dlbench.cli import app
+from dlbench.construction.chain import run_all
+from dlbench.construction.project import Wish
+from dlbench.construction.tables import render_tables, summarise, tell
+from dlbench.construction.work import Work
+from dlbench.execution import Engine, Limits, choose_confinement
+from dlbench.workspace.pip_config import read_pip_config
+
+from ..workspace.parts import Index
+from .shelf import isolate, publish
+from .tiny import NAME, SECOND_RELEASE, SOFTMAX, publish_tiny
+
+pytestmark = pytest.mark.slow
+
+LIMITS = Limits(load_seconds=45, test_seconds=10)
+BAD = {
+    "dlbench-tiny-crash": "import ctypes\n\nctypes.string_at(0)\n\ndef test_nothing(): ...\n",
+    "dlbench-tiny-hang": "import time\n\ntime.sleep(600)\n\ndef test_nothing(): ...\n",
+    "dlbench-tiny-untested": "",
+}
+"""The tests of each; none that could be collected."""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """An index of ours beside the machine's own, for all tests of this module: environments are built once."""
+    folder = tmp_path_factory.mktemp("pass")
+    machine = read_pip_config()
+    with pytest.MonkeyPatch.context() as patch, Index(folder / "served") as index:
+        isolate(folder, patch)
+        patch.setenv("PIP_INDEX_URL", machine.index_url or "")
+        patch.setenv("PIP_EXTRA_INDEX_URL", " ".join([index.url, *machine.extra_index_urls]))
+        patch.setenv("PIP_FIND_LINKS", " ".join(machine.find_links))
+        patch.setenv("PIP_CERT", machine.cert or "")
+        publish_tiny(index)
+        for name, tests in BAD.items():
+            package = name.replace("-", "_")
+            files = {"PKG-INFO": f"Name: {name}\n", f"{package}/__init__.py": SOFTMAX.replace("numpy", "math")}
+            publish(index, name, files | ({"tests/test_bad.py": tests} if tests else {}))
+        yield folder
+
+
+@pytest.fixture(scope="module")
+def work(folder: Path) -> Work:
+    """What one start over all of them leaves; the good one comes last."""
+    work = Work(folder / "work")
+    run_all(Engine(choose_confinement(), LIMITS), work, [*map(Wish, BAD), Wish(NAME)], lambda text: None, workers=1)
+    return work
+
+
+def read_measured(work: Work) -> dict[str, tuple[str, int]]:
+    return {row["id"]: (row["reason"], len(row["tests"])) for row in work.read("measured", NAME)}
+
+
+def test_the_good_project_comes_to_admissible_functions_without_an_edit(work: Work) -> None:
+    assert read_measured(work) == {
+        "dlbench-tiny/dlbench_tiny.layers.softmax": ("", 4),
+        "dlbench-tiny/dlbench_tiny.layers.leaky_relu": ("", 3),
+    }
+    counts = {"tests collected": 7, "tests run": 7, "tests passed": 7, "functions under test": 2, "screened": 2}
+    assert summarise(work, NAME).items() >= (counts | {"measured": 2, "admissible": 2}).items()
+
+
+def test_what_its_tests_need_beside_is_found_out_and_locked(work: Work) -> None:
+    assert "numpy==" in (work.root / "benchmark/locks/dlbench-tiny.txt").read_text()
+    assert (work.root / "benchmark/locks/dlbench-tiny.in").read_text() == "pytest\nnumpy\n"
+
+
+def test_every_bad_project_is_left_out_with_its_reason(work: Work) -> None:
+    reasons = {row["project"]: row["why"] for row in work.read("left_out")}
+    assert list(reasons) == list(BAD)
+    assert "pytest collects no test" in reasons["dlbench-tiny-crash"]
+    assert "exit code" in reasons["dlbench-tiny-crash"]
+    assert "pytest collects no test" in reasons["dlbench-tiny-hang"]
+    assert "timeout" in reasons["dlbench-tiny-hang"]
+    assert reasons["dlbench-tiny-untested"] == "the archive carries no tests"
+    text = render_tables(tell(work))
+    assert "| **1 projects** | 7 | 7 | 7 | 2 | 2 | 2 | 2 |" in text
+    assert all(f"| {name} | " in text for name in BAD)
+
+
+def test_a_second_start_repeats_nothing_that_was_done_and_tries_again_what_failed(work: Work) -> None:
+    def list_files() -> dict[Path, tuple[int, bytes]]:
+        return {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in (work.root / NAME).iterdir()}
+
+    said: list[str] = []
+    before = list_files()
+    engine = Engine(choose_confinement(), LIMITS)
+    assert run_all(engine, work, [Wish(NAME)], said.append, workers=1) == {}
+    assert said == []
+    assert {path: kept for path, kept in list_files().items() if before[path] != kept} == {}
+    assert list(run_all(engine, work, [Wish("dlbench-tiny-crash")], said.append, workers=1)) == ["dlbench-tiny-crash"]
+    assert [text for text in said if "building" in text or "fetching" in text] == []
+    assert [row["project"] for row in work.read("left_out")] == list(BAD)
+
+
+def test_a_live_edition_proposes_only_what_came_with_the_later_release(folder: Path, work: Work) -> None:
+    options = ["--since", str(SECOND_RELEASE), "--work", str(folder / "editions"), "--workers", "1"]
+    ended = CliRunner().invoke(app, ["construct", "live", NAME, "dlbench-tiny-untested", *options])
+    assert ended.exit_code == 0, ended.output
+    edition = Work(folder / "editions" / f"live-{SECOND_RELEASE}")
+    assert read_measured(edition) == {"dlbench-tiny/dlbench_tiny.layers.leaky_relu": ("", 3)}
+    left_out = [(row["name"], row["why"]) for row in edition.read("extract_left_out", NAME)]
+    assert left_out == [("softmax", f"it was there before {SECOND_RELEASE}")]
+    assert f"project {NAME}" in ended.output
+    assert "dlbench-tiny-untested: its newest release is of 2026-01-01" in ended.output
