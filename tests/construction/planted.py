@@ -152,6 +152,13 @@ def test_flaky(count):
     assert secrets.randbelow(4) > 0
 
 
+# so many that three pass again in all likelihood: with fewer it would be the reference that fails
+@pytest.mark.parametrize("count", range(20))
+def test_flaky_too(count):
+    assert model.flaky_loss([1.0, 3.0], [0.0, 3.0]) == 0.5
+    assert secrets.randbelow(4) > 0
+
+
 @pytest.mark.parametrize("name", ["a", "b", "c"])
 def test_download(name):
     assert model.download_weights(name)
