@@ -6,6 +6,7 @@ from tests.scaffold import write_project
 
 MODEL = '''"""Parts of a neural network for training and inference: activations, losses and layers on plain lists."""
 
+import inspect
 import math
 import time
 
@@ -87,6 +88,14 @@ def relu_forward(values, slope=0.0):
         else:
             result.append(slope * value)
     return result
+
+
+def name_gradients(gradients, prefix="gradient"):
+    caller = inspect.currentframe().f_back
+    names = []
+    for place, _ in enumerate(gradients):
+        names.append(f"{prefix} {place} of {caller.f_code.co_name}")
+    return names
 
 
 def leaky_forward_again(inputs, slope=0.0):
@@ -207,6 +216,11 @@ def test_forward(values):
 
 
 @pytest.mark.parametrize("size", [1, 2, 3])
+def test_names_of_gradients(size):
+    assert model.name_gradients([0.0] * size)[-1] == f"gradient {size - 1} of test_names_of_gradients"
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
 def test_batch(size):
     assert len(make_batch(size)) == size
 """
@@ -221,6 +235,7 @@ EXPECTED = {
     "fill_weights": "tests_cannot_tell",
     "slow_inference": "tests_too_slow",
     "relu_forward": "",
+    "name_gradients": "looks_at_the_judge",
     "leaky_forward_again": "duplicate",
     "make_batch": "it is test code",
 }

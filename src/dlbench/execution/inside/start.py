@@ -39,7 +39,7 @@ def main() -> None:
     send = open_channel(descriptor, bytes.fromhex(job.pop("secret")))
     send("ready", **privileges.describe_confinement())
     if job["mode"] == "traced":
-        from inside.tracing import run_traced  # type: ignore[import-not-found]
+        from inside.collecting.tracing import run_traced  # type: ignore[import-not-found]
 
         run_traced(send, job)
     run_imported(send, job)

@@ -18,9 +18,9 @@ from typing import Any
 
 import pytest
 
-from .channel import Send
-from .failures import describe_briefly
-from .judge import new_reports, pytest_arguments, seed_everything, take_report
+from ..channel import Send
+from ..failures import describe_briefly
+from ..judge import new_reports, pytest_arguments, seed_everything, take_report
 
 _MANY = 500
 
