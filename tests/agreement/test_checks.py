@@ -201,6 +201,11 @@ def test_data_that_is_called_like_the_method_stays():
         ("async def test_1():\n    assert scale([1])\n", "coroutine"),
         ("@pytest.mark.skip\ndef test_1():\n    assert scale([1])\n", "marked skip"),
         ("@pytest.mark.parametrize('x', make())\ndef test_1(x):\n    assert scale(x)\n", "cannot be read"),
+        ("@pytest.mark.parametrize('x', [1, *MORE])\ndef test_1(x):\n    assert scale(x)\n", "cannot be read"),
+        (
+            "@pytest.mark.parametrize('x, y', [(1, *MORE)])\ndef test_1(x, y):\n    assert scale(x) == y\n",
+            "cannot be read",
+        ),
     ],
     ids=["other", "looked at", "another's", "own", "fixture", "coroutine", "skipped", "made"],
 )

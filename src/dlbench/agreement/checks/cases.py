@@ -150,8 +150,8 @@ def _read_table(table: ast.Call) -> list[_Arguments] | None:
             values = [row]
         else:
             values = row.elts if isinstance(row, ast.Tuple | ast.List) else []
-        if len(values) != len(names):
-            return None
+        if len(values) != len(names) or any(isinstance(value, ast.Starred) for value in values):
+            return None  # how many rows `*MORE` stands for is not written here
         found.append(list(zip(names, values, strict=True)))
     return found
 
