@@ -207,7 +207,18 @@ def test_data_that_is_called_like_the_method_stays():
             "cannot be read",
         ),
     ],
-    ids=["other", "looked at", "another's", "own", "fixture", "coroutine", "skipped", "made", "starred rows", "starred cells"],
+    ids=[
+        "other",
+        "looked at",
+        "another's",
+        "own",
+        "fixture",
+        "coroutine",
+        "skipped",
+        "made",
+        "starred rows",
+        "starred cells",
+    ],
 )
 def test_what_cannot_be_used_is_dropped_with_the_reason(answer, reason):
     found = read(answer)
