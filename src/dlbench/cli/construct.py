@@ -177,7 +177,7 @@ def admit(
 
     def do(chain: "Chain") -> None:
         chain.admit(most, like or ())
-        rows = chain.work.read("measured", chain.name)
+        rows = chain.work.read_last("measured", chain.name)
         typer.echo(f"{chain.name}: {sum(row['admissible'] for row in rows)} of {len(rows)} functions are admissible")
 
     do_each(make_chains(names, projects, work, sandbox, workers or _CORES, Where(executor, ray_address, workers)), do)

@@ -13,7 +13,7 @@ async def draft_project(
     work: Work, project: str, tree: Path, gate: Gate, *, most: int | None, on_draft: Callable[[str], None]
 ) -> int:
     """How many there are now."""
-    admissible = {row["id"] for row in work.read("measured", project) if row["admissible"]}
+    admissible = {row["id"] for row in work.read_last("measured", project) if row["admissible"]}
     rows = [row for row in work.read("functions", project) if row["id"] in admissible]
     with Journal(work.path("drafts", project)) as journal:
         known = {row["id"] for row in journal.records()}
