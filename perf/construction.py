@@ -8,7 +8,6 @@ for a project of a thousand tests; ends 1 where one is over, or where nothing ca
 """
 
 import argparse
-import json
 import subprocess
 import sys
 import tempfile
@@ -48,7 +47,7 @@ def main() -> int:
 
 def _count(path: Path) -> int:
     file = path.with_suffix(".jsonl")
-    return sum(bool(json.loads(line)) for line in file.read_text().splitlines()) if file.is_file() else 0
+    return len(file.read_text().splitlines()) if file.is_file() else 0
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from dlbench.construction.selection.layout import find_layout, find_tests_root
 from dlbench.construction.selection.libraries import find_libraries
 from dlbench.construction.selection.licences import PERMISSIVE, find_licence, recognise
 from dlbench.construction.selection.modules import parse, read_module
-from dlbench.construction.selection.select import find_candidates, render_selection, select
+from dlbench.construction.selection.select import Candidate, find_candidates, render_selection, select
 from dlbench.construction.work import Row, Work
 from dlbench.errors import DLBenchError
 from dlbench.workspace.releases import Package, Release
@@ -307,6 +307,7 @@ def test_a_release_that_is_asked_for_is_judged_and_not_the_newest(work: Work, in
     publish(index, versions={"1.0": "", "1.1": ""})
     assert one(work, "tiny-net==1.0")["version"] == "1.0"
     assert one(work, "tiny-net==3.0")["reasons"][0].startswith("release: ")
+    assert find_candidates(work, ["us/tiny-net==1.0"]) == [Candidate("tiny-net", ("us/tiny-net",), "1.0")]
 
 
 def test_candidates_are_all_that_was_discovered_each_package_once(work: Work) -> None:

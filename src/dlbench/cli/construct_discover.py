@@ -74,17 +74,15 @@ def select(
     """Choose the projects that can give instances, and say why each of the others cannot."""
     from collections import Counter
 
+    from dlbench.cli.construct_projects import read_chosen
     from dlbench.cli.progress import counted, say
     from dlbench.construction.selection import select as selecting
-    from dlbench.construction.wishes import read_wishes
     from dlbench.construction.work import Row, Work
 
     folder = Work(work)
     if projects:
-        wanted = {
-            wish.name: f"{wish.name}=={wish.version}" if wish.version else wish.name for wish in read_wishes(projects)
-        }
-        names = [wanted.get(name, name) for name in names] if names else list(wanted.values())
+        wishes = read_chosen(names, projects)
+        names = [f"{wish.name}=={wish.version}" if wish.version else wish.name for wish in wishes]
     candidates = selecting.find_candidates(folder, names or ())
     with counted("selecting", len(candidates)) as advance:
 

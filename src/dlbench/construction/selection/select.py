@@ -60,7 +60,7 @@ def find_candidates(work: Work, names: Sequence[str] = ()) -> list[Candidate]:
             # Named as a package, it is what it is, whatever repositories are called like it.
             found[key] = Candidate(earlier.name if earlier and "/" in name else bare, version=version)
         else:
-            found[key] = Candidate(bare, (*(earlier.repositories if earlier else ()), name))
+            found[key] = Candidate(bare, (*(earlier.repositories if earlier else ()), name), version)
     return list(found.values())
 
 
