@@ -99,10 +99,14 @@ def test_what_came_of_earlier_passes_is_kept_and_the_further_one_stands(chain, r
     lines = add_to(path, tell(chain.work))
     assert [line["project"] for line in lines] == ["broken", "planted", "vanished"]
     assert lines[1]["measured"] > 1
+    assert any(name.endswith(".softmax") for name in lines[1]["admissible functions"])
+    assert len(lines[1]["admissible functions"]) == lines[1]["admissible"]
     assert add_to(path, [{"project": "planted", "measured": 1}]) == lines
     text = render_tables(lines)
     assert "| **2 projects** |" in text
     assert "| broken | no tests |" in text
+    good = lines[1]["admissible"]
+    assert f"Of the {good + 2} admissible functions the file of the pass names {good}." in text
     assert "## Functions left out when measured (of 1 projects)" in text
 
 

@@ -15,6 +15,7 @@ from dlbench.construction.work import Row, Work
 from dlbench.errors import DLBenchError
 from dlbench.journal import read_lines, rewrite
 
+NAMES = "admissible functions"
 _STEPS = ("collected", "trace", "functions", "screened", "measured")
 _REASONS = {"screened": "kept", "measured": "admissible"}
 """The steps that leave functions out, and what they say of those that they do not."""
@@ -55,10 +56,10 @@ def _read(work: Work, step: str, project: str) -> list[Row]:
 
 
 def tell(work: Work) -> list[Row]:
-    """A line for each project: its counts, why functions were left out, how right the text was; or why it was left
-    out itself."""
+    """A line for each project: its counts, which functions are admissible, why others were left out, how right the
+    text was; or why it was left out itself."""
     lines = [
-        summarise(work, project) | _count_reasons(work, project) | _read_agreement(work, project)
+        summarise(work, project) | _name(work, project) | _count_reasons(work, project) | _read_agreement(work, project)
         for project in list_projects(work)
     ]
     known = {line["project"] for line in lines}
@@ -86,6 +87,14 @@ def add_to(path: Path, lines: Iterable[Row]) -> list[Row]:
 
 def _how_far(line: Row) -> tuple[int, ...]:
     return tuple(line.get(step) or 0 for step in ("measured", "screened", "functions under test", "tests run"))
+
+
+def _name(work: Work, project: str) -> Row:
+    """Which functions are admissible: a bare count could not be looked into."""
+    if not work.has("measured", project):
+        return {}
+    good = [found["id"].partition("/")[2] for found in work.read_last("measured", project) if found["admissible"]]
+    return {NAMES: sorted(good)}
 
 
 def _count_reasons(work: Work, project: str) -> Row:
@@ -119,6 +128,8 @@ def render_tables(lines: list[Row]) -> str:
     for column in columns[1:-1]:
         total[column] = sum(row.get(column) or 0 for row in rows)
     parts = [_render(columns, [*rows, total])]
+    named = sum(len(row.get(NAMES) or ()) for row in rows)
+    parts.append(f"Of the {total['admissible']} admissible functions the file of the pass names {named}.")
     for step in _REASONS:
         telling = [row[f"left out when {step}"] for row in rows if f"left out when {step}" in row]
         reasons: Counter[str] = Counter()
