@@ -46,14 +46,15 @@ class World:
     benchmark: Benchmark
 
     def write_run(self, name: str, marks: str, *, samples: int = 2, code: str = "", **config: object) -> Path:
-        """`marks`: one character an instance: 1 passes, 0 fails, e an error, t a timeout, n no code."""
+        """`marks`: one character an instance: 1 passes, 0 fails, e an error, t a timeout, n no code, c is cut off."""
         folder = self.root / hashlib.sha256(name.encode()).hexdigest()[:8]
         folder.mkdir()
         (folder / "config.json").write_text(json.dumps({"model": name, "benchmark": "1.0"} | config))
         answers, verdicts = [], []
         for number, (instance, mark) in enumerate(zip(self.benchmark.instances, marks, strict=True)):
             for sample in range(samples):
-                status = {"1": "pass", "0": "fail", "e": "error", "t": "timeout", "n": "no_code"}[mark]
+                names = {"1": "pass", "0": "fail", "e": "error", "t": "timeout", "n": "no_code", "c": "syntax_error"}
+                status = names[mark]
                 written = code or f"def f{number}(x):\n    # {name}, {sample}\n    y = x + {number}\n    return y\n"
                 answer = "I cannot." if mark == "n" else f"```python\n{written}\n```"
                 answers.append(
@@ -70,6 +71,8 @@ class World:
                     verdict["message"] = "the answer holds no Python code"
                 elif mark == "t":
                     verdict["message"] = "no verdict within 60 s"
+                elif mark == "c":
+                    verdict |= {"message": "SyntaxError: …; the answer is cut off", "truncated": True}
                 elif mark != "1":
                     verdict["message"] = f"t.py:3: in two\n    {SECRET}\nE   ValueError: " + HOSTILE.format("message")
                 if mark == "0":

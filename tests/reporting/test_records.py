@@ -118,6 +118,14 @@ def test_a_candidate_of_any_length_is_cut_and_says_by_how_much(world):
     assert candidate.left_out > 29_000
 
 
+def test_answers_that_are_cut_off_are_counted_below_the_statuses(world):
+    page = world.page(world.write_run("m", "1c0c00"), world.write_run("other", "110000"))
+    (section,) = re.findall(r'<section id="statuses">.*?</section>', page)
+    rows = re.findall(r'<th scope="row">([^<]*)</th><td[^>]*>(\d+)</td><td[^>]*>(\d+)</td>', section)
+    assert rows[0] == ("pass", "4", "2")  # the better run comes first
+    assert rows[-1] == ("(of all, cut off)", "0", "4")
+
+
 def test_a_run_without_answers_is_still_shown(world):
     folder = world.write_run("m", "110000")
     (folder / "samples.jsonl").unlink()

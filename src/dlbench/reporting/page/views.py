@@ -102,7 +102,8 @@ def show_statuses(standing: Standing) -> str:
               for name, each in standing.summaries.items()}  # fmt: skip
     picture = markup.figure(draw_mix("Statuses of the verdicts by run", counts), "Share of each status")
     headings, rows = statuses(standing.summaries)
-    told = sorted(rows, key=lambda row: _STATUSES.index(row[0]))
+    # how many are cut off is no status of its own, and stands below them
+    told = sorted(rows, key=lambda row: ordered.index(row[0]) if row[0] in ordered else len(ordered))
     cells = markup.table((headings, [[word(row[0]), *row[1:]] for row in told]), "Verdicts by status")
     return markup.section(
         "statuses",
