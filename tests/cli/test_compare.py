@@ -144,6 +144,15 @@ def test_report_is_loud_about_our_own_faults_and_unfinished_runs(write_run, toy_
         assert "0.0 % (0 to 79) !" in text
 
 
+def test_report_is_loud_about_runs_that_were_not_asked_the_same(two, write_run, toy_root, tmp_path):
+    old = write_run("old", {SCALE: "pass"}, {"benchmark": "0.3"})
+    ended = ask("report", two[0], old, "--benchmark", toy_root, "--out", tmp_path / "out")
+    assert ended.exit_code == 0, ended.output
+    for text in (ended.output, *((tmp_path / "out" / name).read_text() for name in ("report.md", "report.html"))):
+        assert "NOT THE SAME INSTANCES: good 2, old 1; 1 are in every run." in text
+        assert "ANOTHER VERSION: old was judged on benchmark 0.3, and this is 1.0" in text
+
+
 def test_report_prints_json_with_every_breakdown(write_run, toy_root):
     ended = ask("report", write_run("m", {SCALE: "pass"}), "--benchmark", toy_root, "--json")
     found = json.loads(ended.output, parse_constant=pytest.fail)

@@ -9,7 +9,7 @@ import pytest
 from dlbench.errors import DLBenchError
 from dlbench.reporting import Run, name_runs
 from dlbench.reporting.plain import make_plain
-from dlbench.reporting.sides import check_comparable, find_repeats, find_spreads, find_unjudged
+from dlbench.reporting.sides import check_comparable, find_repeats, find_spreads, find_unjudged, tell_apart
 from dlbench.scoring import Interval, summarise
 from tests.scoring.made import make_benchmark, verdicts
 
@@ -66,6 +66,17 @@ def test_runs_on_another_comparability_are_refused_and_other_files_are_not():
     check_comparable([run("a", benchmark="1.0"), run("b", benchmark="1.7"), run("c")])
     with pytest.raises(DLBenchError, match="cannot be compared"):
         check_comparable([run("a", benchmark="1.0"), run("b", benchmark="2.0")])
+
+
+def test_scores_on_other_instances_or_another_comparability_do_not_stand_side_by_side_in_silence():
+    benchmark = make_benchmark(4)
+    judged = verdicts(benchmark, "1100")
+    whole, part = Run(Path("a"), {"benchmark": "1.7"}, judged), Run(Path("b"), {"benchmark": "1.0"}, judged[:3])
+    assert tell_apart({"a": whole, "c": Run(Path("c"), {}, judged)}, benchmark) == []
+    (line,) = tell_apart({"a": whole, "b": part}, benchmark)
+    assert line.startswith("NOT THE SAME INSTANCES: a 4, b 3; 3 are in every run.")
+    (line,) = tell_apart({"old": Run(Path("o"), {"benchmark": "0.9"}, judged)}, benchmark)
+    assert line.startswith("ANOTHER VERSION: old was judged on benchmark 0.9, and this is 1.0")
 
 
 def test_what_was_asked_and_never_judged_is_counted():

@@ -1,7 +1,7 @@
 """What commands that judge have in common: judging into a run folder, and showing scores. Also the command `report`."""
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from datetime import date, datetime
 from enum import StrEnum
 from pathlib import Path
@@ -17,9 +17,7 @@ if TYPE_CHECKING:
     from dlbench.dataset import Benchmark
     from dlbench.execution import Engine, Verdict
     from dlbench.execution.samples import Sample
-    from dlbench.reporting import Run
     from dlbench.reporting.standing import Standing
-    from dlbench.scoring import Spread, Summary, Usage
 
 
 class Breakdown(StrEnum):
@@ -94,7 +92,7 @@ def show_scores(
         found = {name: {"summary": summary, "usage": usages[name]} for name, summary in summaries.items()}
         print_json({"benchmark": str(benchmark.version), "runs": found, "spreads": repeats})
     else:
-        _print_tables(runs, summaries, usages, repeats, axes or LABELS)
+        _print_tables(standing, axes or LABELS)
         typer.echo(f"report: {report}")
     faults = [record for run in runs.values() for record in run.verdicts if record["status"] == "harness_error"]
     if faults:
@@ -103,24 +101,18 @@ def show_scores(
         raise DLBenchError(f"{what}; the first: {faults[0]['message']}", where=faults[0]["instance"], mend=mend)
 
 
-def _print_tables(
-    runs: "Mapping[str, Run]",
-    summaries: "Mapping[str, Summary]",
-    usages: "Mapping[str, Usage | None]",
-    repeats: "Mapping[str, Spread]",
-    axes: Sequence[str],
-) -> None:
+def _print_tables(standing: "Standing", axes: Sequence[str]) -> None:
     from dlbench.cli.printing import open_console
     from dlbench.reporting.report import tell_warnings
     from dlbench.reporting.tables import breakdown, draw, overview, spreads, statuses
 
-    console = open_console()
-    console.print(draw("runs", overview(summaries, usages)))
+    console, summaries = open_console(), standing.summaries
+    console.print(draw("runs", overview(summaries, standing.usages)))
     console.print(draw("pass@1 (95 % interval)", breakdown(summaries, axes)))
-    if repeats:
-        console.print(draw("the same again", spreads(repeats)))
+    if standing.repeats:
+        console.print(draw("the same again", spreads(standing.repeats)))
     console.print(draw("what became of the answers", statuses(summaries)))
-    for line in tell_warnings(runs, summaries):
+    for line in tell_warnings(standing.runs, summaries, standing.benchmark):
         typer.echo(line)
 
 

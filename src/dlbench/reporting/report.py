@@ -6,7 +6,7 @@ from dlbench import __version__
 from dlbench.dataset import Benchmark
 from dlbench.reporting.figures import tell_faults
 from dlbench.reporting.runs import Run
-from dlbench.reporting.sides import find_unjudged
+from dlbench.reporting.sides import find_unjudged, tell_apart
 from dlbench.reporting.tables import breakdown, mark_down, overview, spreads, statuses
 from dlbench.reporting.wordings import study_run
 from dlbench.scoring import BREAKDOWNS, Spread, Summary, Usage
@@ -25,7 +25,7 @@ def write_report(
     benchmark: Benchmark,
 ) -> str:
     lines = ["# DL-Bench report", "", f"dlbench {__version__}, benchmark {benchmark.version}.", ""]
-    lines += tell_warnings(runs, summaries)
+    lines += tell_warnings(runs, summaries, benchmark)
     lines += ["## Runs", "", *mark_down(overview(summaries, usages)), "", _NOTE, ""]
     lines += ["## pass@1", "", *mark_down(breakdown(summaries, BREAKDOWNS)), ""]
     if repeats:
@@ -45,9 +45,9 @@ def write_report(
     return "\n".join(lines) + "\n"
 
 
-def tell_warnings(runs: Mapping[str, Run], summaries: Mapping[str, Summary]) -> list[str]:
+def tell_warnings(runs: Mapping[str, Run], summaries: Mapping[str, Summary], benchmark: Benchmark) -> list[str]:
     """What a reader must know before the numbers, each with a blank line after it."""
-    told = [tell_faults(name, summary) for name, summary in summaries.items()]
+    told = [tell_faults(name, summary) for name, summary in summaries.items()] + tell_apart(runs, benchmark)
     for name, run in runs.items():
         if missing := find_unjudged(run):
             told.append(

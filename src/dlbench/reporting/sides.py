@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from dlbench.dataset import Benchmark
 from dlbench.errors import DLBenchError
 from dlbench.reporting.runs import Run
 from dlbench.scoring import Spread, Summary, spread, spread_of_samples
@@ -55,6 +56,27 @@ def check_comparable(runs: Sequence[Run]) -> None:
         told = ", ".join(f"{run.folder.name} on {version}" for version, run in versions.items())
         mend = "judge the samples of the older run again with `dlbench evaluate`, on the newer benchmark"
         raise DLBenchError(f"the runs are on versions of the benchmark that cannot be compared: {told}", mend=mend)
+
+
+def tell_apart(named: Mapping[str, Run], benchmark: Benchmark) -> list[str]:
+    """Why scores that stand side by side are not about the same thing; nothing where they are."""
+    told = []
+    for name, run in named.items():
+        version = str(run.config.get("benchmark", benchmark.version))
+        if version.partition(".")[0] != str(benchmark.version.comparability):
+            told.append(
+                f"ANOTHER VERSION: {name} was judged on benchmark {version}, and this is {benchmark.version}: its score"
+                " cannot be compared."
+            )
+    asked = [{record["instance"] for record in run.verdicts} for run in named.values()]
+    shared = set.intersection(*asked) if asked else set()
+    if any(each != shared for each in asked):
+        counts = ", ".join(f"{name} {len(each)}" for name, each in zip(named, asked, strict=True))
+        told.append(
+            f"NOT THE SAME INSTANCES: {counts}; {len(shared)} are in every run. On those `dlbench compare` sets runs"
+            " side by side."
+        )
+    return told
 
 
 def find_unjudged(run: Run) -> int:

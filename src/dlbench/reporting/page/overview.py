@@ -44,7 +44,7 @@ def render_overview(standing: Standing) -> str:
 
 
 def _warn(standing: Standing) -> str:
-    told = [line for line in tell_warnings(standing.runs, standing.summaries) if line]
+    told = [line for line in tell_warnings(standing.runs, standing.summaries, standing.benchmark) if line]
     return "".join(f'<p class="warning" role="alert">{escape(line)}</p>' for line in told)
 
 
