@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from dlbench.errors import DLBenchError
 from dlbench.generation import Answer, Gate, OpenAIModel, Request
-from dlbench.generation.asking import Stopped
-from dlbench.generation.refusals import read_retry_after
+from dlbench.generation.asking import Stopped, find_wait
+from dlbench.generation.models import Passing
+from dlbench.generation.refusals import Refusal, read_retry_after
 
 from .endpoint import Cut, Endpoint, Reply, completion, refusal, stream
 
@@ -151,8 +152,30 @@ def test_an_endless_wait_is_not_waited() -> None:
     began = time.monotonic()
     text, requests = failure(refusal(429, "come back tomorrow", retry_after="86400"), retries=5)
     assert "goes on from there" in text
+    assert "left alone for 86400 s" in text
     assert requests == 1
     assert time.monotonic() - began < 10
+
+
+@pytest.mark.parametrize("after", [None, 0.2, 1.0])
+def test_waits_grow_whatever_the_endpoint_says(after: float | None) -> None:
+    """Sixteen requests that are all told to come back in a second would be refused six times within six seconds."""
+    waits = [find_wait(after, attempt) for attempt in range(1, 7)]
+    for wait, backoff in zip(waits, (1, 2, 4, 8, 16, 30), strict=True):
+        assert max(after or 0, 0.75 * backoff) <= wait <= max(after or 0, 0.75 * backoff) + 0.25 * backoff
+
+
+def test_nobody_comes_back_before_the_endpoint_wants_it_and_not_all_at_once() -> None:
+    waits = [find_wait(60.0, 1) for _ in range(20)]
+    assert min(waits) >= 60
+    assert len(set(waits)) > 1
+
+
+@pytest.mark.parametrize("said", ["0", "-3", "Mon, 01 Jan 2024 00:00:00 GMT"])
+def test_a_busy_endpoint_that_says_come_at_once_is_not_asked_at_once(said: str) -> None:
+    problem = Refusal(429, said, "slow down").as_error("slow down", "here")
+    assert isinstance(problem, Passing)
+    assert find_wait(problem.after, 1) >= 0.75
 
 
 def test_an_endpoint_that_fails_for_ever_ends_the_run_and_says_that_work_is_kept() -> None:

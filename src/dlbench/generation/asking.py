@@ -2,7 +2,7 @@
 
 Through one gate for all turns of all samples: within the budget, written down before it is sent, and tried again while
 the trouble may pass. Waits grow from try to try, differ at random so that many requests do not come back at once, and
-are as long as the endpoint says where it says; a wait that is too long ends the run, which can be started again.
+are never shorter than the endpoint says; a wait that is too long ends the run, which can be started again.
 """
 
 import asyncio
@@ -63,9 +63,11 @@ class Gate:
                 return await self._try(request, attempt)
             except Passing as problem:
                 attempt += 1
-                if attempt > self._retries or (problem.after or 0.0) > _LONGEST_WAIT:
+                after = problem.after or 0.0
+                if attempt > self._retries or after > _LONGEST_WAIT:
                     mend = f"{problem.mend}; {GOES_ON}" if problem.mend else GOES_ON
-                    raise DLBenchError(problem.what, where=problem.where, mend=mend) from None
+                    told = f"; it wants to be left alone for {after:.0f} s" if after > _LONGEST_WAIT else ""
+                    raise DLBenchError(f"{problem.what}{told}", where=problem.where, mend=mend) from None
                 await self._wait(problem, attempt)
 
     async def _try(self, request: Request, attempt: int) -> Answer:
@@ -79,8 +81,7 @@ class Gate:
             return answer
 
     async def _wait(self, problem: Passing, attempt: int) -> None:
-        backoff = min(0.5 * 2.0**attempt, _LONGEST_BACKOFF) * random.uniform(0.75, 1.0)
-        seconds = backoff if problem.after is None else problem.after
+        seconds = find_wait(problem.after, attempt)
         if seconds and time.monotonic() - self._said > _QUIET:
             self._said = time.monotonic()
             self._say(f"{problem.what}; trying again in {seconds:.0f} s ({attempt} of {self._retries})")
@@ -89,3 +90,15 @@ class Gate:
         except TimeoutError:
             return
         raise Stopped
+
+
+def find_wait(after: float | None, attempt: int) -> float:
+    """Seconds before the next try; `after` is what the endpoint says, 0 where the next try needs no wait.
+
+    What it says is a lower bound: many that are told the same second come back together, and all but one are refused
+    again. Waits that did not grow would then use up every try within seconds.
+    """
+    if after == 0:
+        return 0.0
+    backoff = min(0.5 * 2.0**attempt, _LONGEST_BACKOFF)
+    return max(after or 0.0, 0.75 * backoff) + random.uniform(0.0, 0.25) * backoff

@@ -46,7 +46,8 @@ class Answer:
 
 
 class Passing(DLBenchError):
-    """Trouble that another try may not meet; `after` is how many seconds the endpoint wants to be left alone."""
+    """Trouble that another try may not meet; `after` is how many seconds the endpoint wants to be left alone, and 0
+    where the next try needs no wait."""
 
     def __init__(self, what: str, *, where: str = "", mend: str = "", after: float | None = None) -> None:
         super().__init__(what, where=where, mend=mend)

@@ -26,7 +26,8 @@ class Refusal:
         """`said` is what may be shown of the text."""
         what, mend = self._explain(said)
         if self._passes():
-            return Passing(what, where=where, mend=mend, after=read_retry_after(self.retry_after))
+            # told to come back at once, or at a time that has passed: our own waits are the better guess
+            return Passing(what, where=where, mend=mend, after=read_retry_after(self.retry_after) or None)
         return DLBenchError(what, where=where, mend=mend)
 
     def _passes(self) -> bool:
