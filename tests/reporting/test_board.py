@@ -88,6 +88,22 @@ def test_a_status_that_its_tests_do_not_bear_out_is_named(entry, toy):
     assert f"{SCALE}, sample 1" in str(fault)
 
 
+@pytest.mark.parametrize("status", list(Status))
+@pytest.mark.parametrize("tests", ["pp", "pf", "nn"])
+def test_only_tests_that_the_engine_can_have_reported_bear_out_a_status(entry, toy, status, tests):
+    """Stopped after its last test has passed, an honest candidate must not keep a whole run off the board."""
+    possible = {
+        "pp": {"pass", "error", "timeout", "out_of_memory"},
+        "pf": {"fail", "error", "timeout", "out_of_memory"},
+        "nn": set(Status) - {"pass", "harness_error"},
+    }
+    claims = list(entry.verdicts)
+    place = next(n for n, claim in enumerate(claims) if claim.instance == STEP)
+    claims[place] = claims[place].model_copy(update={"status": status, "tests": tests})
+    faults = check_entry(forge(entry, *claims, toy=toy), toy)
+    assert (faults == []) == (status in possible[tests]), faults
+
+
 def test_a_verdict_with_too_few_tests_is_named(entry, toy):
     claims = [claim.model_copy(update={"tests": claim.tests[:1]}) for claim in entry.verdicts[:1]]
     assert Kind.IMPOSSIBLE_VERDICT in kinds(check_entry(forge(entry, *claims, *entry.verdicts[1:]), toy))

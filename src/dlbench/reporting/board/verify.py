@@ -166,11 +166,22 @@ def _check_claim(claim: Claim, benchmark: Benchmark) -> Fault | None:
         return Fault(Kind.HARNESS_ERROR, f"{_tell(claim.key)}: nobody has judged it")
     if len(claim.tests) != len(instance.tests):
         what = f"{len(claim.tests)} outcomes of {len(instance.tests)} tests"
-    elif (claim.status is Status.PASS) != (set(claim.tests) == {"p"}):
+    elif not _bears_out(claim):
         what = f"{claim.status}, with the tests {claim.tests}"
     else:
         return None
     return Fault(Kind.IMPOSSIBLE_VERDICT, f"{_tell(claim.key)}: {what}")
+
+
+def _bears_out(claim: Claim) -> bool:
+    """Whether a verdict with such tests can have this status. What was stopped may have been stopped after the last of
+    its tests had passed; code that never ran has run no test."""
+    all_passed = set(claim.tests) == {"p"}
+    if claim.status is Status.PASS:
+        return all_passed
+    if claim.status in _STOPPED:
+        return True
+    return not all_passed if claim.status is Status.FAIL else set(claim.tests) <= {"n"}
 
 
 def _check_digest(entry: Entry) -> list[Fault]:
