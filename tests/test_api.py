@@ -52,6 +52,12 @@ def test_what_a_person_can_mend_is_an_error_that_says_so(root):
         dlbench.evaluate([{"instance": SCALE, "answer": "x"}], benchmark, mode="quick")
     with pytest.raises(dlbench.DLBenchError, match="not a verdict"):
         dlbench.score([{"instance": SCALE}], benchmark)
+    verdict = {"instance": SCALE, "sample": 0, "status": "pass", "tests": {"t": "passed"}}
+    assert dlbench.score([verdict, verdict | {"sample": 1}], benchmark).overall.samples == 2
+    with pytest.raises(dlbench.DLBenchError, match=f"verdicts:2: sample 0 of {SCALE} is given twice"):
+        dlbench.score([verdict, verdict], benchmark)
+    with pytest.raises(dlbench.DLBenchError, match="use any of: stage, task, data, project"):
+        dlbench.score([verdict], benchmark, axes=["stages"])
 
 
 def test_importing_dlbench_loads_nothing_that_is_heavy():

@@ -72,13 +72,27 @@ def score(
     benchmark: Benchmark | None = None,
     axes: Sequence[str] = LABELS,
 ) -> Summary:
-    """pass@k, passing rate and intervals, overall and by `axes`. `verdicts`: a run folder, verdicts, or records."""
+    """pass@k, passing rate and intervals, overall and by `axes`. `verdicts`: a run folder, verdicts, or records, each
+    sample's once."""
     if isinstance(verdicts, str | Path):
         records = read_run(Path(verdicts)).verdicts
     else:
         known = [one if isinstance(one, Verdict) else Verdict.from_record(dict(one), "verdicts") for one in verdicts]
+        _refuse_twice(known)
         records = [one.as_record() for one in known]
     return summarise(records, benchmark or load_whole(), axes)
+
+
+def _refuse_twice(verdicts: Sequence[Verdict]) -> None:
+    """Two verdicts on one sample would count as two samples, and pass@k would be of more than were drawn."""
+    seen: set[tuple[str, int]] = set()
+    for number, verdict in enumerate(verdicts, 1):
+        key = verdict.instance, verdict.sample
+        if key in seen:
+            what = f"sample {verdict.sample} of {verdict.instance} is given twice"
+            mend = "give each sample's verdict once; number the samples of several runs on"
+            raise DLBenchError(what, where=f"verdicts:{number}", mend=mend)
+        seen.add(key)
 
 
 def _read(samples: str | Path | Iterable[Mapping[str, Any] | Sample], benchmark: Benchmark) -> list[Sample]:

@@ -13,6 +13,7 @@ from itertools import pairwise
 
 from dlbench.dataset import AXES, Benchmark, Instance
 from dlbench.dataset.labels import Framework
+from dlbench.errors import DLBenchError
 
 SIZES = (1, 6, 11, 21, 41, 81)
 """Where a bin of lines of code begins; the last is open."""
@@ -59,6 +60,8 @@ def _find_axis(axis: str, benchmark: Benchmark, cutoffs: Sequence[date]) -> Call
         "live": lambda one: [f"{'after' if one.introduced > day else 'until'} {day}" for day in cutoffs],
         "crossed": lambda one: [" / ".join(str(getattr(one.labels, name)) for name in AXES)],
     }
+    if axis not in known:
+        raise DLBenchError(f"there is no breakdown {axis!r}", mend=f"use any of: {', '.join(BREAKDOWNS)}")
     return known[axis]
 
 
