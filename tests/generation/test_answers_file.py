@@ -47,6 +47,21 @@ def test_each_turn_gets_its_own_answer(tmp_path: Path) -> None:
     assert answers == ["plan", "code"]
 
 
+def test_what_a_record_says_with_null_is_not_said(tmp_path: Path) -> None:
+    """Tables are written out with nulls where a column has no value; asked in a run, they ended in a traceback."""
+    nothing = dict.fromkeys(("usage", "finish_reason", "reasoning", "earlier_turns", "seconds", "code"))
+    file = write(tmp_path / "a.jsonl", *({"instance": i, "sample": s, "answer": "x"} | nothing for i, s in WANTED))
+    out = tmp_path / "run" / "samples.jsonl"
+    generate(FileModel(file), INSTANCES, request_of, out, 2, 4, lambda _: None)
+    assert keys(out) == WANTED
+    assert [(one["answer"], one["usage"], one["finish_reason"]) for one in lines(out)] == [("x", {}, "stop")] * len(
+        WANTED
+    )
+    assert "reasoning" not in lines(out)[0]
+    model = FileModel(write(tmp_path / "b.jsonl", {"instance": "a/b", "answer": None, "code": "f = 1"}))
+    assert extract(asyncio.run(model.answer(Request("a/b", 0, []))).text, "f").code == "f = 1"
+
+
 def test_what_is_not_there_is_named(tmp_path: Path) -> None:
     model = FileModel(write(tmp_path / "a.jsonl", {"instance": "a/b", "answer": "x"}))
     with pytest.raises(DLBenchError, match="holds no sample 1 of a/b"):
@@ -54,7 +69,15 @@ def test_what_is_not_there_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "record", [{"instance": "a/b"}, {"answer": "x"}, {"instance": 1, "answer": "x"}, {"instance": "a", "answer": None}]
+    "record",
+    [
+        {"instance": "a/b"},
+        {"answer": "x"},
+        {"instance": 1, "answer": "x"},
+        {"instance": "a", "answer": None},
+        {"instance": "a", "answer": "x", "earlier_turns": "plan"},
+        {"instance": "a", "answer": "x", "earlier_turns": [{"text": "plan"}]},
+    ],
 )
 def test_a_line_that_is_no_sample_is_named_by_its_number(record: object, tmp_path: Path) -> None:
     with pytest.raises(DLBenchError) as caught:

@@ -5,12 +5,14 @@ error: an empty answer in its place would be scored.
 """
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from dlbench.errors import DLBenchError
 from dlbench.generation.fence import fenced
 from dlbench.generation.models import Answer, Model, Request
+from dlbench.generation.turns import read_record
 from dlbench.journal import read_lines
 
 PREFIX = "file:"
@@ -23,6 +25,12 @@ class FileModel(Model):
         self._counts: Counter[str] = Counter()
         for number, record in read_lines(path):
             match record:
+                case {"earlier_turns": turns} if turns and not _are_turns(turns):
+                    raise DLBenchError(
+                        '"earlier_turns" is not a list of answers',
+                        where=f"{path}:{number}",
+                        mend='write "earlier_turns": [{"answer": "raw text of the model"}], or leave it out',
+                    )
                 case {"instance": str(instance), "answer": str()} | {"instance": str(instance), "code": str()}:
                     self._keep(instance, record, number)
                 case _:
@@ -44,12 +52,13 @@ class FileModel(Model):
                 where=str(self._path),
                 mend="add it, ask for fewer --samples, or choose the instances that are there with --instance",
             )
-        earlier = record.get("earlier_turns", [])
+        earlier = record.get("earlier_turns") or []
         said = earlier[request.turn] if request.turn < len(earlier) else record
+        answer = replace(read_record(said), seconds=0.0)  # nobody was waited for
+        if not isinstance(said.get("answer"), str):
+            answer = replace(answer, text=fenced(said["code"]))
         # The record's usage is of all its turns; told with each of them, it would be counted twice.
-        usage = {} if earlier else record.get("usage", {})
-        text = said["answer"] if "answer" in said else fenced(said["code"])
-        return Answer(text, usage, said.get("finish_reason", "stop"), reasoning=said.get("reasoning", ""))
+        return replace(answer, usage={}) if earlier else answer
 
     def _keep(self, instance: str, record: dict[str, Any], number: int) -> None:
         sample = record.get("sample", self._counts[instance])
@@ -61,3 +70,9 @@ class FileModel(Model):
                 mend='number the samples of an instance with "sample": 0, 1, 2, …',
             )
         self._known[instance, sample] = record
+
+
+def _are_turns(value: object) -> bool:
+    return isinstance(value, list) and all(
+        isinstance(one, dict) and isinstance(one.get("answer"), str) for one in value
+    )

@@ -96,14 +96,14 @@ def as_record(answer: Answer) -> dict[str, Any]:
 
 
 def read_record(record: Mapping[str, Any]) -> Answer:
-    """The other way round; what a record does not say is as if nothing was."""
+    """The other way round; what a record does not say, or says with null, is as if nothing was."""
     usage, seconds = record.get("usage"), record.get("seconds")
     return Answer(
-        str(record.get("answer", "")),
+        str(record.get("answer") or ""),
         usage if isinstance(usage, dict) else {},
-        str(record.get("finish_reason", "stop")),
+        str(record.get("finish_reason") or "stop"),
         seconds if isinstance(seconds, int | float) else 0.0,
-        str(record.get("reasoning", "")),
+        str(record.get("reasoning") or ""),
     )
 
 
