@@ -150,6 +150,34 @@ def test_an_unfinished_run_is_not_submitted(root, tmp_path):
     assert f"missing sample: {SCALE}, sample 1" in ended.output
 
 
+@pytest.mark.parametrize(("said", "kept"), [("none", None), ("0.3", 0.3)])
+def test_of_an_evaluated_file_one_can_say_the_temperature_or_that_there_is_none(root, tmp_path, said, kept):
+    run = write_run(tmp_path / "run", load(root), MARKS, technique=None, temperature=None)
+    told = ["--model", f"o{said}", "--technique", "guided", "--samples-from", "x", "--benchmark", root]
+    ended = ask("add", run, *told, "--temperature", said)
+    assert ended.exit_code == 0, ended.output
+    (path,) = (root / "leaderboard").glob(f"o{said.replace('.', '_')}.*.json")
+    assert read_entry(path).settings["temperature"] == kept
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"--temperature": "-1"}, "temperature"),
+        ({"--temperature": "warm"}, "'warm' is no temperature"),
+        ({"--model": ""}, "model is not said"),
+        ({"--samples-from": "a\nb"}, "samples_from"),
+    ],
+)
+def test_what_cannot_stand_in_an_entry_gets_a_clear_message(root, tmp_path, changed, message):
+    run = write_run(tmp_path / "run", load(root), MARKS, technique=None, temperature=None)
+    said = {"--model": "m", "--technique": "guided", "--temperature": "0", "--samples-from": "x"} | changed
+    ended = ask("add", run, "--benchmark", root, *(word for pair in said.items() for word in pair))
+    assert ended.exit_code == 1
+    assert message in ended.output
+    assert "mend:" in ended.output
+
+
 def test_samples_belong_to_one_entry_and_marks_to_what_was_run(added, root):
     path, samples = added
     assert "samples belong to one entry" in ask("verify", path, path, "--samples", samples, "--benchmark", root).output

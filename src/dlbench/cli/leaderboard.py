@@ -14,7 +14,7 @@ from dlbench.errors import DLBenchError
 if TYPE_CHECKING:
     from dlbench.dataset import Benchmark
     from dlbench.execution import Sample, Verdict
-    from dlbench.reporting.board.entry import Entry
+    from dlbench.reporting.board.entry import Entry, Setting
     from dlbench.reporting.board.verify import Fault
 
 leaderboard = typer.Typer(
@@ -34,7 +34,10 @@ def add(
     split: Annotated[str | None, typer.Option(help="The split; found by its instances otherwise.")] = None,
     model: Annotated[str | None, typer.Option(help="The model, where the run does not say it.")] = None,
     technique: Annotated[str | None, typer.Option(help="The technique, where the run does not say it.")] = None,
-    temperature: Annotated[float | None, typer.Option(help="The temperature, where the run does not say it.")] = None,
+    temperature: Annotated[
+        str | None,
+        typer.Option(help="The temperature, where the run does not say it; none, of a model that takes none."),
+    ] = None,
     date: Annotated[
         datetime | None, typer.Option(formats=["%Y-%m-%d"], help="Day of the run; that of its verdicts otherwise.")
     ] = None,
@@ -49,8 +52,10 @@ def add(
     from dlbench.reporting.board.verify import check_entry
 
     loaded = load(benchmark)
-    given = {"model": model, "technique": technique, "temperature": temperature}
-    told = {key: value for key, value in given.items() if value is not None}
+    given = {"model": model, "technique": technique}
+    told: dict[str, Setting] = {key: value for key, value in given.items() if value is not None}
+    if temperature is not None:
+        told["temperature"] = _read_temperature(temperature)
     day = date.date() if date else None
     entry = make_entry(read_run(run), loaded, samples_from, split=split, day=day, told=told)
     if faults := check_entry(entry, loaded):
@@ -62,6 +67,14 @@ def add(
         raise DLBenchError("there is another entry with these settings", where=str(path), mend="say --replace")
     write_entry(entry, path)
     typer.echo(f"{path}: pass@1 {entry.score.pass_at_1:.1%} on {entry.split}")
+
+
+def _read_temperature(given: str) -> float | None:
+    try:
+        return None if given == "none" else float(given)
+    except ValueError:
+        mend = "give a number, or none of a model that takes no temperature"
+        raise DLBenchError(f"{given!r} is no temperature", where="--temperature", mend=mend) from None
 
 
 @command("verify", leaderboard)

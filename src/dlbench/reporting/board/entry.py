@@ -154,14 +154,17 @@ def read_entry(path: Path) -> Entry:
     except OSError as error:
         raise DLBenchError(f"cannot be read: {error.strerror}", where=str(path), mend="check the path") from None
     except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(map(str, first["loc"])) or "entry"
-        raise DLBenchError(f"not an entry: {place}: {first['msg']}", where=str(path), mend=mend) from None
+        raise DLBenchError(f"not an entry: {tell_invalid(error)}", where=str(path), mend=mend) from None
     except (ValueError, RecursionError) as error:
         raise DLBenchError(f"not an entry: {error}", where=str(path), mend=mend) from None
     if render_entry(entry) != text:
         raise DLBenchError("not spelt as entries are", where=str(path), mend=mend)
     return entry
+
+
+def tell_invalid(error: ValidationError) -> str:
+    first = error.errors()[0]
+    return f"{'.'.join(map(str, first['loc'])) or 'entry'}: {first['msg']}"
 
 
 def write_entry(entry: Entry, path: Path) -> None:

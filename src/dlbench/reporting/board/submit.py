@@ -10,6 +10,8 @@ from datetime import UTC, date, datetime
 from pathlib import PurePath
 from typing import Any
 
+from pydantic import ValidationError
+
 from dlbench.dataset import Benchmark, Instance, Selection, find_known, name_live, select
 from dlbench.errors import DLBenchError
 from dlbench.execution.verdict import VERDICTS
@@ -22,6 +24,7 @@ from dlbench.reporting.board.entry import (
     hash_dataset,
     hash_verdicts,
     spell_tests,
+    tell_invalid,
 )
 from dlbench.reporting.runs import Run
 from dlbench.scoring import HARNESS_ERROR, summarise
@@ -65,18 +68,22 @@ def make_entry(
     instances = select(benchmark, Selection(split=split))
     claims = [_claim(record, benchmark) for record in sorted(run.verdicts, key=lambda r: (r["instance"], r["sample"]))]
     settings["samples"] = max(Counter(one.instance for one in claims).values())
-    return Entry(
-        benchmark=str(run.config.get("benchmark", benchmark.version)),
-        dataset_sha256=hash_dataset(instances, benchmark),
-        split=split,
-        dlbench=str(run.config.get("dlbench", "unknown")),
-        date=day or datetime.fromtimestamp((run.folder / VERDICTS).stat().st_mtime, UTC).date(),
-        settings=settings,
-        samples_from=samples_from,
-        score=score_claims(claims, benchmark),
-        verdicts_sha256=hash_verdicts(claims),
-        verdicts=tuple(claims),
-    )
+    try:
+        return Entry(
+            benchmark=str(run.config.get("benchmark", benchmark.version)),
+            dataset_sha256=hash_dataset(instances, benchmark),
+            split=split,
+            dlbench=str(run.config.get("dlbench", "unknown")),
+            date=day or datetime.fromtimestamp((run.folder / VERDICTS).stat().st_mtime, UTC).date(),
+            settings=settings,
+            samples_from=samples_from,
+            score=score_claims(claims, benchmark),
+            verdicts_sha256=hash_verdicts(claims),
+            verdicts=tuple(claims),
+        )
+    except ValidationError as error:
+        mend = "change what was said of the run, or judge its samples again with `dlbench evaluate`"
+        raise DLBenchError(f"this is no entry: {tell_invalid(error)}", where=str(run.folder), mend=mend) from None
 
 
 def score_claims(claims: list[Claim], benchmark: Benchmark) -> Claimed:
