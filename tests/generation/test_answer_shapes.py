@@ -135,6 +135,11 @@ SPECIAL = {
     "a bare JSON string": json.dumps(FUNCTION),
     "line ends as backslash and n": FUNCTION.replace("\n", "\\n"),
     "Unicode's line separator": fenced(FUNCTION.replace("\n", "\u2028")),
+    "a notebook's cell that writes a file": fenced(f"%%writefile clip.py\n{FUNCTION}"),
+    "a notebook's cell with magics": fenced(
+        f"%matplotlib inline\n!pip install -q torch\n\n{FUNCTION}\n\n%timeit clip([1])"
+    ),
+    "a notebook's cell without a fence": f"%load_ext autoreload\n{FUNCTION}",
     "a heredoc": fenced(f"cat > clip.py <<'EOF'\n{FUNCTION}\nEOF", "bash"),
     "entities where the code would parse": fenced(FUNCTION.replace("&", "&amp;")),
     "a listing between prose": "Look:\n\n"

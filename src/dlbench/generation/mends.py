@@ -1,8 +1,8 @@
 """Which small mend makes this text Python?
 
-Answers come with prompts, line numbers, odd spaces, typographic quotes, HTML entities and lost indentation. Judged as
-they are, many right answers would count as syntax errors; mended too boldly, a wrong answer would be rewritten. So a
-mend touches only text that does not parse as it is, and only counts when the result parses.
+Answers come with prompts, line numbers, notebooks' magics, odd spaces, typographic quotes, HTML entities and lost
+indentation. Judged as they are, many right answers would count as syntax errors; mended too boldly, a wrong answer
+would be rewritten. So a mend touches only text that does not parse as it is, and only counts when the result parses.
 
 One exception: `y = x &lt; 3` parses (as `x & lt`, then `3`), but no person means that. An entity outside strings and
 comments is always read as the character it stands for, and then those inside strings are, too.
@@ -37,6 +37,7 @@ _MOST_ESCAPES = 3
 
 _PROMPT = re.compile(r"^\s*(?:>>>|\.\.\.)(?: |$)|^\s*(?:In \[\d+\]|\.{3,}): ?")
 _FIRST_PROMPT = re.compile(r"^\s*(?:>>>|In \[\d+\]:)")
+_MAGIC = re.compile(r"^(?:%%?[A-Za-z_]|![\w./~])")
 _NUMBER = re.compile(r"^\s*(?P<number>\d+)(?:\s*[:|.)│→]|(?=\s)|$)(?P<rest>.*)$")
 
 
@@ -112,6 +113,7 @@ def _layouts(code: str) -> Iterator[str]:
     mends: list[Callable[[str], str]] = [
         _without_prompts,
         _without_numbers,
+        _without_magics,
         dedent,
         _dedent_after_first,
         _spaces_for_tabs,
@@ -140,6 +142,11 @@ def _without_numbers(code: str) -> str:
     lines = code.strip("\n").split("\n")
     listing = take_listing(lines)
     return listing if listing and all(_NUMBER.match(line) for line in lines if line.strip()) else code
+
+
+def _without_magics(code: str) -> str:
+    """A notebook's cell without what is for the notebook: `%matplotlib inline`, `%%writefile model.py`, `!pip …`."""
+    return "\n".join(line for line in code.split("\n") if not _MAGIC.match(line))
 
 
 def _dedent_after_first(code: str) -> str:
