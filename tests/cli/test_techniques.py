@@ -75,6 +75,13 @@ def test_an_unknown_technique_is_an_error_with_the_list(cli, toy_root):
     assert "self-planning" in ended.output
 
 
+def test_a_technique_of_many_prompts_says_where_they_are_shown(cli, toy_root):
+    """The help names it, so that "there is no such technique" would be wrong."""
+    ended = cli("prompt", STEP, "--benchmark", toy_root, "--technique", "dual-agreement")
+    assert ended.exit_code == 1
+    assert f"`dlbench agree mutate {STEP}` shows its wordings" in ended.output
+
+
 def test_missing_examples_are_said_before_the_run(cli, unjudged, toy_root, tmp_path):
     where = ("--model", "stub", "--benchmark", toy_root, "--out", tmp_path / "run")
     ended = cli("run", *where, "--technique", "few-shot-other-projects")

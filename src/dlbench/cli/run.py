@@ -245,6 +245,9 @@ def prompt(
     from dlbench.dataset import find_known, load
     from dlbench.generation.sources import Sources, make_asker
 
+    if technique == DUAL:
+        mend = f"`dlbench agree mutate {instance}` shows its wordings"
+        raise DLBenchError(f"{DUAL} asks in many wordings, and has no one prompt", where="--technique", mend=mend)
     loaded = load(benchmark)
     sources = Sources(loaded, say)
     asker = make_asker(sources, technique, shots, seed, prompt_tokens, canary=canary, stages=predicted_stages)
