@@ -37,6 +37,12 @@ def test_a_model_in_no_table_has_no_price_and_a_server_of_ones_own_costs_nothing
     assert read_cost({"prompt_tokens": 5}, Price(1, 1)) is None
 
 
+@pytest.mark.parametrize("said", [float("nan"), -1.0, float("inf"), True, "0.1"])
+def test_a_cost_that_is_no_sum_is_not_believed(said: object) -> None:
+    usage = {"prompt_tokens": 1_000_000, "completion_tokens": 0, "cost": said}
+    assert read_cost(usage, Price(2.0, 8.0)) == 2.0
+
+
 @pytest.mark.parametrize(
     "text",
     ['["m"]\ninput = 1\n', '["m"]\ninput = -1\noutput = 1\n', '["m"]\ninput = nan\noutput = 1\n', "m = 3\n", "[m\n"],

@@ -112,6 +112,14 @@ def test_a_model_that_says_nothing_has_answered(message: dict[str, object], reas
     assert (answer.text, answer.finish_reason) == (text, reason)
 
 
+def test_silence_after_tokens_that_were_counted_is_an_answer_and_silence_after_none_is_trouble() -> None:
+    silent = json.loads(body({"content": None}, "stop"))
+    assert read_reply(json.dumps(silent | {"usage": {"prompt_tokens": 9, "completion_tokens": 1}}), 0).text == ""
+    for usage in (None, {}, {"completion_tokens": 0}):
+        with pytest.raises(Nonsense, match="no text"):
+            read_reply(json.dumps(silent | {"usage": usage}), 0)
+
+
 def test_a_line_separator_inside_a_piece_is_text() -> None:
     event = json.dumps({"choices": [{"delta": {"content": "a\u2028b"}, "finish_reason": "stop"}]}, ensure_ascii=False)
     assert read_reply(f": ping\r\n\r\nevent: x\r\ndata:{event}\r\n\r\n", 0).text == "a\u2028b"

@@ -4,6 +4,7 @@ By a table that the user can edit, since prices change and ours are only a start
 took. A model that stands in no table costs an unknown sum, which is not nothing.
 """
 
+import math
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -50,9 +51,10 @@ def find_price(model: str, table: Path | None = None) -> Price | None:
 
 
 def read_cost(usage: Mapping[str, Any], price: Price | None) -> float | None:
-    """What the endpoint says goes first: it knows what was cached and what was given away."""
+    """What the endpoint says goes first: it knows what was cached and what was given away. A sum that is none would
+    make every later sum pass for less than the most that may be spent."""
     said = usage.get("cost")
-    if isinstance(said, int | float) and not isinstance(said, bool):
+    if isinstance(said, int | float) and not isinstance(said, bool) and 0 <= said < math.inf:
         return float(said)
     counted = count_tokens(usage)
     return None if price is None or counted is None else price.of(*counted)

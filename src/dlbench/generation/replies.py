@@ -36,10 +36,19 @@ def read_reply(text: str, seconds: float) -> Answer:
     thought = _text(message.get("reasoning_content")) or _text(message.get("reasoning")) or thought
     if said is None:
         said = _text(message.get("refusal"))
-        if not said and not thought and reason not in ("length", "content_filter"):
+        if not said and not thought and not _is_own_silence(reason, reply.get("usage")):
             raise Nonsense("no text in it")
     usage = reply.get("usage")
     return Answer(said or "", usage if isinstance(usage, dict) else {}, str(reason or ""), seconds, thought)
+
+
+def _is_own_silence(reason: object, usage: object) -> bool:
+    """Where the model was stopped, or ended by itself after tokens that the endpoint counted: at each try it would be
+    silent again, and the run could never end."""
+    match usage:
+        case {"completion_tokens": int(tokens)} if tokens > 0 and reason == "stop":
+            return True
+    return reason in ("length", "content_filter")
 
 
 def is_stream(text: str) -> bool:
