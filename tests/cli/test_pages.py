@@ -1,6 +1,8 @@
 """A person writes a report and a page of the dataset from the command line, and is told what is wrong where it cannot be."""
 
 import json
+import shutil
+from xml.etree import ElementTree
 
 import pytest
 from typer.testing import CliRunner
@@ -32,9 +34,20 @@ def test_report_writes_the_page_and_every_table_into_a_folder(run, toy_root, tmp
     assert ended.exit_code == 0, ended.output
     names = {path.name for path in (tmp_path / "new/out").iterdir()}
     tables = {"scores.csv", "scores.parquet", "verdicts.csv", "verdicts.parquet", "tables.tex"}
-    assert names == {"report.html", "report.md"} | tables
+    assert names == {"report.html", "report.md", "pictures"} | tables
     assert "report.html" in ended.output
     assert "100.0 %" in (tmp_path / "new/out/report.html").read_text()
+
+
+def test_each_picture_of_a_report_is_a_file_that_says_which_run_is_which(run, toy_root, tmp_path):
+    other = shutil.copytree(run, tmp_path / "it's \"<b>&")
+    ended = ask("report", run, other, "--out", tmp_path / "out", "--benchmark", toy_root)
+    assert ended.exit_code == 0, ended.output
+    files = sorted((tmp_path / "out/pictures").iterdir())
+    told = {one.name: list(ElementTree.fromstring(one.read_text()).itertext()) for one in files}
+    assert {"m (run)", "m (it's \"<b>&)"} <= set(told["pass-1-by-stage-in-percent-with-95-intervals.svg"])
+    assert told["statuses-of-the-verdicts-by-run.svg"][-1] == "pass"
+    assert len(files) == (tmp_path / "out/report.html").read_text().count('<svg class="picture"') > 5
 
 
 def test_without_pyarrow_a_line_says_how_to_get_parquet(run, toy_root, tmp_path, monkeypatch):

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 PublicOption = Annotated[
     bool, typer.Option("--public", help="Leave out every line of the projects' own code, to share the page.")
 ]
+PICTURES = "pictures"
 _FILE = Path("dlbench-dataset.html")
 
 
@@ -50,6 +51,8 @@ def write_folder(standing: "Standing", out: Path, *, public: bool) -> None:
     from dlbench.reporting.candidates import read_candidates
     from dlbench.reporting.exchange import NO_PARQUET, has_parquet, write_tables
     from dlbench.reporting.page import write_page
+    from dlbench.reporting.page.stills import draw_stills
+    from dlbench.reporting.runs import make_folder
 
     candidates = {}
     for name, run in standing.runs.items():
@@ -59,9 +62,12 @@ def write_folder(standing: "Standing", out: Path, *, public: bool) -> None:
     page = write_page(standing, candidates, read_fetched(standing.benchmark), public=public)
     write_whole(out / "report.html", page)
     written = write_tables(standing, out)
+    make_folder(out / PICTURES)
+    for name, picture in draw_stills(standing).items():
+        write_whole(out / PICTURES / f"{name}.svg", picture)
     if not has_parquet():
         say(NO_PARQUET)
-    say(f"the page is {out / 'report.html'}; beside it are {', '.join(written)}")
+    say(f"the page is {out / 'report.html'}; beside it are {', '.join(written)} and {PICTURES}/")
 
 
 @command("browse")
