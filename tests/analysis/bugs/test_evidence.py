@@ -14,6 +14,7 @@ from dlbench.analysis.bugs.evidence import collect
 from dlbench.analysis.bugs.messages import read_message
 from dlbench.analysis.bugs.planting.naming import rename_locals
 from dlbench.analysis.bugs.planting.rewriting import reword
+from dlbench.analysis.bugs.study import Library, explain
 from dlbench.dataset.segments import parse_function
 from tests.analysis.bugs.made import BODY, CHECK, HEADER, find_evidence, inside, make_failure
 
@@ -120,3 +121,17 @@ def test_a_project_that_is_not_prepared_is_said(toy):
     found = collect(make_failure(toy, HEADER + BODY), None)
     assert found.difference is None
     assert any("not prepared" in note for note in found.notes)
+
+
+DEEP = {
+    "a long sum": f"    return {' + '.join(['1'] * 900)}\n",
+    "many elifs": "    if values == 0:\n        return 0\n"
+    + "".join(f"    elif values == {number}:\n        return {number}\n" for number in range(1, 600)),
+}
+
+
+@pytest.mark.parametrize("body", DEEP.values(), ids=DEEP)
+def test_one_answer_without_an_end_does_not_cost_the_others_their_explanation(toy, toy_prepared, body):
+    deep, usual = explain([make_failure(toy, HEADER + body), make_failure(toy, HEADER + BODY)], Library(toy))
+    assert "the code is nested too deeply to be compared" in deep.evidence.notes
+    assert usual.evidence.difference is not None

@@ -108,7 +108,10 @@ def collect(failure: Failure, around: Around | None, missing: Mapping[str, bool]
     if around is not None and missing is None:
         notes.append("nobody asked the project's environment which names it has")
     if tree is not None and around is not None:
-        known |= _compare(failure, tree, around, raised, missing or {}, notes)
+        try:
+            known |= _compare(failure, tree, around, raised, missing or {}, notes)
+        except RecursionError:  # a sum of a thousand terms, as a model that repeats itself writes it
+            notes.append("the code is nested too deeply to be compared")
     return Evidence(**known, notes=tuple(notes))
 
 

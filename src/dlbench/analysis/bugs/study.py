@@ -85,7 +85,11 @@ def _look_up(failures: Iterable[Failure], library: Library) -> Mapping[str, Mapp
         around, project = library.around(failure.instance), failure.instance.project
         if around is None or failure.code is None or parse(failure.code) is None:
             continue
-        wanted.setdefault(project, set()).update(names_of(failure.code, around.source).wanted)
+        try:
+            names = names_of(failure.code, around.source)
+        except RecursionError:  # the evidence says so
+            continue
+        wanted.setdefault(project, set()).update(names.wanted)
         tops = {path.partition(".")[0] for path in read_module(around.source).imports.values()}
         allowed.setdefault(project, set()).update(tops)
     found: dict[str, Mapping[str, bool]] = {}
