@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from dlbench.analysis.official import find_files, mend_all, read_files
 from dlbench.analysis.official.files import parse
-from dlbench.analysis.official.folder import write_folder
+from dlbench.analysis.official.folder import make_record, write_folder
 from dlbench.dataset import load
 from dlbench.dataset.checks import check_records
 from dlbench.errors import DLBenchError
@@ -117,6 +117,10 @@ def test_another_name_of_a_key_is_understood_and_told(mend):
         ({"path": "../../etc/passwd"}, "no file of the target is named"),
         ({"function": ""}, "no function is named"),
         ({"repo": ""}, "no project is named"),
+        ({"repo": "pytorch/vision"}, "repo is 'pytorch/vision', which is no name of a project"),
+        ({"repo": "../../toy"}, "repo is '../../toy', which is no name of a project"),
+        ({"function": "halve(x)"}, "function is 'halve(x)', which is no name"),
+        ({"rest": "class:A B"}, "class is 'A B', which is no name"),
         ({"name": "classes-toyforward1.txt"}, "the class of the method is not named"),
     ],
 )
@@ -194,10 +198,17 @@ def test_any_text_is_read_or_refused_but_never_breaks(text):
 WORDS = st.text(st.characters(exclude_characters=":\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029", codec="utf-8"))
 
 
-@given(prompt=WORDS, stage=WORDS, path=WORDS, function=WORDS, rest=WORDS)
-def test_any_words_in_the_fields_are_mended_into_a_record(prompt, stage, path, function, rest):
-    fields = USUAL | {"prompt": f"x{prompt}", "stage": stage, "path": path, "function": function}
-    one = parse("x.txt", FILE.format(**(fields | {"rest": f"test_cases:{rest}"})))
+@given(prompt=WORDS, stage=WORDS, path=WORDS, repo=WORDS, function=WORDS, rest=WORDS, name=WORDS)
+def test_any_words_in_the_fields_are_mended_into_a_record(prompt, stage, path, repo, function, rest, name):
+    fields = USUAL | {"prompt": f"x{prompt}", "stage": stage, "path": path, "repo": repo, "function": function}
+    one = parse(f"{name}.txt", FILE.format(**(fields | {"rest": f"class:{rest}\n test_cases:{rest}"})))
     (mended,) = mend_all([one])
-    assert mended.prompt.startswith("x")
-    assert mended.id == "toy/x"
+    record = make_record(mended)
+    assert record.prompt.startswith("x")
+    assert record.project in {repo.strip(), "unknown"}
+
+
+def test_a_method_whose_class_is_no_name_is_not_taken_for_a_function(mend):
+    one = mend(rest="class:A B")
+    assert one.function == "halve"
+    assert one.qualname is None

@@ -136,7 +136,7 @@ class _References:
         for root in (tree, tree / "src"):
             try:
                 return find_target((root / one.path).read_text(encoding="utf-8"), one.qualname).text
-            except (OSError, UnicodeDecodeError, SyntaxError, TargetError):
+            except (OSError, ValueError, SyntaxError, TargetError):
                 continue
         return None
 

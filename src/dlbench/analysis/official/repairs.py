@@ -45,6 +45,9 @@ _DATA: dict[str, Data] = {
     "table": Data.STRUCTURED_ARRAY,
     "tabular": Data.STRUCTURED_ARRAY,
 }
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+"""What may be a folder's name: that of a project becomes one."""
+_DOTTED = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
 _CLOSE = 0.85
 """How alike a misspelt label must be to a known one."""
 
@@ -78,11 +81,13 @@ class Mended:
     @property
     def id(self) -> str:
         slug = re.sub(r"[^A-Za-z0-9._-]+", "_", PurePosixPath(self.file).stem).lstrip(".-")
-        return f"{self.project}/{slug}"
+        return f"{self.project}/{slug or '_'}"
 
     @property
     def qualname(self) -> str | None:
-        return ".".join(filter(None, (self.class_name, self.function))) if self.function else None
+        """None where there is none that Python could have: without its class, a method may be taken for a function."""
+        joined = ".".join(filter(None, (self.class_name, self.function)))
+        return joined if self.function and _DOTTED.fullmatch(joined) else None
 
     @property
     def target(self) -> tuple[str, str | None, str | None]:
@@ -160,6 +165,9 @@ class _Mending:
         if not given:
             self.defects.append("no project is named")
             return UNKNOWN
+        if not _NAME.fullmatch(projects[given.lower()]):
+            self.defects.append(f"repo is {given!r}, which is no name of a project")
+            return UNKNOWN
         return self._repair("repo", given, projects[given.lower()], "elsewhere it is written so")
 
     def _find_path(self, project: str) -> str | None:
@@ -180,15 +188,20 @@ class _Mending:
         if "function" not in self.fields and self.fields.get("f_name"):
             name = self.fields["f_name"]
             self._repair("function", f"f_name: {name}", f"function: {name}", "another name of the key")
-            return name
+            return self._read_name("function", name)
         if not self.fields.get("function"):
             self.defects.append("no function is named")
-        return self.fields.get("function", "")
+        return self._read_name("function", self.fields.get("function", ""))
+
+    def _read_name(self, field: str, given: str) -> str:
+        if given and not _DOTTED.fullmatch(given):
+            self.defects.append(f"{field} is {given!r}, which is no name")
+        return given
 
     def _find_class(self) -> str:
         if not self.fields.get("class") and self.file.name.startswith("classes-"):
             self.defects.append("the class of the method is not named")
-        return self.fields.get("class", "")
+        return self._read_name("class", self.fields.get("class", ""))
 
     def _find_tests(self) -> tuple[str, ...]:
         given = self.fields.get("test_cases", "")
