@@ -1,6 +1,7 @@
 """A classifier is measured on what it has not seen, goes on where it was stopped, and says the same each time."""
 
 import json
+import math
 import random
 
 import numpy as np
@@ -81,6 +82,25 @@ def test_a_prompt_without_a_label_is_not_measured_on_that_axis(prompts, tmp_path
     found = validate(prompts, tmp_path / "folds.jsonl")
     assert figure(found, WORDS, "data").prompts == 44
     assert figure(found, WORDS).prompts == 45
+
+
+def test_a_fold_without_a_label_on_an_axis_has_no_figure_there_and_the_others_count(prompts, tmp_path):
+    folds = draw_folds(prompts, 3, seed=0)
+    prompts.targets[folds[1][1], 2] = UNKNOWN
+    found = figure(validate(prompts, tmp_path / "folds.jsonl"), WORDS, "data")
+    first, second, third = found.by_fold
+    assert math.isnan(second)
+    assert found.f1 == pytest.approx((first + third) / 2)
+    assert found.prompts == sum((prompts.targets[folds[fold][1], 2] != UNKNOWN).sum() for fold in (0, 2))
+
+
+def test_of_a_single_fold_with_labels_no_deviation_is_claimed(prompts, tmp_path):
+    folds = draw_folds(prompts, 3, seed=0)
+    for fold in (1, 2):
+        prompts.targets[folds[fold][1], 2] = UNKNOWN
+    found = figure(validate(prompts, tmp_path / "folds.jsonl"), MAJORITY, "data")
+    assert not math.isnan(found.f1)
+    assert math.isnan(found.deviation)
 
 
 def test_words_tell_more_than_the_majority(prompts, tmp_path):

@@ -6,6 +6,7 @@ classifier that nobody has. Every way is measured on the same folds, and each fo
 begun.
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -48,10 +49,11 @@ class Figure:
     axis: str
     prompts: int
     f1: float
-    """Weighted, the mean over folds."""
+    """Weighted, the mean over folds that ask something on this axis."""
     deviation: float
-    """Over folds, divided by n - 1."""
+    """Over those folds, divided by n - 1; NaN where there are fewer than two."""
     by_fold: tuple[float, ...]
+    """NaN where no prompt of a fold has a label on this axis."""
     accuracy: float
     """Over all prompts."""
     by_label: Mapping[str, float]
@@ -169,19 +171,24 @@ def _measure(
         part = prompts.take(asked)
         known = known_on(part.targets, axis)
         truth = part.targets[known, axis]
-        telling = np.array([names.index(answers[part.ids[row]][AXES[axis]]) for row in known])
-        by_fold.append(float(f1_score(truth, telling, labels=labels, average="weighted", zero_division=0)))
+        telling = np.array([names.index(answers[part.ids[row]][AXES[axis]]) for row in known], dtype=np.int64)
+        by_fold.append(
+            float(f1_score(truth, telling, labels=labels, average="weighted", zero_division=0))
+            if len(known)
+            else math.nan
+        )
         truths.append(truth)
         tellings.append(telling)
     truth, telling = np.concatenate(truths), np.concatenate(tellings)
+    told = [one for one in by_fold if not math.isnan(one)]
     counts = confusion_matrix(truth, telling, labels=labels)
     each = f1_score(truth, telling, labels=labels, average=None, zero_division=0)
     return Figure(
         way=way,
         axis=AXES[axis],
         prompts=len(truth),
-        f1=fmean(by_fold),
-        deviation=stdev(by_fold),
+        f1=fmean(told),
+        deviation=stdev(told) if len(told) > 1 else math.nan,
         by_fold=tuple(by_fold),
         accuracy=float((truth == telling).mean()),
         by_label={name: float(value) for name, value in zip(names, each, strict=True)},
