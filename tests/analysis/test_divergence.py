@@ -91,3 +91,14 @@ def test_a_plane_has_a_place_for_every_text_and_the_same_one_for_the_same_seed()
     first, second = place_in_plane(texts), place_in_plane(texts)
     assert {name: len(places) for name, places in first.items()} == {"a": 12, "b": 9}
     assert np.array_equal(first["a"], second["a"])
+
+
+@pytest.mark.parametrize("sizes", [(1,), (1, 0), (1, 1), (2,)], ids=str)
+def test_a_plane_of_very_few_texts_is_still_a_plane(sizes):
+    pytest.importorskip("sklearn")
+    texts = [draw(f"set {place}", size, place) for place, size in enumerate(sizes)]
+    found = place_in_plane(texts)
+    assert {name: places.shape for name, places in found.items()} == {
+        f"set {place}": (size, 2) for place, size in enumerate(sizes)
+    }
+    assert all(np.isfinite(places).all() for places in found.values())

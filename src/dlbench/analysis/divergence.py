@@ -74,6 +74,8 @@ def place_in_plane(texts: Sequence[Texts], seed: int = SEED) -> dict[str, Floats
     from sklearn.manifold import TSNE
 
     together = np.concatenate([one.vectors for one in texts]).astype(np.float64)
+    if len(together) < 2:  # t-SNE needs something to hold a text against
+        return {one.name: np.zeros((len(one.ids), 2)) for one in texts}
     perplexity = min(30.0, max(1.0, (len(together) - 1) / 3))
     metric, init = "cosine", "pca" if min(together.shape) >= 2 else "random"
     placed = TSNE(perplexity=perplexity, metric=metric, init=init, random_state=seed).fit_transform(together)
