@@ -31,6 +31,12 @@ def test_percents_shares_marks_and_a_byte_order_mark_are_read(write):
     assert read_scores(write("model,a,b\nx,0.5,1\n"))["a"] == {"x": 0.5}
 
 
+def test_what_is_marked_is_a_percent_however_small(write):
+    scores = read_scores(write("model,a,b\nx,0.5 %,30\ny,0.25%,0\n"))
+    assert scores == {"a": {"x": 0.005, "y": 0.0025}, "b": {"x": 0.3, "y": 0.0}}
+    assert read_scores(write("model,a,b\nx,0.5%,1%\n")) == {"a": {"x": 0.005}, "b": {"x": 0.01}}
+
+
 def test_a_model_without_a_score_is_left_out_of_that_pair_only(write):
     scores = read_scores(write("model,a,b,c\nx,10,20,30\ny,20,,40\n"))
     models = {(one.here, one.there): one.against.models for one in set_side_by_side(scores)}
@@ -52,6 +58,7 @@ def test_a_model_without_a_score_is_left_out_of_that_pair_only(write):
         ("model,a,b\n,1,2\n", "no name"),
         ("model,a,b\n", "no score"),
         ("model,a,b\nx,0.5,50\n", "shares"),
+        ("model,a,b\nx,31%,40%\ny,0.41,50%\n", "shares"),
         ('model,a,b\n"x,1,2\n', "not CSV"),
         ("modèle,a,b\n".encode("latin-1"), "not UTF-8"),
     ],

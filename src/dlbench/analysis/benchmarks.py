@@ -2,7 +2,7 @@
 
 From a table: a model a line, a benchmark a column. Every two benchmarks are set against each other over the models that
 both have a score of, by the formulas of `scoring.against`. Shares beside percents would make a difference of a hundred
-times, so a table that seems to mix them is refused.
+times, so a table that seems to mix them is refused; what is marked with % is a percent, however small it is.
 """
 
 import csv
@@ -56,6 +56,7 @@ def read_scores(path: Path) -> Scores:
         what = "it needs a column of models and two columns of scores or more, each with a name of its own"
         raise DLBenchError(what, where=str(path), mend=_MEND)
     scores: Scores = {name: {} for name in heading[1:]}
+    marked: dict[str, set[str]] = {name: set() for name in heading[1:]}
     models: set[str] = set()
     for number, row in rows[1:]:
         where = f"{path}, row {number}"
@@ -69,7 +70,8 @@ def read_scores(path: Path) -> Scores:
         for name, cell in zip(heading[1:], row[1:], strict=True):
             if cell.strip():
                 scores[name][model] = _read_number(cell, name, where)
-    return _scale(scores, path)
+                marked[name] |= {model} if cell.strip().endswith("%") else set()
+    return _scale(scores, marked, path)
 
 
 def _read_number(cell: str, name: str, where: str) -> float:
@@ -82,14 +84,20 @@ def _read_number(cell: str, name: str, where: str) -> float:
     return value
 
 
-def _scale(scores: Scores, path: Path) -> Scores:
-    highest = {name: max(found.values(), default=0.0) for name, found in scores.items()}
+def _scale(scores: Scores, marked: Mapping[str, set[str]], path: Path) -> Scores:
+    """`marked`: by benchmark, the models whose score has a %."""
+    bare = {
+        name: max((score for model, score in found.items() if model not in marked[name]), default=0.0)
+        for name, found in scores.items()
+    }
     if not any(scores.values()):
         raise DLBenchError("there is no score in the table", where=str(path), mend=_MEND)
-    in_percent = [name for name, most in highest.items() if most > 1]
-    small = [name for name, most in highest.items() if 0 < most <= 1]
+    in_percent = [name for name, most in bare.items() if most > 1 or marked[name]]
+    small = [name for name, most in bare.items() if 0 < most <= 1]
     if in_percent and small:
-        what = f"{small[0]} seems to hold shares from 0 to 1, and {in_percent[0]} percents"
-        raise DLBenchError(what, where=str(path), mend="write all scores as shares, or all in percent")
+        other = "percents beside them" if marked[small[0]] else f"{in_percent[0]} percents"
+        what = f"{small[0]} seems to hold shares from 0 to 1, and {other}"
+        mend = "write all scores as shares, or all in percent; with a % (0.4 %) where they are percents of 1 or less"
+        raise DLBenchError(what, where=str(path), mend=mend)
     scale = 100 if in_percent else 1
     return {name: {model: score / scale for model, score in found.items()} for name, found in scores.items()}
