@@ -128,6 +128,18 @@ def test_a_judge_is_asked_once_and_its_votes_are_kept(explained, tmp_path):
     assert (tmp_path / ANSWERS).is_file()
 
 
+def test_a_judge_s_vote_on_code_that_is_gone_is_no_vote_on_what_stands_in_its_place(toy, explained, tmp_path):
+    code = f"{HEADER}    return []\n"
+    evidence = find_evidence(toy, code)
+    anew = [Explained(make_failure(toy, code), evidence, classify(evidence))]
+    assert anew[0].failure.id == explained[0].failure.id
+    said = ["non_prompted", "silly_mistake"]
+    with Endpoint(lambda number, body: completion(json.dumps({"category": said[number]}))) as endpoint:
+        asked = [ask_judge(OpenAIModel("judge", endpoint.url, "key"), each, tmp_path) for each in (explained, anew)]
+        again = ask_judge(OpenAIModel("judge", endpoint.url, "key"), explained, tmp_path)
+    assert [list(one.votes.values()) for one in (*asked, again)] == [[said[0]], [said[1]], [said[0]]]
+
+
 def test_an_answer_that_names_nothing_is_counted_and_no_vote(explained, tmp_path):
     with Endpoint(lambda number, body: completion("I cannot say.")) as endpoint:
         judged = ask_judge(OpenAIModel("judge", endpoint.url, "key"), explained, tmp_path)

@@ -2,12 +2,14 @@
 
 It is told the categories in the words that everybody is told, the task, the code, and the evidence that the rules saw;
 it answers with a category and a reason. Its answers are kept in a folder of their own and never mixed with what the
-rules or people say. What cannot be read as a category is no vote, and is counted.
+rules or people say. What cannot be read as a category is no vote, and is counted. An answer is kept with the question
+that it answers: a run that was made anew under its old name would otherwise get votes on code that is gone.
 """
 
+import hashlib
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -61,33 +63,40 @@ def ask_judge(
     on_answer: Callable[[dict[str, Any]], None] = lambda record: None,
     say: Say = quiet,
 ) -> Judged:
-    """Goes on where it was stopped: what the folder holds is not asked again."""
-    by_id = {one.failure.id: one for one in explained}
-    # each failure is asked about as if it were an instance of its own, so that all of sampling holds for it
-    asked = [one.failure.instance.model_copy(update={"id": one.failure.id}) for one in explained]
+    """Goes on where it was stopped: a question that the folder holds an answer to is not asked again."""
+    by_question = {_name_question(one): one for one in explained}
+    # each question is asked as if it were an instance of its own, so that all of sampling holds for it
+    asked = [one.failure.instance.model_copy(update={"id": name}) for name, one in by_question.items()]
 
     def request_of(instance: Instance, sample: int) -> Request:
-        text = write_question(by_id[instance.id])
+        text = write_question(by_question[instance.id])
         return Request(instance.id, sample, [{"role": "user", "content": text}], max_tokens=max_tokens)
 
     path = folder / ANSWERS
     generate(model, asked, request_of, path, 1, concurrency, on_answer, budget=budget, retries=retries, say=say)
-    return read_judged(path, set(by_id))
+    return read_judged(path, {name: one.failure.id for name, one in by_question.items()})
 
 
-def read_judged(path: Path, wanted: set[str]) -> Judged:
+def read_judged(path: Path, wanted: Mapping[str, str]) -> Judged:
+    """`wanted`: the failure's id, by the name of the question."""
     votes: dict[str, str] = {}
     reasons: dict[str, str] = {}
     unreadable = 0
     for _, record in read_lines(path):
-        if record.get("instance") not in wanted:
+        failure = wanted.get(str(record.get("instance")))
+        if failure is None:
             continue
         category, reason = read_answer(str(record.get("answer", "")))
         if category:
-            votes[record["instance"]], reasons[record["instance"]] = category, reason
+            votes[failure], reasons[failure] = category, reason
         else:
             unreadable += 1
     return Judged(votes, reasons, unreadable)
+
+
+def _name_question(one: Explained) -> str:
+    digest = hashlib.sha256(write_question(one).encode(errors="surrogatepass")).hexdigest()
+    return f"{one.failure.id} {digest[:16]}"
 
 
 def write_question(one: Explained) -> str:
