@@ -71,16 +71,25 @@ def test_a_judge_needs_a_place_for_its_votes(failed, toy_root):
 def test_rules_judge_and_people_are_compared(failed, toy_root, tmp_path):
     votes = tmp_path / "ann.jsonl"
     votes.write_text(json.dumps({"instance": SCALE, "sample": 0, "category": "missing_corner_case"}) + "\n")
-    with Endpoint(lambda number, body: completion('{"category": "silly_mistake"}')) as endpoint:
-        ended = ask(
-            "analyze", "bugs", failed, "--benchmark", toy_root, "--votes", votes, "--json", "--out", tmp_path / "out",
+    with Endpoint(lambda number, body: completion('{"category": "silly_mistake", "reason": "why"}')) as endpoint:
+        asked = (
+            "analyze", "bugs", failed, "--benchmark", toy_root, "--votes", votes, "--out", tmp_path / "out",
             "--judge", "some-model", "--base-url", endpoint.url, "--api-key", "key",
         )  # fmt: skip
-    assert ended.exit_code == 0, ended.output
+        ended, shown = ask(*asked, "--json"), ask(*asked)
+    assert ended.exit_code == shown.exit_code == 0, ended.output
     found = json.loads(ended.stdout, parse_constant=pytest.fail)
     pairs = {(one["a"], one["b"]): one["share"] for one in found["agreement"]["pairs"]}
     assert pairs["judge", "person ann"] == 0
     assert set(pairs) == {("rules", "judge"), ("rules", "person ann"), ("judge", "person ann")}
+    failure = f"mine:{SCALE}#0"
+    assert found["votes"]["judge"] == {failure: "silly_mistake"}
+    assert found["votes"]["person ann"] == {failure: "missing_corner_case"}
+    assert found["judge_reasons"] == {failure: "why"}
+    told = (tmp_path / "out/bugs.md").read_text()
+    assert "| silly mistake | 0 (0 %) | 1 (100 %) | 0 (0 %) |" in told
+    assert "| all raters |" in told
+    assert "kinds of bugs, by rater" in shown.output
     assert (tmp_path / "out/judge-some-model/samples.jsonl").is_file()
 
 

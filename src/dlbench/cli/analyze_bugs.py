@@ -117,6 +117,7 @@ def bugs(
         make_folder(out)
         rewrite(out / FAILURES, (one.as_record() for one in found))
     raters = {"rules": {one.failure.id: one.by_rules.category for one in found}}
+    reasons: dict[str, str] = {}
     if out is not None and (judge or judge_command):
         opening = Opening(base_url, api_key, judge_command, request_timeout, concurrency=concurrency)
         unsure = [one for one in found if judge_below == 1.0 or one.by_rules.confidence < judge_below]
@@ -124,7 +125,7 @@ def bugs(
             mend = "give a higher --judge-below, or no judge"
             raise DLBenchError("the rules are confident of every failure", where="--judge-below", mend=mend)
         judged = _ask(opening, judge, unsure, out, Limits(max_requests, None, max_cost), prices, retries)
-        raters["judge"] = dict(judged.votes)
+        raters["judge"], reasons = dict(judged.votes), judged.reasons
         if judged.unreadable:
             notes.append(f"{judged.unreadable} answers of the judge name no category, and are no votes")
     raters |= {f"person {name}": dict(given) for name, given in people.items()}
@@ -143,11 +144,12 @@ def bugs(
         record["measured"] = measured
     if len(raters) > 1:
         agreement = agree(raters)
+        tables["kinds of bugs, by rater"] = telling.tabulate_raters(raters)
         tables["agreement"] = telling.tabulate_agreement(agreement)
         for pair in agreement.pairs:
             if pair.confusions:
                 tables[f"{pair.a} and {pair.b}"] = telling.tabulate_confusions(pair.confusions, (pair.a, pair.b))
-        record["agreement"] = agreement
+        record |= {"agreement": agreement, "votes": raters, "judge_reasons": reasons}
     show(tables, notes, record | {"notes": notes} if json else None)
     if out is not None:
         write_whole(out / "bugs.md", telling.write_markdown(tables, notes))

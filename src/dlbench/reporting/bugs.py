@@ -7,6 +7,7 @@ from dlbench.analysis.bugs.agreement import Agreement
 from dlbench.analysis.bugs.categories import OTHER, read_categories
 from dlbench.analysis.bugs.measure import Measured
 from dlbench.analysis.bugs.study import Explained
+from dlbench.analysis.bugs.votes import Votes
 from dlbench.reporting.figures import number, percent, span
 from dlbench.reporting.pictures import Cell, draw_grid
 from dlbench.reporting.pictures.alone import stand_alone
@@ -31,6 +32,15 @@ def tabulate_bugs(found: Mapping[str, Sequence[Explained]]) -> Tabled:
                 told = [str(each[slug, kind.slug]) for each in counts.values()]
                 rows.append(["", _name_kind(kind.slug), *told, str(kind.seen)])
     return ["category", "subcategory", *found, PAPER], rows
+
+
+def tabulate_raters(raters: Mapping[str, Votes]) -> Tabled:
+    """What each says of the failures that it has looked at."""
+    counts = {rater: Counter(votes.values()) for rater, votes in raters.items()}
+    rows = [["all", *(str(len(votes)) for votes in raters.values())]]
+    for slug, category in read_categories().items():
+        rows.append([category.name, *(_tell(each[slug], each.total()) for each in counts.values())])
+    return ["category", *raters], rows
 
 
 def draw_bugs(found: Mapping[str, Sequence[Explained]]) -> dict[str, str]:
@@ -92,6 +102,8 @@ def draw_confusions(found: Measured) -> dict[str, str]:
 
 def tabulate_agreement(found: Agreement) -> Tabled:
     rows = [[one.a, one.b, str(one.failures), percent(one.share), number(one.alpha)] for one in found.pairs]
+    if len(found.pairs) > 1:
+        rows.append(["all raters", "", str(found.failures), "", number(found.alpha)])
     return ["rater", "other rater", "failures", "agree", "alpha"], rows
 
 

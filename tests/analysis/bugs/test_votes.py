@@ -86,6 +86,7 @@ def test_agreement_is_that_of_a_table_worked_out_by_hand():
     assert pair.confusions == (("a", "b", 1),)
     # observed 2 of 6 pairable values disagree; expected (36 - 9 - 9) / 30 of 6
     assert pair.alpha == pytest.approx(1 - (2 / 6) / (18 / 30))
+    assert agree({"rules": first, "judge": second, "person": {"5": "b", "6": "a"}}).failures == 4
 
 
 def test_an_alpha_that_says_nothing_is_no_number():

@@ -31,12 +31,15 @@ class Agreement:
     pairs: tuple[Pair, ...]
     alpha: float
     """Of all raters together."""
+    failures: int
+    """That two of them or more have looked at."""
 
 
 def agree(raters: Mapping[str, Votes]) -> Agreement:
     return Agreement(
         pairs=tuple(_compare(a, b, raters[a], raters[b]) for a, b in combinations(raters, 2)),
         alpha=measure_alpha(list(raters.values())),
+        failures=sum(count > 1 for count in Counter(one for votes in raters.values() for one in votes).values()),
     )
 
 
