@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dlbench.construction.screening.imports import find_imports
-from dlbench.construction.screening.measure import measure_function
+from dlbench.construction.screening.measure import measure_function, measure_snippet
 from dlbench.dataset.target import find_target
 from dlbench.errors import DLBenchError
 
@@ -114,6 +114,12 @@ def test_a_comment_does_not_switch_a_measure_off():
 def test_decisions_of_inner_functions_count():
     inner = "def f(x):\n    def g(y):\n        if y:\n            return 1\n    return g"
     assert measure_function(inner).cyclomatic == 2
+
+
+def test_decisions_in_classes_count_wherever_they_stand():
+    method = "class A:\n    if y:\n        z = 1\n    class B:\n        def g(self, y):\n            return 1 if y else 2\n"
+    assert measure_snippet(method).cyclomatic == 3
+    assert measure_function(f"def f(y):\n{textwrap.indent(method, '    ')}    return A").cyclomatic == 3
 
 
 @pytest.mark.parametrize(("header", "count"), [("self", 0), ("cls, x", 1), ("x, self", 2), ("a, /, b, *c, d, **e", 5)])

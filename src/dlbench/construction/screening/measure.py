@@ -8,6 +8,7 @@ import ast
 import io
 import tokenize
 from collections.abc import Iterable
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,7 +43,7 @@ class FunctionMeasures:
     statements: int
     """Statements of the body at any depth, without strings that stand alone."""
     cyclomatic: int
-    """radon's figure, with the decisions of inner functions, which radon counts apart."""
+    """radon's figure, with the decisions of inner functions and classes, which radon counts apart or not at all."""
     cognitive: int
     """complexipy's figure, of the code written anew: an `if` alone in an `else` is an `elif`."""
     nesting: int
@@ -129,7 +130,17 @@ def _cyclomatic(function: Function) -> int:
     def total(block: Any) -> int:  # noqa: ANN401 - radon has no types
         return int(block.complexity) + sum(total(closure) - 1 for closure in block.closures)
 
+    if any(isinstance(node, ast.ClassDef) for node in ast.walk(function)):
+        function = _Opening().visit(deepcopy(function))
     return total(cc_visit_ast(ast.Module([function], []))[0])
+
+
+class _Opening(ast.NodeTransformer):
+    """Puts what stands in a class in its place: inside a function radon looks into none."""
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> list[ast.stmt]:
+        self.generic_visit(node)
+        return node.body
 
 
 def _cognitive(tree: ast.AST) -> int:
