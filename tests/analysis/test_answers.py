@@ -35,6 +35,14 @@ def test_an_answer_is_known_by_the_name_of_its_file(mended, tmp_path):
     assert found.samples == [{"instance": "toy/classes-toyforward3", "sample": 0, "answer": "text"}]
 
 
+def test_a_folder_may_hold_files_of_both_kinds_and_none_is_passed_over(mended, tmp_path):
+    (tmp_path / "answers").mkdir()
+    (tmp_path / "answers/a.json").write_text(json.dumps(answer(result="first")))
+    (tmp_path / "answers/b.jsonl").write_text(json.dumps(answer(result="second")) + "\n")
+    found = match_answers(tmp_path / "answers", mended)
+    assert [one["answer"] for one in found.samples] == ["first", "second"]
+
+
 def test_answers_in_one_file_are_known_by_what_they_say_and_numbered(mended, tmp_path):
     path = tmp_path / "answers.jsonl"
     records = [

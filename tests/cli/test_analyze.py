@@ -121,6 +121,15 @@ def test_import_tells_every_repair_and_writes_a_folder_that_says_it_cannot_run(t
     assert ask("check", "--benchmark", tmp_path / "out", "--records-only").exit_code == 0
 
 
+def test_import_names_text_files_that_it_passes_over(tmp_path):
+    write_official(tmp_path / "in")
+    broken = write_official(tmp_path / "in", "toyhalve2.txt")
+    broken.write_text(broken.read_text().partition("\n")[2])
+    ended = ask("import", "official", tmp_path / "in", "--json")
+    assert json.loads(ended.stdout)["counts"]["files"] == {"read": 1}
+    assert f"LEFT OUT: 1 text files that do not begin with `stage:`: {broken}" in ended.stderr
+
+
 def test_import_counts_for_programs(tmp_path):
     write_official(tmp_path / "in", data="Timeseries")
     found = json.loads(ask("import", "official", tmp_path / "in", "--json").stdout)

@@ -12,6 +12,8 @@ from dlbench.errors import DLBenchError
 if TYPE_CHECKING:
     from dlbench.analysis.official import Mended
 
+_SHOWN = 5
+
 imports = typer.Typer(help="Take in other datasets and answers.", no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(imports, name="import")
 
@@ -36,7 +38,7 @@ def official(
     json: JsonOption = False,
 ) -> None:
     """Read the official DL-Bench files: mend what can be mended, name every repair, count labels and defects."""
-    from dlbench.analysis.official import find_files, mend_all, read_files
+    from dlbench.analysis.official import find_files, find_others, mend_all, read_files
     from dlbench.analysis.official.folder import write_folder
 
     if (answers is None) != (samples is None):
@@ -45,6 +47,9 @@ def official(
     if not files:
         mend = "give the folder of .txt files that begin with `stage:`"
         raise DLBenchError("there are no official files here", where=str(path), mend=mend)
+    if others := find_others(path):
+        shown = ", ".join(map(str, others[:_SHOWN])) + (", …" if len(others) > _SHOWN else "")
+        typer.echo(f"LEFT OUT: {len(others)} text files that do not begin with `stage:`: {shown}", err=True)
     mended = mend_all(read_files(files))
     counts = _count(mended)
     repairs = [repair for one in mended for repair in one.repairs]

@@ -85,7 +85,7 @@ def _mend_key(record: dict[str, Any], where: str) -> Mended:
 def _read(path: Path) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """Where each answer stands, the stem of its file, and the answer."""
     if path.is_dir():
-        for file in sorted(path.rglob("*.json")):
+        for file in sorted(one for one in path.rglob("*") if one.suffix in {".json", ".jsonl"} and one.is_file()):
             yield from _read(file)
     elif path.suffix == ".jsonl":
         yield from ((f"{path}:{number}", "", record) for number, record in read_lines(path))
