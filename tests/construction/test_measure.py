@@ -117,7 +117,9 @@ def test_decisions_of_inner_functions_count():
 
 
 def test_decisions_in_classes_count_wherever_they_stand():
-    method = "class A:\n    if y:\n        z = 1\n    class B:\n        def g(self, y):\n            return 1 if y else 2\n"
+    method = (
+        "class A:\n    if y:\n        z = 1\n    class B:\n        def g(self, y):\n            return 1 if y else 2\n"
+    )
     assert measure_snippet(method).cyclomatic == 3
     assert measure_function(f"def f(y):\n{textwrap.indent(method, '    ')}    return A").cyclomatic == 3
 
