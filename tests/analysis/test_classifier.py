@@ -3,6 +3,7 @@
 import json
 import math
 import random
+import shutil
 
 import numpy as np
 import pytest
@@ -190,6 +191,29 @@ def test_both_halves_together_give_the_whole_encoders_vectors(bert, recipe):
         for row, text in zip(pooled, texts, strict=True):
             expected = whole(**tokenizer(text, return_tensors="pt")).last_hidden_state[0].mean(0)
             assert torch.allclose(row, expected, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("kind", "more"),
+    [("Bert", {}), ("Roberta", {"pad_token_id": 1}), ("MPNet", {}), ("Electra", {"embedding_size": 8})],
+    ids=lambda given: given if isinstance(given, str) else "",
+)
+def test_encoders_of_berts_kin_can_be_cut_and_take_prompts_longer_than_they_have_places(kind, more, bert, tmp_path):
+    import torch
+    import transformers
+
+    from dlbench.analysis.classifier.halves import Halves, pool
+
+    shutil.copytree(bert, tmp_path / "kin")
+    sizes = {"hidden_size": 16, "num_attention_heads": 2, "intermediate_size": 32, "max_position_embeddings": 20}
+    config = getattr(transformers, f"{kind}Config")(vocab_size=40, num_hidden_layers=2, **sizes, **more)
+    whole = getattr(transformers, f"{kind}Model")(config).eval()
+    whole.save_pretrained(tmp_path / "kin")
+    halves = Halves(Recipe(encoder=str(tmp_path / "kin"), frozen=1))
+    with torch.inference_mode():
+        pooled = pool(halves.make_upper().eval(), halves.lower(["train the loss " * 20, "load the image"], quiet))
+        ids = transformers.AutoTokenizer.from_pretrained(bert)("load the image", return_tensors="pt")["input_ids"]
+        assert torch.allclose(pooled[1], whole(input_ids=ids).last_hidden_state[0].mean(0), atol=1e-5)
 
 
 def test_a_tuned_encoder_learns_and_a_second_run_gives_the_same(prompts, recipe, tmp_path):

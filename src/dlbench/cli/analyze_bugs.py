@@ -15,7 +15,6 @@ from dlbench.cli.app import (
     MemoryOption,
     SandboxOption,
     TimeoutOption,
-    WorkersOption,
     command,
 )
 from dlbench.cli.models import (
@@ -244,7 +243,7 @@ def plant_bugs(
     out: Annotated[Path, typer.Option(help="Run folder that gets samples, what was planted, and verdicts.")],
     most: Annotated[int, typer.Option(min=1, help="Bugs of each category in one function, at most.")] = 1,
     seed: Annotated[int, typer.Option(help="Of the draw of bugs and of the two halves.")] = 0,
-    workers: WorkersOption = 1,
+    workers: Annotated[int, typer.Option(min=1, help="Candidates judged at once.")] = 1,
     sandbox: SandboxOption = "auto",
     timeout: TimeoutOption = 5.0,
     memory: MemoryOption = 2048,

@@ -7,6 +7,7 @@ the encoder: a test holds their vectors against the whole one's. Known are encod
 Imported only where something is tuned or asked: torch takes seconds to load.
 """
 
+import sys
 from collections.abc import Callable, Sequence
 from copy import deepcopy
 from typing import Any
@@ -49,10 +50,12 @@ class Halves:
             mend = f"give --frozen {len(layers) - 1} or less"
             raise DLBenchError(f"it has {len(layers)} layers, so none would be tuned", where=recipe.encoder, mend=mend)
         whole.pooler = None
-        self._tokens = min(recipe.tokens, int(getattr(whole.config, "max_position_embeddings", recipe.tokens)))
+        self._tokens = min(recipe.tokens, _find_places(whole))
         self.width = int(whole.config.hidden_size)
         self._upper = deepcopy(whole)
         self._upper.embeddings = _Given()
+        if hasattr(self._upper, "embeddings_project"):  # ELECTRA widens embeddings, and what is given is wide
+            self._upper.embeddings_project = nn.Identity()
         self._upper.encoder.layer = self._upper.encoder.layer[recipe.frozen :]
         whole.encoder.layer = layers[: recipe.frozen]
         self._lower = whole.eval()
@@ -74,6 +77,12 @@ class Halves:
                     found[place] = given[row, : len(ids[place])].clone()
                     advance("lower layers")
         return [found[place] for place in range(len(texts))]
+
+
+def _find_places(whole: Any) -> int:  # noqa: ANN401 - an encoder of transformers
+    """How many tokens have a place: RoBERTa and MPNet count from behind that of padding."""
+    unused = getattr(getattr(whole.embeddings, "position_embeddings", None), "padding_idx", None)
+    return int(getattr(whole.config, "max_position_embeddings", sys.maxsize)) - (0 if unused is None else unused + 1)
 
 
 def pool(upper: Any, given: Sequence[Tensor]) -> Tensor:  # noqa: ANN401 - an encoder of transformers
