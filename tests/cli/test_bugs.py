@@ -115,3 +115,12 @@ def test_planted_bugs_are_judged_and_the_rules_are_measured_on_them(toy_root, tm
     measured = json.loads(ended.stdout)["measured"]
     assert measured["failures"] >= 5
     assert measured["accuracy"] >= 0.75
+    verdicts = [json.loads(line) for line in (out / "verdicts.jsonl").read_text().splitlines()]
+    failed = {one["sample"] for one in verdicts if one["status"] != "pass"}
+    planted = [json.loads(line) for line in (out / "planted.jsonl").read_text().splitlines()]
+    categories = [one["category"] for one in planted if one["sample"] in failed]
+    with Endpoint(lambda number, body: completion(json.dumps({"category": categories[0]}))) as endpoint:
+        judge = ("--judge", "some-model", "--base-url", endpoint.url, "--api-key", "key", "--out", tmp_path / "out")
+        ended = ask("analyze", "bugs", out, "--benchmark", toy_root, "--half", "all", *judge)
+    told = f"judge names the planted category of {categories.count(categories[0])} of {len(categories)} failures"
+    assert told in " ".join(ended.output.split())

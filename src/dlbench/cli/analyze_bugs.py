@@ -128,6 +128,7 @@ def bugs(
         if judged.unreadable:
             notes.append(f"{judged.unreadable} answers of the judge name no category, and are no votes")
     raters |= {f"person {name}": dict(given) for name, given in people.items()}
+    notes += telling.tell_right(raters, {one: truth.category for one, truth in truths.items()})
     by_run: dict[str, list[Explained]] = {}
     for one in found:
         by_run.setdefault(one.failure.run, []).append(one)

@@ -77,6 +77,16 @@ def tell_measured(found: Measured, half: str) -> list[str]:
     ]
 
 
+def tell_right(raters: Mapping[str, Mapping[str, str]], truths: Mapping[str, str]) -> list[str]:
+    """How often each rater names the category that was planted, of those it speaks of; rules have their own table."""
+    found = []
+    for name, votes in raters.items():
+        told = [truths[one] == category for one, category in votes.items() if one in truths]
+        if told and name != "rules":
+            found.append(f"{name} names the planted category of {sum(told)} of {len(told)} failures")
+    return found
+
+
 def tabulate_confusions(confusions: Sequence[tuple[str, str, int]], headings: tuple[str, str]) -> Tabled:
     names = {slug: category.name for slug, category in read_categories().items()}
     rows = [[names[a], names[b], str(count)] for a, b, count in confusions[:_SHOWN]]
