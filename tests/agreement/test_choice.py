@@ -113,6 +113,7 @@ def test_where_nothing_passes_a_random_solution_answers_and_it_is_said():
 def test_without_a_single_test_a_random_solution_answers():
     ballot = make_ballot([[], [], []])
     assert all(choose(ballot, rule).solution in {0, 1, 2} for rule in RULES)
+    assert all(choose(ballot, rule).fell_back for rule in ("codet", "b4", "mbr-exec"))
 
 
 def test_ties_fall_by_the_seed_and_the_instance_and_by_nothing_else():

@@ -6,7 +6,7 @@ import pytest
 
 from dlbench.agreement.checks.reading import read_checks
 from dlbench.agreement.choice.choose import choose
-from dlbench.agreement.matrix import MATRIX, Row, fill_matrix, read_matrix
+from dlbench.agreement.matrix import MATRIX, Matrix, Row, fill_matrix, read_matrix
 from dlbench.agreement.solutions import gather, make_solution
 from dlbench.errors import DLBenchError
 from dlbench.execution.rooms import Rooms
@@ -73,6 +73,18 @@ def test_a_line_cut_by_a_kill_is_run_again_and_our_own_faults_too(rooms, rows, t
     path.write_text(json.dumps(fault) + "\n" + '{"instance": "toy/toy.co')
     matrix = fill_matrix(rooms, rows[:1], path)
     assert matrix.count() == {"passed": 4, "failed": 1}
+
+
+@pytest.mark.parametrize("ended", ["timeout", "crashed", "out_of_memory", "tampered"])
+def test_a_solution_that_breaks_off_does_not_behave_like_all_who_fail(ended):
+    """On a wrong check everybody fails; who hangs would agree with each of those who return something."""
+    matrix = Matrix()
+    for solution, result, outputs in (("a", "failed", [5]), ("b", "failed", [6]), ("c", ended, [])):
+        record = {"instance": "x", "solution": solution, "results": {"check": result}}
+        matrix.add(record | ({"outputs": {"check": outputs}} if outputs else {}))
+    ballot = matrix.make_ballot("x", {"a": 2, "b": 1, "c": 1}, {"check": 1})
+    outputs = matrix.find_outputs("x", "abc", ["check"])
+    assert {choose(ballot, "mbr-exec", seed=seed, outputs=outputs).solution for seed in range(20)} == {0}
 
 
 def test_a_file_that_is_no_matrix_is_refused_with_its_line(tmp_path):

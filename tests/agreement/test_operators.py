@@ -66,6 +66,12 @@ def test_upper_case_leaves_code_names_strings_and_shapes():
     )
 
 
+def test_a_word_in_which_no_two_letters_differ_is_not_mistyped():
+    with pytest.raises(Unfit, match="no word is long enough"):
+        change("typos", "Do it with `x` as xxxxxxx.")
+    assert change("typos", "Do it with `x` as xxxxxxx counted.").task.startswith("Do it with `x` as xxxxxxx ")
+
+
 def test_typos_are_few_and_never_in_a_word_that_counts():
     for seed in range(20):
         before, after = TASK.split(), change("typos", seed=seed).task.split()

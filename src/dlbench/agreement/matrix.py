@@ -23,6 +23,7 @@ MATRIX = "matrix.jsonl"
 _PASSED = str(Result.PASSED)
 _OURS = str(Result.NOT_RUN)
 _UNUSABLE = str(Result.UNUSABLE)
+_BROKE_OFF = {str(one) for one in (Result.TIMEOUT, Result.CRASHED, Result.OUT_OF_MEMORY, Result.TAMPERED)}
 _FAILED = {str(one) for one in (Result.FAILED, Result.ERROR, Result.TIMEOUT, Result.CRASHED, Result.OUT_OF_MEMORY)}
 
 Key = tuple[str, str]
@@ -92,11 +93,20 @@ class Matrix:
         return make_ballot(passed, list(solutions.values()), list(checks.values()))
 
     def find_outputs(self, instance: str, solutions: Iterable[str], checks: Iterable[str]) -> Outputs:
+        """Whoever broke off returned nothing; how it ended stands for it, or it would behave like all who fail."""
         places = {check: place for place, check in enumerate(checks)}
         return [
-            {places[check]: found for check, found in self.outputs.get((instance, one), {}).items() if check in places}
+            {
+                places[check]: found
+                for check, found in (self._find_ends(instance, one) | self.outputs.get((instance, one), {})).items()
+                if check in places
+            }
             for one in solutions
         ]
+
+    def _find_ends(self, instance: str, solution: str) -> dict[str, list[Any]]:
+        known = self.results.get((instance, solution), {})
+        return {check: [{"ended": result}] for check, result in known.items() if result in _BROKE_OFF}
 
 
 def read_matrix(path: Path) -> Matrix:

@@ -34,7 +34,7 @@ class Choice:
     checks: tuple[int, ...] = ()
     """The tests on which they agree."""
     fell_back: bool = False
-    """No solution passed anything: a random one was taken."""
+    """No solution passed anything, or, for MBR-exec, none was run: a random one was taken."""
 
 
 def choose(
@@ -49,7 +49,8 @@ def choose(
     if rule == MBR:
         scores = score_mbr(ballot, find_alike(ballot, outputs))
         best = tuple(place for place in everyone if scores[place] == scores.max())
-        return Choice(_draw(lot, ballot, best), MBR, float(scores.max()), best)
+        blind = len(ballot.checks) == 0  # nobody ran, and so all are alike
+        return Choice(_draw(lot, ballot, best), MBR, float(scores.max()), best, fell_back=blind)
     sets = find_sets(ballot)
     if not sets:
         return Choice(_draw(lot, ballot, everyone), rule, 0.0, everyone, fell_back=True)

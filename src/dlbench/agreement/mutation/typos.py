@@ -18,7 +18,7 @@ def change(original: Original, chance: Random) -> Wording:
     reading = read(original.task)
     known = {word.text.lower() for word in reading.words} | _read_vocabulary()
     long = [word for word in reading.words if len(word.text) >= _SHORTEST and word.text.isalpha()]
-    fit = [word for word in long if not is_touchy(word.text)]
+    fit = [word for word in long if not is_touchy(word.text) and _find_places(word.text)]
     if not fit:
         raise Unfit("no word is long enough and free to be mistyped")
     chosen = chance.sample(fit, min(len(fit), chance.randint(1, _MOST)))
@@ -30,9 +30,13 @@ def change(original: Original, chance: Random) -> Wording:
 
 
 def _slip(word: str, chance: Random) -> str:
-    places = [place for place in range(1, len(word) - 2) if word[place] != word[place + 1]]
-    place = chance.choice(places)
+    place = chance.choice(_find_places(word))
     return f"{word[:place]}{word[place + 1]}{word[place]}{word[place + 2 :]}"
+
+
+def _find_places(word: str) -> list[int]:
+    """Where two letters inside it differ; none in `xxxxxx`."""
+    return [place for place in range(1, len(word) - 2) if word[place] != word[place + 1]]
 
 
 def _read_vocabulary() -> set[str]:
