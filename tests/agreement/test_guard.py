@@ -66,6 +66,19 @@ MOVED = {
     "an ordinal": ("Begin with the fourth entry of `x`.", "Begin with the fifth entry of `x`."),
     "a turn": ("Rotate `x` clockwise.", "Rotate `x` anticlockwise."),
     "presence": ("If the key is present in `x`, return it.", "If the key is missing in `x`, return it."),
+    "an axis in an adverb": ("Flip `x` horizontally.", "Flip `x` vertically."),
+    "a lost axis in an adverb": ("Flip `x` horizontally.", "Flip `x`."),
+    "two axes in adverbs": ("Flip `x` vertically and `y` horizontally.", "Flip `x` horizontally and `y` vertically."),
+    "an aim": ("The loss of `x` is to be minimised.", "The loss of `x` is to be maximised."),
+    "a border": ("The last border of `x` is to be included.", "The last border of `x` is to be excluded."),
+    "a bound in a verb": ("The result includes the borders of `x`.", "The result excludes the borders of `x`."),
+    "a change": ("Increase `x` by the step.", "Decrease `x` by the step."),
+    "likeness": ("Both are of the same kind as `x`.", "Both are of a different kind than `x`."),
+    "a case": ("Convert `x` to lowercase.", "Convert `x` to uppercase."),
+    "an end": ("Stop at the end of `x`.", "Stop at the beginning of `x`."),
+    "a length": ("Pad to the longest text in `x`.", "Pad to the shortest text in `x`."),
+    "a way back": ("Encode the text in `x`.", "Decode the text in `x`."),
+    "a removal": ("Keep the entries that `x` marks.", "Remove the entries that `x` marks."),
     "what is kept": ("Keep the entries that `x` marks.", "Drop the entries that `x` marks."),
 }  # fmt: skip
 
@@ -97,6 +110,18 @@ def test_sentences_may_change_places_and_be_joined():
     original = Original(make_instance("`a` is a list of 3 ints. `b` is a float."))
     for fine in ("`b` is a float. `a` is a list of 3 ints.", "`a` is a list of 3 ints and `b` is a float."):
         assert find_fault(original, Wording(fine, "scale"), ByCharacters()) == ""
+
+
+def test_what_has_an_opposite_may_be_said_otherwise():
+    """Only a word that goes while its opposite comes has turned something round."""
+    for before, fine in (
+        ("Return a copy of the same kind as `x`.", "Return a copy of an identical kind as `x`."),
+        ("Flip `x` horizontally.", "Flip `x` in horizontal direction."),
+        ("At the start of `x` keep the entries.", "At the beginning of `x` retain the entries."),
+    ):
+        texts = (f"{part} The result holds its values as they were, whatever it is called." for part in (before, fine))
+        original, wording = next(texts), next(texts)
+        assert find_fault(Original(make_instance(original)), Wording(wording, "scale"), ByCharacters()) == ""
 
 
 def test_other_words_for_the_same_pass():

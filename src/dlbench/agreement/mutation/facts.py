@@ -89,6 +89,26 @@ def find_turned(before: Facts, after: Facts) -> list[str]:
     return sorted(turned)
 
 
+def find_exchanged(before: Facts, after: Facts) -> str:
+    """A word for which its opposite came: included and excluded. Fewer of one and more of the other; either alone may
+    be another way to say the same."""
+    for sides in read_words().opposites:
+        one, other = (_count(after, side) - _count(before, side) for side in sides)
+        if one * other < 0:
+            lost, added = sides if one < 0 else sides[::-1]
+            return f"{_show(before, after, lost)} became {_show(after, before, added)}"
+    return ""
+
+
+def _count(facts: Facts, side: tuple[str, ...]) -> int:
+    return sum(times for word, times in facts.tokens.items() if word.lower().startswith(side))
+
+
+def _show(there: Facts, elsewhere: Facts, side: tuple[str, ...]) -> str:
+    found = there.tokens - elsewhere.tokens
+    return ", ".join(sorted(word for word in found if word.lower().startswith(side)))
+
+
 def _parts(piece: Piece) -> list[str]:
     if isinstance(piece, Fixed) and piece.kind == Kind.COMPOUND:
         return piece.text.split("-")

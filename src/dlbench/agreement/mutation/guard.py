@@ -13,7 +13,7 @@ import keyword
 import re
 from collections import Counter
 
-from dlbench.agreement.mutation.facts import COUNTED, Facts, find_facts, find_turned, looks_like_name
+from dlbench.agreement.mutation.facts import COUNTED, Facts, find_exchanged, find_facts, find_turned, looks_like_name
 from dlbench.agreement.mutation.interface import Original, Wording
 from dlbench.agreement.mutation.similarity import Measure
 from dlbench.agreement.mutation.text import Kind, read, replace_pieces
@@ -86,6 +86,8 @@ def _find_change(original: Original, wording: Wording) -> str:
         return f"{before.negations} negations became {after.negations}"
     if turned := find_turned(before, after):
         return f"a negation was added or lost: {', '.join(turned)}"
+    if exchanged := find_exchanged(before, after):
+        return f"the opposite is said: {exchanged}"
     for kind in COUNTED[1:]:
         if said := _differ(before.counted[kind], after.counted[kind]):
             return f"{_SAID[kind]} is not as it was: {said}"

@@ -12,7 +12,10 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-_IRREGULAR = {"axes": "axis", "indices": "index", "matrices": "matrix", "vertices": "vertex", "n't": "not"}
+_IRREGULAR = {
+    "axes": "axis", "indices": "index", "matrices": "matrix", "vertices": "vertex", "n't": "not",
+    "horizontally": "horizontal", "vertically": "vertical", "diagonally": "diagonal",
+}  # fmt: skip
 _POSSESSIVE = re.compile(r"['’]s$")  # noqa: RUF001
 _PLURALS = re.compile(r"(?<=[a-z]{2})(?:(?<=ch|sh|ss)es|ies|(?<!s)s)$")
 
@@ -35,6 +38,8 @@ class Words:
     parameters: Mapping[str, str]
     kept: Mapping[str, frozenset[str]]
     """By kind; `touchy` are those that only operators keep, not the guard."""
+    opposites: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]
+    """How words of either side begin."""
 
     @property
     def untouchable(self) -> frozenset[str]:
@@ -54,6 +59,7 @@ def read_words() -> Words:
         tuple(table["names"]["misleading"]),
         table["names"]["parameters"],
         {kind: frozenset(stem(word) for word in words) for kind, words in table["kept"].items()},
+        tuple((tuple(one), tuple(other)) for one, other in table["opposites"]["pairs"]),
     )
 
 
