@@ -1,6 +1,9 @@
 """An answer of any honest shape takes the target's place and works; nothing else of the module changes."""
 
 import ast
+import sys
+import threading
+import time
 from types import ModuleType
 
 import pytest
@@ -332,6 +335,21 @@ def test_code_without_the_target_is_refused_with_its_status(code, status):
     with pytest.raises(AnswerError) as refusal:
         splice(MODULE, "area", code)
     assert refusal.value.status == status
+
+
+def test_while_one_answer_has_room_for_deep_calls_no_other_is_taken_in():
+    """How deep calls may go holds for the whole process: set back under another deep answer, that one would be refused,
+    or the interpreter would end over it."""
+    repeated = "def area(r):\n    if r:\n        return r\n" + "    elif r:\n        return r\n" * 900
+    usual = sys.getrecursionlimit()
+    deep = threading.Thread(target=splice, args=["def area(r): pass", "area", repeated])
+    deep.start()
+    while deep.is_alive() and sys.getrecursionlimit() == usual:
+        time.sleep(0.001)
+    assert sys.getrecursionlimit() > usual, "the answer was not deep"
+    splice("def area(r): pass", "area", "def area(r):\n    return r\n")
+    assert sys.getrecursionlimit() == usual
+    deep.join()
 
 
 def test_a_near_name_is_reported_not_guessed():

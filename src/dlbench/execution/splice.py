@@ -28,6 +28,9 @@ from dlbench.execution.renaming import LazyAnnotations, rename_globals, separate
 from dlbench.parsing import parse
 
 PREFIX = "_dlbench_"
+_one_at_a_time = threading.Lock()
+"""How deep calls may go is set for the whole process: an end of one deep answer would end the interpreter over another
+that is deep just then."""
 
 
 @dataclass(frozen=True)
@@ -51,10 +54,11 @@ class Spliced:
 
 def splice(source: str, qualname: str, code: str, *, module: str = "", is_package: bool = False) -> Spliced:
     """Raises AnswerError when the code cannot take the target's place. `module` is the source's own dotted name."""
-    try:
-        return _splice(source, qualname, code, module, is_package)
-    except RecursionError:
-        return _with_room(lambda: _splice(source, qualname, code, module, is_package))
+    with _one_at_a_time:
+        try:
+            return _splice(source, qualname, code, module, is_package)
+        except RecursionError:
+            return _with_room(lambda: _splice(source, qualname, code, module, is_package))
 
 
 def _with_room(work: Callable[[], Spliced]) -> Spliced:
