@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from dlbench.agreement.checks.asking import ask_for_checks
 from dlbench.agreement.checks.check import count
 from dlbench.agreement.checks.own_names import use_own_names
-from dlbench.agreement.checks.reading import read_checks
+from dlbench.agreement.checks.reading import MOST_CHECKS, read_checks
 from dlbench.agreement.variant import Variant
 
 
@@ -164,9 +164,52 @@ def test_the_models_own_copy_of_the_target_is_not_what_is_tested():
 
 
 def test_an_import_under_another_name_is_the_target_and_what_comes_with_it_stays():
-    answer = "from math import scale as grow, floor\n\ndef test_1():\n    assert grow([floor(1.5)]) == [2]\n"
+    answer = "from textwrap import scale as grow, dedent\n\ndef test_1():\n    assert grow([len(dedent('a'))]) == [2]\n"
     (check,) = read(answer).checks
     run(check)
+
+
+def test_an_import_of_the_target_inside_of_a_test_is_not_taken_along_either():
+    """From a module that nobody has it would fail everywhere, and from a library it would test the library."""
+    for module in ("your_module", "numpy", "toy.core"):
+        (check,) = read(f"def test_1():\n    from {module} import scale\n    assert scale([1]) == [2]\n").checks
+        run(check)
+    (alone,) = read("def test_1():\n    assert scale([1]) == [2]\n").checks
+    assert check.id == alone.id
+    (check,) = read(
+        "def test_1():\n    from your_module import floor, scale as grow\n    assert grow([1]) == [2]\n"
+    ).checks
+    assert "from your_module import floor" in check.code
+    assert "grow = scale" in check.code
+
+
+def test_a_library_s_function_that_the_target_is_compared_with_stays_the_library_s():
+    """Taken for the target itself, the test would compare it with itself and pass whatever it does."""
+    answer = "from scipy import scale as expected\n\ndef test_1():\n    assert scale([1]) == expected([1])\n"
+    assert "from scipy import scale as expected" in read(answer).checks[0].code
+    own = Variant("scipy/scipy.core.scale", 0, "original", "…", "scale")
+    assert "expected = scale" in read_checks(answer, "scale", own).checks[0].code
+
+
+def test_of_a_test_that_defines_a_generator_inside_nothing_is_lost():
+    answer = "def test_1():\n    def make():\n        yield 1\n    assert scale(list(make())) == [2]\n"
+    run(read(answer).checks[0])
+
+
+def test_what_is_more_than_is_taken_is_said():
+    many = "".join(f"def test_{number}():\n    assert scale([{number}])\n\n" for number in range(23))
+    found = read(many)
+    assert len(found.checks) == MOST_CHECKS == 20
+    assert [one.partition(":")[0] for one in found.dropped] == ["test_20", "test_21", "test_22"]
+    table = f"@pytest.mark.parametrize('x', {[*range(30)]})\ndef test_1(x):\n    assert scale([x])\n"
+    assert len(read(table).checks) == MOST_CHECKS
+    assert "at most" in read(table).dropped[0]
+
+
+def test_tables_that_would_cross_into_billions_of_cases_are_read_at_once():
+    tables = "".join(f"@pytest.mark.parametrize('x{number}', {[*range(100)]})\n" for number in range(9))
+    names = ", ".join(f"x{number}" for number in range(9))
+    assert len(read(f"{tables}def test_1({names}):\n    assert scale([x0])\n").checks) == MOST_CHECKS
 
 
 @pytest.mark.parametrize(
@@ -198,6 +241,10 @@ def test_data_that_is_called_like_the_method_stays():
         ("def test_1():\n    assert np.ones(3).scale() == 1\n", "does not call"),
         ("def test_1():\n    scale = lambda x: 7\n    assert scale(1) == 7\n", "defines scale itself"),
         ("def test_1(tmp_path):\n    assert scale(tmp_path)\n", "wants tmp_path"),
+        ("def test_1():\n    for x in (1, 2):\n        yield scale, x\n", "generator"),
+        ("def test_1():\n    assert scale([1]) == [2\n\ndef helper():\n    return 1\n", "cut off, or does not compile"),
+        ("class TestScale:\n    def test_1(self):\n        assert scale(\n", "TestScale: it is cut off"),
+        ("def test_1():\n    assert scale([1])\n    continue\n", "test_1: it is cut off, or does not compile"),
         ("async def test_1():\n    assert scale([1])\n", "coroutine"),
         ("@pytest.mark.skip\ndef test_1():\n    assert scale([1])\n", "marked skip"),
         ("@pytest.mark.parametrize('x', make())\ndef test_1(x):\n    assert scale(x)\n", "cannot be read"),
@@ -213,6 +260,10 @@ def test_data_that_is_called_like_the_method_stays():
         "another's",
         "own",
         "fixture",
+        "generator",
+        "broken",
+        "cut off class",
+        "no loop",
         "coroutine",
         "skipped",
         "made",
@@ -291,6 +342,21 @@ def test_a_parameter_of_a_helper_makes_room_with_its_uses():
     run(read_checks(table, "scale", variant).checks[0])
 
 
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "def helper(scale, scale_):\n    return scale, scale_\n\ndef test_1():\n    assert helper(f1([1]), 3) == ([2], 3)\n",
+        "def test_1():\n    scale = 1\n    def more():\n        nonlocal scale\n        scale += 1\n    more()\n    assert f1([1]) == [scale]\n",
+        "def test_1():\n    global scale\n    scale = 2\n    assert f1([1]) == [scale]\n",
+    ],
+    ids=["taken", "nonlocal", "global"],
+)  # fmt: skip
+def test_a_name_that_makes_room_takes_nobody_else_s(answer):
+    variant = Variant("toy/toy.core.scale", 3, "name_neutral", "…", "f1")
+    (check,) = read_checks(answer, "scale", variant).checks
+    run(check)
+
+
 def test_what_parses_and_cannot_be_run_is_left_out():
     deep = "x = " + "-" * 3000 + "1\n"
     answer = "return 1\nyield 2\n" + deep + "def test_1():\n    assert scale([1]) == [2]\n"
@@ -298,8 +364,34 @@ def test_what_parses_and_cannot_be_run_is_left_out():
     run(check)
 
 
+def test_a_test_that_repeats_itself_too_deeply_costs_only_itself():
+    chain = "    if x:\n        pass\n" + "    elif x:\n        pass\n" * 400
+    answer = f"def test_1():\n    x = f1([1])\n{chain}\ndef test_2():\n    assert f1([1]) == [2]\n"
+    found = read_checks(answer, "scale", Variant("toy/toy.core.scale", 3, "name_neutral", "…", "f1"))
+    run(found.checks[0])
+    assert found.dropped == ["test_1: it is cut off, or does not compile"]
+
+
 @given(st.text(max_size=300))
 def test_whatever_is_answered_it_is_read_without_an_error(text):
     for answer in (text, f"```python\n{text}\n```", f"def test_1():\n    assert scale({text})\n"):
         for check in read(answer).checks:
             compile(check.code, "<check>", "exec")
+
+
+NAMES = st.sampled_from(["scale", "f1", "scale_", "a", "values"])
+
+
+@given(st.lists(NAMES, min_size=6, max_size=6))
+def test_whatever_names_a_test_uses_it_is_read_without_an_error(names):
+    """One answer that cannot be read would end a run that is paid for."""
+    variant = Variant("toy/toy.core.scale", 3, "name_neutral", "…", "f1", {"values": "a"})
+    one, two, three, four, five, six = names
+    answer = (
+        f"def {one}({two}, *{three}):\n    return {four}({five}={six})\n\n"
+        f"def test_1():\n    {one} = {two}\n    def {three}({four}=1):\n        nonlocal {five}\n        {six}: int = 3\n"
+        f"    assert f1({one}, {two}={three}, {four}={five})\n\n"
+        f"def test_2():\n    global {one}\n    assert f1({two}, {three}={four})\n"
+    )
+    for check in read_checks(answer, "scale", variant).checks:
+        compile(check.code, "<check>", "exec")

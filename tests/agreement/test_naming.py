@@ -129,6 +129,20 @@ def test_what_holds_no_such_function_stays_as_it_is(code):
     assert map_back(code, variant(img="picture")) == code
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        "return " + " + ".join(["picture"] * 900),
+        "if picture:\n        pass\n" + "    elif picture:\n        pass\n" * 500,
+    ],
+    ids=["sum", "elif"],
+)
+def test_code_that_repeats_itself_too_deeply_stays_as_it_is(body):
+    """One such answer would end a run that is paid for, at every start anew."""
+    code = f"def f1(picture):\n    {body}\n"
+    assert map_back(code, variant(img="picture")) == code
+
+
 def test_the_original_is_never_touched():
     code = "def scale( img ):\n    return  img\n"
     assert map_back(code, variant("scale")) == code

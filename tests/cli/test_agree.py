@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from dlbench.agreement.checks.reading import MOST_CHECKS
 from tests.generation.endpoint import Endpoint, completion
 
 SCALE = "toy/toy.core.scale"
@@ -142,6 +143,14 @@ def test_what_makes_no_sense_is_refused_before_anything_is_asked(dlbench, toy_ro
         assert endpoint.requests == []
     assert ended.status == 1
     assert said in ended.err
+
+
+def test_more_tests_than_are_taken_of_an_answer_are_not_asked_for(dlbench, toy_root, tmp_path):
+    with Endpoint(reply) as endpoint:
+        ended = run(dlbench, toy_root, tmp_path / "out", endpoint.url, "--tests", str(MOST_CHECKS + 1))
+        assert endpoint.requests == []
+    assert ended.status == 2
+    assert f"less than or equal to {MOST_CHECKS}" in ended.err
 
 
 def test_a_folder_without_agreement_is_refused(dlbench, toy_root, tmp_path):

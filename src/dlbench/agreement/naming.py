@@ -27,19 +27,20 @@ Scopes = Mapping[cst.CSTNode, Scope | None]
 
 
 def map_back(code: str, variant: Variant) -> str:
-    """The code under the project's names. What does not parse, or defines nothing of that name, stays as it is."""
+    """The code under the project's names. What does not parse, is nested too deeply (models repeat themselves: a sum of
+    a thousand terms, hundreds of `elif`), or defines nothing of that name, stays as it is."""
     own = _Own(variant)
     if not own.is_other:
         return code
     try:
         module = cst.parse_module(code)
+        if not _find_targets(module, own):
+            return code
+        module = _free_names(module, own)
+        module = _rename_parameters(module, own)
+        return _rename_function(module, own).code
     except (cst.ParserSyntaxError, RecursionError):
         return code
-    if not _find_targets(module, own):
-        return code
-    module = _free_names(module, own)
-    module = _rename_parameters(module, own)
-    return _rename_function(module, own).code
 
 
 class _Own:

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 DUAL = "dual-agreement"
 
 VariantsOption = Annotated[int, typer.Option(min=1, help="dual-agreement: wordings of each task, the original first.")]
-TestsOption = Annotated[int, typer.Option(min=1, help="dual-agreement: tests asked for with each wording.")]
+TestsOption = Annotated[
+    int, typer.Option(min=1, max=20, help="dual-agreement: tests asked for with each wording; no more are taken.")
+]
 RuleOption = Annotated[str, typer.Option(help="dual-agreement: codet, b4, mbr-exec or random.")]
 RewriteOption = Annotated[
     bool, typer.Option("--rewrite", help="dual-agreement: let the model rephrase too, not rules alone.")

@@ -41,7 +41,7 @@ def _normalise(code: str) -> str:
             node.msg = None
         body = getattr(node, "body", None)
         if isinstance(body, list):
-            node.body = [one for one in body if not is_prose(one)] or body[:1]  # type: ignore[attr-defined]
+            node.body = [one for one in body if not is_prose(one) and not isinstance(one, ast.Pass)] or body[:1]  # type: ignore[attr-defined]
     # inside a function every name that the check binds is its own, and is renamed
     return normal_form(f"def check():\n{textwrap.indent(ast.unparse(tree), '    ')}\n")
 

@@ -22,14 +22,24 @@ def use_own_names(statements: Sequence[ast.stmt], variant: Variant) -> list[ast.
     shown = {name: project for project, name in variant.parameters.items() if name != project}
     if variant.function == own and not shown:
         return list(statements)
-    renamer = _Renamer(own, owner, variant.function, shown)
+    renamer = _Renamer(own, owner, variant.function, shown, _find_room(own, statements))
     renamer.find_helpers(statements)
     return [ast.fix_missing_locations(renamer.visit(one)) for one in statements]
 
 
+def _find_room(own: str, statements: Sequence[ast.stmt]) -> str:
+    """A name that nothing has yet, for a variable that has the project's."""
+    nodes = [node for one in statements for node in ast.walk(one)]
+    used = {getattr(node, field, None) for node in nodes for field in ("id", "arg", "name")}
+    room = f"{own}_"
+    while room in used:
+        room += "_"
+    return room
+
+
 class _Renamer(ast.NodeTransformer):
-    def __init__(self, own: str, owner: str, shown: str, parameters: dict[str, str]) -> None:
-        self.own, self.owner, self.shown, self.parameters = own, owner, shown, parameters
+    def __init__(self, own: str, owner: str, shown: str, parameters: dict[str, str], room: str) -> None:
+        self.own, self.owner, self.shown, self.parameters, self.room = own, owner, shown, parameters, room
         self.helpers: set[str] = set()
         """Functions of the tests with a parameter of the project's name, which makes room."""
 
@@ -47,7 +57,7 @@ class _Renamer(ast.NodeTransformer):
                 keyword.arg = self.parameters.get(keyword.arg or "", keyword.arg)
         elif self.shown != self.own and last_name(node.func) in self.helpers:
             for keyword in node.keywords:
-                keyword.arg = f"{self.own}_" if keyword.arg == self.own else keyword.arg
+                keyword.arg = self.room if keyword.arg == self.own else keyword.arg
         elif self.shown != self.own and last_name(node.func) == "parametrize" and node.args:
             self._rename_columns(node.args[0])
         return self.generic_visit(node)
@@ -58,7 +68,7 @@ class _Renamer(ast.NodeTransformer):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 columns = [column.strip() for column in node.value.split(",")]
                 if self.own in columns:
-                    node.value = ", ".join(f"{one}_" if one == self.own else one for one in columns)
+                    node.value = ", ".join(self.room if one == self.own else one for one in columns)
 
     def _leads_there(self, node: ast.Call) -> bool:
         target = {self.own, self.shown}
@@ -72,10 +82,7 @@ class _Renamer(ast.NodeTransformer):
         return self.own in CALLED_BY_CLASS and is_object and not hasattr(builtins, called)
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
-        if node.id == self.shown:
-            node.id = self.own
-        elif node.id == self.own and self.shown != self.own:
-            node.id = f"{self.own}_"
+        node.id = self._rename(node.id)
         return node
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
@@ -84,11 +91,21 @@ class _Renamer(ast.NodeTransformer):
         return self.generic_visit(node)
 
     def visit_arg(self, node: ast.arg) -> ast.AST:
-        if node.arg == self.shown:
-            node.arg = self.own
-        elif node.arg == self.own and self.shown != self.own:
-            node.arg = f"{self.own}_"
+        node.arg = self._rename(node.arg)
         return node
+
+    def visit_Nonlocal(self, node: ast.Nonlocal) -> ast.AST:
+        node.names = [self._rename(name) for name in node.names]
+        return node
+
+    def visit_Global(self, node: ast.Global) -> ast.AST:
+        node.names = [self._rename(name) for name in node.names]
+        return node
+
+    def _rename(self, name: str) -> str:
+        if name == self.shown:
+            return self.own
+        return self.room if name == self.own and self.shown != self.own else name
 
     def visit_alias(self, node: ast.alias) -> ast.AST:
         if node.name == self.shown:

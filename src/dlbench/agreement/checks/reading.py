@@ -13,13 +13,14 @@ from dlbench.agreement.checks.cases import ASSERTION, Case, find_cases
 from dlbench.agreement.checks.check import Check, make_check
 from dlbench.agreement.checks.own_names import CALLED_BY_CLASS, last_name, use_own_names
 from dlbench.agreement.checks.slices import find_needed, read_part
-from dlbench.agreement.checks.statements import read_statements
+from dlbench.agreement.checks.statements import keep_compiling, read_statements
 from dlbench.agreement.variant import Variant
 from dlbench.dataset.target import Function
 from dlbench.parsing import parse
 
-_MOST_CHECKS = 20
+MOST_CHECKS = 20
 """Of one answer: five or so are asked for, and every one meets every solution."""
+_BROKEN = "it is cut off, or does not compile"
 _LOOKERS = {
     "callable", "hasattr", "getattr", "isinstance", "issubclass", "type", "id", "repr", "str", "print", "signature",
 }  # fmt: skip
@@ -40,9 +41,11 @@ class Reading:
 
 def read_checks(answer: str, qualname: str, variant: Variant | None = None) -> Reading:
     """`variant`: the one that was asked, where it may have shown other names than the project's. Never raises."""
-    statements = _flatten(read_statements(answer))
+    statements, broken = read_statements(answer)
+    statements = _flatten(statements)
     if variant is not None:
-        statements = use_own_names(statements, variant)
+        renamed = keep_compiling(use_own_names(statements, variant))
+        statements, broken = renamed.whole, [*broken, *renamed.broken]
 
     def refuse(case: Case, whole: Sequence[ast.stmt]) -> str:
         if "." not in qualname and any(_binds(one, qualname) for one in case.statements):
@@ -50,7 +53,9 @@ def read_checks(answer: str, qualname: str, variant: Variant | None = None) -> R
         return "" if calls_target(whole, qualname, package) else f"it does not call {qualname}"
 
     package = variant.instance.rpartition("/")[2].partition(".")[0] if variant is not None else ""
-    return _collect(statements, _Own(qualname), refuse)
+    reading = _collect(statements, _Own(qualname, package), refuse)
+    reading.dropped[:0] = [f"{name}: {_BROKEN}" for name in broken]
+    return reading
 
 
 def read_tests(source: str, names: Collection[str]) -> Reading:
@@ -62,7 +67,8 @@ def read_tests(source: str, names: Collection[str]) -> Reading:
 class _Own:
     """The names of the target. A variable that is called like its method is none of them; one like its class is."""
 
-    def __init__(self, qualname: str) -> None:
+    def __init__(self, qualname: str, package: str = "") -> None:
+        self.package = package
         parts = [part for part in qualname.split(".") if part]
         self.defined = set(parts)
         self.assigned = set(parts[:-1] or parts)
@@ -75,11 +81,9 @@ def _collect(
     names: Collection[str] | None = None,
 ) -> Reading:
     """`names`: those of the tests that are wanted, if not all."""
+    statements = _Imports(own).visit(ast.Module(statements, [])).body
     around = [
-        read_part(place, kept)
-        for place, one in enumerate(statements)
-        if not find_cases(one)
-        for kept in _keep(one, own)
+        read_part(place, one) for place, one in enumerate(statements) if not find_cases(one) and not _defines(one, own)
     ]
     reading = Reading()
     for place, node in enumerate(statements):
@@ -93,9 +97,11 @@ def _collect(
             refused = case.refused or refuse(case, whole)
             check = make_check(whole) if not refused else None
             if check is None:
-                reading.dropped.append(f"{case.name}: {refused or 'it does not compile'}")
-            elif len(reading.checks) < _MOST_CHECKS:
+                reading.dropped.append(f"{case.name}: {refused or _BROKEN}")
+            elif len(reading.checks) < MOST_CHECKS:
                 reading.checks.append(check)
+            else:
+                reading.dropped.append(f"{case.name}: {MOST_CHECKS} of one answer are taken at most")
     return reading
 
 
@@ -129,18 +135,27 @@ def _binds(statement: ast.stmt, name: str) -> bool:
     return False
 
 
-def _keep(node: ast.stmt, own: _Own) -> list[ast.stmt]:
-    """A statement without what would bring another target: its definition, or its import from wherever."""
-    if _defines(node, own):
-        return []
-    if not isinstance(node, ast.ImportFrom) or not any(alias.name in own.defined for alias in node.names):
-        return [node]
-    others = [alias for alias in node.names if alias.name not in own.defined]
-    kept: list[ast.stmt] = [ast.ImportFrom(node.module, others, node.level)] if others else []
-    for alias in node.names:
-        if alias.name in own.defined and alias.asname:  # by the name that the test has given it
-            kept += parse(f"{alias.asname} = {alias.name}").body
-    return [ast.copy_location(one, node) for one in kept]
+class _Imports(ast.NodeTransformer):
+    """Takes out what would bring another target, at the margin and inside of tests: its import, from wherever."""
+
+    def __init__(self, own: _Own) -> None:
+        self.own = own
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> list[ast.stmt]:
+        brings = [alias for alias in node.names if alias.name in self.own.defined and not self._is_foreign(node, alias)]
+        if not brings:
+            return [node]
+        others = [alias for alias in node.names if alias not in brings]
+        kept: list[ast.stmt] = [ast.ImportFrom(node.module, others, node.level)] if others else []
+        for alias in brings:
+            if alias.asname:  # by the name that the test has given it
+                kept += parse(f"{alias.asname} = {alias.name}").body
+        return [ast.copy_location(one, node) for one in kept or [ast.Pass()]]
+
+    def _is_foreign(self, node: ast.ImportFrom, alias: ast.alias) -> bool:
+        """A library's function of that name, under another one: what the target is to be compared with."""
+        top = (node.module or "").partition(".")[0]
+        return bool(alias.asname) and not node.level and top in _LIBRARIES and top != self.own.package
 
 
 def calls_target(statements: Sequence[ast.stmt], qualname: str, package: str = "") -> bool:

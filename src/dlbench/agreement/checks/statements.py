@@ -1,11 +1,12 @@
 """Which statements does a model's answer hold, whole?
 
 Tests come in fences with prose between, and the last one is often cut off. What is cut off or is no Python is dropped
-alone; what stands before and after it is kept.
+alone, and by name where it was meant for a test; what stands before and after it is kept.
 """
 
 import ast
 import re
+from typing import NamedTuple
 
 from dlbench.generation import syntax
 from dlbench.generation.fences import split
@@ -13,21 +14,45 @@ from dlbench.generation.reasoning import without_reasoning
 
 _LONGEST = 200_000
 _MOST_PIECES = 60
+_DEEPEST = 150
+"""Nodes of a statement below each other; what goes through it needs a few of Python's thousand frames for each."""
 
 _BEGINS = re.compile(r"[^\s#)\]}]")
 _GOES_ON = re.compile(r"(?:else|elif|except|finally)\b")
+_TEST = re.compile(r"^(?:(?:async[ \t]+)?def[ \t]+(test\w*)|class[ \t]+(Test\w*))", re.MULTILINE)
 
 
-def read_statements(answer: str) -> list[ast.stmt]:
+class Statements(NamedTuple):
+    whole: list[ast.stmt]
+    broken: list[str]
+    """Names of the tests that are cut off or are no Python."""
+
+
+def read_statements(answer: str) -> Statements:
     """Those at the margin of its code blocks, in order; of the whole text where there is no block."""
     said, _ = without_reasoning(answer[:_LONGEST].replace("\r\n", "\n"))
     blocks, outside = split(said)
     texts = [block.text for block in blocks if not block.foreign] or [outside]
-    return [one for text in texts for one in _read(syntax.dedent(text)) if _compiles(one)]
+    read = [_read(syntax.dedent(text)) for text in texts]
+    found = keep_compiling([one for part in read for one in part.whole])
+    return Statements(found.whole, [*(name for part in read for name in part.broken), *found.broken])
+
+
+def keep_compiling(statements: list[ast.stmt]) -> Statements:
+    """What parses may still be nothing that can be run or read: a `return` at the margin, hundreds of `elif`."""
+    whole: list[ast.stmt] = []
+    broken: list[str] = []
+    for one in statements:
+        if _compiles(one):
+            whole.append(one)
+        elif isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            broken += [one.name] if one.name.startswith(("test", "Test")) else []
+    return Statements(whole, broken)
 
 
 def _compiles(statement: ast.stmt) -> bool:
-    """What parses may still be nothing that can be run: a `return` at the margin, an expression too deep to write."""
+    if _is_too_deep(statement):
+        return False
     try:
         compile(ast.unparse(statement), "<check>", "exec", dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -35,21 +60,32 @@ def _compiles(statement: ast.stmt) -> bool:
     return True
 
 
-def _read(text: str) -> list[ast.stmt]:
+def _is_too_deep(statement: ast.stmt) -> bool:
+    level: list[ast.AST] = [statement]
+    for _ in range(_DEEPEST):
+        level = [child for node in level for child in ast.iter_child_nodes(node)]
+        if not level:
+            return False
+    return True
+
+
+def _read(text: str) -> Statements:
     whole = syntax.parse(text)
     if whole is not None:
-        return whole.body
+        return Statements(whole.body, [])
     pieces = _cut(text)
-    found: list[ast.stmt] = []
+    found = Statements([], [])
     here = 0
     while here < len(pieces):
         for end in range(here + 1, min(len(pieces), here + _MOST_PIECES) + 1):
             tree = syntax.parse("\n".join(pieces[here:end]))
             if tree is not None:
-                found += tree.body
+                found.whole.extend(tree.body)
                 here = end
                 break
         else:
+            meant = _TEST.search(pieces[here])
+            found.broken.extend([meant[1] or meant[2]] if meant else [])
             here += 1
     return found
 
