@@ -132,6 +132,14 @@ def test_the_gain_that_is_shown_is_that_of_the_samples_whatever_the_seed(dlbench
             assert codet["pass_at_1"] == (verdict["status"] == "pass")
 
 
+def test_every_variant_is_judged_in_the_mode_that_was_asked_for(dlbench, toy_root, tmp_path):
+    with Endpoint(reply) as endpoint:
+        ended = run(dlbench, toy_root, tmp_path / "out", endpoint.url, "--mode", "fresh", "--variants", "2")
+    assert ended.status == 0, ended.said
+    lines = (tmp_path / "out/agreement/verdicts.jsonl").read_text().splitlines()
+    assert [json.loads(line)["mode"] for line in lines] == ["fresh", "fresh"]
+
+
 @pytest.mark.parametrize(
     ("more", "said"),
     [(("--rule", "codez"), "rule of choice"), (("--samples", "3"), "--variants says how many")],
@@ -168,3 +176,11 @@ def test_planted_populations_go_through_the_whole_pipeline(dlbench, toy_root, tm
         standings = {one["name"]: one["pass_at_1"] for one in comparison["standings"]}
         assert standings["codet"] >= standings["random choice"]
         assert standings["best possible"] == 1.0
+
+
+def test_a_planted_mix_with_more_references_than_solutions_is_refused(dlbench, toy_root, tmp_path):
+    given = ("--out", tmp_path / "p", "--solutions", "2", "--right", "5")
+    ended = dlbench("agree", "planted", "--benchmark", toy_root, *given)
+    assert ended.status == 1
+    assert "--right: 5 of 2 solutions cannot be the reference" in ended.err
+    assert not (tmp_path / "p").exists()

@@ -73,6 +73,9 @@ class Matrix:
         """That it was run and did not pass, which is more than that it is not known to pass."""
         return self.results.get((instance, solution), {}).get(check) in _FAILED
 
+    def is_known(self, instance: str, solution: str, check: str) -> bool:
+        return self.results.get((instance, solution), {}).get(check, _OURS) != _OURS
+
     def find_standing(self, instance: str, solutions: Iterable[str]) -> list[str]:
         """Those that could take the target's place; all of them where none could. Who did not run has no vote."""
         everyone = list(solutions)

@@ -13,6 +13,7 @@ from dlbench.agreement.checks.check import Check
 from dlbench.agreement.choice.choose import RULES, choose
 from dlbench.agreement.gains import Poll
 from dlbench.agreement.matrix import MATRIX, Matrix, Row, fill_matrix
+from dlbench.agreement.not_run import tell_not_run
 from dlbench.agreement.planted import (
     Mix,
     choose_checks,
@@ -42,6 +43,8 @@ class Planted:
     """The same choices; right is who passes those tests that no check was made of, where there are any."""
     left_out: dict[str, str]
     """Why instances have no poll."""
+    not_run: list[str]
+    """What our own fault kept from being known."""
 
 
 def run_planted(
@@ -54,7 +57,7 @@ def run_planted(
     on_step: OnStep = lambda text: None,
 ) -> Planted:
     """`on_step` is called for every row and every verdict, with what it was."""
-    chosen, left_out = _choose_checks(instances, rooms, mix, out / REFERENCE, on_step)
+    chosen, left_out, not_run = _choose_checks(instances, rooms, mix, out / REFERENCE, on_step)
     solutions = {
         instance.id: make_solutions(rooms.engine, rooms.prepared[instance.project], instance, mix)
         for instance in instances
@@ -67,6 +70,7 @@ def run_planted(
         for solution in _distinct(solutions[instance.id])
     ]
     matrix = fill_matrix(rooms, rows, out / MATRIX, lambda row: on_step(f"{row.instance.id}: met its checks"))
+    not_run += [told] if (told := tell_not_run(matrix, rows)) else []
     samples = [
         Sample(instance.id, number, solution.code, is_code=True)
         for instance in kept
@@ -86,7 +90,7 @@ def run_planted(
         if rest := find_held_out(instance, mix):
             solved = tuple(all(one.tests.get(test) is Outcome.PASSED for test in rest) for one in own)
             held_out.append(Poll(instance.id, solved, picked, drawn, faults))
-    return Planted(polls, held_out, left_out)
+    return Planted(polls, held_out, left_out, not_run)
 
 
 def choose_all(
@@ -109,7 +113,7 @@ def choose_all(
 
 def _choose_checks(
     instances: Sequence[Instance], rooms: Rooms, mix: Mix, path: Path, on_step: OnStep
-) -> tuple[dict[str, list[Check]], dict[str, str]]:
+) -> tuple[dict[str, list[Check]], dict[str, str], list[str]]:
     material = {one.id: gather_material(rooms.prepared[one.project], one, mix) for one in instances}
     references = {
         one.id: make_solution(write_copy(rooms.engine.asked(rooms.prepared[one.project], one).target.node, -1))
@@ -117,6 +121,8 @@ def _choose_checks(
     }
     rows = [Row(one, references[one.id], material[one.id].checks) for one in instances if material[one.id].true]
     matrix = fill_matrix(rooms, rows, path, lambda row: on_step(f"{row.instance.id}: the reference met its checks"))
+    told = tell_not_run(matrix, rows)
+    unmet = matrix.find_not_run(rows)
     chosen: dict[str, list[Check]] = {}
     left_out: dict[str, str] = {}
     for one in instances:
@@ -127,9 +133,11 @@ def _choose_checks(
         checks = choose_checks(usable, passed, mix, one.id)
         if any(check.id in passed for check in checks):
             chosen[one.id] = checks
+        elif one.id in unmet:
+            left_out[one.id] = "its tests could not be run"
         else:
             left_out[one.id] = "none of its tests stands alone" if material[one.id].true else "no test can be cut out"
-    return chosen, left_out
+    return chosen, left_out, [told] if told else []
 
 
 def _distinct(solutions: Sequence[Solution]) -> list[Solution]:

@@ -13,6 +13,7 @@ from statistics import fmean
 from dlbench.agreement.answers import Answers
 from dlbench.agreement.checks.check import count
 from dlbench.agreement.matrix import Row, fill_matrix
+from dlbench.agreement.not_run import tell_not_run
 from dlbench.agreement.planted import write_copy
 from dlbench.agreement.solutions import Solution, make_solution
 from dlbench.dataset import Instance
@@ -38,6 +39,8 @@ class Quality:
     """The share of mutants on which a right test fails."""
     without: int
     """Instances without a single right test."""
+    not_run: str = ""
+    """Meetings that our own fault prevented, and that are in no share; empty where all took place."""
 
 
 def measure_quality(
@@ -58,26 +61,31 @@ def measure_quality(
         checks = list(count(answers[one.id].all_checks))
         rows += [Row(one, solution, checks) for solution in (references[one.id], *wrong[one.id]) if checks]
     matrix = fill_matrix(rooms, rows, path, on_row)
+    not_run = tell_not_run(matrix, rows)
     is_right: list[bool] = []
     is_telling: list[bool] = []
     is_killed: list[bool] = []
-    without = 0
+    without = distinct = 0
     for one in instances:
-        checks = list(count(answers[one.id].all_checks))
-        right = [check for check in checks if matrix.passes(one.id, references[one.id].id, check.id)]
+        reference = references[one.id].id
+        written = list(count(answers[one.id].all_checks))
+        distinct += len(written)
+        checks = [check for check in written if matrix.is_known(one.id, reference, check.id)]
+        right = [check for check in checks if matrix.passes(one.id, reference, check.id)]
         is_right += [check in right for check in checks]
-        is_telling += [any(matrix.fails(one.id, bad.id, check.id) for bad in wrong[one.id]) for check in right]
-        if right:
-            is_killed += [any(matrix.fails(one.id, bad.id, each.id) for each in right) for bad in wrong[one.id]]
+        met = [bad for bad in wrong[one.id] if any(matrix.is_known(one.id, bad.id, check.id) for check in right)]
+        is_telling += [any(matrix.fails(one.id, bad.id, check.id) for bad in met) for check in right if met]
+        is_killed += [any(matrix.fails(one.id, bad.id, check.id) for check in right) for bad in met]
         without += not right
     return Quality(
         written=sum(len(answers[one.id].all_checks) for one in instances),
-        distinct=len(is_right),
+        distinct=distinct,
         dropped=sum(len(answers[one.id].dropped) for one in instances),
         right=_share(is_right),
         telling=_share(is_telling),
         killed=_share(is_killed),
         without=without,
+        not_run=not_run,
     )
 
 

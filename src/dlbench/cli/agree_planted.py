@@ -1,5 +1,6 @@
 """The command `agree planted`: the whole pipeline without a model, on solutions known to be right or wrong."""
 
+from collections import Counter
 from pathlib import Path
 from typing import Annotated
 
@@ -56,6 +57,9 @@ def planted(
     from dlbench.reporting.agreement import tabulate_gain, tell_not_counted
     from dlbench.reporting.tables import draw
 
+    if right > solutions:
+        what = f"{right} of {solutions} solutions cannot be the reference"
+        raise DLBenchError(what, where="--right", mend="ask for as many --solutions, or more")
     mix = Mix(solutions, right, checks, wrong, turned, seed)
     instances = chosen.instances
     engine = make_engine(sandbox, timeout, memory, Where(executor, ray_address, workers))
@@ -74,10 +78,21 @@ def planted(
         if polls
     }
     if json:
-        print_json({"instances": len(made.polls), "left_out": made.left_out, "comparison": found})
+        print_json(
+            {
+                "instances": len(made.polls),
+                "left_out": made.left_out,
+                "not_run": made.not_run,
+                "comparison": found,
+            }
+        )
         return
     for name, one in found.items():
         open_console().print(draw(f"{len(one.instances)} instances, judged by {name}; {mix}", tabulate_gain(one)))
         if fault := tell_not_counted(one):
             typer.echo(fault)
-    typer.echo(f"left out: {len(made.left_out)} instances whose tests do not stand alone")
+    for told in made.not_run:
+        typer.echo(f"NOT RUN: {told}")
+    reasons = Counter(made.left_out.values())
+    told = "; ".join(f"{reason}: {count}" for reason, count in reasons.items())
+    typer.echo(f"left out: {len(made.left_out)} instances" + (f" ({told})" if told else ""))

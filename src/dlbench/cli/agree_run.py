@@ -68,6 +68,7 @@ class Dual:
     rule: str
     rewrite: bool
     workers: int
+    mode: str
     pool_memory: int
 
     def check(self, samples: int) -> None:
@@ -97,8 +98,9 @@ class Dual:
         from dlbench.agreement.answers import read_answers
         from dlbench.agreement.asking import ANSWERS
         from dlbench.agreement.matrix import MATRIX
+        from dlbench.agreement.not_run import tell_not_run
         from dlbench.cli.engine import prepare_projects
-        from dlbench.cli.progress import counted
+        from dlbench.cli.progress import counted, say
         from dlbench.execution.rooms import Rooms
         from dlbench.execution.verdict import VERDICTS
         from dlbench.journal import rewrite
@@ -115,7 +117,8 @@ class Dual:
             matrix = meet_all(
                 rooms, setting.instances, answers, setting.inner / MATRIX, lambda row: advance(row.instance.id)
             )
-        _tell_not_run(matrix.find_not_run(rows), sum(len(row.checks) for row in rows))
+        if told := tell_not_run(matrix, rows):
+            say(f"{told}; they count as not passed")
         if (setting.folder / VERDICTS).is_file():
             # what was judged stays chosen, even where meetings that were our fault have been made up for since
             made = read_choices(setting.inner / CHOICES)
@@ -197,7 +200,7 @@ class Dual:
         samples = list_samples(answers)
         if samples:
             judge_into(
-                setting.benchmark, samples, setting.inner, setting.engine, self.workers, "auto", self.pool_memory
+                setting.benchmark, samples, setting.inner, setting.engine, self.workers, self.mode, self.pool_memory
             )
 
     def show_gain(self, benchmark: "Benchmark", folders: list[Path]) -> None:
@@ -205,16 +208,3 @@ class Dual:
 
         for folder in folders:
             print_gain(benchmark, folder, self.rule)
-
-
-def _tell_not_run(missing: dict[str, int], meetings: int) -> None:
-    """A meeting that our own fault prevented votes like a failure: said aloud, and no choice where none took place."""
-    from dlbench.cli.progress import say
-
-    if not missing:
-        return
-    told = f"{sum(missing.values())} of {meetings} meetings of solutions and tests could not be run"
-    if sum(missing.values()) == meetings:
-        mend = "`dlbench doctor` says what this machine lacks; start again, which tries them again"
-        raise DLBenchError(told, where=next(iter(missing)), mend=mend)
-    say(f"{told} and count as not passed: {', '.join(f'{one} ({count})' for one, count in missing.items())}")

@@ -92,11 +92,13 @@ def study(
         "consistency": studied.consistency,
         "effects": studied.effects,
     }
+    faults = [studied.fault] if studied.fault else []
     if quality:
         found = _measure_quality(material, loaded, run, Where(executor, ray_address, workers), sandbox, memory, mutants)
         record["quality"] = found
         tables["the model's own tests"] = tabulate_quality(found)
-    notes = [*([studied.fault] if studied.fault else []), *tell_flips(studied.consistency)]
+        faults += [f"NOT COUNTED: {found.not_run}"] if found.not_run else []
+    notes = [*faults, *tell_flips(studied.consistency)]
     show(tables, notes, record if json else None)
     write_pictures(pictures, studied.pictures)
 

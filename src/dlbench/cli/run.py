@@ -147,7 +147,7 @@ def run(
         _refuse_unused(technique, [name for name, (value, usual) in for_dual.items() if value != usual])
     engine = make_engine(sandbox, timeout, memory, Where(executor, ray_address, workers))
     sources = Sources(benchmark, say)
-    dual = Dual(variants, tests, rule, rewrite, workers or CORES, pool_memory) if technique == DUAL else None
+    dual = Dual(variants, tests, rule, rewrite, workers or CORES, mode, pool_memory) if technique == DUAL else None
     if dual is not None:
         dual.check(samples)
     plain = technique if dual is None else "zero-shot"
