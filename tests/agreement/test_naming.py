@@ -68,6 +68,13 @@ def test_a_global_of_the_project_that_the_parameter_would_hide_is_still_found():
     assert run(map_back(code, variant(img="picture")), img=10)["scale"](img=1) == 11
 
 
+@pytest.mark.parametrize("quote", ["'", '"', "'''", '"""'])
+def test_a_builtin_that_the_parameter_would_hide_is_still_called_in_f_strings(quote):
+    """Before Python 3.12 the quotes of an f-string may not stand in it: the solution would be lost to a SyntaxError."""
+    code = f"def f1(given, xs):\n    return f{quote}{{max(xs)}} of {{given}}{quote}\n"
+    assert run(map_back(code, variant(max="given")))["scale"](max=1, xs=[2, 3]) == "3 of 1"
+
+
 def test_what_the_answer_defines_under_the_functions_own_name_is_moved_out_of_the_way():
     code = "def scale(x):\n    return x * 2\n\ndef f1(x):\n    return scale(x) + 1\n"
     assert run(map_back(code, variant()))["scale"](3) == 7

@@ -161,6 +161,13 @@ def test_more_tests_than_are_taken_of_an_answer_are_not_asked_for(dlbench, toy_r
     assert f"less than or equal to {MOST_CHECKS}" in ended.err
 
 
+def test_the_one_prompt_of_agreement_is_not_shown_but_where_its_wordings_are(dlbench, toy_root):
+    ended = dlbench("prompt", SCALE, "--technique", "dual-agreement", "--benchmark", toy_root)
+    assert ended.status == 1
+    assert f"dlbench agree mutate {SCALE}" in ended.err
+    assert "dual-agreement" not in dlbench("prompt", "--help").out
+
+
 def test_a_folder_without_agreement_is_refused(dlbench, toy_root, tmp_path):
     ended = dlbench("agree", "study", tmp_path, "--benchmark", toy_root)
     assert ended.status == 1

@@ -279,6 +279,17 @@ class _Edits(cst.CSTTransformer):
         self.names: dict[cst.CSTNode, str] = {}
         self.outer: dict[cst.CSTNode, str] = {}
         self.aliases: dict[cst.FunctionDef, list[tuple[str, str]]] = {}
+        self._quote = '"'
+
+    def visit_FormattedString(self, node: cst.FormattedString) -> None:
+        # before Python 3.12 an f-string's own quotes may not stand in it
+        self._quote = "'" if '"' in node.start else '"'
+
+    def leave_FormattedString(
+        self, original_node: cst.FormattedString, updated_node: cst.FormattedString
+    ) -> cst.FormattedString:
+        self._quote = '"'
+        return updated_node
 
     def leave_Name(self, original_node: cst.Name, updated_node: cst.Name) -> cst.BaseExpression:
         if original_node in self.names:
@@ -286,7 +297,8 @@ class _Edits(cst.CSTTransformer):
         if original_node in self.outer:
             name = self.outer[original_node]
             is_builtin = hasattr(builtins, name)
-            return cst.parse_expression(f'__import__("builtins").{name}' if is_builtin else f'globals()["{name}"]')
+            text = f"{self._quote}{'builtins' if is_builtin else name}{self._quote}"
+            return cst.parse_expression(f"__import__({text}).{name}" if is_builtin else f"globals()[{text}]")
         return updated_node
 
     def leave_Param(self, original_node: cst.Param, updated_node: cst.Param) -> cst.Param:

@@ -56,14 +56,18 @@ CanaryOption = Annotated[
     bool, typer.Option("--canary", help="Put the benchmark's canary into each prompt, so that copies can be found.")
 ]
 
+_TECHNIQUES = (
+    "How to ask: zero-shot, zero-shot-cot, few-shot-random, few-shot-same-stage, few-shot-predicted-stage, "
+    "few-shot-same-project, few-shot-other-projects, few-shot-cot, self-planning, guided or module-context"
+)
 TechniqueOption = Annotated[
     str,
     typer.Option(
-        help="How to ask: zero-shot, zero-shot-cot, few-shot-random, few-shot-same-stage, few-shot-predicted-stage, "
-        "few-shot-same-project, few-shot-other-projects, few-shot-cot, self-planning, guided or module-context; or "
-        "dual-agreement: in several wordings, and the model's own tests choose (docs/agreement.md)."
+        help=f"{_TECHNIQUES}; or dual-agreement: in several wordings, and the model's own tests choose "
+        "(docs/agreement.md)."
     ),
 ]
+ShownTechniqueOption = Annotated[str, typer.Option(help=f"{_TECHNIQUES}.")]
 ShotsOption = Annotated[int, typer.Option(min=1, help="Examples in a few-shot prompt.")]
 PredictedStagesOption = Annotated[
     Path | None,
@@ -233,7 +237,7 @@ def _put_together(asker: "Asker", instances: "list[Instance]", shots: int) -> No
 def prompt(
     instance: Annotated[str, typer.Argument(help="Id of an instance.")],
     benchmark: BenchmarkOption = None,
-    technique: TechniqueOption = "zero-shot",
+    technique: ShownTechniqueOption = "zero-shot",
     shots: ShotsOption = 3,
     predicted_stages: PredictedStagesOption = None,
     prompt_tokens: PromptTokensOption = 6000,
@@ -246,7 +250,7 @@ def prompt(
     from dlbench.generation.sources import Sources, make_asker
 
     if technique == DUAL:
-        mend = f"`dlbench agree mutate {instance}` shows its wordings"
+        mend = f"`dlbench agree mutate {instance}` shows its wordings, each of which is asked as zero-shot"
         raise DLBenchError(f"{DUAL} asks in many wordings, and has no one prompt", where="--technique", mend=mend)
     loaded = load(benchmark)
     sources = Sources(loaded, say)
