@@ -111,6 +111,12 @@ def test_a_wording_that_the_model_understands_answers_for_all(agreed, dlbench, t
             assert "original alone" in path.read_text()
     assert "pass@1 in percent, by operator" in (out / "page/report.html").read_text()
 
+    (out / "agreement/matrix.jsonl").write_text("{}\n")
+    shown = dlbench("report", out, "--out", out / "page", "--benchmark", toy_root)
+    assert shown.status == 0, shown.said
+    for name in ("report.md", "report.html"):
+        assert "NOT SHOWN" in (out / "page" / name).read_text()
+
 
 def test_the_gain_that_is_shown_is_that_of_the_samples_whatever_the_seed(dlbench, toy_root, tmp_path):
     """Where nothing passes the lot decides, and another seed's lot is another answer."""

@@ -65,7 +65,8 @@ def planted(
     engine = make_engine(sandbox, timeout, memory, Where(executor, ray_address, workers))
     prepared = prepare_projects(chosen.benchmark, instances)
     config = {"benchmark": str(chosen.benchmark.version), "model": "planted", "mix": repr(mix)}
-    open_run(out, config | {"instances": [instance.id for instance in instances]})
+    limits = {"seconds": seconds, "timeout": timeout, "memory": memory}
+    open_run(out, config | limits | {"instances": [instance.id for instance in instances]})
     rooms = Rooms(engine, prepared, workers=workers or CORES, seconds=seconds, outputs=True)
     pool = make_pool(engine, prepared, workers or CORES, "auto", pool_memory)
     with counted("planted", len(instances) * (1 + 2 * solutions), every=2.0) as advance:

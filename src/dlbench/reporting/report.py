@@ -32,7 +32,9 @@ def write_report(
         lines += ["## The same again", "", *mark_down(spreads(repeats)), ""]
     lines += ["## What became of the answers", "", *mark_down(statuses(summaries))]
     for name, run in runs.items():
-        if studied := study_run(run, benchmark):
+        if isinstance(studied := study_run(run, benchmark), str):
+            lines += ["", f"## In other words: {name}", "", studied]
+        elif studied:
             lines += ["", f"## In other words: {name}", "", f"For the choice {studied.cost}."]
             lines += ["", studied.fault] if studied.fault else []
             for title, table in studied.tables.items():

@@ -89,11 +89,11 @@ def study_material(material: Material, run: Run, benchmark: Benchmark, seed: int
     )
 
 
-def study_run(run: Run, benchmark: Benchmark) -> Studied | None:
-    """None for a run without agreement, and for one that has not come to its end."""
+def study_run(run: Run, benchmark: Benchmark) -> Studied | str | None:
+    """None for a run without agreement, or one that has not chosen yet; where nothing can be shown, the reason."""
     if not (run.folder / FOLDER / CHOICES).is_file():
         return None
     try:
         return study_material(read_material(run.folder, benchmark), run, benchmark)
-    except DLBenchError:
-        return None
+    except DLBenchError as error:
+        return f"NOT SHOWN: {error}"

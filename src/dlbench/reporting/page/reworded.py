@@ -15,7 +15,11 @@ def show_wordings(standing: Standing) -> str:
         studied = study_run(run, standing.benchmark)
         if studied is None:
             continue
-        parts += [f"<h3>{escape(name)}</h3>", markup.paragraph(f"For the choice {studied.cost}.")]
+        parts.append(f"<h3>{escape(name)}</h3>")
+        if isinstance(studied, str):
+            parts.append(markup.paragraph(studied, "warning"))
+            continue
+        parts.append(markup.paragraph(f"For the choice {studied.cost}."))
         if studied.fault:
             parts.append(markup.paragraph(studied.fault, "warning"))
         parts.append(
