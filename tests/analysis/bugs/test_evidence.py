@@ -110,7 +110,11 @@ def test_a_statement_is_found_by_its_line(toy):
     assert found.statement.startswith("return [")
 
 
-@pytest.mark.parametrize("code", [None, "def scale(:\n", "x = 1\n"], ids=["none", "broken", "no function"])
+@pytest.mark.parametrize(
+    "code",
+    [None, "def scale(:\n", "def scale(a, a):\n    return a\n", "x = 1\n"],
+    ids=["none", "broken", "a parameter twice", "no function"],
+)
 def test_code_that_cannot_be_compared_is_said(toy, code):
     found = find_evidence(toy, code)
     assert found.difference is None

@@ -21,6 +21,7 @@ from dlbench.analysis.bugs.naming import Names, study_names
 from dlbench.dataset.segments import parse_statements
 from dlbench.dataset.target import Function, Target, TargetError, find_target
 from dlbench.errors import DLBenchError
+from dlbench.execution.names import find_names
 from dlbench.execution.verdict import Outcome
 
 ARRAYS = frozenset(["np", "numpy", "torch", "jnp", "tf", "F", "T", "tl"])
@@ -147,9 +148,13 @@ def parse(code: str | None) -> ast.Module | None:
     if code is None:
         return None
     try:
-        return ast.Module(parse_statements(code), [])
-    except DLBenchError:
+        tree = ast.Module(parse_statements(code), [])
+        find_names(ast.unparse(tree))
+    except (DLBenchError, SyntaxError):  # a parameter twice is refused by Python's symbol tables, after its parser
         return None
+    except RecursionError:  # too deep to be compared, which is said where it is
+        pass
+    return tree
 
 
 @lru_cache(maxsize=8192)  # asked once for the environments, and once more for each failure
