@@ -235,3 +235,13 @@ def test_a_benchmark_with_a_leaderboard_passes_its_check(added, root):
     ask("build", "--benchmark", root)
     ended = CliRunner().invoke(app, ["check", "--records-only", "--benchmark", str(root)])
     assert ended.exit_code == 0, ended.output
+
+
+def test_our_own_entries_hold_and_the_page_is_made_of_them(tmp_path):
+    ended = ask("verify")
+    assert ended.exit_code == 0, ended.output
+    assert ask("build", "--out", tmp_path).exit_code == 0
+    board = load().root / "leaderboard"
+    assert len(list(board.glob("*.json"))) >= 5
+    for name in ("leaderboard.md", "leaderboard.html"):
+        assert (tmp_path / name).read_text() == (board / name).read_text(), "run `dlbench leaderboard build`"
