@@ -214,14 +214,28 @@ def test_an_endpoint_that_hangs() -> None:
         ((200, {"Content-Type": "application/json"}, '{"choices": []}'), "choices"),
         ((200, {"Content-Type": "application/json"}, "[1, 2]"), "[1, 2]"),
         ((200, {"Content-Type": "application/json"}, ""), "nothing at all"),
-        (completion(None), "null"),
     ],
-    ids=["html", "no choices", "empty choices", "list", "empty", "null content"],
+    ids=["html", "no choices", "empty choices", "list", "empty"],
 )
 def test_nonsense_is_no_answer(reply: Reply, shown: str) -> None:
     text, _ = failure(reply)
     assert "not with a chat completion" in text
     assert shown in text
+
+
+def test_silence_is_asked_again_and_is_the_answer_only_where_it_lasts() -> None:
+    """A busy endpoint says nothing once; a model that has nothing to say would otherwise end the run at every start."""
+    with Endpoint(lambda number, body: completion(None)) as endpoint:
+        answer = ask(OpenAIModel("m", endpoint.url, KEY), retries=1)
+        assert len(endpoint.requests) == 2
+    assert (answer.text, answer.finish_reason, answer.usage["completion_tokens"]) == ("", "stop", 2)
+    with Endpoint(lambda number, body: completion("def f(): pass" if endpoint.requests[1:] else None)) as endpoint:
+        assert ask(OpenAIModel("m", endpoint.url, KEY), retries=1).text == "def f(): pass"
+    silent = completion(None)
+    uncounted = (*silent[:2], str(silent[2]).replace('"completion_tokens": 2', '"completion_tokens": 0'))
+    text, asked = failure(uncounted, retries=1)
+    assert "no text in it" in text
+    assert asked == 2
 
 
 def test_reasoning_that_used_up_all_tokens_is_an_empty_answer() -> None:

@@ -63,6 +63,9 @@ class Gate:
                 return await self._try(request, attempt)
             except Passing as problem:
                 attempt += 1
+                if attempt > self._retries and problem.settles is not None:
+                    self.budget.add(problem.settles, count_characters(request.messages))
+                    return problem.settles
                 after = problem.after or 0.0
                 if attempt > self._retries or after > _LONGEST_WAIT:
                     mend = f"{problem.mend}; {GOES_ON}" if problem.mend else GOES_ON

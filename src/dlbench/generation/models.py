@@ -47,11 +47,20 @@ class Answer:
 
 class Passing(DLBenchError):
     """Trouble that another try may not meet; `after` is how many seconds the endpoint wants to be left alone, and 0
-    where the next try needs no wait."""
+    where the next try needs no wait. `settles`: the answer that it is where every try meets it."""
 
-    def __init__(self, what: str, *, where: str = "", mend: str = "", after: float | None = None) -> None:
+    def __init__(
+        self,
+        what: str,
+        *,
+        where: str = "",
+        mend: str = "",
+        after: float | None = None,
+        settles: "Answer | None" = None,
+    ) -> None:
         super().__init__(what, where=where, mend=mend)
         self.after = after
+        self.settles = settles
 
 
 class Model(Protocol):

@@ -95,6 +95,7 @@ class OpenAIModel(Model):
                 f"{self._safe(text) or 'nothing at all'}",
                 where=self._where,
                 mend="check that the base URL is the endpoint's OpenAI-compatible address (it mostly ends in /v1)",
+                settles=problem.silence,
             ) from None
 
     async def close(self) -> None:

@@ -16,7 +16,11 @@ _BROKEN = "error"
 
 
 class Nonsense(Exception):
-    """What came is no answer; the text says why."""
+    """What came is no answer; the text says why. `silence`: the empty answer that it is, if every try gives it."""
+
+    def __init__(self, why: str, silence: Answer | None = None) -> None:
+        super().__init__(why)
+        self.silence = silence
 
 
 def read_reply(text: str, seconds: float) -> Answer:
@@ -34,21 +38,21 @@ def read_reply(text: str, seconds: float) -> Answer:
         raise Nonsense("no message in it")
     said, thought = _split(message.get("content"))
     thought = _text(message.get("reasoning_content")) or _text(message.get("reasoning")) or thought
-    if said is None:
-        said = _text(message.get("refusal"))
-        if not said and not thought and not _is_own_silence(reason, reply.get("usage")):
-            raise Nonsense("no text in it")
+    is_told = said is not None or reason in ("length", "content_filter")
+    said = said or _text(message.get("refusal"))
     usage = reply.get("usage")
-    return Answer(said or "", usage if isinstance(usage, dict) else {}, str(reason or ""), seconds, thought)
+    answer = Answer(said, usage if isinstance(usage, dict) else {}, str(reason or ""), seconds, thought)
+    if not said and not thought and not is_told:
+        raise Nonsense("no text in it", answer if _ended_by_itself(answer) else None)
+    return answer
 
 
-def _is_own_silence(reason: object, usage: object) -> bool:
-    """Where the model was stopped, or ended by itself after tokens that the endpoint counted: at each try it would be
-    silent again, and the run could never end."""
-    match usage:
-        case {"completion_tokens": int(tokens)} if tokens > 0 and reason == "stop":
-            return True
-    return reason in ("length", "content_filter")
+def _ended_by_itself(answer: Answer) -> bool:
+    """After tokens that the endpoint counted. A busy one may say so, too, but not at every try."""
+    match answer.usage:
+        case {"completion_tokens": int(tokens)} if tokens > 0:
+            return answer.finish_reason == "stop"
+    return False
 
 
 def is_stream(text: str) -> bool:
