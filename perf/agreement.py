@@ -3,7 +3,8 @@
 The same solutions (the reference and mutants of it) and the same tests (cut out of the project's own, to stand alone)
 meet in two ways in one run: in the warm engine, confined; and, on a part of the cells, in a bare process each, which
 imports the spliced project and runs the one test, not confined. Prints cells a second of both and their ratio, and what
-520 instances x 8 solutions x 40 tests would take. Best of several. Ends 1 when the two ways disagree on a cell.
+520 instances x 8 solutions x 40 tests would take. Best of several. Mutants that hang are left out, and said. Ends 1 when
+the two ways disagree on a cell.
 `python perf/agreement.py [--project NAME …] [--instances N] [--times N]`
 """
 

@@ -106,7 +106,7 @@ def test_what_came_of_earlier_passes_is_kept_and_the_further_one_stands(chain, r
     assert "| **2 projects** |" in text
     assert "| broken | no tests |" in text
     good = lines[1]["admissible"]
-    assert f"Of the {good + 2} admissible functions the file of the pass names {good}." in text
+    assert f"Of the {good + 2} admissible functions {good} are known by name." in text
     assert "## Functions left out when measured (of 1 projects)" in text
 
 

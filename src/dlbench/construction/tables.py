@@ -129,7 +129,7 @@ def render_tables(lines: list[Row]) -> str:
         total[column] = sum(row.get(column) or 0 for row in rows)
     parts = [_render(columns, [*rows, total])]
     named = sum(len(row.get(NAMES) or ()) for row in rows)
-    parts.append(f"Of the {total['admissible']} admissible functions the file of the pass names {named}.")
+    parts.append(f"Of the {total['admissible']} admissible functions {named} are known by name.")
     for step in _REASONS:
         telling = [row[f"left out when {step}"] for row in rows if f"left out when {step}" in row]
         reasons: Counter[str] = Counter()
