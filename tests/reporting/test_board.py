@@ -278,6 +278,19 @@ def test_a_verdict_that_comes_out_otherwise_once_is_judged_again_before_it_is_ca
     assert str(fault) == f"wrong verdict: {STEP}, sample 0: claimed pass (pp), found timeout (nn)"
 
 
+@pytest.mark.parametrize(("outcome", "faults"), [(Outcome.ERROR, 0), (Outcome.PASSED, 1), (Outcome.SKIPPED, 1)])
+def test_a_test_that_did_not_pass_may_have_failed_in_another_phase(entry, toy, tmp_path, outcome, faults):
+    samples = read_samples(tmp_path / "run/samples.jsonl", toy)
+    (claim,) = [one for one in entry.verdicts if one.status is Status.FAIL and set(one.tests) >= {"f"}][:1]
+    tests = toy.instances[claim.instance].tests
+    told = {"p": Outcome.PASSED, "f": outcome}
+    found = Verdict(claim.instance, claim.sample, Status.FAIL, {
+        test: told[letter] for test, letter in zip(tests, claim.tests, strict=True)
+    })  # fmt: skip
+    changed = {claim.key: found}
+    assert len(check_verdicts(entry, samples, toy, judged(entry, toy, changed, changed))) == faults
+
+
 def test_our_own_fault_is_not_called_a_forgery_and_not_a_confirmation(entry, toy, tmp_path):
     samples = read_samples(tmp_path / "run/samples.jsonl", toy)
     broken = {(STEP, 0): Verdict(STEP, 0, Status.HARNESS_ERROR, {}, message="disk full")}

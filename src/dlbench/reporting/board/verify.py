@@ -226,9 +226,13 @@ def _agrees(claim: Claim, verdict: Verdict, benchmark: Benchmark) -> bool:
     tests = spell_tests(dict(verdict.tests), benchmark.instances[claim.instance])
     if claim.status is not verdict.status or len(claim.tests) != len(tests):
         return False
-    # how far it came before it was stopped is chance; what became of tests that ran both times is not
+    # how far it came before it was stopped is chance; what became of tests that ran both times is not, but whether one
+    # that did not pass failed or ended in an error may be: seen once, of one candidate of 630, and no score depends on it
     is_stopped = claim.status in _STOPPED
-    return all(a == b or (is_stopped and "n" in (a, b)) for a, b in zip(claim.tests, tests, strict=True))
+    return all(
+        a == b or {a, b} == {"f", "e"} or (is_stopped and "n" in (a, b))
+        for a, b in zip(claim.tests, tests, strict=True)
+    )
 
 
 def _tell(key: Key) -> str:
