@@ -227,7 +227,7 @@ def _agrees(claim: Claim, verdict: Verdict, benchmark: Benchmark) -> bool:
     if claim.status is not verdict.status or len(claim.tests) != len(tests):
         return False
     # how far it came before it was stopped is chance; what became of tests that ran both times is not, but whether one
-    # that did not pass failed or ended in an error may be: seen once, of one candidate of 630, and no score depends on it
+    # that did not pass failed or ended in an error may be: seen of one candidate of 630, and no score depends on it
     is_stopped = claim.status in _STOPPED
     return all(
         a == b or {a, b} == {"f", "e"} or (is_stopped and "n" in (a, b))
