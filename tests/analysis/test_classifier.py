@@ -12,7 +12,7 @@ pytest.importorskip("sklearn")
 
 from dlbench.analysis.classifier import evaluation
 from dlbench.analysis.classifier.evaluation import FAST, MAJORITY, WAYS, WORDS, cross_validate
-from dlbench.analysis.classifier.labelled import UNKNOWN, draw_folds, gather_prompts
+from dlbench.analysis.classifier.labelled import UNKNOWN, borrow, draw_folds, gather_prompts
 from dlbench.analysis.classifier.recipe import Recipe
 from dlbench.analysis.corpora import Corpus, Item
 from dlbench.errors import DLBenchError
@@ -76,6 +76,50 @@ def test_folds_ask_every_prompt_once_and_hold_labels_alike(prompts):
     again, other = draw_folds(prompts, 3, seed=1), draw_folds(prompts, 3, seed=2)
     assert all(np.array_equal(one[1], two[1]) for one, two in zip(folds, again, strict=True))
     assert not all(np.array_equal(one[1], two[1]) for one, two in zip(folds, other, strict=True))
+
+
+def lend(groups=("toy", "Other-Project"), size=30):
+    """Prompts of another dataset, of several projects in turn, with a label that is not asked about."""
+    items = make_corpus(size, seed=1).items
+    return Corpus(
+        "lent",
+        tuple(
+            Item(f"lent/{number}", item.prompt, None, groups[number % len(groups)], {**item.labels, "task": "novel"})
+            for number, item in enumerate(items)
+        ),
+    )
+
+
+def test_what_another_dataset_lends_is_learnt_from_on_every_fold_and_never_asked(prompts, tmp_path):
+    both = borrow(prompts, make_corpus(), lend())
+    assert both.lent == 15  # the others are about a project that is asked about
+    assert both.targets[45:, 1].tolist() == [UNKNOWN] * 15  # no label of theirs is made one of ours
+    for (learnt, asked), (alone, same) in zip(draw_folds(both, 3, 1), draw_folds(prompts, 3, 1), strict=True):
+        assert learnt.tolist() == [*alone, *range(45, 60)]
+        assert asked.tolist() == same.tolist()
+    found = validate(both, tmp_path / "folds.jsonl")
+    assert figure(found, WORDS).prompts == 45
+    assert set(found.answers[WORDS]) == set(prompts.ids)
+
+
+def test_labels_that_are_lent_are_learnt(prompts, tmp_path):
+    """Where what is lent says the opposite, and there is more of it, it is believed."""
+    turned = {"training": "evaluation_metrics", "evaluation_metrics": "training"}
+    other = lend(("elsewhere",), size=450)
+    wrong = [
+        Item(item.id, item.prompt, None, item.group, {"stage": turned.get(item.labels["stage"], item.labels["stage"])})
+        for item in other.items
+    ]
+    alone = validate(prompts, tmp_path / "alone.jsonl", ways=(WORDS,))
+    misled = validate(
+        borrow(prompts, make_corpus(), Corpus("lent", tuple(wrong))), tmp_path / "misled.jsonl", ways=(WORDS,)
+    )
+    assert figure(misled, WORDS).f1 < figure(alone, WORDS).f1 - 0.3
+
+
+def test_a_dataset_that_is_all_about_the_asked_projects_cannot_be_lent(prompts):
+    with pytest.raises(DLBenchError, match="about a project that is not asked about"):
+        borrow(prompts, make_corpus(), lend(("TOY", "t_o-y")))
 
 
 def test_a_prompt_without_a_label_is_not_measured_on_that_axis(prompts, tmp_path):

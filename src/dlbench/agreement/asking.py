@@ -14,6 +14,7 @@ from dlbench.agreement.variant import Variant
 from dlbench.agreement.wording import Wording
 from dlbench.dataset import Instance
 from dlbench.generation.models import Message, Request
+from dlbench.generation.seeds import draw_seed
 from dlbench.generation.techniques import find_technique
 from dlbench.generation.techniques.budget import fit
 from dlbench.generation.techniques.wording import task_of
@@ -40,5 +41,5 @@ def make_request(
         notes["asks_for"] = "tests"
     if fitted.cut:
         notes["cut"] = fitted.cut
-    seed = wording.seed + sample
+    seed = draw_seed(wording.seed, instance.id, sample)
     return Request(instance.id, sample, messages, wording.temperature, wording.max_tokens, seed, notes=notes)

@@ -25,6 +25,13 @@ analyze.add_typer(stage, name="stage")
 DatasetArgument = Annotated[
     str, typer.Argument(help="Labelled prompts: `ours`, a benchmark's folder, or a folder of official DL-Bench files.")
 ]
+AlsoOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="DATASET",
+        help="Learn from another dataset's labelled prompts too; those of projects that both have are left out.",
+    ),
+]
 EncoderOption = Annotated[str, typer.Option(help="`minilm`, or an encoder of BERT's kind by folder or name.")]
 FrozenOption = Annotated[int, typer.Option(min=0, help="Lowest layers that stay as they are.")]
 EpochsOption = Annotated[int, typer.Option(min=1)]
@@ -40,6 +47,7 @@ def evaluate(
     out: Annotated[Path, typer.Option(help="Folder for folds and predictions; the same folder goes on.")] = Path(
         "runs/stage"
     ),
+    also: AlsoOption = None,
     folds: Annotated[int, typer.Option(min=2)] = 5,
     fast: Annotated[bool, typer.Option("--fast", help="Only the baselines; nothing is tuned.")] = False,
     encoder: EncoderOption = Recipe.encoder,
@@ -61,7 +69,7 @@ def evaluate(
     from dlbench.reporting.runs import open_run
 
     recipe = Recipe(encoder, frozen, epochs, batch, rate, tokens, seed)
-    name, prompts = _gather(dataset)
+    name, prompts = _gather(dataset, also)
     _need_tools(tunes=not fast)
     open_run(out, configure(prompts, name, recipe, folds))
     ways = FAST if fast else WAYS
@@ -69,8 +77,9 @@ def evaluate(
         found = cross_validate(prompts, name, recipe, folds, ways, journal, _slowly(say))
     hashes = {id: hash_prompt(text) for id, text in zip(prompts.ids, prompts.texts, strict=True)}
     answers = found.answers[ways[-1]]
-    rewrite(out / "predictions.jsonl", ({"instance": id, "prompt": hashes[id], **answers[id]} for id in prompts.ids))
-    tables = {f"{name}, {folds} folds, seed {seed}": classified.tabulate_ways(found)}
+    rewrite(out / "predictions.jsonl", ({"instance": id, "prompt": hashes[id], **answers[id]} for id in answers))
+    learnt = f", learnt with {prompts.lent} prompts of another dataset" if prompts.lent else ""
+    tables = {f"{name}, {folds} folds, seed {seed}{learnt}": classified.tabulate_ways(found)}
     for one in found.figures:
         if one.way == ways[-1]:
             tables[f"{one.axis} by {one.way}: true labels in rows, told ones in columns"] = classified.tabulate_labels(
@@ -88,6 +97,7 @@ def evaluate(
 def train(
     dataset: DatasetArgument = "ours",
     out: Annotated[Path, typer.Option(help="Folder for the classifier.")] = Path("runs/stage-classifier"),
+    also: AlsoOption = None,
     encoder: EncoderOption = Recipe.encoder,
     frozen: FrozenOption = Recipe.frozen,
     epochs: EpochsOption = Recipe.epochs,
@@ -103,7 +113,7 @@ def train(
 
     _need_tools(tunes=True)
     recipe = Recipe(encoder, frozen, epochs, batch, rate, tokens, seed)
-    _, prompts = _gather(dataset)
+    _, prompts = _gather(dataset, also)
     make_folder(out)
     with counted("training", len(prompts.ids) + epochs, every=5.0) as advance:
         train_into(prompts, recipe, out, advance)
@@ -139,11 +149,12 @@ def predict(
     write_pictures(pictures, classified.draw_told(told))
 
 
-def _gather(dataset: str) -> "tuple[str, Prompts]":
-    from dlbench.analysis.classifier.labelled import gather_prompts
+def _gather(dataset: str, also: str | None) -> "tuple[str, Prompts]":
+    from dlbench.analysis.classifier.labelled import borrow, gather_prompts
 
-    (corpus,) = read([dataset], None, want_code=False)
-    return corpus.name, gather_prompts(corpus)
+    corpus, *others = read([dataset, *([] if also is None else [also])], None, want_code=False)
+    prompts = gather_prompts(corpus)
+    return corpus.name, borrow(prompts, corpus, *others) if others else prompts
 
 
 def _slowly(say: Callable[[str], None], every: float = 5.0) -> Callable[[str], None]:

@@ -103,7 +103,7 @@ def run(
     predicted_stages: PredictedStagesOption = None,
     prompt_tokens: PromptTokensOption = 6000,
     seed: Annotated[
-        int, typer.Option(help="Seed of the examples' choice and of the first sample; the next ones count up.")
+        int, typer.Option(help="Seed of the examples' choice, and of what each sample's own seed is drawn from.")
     ] = 0,
     concurrency: Annotated[int, typer.Option(min=1, help="Requests at once.")] = 4,
     reasoning: ReasoningOption = False,
@@ -194,7 +194,7 @@ def run(
                 generate(
                     asked,
                     instances,
-                    lambda instance, sample: asker.request(instance, sample, temperature, max_tokens, seed + sample),
+                    lambda instance, sample: asker.request(instance, sample, temperature, max_tokens, seed),
                     folder / SAMPLES,
                     samples,
                     concurrency,

@@ -74,7 +74,9 @@ class Evaluation:
 
 def configure(prompts: Prompts, name: str, recipe: Recipe, folds: int) -> dict[str, Any]:
     """What kept folds depend on; folds of other data or another recipe are not gone on with."""
-    return {"dataset": name, "prompts": len(prompts.ids), "data": prompts.mark, "folds": folds, **asdict(recipe)}
+    lent = {"lent": prompts.lent} if prompts.lent else {}
+    data = {"dataset": name, "prompts": len(prompts.ids), **lent, "data": prompts.mark}
+    return {**data, "folds": folds, **asdict(recipe)}
 
 
 def cross_validate(

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dlbench.analysis.corpora import Corpus
+from dlbench.analysis.corpora import Corpus, Item
 from dlbench.dataset import AXES as _AXES
 from dlbench.errors import DLBenchError
 
@@ -31,6 +31,8 @@ class Prompts:
     """By axis, the labels that there are."""
     targets: Places
     """A row a prompt, a column an axis: the place of its label in `classes`, or `UNKNOWN`."""
+    lent: int = 0
+    """So many at the end are of another dataset: every fold learns from them, and none is ever asked."""
 
     @property
     def mark(self) -> str:
@@ -55,22 +57,46 @@ def gather_prompts(corpus: Corpus) -> Prompts:
                 where=corpus.name,
                 mend="learn from a dataset with labels: `ours`, or a folder of official DL-Bench files",
             )
-    targets = [
-        [
-            names.index(item.labels[axis]) if axis in item.labels else UNKNOWN
-            for axis, names in zip(AXES, classes, strict=True)
-        ]
-        for item in items
-    ]
+    targets = [[_place(item, axis, names) for axis, names in zip(AXES, classes, strict=True)] for item in items]
     ids, texts = tuple(item.id for item in items), tuple(item.prompt for item in items)
     return Prompts(ids, texts, classes, np.array(targets, dtype=np.int64))
 
 
+def borrow(prompts: Prompts, corpus: Corpus, other: Corpus) -> Prompts:
+    """The prompts of `corpus`, and behind them those of `other` to learn from. What is about a project that both have
+    is left out: it may be an asked function in other words, with its label."""
+    shared = {_spell(item.group) for item in corpus.items}
+    lent = [item for item in other.items if _spell(item.group) not in shared and item.labels]
+    if not lent:
+        what = "no prompt with a label is about a project that is not asked about"
+        raise DLBenchError(what, where=other.name, mend="give another dataset to --also")
+    targets = [[_place(item, axis, names) for axis, names in zip(AXES, prompts.classes, strict=True)] for item in lent]
+    return Prompts(
+        (*prompts.ids, *(f"{other.name}:{item.id}" for item in lent)),
+        (*prompts.texts, *(item.prompt for item in lent)),
+        prompts.classes,
+        np.concatenate([prompts.targets, np.array(targets, dtype=np.int64)]),
+        len(lent),
+    )
+
+
+def _place(item: Item, axis: str, names: tuple[str, ...]) -> int:
+    """Of its label among those that are told apart; one that is not among them teaches nothing on this axis."""
+    label = item.labels.get(axis)
+    return names.index(label) if label in names else UNKNOWN
+
+
+def _spell(group: str) -> str:
+    """`scikit-learn` and `Scikit_Learn` are one project."""
+    return "".join(letter for letter in group.lower() if letter.isalnum())
+
+
 def draw_folds(prompts: Prompts, folds: int, seed: int) -> list[tuple[Places, Places]]:
-    """For each fold, the places of what is learnt from and of what is asked."""
+    """For each fold, the places of what is learnt from and of what is asked. What was lent is learnt from in all."""
     from sklearn.model_selection import StratifiedKFold
 
-    stages = prompts.targets[:, 0]
+    own = len(prompts.ids) - prompts.lent
+    stages = prompts.targets[:own, 0]
     most = int(np.bincount(stages - UNKNOWN).max())
     if most < folds:
         what = f"no stage has more than {most} prompts, fewer than folds"
@@ -78,7 +104,8 @@ def draw_folds(prompts: Prompts, folds: int, seed: int) -> list[tuple[Places, Pl
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # a rare stage is missing in some folds, and no more can be done
         splits = list(StratifiedKFold(folds, shuffle=True, random_state=seed).split(stages, stages))
-    return [(np.asarray(learnt, np.int64), np.asarray(asked, np.int64)) for learnt, asked in splits]
+    lent = np.arange(own, len(prompts.ids))
+    return [(np.concatenate([learnt, lent]).astype(np.int64), np.asarray(asked, np.int64)) for learnt, asked in splits]
 
 
 def known_on(targets: Places, axis: int) -> Places:

@@ -10,6 +10,7 @@ from typing import Any
 
 from dlbench.dataset.records import Instance
 from dlbench.generation.models import Request
+from dlbench.generation.seeds import draw_seed
 from dlbench.generation.techniques.budget import fit
 from dlbench.generation.techniques.interface import Conversation, Technique, read_question
 from dlbench.generation.techniques.shelf import Shelf
@@ -40,9 +41,11 @@ class Asker:
         return self._known[instance.id]
 
     def request(self, instance: Instance, sample: int, temperature: float, max_tokens: int, seed: int) -> Request:
+        """`seed` is the run's."""
         conversation = self.ask(instance)
         first, *later = conversation.turns
-        return Request(instance.id, sample, first, temperature, max_tokens, seed, tuple(later), conversation.notes)
+        own = draw_seed(seed, instance.id, sample)
+        return Request(instance.id, sample, first, temperature, max_tokens, own, tuple(later), conversation.notes)
 
     def _compose(self, instance: Instance) -> Conversation:
         technique, settings = self.technique, self._settings
