@@ -174,6 +174,12 @@ def test_a_model_that_takes_no_temperature_can_be_submitted(toy, tmp_path):
     assert "| none |" in build_markdown(rank_entries({path: entry}))
 
 
+def test_runs_by_other_predicted_stages_are_entries_of_their_own(toy, tmp_path):
+    by = [submit(tmp_path / str(one), toy, MARKS, predicted_stages=one) for one in (None, "a" * 64, "b" * 64)]
+    assert "predicted_stages" not in by[0].settings
+    assert len({name_entry(entry) for entry in by}) == 3
+
+
 @pytest.mark.parametrize(("limits"), [{"timeout": 1e9}, {"memory": 10**9}])
 def test_more_time_or_memory_than_others_had_is_named(toy, tmp_path, limits):
     (fault,) = check_entry(submit(tmp_path / "run", toy, MARKS, **limits), toy)

@@ -50,6 +50,9 @@ class Half(StrEnum):
     ALL = "all"
 
 
+HalfOption = Annotated[Half, typer.Option(help="Of planted bugs: the half for writing rules, the one for measuring.")]
+
+
 @command("bugs", analyze)
 def bugs(
     runs: Annotated[list[Path], typer.Argument(help="Run folders; also one that `plant-bugs` wrote.")],
@@ -74,9 +77,7 @@ def bugs(
     max_requests: MaxRequestsOption = None,
     max_cost: MaxCostOption = None,
     prices: PricesOption = None,
-    half: Annotated[
-        Half, typer.Option(help="Of planted bugs: the half for writing rules, the one for measuring.")
-    ] = Half.MEASURING,
+    half: HalfOption = Half.MEASURING,
     references: Annotated[
         bool, typer.Option(help="Compare candidates with references, where they are prepared.")
     ] = True,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dlbench.cli.analyze import analyze
-from dlbench.cli.analyze_bugs import Half, read_failures
+from dlbench.cli.analyze_bugs import Half, HalfOption, read_failures
 from dlbench.cli.app import BenchmarkOption, command
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ def vote_bugs(
     runs: Annotated[list[Path], typer.Argument(help="Run folders.")],
     out: Annotated[Path, typer.Option(help="Folder for votes, one file a voter; `bugs --votes` reads them.")],
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port of this machine; 0 takes a free one.")] = 0,
+    half: HalfOption = Half.MEASURING,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Only print the address.")] = False,
     benchmark: BenchmarkOption = None,
 ) -> None:
@@ -29,7 +30,7 @@ def vote_bugs(
     from dlbench.dataset import load
 
     loaded = load(benchmark)
-    failures, _, _ = read_failures(runs, loaded, Half.ALL)
+    failures, _, _ = read_failures(runs, loaded, half)
     library = Library(loaded)
     with counted("gathering evidence", len(failures), every=2.0) as advance:
         found = explain(failures, library, look_up=False, on_done=advance)

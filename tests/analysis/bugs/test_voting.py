@@ -5,10 +5,12 @@ import subprocess
 import sys
 import threading
 import urllib.request
+from dataclasses import replace
 
 import pytest
 from playwright.sync_api import expect
 
+from dlbench.analysis.bugs.planting.truth import Plant, tell
 from dlbench.analysis.bugs.rules import classify
 from dlbench.analysis.bugs.study import Explained
 from dlbench.analysis.bugs.votes import read_people
@@ -132,6 +134,19 @@ def test_every_category_has_a_key_and_the_last_word_counts(booth, explained):
 def test_a_vote_that_cannot_be_counted_is_refused(booth, who, failure, category, message):
     with pytest.raises(DLBenchError, match=message):
         booth.vote(who, failure, category, "")
+
+
+@pytest.mark.parametrize("name", ["bugs", "vote-bugs"])
+def test_of_planted_bugs_people_are_shown_the_half_that_their_votes_are_read_on(write_run, toy_root, tmp_path, name):  # noqa: F811
+    """A vote on the other half would be refused as one on no failure."""
+    run = write_run("mine", {SCALE: "fail"}, samples=[{"instance": SCALE, "sample": 0, "code": HEADER + BODY}])
+    plant = Plant("performance", "complexity", "made", HEADER + BODY)
+    truth = replace(tell(SCALE, 0, plant, seed=0), half="building")
+    (run / "planted.jsonl").write_text(json.dumps(truth.as_record()) + "\n")
+    arguments = ["analyze", name, run, "--out", tmp_path / "out", "--benchmark", toy_root]
+    ended = subprocess.run([sys.executable, "-m", "dlbench", *map(str, arguments)], capture_output=True, text=True)
+    assert ended.returncode == 1, ended.stderr
+    assert "there is no failure to look at" in ended.stderr
 
 
 def test_the_command_prints_an_address_that_works_and_ends_at_ctrl_c(write_run, toy_root, tmp_path):  # noqa: F811

@@ -34,6 +34,7 @@ SETTINGS = (
     "technique",
     "temperature",
     "shots",
+    "predicted_stages",
     "prompt_tokens",
     "max_tokens",
     "seed",
@@ -112,6 +113,8 @@ def _find_settings(run: Run, told: Mapping[str, Setting]) -> dict[str, Setting]:
     known: dict[str, Setting] = {
         key: run.config[key] for key in SETTINGS if key in run.config and isinstance(run.config[key], Setting)
     }
+    if known.get("predicted_stages", "") is None:  # of most techniques it is no setting
+        del known["predicted_stages"]
     # a file that was evaluated is named by the file, which is not the model's name
     if known.get("technique") is None:
         known = {key: value for key, value in known.items() if key not in _NEEDED}
