@@ -154,3 +154,4 @@ def test_without_runs_it_is_guessed_from_size_and_branches_or_unknown():
     assert guess(loc=20, cognitive=9) == "medium"
     assert guess(loc=None, cognitive=1) == "unknown"
     assert find_difficulty(instance, [{}]) == "unknown"
+    assert find_difficulty(instance, [{instance.id: Tally(instance.id, 1, 0, 0.0, harness_errors=1)}]) == "unknown"

@@ -9,7 +9,16 @@ import pytest
 from dlbench.errors import DLBenchError
 from dlbench.reporting import Run, name_runs
 from dlbench.reporting.plain import make_plain
-from dlbench.reporting.sides import check_comparable, find_repeats, find_spreads, find_unjudged, tell_apart
+from dlbench.reporting.sides import (
+    check_comparable,
+    find_copies,
+    find_repeats,
+    find_spreads,
+    find_unjudged,
+    repeats_itself,
+    tell_apart,
+)
+from dlbench.reporting.wholeness import tell_partial
 from dlbench.scoring import Interval, summarise
 from tests.scoring.made import make_benchmark, verdicts
 
@@ -60,6 +69,46 @@ def test_spreads_are_of_repeats_and_of_samples():
     assert found["a; b"].variance == pytest.approx(2 / 64)
     assert found["the samples of a"].mean == pytest.approx(0.75)
     assert found["the samples of b"].deviation == pytest.approx(math.sqrt(1 / 8))
+
+
+def answered(benchmark, *answers, **config):
+    """A run in which sample i of every instance is the i-th answer."""
+    judged = verdicts(benchmark, *("1100" for _ in answers))
+    said = [record | {"answer_sha256": f"{record['instance']} {answers[record['sample']]}"} for record in judged]
+    return Run(Path("x"), {"model": "m", **config}, said)
+
+
+def test_a_seed_given_twice_is_one_run_and_has_no_spread():
+    benchmark = make_benchmark(4)
+    runs = {name: answered(benchmark, answer, seed=0) for name, answer in (("a", "one"), ("b", "one"), ("c", "other"))}
+    assert find_copies(runs) == [["a", "b"]]
+    assert find_repeats(runs) == [["a", "c"]]
+    assert find_repeats({name: runs[name] for name in "ab"}) == []
+    (line,) = tell_apart(runs, benchmark)
+    assert line.startswith("THE SAME ANSWERS: a, b have the same answers throughout")
+
+
+def test_samples_that_are_all_alike_have_no_spread():
+    benchmark = make_benchmark(4)
+    runs = {"a": answered(benchmark, "one", "one"), "b": answered(benchmark, "one", "other")}
+    assert [repeats_itself(run) for run in runs.values()] == [True, False]
+    found = find_spreads(runs, {name: summarise(one.verdicts, benchmark) for name, one in runs.items()})
+    assert list(found) == ["the samples of b"]
+    (line,) = tell_apart(runs, benchmark)
+    assert line.startswith("THE SAME ANSWER EACH TIME: all samples of an instance are alike in a,")
+
+
+def test_a_file_of_answers_that_lacks_some_is_told_of():
+    """An answer that was dropped before would otherwise raise the score."""
+    benchmark = make_benchmark(4)
+    judged = verdicts(benchmark, "1100", "1100")
+    assert tell_partial("m", Run(Path("x"), {}, judged), benchmark) == []
+    (line,) = tell_partial("m", Run(Path("x"), {}, [one for one in judged if one["instance"] != "p1/m.f3"]), benchmark)
+    assert line.startswith("NOT A WHOLE SPLIT: m has no answer to 1 of the 4 instances of full")
+    (line,) = tell_partial("m", Run(Path("x"), {}, judged[1:]), benchmark)
+    assert line.startswith("NOT AS MANY SAMPLES OF EACH: m has 1 to 2 an instance")
+    chosen = Run(Path("x"), {"instances": [judged[0]["instance"]]}, judged[:1])
+    assert tell_partial("m", chosen, benchmark) == []  # `run` says itself what it was to ask
 
 
 def test_runs_on_another_comparability_are_refused_and_other_files_are_not():

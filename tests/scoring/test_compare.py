@@ -67,6 +67,28 @@ def test_all_pairs_are_corrected_together_and_on_request_only_those_with_the_fir
     assert [(pair.a, pair.b) for pair in compare(runs, benchmark, only_first=True).pairs] == [("a", "b"), ("a", "c")]
 
 
+def test_with_other_numbers_of_samples_no_test_is_made_of_what_most_of_them_solve():
+    """The same answers, once and twice: more than half of two is both."""
+    benchmark = make_benchmark(6, 1)
+    (pair,) = compare({"a": tallies(benchmark, "111100"), "b": tallies(benchmark, "111100", "001111")}, benchmark).pairs
+    assert not pair.samples_alike
+    assert math.isnan(pair.mcnemar)
+    assert math.isnan(pair.mcnemar_holm)
+    assert math.isnan(pair.odds_ratio)
+    assert pair.permutation == 1
+
+
+def test_the_test_over_projects_is_corrected_for_the_number_of_pairs_too():
+    benchmark = make_benchmark(12, 6)
+    marks = {"a": "1" * 12, "b": "0" * 12, "c": "0" * 11 + "1"}
+    found = compare({name: tallies(benchmark, one) for name, one in marks.items()}, benchmark)
+    assert found.pairs[0].permutation_clustered == pytest.approx(2 / 64)
+    assert found.pairs[0].permutation_clustered_holm == pytest.approx(3 * 2 / 64)
+    few = make_benchmark(8, 2)
+    (pair,) = compare({"a": tallies(few, "1" * 8), "b": tallies(few, "0" * 8)}, few).pairs
+    assert math.isnan(pair.permutation_clustered_holm)
+
+
 def test_runs_without_common_instances_give_no_numbers():
     benchmark = make_benchmark(2, 2)
     everything = tallies(benchmark, "11")

@@ -99,6 +99,9 @@ def test_holm_is_as_worked_by_hand():
     assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
     assert holm([0.9, 0.8]) == [1.0, 1.0]
     assert holm([]) == []
+    without = holm([0.02, math.nan, 0.01])  # where there was no test there is none to correct for
+    assert without[::2] == pytest.approx([0.02, 0.02])
+    assert math.isnan(without[1])
 
 
 @given(st.lists(st.floats(0, 1), max_size=20))

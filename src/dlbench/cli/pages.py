@@ -83,10 +83,12 @@ def browse(
     """Write one page with every chosen instance (prompt, tests, labels, measures, reference) and open it."""
     from dlbench.journal import write_whole
     from dlbench.reporting import read_run
+    from dlbench.reporting.difficulty import tells_difficulty
     from dlbench.reporting.page import write_browser
     from dlbench.scoring import tally
 
-    tallies = [tally(read_run(folder).verdicts, chosen.benchmark) for folder in run or ()]
+    told = [read_run(folder) for folder in run or ()]
+    tallies = [tally(one.verdicts, chosen.benchmark) for one in told if tells_difficulty(one)]
     read_module = read_fetched(chosen.benchmark)
     page = write_browser(chosen.benchmark, chosen.instances, read_module, tallies, public=public)
     try:

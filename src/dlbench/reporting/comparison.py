@@ -23,6 +23,12 @@ def tell_ground(found: Comparison) -> list[str]:
     if found.harness_errors:
         told = ", ".join(found.harness_errors[:_SHOWN]) + (", …" if len(found.harness_errors) > _SHOWN else "")
         lines.append(f"HARNESS ERRORS, our own fault: {len(found.harness_errors)} instances are left out ({told})")
+    if uneven := [pair for pair in found.pairs if not pair.samples_alike]:
+        lines.append(
+            f"NOT AS MANY SAMPLES in {len(uneven)} of {len(found.pairs)} pairs ({uneven[0].a}, {uneven[0].b}): an"
+            " instance is solved where more than half of its samples pass, which is another thing for another number."
+            " McNemar's test and the odds ratio are left out there, and who solves what alone says little"
+        )
     return lines
 
 
@@ -69,7 +75,8 @@ def _tell_pair(pair: Pair, pairs: int) -> list[str]:
         f"{pair.a} - {pair.b}: {points(pair.difference)} (95 %: {signed_span(pair.interval)};"
         f" by project: {signed_span(pair.clustered)}): {_conclude(pair)}",
         f"  permutation p = {p_value(pair.permutation)}{corrected.format(p_value(pair.permutation_holm))};"
-        f" with whole projects swapped {p_value(pair.permutation_clustered)}",
+        f" with whole projects swapped {p_value(pair.permutation_clustered)}"
+        f"{corrected.format(p_value(pair.permutation_clustered_holm))}",
         f"  McNemar p = {p_value(pair.mcnemar)}{corrected.format(p_value(pair.mcnemar_holm))}:"
         f" {len(pair.only_a)} only the first solves, {len(pair.only_b)} only the second",
         f"  odds ratio {number(pair.odds_ratio)}, Cohen's h {number(pair.cohen_h, '+.2f')}",
@@ -79,7 +86,7 @@ def _tell_pair(pair: Pair, pairs: int) -> list[str]:
 def _conclude(pair: Pair) -> str:
     if not pair.permutation_holm < LEVEL:
         return "no difference shown"
-    if pair.permutation_clustered >= LEVEL:
+    if not pair.permutation_clustered_holm < LEVEL:  # nor where there are too few projects to tell
         return "they differ on these instances, though not surely on other projects"
     return "they differ"
 

@@ -7,6 +7,8 @@ be guessed from the reference's size and branches, and the page says that it is 
 from collections.abc import Mapping, Sequence
 
 from dlbench.dataset import Instance
+from dlbench.reporting.board.entry import BASELINES
+from dlbench.reporting.runs import Run
 from dlbench.scoring import Tally
 from dlbench.scoring.passk import mean
 
@@ -15,11 +17,17 @@ _SMALL, _LARGE = (10, 5), (30, 15)
 """Lines of code and cognitive complexity: small is neither above the first, large either above the second."""
 
 
+def tells_difficulty(run: Run) -> bool:
+    """The reference solves everything and the stub nothing, however hard it is."""
+    return run.config.get("model") not in BASELINES
+
+
 def find_difficulty(instance: Instance, runs: Sequence[Mapping[str, Tally]]) -> str:
     """One of `LEVELS`; by thirds of the share that passes, and `unsolved` where nobody ever did."""
     if not runs:
         return _guess(instance)
-    shares = [tallies[instance.id].share for tallies in runs if instance.id in tallies]
+    told = [tallies[instance.id] for tallies in runs if instance.id in tallies]
+    shares = [one.share for one in told if not one.harness_errors]  # our own fault makes nothing hard
     if not shares:
         return "unknown"
     share = mean(shares)

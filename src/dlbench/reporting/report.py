@@ -8,6 +8,7 @@ from dlbench.reporting.figures import tell_faults
 from dlbench.reporting.runs import Run
 from dlbench.reporting.sides import find_unjudged, tell_apart
 from dlbench.reporting.tables import breakdown, mark_down, overview, spreads, statuses
+from dlbench.reporting.wholeness import tell_partial
 from dlbench.reporting.wordings import study_run
 from dlbench.scoring import BREAKDOWNS, Spread, Summary, Usage
 
@@ -51,6 +52,7 @@ def tell_warnings(runs: Mapping[str, Run], summaries: Mapping[str, Summary], ben
     """What a reader must know before the numbers, each with a blank line after it."""
     told = [tell_faults(name, summary) for name, summary in summaries.items()] + tell_apart(runs, benchmark)
     for name, run in runs.items():
+        told += tell_partial(name, run, benchmark)
         if missing := find_unjudged(run):
             told.append(
                 f"NOT FINISHED: {missing} of the samples asked for in {name} have no verdict and are not counted."

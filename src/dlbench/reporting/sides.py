@@ -27,10 +27,34 @@ def name_runs(runs: Sequence[Run]) -> dict[str, Run]:
     return named
 
 
-def find_repeats(named: Mapping[str, Run]) -> list[list[str]]:
-    """Names of runs that were begun with the same settings but for the seed, two or more together."""
-    alike: defaultdict[str, list[str]] = defaultdict(list)
+def find_copies(named: Mapping[str, Run]) -> list[list[str]]:
+    """Names of runs that have the same answers throughout, two or more together: the same seed given again, or a
+    model without any chance in it."""
+    alike: defaultdict[frozenset[tuple[str, int, str]], list[str]] = defaultdict(list)
     for name, run in named.items():
+        if run.verdicts and all(record.get("answer_sha256") for record in run.verdicts):
+            answers = ((record["instance"], record["sample"], record["answer_sha256"]) for record in run.verdicts)
+            alike[frozenset(answers)].append(name)
+    return [names for names in alike.values() if len(names) > 1]
+
+
+def repeats_itself(run: Run) -> bool:
+    """There are several samples of an instance, and all samples of each instance are one answer."""
+    answers: defaultdict[str, list[str]] = defaultdict(list)
+    for record in run.verdicts:
+        answers[record["instance"]].append(record.get("answer_sha256") or "")
+    several = [each for each in answers.values() if len(each) > 1]
+    return bool(several) and all("" not in each and len(set(each)) == 1 for each in several)
+
+
+def find_repeats(named: Mapping[str, Run]) -> list[list[str]]:
+    """Names of runs that were begun with the same settings but for the seed, two or more together. A copy of another
+    is no repeat of it: nothing could vary between them."""
+    alike: defaultdict[str, list[str]] = defaultdict(list)
+    copies = {name for names in find_copies(named) for name in names[1:]}
+    for name, run in named.items():
+        if name in copies:
+            continue
         settings = {key: value for key, value in run.config.items() if key not in _OWN}
         if "seed" in run.config:  # `evaluate` knows nothing of the model but the name of a file
             alike[repr(sorted(settings.items()))].append(name)
@@ -44,7 +68,7 @@ def find_spreads(named: Mapping[str, Run], summaries: Mapping[str, Summary]) -> 
         found["; ".join(names)] = spread([summaries[name].overall.pass_at_1 for name in names])
     for name, run in named.items():
         between = spread_of_samples(run.verdicts)
-        if between.runs > 1:
+        if between.runs > 1 and not repeats_itself(run):
             found[f"the samples of {name}"] = between
     return found
 
@@ -76,6 +100,17 @@ def tell_apart(named: Mapping[str, Run], benchmark: Benchmark) -> list[str]:
             f"NOT THE SAME INSTANCES: {counts}; {len(shared)} are in every run. On those `dlbench compare` sets runs"
             " side by side."
         )
+    for names in find_copies(named):
+        told.append(
+            f"THE SAME ANSWERS: {', '.join(names)} have the same answers throughout, and are one run; no spread between"
+            " them is shown."
+        )
+    for name, run in named.items():
+        if repeats_itself(run):
+            told.append(
+                f"THE SAME ANSWER EACH TIME: all samples of an instance are alike in {name}, as at temperature 0:"
+                " pass@k is pass@1, and no spread between them is shown."
+            )
     return told
 
 

@@ -58,8 +58,12 @@ class Pair:
     permutation: float
     permutation_clustered: float
     """The permutation test with whole projects swapped; NaN with fewer than five."""
+    samples_alike: bool = True
+    """Both have as many samples of each instance. Where not, "more than half pass" is easier for one of the two, so
+    that the figures made of it are NaN: McNemar's test would find a model better than itself."""
     mcnemar_holm: float = math.nan
     permutation_holm: float = math.nan
+    permutation_clustered_holm: float = math.nan
     """Corrected over all pairs of the comparison."""
 
 
@@ -117,6 +121,7 @@ class _Side:
     def __init__(self, name: str, tallies: Sequence[Tally], clusters: Clusters, step: int) -> None:
         self.name = name
         self.solved = {one.instance for one in tallies if one.solved}
+        self.samples = [one.samples for one in tallies]
         self.shares = [one.share for one in tallies]
         self.units = np.rint(np.array(self.shares, dtype=np.float64) * step).astype(np.int64)
         self.clusters = clusters
@@ -140,6 +145,7 @@ def _stand(side: _Side, sides: list[_Side]) -> Standing:
 
 def _pair(a: _Side, b: _Side) -> Pair:
     only_a, only_b = tuple(sorted(a.solved - b.solved)), tuple(sorted(b.solved - a.solved))
+    alike = a.samples == b.samples
     return Pair(
         a=a.name,
         b=b.name,
@@ -149,10 +155,11 @@ def _pair(a: _Side, b: _Side) -> Pair:
         only_a=only_a,
         only_b=only_b,
         cohen_h=cohen_h(a.pass_at_1, b.pass_at_1) if a.shares else math.nan,
-        odds_ratio=odds_ratio(len(only_a), len(only_b)),
-        mcnemar=mcnemar(len(only_a), len(only_b)),
+        odds_ratio=odds_ratio(len(only_a), len(only_b)) if alike else math.nan,
+        mcnemar=mcnemar(len(only_a), len(only_b)) if alike else math.nan,
         permutation=sign_flip(a.units - b.units),
         permutation_clustered=sign_flip(a.cluster_units - b.cluster_units) if a.clustered is not None else math.nan,
+        samples_alike=alike,
     )
 
 
@@ -165,6 +172,8 @@ def _bound_difference(a: Floats | None, b: Floats | None, kind: str) -> Interval
 
 
 def _correct(pairs: list[Pair]) -> tuple[Pair, ...]:
-    by_mcnemar, by_permutation = (holm([getattr(pair, name) for pair in pairs]) for name in ("mcnemar", "permutation"))
-    corrected = zip(pairs, by_mcnemar, by_permutation, strict=True)
-    return tuple(replace(pair, mcnemar_holm=m, permutation_holm=p) for pair, m, p in corrected)
+    tests = ("mcnemar", "permutation", "permutation_clustered")
+    corrected = zip(pairs, *(holm([getattr(pair, name) for pair in pairs]) for name in tests), strict=True)
+    return tuple(
+        replace(pair, mcnemar_holm=m, permutation_holm=p, permutation_clustered_holm=c) for pair, m, p, c in corrected
+    )

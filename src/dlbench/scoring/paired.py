@@ -86,11 +86,13 @@ def _binomial(times: int) -> Floats:
 
 def holm(p_values: Sequence[float]) -> list[float]:
     """Holm's step-down correction: the i-th smallest of m is multiplied by m - i + 1, and never falls below the one
-    before it. The chance of one false alarm or more among all of them then stays below the level."""
+    before it. The chance of one false alarm or more among all of them then stays below the level. Where there was no
+    test (NaN) there is no correction, and none counts for the others."""
     adjusted = [math.nan] * len(p_values)
+    tested = [index for index, p in enumerate(p_values) if not math.isnan(p)]
     highest = 0.0
-    for place, index in enumerate(sorted(range(len(p_values)), key=lambda index: p_values[index])):
-        highest = max(highest, min(1.0, (len(p_values) - place) * p_values[index]))
+    for place, index in enumerate(sorted(tested, key=lambda index: p_values[index])):
+        highest = max(highest, min(1.0, (len(tested) - place) * p_values[index]))
         adjusted[index] = highest
     return adjusted
 

@@ -6,7 +6,6 @@ less does not change what the others make. Whatever is dropped is told with its 
 """
 
 import asyncio
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from random import Random
@@ -21,6 +20,7 @@ from dlbench.dataset.records import Instance
 from dlbench.errors import DLBenchError
 from dlbench.generation.asking import Gate
 from dlbench.generation.models import Model
+from dlbench.generation.seeds import draw_seed
 
 ROUNDS = 4
 """How often an operator is tried before it has nothing new."""
@@ -146,7 +146,7 @@ class _Making:
                 raise
         if self.gate is None:
             raise Unfit("it needs a model, and none was given")
-        seed = int.from_bytes(hashlib.sha256(f"{self.seed}/{number}".encode()).digest()[:4]) >> 1
+        seed = draw_seed(self.seed, f"{self._id}/{operator.name}", number)
         task = self.original.task
         return Wording(
             await ask_for_words(self.gate, self._id, operator.order, task, number, seed), self.original.function

@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from dlbench.dataset import Benchmark, Instance, Selection, find_known, name_live, select
+from dlbench.dataset import Benchmark, Selection, find_known, select
 from dlbench.errors import DLBenchError
 from dlbench.execution.verdict import VERDICTS
 from dlbench.reporting.board.entry import (
@@ -27,6 +27,7 @@ from dlbench.reporting.board.entry import (
     tell_invalid,
 )
 from dlbench.reporting.runs import Run
+from dlbench.reporting.wholeness import find_nearest_split
 from dlbench.scoring import HARNESS_ERROR, summarise
 
 SETTINGS = (
@@ -152,18 +153,10 @@ def _refuse_unfit(run: Run, benchmark: Benchmark) -> None:
 def _find_split(run: Run, benchmark: Benchmark) -> str:
     """The split whose instances the run has, no more and no fewer."""
     judged = {record["instance"] for record in run.verdicts}
-    days = [benchmark.instances[one].introduced for one in judged if one in benchmark.instances]
-    names = dict.fromkeys(["full", *benchmark.splits, *([name_live(min(days))] if days else [])])
-    members = {name: {one.id for one in _members(name, benchmark)} for name in names}
-    for name, ids in members.items():
-        if ids == judged:
-            return name
-    name = min(members, key=lambda name: len(members[name] ^ judged))
-    lacking, more = sorted(members[name] - judged), sorted(judged - members[name])
+    name, members = find_nearest_split(judged, benchmark)
+    if members == judged:
+        return name
+    lacking, more = sorted(members - judged), sorted(judged - members)
     what = f"the run has no whole split; of {name}, the nearest, it lacks {len(lacking)} and has {len(more)} too many"
     shown = ", ".join([*lacking, *more][:5])
     raise DLBenchError(f"{what} ({shown})", where=str(run.folder), mend="run `--split NAME` to its end")
-
-
-def _members(name: str, benchmark: Benchmark) -> list[Instance]:
-    return select(benchmark, Selection(split=name))

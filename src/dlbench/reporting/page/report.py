@@ -6,6 +6,7 @@ from typing import Any
 
 from dlbench import __version__
 from dlbench.reporting.candidates import Candidates
+from dlbench.reporting.difficulty import tells_difficulty
 from dlbench.reporting.page.assemble import assemble, pack
 from dlbench.reporting.page.facets import find_facets
 from dlbench.reporting.page.overview import render_overview
@@ -33,7 +34,7 @@ def write_page(
     judged = [Judged(_by_instance(run.verdicts), candidates.get(name, {})) for name, run in standing.runs.items()]
     asked = dict.fromkeys(instance for each in judged for instance in each.verdicts)
     instances = [one for name, one in benchmark.instances.items() if name in asked]
-    tallies = list(standing.tallies.values())
+    tallies = [found for name, found in standing.tallies.items() if tells_difficulty(standing.runs[name])]
     records = [
         describe_instance(one, benchmark, tallies) | {"results": [_count(each, one.id) for each in judged]}
         for one in instances
@@ -48,7 +49,7 @@ def write_page(
         "runs": runs,
         "statuses": STATUSES,
         "facets": find_facets(records),
-        "guessed": False,
+        "guessed": not tallies,
         "names": SHORT,
         "instances": records,
     }
