@@ -4,6 +4,7 @@ import json
 import math
 import random
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +12,8 @@ import pytest
 pytest.importorskip("sklearn")
 
 from dlbench.analysis.classifier import evaluation
-from dlbench.analysis.classifier.evaluation import FAST, MAJORITY, WAYS, WORDS, cross_validate
+from dlbench.analysis.classifier.baselines import look_up_project
+from dlbench.analysis.classifier.evaluation import FAST, MAJORITY, PROJECT, WAYS, WORDS, cross_validate
 from dlbench.analysis.classifier.labelled import UNKNOWN, borrow, draw_folds, gather_prompts
 from dlbench.analysis.classifier.recipe import Recipe
 from dlbench.analysis.corpora import Corpus, Item
@@ -146,6 +148,23 @@ def test_of_a_single_fold_with_labels_no_deviation_is_claimed(prompts, tmp_path)
     found = figure(validate(prompts, tmp_path / "folds.jsonl"), MAJORITY, "data")
     assert not math.isnan(found.f1)
     assert math.isnan(found.deviation)
+
+
+def test_what_the_project_alone_tells_is_known_without_reading(tmp_path):
+    """Labels go by project and words say nothing: the look-up is right, and a new project gets what is most frequent."""
+    items = [
+        Item(f"{name}/{number}", f"the {number}", None, name, {"stage": stage, "task": "general", "data": data})
+        for name, stage, data in (("a", "training", "image"), ("b", "inference", "text"), ("c", "training", "text"))
+        for number in range(9)
+    ]
+    items[0] = replace(items[0], labels={**items[0].labels, "task": "regression"})
+    prompts = gather_prompts(Corpus("toys", tuple(items)))
+    found = validate(prompts, tmp_path / "folds.jsonl", ways=(MAJORITY, PROJECT))
+    assert figure(found, PROJECT).f1 == 1
+    assert figure(found, PROJECT, "data").f1 == 1
+    assert figure(found, MAJORITY).f1 < 0.7
+    new = look_up_project(prompts.take(np.arange(9, 27)), prompts.take(np.arange(2)))
+    assert [prompts.classes[2][axis] for axis in new[2].argmax(axis=1)] == ["text", "text"]
 
 
 def test_words_tell_more_than_the_majority(prompts, tmp_path):

@@ -5,7 +5,6 @@ more remain; they keep to time and memory; answers that nobody would call one do
 small mistakes the tests find. The first reason that stands against a function is kept with its figure.
 """
 
-import random
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field
 from datetime import date
@@ -20,6 +19,7 @@ from dlbench.dataset.records import Labels
 from dlbench.dataset.target import Function, render_signature
 from dlbench.execution.candidate import Engine
 from dlbench.execution.mutants import write_mutants
+from dlbench.execution.orders import draw_orders
 from dlbench.execution.pool import Work, keep_busy
 from dlbench.execution.seat import Keeping, NoSeat, Seat, count_seats, open_seat
 from dlbench.execution.stubs import BODIES, write_stub
@@ -202,8 +202,9 @@ def _reject_stubs(warm: Warm, instance: Instance, node: Function, found: Admissi
     that was used before, or in what another test left.
     """
     kept = list(instance.tests)
+    orders = [instance.tests, *draw_orders(instance.tests, _STUB_TIMES - 1, instance.id)]
     for count, kind in product(range(_STUB_TIMES), BODIES):
-        tests = random.Random(count).sample(kept, len(kept)) if count else kept
+        tests = [test for test in orders[count] if test in kept]
         verdict = _judge(warm, instance, write_stub(node, kind), Terms(tests=tuple(tests)))
         failing = set(_those(verdict, Outcome.FAILED, Outcome.ERROR))
         why = f"passes on a stub that {kind}{' by chance' if count else ''}"
@@ -224,11 +225,11 @@ def _repeat(warm: Warm, instance: Instance, found: Admission) -> None:
         return set(tests) - set(_those(verdict, Outcome.PASSED)), verdict
 
     unsteady: dict[str, str] = {}
-    for count in range(TIMES):
+    for order in draw_orders(found.tests, TIMES, instance.id):
         tests = [test for test in found.tests if test not in unsteady]
         if len(tests) < LEAST_TESTS:
             break
-        shuffled = random.Random(count).sample(tests, len(tests))
+        shuffled = [test for test in order if test not in unsteady]
         failing, verdict = run(shuffled)
         if verdict.status in _STOPPED:
             raise _Rejected(_STOPPED[verdict.status], verdict.message)

@@ -6,7 +6,6 @@ reference is run again and again in other orders, and every candidate in both mo
 that depends on the mode, is named.
 """
 
-import random
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from threading import Lock
@@ -15,6 +14,7 @@ from dlbench.dataset import Instance
 from dlbench.dataset.target import Target
 from dlbench.execution.candidate import Engine
 from dlbench.execution.mutants import write_mutants
+from dlbench.execution.orders import draw_orders
 from dlbench.execution.pool import Pool, Task
 from dlbench.execution.stubs import BODIES, write_stub
 from dlbench.execution.terms import USUAL, Terms
@@ -131,11 +131,9 @@ def compare_modes(
 def _find_unsteady(fresh: Pool, task: Task, first: Verdict) -> list[str]:
     """Tests of which fresh interpreters say now this, now that."""
     again = []
-    for count in range(_AGAIN):
-        tests = list(task.instance.tests)
-        if count:
-            random.Random(count).shuffle(tests)
-        again.append(Task(task.instance, task.code, count, task.name, Terms(tests=tuple(tests))))
+    tests = task.instance.tests
+    for count, order in enumerate([tests, *draw_orders(tests, _AGAIN - 1, task.instance.id)]):
+        again.append(Task(task.instance, task.code, count, task.name, Terms(tests=tuple(order))))
     found: set[str] = set()
     fresh.run(again, lambda _, verdict: found.update(_find_differing(first, verdict)))
     return sorted(found)
@@ -182,12 +180,10 @@ def repeat(
 
 
 def _plan_repeats(plan: Plan, instance: Instance, reference: str, times: int, shuffle: bool) -> None:
-    for count in range(times):
-        tests = list(instance.tests)
-        if shuffle:
-            random.Random(count).shuffle(tests)
+    orders = draw_orders(instance.tests, times, instance.id) if shuffle else [tuple(instance.tests)] * times
+    for count, order in enumerate(orders):
         name = f"run {count + 1}{' (shuffled)' if shuffle else ''}"
-        plan.add(instance, name, reference, Terms(tests=tuple(tests)))
+        plan.add(instance, name, reference, Terms(tests=order))
 
 
 def _run(pool: Pool, plan: Plan, on_trial: Callable[[Trial], None]) -> list[Trial]:

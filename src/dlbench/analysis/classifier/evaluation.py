@@ -15,7 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dlbench.analysis.classifier.baselines import Scores, add_up, guess_majority, separate_vectors, weigh_words
+from dlbench.analysis.classifier.baselines import (
+    Scores,
+    add_up,
+    guess_majority,
+    look_up_project,
+    separate_vectors,
+    weigh_words,
+)
 from dlbench.analysis.classifier.labelled import AXES, Places, Prompts, draw_folds, known_on
 from dlbench.analysis.classifier.recipe import Recipe
 from dlbench.analysis.encoders import encode_all, open_encoder
@@ -27,14 +34,15 @@ if TYPE_CHECKING:
 
     from dlbench.analysis.classifier.halves import Halves
 
-MAJORITY, WORDS, FROZEN, TUNED, BOTH = WAYS = (
+MAJORITY, PROJECT, WORDS, FROZEN, TUNED, BOTH = WAYS = (
     "majority",
+    "majority of the project",
     "TF-IDF + linear",
     "frozen encoder + SVM",
     "tuned encoder",
     "tuned encoder and TF-IDF",
 )
-FAST = (MAJORITY, WORDS, FROZEN)
+FAST = (MAJORITY, PROJECT, WORDS, FROZEN)
 _DIGITS = 6
 """Of a score as it is kept: what is gone on with must be what a whole run would have."""
 
@@ -151,6 +159,8 @@ class _Workshop:
         known, unknown = self._prompts.take(learnt), self._prompts.take(asked)
         if way == MAJORITY:
             return guess_majority(known, unknown)
+        if way == PROJECT:
+            return look_up_project(known, unknown)
         if way == WORDS:
             return weigh_words(known, unknown)
         if way == FROZEN:

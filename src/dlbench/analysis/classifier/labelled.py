@@ -33,6 +33,8 @@ class Prompts:
     """A row a prompt, a column an axis: the place of its label in `classes`, or `UNKNOWN`."""
     lent: int = 0
     """So many at the end are of another dataset: every fold learns from them, and none is ever asked."""
+    groups: tuple[str, ...] = ()
+    """The project that each is about; none where that is not known."""
 
     @property
     def mark(self) -> str:
@@ -44,7 +46,9 @@ class Prompts:
 
     def take(self, places: Places) -> "Prompts":
         texts = tuple(self.texts[place] for place in places)
-        return Prompts(tuple(self.ids[place] for place in places), texts, self.classes, self.targets[places])
+        groups = tuple(self.groups[place] for place in places) if self.groups else ()
+        ids = tuple(self.ids[place] for place in places)
+        return Prompts(ids, texts, self.classes, self.targets[places], groups=groups)
 
 
 def gather_prompts(corpus: Corpus) -> Prompts:
@@ -59,7 +63,8 @@ def gather_prompts(corpus: Corpus) -> Prompts:
             )
     targets = [[_place(item, axis, names) for axis, names in zip(AXES, classes, strict=True)] for item in items]
     ids, texts = tuple(item.id for item in items), tuple(item.prompt for item in items)
-    return Prompts(ids, texts, classes, np.array(targets, dtype=np.int64))
+    groups = tuple(item.group for item in items)
+    return Prompts(ids, texts, classes, np.array(targets, dtype=np.int64), groups=groups)
 
 
 def borrow(prompts: Prompts, corpus: Corpus, other: Corpus) -> Prompts:
@@ -77,6 +82,7 @@ def borrow(prompts: Prompts, corpus: Corpus, other: Corpus) -> Prompts:
         prompts.classes,
         np.concatenate([prompts.targets, np.array(targets, dtype=np.int64)]),
         len(lent),
+        (*prompts.groups, *(item.group for item in lent)),
     )
 
 
