@@ -25,7 +25,7 @@ from dlbench.generation import (
 from dlbench.generation.asking import Gate
 from dlbench.generation.ledger import REQUESTS
 
-from .endpoint import Endpoint, completion
+from .endpoint import Endpoint, Reply, completion, refusal
 from .test_sampling import INSTANCES, WANTED, Scripted, keys, lines, request_of
 from .test_turns import ASKED, Planner
 from .test_turns import request_of as planned
@@ -76,6 +76,30 @@ def test_a_try_that_failed_was_a_request(tmp_path: Path) -> None:
         start(model, tmp_path / "samples.jsonl", Limits(requests=3), at_once=1)
     assert len(model.asked) == 3
     assert [record["attempt"] for record in lines(tmp_path / REQUESTS)] == [0, 1, 2]
+
+
+def test_asking_whether_a_prompt_alone_fits_is_a_request_like_any_other(tmp_path: Path) -> None:
+    """Counted and written down; and without the budget for it nothing is said of the prompt."""
+    path = tmp_path / "samples.jsonl"
+    full = refusal(400, "This model's maximum context length is 8192 tokens", "context_length_exceeded")
+    with Endpoint(lambda *_: full) as endpoint, pytest.raises(BudgetSpent, match="3 of 3 requests"):
+        start(OpenAIModel("m", endpoint.url), path, Limits(requests=3), at_once=1)
+    assert [record["finish_reason"] for record in lines(path)] == ["context_length"]
+    sent = [record["request"]["body"] for record in lines(tmp_path / REQUESTS)]
+    assert sent == endpoint.requests
+    assert [body["max_tokens"] for body in sent] == [2048, 1, 2048]
+
+
+def test_a_longest_answer_that_does_not_fit_ends_the_run_and_keeps_what_was_answered(tmp_path: Path) -> None:
+    path = tmp_path / "samples.jsonl"
+    full = refusal(400, "This model's maximum context length is 8192 tokens", "context_length_exceeded")
+
+    def reply(number: int, body: dict[str, object]) -> Reply:
+        return full if number and body["max_tokens"] != 1 else completion("def f(): pass")
+
+    with Endpoint(reply) as endpoint, pytest.raises(DLBenchError, match="the prompt alone fits"):
+        start(OpenAIModel("m", endpoint.url), path, Limits(), at_once=1)
+    assert [record["answer"] for record in lines(path)] == ["def f(): pass"]
 
 
 @given(

@@ -3,8 +3,10 @@
 import asyncio
 import threading
 import time
+from collections.abc import Callable
 from email.utils import formatdate
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -245,11 +247,67 @@ def test_reasoning_that_used_up_all_tokens_is_an_empty_answer() -> None:
     assert (answer.text, answer.reasoning) == ("", "hm")
 
 
+def context_of(tokens: int, prompt: int) -> Callable[[int, dict[str, Any]], Reply]:
+    """An endpoint that refuses what does not fit into so many tokens, with the words of vLLM."""
+
+    def reply(_: int, body: dict[str, Any]) -> Reply:
+        limit = body["max_tokens"]
+        if prompt + limit <= tokens:
+            return completion("hi")
+        said = (
+            f"This model's maximum context length is {tokens} tokens. However, you requested {prompt + limit} tokens "
+            f"({prompt} in the messages, {limit} in the completion). {KEY}"
+        )
+        return refusal(400, said, "context_length_exceeded")
+
+    return reply
+
+
 def test_a_prompt_too_long_is_recorded_and_the_run_goes_on() -> None:
-    long = refusal(400, "This model's maximum context length is 8192 tokens", "context_length_exceeded")
-    with Endpoint(lambda *_: long) as endpoint:
+    with Endpoint(context_of(10, prompt=10)) as endpoint:
         answer = ask(OpenAIModel("m", endpoint.url, KEY))
     assert (answer.text, answer.finish_reason) == ("", "context_length")
+    assert [body["max_tokens"] for body in endpoint.requests] == [7, 1]
+
+
+def test_a_prompt_that_fits_beside_the_longest_answer_is_asked_once() -> None:
+    with Endpoint(context_of(10, prompt=3)) as endpoint:
+        assert ask(OpenAIModel("m", endpoint.url, KEY)).text == "hi"
+    assert len(endpoint.requests) == 1
+
+
+def test_a_longest_answer_too_long_for_the_context_is_an_error_and_no_empty_answer() -> None:
+    with Endpoint(context_of(10, prompt=9)) as endpoint, pytest.raises(DLBenchError) as caught:
+        ask(OpenAIModel("m", endpoint.url, KEY))
+    assert "you requested 16 tokens" in caught.value.what
+    assert "the prompt alone fits" in caught.value.what
+    assert KEY not in str(caught.value)
+    assert REQUEST.instance_id in caught.value.where
+    assert "lower --max-tokens" in caught.value.mend
+    assert "new --out" in caught.value.mend
+
+
+def test_a_busy_endpoint_is_asked_again_before_a_prompt_is_called_too_long() -> None:
+    """The second request is lost; taken for a yes or a no, it would blame a setting, or the model, by chance."""
+    refuse = context_of(10, prompt=10)
+    busy = refusal(503, "busy")
+    with Endpoint(lambda number, body: busy if number == 1 else refuse(number, body)) as endpoint:
+        assert ask(OpenAIModel("m", endpoint.url, KEY), retries=1).finish_reason == "context_length"
+    assert [body["max_tokens"] for body in endpoint.requests] == [7, 1, 1]
+
+
+def test_where_one_token_is_refused_for_another_reason_both_refusals_are_told() -> None:
+    least = refusal(400, "max_tokens must be at least 16")
+    refuse = context_of(10, prompt=10)
+
+    def reply(number: int, body: dict[str, Any]) -> Reply:
+        return least if number else refuse(number, body)
+
+    with Endpoint(reply) as endpoint, pytest.raises(DLBenchError) as caught:
+        ask(OpenAIModel("m", endpoint.url, KEY))
+    assert "maximum context length is 10 tokens" in caught.value.what
+    assert "must be at least 16" in caught.value.what
+    assert "not known" in caught.value.what
 
 
 def test_the_other_name_of_the_limit_is_learned_once() -> None:

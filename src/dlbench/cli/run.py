@@ -93,7 +93,9 @@ def run(
     api_key: ApiKeyOption = None,
     samples: Annotated[int, typer.Option("--samples", "-n", min=1, help="Answers asked for each instance.")] = 1,
     temperature: Annotated[float, typer.Option(min=0.0)] = 0.0,
-    max_tokens: Annotated[int, typer.Option(min=1, help="Longest answer.")] = 1024,
+    max_tokens: Annotated[
+        int, typer.Option(min=1, help="Longest answer; with its prompt it must fit into the model's context.")
+    ] = 1024,
     technique: TechniqueOption = "zero-shot",
     shots: ShotsOption = 3,
     variants: VariantsOption = 8,

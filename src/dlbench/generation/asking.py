@@ -2,15 +2,18 @@
 
 Through one gate for all turns of all samples: within the budget, written down before it is sent, and tried again while
 the trouble may pass. Waits grow from try to try, differ at random so that many requests do not come back at once, and
-are never shorter than the endpoint says; a wait that is too long ends the run, which can be started again.
+are never shorter than the endpoint says; a wait that is too long ends the run, which can be started again. A request
+that does not fit into the model's context is sent once more for an answer of one token: that tells a prompt that is too
+long, which is the model's failure, from a longest answer that is too long, which is a setting's.
 """
 
 import asyncio
 import random
 import time
+from dataclasses import replace
 
 from dlbench.errors import DLBenchError
-from dlbench.generation.budget import Budget, count_characters
+from dlbench.generation.budget import Budget, BudgetSpent, count_characters
 from dlbench.generation.ledger import Ledger
 from dlbench.generation.models import GOES_ON, Answer, Model, Passing, Request
 from dlbench.workspace.home import Say, quiet
@@ -19,6 +22,11 @@ RETRIES = 6
 _LONGEST_WAIT = 120.0
 _LONGEST_BACKOFF = 30.0
 _QUIET = 5.0
+_FITS = (
+    "give `dlbench run` a lower --max-tokens or a lower --prompt-tokens, and a new --out with it: a run folder goes on "
+    "only with the settings that it was begun with; or give the model a longer context where it is served, and start "
+    "the same command again: it goes on from there"
+)
 
 
 class Stopped(Exception):
@@ -54,7 +62,27 @@ class Gate:
 
     async def ask(self, request: Request) -> Answer:
         async with self._places:
-            return await self._ask(request)
+            answer = await self._ask(request)
+            if answer.refusal and request.max_tokens > 1:
+                await self._must_be_the_prompt(request, answer.refusal)
+            return answer
+
+    async def _must_be_the_prompt(self, request: Request, refusal: str) -> None:
+        """The refusal is the model's own failure only where no longest answer, however short, makes it fit."""
+        where = f"model {self.model.name}, {request.instance_id}"
+        what = (
+            f"the endpoint refused a prompt with a longest answer of {request.max_tokens} tokens as too long for the "
+            f"model's context: {refusal}"
+        )
+        try:
+            probe = await self._ask(replace(request, max_tokens=1))
+        except BudgetSpent:
+            raise
+        except DLBenchError as problem:
+            told = f"{what}; whether the prompt alone fits is not known, for asked with 1 token: {problem.what}"
+            raise DLBenchError(told, where=where, mend=f"{problem.mend}; or {_FITS}") from None
+        if not probe.refusal:
+            raise DLBenchError(f"{what}; the prompt alone fits", where=where, mend=_FITS)
 
     async def _ask(self, request: Request) -> Answer:
         attempt = 0

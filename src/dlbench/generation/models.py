@@ -36,13 +36,15 @@ class Request:
 
 @dataclass(frozen=True)
 class Answer:
-    """`reasoning` is what the endpoint itself kept apart from the answer."""
+    """`reasoning` is what the endpoint itself kept apart from the answer. `refusal` is what it said in its stead:
+    that prompt and longest answer do not fit into the model's context together."""
 
     text: str
     usage: dict[str, Any] = field(default_factory=dict)
     finish_reason: str = "stop"
     seconds: float = 0.0
     reasoning: str = ""
+    refusal: str = ""
 
 
 class Passing(DLBenchError):

@@ -130,7 +130,7 @@ class OpenAIModel(Model):
 
     def _refused(self, response: "ClientResponse", text: str, seconds: float, body: dict[str, Any]) -> Answer:
         if is_context_refusal(response.status, text):
-            return Answer("", finish_reason="context_length", seconds=seconds)
+            return Answer("", finish_reason="context_length", seconds=seconds, refusal=self._safe(text))
         if renames_limit(response.status, text) and "max_tokens" in body:
             self._limit = "max_completion_tokens"
             raise Passing("the endpoint has another name for max_tokens", where=self._where, after=0)

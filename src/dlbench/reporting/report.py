@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dlbench import __version__
 from dlbench.dataset import Benchmark
 from dlbench.reporting.figures import tell_faults
-from dlbench.reporting.runs import Run
+from dlbench.reporting.runs import Run, count_refused
 from dlbench.reporting.sides import find_unjudged, tell_apart
 from dlbench.reporting.tables import breakdown, mark_down, overview, spreads, statuses
 from dlbench.reporting.wholeness import tell_partial
@@ -53,6 +53,11 @@ def tell_warnings(runs: Mapping[str, Run], summaries: Mapping[str, Summary], ben
     told = [tell_faults(name, summary) for name, summary in summaries.items()] + tell_apart(runs, benchmark)
     for name, run in runs.items():
         told += tell_partial(name, run, benchmark)
+        if refused := count_refused(run.folder):
+            told.append(
+                f"TOO LONG FOR THE MODEL: {refused} of the answers of {name} are empty because the request did not fit"
+                " into the model's context. They count as not passed; a lower --prompt-tokens makes prompts shorter."
+            )
         if missing := find_unjudged(run):
             told.append(
                 f"NOT FINISHED: {missing} of the samples asked for in {name} have no verdict and are not counted."
