@@ -86,6 +86,7 @@ def test_a_verdict_says_that_the_answer_was_cut_off_or_has_another_name(dlbench,
     assert found[2]["others"] == ["rescale"]
     assert "rescale" in found[2]["message"]
     assert re.search(r"cut off.*4", ended.out)
+    assert "CUT OFF: 66.7 % of the answers of samples (4 of 6)" in ended.out
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,11 @@ import json
 
 import pytest
 
+from dlbench.reporting.figures import tell_cut
 from dlbench.reporting.report import tell_warnings, write_report
+from dlbench.scoring import summarise
 from tests.reporting.pages import make_world
+from tests.scoring.made import make_benchmark, verdicts
 
 
 @pytest.fixture
@@ -33,3 +36,32 @@ def test_a_request_that_did_not_fit_into_the_context_does_not_become_a_failure_i
     assert told.startswith("TOO LONG FOR THE MODEL: 1 of the answers of m are empty")
     assert told in report_of(world, folder, other)
     assert "TOO LONG FOR THE MODEL: 1 of the answers of m" in world.page(folder, other)
+
+
+def test_a_run_whose_answers_were_cut_off_says_how_many_and_at_which_limit(world):
+    cut, whole = world.write_run("m", "1cc000", max_tokens=512), world.write_run("other", "110000", max_tokens=512)
+    (told,) = warnings_of(world, cut, whole)
+    assert told.startswith(
+        "CUT OFF: 33.3 % of the answers of m (4 of 12) stop in the middle, asked with --max-tokens 512."
+    )
+    assert told in report_of(world, cut, whole)
+    assert "CUT OFF: 33.3 % of the answers of m" in world.page(cut, whole)
+
+
+def test_answers_cut_off_at_a_limit_that_nobody_told_are_warned_of_without_one(world):
+    (told,) = warnings_of(world, world.write_run("m", "1cc000"))
+    assert "CUT OFF: 33.3 %" in told
+    assert "a limit not known here" in told
+
+
+@pytest.mark.parametrize(("cut", "warned"), [(0, False), (1, False), (2, True)])
+def test_one_answer_cut_off_in_twenty_is_no_warning_and_two_are(cut, warned):
+    benchmark = make_benchmark(20)
+    judged = [
+        record | {"truncated": True} if n < cut else record for n, record in enumerate(verdicts(benchmark, "1" * 20))
+    ]
+    assert tell_cut("m", summarise(judged, benchmark), 512).startswith("CUT OFF: 10.0 %") is warned
+
+
+def test_a_run_without_a_verdict_is_not_called_cut_off():
+    assert tell_cut("m", summarise([], make_benchmark(2)), 512) == ""

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from dlbench import __version__
 from dlbench.dataset import Benchmark
-from dlbench.reporting.figures import tell_faults
+from dlbench.reporting.figures import tell_cut, tell_faults
 from dlbench.reporting.runs import Run, count_refused
 from dlbench.reporting.sides import find_unjudged, tell_apart
 from dlbench.reporting.tables import breakdown, mark_down, overview, spreads, statuses
@@ -53,6 +53,7 @@ def tell_warnings(runs: Mapping[str, Run], summaries: Mapping[str, Summary], ben
     told = [tell_faults(name, summary) for name, summary in summaries.items()] + tell_apart(runs, benchmark)
     for name, run in runs.items():
         told += tell_partial(name, run, benchmark)
+        told.append(tell_cut(name, summaries[name], run.config.get("max_tokens")))
         if refused := count_refused(run.folder):
             told.append(
                 f"TOO LONG FOR THE MODEL: {refused} of the answers of {name} are empty because the request did not fit"
