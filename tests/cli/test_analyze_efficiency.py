@@ -44,6 +44,15 @@ def test_nothing_measured_is_said_and_not_shown_as_nothing_found(run, toy_root):
     assert "n/a" in ended.output
 
 
+def test_of_several_runs_it_is_said_that_each_is_measured_on_what_it_solves(run, write_run, toy_root):  # noqa: F811
+    other = write_run("other", {SCALE: "pass"}, samples=[{"instance": SCALE, "sample": 0, "code": SLOW}])
+    told = "EACH RUN ON WHAT IT SOLVES ITSELF"
+    for runs in ((run,), (run, other)):
+        ended = ask("analyze", "efficiency", *runs, "--benchmark", toy_root, "--no-run")
+        assert ended.exit_code == 0, ended.output
+        assert (told in ended.output) == (len(runs) > 1)
+
+
 def test_what_cannot_be_measured_gets_a_clear_message(run, write_run, toy_root):  # noqa: F811
     for arguments, said in (
         ((write_run("bare", {SCALE: "pass"}),), "there are no samples here"),

@@ -102,7 +102,21 @@ def test_a_judge_can_be_asked_for_the_rest_only(failed, toy_root, tmp_path):
         ended = ask(*asked, *judge, limit)
         assert ended.exit_code == 0, ended.output
         assert len(endpoint.requests) == sum(one < limit for one in confidences)
+        assert "of which the rules are least sure" not in ended.output
         assert "confident of every failure" in ask(*asked, *judge, 0).output
+
+
+def test_what_a_judge_says_of_the_rest_only_is_told_to_be_about_them(write_run, toy_root, tmp_path):  # noqa: F811
+    """Its figures would otherwise stand beside the rules' on all failures, though it was given the hard ones."""
+    samples = [{"instance": SCALE, "sample": 0, "code": HEADER + BODY}, {"instance": STEP, "sample": 0, "code": "def"}]
+    run = write_run("mine", {SCALE: "fail", STEP: "syntax_error"}, samples=samples)
+    asked = ("analyze", "bugs", run, "--benchmark", toy_root, "--out", tmp_path / "out")
+    low, high = sorted(one["confidence"] for one in json.loads(ask(*asked, "--json").stdout)["failures"])
+    with Endpoint(lambda number, body: completion('{"category": "silly_mistake"}')) as endpoint:
+        judge = ("--judge", "some-model", "--base-url", endpoint.url, "--api-key", "key", "--judge-below")
+        ended = ask(*asked, *judge, (low + high) / 2)
+    told = "the judge was asked about 1 of 2 failures, those of which the rules are least sure"
+    assert told in " ".join(ended.output.split())
 
 
 @pytest.mark.slow

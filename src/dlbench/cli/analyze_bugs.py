@@ -126,6 +126,11 @@ def bugs(
             raise DLBenchError("the rules are confident of every failure", where="--judge-below", mend=mend)
         judged = _ask(opening, judge, unsure, out, Limits(max_requests, None, max_cost), prices, retries)
         raters["judge"], reasons = dict(judged.votes), judged.reasons
+        if len(unsure) < len(found):
+            notes.append(
+                f"the judge was asked about {len(unsure)} of {len(found)} failures, those of which the rules are least"
+                " sure: its figures, and how far it agrees, are about these alone"
+            )
         if judged.unreadable:
             notes.append(f"{judged.unreadable} answers of the judge name no category, and are no votes")
     raters |= {f"person {name}": dict(given) for name, given in people.items()}

@@ -86,6 +86,11 @@ def tell_costs(found: Sequence[Efficiency]) -> list[str]:
         " held: so many of its intervals hold 1. A ratio whose interval meets that of `itself` shows nothing.",
         "more, less: samples whose own interval leaves out 1, and which lie beyond the noise.",
     ]
+    if len(found) > 1:
+        lines.append(
+            "EACH RUN ON WHAT IT SOLVES ITSELF: one that solves the short functions alone has other references than one"
+            " that solves the long ones, too; between runs compare single candidates."
+        )
     for one in found:
         if not one.samples:
             lines.append(f"{one.name}: no sample passes, so there is nothing to measure")
