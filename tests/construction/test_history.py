@@ -4,6 +4,7 @@ import io
 import math
 import tarfile
 import zipfile
+from dataclasses import replace
 from datetime import date, timedelta
 
 import pytest
@@ -79,6 +80,15 @@ def test_a_small_file_is_taken_for_each_release_and_none_after_the_one_in_questi
     releases = (archive, wheel, nightly, installer, trial, until, later)
     package = Package("p", "", "", (), (), "", "", releases)
     assert choose_files(package, until) == [wheel, trial, until]
+
+
+def test_a_release_is_as_old_as_its_first_file_and_a_withdrawn_one_was_read_all_the_same():
+    withdrawn = make_release(1, "p-1.0.tar.gz", "1.0")
+    archive = make_release(2, "p-1.1.tar.gz", "1.1")
+    late = make_release(9, "p-1.1-py3-none-any.whl", "1.1", "bdist_wheel")
+    until = make_release(9, "p-1.2.tar.gz", "1.2")
+    package = Package("p", "", "", (), (), "", "", (archive, late, until), (withdrawn,))
+    assert choose_files(package, until) == [withdrawn, replace(late, uploaded=archive.uploaded), until]
 
 
 def test_functions_and_methods_are_named_but_not_what_is_inside_them():

@@ -4,7 +4,8 @@ Earlier releases are looked into, for every function that is asked for at once: 
 1.5.x are two), from the oldest on, and between them as few as halving needs. So it does not matter that lines
 overlap in time, nor that a name went away with one line and came back with a later one. A function that was moved to
 another file is as old as it was there: it counts as present wherever its qualified name is defined in a release. A date
-here is later than the truth only where a name came and went in the middle of a line, or where old code got a new name.
+here is later than the truth only where a name came and went in the middle of a line, where old code got a new name, or
+where it was another package's before.
 """
 
 import contextlib
@@ -13,6 +14,7 @@ import tarfile
 import tempfile
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -89,20 +91,22 @@ def _halve(names: frozenset[str], line: list[Release], look: Look) -> Iterator[t
 
 def choose_files(package: Package, until: Release) -> list[Release]:
     """One file for each release that was there by one, in the order of versions: a wheel for every machine where there
-    is one, since it is small. Candidates of a release are releases, too, since anybody could read them; builds of a day
-    (`dev`) are not looked into."""
+    is one, since it is small. It is as old as the release's first file, since a wheel may follow years later.
+    Candidates of a release are releases, too, and so is what was withdrawn, since anybody could read them; builds of a
+    day (`dev`) are not looked into."""
     by_version: dict[Version, list[Release]] = {}
-    for release in package.releases:
+    for release in (*package.releases, *package.withdrawn):
         with contextlib.suppress(InvalidVersion):
             if release.filename.endswith(_READABLE) and release.uploaded <= until.uploaded:
                 by_version.setdefault(Version(release.version), []).append(release)
-    own = Version(until.version)
     chosen = {
         version: min(files, key=lambda file: (not file.filename.endswith("-none-any.whl"), file.kind != "sdist"))
         for version, files in by_version.items()
         if not version.is_devrelease
-    } | {own: until}
-    return [chosen[version] for version in sorted(chosen)]
+    } | {(own := Version(until.version)): until}
+    by_version.setdefault(own, []).append(until)
+    oldest = {version: min(file.uploaded for file in by_version[version]) for version in chosen}
+    return [replace(chosen[version], uploaded=oldest[version]) for version in sorted(chosen)]
 
 
 def look_into(project: str, release: Release) -> frozenset[str]:

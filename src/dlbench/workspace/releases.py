@@ -31,7 +31,7 @@ class Release:
 
 @dataclass(frozen=True)
 class Package:
-    """What the index says of a package: its newest metadata, and every file that was not withdrawn."""
+    """What the index says of a package: its newest metadata, and its files."""
 
     name: str
     summary: str
@@ -42,6 +42,8 @@ class Package:
     description: str
     releases: tuple[Release, ...]
     """By upload date, the oldest first."""
+    withdrawn: tuple[Release, ...] = ()
+    """Files that are not to be installed any more, though everybody could read them, and still can."""
 
 
 def look_up(name: str, config: PipConfig | None = None) -> Package:
@@ -71,21 +73,19 @@ def look_up(name: str, config: PipConfig | None = None) -> Package:
 
 def read_package(content: dict[str, Any], page: str) -> Package:
     info = content["info"]
-    releases = [
-        Release(
-            version=version,
-            uploaded=datetime.fromisoformat(file["upload_time"]).date(),
-            filename=file["filename"],
-            sha256=file["digests"]["sha256"],
-            kind=file["packagetype"],
-            requires_python=file.get("requires_python") or "",
-            size=int(file.get("size") or 0),
-            url=urljoin(page, file["url"]),
-        )
+    files = [
+        (bool(file.get("yanked")), _read_file(version, file, page))
         for version, files in content["releases"].items()
         for file in files
-        if not file.get("yanked")
     ]
+    kept, withdrawn = (
+        tuple(
+            sorted(
+                (one for out, one in files if out is wanted), key=lambda release: (release.uploaded, release.filename)
+            )
+        )
+        for wanted in (False, True)
+    )
     return Package(
         name=info["name"],
         summary=info.get("summary") or "",
@@ -94,5 +94,19 @@ def read_package(content: dict[str, Any], page: str) -> Package:
         requires=tuple(info.get("requires_dist") or ()),
         keywords=info.get("keywords") or "",
         description=info.get("description") or "",
-        releases=tuple(sorted(releases, key=lambda release: (release.uploaded, release.filename))),
+        releases=kept,
+        withdrawn=withdrawn,
+    )
+
+
+def _read_file(version: str, file: dict[str, Any], page: str) -> Release:
+    return Release(
+        version=version,
+        uploaded=datetime.fromisoformat(file["upload_time"]).date(),
+        filename=file["filename"],
+        sha256=file["digests"]["sha256"],
+        kind=file["packagetype"],
+        requires_python=file.get("requires_python") or "",
+        size=int(file.get("size") or 0),
+        url=urljoin(page, file["url"]),
     )
