@@ -210,7 +210,8 @@ def _measure(found: "Sequence[Explained]", truths: "dict[str, Truth]") -> "Measu
         for one in found
         if (truth := truths.get(one.failure.id)) is not None
     ]
-    return measure(pairs, list(read_categories())) if pairs else None
+    kinds = {slug: len(category.kinds) for slug, category in read_categories().items()}
+    return measure(pairs, kinds) if pairs else None
 
 
 def _ask(

@@ -72,8 +72,8 @@ def tabulate_measured(found: Measured) -> Tabled:
 def tell_measured(found: Measured, half: str) -> list[str]:
     return [
         f"on {found.failures} planted failures ({half}): accuracy {percent(found.accuracy)} ({span(found.interval)}),"
-        f" macro-F1 {number(found.macro_f1)}; of those with the right category {percent(found.kinds)} have the right"
-        " subcategory"
+        f" macro-F1 {number(found.macro_f1)}; of those with the right category, where it has several"
+        f" subcategories, {percent(found.kinds)} have the right one"
     ]
 
 
@@ -129,4 +129,5 @@ def _tell(count: int, of: int) -> str:
 
 
 def _name_kind(slug: str) -> str:
-    return "not about deep learning" if slug == OTHER else slug
+    """The papers' last one is what has nothing to do with deep learning; ours is also what no rule found one for."""
+    return "none of these" if slug == OTHER else slug

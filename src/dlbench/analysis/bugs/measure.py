@@ -7,7 +7,7 @@ mean.
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dlbench.scoring.intervals import Interval, find_interval
@@ -43,21 +43,21 @@ class Measured:
     macro_f1: float
     """Over the categories that were planted."""
     kinds: float
-    """Of the answers whose category is right, the share whose subcategory is."""
+    """Of the answers whose category is right, and has several subcategories, the share whose subcategory is."""
     rows: tuple[Row, ...]
     confusions: tuple[tuple[str, str, int], ...]
     """Planted, named, how often; the most frequent first."""
 
 
-def measure(pairs: Sequence[tuple[tuple[str, str], tuple[str, str]]], categories: Sequence[str]) -> Measured:
-    """`pairs`: category and kind as planted, and as named."""
+def measure(pairs: Sequence[tuple[tuple[str, str], tuple[str, str]]], categories: Mapping[str, int]) -> Measured:
+    """`pairs`: category and kind as planted, and as named; `categories`: how many kinds each has."""
     planted = Counter(truth for (truth, _), _ in pairs)
     named = Counter(answer for _, (answer, _) in pairs)
     right = Counter(truth for (truth, _), (answer, _) in pairs if truth == answer)
     wrong = Counter((truth, answer) for (truth, _), (answer, _) in pairs if truth != answer)
     rows = tuple(Row(one, planted[one], named[one], right[one]) for one in categories)
     hits = [float(truth == answer) for (truth, _), (answer, _) in pairs]
-    kinds = [float(a == b) for (truth, a), (answer, b) in pairs if truth == answer]
+    kinds = [float(a == b) for (truth, a), (answer, b) in pairs if truth == answer and categories[truth] > 1]
     known = [row.f1 for row in rows if row.planted]
     return Measured(
         failures=len(pairs),
