@@ -27,6 +27,14 @@ def test_every_order_has_every_test_once_and_is_drawn_the_same_again(count: int,
     assert len(set(orders)) == min(times, factorial(count))
 
 
+def test_with_the_given_order_every_test_runs_once_before_every_other() -> None:
+    """What one test leaves behind for another is then seen, whichever of them is written first."""
+    tests = [f"t{number}" for number in range(6)]
+    orders = [tests, *draw_orders(tests, 1, "toy/a")]
+    before = {(first, then) for order in orders for place, first in enumerate(order) for then in order[place + 1 :]}
+    assert before == {(first, then) for first in tests for then in tests if first != then}
+
+
 def test_two_instances_with_as_many_tests_are_not_tried_in_the_same_orders() -> None:
     tests = [f"t{number}" for number in range(8)]
     assert draw_orders(tests, 5, "toy/a") != draw_orders(tests, 5, "toy/b")

@@ -1,7 +1,8 @@
 """In which orders are an instance's tests tried, before they may be called steady?
 
 In as many different ones as are wanted, or as there are. Drawn one by one from a seed, three tests came in three orders
-of five, and one of them was never the first to run: a test that needs another before it would have stood.
+of five, and one of them was never the first to run: a test that needs another before it would have stood. Backwards
+first: with the record's own order, every test has then run once before and once after every other.
 """
 
 import random
@@ -12,12 +13,12 @@ _TRIES = 100
 
 
 def draw_orders(tests: Sequence[str], times: int, key: str) -> list[tuple[str, ...]]:
-    """`times` orders, by chance of `key`: the same each time, and others for another instance. No two are alike, and
-    no test is the first twice, as long as there are others left."""
+    """`times` orders: the given one backwards, then by chance of `key`, the same each time and others for another
+    instance. No two are alike, and no test is the first twice, as long as there are others left."""
     chance = random.Random(key)
-    leaders = chance.sample(tests, len(tests))
-    drawn: list[tuple[str, ...]] = []
-    for count in range(times):
+    leaders = [tests[-1], *chance.sample(tests[:-1], len(tests) - 1)]
+    drawn = [tuple(reversed(tests))][:times]
+    for count in range(1, times):
         order = _draw(leaders[count % len(leaders)], tests, chance)
         for _ in range(_TRIES):
             if order not in drawn:
