@@ -10,6 +10,7 @@ import time
 
 import pytest
 
+from dlbench.generation.seeds import draw_seed
 from tests.cli.test_judging import ID, RIGHT, verdicts_of
 from tests.cli.test_run import STEP
 from tests.generation.chaos import Chaos
@@ -119,7 +120,9 @@ def test_reasoning_asks_without_a_temperature_and_says_so(dlbench, endpoint, toy
     assert ended.status == 0, ended.err
     assert {request["model"] for request in endpoint.requests} == {"m"}
     assert not any("temperature" in request or "max_tokens" in request for request in endpoint.requests)
-    assert sorted(request["seed"] for request in endpoint.requests) == [7, 7, 8, 8]
+    asked = [(record["instance"], record["sample"]) for record in map(json.loads, (out / "samples.jsonl").open())]
+    assert len(asked) == 4
+    assert {request["seed"] for request in endpoint.requests} == {draw_seed(7, *one) for one in asked}
     assert json.loads((out / "config.json").read_text())["temperature"] is None
 
 
