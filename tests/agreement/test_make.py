@@ -5,10 +5,13 @@ import json
 
 import pytest
 
+from dlbench.agreement.asking import count_requests, make_request
 from dlbench.agreement.mutation import gather_variants, make_variants, show_difference
 from dlbench.agreement.mutation.similarity import ByCharacters, ByEmbedding, find_measure
+from dlbench.agreement.wording import Wording
 from dlbench.errors import DLBenchError
 from dlbench.generation import Budget, BudgetSpent, Gate, Limits, OpenAIModel
+from dlbench.generation.seeds import draw_seed
 from tests.agreement.made import SOURCE, TASK, make_instance
 from tests.generation.endpoint import Endpoint, completion
 
@@ -59,6 +62,17 @@ def test_what_is_dropped_is_told_with_its_reason():
     }
 
 
+def test_no_answer_of_a_run_shares_its_seed_with_one_of_the_next():
+    variants = make().kept
+    samples = range(count_requests(variants))
+    requests = [
+        make_request(make_instance(), SOURCE, variants, sample, Wording(3, 0.7, 64, seed, 6000, ""))
+        for seed in (0, 1)
+        for sample in samples
+    ]
+    assert len({request.seed for request in requests}) == 2 * len(samples) > 2
+
+
 def test_an_unknown_operator_and_no_variants_are_refused():
     with pytest.raises(DLBenchError, match="no operator 'verb'"):
         make(operators=["verb"])
@@ -87,7 +101,7 @@ def test_a_models_words_are_kept_and_asked_for_once():
         assert first.kept[1].task == reworded
         assert first == again
         assert len(endpoint.requests) == 1
-        assert endpoint.requests[0]["seed"] is not None
+        assert endpoint.requests[0]["seed"] == draw_seed(0, f"{make_instance().id}/rephrase", 0)
         assert TASK in endpoint.requests[0]["messages"][-1]["content"]
         ask(endpoint.url, seed=1)
         assert len(endpoint.requests) == 2

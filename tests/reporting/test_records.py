@@ -5,15 +5,16 @@ import gzip
 import json
 import re
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dlbench.reporting.candidates import LONGEST, is_reference, read_candidates
-from dlbench.reporting.difficulty import find_difficulty
+from dlbench.reporting.difficulty import find_difficulty, tells_difficulty
 from dlbench.reporting.page.assemble import assemble, pack
-from dlbench.reporting.runs import read_run
+from dlbench.reporting.runs import Run, read_run
 from dlbench.scoring import Tally
 from tests.reporting.pages import SECRET, benchmark_of, make_world, reference
 
@@ -155,3 +156,8 @@ def test_without_runs_it_is_guessed_from_size_and_branches_or_unknown():
     assert guess(loc=None, cognitive=1) == "unknown"
     assert find_difficulty(instance, [{}]) == "unknown"
     assert find_difficulty(instance, [{instance.id: Tally(instance.id, 1, 0, 0.0, harness_errors=1)}]) == "unknown"
+
+
+def test_neither_the_reference_nor_the_stub_tells_how_hard_an_instance_is():
+    told = {model: tells_difficulty(Run(Path("x"), {"model": model}, [])) for model in ("reference", "stub", "m")}
+    assert told == {"reference": False, "stub": False, "m": True}

@@ -99,12 +99,13 @@ def choose_files(package: Package, until: Release) -> list[Release]:
         with contextlib.suppress(InvalidVersion):
             if release.filename.endswith(_READABLE) and release.uploaded <= until.uploaded:
                 by_version.setdefault(Version(release.version), []).append(release)
+    own = Version(until.version)
+    by_version.setdefault(own, []).append(until)
     chosen = {
         version: min(files, key=lambda file: (not file.filename.endswith("-none-any.whl"), file.kind != "sdist"))
         for version, files in by_version.items()
         if not version.is_devrelease
-    } | {(own := Version(until.version)): until}
-    by_version.setdefault(own, []).append(until)
+    } | {own: until}
     oldest = {version: min(file.uploaded for file in by_version[version]) for version in chosen}
     return [replace(chosen[version], uploaded=oldest[version]) for version in sorted(chosen)]
 

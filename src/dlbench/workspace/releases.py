@@ -73,19 +73,12 @@ def look_up(name: str, config: PipConfig | None = None) -> Package:
 
 def read_package(content: dict[str, Any], page: str) -> Package:
     info = content["info"]
-    files = [
+    files = [  # whether it was withdrawn, and what it is
         (bool(file.get("yanked")), _read_file(version, file, page))
         for version, files in content["releases"].items()
         for file in files
     ]
-    kept, withdrawn = (
-        tuple(
-            sorted(
-                (one for out, one in files if out is wanted), key=lambda release: (release.uploaded, release.filename)
-            )
-        )
-        for wanted in (False, True)
-    )
+    files.sort(key=lambda one: (one[1].uploaded, one[1].filename))
     return Package(
         name=info["name"],
         summary=info.get("summary") or "",
@@ -94,8 +87,8 @@ def read_package(content: dict[str, Any], page: str) -> Package:
         requires=tuple(info.get("requires_dist") or ()),
         keywords=info.get("keywords") or "",
         description=info.get("description") or "",
-        releases=kept,
-        withdrawn=withdrawn,
+        releases=tuple(file for out, file in files if not out),
+        withdrawn=tuple(file for out, file in files if out),
     )
 
 
