@@ -133,6 +133,23 @@ def test_where_no_variant_gave_code_the_original_answer_stands():
     assert "code" not in sample
 
 
+def test_a_chosen_answer_that_was_cut_off_is_known_as_such():
+    records = [{"sample": n, "answer": "def scale(): 1", "seconds": 1.0, "finish_reason": "stop"} for n in range(4)]
+    records[2]["finish_reason"] = "length"  # the solution of the second wording
+    solutions = dict.fromkeys(range(2), make_solution("def scale(): 1\n"))
+    variants = [Variant(SCALE, 0, "original", "…", "scale"), Variant(SCALE, 1, "typos", "…", "scale")]
+    made = [
+        make_sample(
+            Chosen(SCALE, one, "codet", 0.0, (), 0, 0, 0, fell_back=False),
+            Answers(solutions, {}, [], records),
+            variants,
+            "m",
+        )
+        for one in range(2)
+    ]
+    assert [sample["finish_reason"] for sample in made] == ["stop", "length"]
+
+
 def test_variants_are_kept_and_read_in_their_order(tmp_path):
     path = tmp_path / "variants.jsonl"
     variants = [Variant(SCALE, 0, "original", "…", "scale"), Variant(SCALE, 1, "typos", "…", "f", {"values": "a"})]

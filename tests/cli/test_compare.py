@@ -64,6 +64,30 @@ def test_compare_prints_json_that_any_parser_takes(two, toy_root):
     assert found["against"] is None
 
 
+def test_what_must_be_known_of_runs_is_told_before_they_are_compared_and_to_programs_too(two, write_run, toy_root):
+    cut = write_run("cut", {SCALE: "fail", STEP: "pass"}, {"max_tokens": 256})
+    path = cut / "verdicts.jsonl"
+    path.write_text(path.read_text().replace('"fail"', '"fail", "truncated": true', 1))
+    told = "CUT OFF: 50.0 % of the answers of cut (1 of 2) stop in the middle, asked with --max-tokens 256."
+    ended = ask("compare", two[0], cut, "--benchmark", toy_root)
+    assert told in ended.output
+    assert ended.output.index(told) < ended.output.index("compared on the 2 instances")
+    for command in (("compare", two[0], cut), ("report", cut)):
+        found = json.loads(ask(*command, "--benchmark", toy_root, "--json").output)
+        assert any(line.startswith(told) for line in found["warnings"])
+    ranked = ask("analyze", "robustness", two[0], cut, "--benchmark", toy_root)
+    assert told in ranked.output
+
+
+def test_a_run_that_is_another_one_again_is_told_of_when_they_are_compared(write_run, toy_root):
+    folders = [write_run(name, {SCALE: "pass", STEP: "fail"}) for name in ("one", "copy", "other")]
+    for folder, answer in zip(folders, ("a", "a", "b"), strict=True):
+        path = folder / "verdicts.jsonl"
+        path.write_text(path.read_text().replace('"sample"', f'"answer_sha256": "{answer * 64}", "sample"'))
+    ended = ask("compare", *folders, "--benchmark", toy_root)
+    assert "THE SAME ANSWERS: one, copy have the same answers throughout" in ended.output
+
+
 def test_compare_works_on_a_choice_of_instances(two, toy_root):
     ended = ask("compare", *two, "--benchmark", toy_root, "--instance", STEP)
     assert "compared on the 1 instances" in ended.output

@@ -396,6 +396,34 @@ def test_ranks_are_among_the_same_split_with_ties_and_without_baselines(toy, tmp
     assert (half.ranks.low, half.ranks.high) == (1, 3)
 
 
+def test_runs_with_another_seed_are_one_line_with_their_mean_and_how_far_they_lie_apart(toy, tmp_path):
+    """Else the luckiest seed has a rank of its own, and five lucky ones push everybody else down by five places."""
+    repeats = {
+        seed: submit(tmp_path / str(seed), toy, marks, model="often", seed=seed)
+        for seed, marks in {10: {SCALE: "1", STEP: "0"}, 9: {SCALE: "1", STEP: "1"}}.items()
+    }
+    other = submit(tmp_path / "other", toy, {SCALE: "0", STEP: "1"}, model="other", seed=9)
+    hotter = submit(tmp_path / "hot", toy, {SCALE: "0", STEP: "0"}, model="often", seed=9, temperature=0.9)
+    found = [*repeats.values(), other, hotter]
+    (table,) = rank_entries({tmp_path / f"{number}.json": entry for number, entry in enumerate(found)})
+    places = [(place.entry.model, place.rank, place.submitted.pass_at_1) for place in table.places]
+    assert places == [("often", 1, 0.75), ("other", 2, 0.5), ("often", 3, 0.0)]
+    assert [entry.settings["seed"] for entry in table.places[0].submitted.entries] == [9, 10]
+    text = build_markdown([table])
+    assert "| 75.0 % | 19.8 to 97.3 |" in text  # Wilson's interval of 3/4 among two instances
+    assert "| 2 (sd 35.4) |" in text  # of 100 and 50 points
+    assert "https://example.org/s.jsonl; https://example.org/s.jsonl" in text
+    assert build_page([table]).count('href="https://example.org/s.jsonl"') == 4
+
+
+def test_the_same_answers_under_another_seed_are_no_other_run(toy, tmp_path):
+    marks = {SCALE: "1", STEP: "0"}
+    found = [submit(tmp_path / str(seed), toy, marks, seed=seed) for seed in (1, 2)]
+    (table,) = rank_entries({tmp_path / f"{number}.json": entry for number, entry in enumerate(found)})
+    (place,) = table.places
+    assert place.submitted.spread.runs == 1
+
+
 def test_versions_of_a_dataset_that_grew_are_not_ranked_together(entry, tmp_path):
     newer = entry.model_copy(update={"benchmark": "1.10"})
     tables = rank_entries({tmp_path / "a.json": entry, tmp_path / "b.json": newer})

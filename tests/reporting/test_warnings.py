@@ -1,12 +1,12 @@
 """What must be known before the numbers is told in capitals, everywhere where the numbers are."""
 
 import json
+from pathlib import Path
 
 import pytest
 
-from dlbench.reporting.figures import tell_cut
-from dlbench.reporting.report import tell_warnings, write_report
-from dlbench.scoring import summarise
+from dlbench.reporting import Run, write_report
+from dlbench.reporting.doubts import tell_doubts, tell_warnings
 from tests.reporting.pages import make_world
 from tests.scoring.made import make_benchmark, verdicts
 
@@ -18,7 +18,7 @@ def world(tmp_path):
 
 def warnings_of(world, *folders):
     standing = world.stand(*folders)
-    return [line for line in tell_warnings(standing.runs, standing.summaries, world.benchmark) if line]
+    return tell_warnings(standing.runs, standing.summaries, world.benchmark)
 
 
 def report_of(world, *folders):
@@ -60,8 +60,9 @@ def test_one_answer_cut_off_in_twenty_is_no_warning_and_two_are(cut, warned):
     judged = [
         record | {"truncated": True} if n < cut else record for n, record in enumerate(verdicts(benchmark, "1" * 20))
     ]
-    assert tell_cut("m", summarise(judged, benchmark), 512).startswith("CUT OFF: 10.0 %") is warned
+    told = tell_doubts("m", Run(Path("x"), {}, judged), benchmark)
+    assert [line.startswith("CUT OFF: 10.0 %") for line in told] == [True] * warned
 
 
 def test_a_run_without_a_verdict_is_not_called_cut_off():
-    assert tell_cut("m", summarise([], make_benchmark(2)), 512) == ""
+    assert tell_doubts("m", Run(Path("x"), {}, []), make_benchmark(2)) == []

@@ -113,11 +113,13 @@ def make_sample(choice: Chosen, answers: Answers, variants: Sequence[Variant], m
     told = {"prompt_tokens": usage.prompt_tokens, "completion_tokens": usage.completion_tokens}
     record: dict[str, Any] = {"instance": choice.instance, "sample": 0, "model": model, "technique": TECHNIQUE}
     solution = answers.solutions.get(choice.variant)
+    asked = next((one for one in answers.records if one["sample"] == 2 * choice.variant), {})
     if solution is not None:
         record["code"] = solution.code
     else:
-        asked = {one["sample"]: one for one in answers.records}
-        record["answer"] = str(asked[2 * choice.variant]["answer"])
+        record["answer"] = str(asked["answer"])
+    if "finish_reason" in asked:  # that the answer was cut off belongs to the score
+        record["finish_reason"] = asked["finish_reason"]
     record |= {"variant": choice.variant, "operator": variants[choice.variant].operator, "rule": choice.rule}
     record |= {"fell_back": choice.fell_back, "requests": len(answers.records), "seconds": round(usage.seconds, 3)}
     record["usage"] = {name: int(value) for name, value in told.items() if not math.isnan(value)}

@@ -40,8 +40,8 @@ def robustness(
     from dlbench.analysis.robustness import measure_robustness
     from dlbench.reporting import studies
 
-    tallies, outside = read_sides(runs, chosen)
-    found = measure_robustness(tallies, chosen.benchmark, other_split)
+    sides = read_sides(runs, chosen)
+    found = measure_robustness(sides.tallies, chosen.benchmark, other_split)
     tables = {
         "the order": studies.tabulate_order(found),
         "pairs, when instances are drawn anew": studies.tabulate_pairs(found),
@@ -53,9 +53,9 @@ def robustness(
     left_out = {
         "that not every run has judged": len(found.not_common),
         "that met a harness error, our own fault": len(found.harness_errors),
-        "outside the choice": outside,
+        "outside the choice": sides.outside,
     }
-    notes = [f"all of it on the {len(found.instances)} instances that every run has judged"]
+    notes = [*sides.warnings, f"all of it on the {len(found.instances)} instances that every run has judged"]
     if len(found.pairs) > studies.MOST_PAIRS:
         notes.append(f"the {studies.MOST_PAIRS} least sure of {len(found.pairs)} pairs are shown; --json has them all")
     notes += [f"LEFT OUT: {count} instances {why}" for why, count in left_out.items() if count]

@@ -30,16 +30,19 @@ def compare(
     """Compare runs instance by instance: exact paired tests, effect sizes, and what only one of two solves."""
     from dlbench.scoring import compare as compare_tallies
 
-    tallies, outside = read_sides(runs, chosen)
-    found = compare_tallies(tallies, chosen.benchmark, only_first=first)
+    sides = read_sides(runs, chosen)
+    found = compare_tallies(sides.tallies, chosen.benchmark, only_first=first)
     against = _set_against(other, found) if other else None
     if json:
         from dlbench.cli.printing import print_json
 
-        print_json({"comparison": found, "outside_the_choice": outside, "against": against})
+        told = {"warnings": sides.warnings, "outside_the_choice": sides.outside}
+        print_json({"comparison": found, **told, "against": against})
         return
-    if outside:
-        typer.echo(f"{outside} instances that were judged lie outside the choice")
+    for line in sides.warnings:
+        typer.echo(f"{line}\n")
+    if sides.outside:
+        typer.echo(f"{sides.outside} instances that were judged lie outside the choice")
     _print(found, against, str(other), every_instance=instances)
 
 

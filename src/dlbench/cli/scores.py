@@ -88,9 +88,11 @@ def show_scores(
     write_more(standing)
     if as_json:
         from dlbench.cli.printing import print_json
+        from dlbench.reporting.doubts import tell_warnings
 
         found = {name: {"summary": summary, "usage": usages[name]} for name, summary in summaries.items()}
-        print_json({"benchmark": str(benchmark.version), "runs": found, "spreads": repeats})
+        warnings = tell_warnings(runs, summaries, benchmark)
+        print_json({"benchmark": str(benchmark.version), "warnings": warnings, "runs": found, "spreads": repeats})
     else:
         _print_tables(standing, axes or LABELS)
         typer.echo(f"report: {report}")
@@ -103,7 +105,7 @@ def show_scores(
 
 def _print_tables(standing: "Standing", axes: Sequence[str]) -> None:
     from dlbench.cli.printing import open_console
-    from dlbench.reporting.report import tell_warnings
+    from dlbench.reporting.doubts import tell_warnings
     from dlbench.reporting.tables import breakdown, draw, overview, spreads, statuses
 
     console, summaries = open_console(), standing.summaries
@@ -113,7 +115,7 @@ def _print_tables(standing: "Standing", axes: Sequence[str]) -> None:
         console.print(draw("the same again", spreads(standing.repeats)))
     console.print(draw("what became of the answers", statuses(summaries)))
     for line in tell_warnings(standing.runs, summaries, standing.benchmark):
-        typer.echo(line)
+        typer.echo(f"{line}\n")
 
 
 @command("report")

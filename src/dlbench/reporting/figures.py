@@ -4,9 +4,6 @@ import math
 
 from dlbench.scoring import Interval, Score, Summary, Usage
 
-# Fewer could not have moved pass@1 by more than about five points, had they all passed.
-_MANY_CUT = 0.05
-
 
 def percent(value: float) -> str:
     return "n/a" if math.isnan(value) else f"{100 * value:.1f} %"
@@ -61,17 +58,4 @@ def tell_faults(name: str, summary: Summary) -> str:
         f"HARNESS ERRORS: {faults} of {overall.samples} verdicts of {name} are our own fault and not the model's. They"
         f" count as not passed: pass@1 is {percent(overall.pass_at_1)}, and would be"
         f" {percent(summary.if_faults_passed)} had they all passed."
-    )
-
-
-def tell_cut(name: str, summary: Summary, max_tokens: object) -> str:
-    """That the limit on an answer's length may have made the score, or nothing where few answers stop in the middle."""
-    answers, cut = summary.overall.samples, summary.truncated
-    if cut <= _MANY_CUT * answers:
-        return ""
-    # `evaluate` judges answers of which nobody said how long they might be.
-    limit = f"asked with --max-tokens {max_tokens}" if isinstance(max_tokens, int) else "with a limit not known here"
-    return (
-        f"CUT OFF: {percent(cut / answers)} of the answers of {name} ({cut} of {answers}) stop in the middle, {limit}."
-        " The score is the model's under that limit; a higher --max-tokens may give another."
     )

@@ -4,11 +4,9 @@ from collections.abc import Mapping
 
 from dlbench import __version__
 from dlbench.dataset import Benchmark
-from dlbench.reporting.figures import tell_cut, tell_faults
-from dlbench.reporting.runs import Run, count_refused
-from dlbench.reporting.sides import find_unjudged, tell_apart
+from dlbench.reporting.doubts import tell_warnings
+from dlbench.reporting.runs import Run
 from dlbench.reporting.tables import breakdown, mark_down, overview, spreads, statuses
-from dlbench.reporting.wholeness import tell_partial
 from dlbench.reporting.wordings import study_run
 from dlbench.scoring import BREAKDOWNS, Spread, Summary, Usage
 
@@ -26,7 +24,7 @@ def write_report(
     benchmark: Benchmark,
 ) -> str:
     lines = ["# DL-Bench report", "", f"dlbench {__version__}, benchmark {benchmark.version}.", ""]
-    lines += tell_warnings(runs, summaries, benchmark)
+    lines += [line for told in tell_warnings(runs, summaries, benchmark) for line in (told, "")]
     lines += ["## Runs", "", *mark_down(overview(summaries, usages)), "", _NOTE, ""]
     lines += ["## pass@1", "", *mark_down(breakdown(summaries, BREAKDOWNS)), ""]
     if repeats:
@@ -46,24 +44,6 @@ def write_report(
         headings = ["instance", "sample", "status", "tests passed", "seconds", "memory", "sandbox"]
         lines += ["", *mark_down((headings, [_tell_verdict(record) for record in run.verdicts]))]
     return "\n".join(lines) + "\n"
-
-
-def tell_warnings(runs: Mapping[str, Run], summaries: Mapping[str, Summary], benchmark: Benchmark) -> list[str]:
-    """What a reader must know before the numbers, each with a blank line after it."""
-    told = [tell_faults(name, summary) for name, summary in summaries.items()] + tell_apart(runs, benchmark)
-    for name, run in runs.items():
-        told += tell_partial(name, run, benchmark)
-        told.append(tell_cut(name, summaries[name], run.config.get("max_tokens")))
-        if refused := count_refused(run.folder):
-            told.append(
-                f"TOO LONG FOR THE MODEL: {refused} of the answers of {name} are empty because the request did not fit"
-                " into the model's context. They count as not passed; a lower --prompt-tokens makes prompts shorter."
-            )
-        if missing := find_unjudged(run):
-            told.append(
-                f"NOT FINISHED: {missing} of the samples asked for in {name} have no verdict and are not counted."
-            )
-    return [line for text in told if text for line in (text, "")]
 
 
 def _tell_verdict(record: dict[str, object]) -> list[str]:

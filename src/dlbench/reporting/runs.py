@@ -6,7 +6,7 @@ run. A folder is never written with a configuration other than its own.
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -55,19 +55,24 @@ def make_folder(folder: Path) -> None:
         raise DLBenchError(f"cannot be made: {error.strerror}", where=str(folder), mend="give another --out") from None
 
 
-def read_run(folder: Path) -> Run:
-    path = folder / VERDICTS
-    if not path.is_file():
+def read_head(folder: Path) -> Run:
+    """A run without its verdicts, which are nearly all of it."""
+    if not (folder / VERDICTS).is_file():
         raise DLBenchError(
             "there are no verdicts here", where=str(folder), mend="give a folder that `run` or `evaluate` wrote"
         )
     config = _read_config(folder / CONFIG) if (folder / CONFIG).is_file() else {}
+    return Run(folder, config, [])
+
+
+def read_run(folder: Path) -> Run:
+    head, path = read_head(folder), folder / VERDICTS
     verdicts: dict[tuple[str, int], dict[str, Any]] = {}
     name = str(path)
     for number, record in read_lines(path):
         whole = Verdict.check_record(record, f"{name}:{number}")
         verdicts[whole["instance"], whole["sample"]] = whole  # tried again, the last word counts
-    return Run(folder, config, list(verdicts.values()))
+    return replace(head, verdicts=list(verdicts.values()))
 
 
 def keep_samples(samples: Path, folder: Path) -> None:
@@ -86,7 +91,8 @@ def read_usage(folder: Path) -> Usage | None:
 def count_refused(folder: Path) -> int:
     """How many of its samples are empty because the request did not fit into the model's context."""
     path = folder / SAMPLES
-    if not path.is_file():
+    # most runs have none, and are not parsed to find that out
+    if not path.is_file() or b"context_length" not in path.read_bytes():
         return 0
     return sum(record.get("finish_reason") == "context_length" for _, record in read_lines(path))
 

@@ -3,6 +3,7 @@
 Two runs of one model have the same name: shown under it, one of them would vanish from the table.
 """
 
+import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -30,12 +31,22 @@ def name_runs(runs: Sequence[Run]) -> dict[str, Run]:
 def find_copies(named: Mapping[str, Run]) -> list[list[str]]:
     """Names of runs that have the same answers throughout, two or more together: the same seed given again, or a
     model without any chance in it."""
-    alike: defaultdict[frozenset[tuple[str, int, str]], list[str]] = defaultdict(list)
-    for name, run in named.items():
-        if run.verdicts and all(record.get("answer_sha256") for record in run.verdicts):
-            answers = ((record["instance"], record["sample"], record["answer_sha256"]) for record in run.verdicts)
-            alike[frozenset(answers)].append(name)
-    return [names for names in alike.values() if len(names) > 1]
+    return group_alike({name: hash_answers(run) for name, run in named.items()})
+
+
+def hash_answers(run: Run) -> str:
+    """Of all answers of a run, in whatever order they were judged; empty where some are not known."""
+    answers = sorted((one["instance"], one["sample"], one.get("answer_sha256") or "") for one in run.verdicts)
+    known = answers and all(answer for _, _, answer in answers)
+    return hashlib.sha256(repr(answers).encode()).hexdigest() if known else ""
+
+
+def group_alike(answers: Mapping[str, str]) -> list[list[str]]:
+    """Names with the same answers, two or more together; `answers` as `hash_answers` gives them."""
+    alike: defaultdict[str, list[str]] = defaultdict(list)
+    for name, digest in answers.items():
+        alike[digest].append(name)
+    return [names for digest, names in alike.items() if digest and len(names) > 1]
 
 
 def repeats_itself(run: Run) -> bool:
@@ -100,11 +111,7 @@ def tell_apart(named: Mapping[str, Run], benchmark: Benchmark) -> list[str]:
             f"NOT THE SAME INSTANCES: {counts}; {len(shared)} are in every run. On those `dlbench compare` sets runs"
             " side by side."
         )
-    for names in find_copies(named):
-        told.append(
-            f"THE SAME ANSWERS: {', '.join(names)} have the same answers throughout, and are one run; no spread between"
-            " them is shown."
-        )
+    told += [tell_copies(names) for names in find_copies(named)]
     for name, run in named.items():
         if repeats_itself(run):
             told.append(
@@ -112,6 +119,13 @@ def tell_apart(named: Mapping[str, Run], benchmark: Benchmark) -> list[str]:
                 " pass@k is pass@1, and no spread between them is shown."
             )
     return told
+
+
+def tell_copies(names: Sequence[str]) -> str:
+    return (
+        f"THE SAME ANSWERS: {', '.join(names)} have the same answers throughout, and are one run; they are no repeats"
+        " of one another."
+    )
 
 
 def find_unjudged(run: Run) -> int:

@@ -11,16 +11,20 @@ from importlib.resources import files
 from statistics import fmean
 from string import Template
 
-from dlbench.reporting.board.entry import Entry
+from dlbench.reporting.board.entry import Setting
+from dlbench.reporting.board.repeats import Repeated
 from dlbench.reporting.board.standings import Place, Table
-from dlbench.reporting.figures import percent
+from dlbench.reporting.figures import percent, span
 from dlbench.reporting.tables import Tabled, mark_down
+from dlbench.scoring import Spread
 
 _TITLE = "DL-Bench leaderboard"
+_APART = "; "
 _INTRO = (
     "pass@1 with its 95 % interval (bootstrap over instances, Wilson's where they are few). The rank's interval says"
     " where a model could stand had other instances been chosen: overlapping ranks are not told apart. Verified: how"
     " many samples the keepers of this board have run again, all with the claimed verdict."
+    " Runs that differ in the seed alone are one line: their mean, and the standard deviation between them in points."
     " Reference and stub are baselines and have no rank."
 )
 
@@ -56,36 +60,50 @@ def _list_places(places: Sequence[Place]) -> Tabled:
         "pass@1",
         "95 %",
         "tests passed",
+        "runs",
         "n",
         "temperature",
+        "max tokens",
         "date",
         "verified",
         "samples",
     ]
-    return headings, [[*_tell_rank(place), *_tell_entry(place.entry)] for place in places]
+    return headings, [[*_tell_rank(place), *_tell_submitted(place.submitted)] for place in places]
 
 
 def _tell_rank(place: Place) -> list[str]:
     if place.rank is None:
         return ["baseline"]
-    span = place.ranks
-    return [f"{place.rank} ({span.low:.0f} to {span.high:.0f})" if span else str(place.rank)]
+    ranks = place.ranks
+    return [f"{place.rank} ({ranks.low:.0f} to {ranks.high:.0f})" if ranks else str(place.rank)]
 
 
-def _tell_entry(entry: Entry) -> list[str]:
-    score, check = entry.score, entry.verified
+def _tell_submitted(submitted: Repeated) -> list[str]:
+    entry, entries = submitted.entry, submitted.entries
+    checks = [one.verified for one in entries if one.verified]
+    checked, claimed = sum(check.checked for check in checks), sum(len(one.verdicts) for one in entries)
     return [
         entry.model,
         entry.technique,
-        percent(score.pass_at_1),
-        f"{100 * score.low:.1f} to {100 * score.high:.1f}",
-        percent(score.passing_rate),
+        percent(submitted.pass_at_1),
+        span(submitted.interval),
+        percent(submitted.passing_rate),
+        _tell_spread(submitted.spread),
         str(entry.samples),
-        "none" if (heat := entry.settings["temperature"]) is None else str(heat),
-        str(entry.date),
-        f"{check.checked} of {len(entry.verdicts)}, {check.date}" if check else "no",
-        entry.samples_from,
+        _tell_setting(entry.settings["temperature"]),
+        _tell_setting(entry.settings.get("max_tokens")),
+        str(max(one.date for one in entries)),
+        f"{checked} of {claimed}, {max(check.date for check in checks)}" if checks else "no",
+        _APART.join(one.samples_from for one in entries),
     ]
+
+
+def _tell_spread(found: Spread) -> str:
+    return str(found.runs) if found.runs < 2 else f"{found.runs} (sd {100 * found.deviation:.1f})"
+
+
+def _tell_setting(value: Setting) -> str:
+    return "none" if value is None else str(value)
 
 
 def _list_reported() -> tuple[str, str, Tabled]:
@@ -108,8 +126,12 @@ def _draw(table: Tabled) -> str:
 
 def _link(cell: str) -> str:
     """An address that was submitted is followed only by whoever clicks it."""
-    is_address = cell.startswith(("https://", "http://")) and not set(cell) & set(" \"'<>")
-    return f'<a href="{escape(cell)}" rel="noreferrer nofollow">samples</a>' if is_address else escape(cell)
+    return _APART.join(map(_link_one, cell.split(_APART)))
+
+
+def _link_one(told: str) -> str:
+    is_address = told.startswith(("https://", "http://")) and not set(told) & set(" \"'<>")
+    return f'<a href="{escape(told)}" rel="noreferrer nofollow">samples</a>' if is_address else escape(told)
 
 
 def _read(name: str) -> str:

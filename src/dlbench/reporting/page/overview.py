@@ -6,6 +6,7 @@ Made here and not in the browser, so that it can be read without scripts and pri
 from html import escape
 
 from dlbench.dataset import AXES
+from dlbench.reporting.doubts import tell_warnings
 from dlbench.reporting.figures import percent, span
 from dlbench.reporting.page import markup
 from dlbench.reporting.page.reworded import show_wordings
@@ -21,7 +22,6 @@ from dlbench.reporting.page.views import (
 )
 from dlbench.reporting.pictures import draw_range, draw_ranges
 from dlbench.reporting.pictures.marks import find_top
-from dlbench.reporting.report import tell_warnings
 from dlbench.reporting.standing import Standing
 from dlbench.reporting.tables import find_ks, spreads
 
@@ -44,7 +44,7 @@ def render_overview(standing: Standing) -> str:
 
 
 def _warn(standing: Standing) -> str:
-    told = [line for line in tell_warnings(standing.runs, standing.summaries, standing.benchmark) if line]
+    told = tell_warnings(standing.runs, standing.summaries, standing.benchmark)
     return "".join(f'<p class="warning" role="alert">{escape(line)}</p>' for line in told)
 
 
