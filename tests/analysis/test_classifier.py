@@ -80,6 +80,32 @@ def test_folds_ask_every_prompt_once_and_hold_labels_alike(prompts):
     assert not all(np.array_equal(one[1], two[1]) for one, two in zip(folds, other, strict=True))
 
 
+def test_folds_that_part_projects_ask_of_none_that_was_learnt_from(tmp_path):
+    """Where a label is a project's and nothing else tells it, folds that share projects know it and others cannot."""
+    corpus = make_corpus(90)
+    names = ["A-b", "a_B", "c", "d", "e", "f", "g"]  # the first two are one project, spelt twice
+    items = [
+        Item(item.id, f"about {names[number // 13].lower().replace('_', '-')}", None, names[number // 13], item.labels)
+        for number, item in enumerate(corpus.items)
+    ]
+    prompts = gather_prompts(Corpus("toys", tuple(items)))
+    folds = draw_folds(prompts, 3, seed=0, new_projects=True)
+    assert sorted(place for _, asked in folds for place in asked) == list(range(90))
+    for learnt, asked in folds:
+        spelt = [{names[place // 13].lower().replace("_", "-") for place in part} for part in (learnt, asked)]
+        assert not spelt[0] & spelt[1]
+    with Journal(tmp_path / "folds.jsonl") as journal:
+        found = cross_validate(prompts, "toys", Recipe(), 3, (MAJORITY, PROJECT), journal, quiet, new_projects=True)
+    assert found.answers[PROJECT] == found.answers[MAJORITY]  # nothing is known of a new project
+
+
+def test_projects_that_are_too_few_or_not_told_cannot_be_parted(prompts):
+    with pytest.raises(DLBenchError, match="there are 1 projects, fewer than folds"):
+        draw_folds(prompts, 3, seed=0, new_projects=True)
+    with pytest.raises(DLBenchError, match="does not say of every prompt"):
+        draw_folds(replace(prompts, groups=()), 3, seed=0, new_projects=True)
+
+
 def lend(groups=("toy", "Other-Project"), size=30):
     """Prompts of another dataset, of several projects in turn, with a label that is not asked about."""
     items = make_corpus(size, seed=1).items
@@ -176,7 +202,7 @@ def test_words_tell_more_than_the_majority(prompts, tmp_path):
 def check_that_nothing_leaks(prompts, ways, recipe, tmp_path, monkeypatch):
     """What is asked carries other labels, through the whole of a cross-validation, and is told the same."""
     folds = draw_folds(prompts, 3, seed=0)
-    monkeypatch.setattr(evaluation, "draw_folds", lambda *given: folds)
+    monkeypatch.setattr(evaluation, "draw_folds", lambda *given, **more: folds)
     asked = folds[0][1]
     honest = validate(prompts, tmp_path / "honest.jsonl", ways, recipe)
     turned = prompts.take(range(len(prompts.ids)))

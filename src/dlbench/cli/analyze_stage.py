@@ -49,6 +49,9 @@ def evaluate(
     ),
     also: AlsoOption = None,
     folds: Annotated[int, typer.Option(min=2)] = 5,
+    new_projects: Annotated[
+        bool, typer.Option("--new-projects", help="Ask only about projects of which nothing was learnt.")
+    ] = False,
     fast: Annotated[bool, typer.Option("--fast", help="Only the baselines; nothing is tuned.")] = False,
     encoder: EncoderOption = Recipe.encoder,
     frozen: FrozenOption = Recipe.frozen,
@@ -71,15 +74,16 @@ def evaluate(
     recipe = Recipe(encoder, frozen, epochs, batch, rate, tokens, seed)
     name, prompts = _gather(dataset, also)
     _need_tools(tunes=not fast)
-    open_run(out, configure(prompts, name, recipe, folds))
+    open_run(out, configure(prompts, name, recipe, folds, new_projects=new_projects))
     ways = FAST if fast else WAYS
     with Journal(out / "folds.jsonl") as journal:
-        found = cross_validate(prompts, name, recipe, folds, ways, journal, _slowly(say))
+        found = cross_validate(prompts, name, recipe, folds, ways, journal, _slowly(say), new_projects=new_projects)
     hashes = {id: hash_prompt(text) for id, text in zip(prompts.ids, prompts.texts, strict=True)}
     answers = found.answers[ways[-1]]
     rewrite(out / "predictions.jsonl", ({"instance": id, "prompt": hashes[id], **answers[id]} for id in answers))
     learnt = f", learnt with {prompts.lent} prompts of another dataset" if prompts.lent else ""
-    tables = {f"{name}, {folds} folds, seed {seed}{learnt}": classified.tabulate_ways(found)}
+    parted = " that part projects" if new_projects else ""
+    tables = {f"{name}, {folds} folds{parted}, seed {seed}{learnt}": classified.tabulate_ways(found)}
     for one in found.figures:
         if one.way == ways[-1]:
             tables[f"{one.axis} by {one.way}: true labels in rows, told ones in columns"] = classified.tabulate_labels(

@@ -80,22 +80,31 @@ class Evaluation:
     """By way and id, the label told on each axis, always by a classifier that had not seen the prompt."""
 
 
-def configure(prompts: Prompts, name: str, recipe: Recipe, folds: int) -> dict[str, Any]:
+def configure(prompts: Prompts, name: str, recipe: Recipe, folds: int, *, new_projects: bool = False) -> dict[str, Any]:
     """What kept folds depend on; folds of other data or another recipe are not gone on with."""
     lent = {"lent": prompts.lent} if prompts.lent else {}
     data = {"dataset": name, "prompts": len(prompts.ids), **lent, "data": prompts.mark}
-    return {**data, "folds": folds, **asdict(recipe)}
+    parted = {"new_projects": True} if new_projects else {}
+    return {**data, "folds": folds, **parted, **asdict(recipe)}
 
 
 def cross_validate(
-    prompts: Prompts, name: str, recipe: Recipe, folds: int, ways: Sequence[str], journal: Journal, told: Told
+    prompts: Prompts,
+    name: str,
+    recipe: Recipe,
+    folds: int,
+    ways: Sequence[str],
+    journal: Journal,
+    told: Told,
+    *,
+    new_projects: bool = False,
 ) -> Evaluation:
     """Folds that the journal holds are not run again. `told` is called for every part of the work that is done."""
     kept: dict[tuple[int, str], Scores] = {
         (record["fold"], record["way"]): [np.array(axis) for axis in record["scores"]] for record in journal.records()
     }
     workshop = _Workshop(prompts, recipe, told)
-    drawn = draw_folds(prompts, folds, recipe.seed)
+    drawn = draw_folds(prompts, folds, recipe.seed, new_projects=new_projects)
     for number, (learnt, asked) in enumerate(drawn):
         for way in ways:
             if (number, way) in kept:

@@ -1,8 +1,9 @@
 """What does a classifier learn from, and what is it asked? Prompts with labels on three axes, as numbers.
 
 Folds are stratified by stage and drawn from a seed: the same on every machine. Of a stage with fewer prompts than
-folds, some folds have none. A prompt without a label on an axis
-takes no part in that axis, in learning as in measuring; it is no label of its own.
+folds, some folds have none. They may part projects, so that nothing was learnt of a project that is asked about: else
+its name alone tells much. A prompt without a label on an axis takes no part in that axis, in learning as in measuring;
+it is no label of its own.
 """
 
 import hashlib
@@ -97,9 +98,12 @@ def _spell(group: str) -> str:
     return "".join(letter for letter in group.lower() if letter.isalnum())
 
 
-def draw_folds(prompts: Prompts, folds: int, seed: int) -> list[tuple[Places, Places]]:
-    """For each fold, the places of what is learnt from and of what is asked. What was lent is learnt from in all."""
-    from sklearn.model_selection import StratifiedKFold
+def draw_folds(prompts: Prompts, folds: int, seed: int, *, new_projects: bool = False) -> list[tuple[Places, Places]]:
+    """For each fold, the places of what is learnt from and of what is asked. What was lent is learnt from in all.
+
+    With `new_projects` all prompts of a project are asked in one fold.
+    """
+    from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
     own = len(prompts.ids) - prompts.lent
     stages = prompts.targets[:own, 0]
@@ -109,9 +113,24 @@ def draw_folds(prompts: Prompts, folds: int, seed: int) -> list[tuple[Places, Pl
         raise DLBenchError(what, mend=f"give --folds {max(2, most)} or less, or a larger dataset")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # a rare stage is missing in some folds, and no more can be done
-        splits = list(StratifiedKFold(folds, shuffle=True, random_state=seed).split(stages, stages))
+        if new_projects:
+            parted = StratifiedGroupKFold(folds, shuffle=True, random_state=seed)
+            splits = list(parted.split(stages, stages, _find_projects(prompts, own, folds)))
+        else:
+            splits = list(StratifiedKFold(folds, shuffle=True, random_state=seed).split(stages, stages))
     lent = np.arange(own, len(prompts.ids))
     return [(np.concatenate([learnt, lent]).astype(np.int64), np.asarray(asked, np.int64)) for learnt, asked in splits]
+
+
+def _find_projects(prompts: Prompts, own: int, folds: int) -> list[str]:
+    projects = [_spell(group) for group in prompts.groups[:own]]
+    if len(projects) < own or not all(projects):
+        what = "the dataset does not say of every prompt which project it is about"
+        raise DLBenchError(what, mend="leave out --new-projects, or give another dataset")
+    if len(set(projects)) < folds:
+        what = f"there are {len(set(projects))} projects, fewer than folds"
+        raise DLBenchError(what, mend="give fewer --folds, or leave out --new-projects")
+    return projects
 
 
 def known_on(targets: Places, axis: int) -> Places:
