@@ -128,6 +128,17 @@ def test_a_bad_line_is_named_by_its_number_and_nothing_runs(dlbench, toy_root, t
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize("key", ["model", "technique"])
+def test_answers_of_two_models_or_techniques_are_never_scored_as_samples_of_one(
+    dlbench, toy_root, tmp_path, write_samples, key
+):
+    samples = write_samples({"instance": ID, key: "one", "answer": "x"}, {"instance": ID, key: "two", "answer": "y"})
+    ended = dlbench("evaluate", samples, "--out", tmp_path / "out", "--benchmark", toy_root)
+    assert ended.status == 1
+    assert f"samples.jsonl:2: an answer of another {key} than before: two, not one" in ended.err
+    assert not (tmp_path / "out").exists()
+
+
 def test_a_missing_or_empty_file_gets_a_clear_message(dlbench, toy_root, tmp_path):
     assert (
         "no such file" in dlbench("evaluate", tmp_path / "none", "--out", tmp_path / "o", "--benchmark", toy_root).err

@@ -85,6 +85,12 @@ def test_a_line_that_is_no_sample_is_named_by_its_number(record: object, tmp_pat
     assert caught.value.where.endswith("a.jsonl:2")
 
 
+def test_answers_of_two_models_are_not_one_model(tmp_path: Path) -> None:
+    one, two = ({"instance": "a/b", "answer": "x", "model": name} for name in ("one", "two"))
+    with pytest.raises(DLBenchError, match="another model than before: two, not one"):
+        FileModel(write(tmp_path / "a.jsonl", one, two))
+
+
 def test_a_sample_given_twice_and_a_missing_file_are_refused(tmp_path: Path) -> None:
     twice = {"instance": "a/b", "sample": 0, "answer": "x"}
     with pytest.raises(DLBenchError, match="given twice"):

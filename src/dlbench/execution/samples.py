@@ -12,6 +12,7 @@ from typing import Any
 
 from dlbench.dataset import Benchmark, find_known
 from dlbench.errors import DLBenchError
+from dlbench.generation.origin import Origin
 from dlbench.journal import read_lines
 
 
@@ -42,8 +43,10 @@ def read_samples(path: Path, benchmark: Benchmark) -> list[Sample]:
 def parse_samples(lines: Iterable[tuple[int, dict[str, Any]]], name: str, benchmark: Benchmark) -> list[Sample]:
     samples: dict[tuple[str, int], Sample] = {}
     counts: Counter[str] = Counter()
+    origin = Origin()
     for number, record in lines:
         where = f"{name}:{number}"
+        origin.check(record, where)
         sample = _parse(record, where, counts, benchmark)
         if sample.key in samples:
             raise DLBenchError(

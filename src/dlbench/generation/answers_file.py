@@ -12,6 +12,7 @@ from typing import Any
 from dlbench.errors import DLBenchError
 from dlbench.generation.fence import fenced
 from dlbench.generation.models import Answer, Model, Request
+from dlbench.generation.origin import Origin
 from dlbench.generation.turns import read_record
 from dlbench.journal import read_lines
 
@@ -23,7 +24,9 @@ class FileModel(Model):
         self._path = path
         self._known: dict[tuple[str, int], dict[str, Any]] = {}
         self._counts: Counter[str] = Counter()
+        origin = Origin()
         for number, record in read_lines(path):
+            origin.check(record, f"{path}:{number}")
             match record:
                 case {"earlier_turns": turns} if turns and not _are_turns(turns):
                     raise DLBenchError(
