@@ -120,6 +120,15 @@ def test_silence_may_be_an_answer_only_after_tokens_that_were_counted() -> None:
         assert (caught.value.silence is not None) == (usage == {"completion_tokens": 1})
 
 
+@pytest.mark.parametrize("reason", ["tool_calls", "function_call"])
+def test_a_call_of_a_tool_that_was_not_offered_is_silence_that_may_be_the_answer(reason: str) -> None:
+    message = {"content": None, "tool_calls": [{"type": "function", "function": {"name": "f", "arguments": "{}"}}]}
+    with pytest.raises(Nonsense, match="no text") as caught:
+        read_reply(body(message, reason, usage={"completion_tokens": 9}), 0)
+    assert caught.value.silence is not None
+    assert (caught.value.silence.text, caught.value.silence.finish_reason) == ("", reason)
+
+
 def test_a_line_separator_inside_a_piece_is_text() -> None:
     event = json.dumps({"choices": [{"delta": {"content": "a\u2028b"}, "finish_reason": "stop"}]}, ensure_ascii=False)
     assert read_reply(f": ping\r\n\r\nevent: x\r\ndata:{event}\r\n\r\n", 0).text == "a\u2028b"

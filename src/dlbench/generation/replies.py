@@ -13,6 +13,8 @@ from dlbench.generation.models import Answer
 
 # OpenRouter ends what its provider broke off with this; the text before it is a part.
 _BROKEN = "error"
+# Models that learnt to use tools call one now and then that nobody offered them, and say nothing beside it.
+_ENDED = ("stop", "tool_calls", "function_call")
 
 
 class Nonsense(Exception):
@@ -51,7 +53,7 @@ def _ended_by_itself(answer: Answer) -> bool:
     """After tokens that the endpoint counted. A busy one may say so, too, but not at every try."""
     match answer.usage:
         case {"completion_tokens": int(tokens)} if tokens > 0:
-            return answer.finish_reason == "stop"
+            return answer.finish_reason in _ENDED
     return False
 
 
