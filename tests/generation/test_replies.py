@@ -104,6 +104,7 @@ def test_thinking_in_parts_is_kept_apart() -> None:
         ({"content": None, "refusal": "I will not."}, "stop", "I will not."),
         ({"content": None}, "content_filter", ""),
         ({"content": None}, "length", ""),
+        ({"content": None}, "model_length", ""),
         ({"content": ""}, "stop", ""),
     ],
 )

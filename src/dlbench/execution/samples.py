@@ -12,6 +12,7 @@ from typing import Any
 
 from dlbench.dataset import Benchmark, find_known
 from dlbench.errors import DLBenchError
+from dlbench.generation.models import is_at_limit
 from dlbench.generation.origin import Origin
 from dlbench.journal import read_lines
 
@@ -77,5 +78,5 @@ def _parse(record: dict[str, Any], where: str, counts: Counter[str], benchmark: 
         what = 'it has neither "answer" nor "code"' if not given else 'it has both "answer" and "code"'
         mend = 'give the model\'s raw text as "answer", or bare code as "code"'
         raise DLBenchError(f"{what} (as a string)", where=where, mend=mend)
-    is_cut = record.get("finish_reason") == "length"
+    is_cut = is_at_limit(record.get("finish_reason"))
     return Sample(instance, index, record[given[0]], is_code=given[0] == "code", is_cut=is_cut)

@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from dlbench.generation.models import Answer
+from dlbench.generation.models import Answer, is_at_limit
 
 # OpenRouter ends what its provider broke off with this; the text before it is a part.
 _BROKEN = "error"
@@ -40,7 +40,7 @@ def read_reply(text: str, seconds: float) -> Answer:
         raise Nonsense("no message in it")
     said, thought = _split(message.get("content"))
     thought = _text(message.get("reasoning_content")) or _text(message.get("reasoning")) or thought
-    is_told = said is not None or reason in ("length", "content_filter")
+    is_told = said is not None or reason == "content_filter" or is_at_limit(reason)
     said = said or _text(message.get("refusal"))
     usage = reply.get("usage")
     answer = Answer(said, usage if isinstance(usage, dict) else {}, str(reason or ""), seconds, thought)

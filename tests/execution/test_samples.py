@@ -1,0 +1,21 @@
+"""What a file of answers says of each is understood, whoever wrote it."""
+
+import pytest
+
+from dlbench.execution.samples import parse_samples
+from tests.scoring.made import make_benchmark
+
+
+@pytest.mark.parametrize(
+    ("reason", "is_cut"),
+    [
+        *((reason, True) for reason in ("length", "max_tokens", "MAX_TOKENS", "model_length", "max_output_tokens")),
+        *((reason, False) for reason in ("stop", "end_turn", "", None, 3)),
+    ],
+)
+def test_an_answer_at_its_limit_is_known_by_what_any_endpoint_calls_it(reason, is_cut):
+    benchmark = make_benchmark(1)
+    (instance,) = benchmark.instances
+    record = {"instance": instance, "answer": "def f(): pass", "finish_reason": reason}
+    (sample,) = parse_samples([(1, record)], "samples.jsonl", benchmark)
+    assert sample.is_cut is is_cut
