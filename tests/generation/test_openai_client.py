@@ -247,6 +247,15 @@ def test_reasoning_that_used_up_all_tokens_is_an_empty_answer() -> None:
     assert (answer.text, answer.reasoning) == ("", "hm")
 
 
+def test_a_prompt_that_a_content_filter_refuses_is_an_empty_answer_that_says_so() -> None:
+    """Whether the filter looks at the prompt or at the answer, it is one instance's loss and not the end of the run."""
+    said = "The response was filtered due to the prompt triggering the content management policy."
+    with Endpoint(lambda *_: refusal(400, said, "content_filter")) as endpoint:
+        answer = ask(OpenAIModel("m", endpoint.url, KEY))
+        assert len(endpoint.requests) == 1
+    assert (answer.text, answer.finish_reason) == ("", "content_filter")
+
+
 def context_of(tokens: int, prompt: int) -> Callable[[int, dict[str, Any]], Reply]:
     """An endpoint that refuses what does not fit into so many tokens, with the words of vLLM."""
 

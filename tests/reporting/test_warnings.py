@@ -38,6 +38,43 @@ def test_a_request_that_did_not_fit_into_the_context_does_not_become_a_failure_i
     assert "TOO LONG FOR THE MODEL: 1 of the answers of m" in world.page(folder, other)
 
 
+def change_answers(folder, count, **facts):
+    path = folder / "samples.jsonl"
+    lines = path.read_text().splitlines()
+    changed = [json.dumps(json.loads(line) | facts) for line in lines[:count]]
+    path.write_text("\n".join([*changed, *lines[count:]]) + "\n")
+
+
+def test_answers_that_a_content_filter_kept_back_are_counted_wherever_scores_are_shown(world):
+    folder = world.write_run("m", "n00000")
+    change_answers(folder, 1, answer="", finish_reason="content_filter")
+    (told,) = warnings_of(world, folder)
+    assert told.startswith("WITHHELD: 1 of the answers of m were kept back")
+    assert told in report_of(world, folder)
+    assert "WITHHELD: 1 of the answers of m" in world.page(folder)
+
+
+def test_a_server_that_takes_answers_for_thoughts_does_not_give_a_zero_in_silence(world):
+    folder = world.write_run("m", "nnn000")
+    change_answers(folder, 6, answer="", finish_reason="stop", reasoning="def f0(x): return x")
+    (told,) = warnings_of(world, folder)
+    assert told.startswith("ONLY THOUGHTS: 6 of the 12 answers of m are empty")
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"finish_reason": "stop", "reasoning": "hm"},  # it said something, too
+        {"finish_reason": "length", "reasoning": "hm", "answer": ""},  # cut off, which is told by itself
+        {"finish_reason": "stop", "answer": ""},  # it had nothing to say
+    ],
+)
+def test_thoughts_are_no_warning_where_they_are_not_all_that_came(world, facts):
+    folder = world.write_run("m", "nnnnnn")
+    change_answers(folder, 12, **facts)
+    assert warnings_of(world, folder) == []
+
+
 def test_a_run_whose_answers_were_cut_off_says_how_many_and_at_which_limit(world):
     cut, whole = world.write_run("m", "1cc000", max_tokens=512), world.write_run("other", "110000", max_tokens=512)
     (told,) = warnings_of(world, cut, whole)

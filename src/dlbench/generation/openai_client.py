@@ -15,7 +15,7 @@ from dlbench.errors import DLBenchError
 from dlbench.generation.keys import Secrets, shorten
 from dlbench.generation.models import Answer, Model, Passing, Request
 from dlbench.generation.presets import find_endpoint, find_proxy, shown_url
-from dlbench.generation.refusals import Refusal, is_context_refusal, renames_limit
+from dlbench.generation.refusals import Refusal, is_context_refusal, is_filtered, renames_limit
 from dlbench.generation.replies import Nonsense, read_reply
 
 if TYPE_CHECKING:
@@ -131,6 +131,8 @@ class OpenAIModel(Model):
     def _refused(self, response: "ClientResponse", text: str, seconds: float, body: dict[str, Any]) -> Answer:
         if is_context_refusal(response.status, text):
             return Answer("", finish_reason="context_length", seconds=seconds, refusal=self._safe(text))
+        if is_filtered(response.status, text):
+            return Answer("", finish_reason="content_filter", seconds=seconds)
         if renames_limit(response.status, text) and "max_tokens" in body:
             self._limit = "max_completion_tokens"
             raise Passing("the endpoint has another name for max_tokens", where=self._where, after=0)

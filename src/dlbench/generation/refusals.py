@@ -60,6 +60,11 @@ def is_context_refusal(status: int, text: str) -> bool:
     return status in (400, 413, 422) and any(words in said for words in _CONTEXT)
 
 
+def is_filtered(status: int, text: str) -> bool:
+    """A content filter refuses the prompt (Azure's does so by a status); asked again, it would refuse again."""
+    return status == 400 and '"content_filter"' in text
+
+
 def renames_limit(status: int, text: str) -> bool:
     """Newer endpoints know the longest answer by another name only."""
     return status == 400 and "max_completion_tokens" in text

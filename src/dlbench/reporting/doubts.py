@@ -8,8 +8,9 @@ from collections.abc import Mapping
 
 from dlbench.dataset import Benchmark
 from dlbench.reporting.figures import percent, tell_faults
-from dlbench.reporting.runs import Run, count_refused
+from dlbench.reporting.runs import Run
 from dlbench.reporting.sides import find_unjudged, tell_apart
+from dlbench.reporting.silences import tell_silences
 from dlbench.reporting.wholeness import tell_partial
 from dlbench.scoring import Summary
 
@@ -26,12 +27,7 @@ def tell_warnings(runs: Mapping[str, Run], summaries: Mapping[str, Summary], ben
 
 def tell_doubts(name: str, run: Run, benchmark: Benchmark) -> list[str]:
     """Of one run, whatever stands beside it."""
-    told = [*tell_partial(name, run, benchmark), _tell_cut(name, run, benchmark)]
-    if refused := count_refused(run.folder):
-        told.append(
-            f"TOO LONG FOR THE MODEL: {refused} of the answers of {name} are empty because the request did not fit"
-            " into the model's context. They count as not passed; a lower --prompt-tokens makes prompts shorter."
-        )
+    told = [*tell_partial(name, run, benchmark), _tell_cut(name, run, benchmark), *tell_silences(name, run)]
     if missing := find_unjudged(run):
         told.append(f"NOT FINISHED: {missing} of the samples asked for in {name} have no verdict and are not counted.")
     return [text for text in told if text]

@@ -88,15 +88,6 @@ def read_usage(folder: Path) -> Usage | None:
     return total_usage(record for _, record in read_lines(path)) if path.is_file() else None
 
 
-def count_refused(folder: Path) -> int:
-    """How many of its samples are empty because the request did not fit into the model's context."""
-    path = folder / SAMPLES
-    # most runs have none, and are not parsed to find that out
-    if not path.is_file() or b"context_length" not in path.read_bytes():
-        return 0
-    return sum(record.get("finish_reason") == "context_length" for _, record in read_lines(path))
-
-
 def _read_config(path: Path) -> dict[str, Any]:
     try:
         config = json.loads(path.read_text(encoding="utf-8"))
