@@ -213,3 +213,19 @@ def test_the_exact_request_is_kept_without_the_key(tmp_path: Path) -> None:
     assert [record["request"]["body"]["seed"] for record in records] == [0, 1]
     assert "sk-" not in json.dumps(records)
     assert endpoint.headers[0]["authorization"] == "Bearer sk-very-secret"
+
+
+def test_tries_in_which_a_model_spent_tokens_and_said_nothing_count_towards_the_bound() -> None:
+    budget = Budget(Limits(tokens=100), PRICE)
+
+    async def ask_once(url: str) -> Answer:
+        model = OpenAIModel("m", url, "a-key-of-mine")
+        try:
+            return await Gate(model, budget=budget, retries=2).ask(Request("a/b", 0, [], max_tokens=5))
+        finally:
+            await model.close()
+
+    with Endpoint(lambda number, body: completion("def f(): pass" if number == 2 else None)) as endpoint:
+        assert asyncio.run(ask_once(endpoint.url)).text == "def f(): pass"
+    assert budget.spent.tokens == 3 * (3 + 2)
+    assert budget.spent.cost == pytest.approx(3 * PRICE.of(3, 2))

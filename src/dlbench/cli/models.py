@@ -43,7 +43,8 @@ RetriesOption = Annotated[int, typer.Option(min=0, help="Tries after the first, 
 MaxRequestsOption = Annotated[int | None, typer.Option(min=1, help="Most requests of the run, over all its starts.")]
 MaxTokensTotalOption = Annotated[int | None, typer.Option(min=1, help="Most tokens of the run, prompts included.")]
 MaxCostOption = Annotated[
-    float | None, typer.Option(min=0.0, help="Most US dollars of the run, by the table of prices.")
+    float | None,
+    typer.Option(min=0.0, help="Most US dollars of the run, by the table of prices; with several models, of each."),
 ]
 PricesOption = Annotated[Path | None, typer.Option(help="TOML file of prices that go before ours (docs/models.md).")]
 

@@ -92,7 +92,6 @@ class Gate:
             except Passing as problem:
                 attempt += 1
                 if attempt > self._retries and problem.settles is not None:
-                    self.budget.add(problem.settles, count_characters(request.messages))
                     return problem.settles
                 after = problem.after or 0.0
                 if attempt > self._retries or after > _LONGEST_WAIT:
@@ -107,8 +106,14 @@ class Gate:
                 raise Stopped
             if self._ledger is not None:
                 self._ledger.write(self.model, request, attempt)
-            answer = await self.model.answer(request)
-            self.budget.add(answer, count_characters(request.messages))
+            asked = count_characters(request.messages)
+            try:
+                answer = await self.model.answer(request)
+            except Passing as problem:
+                if problem.settles is not None:  # paid for like any other, whatever the next try says
+                    self.budget.add(problem.settles, asked)
+                raise
+            self.budget.add(answer, asked)
             return answer
 
     async def _wait(self, problem: Passing, attempt: int) -> None:
