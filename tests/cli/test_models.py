@@ -68,6 +68,21 @@ def test_a_file_of_answers_is_a_model(dlbench, toy_root, tmp_path, write_samples
     assert [verdict["status"] for verdict in verdicts_of(tmp_path / "one")] == ["pass"]
 
 
+@pytest.mark.slow
+def test_of_a_file_a_run_says_what_it_cost_and_nothing_that_it_cannot_know(dlbench, toy_root, tmp_path, write_samples):
+    usage = {"prompt_tokens": 1000, "completion_tokens": 500}
+    told = {"instance": ID, "sample": 0, "answer": RIGHT, "usage": usage, "cost": 0.125}
+    arguments = ("--benchmark", toy_root, "--instance", ID)
+    ended = dlbench("run", "--model", f"file:{write_samples(told)}", "--out", tmp_path / "paid", *arguments)
+    assert ended.status == 0, ended.err
+    assert samples_of(tmp_path / "paid")[0]["cost"] == 0.125
+    assert "0.1250" in ended.out
+    assert not {"temperature", "max_tokens"} & json.loads((tmp_path / "paid/config.json").read_text()).keys()
+    del told["cost"]
+    dlbench("run", "--model", f"file:{write_samples(told)}", "--out", tmp_path / "unknown", *arguments)
+    assert "cost" not in samples_of(tmp_path / "unknown")[0]
+
+
 @pytest.fixture
 def endpoint():
     with Endpoint(lambda _, asked: completion(code_for(asked["messages"][-1]["content"]))) as server:

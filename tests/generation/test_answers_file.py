@@ -47,6 +47,15 @@ def test_each_turn_gets_its_own_answer(tmp_path: Path) -> None:
     assert answers == ["plan", "code"]
 
 
+@pytest.mark.parametrize("earlier", [[], [{"answer": "plan"}]])
+def test_usage_is_told_once_in_however_many_turns_a_file_is_asked(tmp_path: Path, earlier: list[object]) -> None:
+    usage = {"prompt_tokens": 1, "completion_tokens": 2}
+    record = {"instance": "a/b", "answer": "code", "earlier_turns": earlier, "usage": usage}
+    model = FileModel(write(tmp_path / "a.jsonl", record))
+    told = [asyncio.run(model.answer(Request("a/b", 0, [], turn=turn))).usage for turn in range(2)]
+    assert sorted(told, key=len) == [{}, usage]
+
+
 def test_what_a_record_says_with_null_is_not_said(tmp_path: Path) -> None:
     """Tables are written out with nulls where a column has no value; asked in a run, they ended in a traceback."""
     nothing = dict.fromkeys(("usage", "finish_reason", "reasoning", "earlier_turns", "seconds", "code"))

@@ -118,16 +118,20 @@ class Opening:
 
 
 def make_budget(model: "Model", name: str, limits: "Limits", prices: Path | None) -> "Budget":
-    from dlbench.generation import FREE, Budget, CommandModel, OpenAIModel, find_price
+    from dlbench.generation import FREE, Budget, CommandModel, FileModel, OpenAIModel, find_price
 
     price = find_price(name, prices)
-    # A program can ask anybody; every other model that is no endpoint is on this machine.
-    if price is None and not isinstance(model, OpenAIModel | CommandModel):
+    # A program can ask anybody, a file comes from anywhere; any other model that is no endpoint is on this machine.
+    if price is None and not isinstance(model, OpenAIModel | CommandModel | FileModel):
         price = FREE
     return Budget(limits, price, name)
 
 
-def asks_without_temperature(model: "Model") -> bool:
-    from dlbench.generation import OpenAIModel
+def tell_sampling(model: "Model", temperature: float, max_tokens: int) -> dict[str, float | int | None]:
+    """What a run can say of how its answers were drawn; of a file's, it is not ours to say."""
+    from dlbench.generation import FileModel, OpenAIModel
 
-    return isinstance(model, OpenAIModel) and model.endpoint.reasoning
+    if isinstance(model, FileModel):
+        return {}
+    refuses = isinstance(model, OpenAIModel) and model.endpoint.reasoning
+    return {"temperature": None if refuses else temperature, "max_tokens": max_tokens}

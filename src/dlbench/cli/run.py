@@ -43,8 +43,8 @@ from dlbench.cli.models import (
     RequestTimeoutOption,
     RetriesOption,
     StreamOption,
-    asks_without_temperature,
     make_budget,
+    tell_sampling,
 )
 from dlbench.errors import DLBenchError
 
@@ -174,8 +174,7 @@ def run(
             "predicted_stages": _hash(predicted_stages) if predicted_stages else None,
             "prompt_tokens": prompt_tokens,
             "samples": samples,
-            "temperature": None if asks_without_temperature(asked) else temperature,
-            "max_tokens": max_tokens,
+            **tell_sampling(asked, temperature, max_tokens),
             "seed": seed,
             "timeout": timeout,
             "memory": memory,

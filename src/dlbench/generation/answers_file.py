@@ -5,6 +5,7 @@ error: an empty answer in its place would be scored.
 """
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -61,7 +62,7 @@ class FileModel(Model):
         if not isinstance(said.get("answer"), str):
             answer = replace(answer, text=fenced(said["code"]))
         # The record's usage is of all its turns; told with each of them, it would be counted twice.
-        return replace(answer, usage={}) if earlier else answer
+        return replace(answer, usage=_usage(record) if request.turn == len(earlier) else {})
 
     def _keep(self, instance: str, record: dict[str, Any], number: int) -> None:
         sample = record.get("sample", self._counts[instance])
@@ -73,6 +74,12 @@ class FileModel(Model):
                 mend='number the samples of an instance with "sample": 0, 1, 2, …',
             )
         self._known[instance, sample] = record
+
+
+def _usage(record: Mapping[str, Any]) -> dict[str, Any]:
+    """With the cost, which a run writes beside it and which only the file knows."""
+    usage, cost = read_record(record).usage, record.get("cost")
+    return usage if cost is None else {"cost": cost} | usage
 
 
 def _are_turns(value: object) -> bool:
