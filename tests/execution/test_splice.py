@@ -303,6 +303,9 @@ SHAPES = [
     ("own module under another name", "area", "from pkg.shapes import Shape as S\ndef area(r):\n    return S(r).size\n", "area(3) == 3"),
     ("single dispatch", "area", "from functools import singledispatch\n@singledispatch\ndef h(x):\n    return 0\n@h.register\ndef _(x: int):\n    return 1\ndef area(r):\n    return h(r)\n", "area(3) == 1 and area('x') == 0"),
     ("cached property for a property", "Shape.height", "from functools import cached_property\n@cached_property\ndef height(self):\n    return -1\n", "Shape(3).height == -1"),
+    ("tabs after spaces", "area", "def area(r):\n    for _ in 'a':\n\t    r += 1\n    return r\n", "area(1) == 2"),
+    ("tabs after spaces, all indented", "area", "    def area(r):\n        for _ in 'a':\n\t        r += 1\n        return r\n", "area(1) == 2"),
+    ("a line of a backslash alone", "area", "def area(r):\n  \\\n    return r\n", "area(1) == 1"),
     ("a sum of a thousand terms", "area", "def area(r):\n    return " + " + ".join(["r"] * 1000) + "\n", "area(1) == 1000"),
 ]  # fmt: skip
 

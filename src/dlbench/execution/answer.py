@@ -55,17 +55,25 @@ def parse_answer(code: str) -> cst.Module:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            parse(text)
+            tree = parse(text)
     except (SyntaxError, ValueError) as error:
         raise AnswerError("syntax_error", f"{type(error).__name__}: {error}") from None
     except (RecursionError, MemoryError):
         raise AnswerError("syntax_error", "the code is nested too deeply to be parsed") from None
-    module = cst.parse_module(text)
+    module = _as_written(text, tree)
     if not indented:
         return module
     block = cst.ensure_type(cst.ensure_type(module.body[0], cst.If).body, cst.IndentedBlock)
     # statements that follow at the margin belong to the answer too
     return module.with_changes(body=[*block.body, *module.body[1:]])
+
+
+def _as_written(text: str, tree: ast.Module) -> cst.Module:
+    """With comments and spacing, where libcst takes the text: some tabs among spaces are Python's alone."""
+    try:
+        return cst.parse_module(text)
+    except cst.ParserSyntaxError:
+        return cst.parse_module(ast.unparse(tree))
 
 
 def read_answer(code: str, qualname: str, header: str) -> Answer:
