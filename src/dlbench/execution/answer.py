@@ -14,7 +14,7 @@ from functools import lru_cache
 
 import libcst as cst
 
-from dlbench.dataset.target import Function, is_implementation
+from dlbench.dataset.target import Function, dotted_name, is_implementation
 from dlbench.execution.excerpts import is_empty, is_excerpt
 from dlbench.execution.names import Names, find_attributes, find_changed, find_names
 from dlbench.parsing import parse
@@ -175,14 +175,35 @@ def _is_assignment(module: cst.Module, statement: cst.CSTNode, name: str) -> boo
 
 
 def _find_method(module: cst.Module, qualname: str) -> Path | None:
-    """In a class whose place is that of the target's class, or the end of it: `Outer.Inner` or `Inner` alone."""
+    """In a class whose place is that of the target's class, or the end of it: `Outer.Inner` or `Inner` alone.
+
+    Models show the class with its methods empty, and the method itself beside it: what has a body goes first.
+    """
     *wanted, name = qualname.split(".")
     places = [path for path, chain in _walk_classes(module) if chain == wanted[-len(chain) :]]
-    for is_target in (_is_definition, _is_header, _is_assignment):
-        found = [path for path in places if is_target(module, at(module, path), name)]
+    margin: list[Path] = [(index,) for index in range(len(module.body))]
+    methods = [path for path in margin if _is_method(module, at(module, path))]
+    for paths, is_target in (
+        (sorted([*places, *methods]), _is_definition),
+        (places, _is_assignment),
+        (margin, _is_definition),
+        (places, _is_header),
+    ):
+        found = [path for path in paths if is_target(module, at(module, path), name)]
         if found:
             return _pick(module, found) if is_target is _is_definition else found[-1]
     return None
+
+
+def _is_method(module: cst.Module, statement: cst.CSTNode) -> bool:
+    """A function outside of any class that is written as a method."""
+    if not isinstance(statement, cst.FunctionDef):
+        return False
+    function = parse(render(module, statement)).body[0]
+    assert isinstance(function, Function)
+    first = [parameter.arg for parameter in [*function.args.posonlyargs, *function.args.args][:1]]
+    kinds = {dotted_name(decorator) for decorator in function.decorator_list}
+    return first in (["self"], ["cls"]) or bool(kinds & {"staticmethod", "classmethod", "property"})
 
 
 def _walk_classes(module: cst.Module) -> list[tuple[Path, list[str]]]:
