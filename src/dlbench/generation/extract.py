@@ -21,11 +21,12 @@ from dataclasses import dataclass, replace
 from dlbench.generation import syntax
 from dlbench.generation.blocks import from_blocks, from_foreign
 from dlbench.generation.fences import split
+from dlbench.generation.json_strings import String, cut_json, is_json, unpack_json, unpack_loose
 from dlbench.generation.lines import from_text
 from dlbench.generation.mends import has_entities
 from dlbench.generation.reading import Found
 from dlbench.generation.reasoning import without_reasoning
-from dlbench.generation.wrappers import cut_json, unpack_json, unpack_tags
+from dlbench.generation.wrappers import unpack_tags
 
 _MOST_STRINGS = 20
 
@@ -89,6 +90,10 @@ def _find(text: str, qualname: str) -> Found | None:
 
 def _readings(text: str, qualname: str) -> Iterator[Found | None]:
     """The ways to read an answer, plainest first."""
+    if is_json(text):
+        # Fences in it are those of its strings, a draft's among them.
+        yield _find_in_json(text, qualname)
+        return
     blocks, outside = split(text)
     yield from_blocks(blocks, qualname)
     yield from from_foreign(blocks, qualname)
@@ -100,18 +105,30 @@ def _readings(text: str, qualname: str) -> Iterator[Found | None]:
 
 
 def _find_in_json(text: str, qualname: str) -> Found | None:
-    """Code in the strings of JSON, read like an answer: the last that has the target, or one whose name says `code`."""
-    found: Found | None = None
-    for is_named, string in unpack_json(text)[-_MOST_STRINGS:]:
-        inner = extract(string, qualname)
-        if inner.code is None:
-            continue
-        if syntax.has_target(inner.code, qualname) or (is_named and found is None):
-            found = Found(inner.code, f"JSON: {inner.reason}", inner.truncated)
+    """Code in the strings of JSON, or of what was meant as such."""
+    found = _find_in_strings(unpack_json(text), qualname)
+    if found is None or not syntax.has_target(found.code or "", qualname):
+        loose = _find_in_strings(unpack_loose(text), qualname)
+        found = loose if loose is not None and syntax.has_target(loose.code or "", qualname) else found
     if found is None and (beginning := cut_json(text)) is not None:
         inner = extract(f"```python\n{beginning}", qualname)
         found = Found(inner.code, f"JSON: {inner.reason}", True) if inner.code is not None else None
     return found
+
+
+def _find_in_strings(strings: list[String], qualname: str) -> Found | None:
+    """Each read like an answer: the last that has the target, of those under a name for code if there are such; else
+    the first under such a name."""
+    best: tuple[int, Found] | None = None
+    for string in strings[-_MOST_STRINGS:]:
+        inner = extract(string.text, qualname)
+        if inner.code is None:
+            continue
+        has_target = syntax.has_target(inner.code, qualname)
+        rank = 2 * has_target + string.is_named
+        if rank and (best is None or rank > best[0] or (has_target and rank == best[0])):
+            best = rank, Found(inner.code, f"JSON: {inner.reason}", inner.truncated)
+    return best[1] if best is not None else None
 
 
 def _report(found: Found, qualname: str) -> Extraction:
