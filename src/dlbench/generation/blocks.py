@@ -27,6 +27,12 @@ def from_blocks(blocks: list[Block], qualname: str) -> Found | None:
     pieces = [piece for block in blocks if (piece := _piece(block, block is blocks[-1], qualname)) is not None]
     whole = [piece for piece in pieces if piece.parses]
     broken = [piece for piece in pieces if not piece.parses]
+    if any(_is_body(piece.code) for piece in whole) and all(
+        _is_header(piece.code, qualname) for piece in pieces if syntax.mentions(piece.code, qualname)
+    ):
+        # First the signature, then what stands under it.
+        whole = [piece for piece in whole if not _is_header(piece.code, qualname)]
+        broken = [piece for piece in broken if not _is_header(piece.code, qualname)]
     with_target = [piece for piece in whole if syntax.has_target(piece.code, qualname)]
     if broken and not with_target:
         named = [piece for piece in broken if syntax.mentions(piece.code, qualname)]
@@ -92,6 +98,11 @@ def _is_code(text: str) -> bool:
 def _is_body(code: str) -> bool:
     tree = syntax.parse(code)
     return tree is not None and syntax.returns(tree)
+
+
+def _is_header(code: str, qualname: str) -> bool:
+    """The target without a body."""
+    return syntax.is_stub(code, qualname) or syntax.is_stub(f"{code.rstrip()} ...", qualname)
 
 
 def _calls(code: str, qualname: str) -> bool:

@@ -6,7 +6,7 @@ the target comes along: the splicer takes by name what the target needs.
 
 Where an answer can be read in two ways:
 - Several blocks define the target: all of them are kept in order, and the splicer takes the last that has a body.
-  Models correct themselves downwards; a signature that is only restated never wins.
+  Models correct themselves downwards; a signature that is only restated never wins, wherever the function is.
 - The code parses as it stands: it is never mended, however odd. Text that is Python as a whole is never cut at fences
   or tags, which then stand in its strings.
 - A block of another language, a diff, JSON: looked into only where nothing plainer defines the target.
@@ -75,17 +75,20 @@ def _say_empty(text: str, endless: bool) -> str:
 
 
 def _find(text: str, qualname: str) -> Found | None:
-    """The plainest reading that has the target whole; else one that begins it; else any."""
+    """The plainest reading that has the target whole; else with an empty body; else one that begins it; else any."""
     found: list[Found] = []
+    stubs: list[Found] = []
     for reading in _readings(unpack_tags(text), qualname):
         if reading is None:
             continue
         if reading.code is not None and syntax.has_target(reading.code, qualname):
-            return reading
+            if not syntax.is_stub(reading.code, qualname):
+                return reading
+            stubs.append(reading)
         found.append(reading)
     begun = [one for one in found if one.code is not None and syntax.mentions(one.code, qualname)]
     some = [one for one in found if one.code is not None]
-    return next(iter([*begun, *some, *found]), None)
+    return next(iter([*stubs, *begun, *some, *found]), None)
 
 
 def _readings(text: str, qualname: str) -> Iterator[Found | None]:

@@ -86,6 +86,26 @@ def has_target(code: str, qualname: str) -> bool:
     return tree is not None and defines(tree, qualname)
 
 
+def is_stub(code: str, qualname: str) -> bool:
+    """The code defines the target, and each definition of it is only a header: docstring, `pass`, `...`, or a raise of
+    NotImplementedError."""
+    tree = parse(code)
+    if tree is None or not defines(tree, qualname):
+        return False
+    name = qualname.rpartition(".")[2]
+    functions = [node for node in ast.walk(tree) if isinstance(node, Function) and node.name == name]
+    return bool(functions) and all(_is_header(part) for function in functions for part in function.body)
+
+
+def _is_header(part: ast.stmt) -> bool:
+    match part:
+        case ast.Pass() | ast.Expr(value=ast.Constant()):
+            return True
+        case ast.Raise(exc=ast.Name(id="NotImplementedError") | ast.Call(func=ast.Name(id="NotImplementedError"))):
+            return True
+    return False
+
+
 def _defined(body: list[ast.stmt], parts: list[str]) -> bool:
     for node in _in_scope(body):
         match node:
