@@ -22,6 +22,8 @@ from tests.generation.answer_shapes import (
     CODE,
     DRAFT,
     FUNCTION,
+    NEEDED,
+    NEEDY,
     PACKING,
     SPEECH,
     SPELLING,
@@ -171,6 +173,26 @@ SPECIAL = {
         + textwrap.indent(FUNCTION, "+")
         + "\n \n def after(x):\n     y = x\n```"
     ),
+    "a diff that begins in one function and ends in another": fenced(
+        "@@ -3,4 +3,9 @@ x\n     y = [\n     ]\n \n def clip(values, low=0, high=10):\n-    return None\n"
+        + textwrap.indent(BODY, "+")
+        + "\n \n @cache\n def after(x):\n",
+        "diff",
+    ),
+    "marked lines in a Python block": fenced(textwrap.indent(DRAFT, "- ") + "\n" + textwrap.indent(FUNCTION, "+ ")),
+    "marked lines under a header that has no mark": fenced(
+        FUNCTION.split("\n")[0] + "\n-    return values\n" + textwrap.indent(BODY, "+")
+    ),
+    "a patch in a here-document": fenced(
+        "apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: clip.py\n"
+        + textwrap.indent(FUNCTION, "+")
+        + "\n*** End Patch\nEOF",
+        "bash",
+    ),
+    "a value in YAML": fenced("name: clip\ncode: |\n" + textwrap.indent(FUNCTION, "  "), "yaml"),
+    "a here-document among commands": fenced(
+        f"mkdir -p src\ncat <<EOF > src/clip.py\n{FUNCTION}\nEOF\n\npython -m pytest -q", "bash"
+    ),
     "a diff of two hunks": (
         "```diff\n--- a/x.py\n+++ b/x.py\n@@ -1,1 +1,2 @@\n import os\n+import math\n@@ -9,1 +10,9 @@\n"
         + textwrap.indent(FUNCTION, "+")
@@ -226,6 +248,13 @@ def test_what_stands_before_unfenced_code_comes_along() -> None:
     code = f"{before}\n\n\ndef clip(x):\n    return fast or TABLE[x] or LIMIT"
     found = extract(f"So it goes, for example:\n\n{code}\n\nThat is (nearly) all.", "clip")
     assert found.code == code
+
+
+def test_edits_in_several_blocks_are_one_edit() -> None:
+    """The import that the function needs comes in a block of its own, and was lost."""
+    blocks = [f"<<<<<<< SEARCH\n{old}\n=======\n{new}\n>>>>>>> REPLACE" for old, new in [("", NEEDED), (DRAFT, NEEDY)]]
+    found = extract(f"{fenced(blocks[0])}\n\nand\n\n{fenced(blocks[1])}", "clip")
+    assert found.code == f"{NEEDED}\n\n{NEEDY}"
 
 
 PARTIAL = "@@ -1,5 +1,5 @@\n def clip(values):\n     kept = []\n-    a = 1\n+    a = 2\n     for value in values:\n         pass"

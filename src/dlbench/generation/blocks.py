@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from dlbench.generation import syntax
 from dlbench.generation.diffs import LANGUAGES, is_edit, new_code
 from dlbench.generation.fences import Block
-from dlbench.generation.lines import without_prose
+from dlbench.generation.lines import from_text, without_prose
 from dlbench.generation.mends import mended, without_entities
 from dlbench.generation.reading import Found
 
@@ -52,18 +52,29 @@ def from_blocks(blocks: list[Block], qualname: str) -> Found | None:
 
 
 def from_foreign(blocks: list[Block], qualname: str) -> list[Found]:
-    """What blocks of other languages and diffs have of the target; the last block first."""
+    """What diffs and blocks of other languages have of the target; the last block first."""
+    edits = [block for block in blocks if block.language in LANGUAGES or is_edit(block.text)]
     found: list[Found] = []
+    if edits:
+        # All of them are one edit: an import comes in a block of its own.
+        code = new_code([block.text for block in edits], qualname)
+        why = "a diff" if code else "a diff that does not show the whole definition"
+        found.append(Found(code, why, not edits[-1].closed))
     for block in reversed(blocks):
-        if block.language in LANGUAGES or is_edit(block.text):
-            code = new_code(block.text, qualname)
-            why = "a diff" if code else "a diff that does not show the whole definition"
-            found.append(Found(code, why, not block.closed))
-        elif block.foreign:
-            code = mended(block.text.strip("\n").rstrip())
-            if code is not None and (syntax.has_target(code, qualname) or _is_body(code)):
+        if block.foreign and block not in edits:
+            code = _foreign_code(block.text, qualname)
+            if code is not None:
                 found.append(Found(code, f"a fenced block marked as {block.language}", not block.closed))
     return found
+
+
+def _foreign_code(text: str, qualname: str) -> str | None:
+    """The whole block, or lines of it: a shell's here-document, a value in YAML."""
+    code = mended(text.strip("\n").rstrip())
+    if code is not None and (syntax.has_target(code, qualname) or _is_body(code)):
+        return code
+    inside = from_text(text, qualname)
+    return inside.code if inside is not None and syntax.has_target(inside.code or "", qualname) else None
 
 
 def _piece(block: Block, is_last: bool, qualname: str) -> _Piece | None:

@@ -15,6 +15,7 @@ LANGUAGES = {"diff", "patch", "udiff"}
 
 _HUNK = re.compile(r"^@@.*$")
 _FILE = re.compile(r"^(?:diff --git |index [0-9a-f]+\.\.|--- |\+\+\+ |new file mode |\\ No newline|\*\*\* )")
+_FLUSH = re.compile(r"(?:async def|def|class|import|from) |@\w")
 _SEARCH, _MIDDLE, _REPLACE = (re.compile(mark) for mark in (r"^<{5,9} ?SEARCH", r"^={5,9}$", r"^>{5,9} ?REPLACE"))
 
 
@@ -24,24 +25,30 @@ def is_edit(text: str) -> bool:
         return True
     lines = [line for line in text.split("\n") if line.strip()]
     heads = any(one.startswith("--- ") and two.startswith("+++ ") for one, two in pairwise(lines))
-    return heads or any(_HUNK.match(line) for line in lines) or (bool(lines) and all(line[0] == "+" for line in lines))
+    return heads or any(_HUNK.match(line) or line == "*** Begin Patch" for line in lines) or _is_marked(lines)
 
 
-def new_code(text: str, qualname: str) -> str | None:
+def _is_marked(lines: list[str]) -> bool:
+    """New lines all along, or among old ones and context; models forget the space before context."""
+    marks = {line[0] for line in lines if not _FLUSH.match(line)}
+    return marks == {"+"} or ({"+", "-"} <= marks and marks <= {"+", "-", " "})
+
+
+def new_code(texts: list[str], qualname: str) -> str | None:
     """The new side of each hunk that parses, and that has the target whole if it has it; None without the target."""
-    found: list[str] = []
-    for lines, ends_open in _hunks(text):
-        code = "\n".join(lines).strip("\n").rstrip()
-        code = mended(code) or syntax.dedent(code)
-        if ends_open:
-            named = syntax.mentions(code, qualname)
-            code = syntax.prefix_with(code, qualname) or ("" if named else syntax.whole_prefix(code))
-        if syntax.parse(code) is None:
-            code = _from_its_definition(code, qualname)
-        if code:
-            found.append(code)
+    found = [code for text in texts for hunk in _hunks(text) if (code := _whole_part(*hunk, qualname))]
     joined = "\n\n".join(found)
     return joined if syntax.has_target(joined, qualname) else None
+
+
+def _whole_part(lines: list[str], ends_open: bool, qualname: str) -> str:
+    code = "\n".join(lines).strip("\n").rstrip()
+    code = mended(code) or syntax.dedent(code)
+    if ends_open:
+        if not syntax.mentions(code, qualname):
+            return syntax.whole_prefix(code)
+        return syntax.prefix_with(code, qualname) or _from_its_definition(code, qualname, ends_open)
+    return code if syntax.parse(code) is not None else _from_its_definition(code, qualname, ends_open)
 
 
 def _hunks(text: str) -> list[tuple[list[str], bool]]:
@@ -86,7 +93,7 @@ def _ends_open(hunk: list[str]) -> bool:
     return not last.startswith("+")
 
 
-def _from_its_definition(code: str, qualname: str) -> str:
+def _from_its_definition(code: str, qualname: str, ends_open: bool) -> str:
     """The target alone where the hunk begins in the middle of something else."""
     lines = code.split("\n")
     start = next((number for number, line in enumerate(lines) if syntax.mentions(line, qualname)), None)
@@ -96,7 +103,8 @@ def _from_its_definition(code: str, qualname: str) -> str:
         start -= 1
     depth = syntax.indent_of(lines[start])
     rest = range(start + 1, len(lines))
-    for end in [*(at for at in rest if lines[at].strip() and syntax.indent_of(lines[at]) <= depth), len(lines)]:
+    ends = [at for at in rest if lines[at].strip() and syntax.indent_of(lines[at]) <= depth]
+    for end in ends if ends_open else [*ends, len(lines)]:
         definition = syntax.dedent("\n".join(lines[start:end]))
         if syntax.has_target(definition, qualname):
             return definition.rstrip()

@@ -33,7 +33,7 @@ def from_text(text: str, qualname: str) -> Found | None:
         useful = tree is not None and syntax.is_code(tree)
         return Found(code, "the whole text, which has no fence") if useful else None
     if is_edit(whole):
-        code = new_code(whole, qualname)
+        code = new_code([whole], qualname)
         return Found(code, "a diff" if code else "a diff that does not show the whole definition")
     readings = [_from_lines(spelling.split("\n"), qualname) for spelling in spellings(whole)]
     found = [one for one in readings if one is not None]
