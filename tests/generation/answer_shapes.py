@@ -55,6 +55,9 @@ CODE = {
     "the body alone": Code(BODY),
     "the body at the margin": Code(textwrap.dedent(BODY)),
     "a class around the method": Code(CLASS, METHOD, "Box.clip"),
+    "a class with words for its other methods": Code(
+        "class Box:\n    ... other methods ...\n\n" + textwrap.indent(METHOD, "    "), METHOD, "Box.clip"
+    ),
     "the method without its class": Code(METHOD, METHOD, "Box.clip"),
     "the method as it is indented in its class": Code(textwrap.indent(METHOD, "    "), METHOD, "Box.clip"),
     "an inner class alone": Code(CLASS, METHOD, "Outer.Box.clip"),

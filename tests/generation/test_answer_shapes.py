@@ -189,6 +189,13 @@ SPECIAL = {
         + "\n*** End Patch\nEOF",
         "bash",
     ),
+    "tildes around backticks": f"~~~\n{fenced(FUNCTION)}\n~~~\n\nThat's all.",
+    "a tag stuck to the closing fence": f"<answer>```python\n{FUNCTION}\n```</answer>",
+    "a token stuck to the closing fence": f"Code:\n```py\n{FUNCTION}\n```<end_code>",
+    "words for what is left out": fenced(f"… existing code …\n\n{FUNCTION}"),
+    "tabs of eight columns": fenced(FUNCTION.replace("        ", "\t")),
+    "spaces after a backslash": fenced(FUNCTION.replace("and not", "\\  \n           and not")),
+    "a notebook's question": fenced(f"!pip install torch\n{FUNCTION}\n\nclip?"),
     "a value in YAML": fenced("name: clip\ncode: |\n" + textwrap.indent(FUNCTION, "  "), "yaml"),
     "a here-document among commands": fenced(
         f"mkdir -p src\ncat <<EOF > src/clip.py\n{FUNCTION}\nEOF\n\npython -m pytest -q", "bash"
@@ -240,6 +247,12 @@ def test_a_whole_definition_is_not_taken_for_an_excerpt(old: str, new: str) -> N
 def test_a_draft_does_not_go_before_a_longer_definition_that_has_dots() -> None:
     later = FUNCTION.replace("kept = []", "kept = []\n    # ...")
     assert taken(f"{DRAFT}\n\n\n{later}", Code(FUNCTION)) == normalised(later)
+
+
+def test_words_between_dots_in_the_function_itself_are_no_python() -> None:
+    """A part of the answer is missing there: without them, code that nobody wrote would be judged."""
+    code = FUNCTION.replace("    for", "    ... check the limits ...\n    for")
+    assert extract(fenced(code), "clip") == Extraction(code, "a fenced block that does not parse")
 
 
 def test_what_stands_before_unfenced_code_comes_along() -> None:

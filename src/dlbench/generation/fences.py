@@ -59,7 +59,7 @@ def split(text: str) -> tuple[list[Block], str]:
     # A model that repeats itself for ever says nothing new after so many blocks.
     while here < len(lines) and len(blocks) < _MOST_BLOCKS:
         opening = _opening(lines[here])
-        if opening is None or opening[2] in _WRAPPERS:
+        if opening is None or opening[2] in _WRAPPERS or _is_around(lines, here, opening[1], opening[2]):
             if opening is None:
                 outside.append(lines[here])
             here += 1
@@ -147,7 +147,7 @@ def _content(lines: list[str], start: int, mark: str, indent: int, language: str
 def _closings(lines: list[str], start: int, mark: str) -> list[tuple[int, list[str]]]:
     """Line numbers of closing fences, each with what stands before the fence on its own line."""
     found: list[tuple[int, list[str]]] = []
-    own = re.compile(rf"^\s*{re.escape(mark[0])}{{{len(mark)},}}\s*$")
+    own = re.compile(rf"^\s*{re.escape(mark[0])}{{{len(mark)},}}\s*(?:<[^<>`]+>\s*)*$")
     for number in range(start, len(lines)):
         line = lines[number]
         if own.match(line):
@@ -166,6 +166,13 @@ def _opened_again(lines: list[str], mark: str, indent: int) -> int | None:
         if opening is not None and opening[1] == mark and opening[0] <= indent and opening[2] in PYTHON:
             return number
     return None
+
+
+def _is_around(lines: list[str], here: int, mark: str, language: str) -> bool:
+    """A fence without a language that has nothing but another kind of fence in it."""
+    inner = next((line for line in lines[here + 1 :] if line.strip()), "")
+    found = _OPENING.match(inner) if not language else None
+    return found is not None and found["mark"][0] != mark[0]
 
 
 def _has_other_fence(lines: list[str], mark: str) -> bool:

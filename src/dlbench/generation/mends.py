@@ -8,13 +8,14 @@ One exception: `y = x &lt; 3` parses (as `x & lt`, then `3`), but no person mean
 comments is always read as the character it stands for, and then those inside strings are, too.
 """
 
+import ast
 import html
 import re
 import textwrap
 import unicodedata
 from collections.abc import Callable, Iterator
 
-from dlbench.generation.syntax import dedent, is_code, parse
+from dlbench.generation.syntax import Function, dedent, is_code, parse
 
 # A string that does not end reaches as far as it can: looking at each of its characters again would take for ever.
 _STRING_OR_COMMENT = (
@@ -37,8 +38,12 @@ _MOST_ESCAPES = 3
 
 _PROMPT = re.compile(r"^\s*(?:>>>|\.\.\.)(?: |$)|^\s*(?:In \[\d+\]|\.{3,}): ?")
 _FIRST_PROMPT = re.compile(r"^\s*(?:>>>|In \[\d+\]:)")
-_MAGIC = re.compile(r"^(?:%%?[A-Za-z_]|![\w./~])")
-_NUMBER = re.compile(r"^\s*(?P<number>\d+)(?:\s*[:|.)│→]|(?=\s)|$)(?P<rest>.*)$")
+_MAGIC = re.compile(r"^(?:%%?[A-Za-z_]|![\w./~]|[\w.]+\?{1,2}$)")
+_LEFT_OUT = re.compile(
+    r"^([ \t]*)(?:\.{3}|…)[ \t]*[(\[]?[A-Za-z][A-Za-z ,'_-]*[)\]]?[ \t]*(?:\.{3}|…)?[ \t]*$", re.MULTILINE
+)
+_SPACE_AFTER_BACKSLASH = re.compile(r"\\[ \t]+$", re.MULTILINE)
+_NUMBER = re.compile(r"^\s*(?P<number>\d+)(?:\s*(?:[:|)│→]|\.(?!\.))|(?=\s)|$)(?P<rest>.*)$")
 
 
 def mended(code: str) -> str | None:
@@ -47,6 +52,9 @@ def mended(code: str) -> str | None:
         for layout in _layouts(spelling):
             if parse(layout) is not None:
                 return layout
+            dotted = _without_words_for_others(layout)
+            if parse(dotted) is not None:
+                return dotted
     return None
 
 
@@ -116,8 +124,10 @@ def _layouts(code: str) -> Iterator[str]:
         _without_magics,
         dedent,
         _dedent_after_first,
-        _spaces_for_tabs,
+        lambda code: _spaces_for_tabs(code, 4),
+        lambda code: _spaces_for_tabs(code, 8),
         _with_line_ends,
+        lambda code: _SPACE_AFTER_BACKSLASH.sub(r"\\", code),
     ]
     yield code
     for mend in mends:
@@ -155,12 +165,26 @@ def _dedent_after_first(code: str) -> str:
     return first.lstrip() + "\n" + dedent(rest)
 
 
-def _spaces_for_tabs(code: str) -> str:
+def _spaces_for_tabs(code: str, width: int) -> str:
     def spaces(line: str) -> str:
         body = line.lstrip(" \t")
-        return line[: len(line) - len(body)].expandtabs(4) + body
+        return line[: len(line) - len(body)].expandtabs(width) + body
 
     return textwrap.dedent("\n".join(spaces(line) for line in code.split("\n")))
+
+
+def _without_words_for_others(code: str) -> str:
+    """`... other methods ...` as Python's own dots. Inside a function they stay: a part of it is missing there."""
+    dotted = _LEFT_OUT.sub(r"\1...", code)
+    tree = parse(dotted) if dotted != code else None
+    if tree is None:
+        return code
+    changed = {
+        at for at, (one, two) in enumerate(zip(code.split("\n"), dotted.split("\n"), strict=True), 1) if one != two
+    }
+    functions = [node for node in ast.walk(tree) if isinstance(node, Function)]
+    inside = {at for node in functions for at in range(node.lineno, (node.end_lineno or node.lineno) + 1)}
+    return code if changed & inside else dotted
 
 
 def _with_line_ends(code: str) -> str:
