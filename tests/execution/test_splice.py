@@ -302,6 +302,8 @@ SHAPES = [
     ("helper annotated with a class further down", "area", "def h(s: Shape) -> 'Shape':\n    return s.size\ndef area(r):\n    return h(r)\n", "area(Shape(3)) == 3"),
     ("own module under another name", "area", "from pkg.shapes import Shape as S\ndef area(r):\n    return S(r).size\n", "area(3) == 3"),
     ("single dispatch", "area", "from functools import singledispatch\n@singledispatch\ndef h(x):\n    return 0\n@h.register\ndef _(x: int):\n    return 1\ndef area(r):\n    return h(r)\n", "area(3) == 1 and area('x') == 0"),
+    ("table that a decorator fills", "area", "OPS = []\ndef op(f):\n    OPS.append(f)\n    return f\n@op\ndef one(r):\n    return 1\ndef area(r):\n    return OPS[0](r)\n", "area(3) == 1"),
+    ("table of classes that a decorator fills", "area", "OPS = {}\ndef op(name):\n    def add(c):\n        OPS[name] = c\n        return c\n    return add\n@op('x')\nclass X:\n    y = 1\ndef area(r):\n    return OPS['x'].y\n", "area(3) == 1"),
     ("cached property for a property", "Shape.height", "from functools import cached_property\n@cached_property\ndef height(self):\n    return -1\n", "Shape(3).height == -1"),
     ("class with empty methods, then the method", "Shape.greet", "class Shape:\n    def greet(self): ...\n    def other(self): ...\ndef greet(self):\n    return 5\n", "Shape(1).greet() == 5"),
     ("method, then its place in the class", "Shape.greet", "def greet(self):\n    return 5\nclass Shape:\n    def greet(self):\n        # as above\n        pass\n", "Shape(1).greet() == 5"),

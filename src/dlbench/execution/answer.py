@@ -377,12 +377,20 @@ def _changing(answer: Answer, needed: set[int]) -> set[int]:
 
 
 def _changes(answer: Answer, statement: Statement) -> frozenset[str]:
-    if isinstance(statement, cst.FunctionDef):  # `@helper.register` adds to the helper
-        code = "\n".join(
-            render(answer.module, cst.SimpleStatementLine([cst.Expr(one.decorator)])) for one in statement.decorators
-        )
-        return frozenset(name for name in find_names(code).used if ".register" in code)
-    return frozenset() if isinstance(statement, cst.ClassDef) else find_changed(render(answer.module, statement))
+    if not isinstance(statement, cst.FunctionDef | cst.ClassDef):
+        return find_changed(render(answer.module, statement))
+    code = "\n".join(
+        render(answer.module, cst.SimpleStatementLine([cst.Expr(one.decorator)])) for one in statement.decorators
+    )
+    used = find_names(code).used
+    filled = {
+        name
+        for other in answer.module.body
+        if isinstance(other, cst.FunctionDef) and other.name.value in used
+        for name in find_changed(render(answer.module, other))
+    }
+    # `@helper.register` adds to the helper, and `@register("x")` to the table that a `register` of the answer fills.
+    return frozenset(filled | (used if ".register" in code else set()))
 
 
 def _is_import(statement: cst.CSTNode) -> bool:
