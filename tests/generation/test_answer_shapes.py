@@ -22,6 +22,7 @@ from tests.generation.answer_shapes import (
     CODE,
     DRAFT,
     FUNCTION,
+    IMPORTS,
     NEEDED,
     NEEDY,
     PACKING,
@@ -261,6 +262,18 @@ def test_what_stands_before_unfenced_code_comes_along() -> None:
     code = f"{before}\n\n\ndef clip(x):\n    return fast or TABLE[x] or LIMIT"
     found = extract(f"So it goes, for example:\n\n{code}\n\nThat is (nearly) all.", "clip")
     assert found.code == code
+
+
+@pytest.mark.parametrize("end", ["}", ",}"], ids=["JSON", "what is nearly JSON"])
+def test_imports_under_a_name_of_their_own_come_along(end: str) -> None:
+    """Without them the function fails on a name."""
+    answer = json.dumps({"prefix": "Clips.", "imports": IMPORTS, "code": FUNCTION}).removesuffix("}") + end
+    assert extract(answer, "clip").code == f"{IMPORTS}\n\n{FUNCTION}"
+
+
+def test_lists_with_other_marks_are_no_diff() -> None:
+    """The function between them was refused as one that is not shown whole."""
+    assert extract(f"+ fast\n- not in place\n\n{FUNCTION}\n", "clip").code == FUNCTION
 
 
 def test_edits_in_several_blocks_are_one_edit() -> None:

@@ -29,9 +29,16 @@ def is_edit(text: str) -> bool:
 
 
 def _is_marked(lines: list[str]) -> bool:
-    """New lines all along, or among old ones and context; models forget the space before context."""
+    """New lines all along, or among old ones and context; models forget the space before a header.
+
+    Lists in prose have such marks, too: what is new must be Python, and unmarked lines under a header are no context.
+    """
     marks = {line[0] for line in lines if not _FLUSH.match(line)}
-    return marks == {"+"} or ({"+", "-"} <= marks and marks <= {"+", "-", " "})
+    if marks == {"+"}:
+        return True
+    context = set() if any(_FLUSH.match(line) for line in lines) else {" "}
+    is_mixed = {"+", "-"} <= marks and marks <= {"+", "-"} | context
+    return is_mixed and syntax.parse(syntax.dedent("\n".join(_new_side(lines)))) is not None
 
 
 def new_code(texts: list[str], qualname: str) -> str | None:
@@ -62,12 +69,12 @@ def _hunks(text: str) -> list[tuple[list[str], bool]]:
             hunks.append([])
         elif not line.startswith("-"):
             hunks[-1].append(line)
+    return [(_new_side(hunk), _ends_open(hunk)) for hunk in hunks if any(line.strip() for line in hunk)]
+
+
+def _new_side(lines: list[str]) -> list[str]:
     # Models forget the space before a context line.
-    return [
-        ([line[1:] if line[:1] in {"+", " "} else line for line in hunk], _ends_open(hunk))
-        for hunk in hunks
-        if any(line.strip() for line in hunk)
-    ]
+    return [line[1:] if line[:1] in {"+", " "} else line for line in lines if not line.startswith("-")]
 
 
 def _replacements(text: str) -> list[list[str]]:

@@ -123,6 +123,7 @@ def _find_in_strings(strings: list[String], qualname: str) -> Found | None:
     """Each read like an answer: the last that has the target, of those under a name for code if there are such; else
     the first under such a name."""
     best: tuple[int, Found] | None = None
+    imports = [code for string in strings if string.is_imports and (code := extract(string.text, qualname).code)]
     for string in strings[-_MOST_STRINGS:]:
         inner = extract(string.text, qualname)
         if inner.code is None:
@@ -130,7 +131,8 @@ def _find_in_strings(strings: list[String], qualname: str) -> Found | None:
         has_target = syntax.has_target(inner.code, qualname)
         rank = 2 * has_target + string.is_named
         if rank and (best is None or rank > best[0] or (has_target and rank == best[0])):
-            best = rank, Found(inner.code, f"JSON: {inner.reason}", inner.truncated)
+            code = "\n\n".join([*imports, inner.code]) if has_target else inner.code
+            best = rank, Found(code, f"JSON: {inner.reason}", inner.truncated)
     return best[1] if best is not None else None
 
 

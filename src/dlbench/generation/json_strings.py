@@ -46,10 +46,11 @@ _DEEPEST = 8
 
 @dataclass(frozen=True)
 class String:
-    """`is_named`: its name says that it is code, and the whole of it."""
+    """`is_named`: its name says that it is code, and the whole of it. `is_imports`: that it is what code imports."""
 
     text: str
     is_named: bool
+    is_imports: bool
 
 
 def is_json(text: str) -> bool:
@@ -73,7 +74,7 @@ def unpack_loose(text: str) -> list[String]:
     after = 0
     for name in _LOOSE.finditer(text):
         key = name["double"] or name["single"] or name["plain"]
-        if name.start() < after or not (_CODE_KEYS.search(key) or _OLD & _words(key)):
+        if name.start() < after or not (_CODE_KEYS.search(key) or (_OLD | {"imports"}) & _words(key)):
             continue
         string = _STRING.match(text, name.end())
         if string is not None and (value := _value(string[0])) is not None:
@@ -94,7 +95,7 @@ def _select(strings: list[tuple[str, str]]) -> list[String]:
     # The new side of an edit is code only where it has all of the target: its name says nothing.
     is_edit = any(_OLD & _words(key) for key, _ in strings)
     return [
-        String(text, bool(_CODE_KEYS.search(key)) and not is_edit)
+        String(text, bool(_CODE_KEYS.search(key)) and not is_edit, "imports" in _words(key))
         for key, text in strings
         if not (_OLD | _DRAFTS) & _words(key)
     ]
