@@ -40,7 +40,7 @@ _PROMPT = re.compile(r"^\s*(?:>>>|\.\.\.)(?: |$)|^\s*(?:In \[\d+\]|\.{3,}): ?")
 _FIRST_PROMPT = re.compile(r"^\s*(?:>>>|In \[\d+\]:)")
 _MAGIC = re.compile(r"^(?:%%?[A-Za-z_]|![\w./~]|[\w.]+\?{1,2}$)")
 _LEFT_OUT = re.compile(
-    r"^([ \t]*)(?:\.{3}|…)[ \t]*[(\[]?[A-Za-z][A-Za-z ,'_-]*[)\]]?[ \t]*(?:\.{3}|…)?[ \t]*$", re.MULTILINE
+    r"^([ \t]*)(?:\.{3}|…)[ \t]*[(\[]?[A-Za-z][A-Za-z ,'_\t-]*(?:[)\]][ \t]*)?(?:(?:\.{3}|…)[ \t]*)?$", re.MULTILINE
 )
 _SPACE_AFTER_BACKSLASH = re.compile(r"\\[ \t]+$", re.MULTILINE)
 _NUMBER = re.compile(r"^\s*(?P<number>\d+)(?:\s*(?:[:|)│→]|\.(?!\.))|(?=\s)|$)(?P<rest>.*)$")
