@@ -95,6 +95,7 @@ def test_a_verdict_says_that_the_answer_was_cut_off_or_has_another_name(dlbench,
         ("{oops", "samples.jsonl:2", "not a line of JSON"),
         ('{"instance": "toy/nothing", "answer": ""}', "samples.jsonl:2", "there is no instance"),
         ('{"answer": "x"}', "samples.jsonl:2", '"instance" is missing'),
+        ('{"task_id": "x", "solution": "y"}', "samples.jsonl:2", "dlbench import evalplus"),
         (
             '{"instance": "ID_HERE", "sample": 1}'.replace("ID_HERE", ID),
             "samples.jsonl:2",

@@ -4,6 +4,7 @@ import csv
 import io
 import math
 import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -12,7 +13,9 @@ from pyarrow import parquet
 
 from dlbench.reporting.exchange import has_parquet, list_scores, list_verdicts, render_csv, write_tables
 from dlbench.reporting.latex import escape_latex, render_latex
+from dlbench.scoring import summarise
 from tests.reporting.pages import make_world
+from tests.scoring.made import make_benchmark, verdicts
 
 
 @pytest.fixture
@@ -28,6 +31,17 @@ def test_scores_are_those_of_the_summary_and_n_a_is_empty(standing):
     assert float(overall["low"]) == standing.summaries["other"].overall.interval.low
     assert overall["pass_at_5"] == ""  # two samples each
     assert {row["axis"] for row in rows} >= {"stage", "task", "data", "project", "size", "year", "live", "crossed"}
+
+
+def test_pass_at_k_stands_with_its_interval(standing):
+    benchmark = make_benchmark(40)
+    summary = summarise(verdicts(benchmark, *("1" * 10 + "0" * 30 for _ in range(5))), benchmark)
+    overall = next(list_scores(replace(standing, summaries={"m": summary})))
+    found = summary.overall.pass_at_interval[5]
+    assert overall["pass_at_5"] == 0.25
+    assert (overall["pass_at_5_low"], overall["pass_at_5_high"]) == (found.low, found.high)
+    assert 0 < found.low < 0.25 < found.high < 1
+    assert math.isnan(overall["pass_at_10_low"])  # there are five
 
 
 def test_every_verdict_is_a_row_with_its_labels(standing):

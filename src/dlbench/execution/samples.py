@@ -64,7 +64,10 @@ def parse_samples(lines: Iterable[tuple[int, dict[str, Any]]], name: str, benchm
 def _parse(record: dict[str, Any], where: str, counts: Counter[str], benchmark: Benchmark) -> Sample:
     instance = record.get("instance")
     if not isinstance(instance, str):
-        raise DLBenchError('"instance" is missing or not a string', where=where, mend='give "instance": "project/name"')
+        mend = 'give "instance": "project/name"'
+        if "task_id" in record:
+            mend = "a file of evalplus's shape becomes samples by `dlbench import evalplus`"
+        raise DLBenchError('"instance" is missing or not a string', where=where, mend=mend)
     try:
         find_known(instance, benchmark.instances, "instance")
     except DLBenchError as error:

@@ -15,6 +15,8 @@ from dlbench.dataset import AXES
 from dlbench.journal import write_whole
 from dlbench.reporting.latex import render_latex
 from dlbench.reporting.standing import Standing
+from dlbench.scoring import Score
+from dlbench.scoring.intervals import NOTHING
 from dlbench.scoring.summary import KS
 
 Row = dict[str, Any]
@@ -38,9 +40,15 @@ def list_scores(standing: Standing) -> Iterator[Row]:
                 "clustered_low": score.clustered.low,
                 "clustered_high": score.clustered.high,
                 "tests_passed": score.passing_rate,
-                **{f"pass_at_{k}": score.pass_at.get(k, math.nan) for k in KS[1:]},
+                **{key: value for k in KS[1:] for key, value in _list_pass_at(score, k).items()},
                 "harness_errors": score.harness_errors,
             }
+
+
+def _list_pass_at(score: Score, k: int) -> Row:
+    found = score.pass_at_interval.get(k, NOTHING)
+    share = score.pass_at.get(k, math.nan)
+    return {f"pass_at_{k}": share, f"pass_at_{k}_low": found.low, f"pass_at_{k}_high": found.high}
 
 
 def list_verdicts(standing: Standing) -> Iterator[Row]:
