@@ -414,6 +414,7 @@ def test_runs_with_another_seed_are_one_line_with_their_mean_and_how_far_they_li
     assert "| 2 (sd 35.4) |" in text  # of 100 and 50 points
     assert "https://example.org/s.jsonl; https://example.org/s.jsonl" in text
     assert build_page([table]).count('href="https://example.org/s.jsonl"') == 4
+    assert build_page([table]).count("<summary>2 of them</summary>") == 1
 
 
 def test_the_same_answers_under_another_seed_are_no_other_run(toy, tmp_path):

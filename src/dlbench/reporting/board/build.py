@@ -120,16 +120,19 @@ def _list_reported() -> tuple[str, str, Tabled]:
 def _draw(table: Tabled) -> str:
     headings, rows = table
     head = "".join(f'<th scope="col">{escape(each)}</th>' for each in headings)
-    body = "".join(f"<tr>{''.join(f'<td>{_link(cell)}</td>' for cell in row)}</tr>" for row in rows)
+    body = "".join(f"<tr>{''.join(f'<td>{_fold(cell)}</td>' for cell in row)}</tr>" for row in rows)
     return f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
 
 
-def _link(cell: str) -> str:
+def _fold(cell: str) -> str:
+    """One thing as it is, several behind a line that opens: five commands would make the table five times as wide."""
+    parts = [_link(part) for part in cell.split(_APART)]
+    folded = f"<details><summary>{len(parts)} of them</summary>{'<br>'.join(parts)}</details>"
+    return parts[0] if len(parts) == 1 else folded
+
+
+def _link(told: str) -> str:
     """An address that was submitted is followed only by whoever clicks it."""
-    return _APART.join(map(_link_one, cell.split(_APART)))
-
-
-def _link_one(told: str) -> str:
     is_address = told.startswith(("https://", "http://")) and not set(told) & set(" \"'<>")
     return f'<a href="{escape(told)}" rel="noreferrer nofollow">samples</a>' if is_address else escape(told)
 
