@@ -2,6 +2,7 @@
 
 import math
 import random
+from statistics import median
 
 import numpy as np
 import pytest
@@ -269,9 +270,11 @@ def test_a_candidate_that_sleeps_is_slower_and_one_that_allocates_is_larger(meas
     slow, large = summarise("m", passing, kept).beside
     assert (slow.samples, large.samples) == ((0,), (1,))
     time, memory = slow.ratios["time"], large.ratios["memory"]
-    assert min(one[name_code(SLOW)].seconds for one in kept.rounds[measured.about]) >= 5 * 0.2
+    rounds = [one[name_code(SLOW)] for one in kept.rounds[measured.about]]
+    assert min(one.seconds for one in rounds) >= 5 * 0.2
     assert time.candidate > time.reference
-    assert slow.ratios["processor"].candidate < 5 * 0.2  # who sleeps does not work
+    # who sleeps does not work; the ratio has no value where the toy's reference takes less than the clock can tell
+    assert median(one.processor for one in rounds) < 5 * 0.2
     assert memory.candidate - memory.reference > 100
     assert kept.upkeep[measured.about][name_code(SLOW)].lines > kept.upkeep[measured.about][REFERENCE].lines
 
