@@ -4,6 +4,7 @@ import json
 import re
 from dataclasses import replace
 from datetime import date
+from statistics import fmean
 
 import pytest
 from hypothesis import given, settings
@@ -415,6 +416,22 @@ def test_runs_with_another_seed_are_one_line_with_their_mean_and_how_far_they_li
     assert "https://example.org/s.jsonl; https://example.org/s.jsonl" in text
     assert build_page([table]).count('href="https://example.org/s.jsonl"') == 4
     assert build_page([table]).count("<summary>2 of them</summary>") == 1
+
+
+def test_repeats_and_a_run_with_the_same_score_share_their_rank(entry, tmp_path):
+    """To the last digit the mean of 2/17 and 4/17 is not 3/17."""
+
+    def score(model, seed, share):
+        said = entry.score.model_copy(update={"pass_at_1": share})
+        digest = {"verdicts_sha256": f"{model}{seed}".ljust(64, "0")}
+        return entry.model_copy(
+            update={"score": said, "settings": {**entry.settings, "model": model, "seed": seed}, **digest}
+        )
+
+    found = [score("a", 0, 2 / 17), score("a", 1, 4 / 17), score("b", 0, 3 / 17)]
+    assert fmean([2 / 17, 4 / 17]) != 3 / 17
+    (table,) = rank_entries({tmp_path / f"{number}.json": one for number, one in enumerate(found)})
+    assert [place.rank for place in table.places] == [1, 1]
 
 
 def test_the_same_answers_under_another_seed_are_no_other_run(toy, tmp_path):

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from dlbench.reporting import Run, write_report
-from dlbench.reporting.doubts import tell_doubts, tell_warnings
+from dlbench.reporting.doubts import tell_doubts
 from tests.reporting.pages import make_world
 from tests.scoring.made import make_benchmark, verdicts
 
@@ -17,13 +17,11 @@ def world(tmp_path):
 
 
 def warnings_of(world, *folders):
-    standing = world.stand(*folders)
-    return tell_warnings(standing.runs, standing.summaries, world.benchmark)
+    return world.stand(*folders).warnings
 
 
 def report_of(world, *folders):
-    standing = world.stand(*folders)
-    return write_report(standing.runs, standing.summaries, standing.usages, standing.repeats, world.benchmark)
+    return write_report(world.stand(*folders))
 
 
 def test_a_request_that_did_not_fit_into_the_context_does_not_become_a_failure_in_silence(world):

@@ -83,16 +83,15 @@ def show_scores(
 
     runs = name_runs([read_run(folder) for folder in folders])
     standing = take_stock(runs, benchmark, cutoffs or CUTOFFS)
-    summaries, usages, repeats = standing.summaries, standing.usages, standing.repeats
-    write_whole(report, write_report(runs, summaries, usages, repeats, benchmark))
+    write_whole(report, write_report(standing))
     write_more(standing)
     if as_json:
         from dlbench.cli.printing import print_json
-        from dlbench.reporting.doubts import tell_warnings
 
-        found = {name: {"summary": summary, "usage": usages[name]} for name, summary in summaries.items()}
-        warnings = tell_warnings(runs, summaries, benchmark)
-        print_json({"benchmark": str(benchmark.version), "warnings": warnings, "runs": found, "spreads": repeats})
+        usages = standing.usages
+        found = {name: {"summary": summary, "usage": usages[name]} for name, summary in standing.summaries.items()}
+        told = {"benchmark": str(benchmark.version), "warnings": standing.warnings}
+        print_json({**told, "runs": found, "spreads": standing.repeats})
     else:
         _print_tables(standing, axes or LABELS)
         typer.echo(f"report: {report}")
@@ -105,7 +104,6 @@ def show_scores(
 
 def _print_tables(standing: "Standing", axes: Sequence[str]) -> None:
     from dlbench.cli.printing import open_console
-    from dlbench.reporting.doubts import tell_warnings
     from dlbench.reporting.tables import breakdown, draw, overview, spreads, statuses
 
     console, summaries = open_console(), standing.summaries
@@ -114,7 +112,7 @@ def _print_tables(standing: "Standing", axes: Sequence[str]) -> None:
     if standing.repeats:
         console.print(draw("the same again", spreads(standing.repeats)))
     console.print(draw("what became of the answers", statuses(summaries)))
-    for line in tell_warnings(standing.runs, summaries, standing.benchmark):
+    for line in standing.warnings:
         typer.echo(f"{line}\n")
 
 

@@ -1,14 +1,10 @@
 """What can be read of a run afterwards, without the program? A page of Markdown: scores, statuses, every verdict."""
 
-from collections.abc import Mapping
-
 from dlbench import __version__
-from dlbench.dataset import Benchmark
-from dlbench.reporting.doubts import tell_warnings
-from dlbench.reporting.runs import Run
+from dlbench.reporting.standing import Standing
 from dlbench.reporting.tables import breakdown, mark_down, overview, spreads, statuses
 from dlbench.reporting.wordings import study_run
-from dlbench.scoring import BREAKDOWNS, Spread, Summary, Usage
+from dlbench.scoring import BREAKDOWNS
 
 _NOTE = (
     "pass@1 with its 95 % interval: bootstrap over instances, Wilson's where a group is small or went all alike."
@@ -16,19 +12,14 @@ _NOTE = (
 )
 
 
-def write_report(
-    runs: Mapping[str, Run],
-    summaries: Mapping[str, Summary],
-    usages: Mapping[str, Usage | None],
-    repeats: Mapping[str, Spread],
-    benchmark: Benchmark,
-) -> str:
+def write_report(standing: Standing) -> str:
+    runs, summaries, benchmark = standing.runs, standing.summaries, standing.benchmark
     lines = ["# DL-Bench report", "", f"dlbench {__version__}, benchmark {benchmark.version}.", ""]
-    lines += [line for told in tell_warnings(runs, summaries, benchmark) for line in (told, "")]
-    lines += ["## Runs", "", *mark_down(overview(summaries, usages)), "", _NOTE, ""]
+    lines += [line for told in standing.warnings for line in (told, "")]
+    lines += ["## Runs", "", *mark_down(overview(summaries, standing.usages)), "", _NOTE, ""]
     lines += ["## pass@1", "", *mark_down(breakdown(summaries, BREAKDOWNS)), ""]
-    if repeats:
-        lines += ["## The same again", "", *mark_down(spreads(repeats)), ""]
+    if standing.repeats:
+        lines += ["## The same again", "", *mark_down(spreads(standing.repeats)), ""]
     lines += ["## What became of the answers", "", *mark_down(statuses(summaries))]
     for name, run in runs.items():
         if isinstance(studied := study_run(run, benchmark), str):

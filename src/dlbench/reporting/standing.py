@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 
 from dlbench.dataset import Benchmark
+from dlbench.reporting.doubts import tell_warnings
 from dlbench.reporting.runs import Run, read_usage
 from dlbench.reporting.sides import find_spreads
 from dlbench.scoring import BREAKDOWNS, CUTOFFS, Score, Spread, Summary, Tally, Usage, summarise_all, tally
@@ -20,6 +21,8 @@ class Standing:
     summaries: Mapping[str, Summary]
     usages: Mapping[str, Usage | None]
     repeats: Mapping[str, Spread]
+    warnings: Sequence[str]
+    """What must be known before the numbers."""
     tallies: Mapping[str, Mapping[str, Tally]]
     benchmark: Benchmark
 
@@ -56,6 +59,7 @@ def take_stock(runs: Mapping[str, Run], benchmark: Benchmark, cutoffs: Sequence[
         summaries=summaries,
         usages={name: read_usage(run.folder) for name, run in runs.items()},
         repeats=find_spreads(runs, summaries),
+        warnings=tell_warnings(runs, summaries, benchmark),
         tallies={name: tally(run.verdicts, benchmark) for name, run in runs.items()},
         benchmark=benchmark,
     )

@@ -17,6 +17,9 @@ from dlbench.reporting.board.repeats import Repeated, gather_repeats
 from dlbench.scoring.intervals import Interval, bound
 from dlbench.scoring.resample import resample_columns
 
+_LEVEL = 1e-12
+"""Scores nearer than this are one score: the mean of 2/17 and 4/17 is not 3/17 to the last digit."""
+
 
 @dataclass(frozen=True)
 class Place:
@@ -59,7 +62,7 @@ def _rank(entries: Sequence[Entry]) -> tuple[Place, ...]:
     spans = dict(zip(map(id, ranked), _bound_ranks(ranked), strict=True))
     places = []
     for one in sorted(found, key=lambda each: -each.pass_at_1):
-        above = sum(other.pass_at_1 > one.pass_at_1 for other in ranked)
+        above = sum(other.pass_at_1 > one.pass_at_1 + _LEVEL for other in ranked)
         places.append(Place(one, None if one.entry.is_baseline else above + 1, spans.get(id(one))))
     return tuple(places)
 
@@ -71,5 +74,5 @@ def _bound_ranks(ranked: Sequence[Repeated]) -> list[Interval | None]:
     if not common:
         return [None] * len(ranked)
     means = resample_columns([[each[one] for one in common] for each in shares])
-    ranks = 1 + (means[None, :, :] > means[:, None, :] + 1e-12).sum(axis=1)
+    ranks = 1 + (means[None, :, :] > means[:, None, :] + _LEVEL).sum(axis=1)
     return [bound(np.asarray(row, dtype=np.float64), "bootstrap") for row in ranks]

@@ -6,7 +6,6 @@ Made here and not in the browser, so that it can be read without scripts and pri
 from html import escape
 
 from dlbench.dataset import AXES
-from dlbench.reporting.doubts import tell_warnings
 from dlbench.reporting.figures import percent, span
 from dlbench.reporting.page import markup
 from dlbench.reporting.page.reworded import show_wordings
@@ -44,8 +43,7 @@ def render_overview(standing: Standing) -> str:
 
 
 def _warn(standing: Standing) -> str:
-    told = tell_warnings(standing.runs, standing.summaries, standing.benchmark)
-    return "".join(f'<p class="warning" role="alert">{escape(line)}</p>' for line in told)
+    return "".join(f'<p class="warning" role="alert">{escape(line)}</p>' for line in standing.warnings)
 
 
 def _rank(standing: Standing) -> str:
