@@ -32,7 +32,7 @@ card: $(READY)
 
 # binds benchmark/VERSION to the records; after a change of records, raise the version first
 seal: $(READY)
-	$(BIN)/python -m dlbench.dataset.seal
+	$(BIN)/python -m dlbench.dataset.validation
 
 # the pages of docs/ as a site, in site/: any warning stops it. The variable hushes an advertisement of the theme's
 site: $(READY)

@@ -23,13 +23,14 @@ from pathlib import Path
 
 from dlbench.agreement.planted import write_copy
 from dlbench.dataset import Instance, load
-from dlbench.execution import Engine, Limits, Verdict, choose_confinement
+from dlbench.execution import Engine, Limits, choose_confinement
 from dlbench.execution.mutants import write_mutants
 from dlbench.execution.pool import Pool, Task
 from dlbench.execution.rehearsal import rehearse
 from dlbench.execution.stubs import write_stub
 from dlbench.execution.usage import find_descendants, memory_mb
 from dlbench.execution.worker import Worker
+from dlbench.runs.verdict import Verdict
 from dlbench.workspace import Prepared, prepare
 
 MIX = ("albucore", "chex", "gpflow", "gpytorch", "keras", "pytorch-optimizer", "seqeval")

@@ -19,10 +19,11 @@ from playwright.sync_api import sync_playwright
 from scoring import make_benchmark
 
 from dlbench.dataset import Benchmark
-from dlbench.reporting import name_runs, read_run
+from dlbench.reporting import name_runs
 from dlbench.reporting.candidates import read_candidates
 from dlbench.reporting.page import write_page
 from dlbench.reporting.standing import take_stock
+from dlbench.runs import read_run
 
 MEGABYTES, SECONDS = 15, 2
 WORDS = (

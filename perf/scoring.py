@@ -19,10 +19,9 @@ from typing import Any
 
 from dlbench.dataset import Benchmark, Instance, Labels, Measures, Project, Version
 from dlbench.dataset.labels import Data, Framework, Stage, Task
-from dlbench.execution import Verdict
-from dlbench.execution.verdict import VERDICTS
-from dlbench.journal import rewrite
-from dlbench.reporting import read_run
+from dlbench.jsonl import rewrite
+from dlbench.runs import read_run
+from dlbench.runs.verdict import VERDICTS, Verdict
 from dlbench.scoring import BREAKDOWNS, compare, summarise_all, tally
 
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dlbench.errors import DLBenchError
-from dlbench.journal import Journal, read_lines, rewrite
+from dlbench.jsonl import Journal, read_lines, rewrite
 
 
 def test_a_torn_last_line_is_dropped_and_the_rest_stands(tmp_path):

@@ -10,8 +10,10 @@ if TYPE_CHECKING:
     from dlbench.api import evaluate, load, score
     from dlbench.dataset import Benchmark, Instance, Project
     from dlbench.errors import DLBenchError
-    from dlbench.execution import Sample, Verdict, judge
+    from dlbench.execution import judge
     from dlbench.generation import extract
+    from dlbench.runs.samples import Sample
+    from dlbench.runs.verdict import Verdict
     from dlbench.scoring import Summary, pass_at_k
 
 __version__ = "0.1.0"

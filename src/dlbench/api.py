@@ -15,12 +15,13 @@ from typing import Any
 from dlbench.dataset import Benchmark, Selection, select
 from dlbench.dataset import load as load_whole
 from dlbench.errors import DLBenchError
-from dlbench.execution import Engine, Limits, Sample, Verdict, choose_confinement
+from dlbench.execution import Engine, Limits, choose_confinement
 from dlbench.execution.evaluate import evaluate as judge_all
 from dlbench.execution.executors import open_seats
 from dlbench.execution.pool import MODES, Pool
-from dlbench.execution.samples import parse_samples, read_samples
-from dlbench.reporting import read_run
+from dlbench.runs import read_run
+from dlbench.runs.samples import Sample, parse_samples, read_samples
+from dlbench.runs.verdict import Verdict
 from dlbench.scoring import Summary, summarise
 from dlbench.scoring.groups import LABELS
 from dlbench.workspace import prepare

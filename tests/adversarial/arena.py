@@ -6,8 +6,9 @@ from pathlib import Path
 
 from dlbench.dataset import Benchmark, Instance, load
 from dlbench.dataset.target import render_signature
-from dlbench.execution import Engine, Limits, Verdict, choose_confinement
+from dlbench.execution import Engine, Limits, choose_confinement
 from dlbench.execution.pool import Pool, Task
+from dlbench.runs.verdict import Verdict
 from dlbench.workspace import prepare
 from tests.adversarial.cheats import CHEATS
 from tests.adversarial.hostile import BODIES

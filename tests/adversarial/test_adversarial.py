@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from dlbench.execution import Verdict, find_confinements
+from dlbench.execution import find_confinements
 from dlbench.execution.usage import find_descendants
+from dlbench.runs.verdict import Verdict
 from dlbench.workspace import home
 from tests.adversarial.arena import judge_all
 from tests.adversarial.cheats import CHEATS, TRACES

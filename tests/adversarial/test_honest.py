@@ -5,8 +5,9 @@ from functools import cache
 
 import pytest
 
-from dlbench.execution import Engine, Verdict, choose_confinement
+from dlbench.execution import Engine, choose_confinement
 from dlbench.execution.pool import Pool, Task
+from dlbench.runs.verdict import Verdict
 from dlbench.workspace import prepare
 from tests.adversarial.arena import LIMITS, open_project
 

@@ -18,7 +18,7 @@ from dlbench.analysis.classifier.labelled import UNKNOWN, borrow, draw_folds, ga
 from dlbench.analysis.classifier.recipe import Recipe
 from dlbench.analysis.corpora import Corpus, Item
 from dlbench.errors import DLBenchError
-from dlbench.journal import Journal
+from dlbench.jsonl import Journal
 from tests.analysis.encoders import Letters, write_bert
 
 SPEECH = {

@@ -17,8 +17,8 @@ from dlbench.analysis.efficiency.summary import summarise
 from dlbench.analysis.efficiency.upkeep import measure_upkeep
 from dlbench.errors import DLBenchError
 from dlbench.execution.candidate import Asked
-from dlbench.execution.samples import Sample
-from dlbench.journal import Journal
+from dlbench.jsonl import Journal
+from dlbench.runs.samples import Sample
 from dlbench.scoring import Interval
 from tests.conftest import MODULE
 from tests.scoring.made import make_benchmark, verdict

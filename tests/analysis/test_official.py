@@ -10,7 +10,7 @@ from dlbench.analysis.official import find_files, mend_all, read_files
 from dlbench.analysis.official.files import parse
 from dlbench.analysis.official.folder import make_record, write_folder
 from dlbench.dataset import load
-from dlbench.dataset.checks import check_records
+from dlbench.dataset.validation import check_records
 from dlbench.errors import DLBenchError
 from tests.analysis.official import FILE, USUAL, write_official
 

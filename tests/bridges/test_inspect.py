@@ -17,9 +17,9 @@ from dlbench.bridges.inspect.solvers import LATER_TURNS
 from dlbench.bridges.inspect.task import dl_bench
 from dlbench.cli import app
 from dlbench.dataset import Selection, load, select
-from dlbench.execution import Outcome, Status, Verdict
 from dlbench.generation.sources import Sources, make_asker
 from dlbench.generation.techniques import TECHNIQUES
+from dlbench.runs.verdict import Outcome, Status, Verdict
 from tests.bridges.asking import accuracy, find_asked, run
 from tests.cli.test_judging import RIGHT, WRONG, steady, verdicts_of
 from tests.conftest import write_toy

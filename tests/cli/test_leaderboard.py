@@ -7,9 +7,9 @@ from typer.testing import CliRunner
 
 from dlbench.cli import app
 from dlbench.dataset import load
-from dlbench.execution.verdict import Status
 from dlbench.reporting.board.entry import hash_verdicts, name_entry, read_entry, write_entry
 from dlbench.reporting.board.submit import score_claims
+from dlbench.runs.verdict import Status
 from tests.conftest import write_toy
 from tests.reporting.boards import SCALE, STEP, write_run
 

@@ -11,7 +11,7 @@ from dlbench.construction.project import Wish, write_record
 from dlbench.construction.tables import summarise
 from dlbench.construction.work import Work
 from dlbench.errors import DLBenchError
-from dlbench.execution.verdict import Outcome, Status, Verdict
+from dlbench.runs.verdict import Outcome, Status, Verdict
 from tests.workspace.parts import make_project
 
 SOURCE = "def f(x, axis=0):\n    y = x + 1\n    if y > 2:\n        return y\n    return x - 1"

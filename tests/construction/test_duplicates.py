@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dlbench.construction.screening.duplicates import SHINGLE, find_duplicates, find_near, normal_form
+from dlbench.construction.screening.duplicates import find_duplicates, find_near
+from dlbench.dataset.similarity import SHINGLE, normal_form
 from dlbench.errors import DLBenchError
 
 SCALE = '''def scale(values, factor=2):

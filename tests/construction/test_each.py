@@ -17,7 +17,7 @@ from dlbench.construction.project import Wish
 from dlbench.construction.work import StepMissing, Work
 from dlbench.errors import DLBenchError
 from dlbench.execution import Engine
-from dlbench.journal import Journal
+from dlbench.jsonl import Journal
 from dlbench.workspace.home import building, quiet
 
 from ..workspace.parts import Index

@@ -14,8 +14,8 @@ from dlbench.construction.instances import Written, render_instance, write_insta
 from dlbench.construction.labelling.reviews import reviews_of, write_review
 from dlbench.construction.work import Work
 from dlbench.dataset import Instance, load
-from dlbench.dataset.checks import check_records
 from dlbench.dataset.records import Measures, Votes
+from dlbench.dataset.validation import check_records
 from tests.construction.planted import write_planted
 
 PROMPT = "Turn raw class scores into probabilities that sum to one, dividing by a positive temperature first."

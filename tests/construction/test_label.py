@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from dlbench.cli.construct_label import register
-from dlbench.construction.labelling.label import Outcome, Settled, decide, measure_alpha, read_settled, read_votes
+from dlbench.construction.labelling.label import Outcome, Settled, decide, measure_alpha, read_settled
 from dlbench.construction.labelling.reviews import read_reviews, reviews_of, write_review
 from dlbench.construction.labelling.sheets import Sheets
-from dlbench.construction.labelling.votes import Vote, cast_vote, votes_of
+from dlbench.construction.labelling.votes import Vote, cast_vote, read_votes, votes_of
 from dlbench.construction.work import Work
 from dlbench.dataset.labels import AXES, Data, Stage, Task
 from dlbench.dataset.records import Labels, Votes

@@ -14,7 +14,7 @@ from dlbench.construction.test_code import is_test_code
 from dlbench.construction.trace import TracedTest
 from dlbench.construction.wishes import read_wishes
 from dlbench.dataset.labels import Framework
-from dlbench.dataset.leaks import UNREVIEWED, is_draft
+from dlbench.dataset.leakage import UNREVIEWED, is_draft
 from dlbench.errors import DLBenchError
 from dlbench.generation import Answer, Gate, Model, Request
 from tests.construction.labelling import CLIP, SHARE, make_trees, make_work

@@ -5,9 +5,9 @@ from collections import Counter
 
 from dlbench.construction.admit import propose_instance
 from dlbench.dataset import Instance, load
-from dlbench.dataset.balance import choose_balanced
 from dlbench.dataset.labels import Data, Stage, Task
 from dlbench.dataset.records import Labels, Measures
+from dlbench.dataset.splits import choose_balanced
 
 
 def make(number: int, stage: Stage, project: str, seconds: float = 0.1) -> Instance:

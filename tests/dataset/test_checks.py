@@ -3,7 +3,7 @@
 import pytest
 
 from dlbench.dataset import Kind, load
-from dlbench.dataset.checks import check_records
+from dlbench.dataset.validation import check_records
 from dlbench.errors import DLBenchError
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dlbench.dataset.leaks import find_leaked_expressions, find_leaked_lines, find_leaks
+from dlbench.dataset.leakage import find_leaked_expressions, find_leaked_lines, find_leaks
 from dlbench.dataset.problems import Kind
 from dlbench.dataset.target import find_target
 from dlbench.parsing import parse

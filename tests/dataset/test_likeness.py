@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dlbench.dataset.likeness import share_shown, shingle
+from dlbench.dataset.similarity import share_shown, shingle
 
 
 def test_a_copy_inside_a_longer_text_is_shown_whole_and_the_longer_text_is_not():

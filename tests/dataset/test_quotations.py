@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from dlbench.dataset.leaks import find_leaks
+from dlbench.dataset.leakage import find_leaks, find_run
 from dlbench.dataset.problems import Kind
-from dlbench.dataset.quotations import find_run
 from dlbench.dataset.target import find_target
 from dlbench.parsing import parse
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from dlbench.dataset import Kind
-from dlbench.dataset.checks import check_records
+from dlbench.dataset.validation import check_records
 
 OURS = Path(__file__).parents[2] / "benchmark"
 RECORD = """id = "toy/toy.core.{name}"

@@ -2,9 +2,8 @@
 
 import pytest
 
-from dlbench.dataset.checks import check_records
 from dlbench.dataset.loading import default_root
-from dlbench.dataset.seal import CHANGED, UNSEALED, find_fault, seal
+from dlbench.dataset.validation import CHANGED, UNSEALED, check_records, find_fault, seal
 
 
 def test_our_records_are_those_that_the_version_was_given_to():

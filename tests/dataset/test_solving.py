@@ -5,7 +5,7 @@ import json
 import pytest
 
 from dlbench.dataset import load
-from dlbench.dataset.solving import Attempt, Solved, read_attempts, summarise
+from dlbench.dataset.statistics import Attempt, Solved, read_attempts, summarise
 from dlbench.errors import DLBenchError
 
 SCALE, STEP = "toy/toy.core.scale", "toy/toy.core.Counter.step"

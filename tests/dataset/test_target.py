@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from dlbench.dataset.context import render_context, render_neighbours
+from dlbench.dataset.prompt_context import render_context, render_neighbours
 from dlbench.dataset.target import TargetError, find_target, render_signature
 
 SOURCE = '''import math

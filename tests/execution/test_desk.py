@@ -6,12 +6,12 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from dlbench.errors import DLBenchError
-from dlbench.execution import Sample
 from dlbench.execution import pool as pools
 from dlbench.execution.desk import Desk
 from dlbench.execution.evaluate import evaluate
 from dlbench.execution.pool import Pool
-from dlbench.execution.verdict import Verdict
+from dlbench.runs.samples import Sample
+from dlbench.runs.verdict import Verdict
 from tests.cli.test_judging import RIGHT, WRONG, steady
 
 SCALE, STEP = "toy/toy.core.scale", "toy/toy.core.Counter.step"

@@ -15,8 +15,8 @@ from dlbench.execution.rehearsal import _path, recall_way, rehearse
 from dlbench.execution.terms import Terms
 from dlbench.execution.usage import find_descendants
 from dlbench.execution.validate import compare_modes, repeat, validate
-from dlbench.execution.verdict import Outcome, Status, Verdict
 from dlbench.execution.warm import Warm
+from dlbench.runs.verdict import Outcome, Status, Verdict
 from dlbench.workspace import prepare
 from tests.conftest import write_toy
 from tests.execution.shapes import TARGETS, TESTS, write_shapes

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dlbench.execution.samples import parse_samples
+from dlbench.runs.samples import parse_samples
 from tests.scoring.made import make_benchmark
 
 

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dlbench.errors import DLBenchError
-from dlbench.execution.verdict import Outcome, Status, Verdict
+from dlbench.runs.verdict import Outcome, Status, Verdict
 
 VERDICTS = st.builds(
     Verdict,

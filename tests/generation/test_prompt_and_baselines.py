@@ -5,8 +5,8 @@ import asyncio
 
 import pytest
 
+from dlbench.dataset.prompt_context import fenced
 from dlbench.generation import ReferenceModel, Request, StubModel, extract, zero_shot
-from dlbench.generation.fence import fenced
 
 from .test_sampling import instance
 

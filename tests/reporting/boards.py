@@ -5,9 +5,9 @@ import json
 from pathlib import Path
 
 from dlbench.dataset import Benchmark
-from dlbench.reporting import read_run
 from dlbench.reporting.board.entry import Entry
 from dlbench.reporting.board.submit import make_entry
+from dlbench.runs import read_run
 
 SCALE, STEP = "toy/toy.core.scale", "toy/toy.core.Counter.step"
 RIGHT = {

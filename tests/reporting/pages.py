@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dlbench.dataset import Benchmark
-from dlbench.reporting import name_runs, read_run
+from dlbench.reporting import name_runs
 from dlbench.reporting.candidates import read_candidates
 from dlbench.reporting.page import write_browser, write_page
 from dlbench.reporting.standing import Standing, take_stock
+from dlbench.runs import read_run
 from tests.scoring.made import make_benchmark
 
 HOSTILE = "</script><img src=x onerror=\"window.hacked='{0}'\"><script>window.hacked='{0}'</script>"

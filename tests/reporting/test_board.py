@@ -11,9 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dlbench.errors import DLBenchError
-from dlbench.execution.samples import Sample, read_samples
-from dlbench.execution.verdict import Outcome, Status, Verdict
-from dlbench.reporting import read_run
 from dlbench.reporting.board.build import build_markdown, build_page
 from dlbench.reporting.board.entry import (
     Check,
@@ -37,6 +34,9 @@ from dlbench.reporting.board.verify import (
     draw_share,
     is_about,
 )
+from dlbench.runs import read_run
+from dlbench.runs.samples import Sample, read_samples
+from dlbench.runs.verdict import Outcome, Status, Verdict
 from tests.reporting.boards import SCALE, STEP, submit, write_run
 
 MARKS = {SCALE: "10", STEP: "11"}

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from dlbench.reporting.candidates import LONGEST, is_reference, read_candidates
 from dlbench.reporting.difficulty import find_difficulty, tells_difficulty
 from dlbench.reporting.page.assemble import assemble, pack
-from dlbench.reporting.runs import Run, read_run
+from dlbench.runs import Run, read_run
 from dlbench.scoring import Tally
 from tests.reporting.pages import SECRET, benchmark_of, make_world, reference
 

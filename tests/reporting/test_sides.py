@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dlbench.errors import DLBenchError
-from dlbench.reporting import Run, name_runs
+from dlbench.reporting import name_runs
 from dlbench.reporting.plain import make_plain
 from dlbench.reporting.sides import (
     check_comparable,
@@ -19,6 +19,7 @@ from dlbench.reporting.sides import (
     tell_apart,
 )
 from dlbench.reporting.wholeness import tell_partial
+from dlbench.runs import Run
 from dlbench.scoring import Interval, summarise
 from tests.scoring.made import make_benchmark, verdicts
 

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from dlbench.reporting import Run, write_report
+from dlbench.reporting import write_report
 from dlbench.reporting.doubts import tell_doubts
+from dlbench.runs import Run
 from tests.reporting.pages import make_world
 from tests.scoring.made import make_benchmark, verdicts
 

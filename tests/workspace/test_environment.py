@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from dlbench.errors import DiskFull, DLBenchError
-from dlbench.workspace.environment import build_environment, compile_lock, is_complete, python_of
-from dlbench.workspace.lock import without_package, without_torch_build
+from dlbench.workspace.environment import build_environment, is_complete, python_of
+from dlbench.workspace.lock import compile_lock, without_package, without_torch_build
 from dlbench.workspace.pip_config import PipConfig
 from dlbench.workspace.torch_build import first_install
 from dlbench.workspace.uv import _failure, uv_environment

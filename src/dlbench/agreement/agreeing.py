@@ -20,7 +20,7 @@ from dlbench.agreement.variant import Variant
 from dlbench.dataset import Instance
 from dlbench.errors import DLBenchError
 from dlbench.execution.rooms import Rooms
-from dlbench.journal import read_lines, rewrite
+from dlbench.jsonl import read_lines, rewrite
 from dlbench.scoring import total_usage
 
 FOLDER, CHOICES = "agreement", "choices.jsonl"

@@ -17,7 +17,7 @@ from dlbench.agreement.variant import Variant
 from dlbench.dataset import Instance
 from dlbench.errors import DLBenchError
 from dlbench.generation.extract import extract
-from dlbench.journal import read_lines
+from dlbench.jsonl import read_lines
 
 
 @dataclass

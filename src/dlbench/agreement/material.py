@@ -12,9 +12,9 @@ from dlbench.agreement.variant import Variant
 from dlbench.agreement.variants_file import VARIANTS, read_variants
 from dlbench.dataset import Benchmark, Instance, find_known
 from dlbench.errors import DLBenchError
-from dlbench.execution.samples import Sample
-from dlbench.execution.verdict import VERDICTS, Verdict
-from dlbench.journal import read_lines
+from dlbench.jsonl import read_lines
+from dlbench.runs.samples import Sample
+from dlbench.runs.verdict import VERDICTS, Verdict
 from dlbench.scoring import HARNESS_ERROR
 
 NO_CODE, UNKNOWN = "no_code", "unknown"

@@ -17,7 +17,7 @@ from dlbench.dataset import Instance
 from dlbench.errors import DLBenchError
 from dlbench.execution.meetings import Met, Result
 from dlbench.execution.rooms import Meeting, Rooms
-from dlbench.journal import Journal, read_lines
+from dlbench.jsonl import Journal, read_lines
 
 MATRIX = "matrix.jsonl"
 _PASSED = str(Result.PASSED)

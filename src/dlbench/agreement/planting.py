@@ -14,21 +14,14 @@ from dlbench.agreement.choice.choose import RULES, choose
 from dlbench.agreement.gains import Poll
 from dlbench.agreement.matrix import MATRIX, Matrix, Row, fill_matrix
 from dlbench.agreement.not_run import tell_not_run
-from dlbench.agreement.planted import (
-    Mix,
-    choose_checks,
-    find_held_out,
-    gather_material,
-    make_solutions,
-    write_copy,
-)
+from dlbench.agreement.planted import Mix, choose_checks, find_held_out, gather_material, make_solutions, write_copy
 from dlbench.agreement.solutions import Solution, gather, make_solution
 from dlbench.dataset import Benchmark, Instance
 from dlbench.execution.evaluate import evaluate
 from dlbench.execution.pool import Pool
 from dlbench.execution.rooms import Rooms
-from dlbench.execution.samples import Sample
-from dlbench.execution.verdict import Outcome, Status
+from dlbench.runs.samples import Sample
+from dlbench.runs.verdict import Outcome, Status
 
 REFERENCE = "reference.jsonl"
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from dlbench.agreement.variant import Variant
 from dlbench.errors import DLBenchError
-from dlbench.journal import read_lines, rewrite
+from dlbench.jsonl import read_lines, rewrite
 
 VARIANTS = "variants.jsonl"
 

@@ -14,7 +14,7 @@ from dlbench.analysis.official import find_files, mend_all, read_files
 from dlbench.dataset import AXES, Benchmark, Instance, Unrunnable, load
 from dlbench.dataset.target import TargetError, find_target
 from dlbench.errors import DLBenchError
-from dlbench.journal import read_lines
+from dlbench.jsonl import read_lines
 from dlbench.workspace import fetch
 
 OURS = "ours"

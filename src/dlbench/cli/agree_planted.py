@@ -8,6 +8,7 @@ import typer
 
 from dlbench.cli.agree import agree
 from dlbench.cli.app import (
+    CORES,
     Chosen,
     ExecutorOption,
     JsonOption,
@@ -19,7 +20,6 @@ from dlbench.cli.app import (
     TimeoutOption,
     command,
 )
-from dlbench.cli.judging import CORES
 
 
 @command("planted", agree)
@@ -53,9 +53,9 @@ def planted(
     from dlbench.cli.progress import counted
     from dlbench.errors import DLBenchError
     from dlbench.execution.rooms import Rooms
-    from dlbench.reporting import open_run
     from dlbench.reporting.agreement import tabulate_gain, tell_not_counted
     from dlbench.reporting.tables import draw
+    from dlbench.runs import open_run
 
     if right > solutions:
         what = f"{right} of {solutions} solutions cannot be the reference"

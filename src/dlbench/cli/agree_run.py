@@ -102,9 +102,9 @@ class Dual:
         from dlbench.cli.engine import prepare_projects
         from dlbench.cli.progress import counted, say
         from dlbench.execution.rooms import Rooms
-        from dlbench.execution.verdict import VERDICTS
-        from dlbench.journal import rewrite
-        from dlbench.reporting.runs import SAMPLES
+        from dlbench.jsonl import rewrite
+        from dlbench.runs import SAMPLES
+        from dlbench.runs.verdict import VERDICTS
 
         variants = self._find_variants(setting, asking)
         self._ask(setting, asking, wording, variants)
@@ -137,7 +137,7 @@ class Dual:
         import asyncio
 
         from dlbench.agreement.variants_file import VARIANTS, read_variants, write_variants
-        from dlbench.journal import rewrite
+        from dlbench.jsonl import rewrite
 
         path = setting.inner / VARIANTS
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -9,6 +9,7 @@ from dlbench.cli.agree import agree
 from dlbench.cli.agree_run import RuleOption
 from dlbench.cli.analyze import PicturesOption, show, write_pictures
 from dlbench.cli.app import (
+    CORES,
     BenchmarkOption,
     ExecutorOption,
     JsonOption,
@@ -19,7 +20,6 @@ from dlbench.cli.app import (
     command,
 )
 from dlbench.cli.engine import Where
-from dlbench.cli.judging import CORES
 
 if TYPE_CHECKING:
     from dlbench.agreement.material import Material
@@ -44,8 +44,8 @@ def choose(
     from dlbench.agreement.material import read_material
     from dlbench.cli.printing import print_json
     from dlbench.dataset import find_known, load
-    from dlbench.reporting import read_run
     from dlbench.reporting.wordings import find_gain
+    from dlbench.runs import read_run
 
     find_known(rule, dict.fromkeys(RULES), "rule of choice")
     loaded = load(benchmark)
@@ -78,9 +78,9 @@ def study(
     """How brittle is the model to phrasing? By operator, by instance, and what agreement made of it."""
     from dlbench.agreement.material import read_material
     from dlbench.dataset import load
-    from dlbench.reporting import read_run
     from dlbench.reporting.agreement import tabulate_quality, tell_flips
     from dlbench.reporting.wordings import study_material
+    from dlbench.runs import read_run
 
     loaded = load(benchmark)
     material = read_material(run, loaded)
@@ -106,8 +106,8 @@ def study(
 def print_gain(benchmark: "Benchmark", folder: Path, rule: str) -> None:
     """What the technique gave, and beside it what it took."""
     from dlbench.agreement.material import read_material
-    from dlbench.reporting import read_run
     from dlbench.reporting.wordings import find_gain
+    from dlbench.runs import read_run
 
     material = read_material(folder, benchmark)
     _print_gain(find_gain(material, read_run(folder), benchmark, (rule,)), material)

@@ -87,8 +87,8 @@ def show(tables: "Mapping[str, Tabled]", notes: Sequence[str], record: object = 
 
 def write_pictures(folder: Path | None, pictures: Mapping[str, str]) -> None:
     from dlbench.cli.progress import say
-    from dlbench.journal import write_whole
-    from dlbench.reporting.runs import make_folder
+    from dlbench.jsonl import write_whole
+    from dlbench.runs import make_folder
 
     if folder is None:
         return

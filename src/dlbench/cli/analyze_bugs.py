@@ -8,15 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dlbench.cli.analyze import PicturesOption, analyze, show, write_pictures
-from dlbench.cli.app import (
-    BenchmarkOption,
-    Chosen,
-    JsonOption,
-    MemoryOption,
-    SandboxOption,
-    TimeoutOption,
-    command,
-)
+from dlbench.cli.app import BenchmarkOption, Chosen, JsonOption, MemoryOption, SandboxOption, TimeoutOption, command
 from dlbench.cli.models import (
     ApiKeyOption,
     BaseUrlOption,
@@ -94,9 +86,9 @@ def bugs(
     from dlbench.cli.progress import counted
     from dlbench.dataset import load
     from dlbench.generation import Limits
-    from dlbench.journal import rewrite, write_whole
+    from dlbench.jsonl import rewrite, write_whole
     from dlbench.reporting import bugs as telling
-    from dlbench.reporting.runs import make_folder
+    from dlbench.runs import make_folder
 
     if judge_below != 1.0 and not (judge or judge_command):
         raise DLBenchError("there is no judge to ask", where="--judge-below", mend="name one as --judge")
@@ -168,10 +160,10 @@ def read_failures(
     """The failures of all runs, what was planted by the failure's id, and what has to be known."""
     from dlbench.analysis.bugs.failures import gather
     from dlbench.analysis.bugs.planting.truth import PLANTED, read_truths
-    from dlbench.execution.samples import parse_samples
-    from dlbench.journal import read_lines
-    from dlbench.reporting import name_runs, read_run
-    from dlbench.reporting.runs import SAMPLES
+    from dlbench.jsonl import read_lines
+    from dlbench.reporting import name_runs
+    from dlbench.runs import SAMPLES, read_run
+    from dlbench.runs.samples import parse_samples
 
     failures: list[Failure] = []
     truths: dict[str, Truth] = {}
@@ -263,11 +255,10 @@ def plant_bugs(
     from dlbench.cli.engine import make_engine
     from dlbench.cli.progress import counted
     from dlbench.cli.scores import judge_into
-    from dlbench.execution.samples import read_samples
     from dlbench.generation.sources import Sources
-    from dlbench.journal import rewrite
-    from dlbench.reporting import open_run
-    from dlbench.reporting.runs import SAMPLES
+    from dlbench.jsonl import rewrite
+    from dlbench.runs import SAMPLES, open_run
+    from dlbench.runs.samples import read_samples
 
     engine = make_engine(sandbox, timeout, memory)
     ids = [instance.id for instance in chosen.instances]

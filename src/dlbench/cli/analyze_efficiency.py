@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from dlbench.analysis.efficiency.keeping import Kept
     from dlbench.analysis.efficiency.passing import Passing
     from dlbench.execution import Engine
-    from dlbench.reporting.runs import Run
+    from dlbench.runs import Run
 
 
 @command("efficiency", analyze)
@@ -38,7 +38,8 @@ def efficiency(
     from dlbench.analysis.efficiency.summary import summarise
     from dlbench.cli.engine import make_engine
     from dlbench.reporting import efficiency as showing
-    from dlbench.reporting import name_runs, read_run
+    from dlbench.reporting import name_runs
+    from dlbench.runs import read_run
 
     check_tools()
     named = name_runs([read_run(folder) for folder in runs])
@@ -68,8 +69,8 @@ def efficiency(
 
 def _find(run: "Run", chosen: Chosen) -> "list[Passing]":
     from dlbench.analysis.efficiency.passing import find_passing
-    from dlbench.execution.samples import read_samples
-    from dlbench.reporting.runs import SAMPLES
+    from dlbench.runs import SAMPLES
+    from dlbench.runs.samples import read_samples
 
     path = run.folder / SAMPLES
     if not path.is_file():
@@ -87,7 +88,7 @@ def _measure(
     from dlbench.analysis.efficiency.passing import find_unread, plan_jobs, read_upkeep
     from dlbench.cli.engine import prepare_projects
     from dlbench.dataset import Instance
-    from dlbench.journal import Journal
+    from dlbench.jsonl import Journal
 
     with Journal(path) as journal:
         kept = read_kept(path)

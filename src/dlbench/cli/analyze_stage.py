@@ -67,9 +67,9 @@ def evaluate(
     from dlbench.analysis.classifier.evaluation import FAST, WAYS, configure, cross_validate
     from dlbench.cli.progress import say
     from dlbench.generation.techniques.stages import hash_prompt
-    from dlbench.journal import Journal, rewrite
+    from dlbench.jsonl import Journal, rewrite
     from dlbench.reporting import classified
-    from dlbench.reporting.runs import open_run
+    from dlbench.runs import open_run
 
     recipe = Recipe(encoder, frozen, epochs, batch, rate, tokens, seed)
     name, prompts = _gather(dataset, also)
@@ -113,7 +113,7 @@ def train(
     """Learn from all labelled prompts of a dataset, for `predict`."""
     from dlbench.analysis.classifier.folder import train as train_into
     from dlbench.cli.progress import counted
-    from dlbench.reporting.runs import make_folder
+    from dlbench.runs import make_folder
 
     _need_tools(tunes=True)
     recipe = Recipe(encoder, frozen, epochs, batch, rate, tokens, seed)
@@ -135,7 +135,7 @@ def predict(
     """Tell stage, task and data of every prompt of a dataset, and how they are spread."""
     from dlbench.analysis.classifier.folder import predict as predict_from
     from dlbench.cli.progress import counted
-    from dlbench.journal import rewrite
+    from dlbench.jsonl import rewrite
     from dlbench.reporting import classified
 
     _need_tools(tunes=True)

@@ -7,6 +7,7 @@ with 130 and keeps what was done. Nothing heavy is imported here: `dlbench --hel
 import errno
 import functools
 import inspect
+import os
 from collections.abc import Callable
 from contextlib import ExitStack
 from contextvars import ContextVar
@@ -31,6 +32,8 @@ app = typer.Typer(
     rich_markup_mode=None,  # rich costs a third of the time that help takes
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+CORES = os.cpu_count() or 1
 
 BenchmarkOption = Annotated[Path | None, typer.Option("--benchmark", help="Folder of a benchmark; ours by default.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]

@@ -1,6 +1,5 @@
 """The commands that make instances out of projects: one for each step, and one for all of them."""
 
-import os
 from collections import Counter
 from datetime import datetime
 from pathlib import Path
@@ -10,6 +9,7 @@ import typer
 
 from dlbench.cli import construct_discover, construct_label
 from dlbench.cli.app import (
+    CORES,
     ExecutorOption,
     JsonOption,
     RayAddressOption,
@@ -40,7 +40,6 @@ ProjectsOption = Annotated[
 ]
 MostOption = Annotated[int | None, typer.Option(min=1, help="No more functions of a project than this.")]
 SecondsOption = Annotated[float, typer.Option("--trace-seconds", min=1, help="For the tests of a project together.")]
-_CORES = os.cpu_count() or 1
 
 
 @command("collect", construct)
@@ -68,7 +67,7 @@ def trace(
     projects: ProjectsOption = None,
     work: WorkOption = WORK,
     seconds: SecondsOption = 600.0,
-    workers: WorkersOption = _CORES,
+    workers: WorkersOption = CORES,
     sandbox: SandboxOption = "auto",
 ) -> None:
     """Note which functions each test runs, by running it once, and how far the text alone would tell (step 4)."""
@@ -180,7 +179,7 @@ def admit(
         rows = chain.work.read_last("measured", chain.name)
         typer.echo(f"{chain.name}: {sum(row['admissible'] for row in rows)} of {len(rows)} functions are admissible")
 
-    do_each(make_chains(names, projects, work, sandbox, workers or _CORES, Where(executor, ray_address, workers)), do)
+    do_each(make_chains(names, projects, work, sandbox, workers or CORES, Where(executor, ray_address, workers)), do)
 
 
 @command("run", construct)
@@ -190,7 +189,7 @@ def run(
     work: WorkOption = WORK,
     most: MostOption = None,
     seconds: SecondsOption = 600.0,
-    workers: WorkersOption = _CORES,
+    workers: WorkersOption = CORES,
     sandbox: SandboxOption = "auto",
 ) -> None:
     """From names of packages to admissible functions: steps 3 to 6 and 8, each where it was left."""
@@ -214,7 +213,7 @@ def live(
     work: WorkOption = WORK,
     most: MostOption = None,
     seconds: SecondsOption = 600.0,
-    workers: WorkersOption = _CORES,
+    workers: WorkersOption = CORES,
     sandbox: SandboxOption = "auto",
 ) -> None:
     """Propose instances that no model trained before a day can have seen."""

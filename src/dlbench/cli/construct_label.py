@@ -41,7 +41,8 @@ def label(
 ) -> None:
     """Decide labels by the majority of three votes or more; list ties, and measure how far annotators agree."""
     from dlbench.construction.labelling.catalogue import read_catalogue
-    from dlbench.construction.labelling.label import decide, measure_alpha, read_settled, read_votes
+    from dlbench.construction.labelling.label import decide, measure_alpha, read_settled
+    from dlbench.construction.labelling.votes import read_votes
     from dlbench.construction.work import Work
     from dlbench.errors import DLBenchError
 
@@ -125,9 +126,9 @@ def split(
 ) -> None:
     """Choose few instances that stand for all: balanced over labels and projects, quick, the same every time."""
     from dlbench.dataset import load
-    from dlbench.dataset.balance import choose_balanced
+    from dlbench.dataset.splits import choose_balanced
     from dlbench.errors import DLBenchError
-    from dlbench.journal import write_whole
+    from dlbench.jsonl import write_whole
 
     loaded = load(benchmark)
     if name == "full" or name.startswith("live-") or not name.replace("-", "").isalnum():
@@ -181,7 +182,7 @@ def _export(path: Path, work: "Work", catalogue: "dict[str, Entry]", read: "Call
     from dlbench.construction.labelling.label_studio import write_configuration, write_task
     from dlbench.construction.labelling.reviews import read_reviews
     from dlbench.errors import DLBenchError
-    from dlbench.journal import write_whole
+    from dlbench.jsonl import write_whole
 
     configuration = path.with_suffix(".xml")
     if configuration == path:

@@ -20,7 +20,7 @@ def evalplus(
     """Read solutions that evalplus has a model write, for `dlbench evaluate`."""
     from dlbench.bridges.exports.solutions import read_prompts, read_solutions
     from dlbench.dataset import load
-    from dlbench.journal import rewrite
+    from dlbench.jsonl import rewrite
 
     if out.exists():
         raise DLBenchError("this exists already", where=str(out), mend="give --out a file that is not there yet")

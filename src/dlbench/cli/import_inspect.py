@@ -22,9 +22,9 @@ def inspect(
     need("inspect_ai", "inspect")
     from dlbench.bridges.inspect.reading import read_log
     from dlbench.dataset import load
-    from dlbench.execution.verdict import VERDICTS
-    from dlbench.journal import rewrite, write_whole
-    from dlbench.reporting.runs import CONFIG, SAMPLES, make_folder
+    from dlbench.jsonl import rewrite, write_whole
+    from dlbench.runs import CONFIG, SAMPLES, make_folder
+    from dlbench.runs.verdict import VERDICTS
 
     for name in (SAMPLES, VERDICTS, CONFIG):
         if (out / name).exists():

@@ -95,7 +95,7 @@ def _fetch_sources(folder: Path, mended: "list[Mended]") -> None:
 
 def _write_samples(answers: Path, samples: Path, mended: "list[Mended]") -> None:
     from dlbench.analysis.official.answers import match_answers
-    from dlbench.journal import rewrite
+    from dlbench.jsonl import rewrite
 
     found = match_answers(answers, mended)
     for where, why in found.left_out:

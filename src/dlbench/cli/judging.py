@@ -1,12 +1,12 @@
 """The commands that run candidates already written: validate and evaluate."""
 
-import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from dlbench.cli.app import (
+    CORES,
     BenchmarkOption,
     Chosen,
     ExecutorOption,
@@ -20,8 +20,6 @@ from dlbench.cli.app import (
     TimeoutOption,
     command,
 )
-
-CORES = os.cpu_count() or 1
 
 
 @command("validate")
@@ -109,9 +107,8 @@ def evaluate(
     from dlbench.cli.engine import Where, check_mode, make_engine
     from dlbench.cli.scores import judge_into, show_scores
     from dlbench.dataset import load
-    from dlbench.execution.samples import read_samples
-    from dlbench.reporting import open_run
-    from dlbench.reporting.runs import keep_samples
+    from dlbench.runs import keep_samples, open_run
+    from dlbench.runs.samples import read_samples
 
     loaded = load(benchmark)
     given = read_samples(samples, loaded)

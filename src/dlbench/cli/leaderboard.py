@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dlbench.cli.app import BenchmarkOption, JsonOption, SandboxOption, WorkersOption, app, command
-from dlbench.cli.judging import CORES
+from dlbench.cli.app import CORES, BenchmarkOption, JsonOption, SandboxOption, WorkersOption, app, command
 from dlbench.errors import DLBenchError
 
 if TYPE_CHECKING:
     from dlbench.dataset import Benchmark
-    from dlbench.execution import Sample, Verdict
     from dlbench.reporting.board.entry import Entry, Setting
     from dlbench.reporting.board.verify import Fault
+    from dlbench.runs.samples import Sample
+    from dlbench.runs.verdict import Verdict
 
 leaderboard = typer.Typer(
     help="Submit runs, verify what was submitted, and build the page.", no_args_is_help=True, rich_markup_mode=None
@@ -46,10 +46,10 @@ def add(
 ) -> None:
     """Write a run's entry into the benchmark's folder `leaderboard`: settings, score, verdicts, hashes of answers."""
     from dlbench.dataset import load
-    from dlbench.reporting import read_run
     from dlbench.reporting.board.entry import FOLDER, name_entry, render_entry, write_entry
     from dlbench.reporting.board.submit import make_entry
     from dlbench.reporting.board.verify import check_entry
+    from dlbench.runs import read_run
 
     loaded = load(benchmark)
     given = {"model": model, "technique": technique}
@@ -152,8 +152,8 @@ class Again:
 
     def check(self, entry: "Entry", path: Path, benchmark: "Benchmark") -> "list[Fault]":
         from dlbench.cli.progress import say
-        from dlbench.execution.samples import read_samples
         from dlbench.reporting.board.verify import check_samples, check_verdicts, draw_share
+        from dlbench.runs.samples import read_samples
 
         given = read_samples(path, benchmark)
         faults = check_samples(entry, given)
@@ -213,7 +213,7 @@ def build(
 ) -> None:
     """Make leaderboard.html, a page that opens offline, and leaderboard.md, of all entries that hold."""
     from dlbench.dataset import load
-    from dlbench.journal import write_whole
+    from dlbench.jsonl import write_whole
     from dlbench.reporting.board.build import build_markdown, build_page
     from dlbench.reporting.board.entry import FOLDER, find_entries, read_entry
     from dlbench.reporting.board.standings import rank_entries

@@ -103,7 +103,7 @@ def stats(
         _print_json(found)
         return
     if card:
-        from dlbench.dataset.solving import read_attempts
+        from dlbench.dataset.statistics import read_attempts
         from dlbench.reporting.card import render_card
 
         attempts = read_attempts(chosen.benchmark.root)
@@ -120,7 +120,7 @@ def stats(
 
 
 def _draw(folder: Path, chosen: Chosen, figures: "Statistics") -> None:
-    from dlbench.journal import write_whole
+    from dlbench.jsonl import write_whole
     from dlbench.reporting.bars import draw_bars
     from dlbench.reporting.card import find_distributions
 

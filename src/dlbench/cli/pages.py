@@ -47,12 +47,12 @@ def read_fetched(benchmark: "Benchmark") -> "Callable[[Instance], str | None]":
 def write_folder(standing: "Standing", out: Path, *, public: bool) -> None:
     """The page and the tables for other programs, beside `report.md`."""
     from dlbench.cli.progress import counted, say
-    from dlbench.journal import write_whole
+    from dlbench.jsonl import write_whole
     from dlbench.reporting.candidates import read_candidates
     from dlbench.reporting.exchange import NO_PARQUET, has_parquet, write_tables
     from dlbench.reporting.page import write_page
     from dlbench.reporting.page.stills import draw_stills
-    from dlbench.reporting.runs import make_folder
+    from dlbench.runs import make_folder
 
     candidates = {}
     for name, run in standing.runs.items():
@@ -81,10 +81,10 @@ def browse(
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Only write the page.")] = False,
 ) -> None:
     """Write one page with every chosen instance (prompt, tests, labels, measures, reference) and open it."""
-    from dlbench.journal import write_whole
-    from dlbench.reporting import read_run
+    from dlbench.jsonl import write_whole
     from dlbench.reporting.difficulty import tells_difficulty
     from dlbench.reporting.page import write_browser
+    from dlbench.runs import read_run
     from dlbench.scoring import tally
 
     told = [read_run(folder) for folder in run or ()]

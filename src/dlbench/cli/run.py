@@ -5,17 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dlbench.cli.agree_run import (
-    DUAL,
-    Asking,
-    Dual,
-    RewriteOption,
-    RuleOption,
-    Setting,
-    TestsOption,
-    VariantsOption,
-)
+from dlbench.cli.agree_run import DUAL, Asking, Dual, RewriteOption, RuleOption, Setting, TestsOption, VariantsOption
 from dlbench.cli.app import (
+    CORES,
     BenchmarkOption,
     Chosen,
     ExecutorOption,
@@ -28,7 +20,6 @@ from dlbench.cli.app import (
     TimeoutOption,
     command,
 )
-from dlbench.cli.judging import CORES
 from dlbench.cli.models import (
     ApiKeyOption,
     BaseUrlOption,
@@ -133,11 +124,10 @@ def run(
     from dlbench.cli.engine import Where, check_mode, make_engine, prepare_projects
     from dlbench.cli.progress import counted, say
     from dlbench.cli.scores import judge_into, show_scores
-    from dlbench.execution.samples import read_samples
     from dlbench.generation import Limits, generate
     from dlbench.generation.sources import Sources, make_asker
-    from dlbench.reporting import open_run
-    from dlbench.reporting.runs import SAMPLES
+    from dlbench.runs import SAMPLES, open_run
+    from dlbench.runs.samples import read_samples
 
     benchmark, instances = chosen.benchmark, chosen.instances
     check_mode(mode)

@@ -15,9 +15,10 @@ from dlbench.errors import DLBenchError
 
 if TYPE_CHECKING:
     from dlbench.dataset import Benchmark
-    from dlbench.execution import Engine, Verdict
-    from dlbench.execution.samples import Sample
+    from dlbench.execution import Engine
     from dlbench.reporting.standing import Standing
+    from dlbench.runs.samples import Sample
+    from dlbench.runs.verdict import Verdict
 
 
 class Breakdown(StrEnum):
@@ -75,9 +76,10 @@ def show_scores(
     write_more: "Callable[[Standing], None]" = lambda standing: None,
 ) -> None:
     """Tables to the terminal, a report beside the runs; ends 1 when some of it was our own fault."""
-    from dlbench.journal import write_whole
-    from dlbench.reporting import name_runs, read_run, write_report
+    from dlbench.jsonl import write_whole
+    from dlbench.reporting import name_runs, write_report
     from dlbench.reporting.standing import take_stock
+    from dlbench.runs import read_run
     from dlbench.scoring import CUTOFFS
     from dlbench.scoring.groups import LABELS
 
@@ -141,7 +143,7 @@ def report(
 ) -> None:
     """Score runs again from what they saved, without running anything; every score with its 95 % interval."""
     from dlbench.dataset import load
-    from dlbench.reporting.runs import make_folder
+    from dlbench.runs import make_folder
 
     if public and out is None:
         raise DLBenchError("--public is for a page, and none is asked for", mend="give --out, a folder for the page")

@@ -23,10 +23,10 @@ class Sides:
 
 
 def read_sides(folders: Sequence[Path], chosen: Chosen) -> Sides:
-    from dlbench.reporting import name_runs, read_run
+    from dlbench.reporting import name_runs
     from dlbench.reporting.doubts import tell_doubts
-    from dlbench.reporting.runs import read_head
     from dlbench.reporting.sides import check_comparable, group_alike, hash_answers, tell_copies
+    from dlbench.runs import read_head, read_run
     from dlbench.scoring import tally
     from dlbench.scoring.compare import find_ground
 

@@ -24,8 +24,8 @@ from dlbench.execution.pool import Work, keep_busy
 from dlbench.execution.seat import Keeping, NoSeat, Seat, count_seats, open_seat
 from dlbench.execution.stubs import BODIES, write_stub
 from dlbench.execution.terms import Terms
-from dlbench.execution.verdict import Outcome, Status, Verdict
 from dlbench.execution.warm import Warm
+from dlbench.runs.verdict import Outcome, Status, Verdict
 from dlbench.workspace import Prepared
 
 MOST_MEMORY_MB = 2048.0

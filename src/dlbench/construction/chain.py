@@ -28,7 +28,7 @@ from dlbench.construction.work import Row, StepMissing, Work
 from dlbench.dataset import Project, load
 from dlbench.errors import DLBenchError
 from dlbench.execution.candidate import Engine
-from dlbench.journal import Journal
+from dlbench.jsonl import Journal
 from dlbench.workspace import Prepared, prepare
 from dlbench.workspace.home import Say
 

@@ -18,7 +18,7 @@ from dlbench.construction.selection.archives import PYTHON
 from dlbench.construction.selection.layout import find_layout
 from dlbench.errors import DLBenchError
 from dlbench.execution.candidate import Engine
-from dlbench.journal import write_whole
+from dlbench.jsonl import write_whole
 from dlbench.workspace import Prepared
 from dlbench.workspace.home import Say
 from dlbench.workspace.releases import look_up

@@ -5,10 +5,10 @@ Never a prompt of the benchmark: a draft may quote what it was made from, and ma
 """
 
 from dlbench.construction.work import Row
-from dlbench.dataset.leaks import UNREVIEWED, find_leaks
+from dlbench.dataset.leakage import UNREVIEWED, find_leaks
+from dlbench.dataset.prompt_context import fenced
 from dlbench.dataset.target import find_target
 from dlbench.generation.asking import Gate
-from dlbench.generation.fence import fenced
 from dlbench.generation.models import Message, Request
 from dlbench.parsing import parse
 

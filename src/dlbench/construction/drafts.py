@@ -6,7 +6,7 @@ from pathlib import Path
 from dlbench.construction.draft import draft_prompt
 from dlbench.construction.work import Work
 from dlbench.generation.asking import Gate
-from dlbench.journal import Journal
+from dlbench.jsonl import Journal
 
 
 async def draft_project(

@@ -20,8 +20,8 @@ from dlbench.construction.test_code import is_test_code
 from dlbench.construction.trace import Trace
 from dlbench.construction.work import Row
 from dlbench.dataset import Project
-from dlbench.dataset.checks import module_of
 from dlbench.dataset.target import Function, TargetError, find_target, render_signature
+from dlbench.dataset.validation import module_of
 from dlbench.parsing import parse
 
 

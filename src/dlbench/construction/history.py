@@ -26,7 +26,7 @@ from dlbench.construction.test_code import is_test_code
 from dlbench.construction.work import Row
 from dlbench.dataset import Project
 from dlbench.errors import DLBenchError
-from dlbench.journal import write_whole
+from dlbench.jsonl import write_whole
 from dlbench.parsing import parse
 from dlbench.workspace import home
 from dlbench.workspace.index import download

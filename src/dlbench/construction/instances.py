@@ -16,12 +16,12 @@ from dlbench.construction.labelling.reviews import Review, read_reviews
 from dlbench.construction.project import write_record
 from dlbench.construction.work import Row, Work
 from dlbench.dataset import Instance, Project, load
-from dlbench.dataset.leaks import find_leaks, is_draft
-from dlbench.dataset.quoting import quote, quote_text
+from dlbench.dataset.leakage import find_leaks, is_draft
 from dlbench.dataset.records import Labels, Measures, Votes
 from dlbench.dataset.target import find_target
+from dlbench.dataset.toml_format import quote, quote_text
 from dlbench.errors import DLBenchError
-from dlbench.journal import write_whole
+from dlbench.jsonl import write_whole
 from dlbench.parsing import parse
 
 DateFunctions = Callable[[Project, list[Row]], dict[str, date]]

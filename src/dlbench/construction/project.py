@@ -20,11 +20,10 @@ from dlbench.dataset import Project
 from dlbench.dataset.labels import Framework
 from dlbench.dataset.records import TestSetup
 from dlbench.errors import DLBenchError
-from dlbench.journal import write_whole
+from dlbench.jsonl import write_whole
 from dlbench.workspace import Prepared, prepare
-from dlbench.workspace.environment import compile_lock
 from dlbench.workspace.home import Say
-from dlbench.workspace.lock import read_requirements, without_package
+from dlbench.workspace.lock import compile_lock, read_requirements, without_package
 from dlbench.workspace.releases import look_up
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from threading import Lock
 
 from dlbench.construction.work import Row
-from dlbench.journal import Journal
+from dlbench.jsonl import Journal
 
 Place = tuple[str, int, str]
 """A function by its file, the line on which it begins (decorators included) and its bare name."""

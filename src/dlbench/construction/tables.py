@@ -13,7 +13,7 @@ from statistics import median
 from dlbench.construction.calls.agreement import Comparison
 from dlbench.construction.work import Row, Work
 from dlbench.errors import DLBenchError
-from dlbench.journal import read_lines, rewrite
+from dlbench.jsonl import read_lines, rewrite
 
 NAMES = "admissible functions"
 _STEPS = ("collected", "trace", "functions", "screened", "measured")

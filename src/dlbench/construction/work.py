@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from dlbench.errors import DLBenchError
-from dlbench.journal import read_lines, rewrite
+from dlbench.jsonl import read_lines, rewrite
 
 Row = dict[str, Any]
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from dlbench.dataset.loading import Benchmark, Version, default_root, load, read
     from dlbench.dataset.problems import Kind, Problem
     from dlbench.dataset.records import Instance, Labels, Measures, Project, Unrunnable, Votes
-    from dlbench.dataset.selection import Selection, find_known, has_split, name_live, select
+    from dlbench.dataset.splits import Selection, find_known, has_split, name_live, select
 
 __all__ = [
     "AXES",
@@ -40,7 +40,7 @@ __all__ = [
     "select",
 ]
 
-_PARTS = ("labels", "problems", "records", "loading", "selection")
+_PARTS = ("labels", "problems", "records", "loading", "splits")
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - the type is the attribute's own

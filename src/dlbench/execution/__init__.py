@@ -4,8 +4,8 @@ from dlbench.execution.candidate import Engine
 from dlbench.execution.confinement import choose_confinement, find_confinements
 from dlbench.execution.judge import judge
 from dlbench.execution.limits import Limits
-from dlbench.execution.samples import Sample
-from dlbench.execution.verdict import Outcome, Status, Verdict
+from dlbench.runs.samples import Sample
+from dlbench.runs.verdict import Outcome, Status, Verdict
 
 __all__ = [
     "Engine",

@@ -16,9 +16,9 @@ from dlbench.execution.cgroups import remove_groups
 from dlbench.execution.evaluate import find_code, tell_reading
 from dlbench.execution.judging import refuse
 from dlbench.execution.pool import Keeper, Pool, Task, Work
-from dlbench.execution.samples import Sample
 from dlbench.execution.supervise import Interrupted, stop_all
-from dlbench.execution.verdict import Status, Verdict
+from dlbench.runs.samples import Sample
+from dlbench.runs.verdict import Status, Verdict
 
 
 class Desk:

@@ -15,10 +15,10 @@ from dlbench.dataset import Benchmark
 from dlbench.errors import DLBenchError
 from dlbench.execution.judging import refuse
 from dlbench.execution.pool import Pool, Task
-from dlbench.execution.samples import Sample
-from dlbench.execution.verdict import VERDICTS, Status, Verdict
 from dlbench.generation.extract import Extraction, extract
-from dlbench.journal import Journal, read_lines, rewrite
+from dlbench.jsonl import Journal, read_lines, rewrite
+from dlbench.runs.samples import Sample
+from dlbench.runs.verdict import VERDICTS, Status, Verdict
 
 _UNREADABLE = {Status.NO_CODE, Status.SYNTAX_ERROR, Status.MISSING_TARGET}
 

@@ -7,7 +7,7 @@ from dlbench.execution.judging import judge_by
 from dlbench.execution.rehearsal import rehearse
 from dlbench.execution.supervise import Watched
 from dlbench.execution.terms import USUAL, Terms
-from dlbench.execution.verdict import Verdict
+from dlbench.runs.verdict import Verdict
 from dlbench.workspace import Prepared
 
 

@@ -7,7 +7,7 @@ from dlbench.execution.answer import AnswerError
 from dlbench.execution.candidate import Candidate, Engine
 from dlbench.execution.confinement import Confinement
 from dlbench.execution.supervise import Watched
-from dlbench.execution.verdict import Outcome, Status, Verdict
+from dlbench.runs.verdict import Outcome, Status, Verdict
 from dlbench.workspace import Prepared
 
 _MEMORY_SIGNS = ("MemoryError", "can't allocate memory", "bad_alloc", "Unable to allocate", "RESOURCE_EXHAUSTED")

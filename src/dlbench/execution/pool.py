@@ -23,8 +23,8 @@ from dlbench.execution.rehearsal import recall
 from dlbench.execution.seat import IDLE_SECONDS, Keeping, NoSeat, Seat, count_seats, open_seat
 from dlbench.execution.supervise import stop_all
 from dlbench.execution.terms import USUAL, Terms
-from dlbench.execution.verdict import Status, Verdict
 from dlbench.execution.warm import Warm
+from dlbench.runs.verdict import Status, Verdict
 from dlbench.workspace import Prepared
 
 MODES = ("auto", "fresh")

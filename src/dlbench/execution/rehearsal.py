@@ -19,8 +19,8 @@ from dlbench.execution.confinement.cell import inside_key
 from dlbench.execution.fresh import run_fresh
 from dlbench.execution.judging import interpret, run_undisturbed
 from dlbench.execution.supervise import Watched
-from dlbench.execution.verdict import Status
-from dlbench.journal import write_whole
+from dlbench.jsonl import write_whole
+from dlbench.runs.verdict import Status
 from dlbench.workspace import Prepared, home
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from dlbench.dataset import Benchmark, Instance, Kind, Problem, Project
-from dlbench.dataset.leaks import find_leaks
+from dlbench.dataset.leakage import find_leaks
 from dlbench.dataset.target import TargetError, find_target
 from dlbench.errors import DLBenchError
 from dlbench.execution.candidate import Engine
@@ -19,7 +19,7 @@ from dlbench.execution.confinement import open_cell
 from dlbench.execution.confinement.cell import inside_key
 from dlbench.execution.launching import describe_nothing
 from dlbench.execution.supervise import supervise
-from dlbench.journal import write_whole
+from dlbench.jsonl import write_whole
 from dlbench.parsing import parse
 from dlbench.workspace import Prepared, home, prepare
 

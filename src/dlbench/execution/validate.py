@@ -18,7 +18,7 @@ from dlbench.execution.orders import draw_orders
 from dlbench.execution.pool import Pool, Task
 from dlbench.execution.stubs import BODIES, write_stub
 from dlbench.execution.terms import USUAL, Terms
-from dlbench.execution.verdict import Outcome, Status, Verdict
+from dlbench.runs.verdict import Outcome, Status, Verdict
 from dlbench.workspace import Prepared
 
 _MUTANT = "mutant: "

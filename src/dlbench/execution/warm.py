@@ -18,8 +18,8 @@ from dlbench.execution.limits import Limits, allow_watching
 from dlbench.execution.rehearsal import Facts, keep_way, recall_all, recall_way, rehearse
 from dlbench.execution.supervise import Watched
 from dlbench.execution.terms import USUAL, Terms
-from dlbench.execution.verdict import Status, Verdict
 from dlbench.execution.worker import Control, Refused, Server, Worker, WorkerLost
+from dlbench.runs.verdict import Status, Verdict
 from dlbench.workspace import Prepared
 
 WAYS = ("project", "worker")

@@ -10,12 +10,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from dlbench.dataset.prompt_context import fenced
 from dlbench.errors import DLBenchError
-from dlbench.generation.fence import fenced
 from dlbench.generation.models import Answer, Model, Request
-from dlbench.generation.origin import Origin
 from dlbench.generation.turns import read_record
-from dlbench.journal import read_lines
+from dlbench.jsonl import read_lines
+from dlbench.runs.samples import Origin
 
 PREFIX = "file:"
 

@@ -7,7 +7,7 @@ nothing and must pass nothing. Where either does not hold, the harness is wrong 
 import textwrap
 from collections.abc import Callable
 
-from dlbench.generation.fence import fenced
+from dlbench.dataset.prompt_context import fenced
 from dlbench.generation.models import Answer, Model, Request
 from dlbench.generation.syntax import dedent
 

@@ -8,7 +8,7 @@ import asyncio
 from typing import Any
 
 from dlbench.errors import DLBenchError
-from dlbench.journal import Journal
+from dlbench.jsonl import Journal
 
 
 class Keeper:

@@ -12,7 +12,7 @@ from types import TracebackType
 
 from dlbench.generation.budget import count_characters
 from dlbench.generation.models import Model, Request
-from dlbench.journal import Journal
+from dlbench.jsonl import Journal
 
 REQUESTS = "requests.jsonl"
 

@@ -11,7 +11,6 @@ from typing import Any, Protocol, TypedDict
 from dlbench.errors import DLBenchError
 
 # What OpenAI, Anthropic, Mistral and OpenAI's newer interface call an answer that reached the limit on its length.
-_AT_LIMIT = {"length", "max_tokens", "model_length", "max_output_tokens"}
 GOES_ON = "what was done is kept; start the same command again and it goes on from there"
 
 
@@ -47,11 +46,6 @@ class Answer:
     seconds: float = 0.0
     reasoning: str = ""
     refusal: str = ""
-
-
-def is_at_limit(finish_reason: object) -> bool:
-    """Whether the endpoint says that the answer reached the limit on its length; Gemini says it in capitals."""
-    return isinstance(finish_reason, str) and finish_reason.lower() in _AT_LIMIT
 
 
 class Passing(DLBenchError):

@@ -4,8 +4,8 @@ Our own words, the signature and what surrounds the target; never the project's 
 the model may have seen.
 """
 
+from dlbench.dataset.prompt_context import fenced
 from dlbench.dataset.records import Instance
-from dlbench.generation.fence import fenced
 from dlbench.generation.models import Message
 
 SYSTEM = (

@@ -9,7 +9,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from dlbench.generation.models import Answer, is_at_limit
+from dlbench.generation.models import Answer
+from dlbench.runs.samples import is_at_limit
 
 # OpenRouter ends what its provider broke off with this; the text before it is a part.
 _BROKEN = "error"

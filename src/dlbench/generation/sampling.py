@@ -21,7 +21,7 @@ from dlbench.generation.keeping import Keeper
 from dlbench.generation.ledger import REQUESTS, Ledger
 from dlbench.generation.models import Answer, Model, Request
 from dlbench.generation.turns import TURNS, Turns, as_record, read_record
-from dlbench.journal import Journal, rewrite
+from dlbench.jsonl import Journal, rewrite
 from dlbench.workspace.home import Say, quiet
 
 # Requests that start together are answered together, and each then waits for all the others' answers to be read:

@@ -17,7 +17,7 @@ from dlbench.generation.asking import Gate
 from dlbench.generation.keeping import Keeper
 from dlbench.generation.models import Answer, Message, Request
 from dlbench.generation.reasoning import without_reasoning
-from dlbench.journal import Journal
+from dlbench.jsonl import Journal
 
 TURNS = "turns.jsonl"
 _SILENCE = "(no answer)"

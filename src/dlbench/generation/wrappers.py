@@ -6,7 +6,7 @@ like any other: it is unpacked and read again. Markup inside fenced code is the 
 
 import re
 
-from dlbench.generation.fence import fenced
+from dlbench.dataset.prompt_context import fenced
 
 _TAGS = "pre|code|answer|solution|python|response|output|result|final_answer|implementation|function|completion"
 _TAG_PAIR = re.compile(

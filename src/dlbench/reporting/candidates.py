@@ -13,9 +13,9 @@ from textwrap import indent
 
 from dlbench.dataset import Benchmark, Instance
 from dlbench.execution.evaluate import find_code
-from dlbench.execution.samples import Sample, parse_samples
-from dlbench.journal import read_lines
-from dlbench.reporting.runs import SAMPLES, Run
+from dlbench.jsonl import read_lines
+from dlbench.runs import SAMPLES, Run
+from dlbench.runs.samples import Sample, parse_samples
 
 LONGEST = 20_000
 """Characters of a candidate that are shown."""

@@ -11,8 +11,7 @@ from itertools import pairwise
 from dlbench.dataset.labels import AXES
 from dlbench.dataset.loading import Benchmark
 from dlbench.dataset.records import Instance
-from dlbench.dataset.solving import Attempt, Solved, summarise
-from dlbench.dataset.statistics import Statistics, mutation_score
+from dlbench.dataset.statistics import Attempt, Solved, Statistics, mutation_score, summarise
 from dlbench.reporting.tables import mark_down
 
 Bins = Sequence[float]

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from dlbench.dataset import Instance
 from dlbench.reporting.board.entry import BASELINES
-from dlbench.reporting.runs import Run
+from dlbench.runs import Run
 from dlbench.scoring import Tally
 from dlbench.scoring.passk import mean
 

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 
 from dlbench.dataset import Benchmark
 from dlbench.reporting.figures import percent, tell_faults
-from dlbench.reporting.runs import Run
 from dlbench.reporting.sides import find_unjudged, tell_apart
 from dlbench.reporting.silences import tell_silences
 from dlbench.reporting.wholeness import tell_partial
+from dlbench.runs import Run
 from dlbench.scoring import Summary
 
 # Fewer could not have moved pass@1 by more than about five points, had they all passed.

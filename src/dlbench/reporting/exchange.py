@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from dlbench.dataset import AXES
-from dlbench.journal import write_whole
+from dlbench.jsonl import write_whole
 from dlbench.reporting.latex import render_latex
 from dlbench.reporting.standing import Standing
 from dlbench.scoring import Score

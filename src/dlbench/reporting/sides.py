@@ -10,7 +10,7 @@ from pathlib import Path
 
 from dlbench.dataset import Benchmark
 from dlbench.errors import DLBenchError
-from dlbench.reporting.runs import Run
+from dlbench.runs import Run
 from dlbench.scoring import Spread, Summary, spread, spread_of_samples
 
 _OWN = {"seed", "dlbench", "workers"}

@@ -8,8 +8,8 @@ import re
 from collections import Counter
 from typing import Any
 
-from dlbench.journal import read_lines
-from dlbench.reporting.runs import SAMPLES, Run
+from dlbench.jsonl import read_lines
+from dlbench.runs import SAMPLES, Run
 
 # Most runs have none, and are not parsed to find that out.
 _PERHAPS = re.compile(rb'"(?:context_length|content_filter)"|"answer": ?""')

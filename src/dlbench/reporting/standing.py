@@ -4,12 +4,14 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from pathlib import Path
 
 from dlbench.dataset import Benchmark
+from dlbench.jsonl import read_lines
 from dlbench.reporting.doubts import tell_warnings
-from dlbench.reporting.runs import Run, read_usage
 from dlbench.reporting.sides import find_spreads
-from dlbench.scoring import BREAKDOWNS, CUTOFFS, Score, Spread, Summary, Tally, Usage, summarise_all, tally
+from dlbench.runs import SAMPLES, Run
+from dlbench.scoring import BREAKDOWNS, CUTOFFS, Score, Spread, Summary, Tally, Usage, summarise_all, tally, total_usage
 from dlbench.scoring.groups import group
 
 
@@ -63,3 +65,9 @@ def take_stock(runs: Mapping[str, Run], benchmark: Benchmark, cutoffs: Sequence[
         tallies={name: tally(run.verdicts, benchmark) for name, run in runs.items()},
         benchmark=benchmark,
     )
+
+
+def read_usage(folder: Path) -> Usage | None:
+    """What its samples cost, where the folder has them."""
+    path = folder / SAMPLES
+    return total_usage(record for _, record in read_lines(path)) if path.is_file() else None

@@ -7,7 +7,7 @@ empty answers would raise its model's score with every one.
 from collections import Counter
 
 from dlbench.dataset import Benchmark, Selection, name_live, select
-from dlbench.reporting.runs import Run
+from dlbench.runs import Run
 
 
 def find_nearest_split(judged: set[str], benchmark: Benchmark) -> tuple[str, set[str]]:

@@ -29,8 +29,8 @@ from dlbench.reporting.agreement import (
     tell_not_counted,
 )
 from dlbench.reporting.pictures.alone import stand_alone
-from dlbench.reporting.runs import Run
 from dlbench.reporting.tables import Tabled
+from dlbench.runs import Run
 from dlbench.scoring import Comparison
 
 RULES = ("codet", "b4", "mbr-exec")

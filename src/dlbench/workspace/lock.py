@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 
 from dlbench.errors import DLBenchError
-from dlbench.journal import write_whole
+from dlbench.jsonl import write_whole
 from dlbench.workspace.pip_config import read_pip_config
 from dlbench.workspace.torch_build import CPU_BUILDS, FAMILY, local_versions, pinned
 from dlbench.workspace.uv import run_uv

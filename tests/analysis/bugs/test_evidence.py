@@ -15,7 +15,7 @@ from dlbench.analysis.bugs.messages import read_message
 from dlbench.analysis.bugs.planting.naming import rename_locals
 from dlbench.analysis.bugs.planting.rewriting import reword
 from dlbench.analysis.bugs.study import Library, explain
-from dlbench.dataset.segments import parse_function
+from dlbench.dataset.target import parse_function
 from tests.analysis.bugs.made import BODY, CHECK, HEADER, find_evidence, inside, make_failure
 
 FUNCTIONS = [

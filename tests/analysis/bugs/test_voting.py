@@ -10,7 +10,8 @@ from dataclasses import replace
 import pytest
 from playwright.sync_api import expect
 
-from dlbench.analysis.bugs.planting.truth import Plant, tell
+from dlbench.analysis.bugs.planting.subject import Plant
+from dlbench.analysis.bugs.planting.truth import tell
 from dlbench.analysis.bugs.rules import classify
 from dlbench.analysis.bugs.study import Explained
 from dlbench.analysis.bugs.votes import read_people

@@ -11,8 +11,8 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dlbench.dataset.normal_form import normal_form
-from dlbench.dataset.segments import is_prose
+from dlbench.dataset.similarity import normal_form
+from dlbench.dataset.target import is_prose
 from dlbench.errors import DLBenchError
 from dlbench.parsing import parse
 

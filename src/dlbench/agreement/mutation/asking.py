@@ -14,7 +14,7 @@ from dlbench.generation.asking import Gate
 from dlbench.generation.models import Message, Request
 from dlbench.generation.reasoning import without_reasoning
 from dlbench.generation.turns import as_record, read_record
-from dlbench.journal import dump, write_whole
+from dlbench.jsonl import dump, write_whole
 from dlbench.workspace.home import disk_errors, home, make_folder
 
 FOLDER = "wordings"

@@ -18,7 +18,7 @@ from dlbench.agreement.mutation import (
     verbs,
 )
 from dlbench.agreement.mutation.interface import Operator
-from dlbench.dataset.selection import find_known
+from dlbench.dataset.splits import find_known
 from dlbench.errors import DLBenchError
 
 OPERATORS: dict[str, Operator] = {

@@ -12,8 +12,7 @@ from functools import lru_cache
 from dlbench.analysis.bugs.canonical import has_exchange, make_canonical
 from dlbench.analysis.bugs.edits import Edit, compare_statements
 from dlbench.analysis.bugs.statements import Part, align, lay_out
-from dlbench.dataset.segments import parse_function
-from dlbench.dataset.target import Function, dotted_name
+from dlbench.dataset.target import Function, dotted_name, parse_function
 
 NEAR = 0.5
 _MOST = 24

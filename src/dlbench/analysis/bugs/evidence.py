@@ -18,11 +18,10 @@ from dlbench.analysis.bugs.difference import Difference, compare, read_reference
 from dlbench.analysis.bugs.failures import Failure
 from dlbench.analysis.bugs.messages import Raised, read_message
 from dlbench.analysis.bugs.naming import Names, study_names
-from dlbench.dataset.segments import parse_statements
-from dlbench.dataset.target import Function, Target, TargetError, find_target
+from dlbench.dataset.target import Function, Target, TargetError, find_target, parse_statements
 from dlbench.errors import DLBenchError
 from dlbench.execution.names import find_names
-from dlbench.execution.verdict import Outcome
+from dlbench.runs.verdict import Outcome
 
 ARRAYS = frozenset(["np", "numpy", "torch", "jnp", "tf", "F", "T", "tl"])
 """Names under which modules import the libraries of arrays."""

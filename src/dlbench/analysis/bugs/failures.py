@@ -11,8 +11,8 @@ from typing import Any
 
 from dlbench.dataset import Benchmark, Instance
 from dlbench.execution.evaluate import find_code
-from dlbench.execution.samples import Sample
-from dlbench.execution.verdict import Status
+from dlbench.runs.samples import Sample
+from dlbench.runs.verdict import Status
 
 Key = tuple[str, int]
 

@@ -18,10 +18,10 @@ from dlbench.analysis.bugs.categories import read_categories
 from dlbench.analysis.bugs.study import Explained
 from dlbench.analysis.bugs.votes import Votes
 from dlbench.dataset import Instance
+from dlbench.dataset.prompt_context import fenced
 from dlbench.generation import Budget, Model, Request, generate
 from dlbench.generation.asking import RETRIES
-from dlbench.generation.fence import fenced
-from dlbench.journal import read_lines
+from dlbench.jsonl import read_lines
 from dlbench.workspace.home import Say, quiet
 
 ANSWERS = "samples.jsonl"

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dlbench.analysis.bugs.evidence import Evidence
 from dlbench.analysis.bugs.marks import DECISIVE, HINT, MIDDLING, STRONG, WEAK, Mark
 from dlbench.analysis.bugs.messages import CALLER, CANDIDATE, LIBRARY, PROJECT, TEST
-from dlbench.execution.verdict import Status
+from dlbench.runs.verdict import Status
 
 _ARGUMENTS = re.compile(
     r"unexpected keyword|positional argument|required positional|multiple values|invalid keyword|keyword argument"

@@ -13,8 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-from dlbench.dataset.segments import find_body
-from dlbench.dataset.target import Function
+from dlbench.dataset.target import Function, find_body
 
 _LEAST = 0.55
 """How alike two statements must be to be one that was changed."""

@@ -27,7 +27,7 @@ from dlbench.analysis.classifier.labelled import AXES, Places, Prompts, draw_fol
 from dlbench.analysis.classifier.recipe import Recipe
 from dlbench.analysis.encoders import encode_all, open_encoder
 from dlbench.analysis.encoders.naming import Vectors
-from dlbench.journal import Journal
+from dlbench.jsonl import Journal
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -19,7 +19,7 @@ from dlbench.analysis.classifier.evaluation import name_answers
 from dlbench.analysis.classifier.labelled import AXES, Prompts
 from dlbench.analysis.classifier.recipe import Recipe
 from dlbench.errors import DLBenchError
-from dlbench.journal import read_lines, rewrite, write_whole
+from dlbench.jsonl import read_lines, rewrite, write_whole
 
 _CONFIG, _LEARNT, _WEIGHTS = "classifier.json", "prompts.jsonl", "tuned.safetensors"
 _MEND = "give a folder that `dlbench analyze stage train` wrote, or train again"

@@ -17,7 +17,7 @@ from dlbench.analysis.efficiency.measuring import AGAIN, REFERENCE, Round, Taken
 from dlbench.analysis.efficiency.upkeep import Upkeep
 from dlbench.dataset import Instance
 from dlbench.errors import DLBenchError
-from dlbench.journal import Journal, read_lines
+from dlbench.jsonl import Journal, read_lines
 
 EFFICIENCY = "efficiency.jsonl"
 

@@ -18,8 +18,8 @@ from dlbench.execution.answer import AnswerError
 from dlbench.execution.candidate import Engine
 from dlbench.execution.cgroups import remove_groups
 from dlbench.execution.terms import USUAL, Terms
-from dlbench.execution.verdict import Status
 from dlbench.execution.warm import Warm
+from dlbench.runs.verdict import Status
 from dlbench.workspace import Prepared
 
 REFERENCE, AGAIN = "reference", "again"

@@ -16,8 +16,8 @@ from dlbench.dataset import Instance
 from dlbench.execution.answer import AnswerError
 from dlbench.execution.candidate import Asked, read_module
 from dlbench.execution.evaluate import find_code
-from dlbench.execution.samples import Sample
-from dlbench.execution.verdict import Status
+from dlbench.runs.samples import Sample
+from dlbench.runs.verdict import Status
 from dlbench.workspace import Prepared
 
 

@@ -8,8 +8,7 @@ import ast
 from dataclasses import dataclass
 
 from dlbench.analysis.complexity import measure_code
-from dlbench.dataset.segments import parse_statements, write_code
-from dlbench.dataset.target import Function
+from dlbench.dataset.target import Function, parse_statements, write_code
 from dlbench.execution.splice import Spliced
 
 MEASURES = ("lines", "cyclomatic", "cognitive", "index")

@@ -16,7 +16,7 @@ from typing import Any
 from dlbench.analysis.official.files import OfficialFile
 from dlbench.analysis.official.repairs import Mended, mend_all
 from dlbench.errors import DLBenchError
-from dlbench.journal import read_lines
+from dlbench.jsonl import read_lines
 
 _PREFIX = "processed_"
 _MEND = "give upstream's answers: JSON objects with `result`, `function_name`, `ground_truth`, `test`, `repo`, `class`"

@@ -10,10 +10,10 @@ from dataclasses import asdict
 from pathlib import Path
 
 from dlbench.analysis.official.repairs import Mended
-from dlbench.dataset.quoting import quote, quote_text
 from dlbench.dataset.records import KnownLabels, Unrunnable
+from dlbench.dataset.toml_format import quote, quote_text
 from dlbench.errors import DLBenchError
-from dlbench.journal import rewrite, write_whole
+from dlbench.jsonl import rewrite, write_whole
 from dlbench.workspace.home import building
 
 REPAIRS = "repairs.jsonl"

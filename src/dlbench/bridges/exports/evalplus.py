@@ -12,10 +12,10 @@ from pathlib import Path
 
 from dlbench.bridges.exports.rows import Row
 from dlbench.dataset import Benchmark, Instance
-from dlbench.dataset.context import render_imports
+from dlbench.dataset.prompt_context import render_imports
 from dlbench.dataset.target import find_target, render_signature
 from dlbench.generation.sources import Sources
-from dlbench.journal import rewrite
+from dlbench.jsonl import rewrite
 from dlbench.parsing import parse
 
 OVERRIDE = "HUMANEVAL_OVERRIDE_PATH"

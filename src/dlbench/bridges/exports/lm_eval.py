@@ -8,7 +8,7 @@ import json
 from pathlib import Path
 
 from dlbench.bridges.exports.rows import Row, Wanted
-from dlbench.journal import rewrite, write_whole
+from dlbench.jsonl import rewrite, write_whole
 
 _FUNCTIONS = Path(__file__).with_name("lm_eval_task") / "utils.py"
 

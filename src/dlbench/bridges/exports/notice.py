@@ -10,7 +10,7 @@ from pathlib import Path
 
 from dlbench.construction.selection.licences import list_licence_files
 from dlbench.dataset import Project
-from dlbench.generation.fence import fenced
+from dlbench.dataset.prompt_context import fenced
 from dlbench.workspace import fetch
 from dlbench.workspace.home import Say
 

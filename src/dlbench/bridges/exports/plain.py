@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from dlbench.bridges.exports.rows import Row, Wanted
-from dlbench.journal import rewrite
+from dlbench.jsonl import rewrite
 from dlbench.reporting.exchange import write_parquet
 
 

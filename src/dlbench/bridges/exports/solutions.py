@@ -11,7 +11,7 @@ from typing import Any
 
 from dlbench.dataset import Benchmark, find_known
 from dlbench.errors import DLBenchError
-from dlbench.journal import read_lines
+from dlbench.jsonl import read_lines
 
 _MEND = 'give lines that evalplus wrote: {"task_id": "project/name", "solution": "…"}'
 

@@ -13,9 +13,11 @@ from threading import Lock
 
 from dlbench.dataset import Benchmark, find_known, load
 from dlbench.errors import DLBenchError
-from dlbench.execution import Engine, Limits, Sample, Verdict, choose_confinement
+from dlbench.execution import Engine, Limits, choose_confinement
 from dlbench.execution.desk import Desk
 from dlbench.execution.pool import MODES, Pool
+from dlbench.runs.samples import Sample
+from dlbench.runs.verdict import Verdict
 from dlbench.workspace import Prepared, prepare
 from dlbench.workspace.home import Say, quiet
 

@@ -16,7 +16,8 @@ from inspect_ai.model import ModelUsage
 from dlbench.bridges.inspect.scorer import CUT
 from dlbench.dataset import Benchmark
 from dlbench.errors import DLBenchError
-from dlbench.execution import Sample, Verdict
+from dlbench.runs.samples import Sample
+from dlbench.runs.verdict import Verdict
 
 IS_CODE = "is_code"
 """In the metadata of a sample that was code alone, and not a model's words."""

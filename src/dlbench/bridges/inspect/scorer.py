@@ -13,7 +13,8 @@ from inspect_ai.scorer import Score, Scorer, Target, accuracy, scorer, stderr
 from inspect_ai.solver import TaskState
 
 from dlbench.bridges.inspect.judge import Terms, find_judge
-from dlbench.execution import Outcome, Sample, Status, Verdict
+from dlbench.runs.samples import Sample
+from dlbench.runs.verdict import Outcome, Status, Verdict
 
 CUT = ("max_tokens", "model_length")
 """Reasons to stop that mean: the answer is not whole."""

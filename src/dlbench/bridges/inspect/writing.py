@@ -18,12 +18,11 @@ from dlbench.bridges.inspect.scorer import as_score
 from dlbench.bridges.inspect.solvers import as_chat
 from dlbench.dataset import Benchmark, Instance
 from dlbench.errors import DLBenchError
-from dlbench.execution import Sample, Verdict
-from dlbench.execution.samples import read_samples
 from dlbench.generation.ledger import REQUESTS
-from dlbench.journal import read_lines
-from dlbench.reporting import Run, read_run
-from dlbench.reporting.runs import SAMPLES
+from dlbench.jsonl import read_lines
+from dlbench.runs import SAMPLES, Run, read_run
+from dlbench.runs.samples import Sample, read_samples
+from dlbench.runs.verdict import Verdict
 
 TASK, SCORER = "dlbench/dl_bench", "verdict"
 Key = tuple[str, int]

@@ -16,7 +16,7 @@ from dlbench.construction.labelling.votes import read_votes as read_votes
 from dlbench.construction.work import Row
 from dlbench.dataset.labels import AXES, Label
 from dlbench.errors import DLBenchError
-from dlbench.journal import read_lines
+from dlbench.jsonl import read_lines
 
 FEWEST = 3
 

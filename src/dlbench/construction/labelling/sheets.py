@@ -11,7 +11,7 @@ from threading import RLock
 
 from dlbench.construction.work import Row
 from dlbench.errors import DLBenchError
-from dlbench.journal import Journal
+from dlbench.jsonl import Journal
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
 

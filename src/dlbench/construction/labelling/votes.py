@@ -18,7 +18,7 @@ from dlbench.construction.work import Row, Work
 from dlbench.dataset import Instance
 from dlbench.dataset.labels import AXES, Label
 from dlbench.errors import DLBenchError
-from dlbench.journal import read_lines
+from dlbench.jsonl import read_lines
 
 _KEYS = {"id", "annotator", "note", "seen", "at", *AXES}
 

@@ -9,8 +9,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 
-from dlbench.dataset.likeness import SHINGLE, shingle
-from dlbench.dataset.normal_form import normal_form
+from dlbench.dataset.similarity import SHINGLE, normal_form, shingle
 from dlbench.errors import DLBenchError
 
 __all__ = ["SHINGLE", "find_duplicates", "find_near", "normal_form"]

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from dlbench.dataset.segments import walk_code
+from dlbench.dataset.target import walk_code
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from dlbench.construction.screening.imports import Binding, name_libraries
-from dlbench.dataset.segments import (
+from dlbench.dataset.target import (
+    Function,
     find_body,
     is_indented,
     is_prose,
@@ -22,7 +23,6 @@ from dlbench.dataset.segments import (
     walk_code,
     write_code,
 )
-from dlbench.dataset.target import Function
 from dlbench.parsing import parse
 
 _NOT_CODE = {

@@ -11,8 +11,7 @@ from functools import cached_property
 from dlbench.construction.screening.imports import Binding, find_imports
 from dlbench.construction.screening.places import name_package
 from dlbench.construction.screening.subject import Subject, find_subject
-from dlbench.dataset.segments import walk_code
-from dlbench.dataset.target import Function
+from dlbench.dataset.target import Function, walk_code
 from dlbench.parsing import parse
 
 _GENERATED = re.compile(r"@generated|\b(auto-?)?generated (by|from|file|code)\b|\bdo not edit\b", re.IGNORECASE)

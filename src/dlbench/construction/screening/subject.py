@@ -14,8 +14,7 @@ from importlib.resources import files
 
 from dlbench.construction.screening.imports import Binding
 from dlbench.construction.screening.places import name_module
-from dlbench.dataset.segments import walk_code
-from dlbench.dataset.target import Function
+from dlbench.dataset.target import Function, walk_code
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 

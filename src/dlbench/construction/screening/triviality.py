@@ -6,8 +6,7 @@ down; a table of constants can only be known or looked up. Neither says how well
 
 import ast
 
-from dlbench.dataset.segments import find_body, walk_code
-from dlbench.dataset.target import Function, dotted_name
+from dlbench.dataset.target import Function, dotted_name, find_body, walk_code
 from dlbench.execution.mutants import is_logging
 
 _WORKING = (

@@ -18,7 +18,7 @@ from dlbench.construction.selection.text import one_line
 from dlbench.construction.selection.topics import find_topics, read_topics
 from dlbench.construction.work import Row, Work
 from dlbench.errors import DLBenchError
-from dlbench.journal import Journal
+from dlbench.jsonl import Journal
 from dlbench.workspace.home import Say, quiet
 from dlbench.workspace.releases import Package, look_up
 

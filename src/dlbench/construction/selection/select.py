@@ -24,7 +24,7 @@ from dlbench.construction.selection.text import one_line
 from dlbench.construction.selection.topics import OTHER, find_topics
 from dlbench.construction.work import Row, Work
 from dlbench.errors import DLBenchError, is_full_disk
-from dlbench.journal import Journal
+from dlbench.jsonl import Journal
 from dlbench.workspace.home import Say, quiet
 from dlbench.workspace.releases import Package, Release
 

@@ -6,7 +6,7 @@ it does in which order, and not why.
 
 from collections.abc import Sequence
 
-from dlbench.generation.fence import fenced
+from dlbench.dataset.prompt_context import fenced
 from dlbench.generation.models import Message
 from dlbench.generation.prompt import describe
 from dlbench.generation.techniques.few_shot_random import choose

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from dlbench.dataset.context import join_context, render_imports, render_neighbours, render_skeleton
+from dlbench.dataset.prompt_context import join_context, render_imports, render_neighbours, render_skeleton
 from dlbench.dataset.records import Instance
 from dlbench.dataset.target import Target, find_target, render_signature
 from dlbench.generation.models import Message

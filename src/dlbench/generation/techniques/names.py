@@ -3,7 +3,7 @@
 One list, in the order of the documentation. A technique is added by its own file and a line here.
 """
 
-from dlbench.dataset.selection import find_known
+from dlbench.dataset.splits import find_known
 from dlbench.errors import DLBenchError
 from dlbench.generation.techniques import (
     chain_of_thought,

@@ -9,9 +9,8 @@ import hashlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from dlbench.dataset.likeness import Shingles, share_shown, shingle
-from dlbench.dataset.normal_form import normal_form
 from dlbench.dataset.records import Instance
+from dlbench.dataset.similarity import Shingles, normal_form, share_shown, shingle
 from dlbench.dataset.target import Target, find_target, render_signature, without_docstring
 from dlbench.generation.syntax import dedent
 from dlbench.generation.techniques.interface import Shot

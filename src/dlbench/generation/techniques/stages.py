@@ -16,7 +16,7 @@ from typing import Protocol
 from dlbench.dataset.labels import Stage
 from dlbench.dataset.records import Instance
 from dlbench.errors import DLBenchError
-from dlbench.journal import read_lines
+from dlbench.jsonl import read_lines
 
 _WORD = re.compile(r"[^\W\d_]{2,}")
 

@@ -8,7 +8,7 @@ conditions.
 import ast
 from collections.abc import Iterable, Iterator, Sequence
 
-from dlbench.dataset.segments import find_body, is_prose, parse_function
+from dlbench.dataset.target import find_body, is_prose, parse_function
 
 _LONGEST = 60
 _MOST_NAMES = 4

@@ -6,7 +6,7 @@ does, and add to it.
 
 from collections.abc import Iterable
 
-from dlbench.generation.fence import fenced
+from dlbench.dataset.prompt_context import fenced
 from dlbench.generation.models import Message
 from dlbench.generation.prompt import SYSTEM, closing, describe
 from dlbench.generation.techniques.interface import Question, Shot

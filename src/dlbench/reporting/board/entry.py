@@ -17,8 +17,8 @@ from pydantic import Field, StringConstraints, ValidationError, field_validator
 from dlbench.dataset import Benchmark, Instance
 from dlbench.dataset.records import Record, Sha256
 from dlbench.errors import DLBenchError
-from dlbench.execution.verdict import Outcome, Status
-from dlbench.journal import write_whole
+from dlbench.jsonl import write_whole
+from dlbench.runs.verdict import Outcome, Status
 
 FOLDER = "leaderboard"
 BASELINES = ("reference", "stub")

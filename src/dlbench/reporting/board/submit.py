@@ -14,7 +14,6 @@ from pydantic import ValidationError
 
 from dlbench.dataset import Benchmark, Selection, find_known, select
 from dlbench.errors import DLBenchError
-from dlbench.execution.verdict import VERDICTS
 from dlbench.reporting.board.entry import (
     Claim,
     Claimed,
@@ -26,8 +25,9 @@ from dlbench.reporting.board.entry import (
     spell_tests,
     tell_invalid,
 )
-from dlbench.reporting.runs import Run
 from dlbench.reporting.wholeness import find_nearest_split
+from dlbench.runs import Run
+from dlbench.runs.verdict import VERDICTS
 from dlbench.scoring import HARNESS_ERROR, summarise
 
 SETTINGS = (

@@ -14,8 +14,6 @@ from enum import StrEnum
 from random import Random
 
 from dlbench.dataset import Benchmark, Instance, Selection, has_split, select
-from dlbench.execution.samples import Sample
-from dlbench.execution.verdict import Status, Verdict
 from dlbench.reporting.board.entry import (
     MEMORY,
     TIMEOUT,
@@ -27,6 +25,8 @@ from dlbench.reporting.board.entry import (
     spell_tests,
 )
 from dlbench.reporting.board.submit import score_claims
+from dlbench.runs.samples import Sample
+from dlbench.runs.verdict import Status, Verdict
 
 Key = tuple[str, int]
 Judge = Callable[[Sequence[Sample]], Mapping[Key, Verdict]]

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from dlbench.dataset import AXES, Benchmark, Instance
-from dlbench.dataset.context import render_skeleton
+from dlbench.dataset.prompt_context import render_skeleton
 from dlbench.dataset.target import TargetError, find_target, render_signature, without_docstring
-from dlbench.execution.verdict import Status
 from dlbench.reporting.candidates import Candidates
 from dlbench.reporting.difficulty import find_difficulty
+from dlbench.runs.verdict import Status
 from dlbench.scoring import Tally
 
 ReadModule = Callable[[Instance], str | None]

@@ -5,12 +5,12 @@ import math
 from collections.abc import Callable, Sequence
 
 from dlbench.dataset.labels import Stage, Task
-from dlbench.execution.verdict import Status
 from dlbench.reporting.figures import number, percent, tell_usage
 from dlbench.reporting.page import markup
 from dlbench.reporting.pictures import Cell, Point, draw_course, draw_grid, draw_mix, draw_scatter
 from dlbench.reporting.standing import Standing
 from dlbench.reporting.tables import Tabled, breakdown, statuses
+from dlbench.runs.verdict import Status
 from dlbench.scoring import Tally, Usage
 from dlbench.scoring.concord import find_concord
 

@@ -4,17 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from dlbench.reporting.figures import score_cell
-from dlbench.reporting.pictures.marks import (
-    WIDTH,
-    draw,
-    find_top,
-    line,
-    run_class,
-    shape,
-    text,
-    tick_label,
-    ticks,
-)
+from dlbench.reporting.pictures.marks import WIDTH, draw, find_top, line, run_class, shape, text, tick_label, ticks
 from dlbench.scoring import Score
 
 _LEFT, _TOP, _TALL, _APART = 30, 10, 170, 5

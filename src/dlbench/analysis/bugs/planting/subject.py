@@ -14,8 +14,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from dlbench.analysis.bugs.evidence import ARRAYS, states
-from dlbench.dataset.segments import find_body
-from dlbench.dataset.target import Function
+from dlbench.dataset.target import Function, find_body
 from dlbench.parsing import parse
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from dlbench.analysis.bugs.categories import read_categories
 from dlbench.analysis.bugs.planting.subject import Plant
 from dlbench.errors import DLBenchError
-from dlbench.journal import read_lines
+from dlbench.jsonl import read_lines
 
 PLANTED = "planted.jsonl"
 BUILDING, MEASURING = "building", "measuring"

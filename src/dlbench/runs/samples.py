@@ -1,20 +1,48 @@
 """What did a model answer, and to what? The file that people exchange, read strictly.
 
 A line that is not understood is an error with its number: a sample dropped in silence would change a score.
+
+Are all answers of a file one model's, asked in one way?
+
+Answers without numbers are counted through. Two models' in one file would become samples of one, which solves what
+either of them solves: a score that nobody has.
 """
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from dlbench.dataset import Benchmark, find_known
 from dlbench.errors import DLBenchError
-from dlbench.generation.models import is_at_limit
-from dlbench.generation.origin import Origin
-from dlbench.journal import read_lines
+from dlbench.jsonl import read_lines
+
+
+class Origin:
+    """What the records of one file say so far; those that say nothing go with any."""
+
+    def __init__(self) -> None:
+        self._said: dict[str, str] = {}
+
+    def check(self, record: Mapping[str, Any], where: str) -> None:
+        for key in ("model", "technique"):
+            said = record.get(key)
+            if isinstance(said, str) and self._said.setdefault(key, said) != said:
+                raise DLBenchError(
+                    f"an answer of another {key} than before: {said}, not {self._said[key]}",
+                    where=where,
+                    mend=f'give each {key} a file of its own; where they are meant as one, leave "{key}" out',
+                )
+
+
+_AT_LIMIT = {"length", "max_tokens", "model_length", "max_output_tokens"}
+
+
+def is_at_limit(finish_reason: object) -> bool:
+    """Whether the endpoint says that the answer reached the limit on its length; Gemini says it in capitals."""
+    return isinstance(finish_reason, str) and finish_reason.lower() in _AT_LIMIT
 
 
 @dataclass(frozen=True)

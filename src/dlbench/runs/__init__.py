@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from dlbench.errors import DLBenchError
-from dlbench.execution.verdict import VERDICTS, Verdict
-from dlbench.journal import read_lines, read_text, write_whole
-from dlbench.scoring import Usage, total_usage
+from dlbench.jsonl import read_lines, read_text, write_whole
+from dlbench.runs.verdict import VERDICTS, Verdict
 
 CONFIG, SAMPLES = "config.json", "samples.jsonl"
 
@@ -80,12 +79,6 @@ def keep_samples(samples: Path, folder: Path) -> None:
     kept = folder / SAMPLES
     if samples.resolve() != kept.resolve():
         write_whole(kept, read_text(samples))
-
-
-def read_usage(folder: Path) -> Usage | None:
-    """What its samples cost, where the folder has them."""
-    path = folder / SAMPLES
-    return total_usage(record for _, record in read_lines(path)) if path.is_file() else None
 
 
 def _read_config(path: Path) -> dict[str, Any]:

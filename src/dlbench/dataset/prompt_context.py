@@ -3,9 +3,14 @@
 The imports of the module; for a method, the skeleton of its class (headers, class attributes and the names of the
 attributes that `__init__` sets); and the signatures of its neighbours in the module. Made from the fetched source at
 run time, never stored, and never a body: a neighbour's body can hold the answer.
+
+How is code shown to a model, or answered, so that its end is certain?
+
+Code whose docstring holds a fence would end the block early; so the fence is made longer than any inside.
 """
 
 import ast
+import re
 
 from dlbench.dataset.target import Function, Target, find_target, render_signature
 from dlbench.parsing import parse
@@ -74,3 +79,9 @@ def _attributes(function: Function) -> list[str]:
         and node.value.id == "self"
     ]
     return list(dict.fromkeys(stores))
+
+
+def fenced(code: str, language: str = "python") -> str:
+    longest = max((len(run) for run in re.findall(r"`{3,}", code)), default=2)
+    mark = "`" * (longest + 1)
+    return f"{mark}{language}\n{code.rstrip()}\n{mark}"

@@ -1,13 +1,33 @@
-"""When are two functions the same but for the names their authors chose?
+"""How much of one function stands in another?
+
+Two texts are compared by the runs of five tokens they hold. Construction asks it to keep one of several copies;
+generation asks it so that an example in a prompt never shows what the prompt asks for.
+
+When are two functions the same but for the names their authors chose?
 
 When their normal forms are equal: what a function calls its arguments and its variables says nothing about what it
 does, nor do its own name, docstring, annotations and decorators. Constants, attributes, and names from outside do.
 """
 
 import ast
+import re
 
-from dlbench.dataset.segments import find_body, parse_function, walk_code, write_code
-from dlbench.dataset.target import Function
+from dlbench.dataset.target import Function, find_body, parse_function, walk_code, write_code
+
+SHINGLE = 5
+_TOKEN = re.compile(r"\w+|[^\w\s]")
+
+Shingles = set[tuple[str, ...]]
+
+
+def shingle(text: str) -> Shingles:
+    tokens = _TOKEN.findall(text)
+    return {tuple(tokens[start : start + SHINGLE]) for start in range(max(1, len(tokens) - SHINGLE + 1))}
+
+
+def share_shown(asked: Shingles, shown: Shingles) -> float:
+    """The share of `asked` that `shown` holds: near copies have a high one, and so has a longer text around a copy."""
+    return len(asked & shown) / len(asked)
 
 
 def normal_form(segment: str) -> str:

@@ -1,0 +1,283 @@
+"""Are the records of a benchmark sound, as far as can be said without its sources?
+
+What needs the fetched sources is checked by `dlbench.execution.soundness`. Both collect every problem in one pass.
+
+Does every instance keep to the rules that its benchmark was made by?
+
+A benchmark states them in `rules.toml`; what it does not state is not asked for: a small one of somebody's own needs
+neither votes nor prompts of forty words. That a label is what the votes of its own record say holds in all of them:
+otherwise the record contradicts itself.
+
+Are the records those that the benchmark's version was given to?
+
+`SEAL` holds the version and a digest of all that a score depends on: projects, instances, locks, splits. Without it a
+record could change under a version that people cite, and nobody would know which of the two their score is of.
+`make seal` writes it, and refuses to where the version was not raised.
+"""
+
+import hashlib
+import re
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
+
+from dlbench.dataset.labels import AXES
+from dlbench.dataset.leakage import is_draft
+from dlbench.dataset.loading import Benchmark, default_root, read, read_record
+from dlbench.dataset.problems import Kind, Problem
+from dlbench.dataset.records import Instance, Record, Votes
+from dlbench.dataset.statistics import mutation_score
+from dlbench.jsonl import write_whole
+
+RULES_FILE = "rules.toml"
+_FEWEST = 100
+"""Of fewer instances, a project's share says nothing: every benchmark begins with one project."""
+
+Count = Annotated[int, Field(ge=0)]
+Share = Annotated[float, Field(ge=0, le=1)]
+_Found = Iterator[tuple[Kind, str, str]]
+
+
+class Rules(Record):
+    """The least, and of prompts and projects also the most; defaults ask for nothing."""
+
+    prompt_words: tuple[Count, Count] = (0, 1_000_000)
+    votes: Count = 0
+    """For each axis."""
+    tests: Count = 0
+    mutation_score: Share = 0
+    project_share: Share = 1
+    """Of all instances, where there are a hundred or more."""
+
+
+def check_rules(benchmark: Benchmark) -> list[Problem]:
+    problems: list[Problem] = []
+    path = benchmark.root / RULES_FILE
+    rules = (read_record(path, RULES_FILE, Rules, problems) if path.is_file() else None) or Rules()
+    for instance in benchmark.instances.values():
+        where = benchmark.files[instance.id].relative_to(benchmark.root).as_posix()
+        found = (*_check_labels(instance), *_check_instance(instance, rules))
+        problems += [Problem(kind, where, what, mend) for kind, what, mend in found]
+    return problems + _check_shares(benchmark, rules)
+
+
+def _check_labels(instance: Instance) -> _Found:
+    given = instance.votes or Votes()
+    for axis in AXES:
+        votes, label = getattr(given, axis), getattr(instance.labels, axis)
+        value, count = Counter(votes).most_common(1)[0] if votes else (label, 1)
+        if 2 * count > len(votes):
+            if label != value:
+                what = f"{axis} is {label}, and {count} of {len(votes)} votes say {value}"
+                yield Kind.LABEL_AGAINST_VOTES, what, "take the majority's label, or let annotators vote anew"
+        elif not given.reason.strip():
+            what = f"no majority for {axis} ({', '.join(votes)}), and no reason why it is {label}"
+            yield Kind.TIE_WITHOUT_REASON, what, "write how it was settled into votes.reason"
+
+
+def _check_instance(instance: Instance, rules: Rules) -> _Found:
+    words, (least, most) = len(instance.prompt.split()), rules.prompt_words
+    if not least <= words <= most:
+        mend = "say what the tests check, and no more (docs/prompt-writing.md)"
+        yield Kind.PROMPT_LENGTH, f"the prompt has {words} words, not {least} to {most}", mend
+    for axis in AXES:
+        votes = len(getattr(instance.votes, axis, ()))
+        if votes < rules.votes:
+            yield Kind.TOO_FEW_VOTES, f"{votes} votes for {axis}, fewer than {rules.votes}", "let annotators vote"
+    if len(instance.tests) < rules.tests:
+        what, mend = f"{len(instance.tests)} tests, fewer than {rules.tests}", "find more tests, or leave it out"
+        yield Kind.TOO_FEW_TESTS, what, mend
+    score = mutation_score(instance)
+    if (score or 0) < rules.mutation_score:
+        told = "no mutation score was measured" if score is None else f"the mutation score is {score:.2f}"
+        mend = "choose tests that find more mistakes, measure it, or leave it out"
+        yield Kind.WEAK_TESTS, f"{told}; {rules.mutation_score:g} or more is asked", mend
+
+
+def _check_shares(benchmark: Benchmark, rules: Rules) -> list[Problem]:
+    total = len(benchmark.instances)
+    counts = Counter(instance.project for instance in benchmark.instances.values())
+    return [
+        Problem(
+            Kind.PROJECT_TOO_LARGE,
+            f"instances/{project}",
+            f"{count} of {total} instances are of {project}, more than {rules.project_share:.0%}",
+            "leave some out, or add instances of other projects",
+        )
+        for project, count in counts.items()
+        if total >= _FEWEST and count > rules.project_share * total
+    ]
+
+
+_KNOWN_FILES = (
+    r"VERSION|SEAL|CANARY|README\.md|rules\.toml|(solving|repairs)\.jsonl|projects/[^/]+\.toml"
+    r"|(instances|unrunnable)/[^/]+/[^/]+\.toml|locks/[^/]+\.(txt|in)|splits/[^/]+\.txt"
+    r"|leaderboard/([^/]+\.json|leaderboard\.(md|html))"
+)
+_PINNED = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]*(\[[^\]]*\])?==\S+")
+
+
+def check_records(root: Path) -> tuple[Benchmark, list[Problem]]:
+    benchmark, problems = read(root)
+    problems += _check_files(benchmark)
+    problems += _check_places(benchmark)
+    problems += _check_targets(benchmark)
+    problems += _check_prompts(benchmark)
+    problems += _check_splits(benchmark)
+    problems += _check_locks(benchmark)
+    problems += check_rules(benchmark)
+    return benchmark, problems
+
+
+def _check_files(benchmark: Benchmark) -> list[Problem]:
+    """Anything beside our own records is somebody else's until proven otherwise."""
+    return [
+        Problem(
+            Kind.THIRD_PARTY_CODE,
+            name,
+            "a benchmark holds records, locks and splits only; this file is none of them",
+            "remove it: sources and tests are fetched from the package index, never stored",
+        )
+        for path in sorted(benchmark.root.rglob("*"))
+        if path.is_file() and not re.fullmatch(_KNOWN_FILES, name := path.relative_to(benchmark.root).as_posix())
+    ]
+
+
+def _check_places(benchmark: Benchmark) -> list[Problem]:
+    problems = []
+    for key, path in benchmark.files.items():
+        where = path.relative_to(benchmark.root).as_posix()
+        if key in benchmark.projects:
+            if path.stem != key:
+                mend = f"rename it to {key}.toml"
+                problems.append(
+                    Problem(Kind.MISPLACED_FILE, where, f"the file of project {key} has another name", mend)
+                )
+            continue
+        instance = benchmark.instances[key]
+        if path.parent.name != instance.project:
+            mend = f"move it to instances/{instance.project}/"
+            problems.append(Problem(Kind.MISPLACED_FILE, where, f"{key} stands in another project's folder", mend))
+        project = benchmark.projects.get(instance.project)
+        if project is None:
+            mend = f"write projects/{instance.project}.toml"
+            problems.append(Problem(Kind.UNKNOWN_PROJECT, where, f"there is no project {instance.project!r}", mend))
+            continue
+        wanted = f"{project.name}/{module_of(instance.path, project.import_root)}.{instance.qualname}"
+        if instance.id != wanted:
+            mend = f"the path and name given make it {wanted}"
+            problems.append(Problem(Kind.MALFORMED_RECORD, where, f"id {instance.id} names another place", mend))
+    return problems
+
+
+def module_of(path: str, import_root: str = ".") -> str:
+    """The dotted name under which a file of the tree is imported."""
+    inner = path.removeprefix("" if import_root == "." else import_root.rstrip("/") + "/")
+    return inner.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
+
+def _check_targets(benchmark: Benchmark) -> list[Problem]:
+    seen: defaultdict[tuple[str, str, str], list[str]] = defaultdict(list)
+    for instance in benchmark.instances.values():
+        seen[instance.project, instance.path, instance.qualname].append(instance.id)
+    return [
+        Problem(Kind.DUPLICATE_TARGET, _where(benchmark, ids[1]), f"asks for the same function as {ids[0]}", "keep one")
+        for ids in seen.values()
+        if len(ids) > 1
+    ]
+
+
+def _check_prompts(benchmark: Benchmark) -> list[Problem]:
+    return [
+        Problem(
+            Kind.PROMPT_IS_A_DRAFT,
+            _where(benchmark, instance.id),
+            "the prompt is a draft by a model, which nobody has reviewed",
+            "write a prompt in words of your own, from understanding",
+        )
+        for instance in benchmark.instances.values()
+        if is_draft(instance.prompt)
+    ]
+
+
+def _check_splits(benchmark: Benchmark) -> list[Problem]:
+    return [
+        Problem(Kind.UNKNOWN_INSTANCE, f"splits/{name}.txt", f"there is no instance {key!r}", "remove or mend the line")
+        for name, keys in benchmark.splits.items()
+        for key in keys
+        if key not in benchmark.instances
+    ]
+
+
+def _check_locks(benchmark: Benchmark) -> list[Problem]:
+    problems = []
+    for project in benchmark.projects.values():
+        lock = benchmark.lock_of(project)
+        if not lock.is_file():
+            mend = f"write locks/{lock.name} with every requirement pinned"
+            problems.append(
+                Problem(Kind.MISSING_LOCK, _where(benchmark, project.name), f"there is no locks/{lock.name}", mend)
+            )
+            continue
+        for number, line in enumerate(lock.read_text(encoding="utf-8").splitlines(), 1):
+            text = line.strip()
+            if _plain(text.partition("==")[0]) == _plain(project.name):
+                what = f"it installs {project.name} itself, and a candidate could import the reference from there"
+                mend = "remove the entry, or give the project an environment of its own"
+                problems.append(Problem(Kind.PROJECT_IN_LOCK, f"locks/{lock.name}:{number}", what, mend))
+            if text and not text.startswith(("#", "--hash")) and not _PINNED.match(text):
+                problem = Problem(
+                    Kind.UNPINNED_LOCK, f"locks/{lock.name}:{number}", f"{text!r} is not pinned", "write name==version"
+                )
+                if problem not in problems:
+                    problems.append(problem)
+    return problems
+
+
+def _plain(name: str) -> str:
+    """As packages are compared: case and kind of dash do not matter."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def _where(benchmark: Benchmark, key: str) -> str:
+    return benchmark.files[key].relative_to(benchmark.root).as_posix()
+
+
+SEAL_FILE = "SEAL"
+CHANGED = (
+    "records changed under the same VERSION: raise its second number (the first where scores can no longer be"
+    " compared), then run `make seal`"
+)
+UNSEALED = "there is no seal of this VERSION: run `make seal`"
+_SEALED = ("projects/*.toml", "instances/*/*.toml", "locks/*.txt", "splits/*.txt")
+
+
+def make_seal(root: Path) -> str:
+    total = hashlib.sha256()
+    for path in sorted(path for pattern in _SEALED for path in root.glob(pattern)):
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        total.update(f"{path.relative_to(root).as_posix()} {digest}\n".encode())
+    return f"{(root / 'VERSION').read_text(encoding='utf-8').strip()} {total.hexdigest()}\n"
+
+
+def find_fault(root: Path) -> str:
+    """`CHANGED`, `UNSEALED`, or nothing where the seal fits."""
+    path = root / SEAL_FILE
+    kept, made = path.read_text(encoding="utf-8") if path.is_file() else "", make_seal(root)
+    if kept == made:
+        return ""
+    return CHANGED if kept.split()[:1] == made.split()[:1] else UNSEALED
+
+
+def seal(root: Path) -> None:
+    if find_fault(root) == CHANGED:
+        sys.exit(CHANGED)
+    write_whole(root / SEAL_FILE, make_seal(root))
+
+
+if __name__ == "__main__":
+    seal(default_root())
