@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from dlbench.dataset import Benchmark, Instance, Project
     from dlbench.errors import DLBenchError
     from dlbench.execution import judge
-    from dlbench.generation import extract
+    from dlbench.extraction import extract
     from dlbench.runs.samples import Sample
     from dlbench.runs.verdict import Verdict
     from dlbench.scoring import Summary, pass_at_k

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from dlbench.errors import DLBenchError
-from dlbench.generation import FileModel, Request, extract, generate
+from dlbench.extraction import extract
+from dlbench.generation import FileModel, Request, generate
 
 from .test_sampling import INSTANCES, WANTED, keys, lines, request_of
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dlbench.generation import extract
+from dlbench.extraction import extract
 
 F = "def f(x):\n    return x + 1"
 DRAFT = "def f(x):\n    return 0"

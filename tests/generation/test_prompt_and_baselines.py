@@ -6,7 +6,8 @@ import asyncio
 import pytest
 
 from dlbench.dataset.prompt_context import fenced
-from dlbench.generation import ReferenceModel, Request, StubModel, extract, zero_shot
+from dlbench.extraction import extract
+from dlbench.generation import ReferenceModel, Request, StubModel, zero_shot
 
 from .test_sampling import instance
 

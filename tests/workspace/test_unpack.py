@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-import dlbench.workspace.unpack as module
 from dlbench.errors import DLBenchError
+from dlbench.workspace import unpack as module
 from dlbench.workspace.unpack import unpack
 
 from .parts import make_sdist, make_wheel

@@ -16,7 +16,7 @@ from dlbench.agreement.solutions import Solution, make_solution
 from dlbench.agreement.variant import Variant
 from dlbench.dataset import Instance
 from dlbench.errors import DLBenchError
-from dlbench.generation.extract import extract
+from dlbench.extraction import extract
 from dlbench.jsonl import read_lines
 
 

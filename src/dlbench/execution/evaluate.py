@@ -15,7 +15,7 @@ from dlbench.dataset import Benchmark
 from dlbench.errors import DLBenchError
 from dlbench.execution.judging import refuse
 from dlbench.execution.pool import Pool, Task
-from dlbench.generation.extract import Extraction, extract
+from dlbench.extraction import Extraction, extract
 from dlbench.jsonl import Journal, read_lines, rewrite
 from dlbench.runs.samples import Sample
 from dlbench.runs.verdict import VERDICTS, Status, Verdict

@@ -8,8 +8,8 @@ import textwrap
 from collections.abc import Callable
 
 from dlbench.dataset.prompt_context import fenced
+from dlbench.extraction.syntax import dedent
 from dlbench.generation.models import Answer, Model, Request
-from dlbench.generation.syntax import dedent
 
 
 class ReferenceModel(Model):

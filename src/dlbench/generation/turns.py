@@ -13,10 +13,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from dlbench.extraction.reasoning import without_reasoning
 from dlbench.generation.asking import Gate
 from dlbench.generation.keeping import Keeper
 from dlbench.generation.models import Answer, Message, Request
-from dlbench.generation.reasoning import without_reasoning
 from dlbench.jsonl import Journal
 
 TURNS = "turns.jsonl"

@@ -8,9 +8,9 @@ import ast
 import re
 from typing import NamedTuple
 
-from dlbench.generation import syntax
-from dlbench.generation.fences import split
-from dlbench.generation.reasoning import without_reasoning
+from dlbench.extraction import syntax
+from dlbench.extraction.fences import split
+from dlbench.extraction.reasoning import without_reasoning
 
 _LONGEST = 200_000
 _MOST_PIECES = 60

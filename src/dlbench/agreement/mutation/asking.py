@@ -10,9 +10,9 @@ import json
 import re
 from pathlib import Path
 
+from dlbench.extraction.reasoning import without_reasoning
 from dlbench.generation.asking import Gate
 from dlbench.generation.models import Message, Request
-from dlbench.generation.reasoning import without_reasoning
 from dlbench.generation.turns import as_record, read_record
 from dlbench.jsonl import dump, write_whole
 from dlbench.workspace.home import disk_errors, home, make_folder

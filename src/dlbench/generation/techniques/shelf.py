@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from dlbench.dataset.records import Instance
 from dlbench.dataset.similarity import Shingles, normal_form, share_shown, shingle
 from dlbench.dataset.target import Target, find_target, render_signature, without_docstring
-from dlbench.generation.syntax import dedent
+from dlbench.extraction.syntax import dedent
 from dlbench.generation.techniques.interface import Shot
 from dlbench.generation.techniques.stages import NearestPrompts, StagePredictor
 

@@ -2,6 +2,8 @@
 
 Only the parser is asked; nothing of an answer is ever run. A function that was cut off may parse up to the cut, so what
 is whole and what is only a beginning is told apart here: a beginning taken for the whole would be judged as the answer.
+
+What one way of reading an answer has found.
 """
 
 import ast
@@ -9,6 +11,7 @@ import re
 import textwrap
 import warnings
 from collections.abc import Iterator
+from dataclasses import dataclass
 from difflib import SequenceMatcher
 from threading import Lock
 
@@ -234,3 +237,12 @@ def _depth(lines: list[str], qualname: str) -> int | None:
 
 def indent_of(line: str) -> int:
     return len(line) - len(line.lstrip(" \t"))
+
+
+@dataclass(frozen=True)
+class Reading:
+    """`code` is None where there was something to read and it cannot be the answer: `reason` says why."""
+
+    code: str | None
+    reason: str
+    cut: bool = False

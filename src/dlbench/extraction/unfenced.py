@@ -8,10 +8,10 @@ broken or cut off there, and its first half must not pass for the whole.
 import re
 from keyword import iskeyword
 
-from dlbench.generation import syntax
-from dlbench.generation.diffs import is_edit, new_code
-from dlbench.generation.mends import mended, spellings, take_listing, take_session
-from dlbench.generation.reading import Found
+from dlbench.extraction import syntax
+from dlbench.extraction.edits import is_edit, new_code
+from dlbench.extraction.repairs import repair, spellings, take_listing, take_session
+from dlbench.extraction.syntax import Reading
 
 _MOST_STARTS = 200
 _MOST_PROSE = 50
@@ -24,44 +24,44 @@ _CONTINUED = re.compile(r"^(?:[ \t]|[)\]}#@]|\"\"\"|'''|(?:else|elif|except|fina
 _WORD = re.compile(r"^[\W_]*[A-Za-z]+(?:['\u2019-][A-Za-z]+)*[\W_]*$")
 
 
-def from_text(text: str, qualname: str) -> Found | None:
+def from_text(text: str, qualname: str) -> Reading | None:
     """Code without a fence: the whole text, else every run of lines in it that is Python."""
     whole = text.strip("\n").rstrip()
-    code = mended(whole)
+    code = repair(whole)
     if code is not None:
         tree = syntax.parse(code)
         useful = tree is not None and syntax.is_code(tree)
-        return Found(code, "the whole text, which has no fence") if useful else None
+        return Reading(code, "the whole text, which has no fence") if useful else None
     if is_edit(whole):
         code = new_code([whole], qualname)
-        return Found(code, "a diff" if code else "a diff that does not show the whole definition")
+        return Reading(code, "a diff" if code else "a diff that does not show the whole definition")
     readings = [_from_lines(spelling.split("\n"), qualname) for spelling in spellings(whole)]
     found = [one for one in readings if one is not None]
     has_target = (one for one in found if one.code is not None and syntax.has_target(one.code, qualname))
     return next(has_target, found[0] if found else None)
 
 
-def _from_lines(lines: list[str], qualname: str) -> Found | None:
+def _from_lines(lines: list[str], qualname: str) -> Reading | None:
     runs, broken = _runs(lines)
     joined = "\n\n".join(runs)
     if syntax.has_target(joined, qualname):
         cut = broken is not None and syntax.breaks_off("\n".join(_flush(lines[broken:])))
-        return Found(joined, "lines of the text, which has no fence", cut)
+        return Reading(joined, "lines of the text, which has no fence", cut)
     for kind, take in (("a session", take_session), ("a listing", take_listing)):
         taken = take(lines)
         if syntax.has_target(taken, qualname):
-            return Found(taken, f"{kind} in the text, which has no fence")
+            return Reading(taken, f"{kind} in the text, which has no fence")
     start = next((number for number, line in enumerate(lines) if syntax.mentions(line, qualname)), None)
     if start is not None:
         while start > 0 and _goes_with_code(lines[start - 1]):
             start -= 1
         code = "\n".join(lines[start:]).strip("\n")
-        return Found(code, "text without a fence that does not parse", syntax.breaks_off(code))
+        return Reading(code, "text without a fence that does not parse", syntax.breaks_off(code))
     body = _indented_body(lines)
     if body is not None:
-        return Found(body, "an indented body in the text, which has no fence")
+        return Reading(body, "an indented body in the text, which has no fence")
     has_definitions = any(_START.match(line) for line in joined.split("\n"))
-    return Found(joined, "lines of the text, which has no fence") if has_definitions else None
+    return Reading(joined, "lines of the text, which has no fence") if has_definitions else None
 
 
 def _indented_body(lines: list[str]) -> str | None:
@@ -73,7 +73,7 @@ def _indented_body(lines: list[str]) -> str | None:
         else:
             stretches[-1].append(line)
     longest = max(stretches, key=len)
-    code = mended("\n".join(longest).strip("\n").rstrip())
+    code = repair("\n".join(longest).strip("\n").rstrip())
     tree = syntax.parse(code) if code else None
     return code if tree is not None and syntax.returns(tree) and syntax.is_code(tree) else None
 
@@ -84,7 +84,7 @@ def without_prose(text: str, qualname: str) -> str | None:
     while lines and (not lines[0].strip() or _is_prose(lines[0])):
         lines.pop(0)
     for _ in range(_MOST_PROSE):
-        code = mended("\n".join(lines).rstrip())
+        code = repair("\n".join(lines).rstrip())
         if code is not None:
             tree = syntax.parse(code)
             whole = tree is not None and (syntax.defines(tree, qualname) or syntax.returns(tree))

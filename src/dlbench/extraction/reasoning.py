@@ -9,7 +9,7 @@ the channels' bare names are left.
 import re
 from itertools import islice
 
-from dlbench.generation.mends import mended
+from dlbench.extraction.repairs import repair
 
 _NAME = r"(?:seed:)?(?:think|thinking|thoughts?|reasoning|analysis|scratchpad|reflection)"
 _OPEN = rf"<{_NAME}(?:\s[^<>]*)?>|\[THINK\]|◁think▷|<\|START_THINKING\|>|<\|begin_of_thought\|>"
@@ -75,7 +75,7 @@ def _one_turn(text: str) -> str:
         if text[: token.start()].strip() and (not after.strip() or after[0] == "\n"):
             opened = _open_fence(text, 0, token.start())
             # Inside a fence it may be the code's own, in a template for chats; after whole code it is not.
-            if opened is None or mended(text[opened : token.start()].rstrip("`\n ")) is not None:
+            if opened is None or repair(text[opened : token.start()].rstrip("`\n ")) is not None:
                 return text[: token.start()]
     last = text.rstrip()
     while (tail := re.search(rf"(?:{_TURN_END.pattern})\Z", last)) is not None:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from dlbench.generation.syntax import attempt
+from dlbench.extraction.syntax import attempt
 
 _CODE_KEYS = re.compile(
     r"code|python|solution|answer|implementation|function|completion|content|source|response|output|new_str|arguments",

@@ -8,8 +8,8 @@ would be nobody's answer. So the target is taken from one hunk that has its `def
 import re
 from itertools import pairwise
 
-from dlbench.generation import syntax
-from dlbench.generation.mends import mended
+from dlbench.extraction import syntax
+from dlbench.extraction.repairs import repair
 
 LANGUAGES = {"diff", "patch", "udiff"}
 
@@ -50,7 +50,7 @@ def new_code(texts: list[str], qualname: str) -> str | None:
 
 def _whole_part(lines: list[str], ends_open: bool, qualname: str) -> str:
     code = "\n".join(lines).strip("\n").rstrip()
-    code = mended(code) or syntax.dedent(code)
+    code = repair(code) or syntax.dedent(code)
     if ends_open:
         if not syntax.mentions(code, qualname):
             return syntax.whole_prefix(code)

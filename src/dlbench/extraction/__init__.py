@@ -18,15 +18,13 @@ Where an answer can be read in two ways:
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from dlbench.generation import syntax
-from dlbench.generation.blocks import from_blocks, from_foreign
-from dlbench.generation.fences import split
-from dlbench.generation.json_strings import String, cut_json, is_json, unpack_json, unpack_loose
-from dlbench.generation.lines import from_text
-from dlbench.generation.mends import has_entities
-from dlbench.generation.reading import Found
-from dlbench.generation.reasoning import without_reasoning
-from dlbench.generation.wrappers import unpack_tags
+from dlbench.extraction import syntax
+from dlbench.extraction.fences import from_blocks, from_foreign, split
+from dlbench.extraction.reasoning import without_reasoning
+from dlbench.extraction.repairs import has_entities, unpack_tags
+from dlbench.extraction.structured import String, cut_json, is_json, unpack_json, unpack_loose
+from dlbench.extraction.syntax import Reading
+from dlbench.extraction.unfenced import from_text
 
 _MOST_STRINGS = 20
 
@@ -49,7 +47,7 @@ def extract(answer: str, qualname: str) -> Extraction:
     """The Python code in `answer` for the target `qualname` (`f`, `Class.method`); never raises."""
     text = _with_plain_line_ends(answer)
     if _stands_as_it_is(text):
-        return _report(Found(text, "the whole text, which has no fence"), qualname)
+        return _report(Reading(text, "the whole text, which has no fence"), qualname)
     said, endless = without_reasoning(text)
     if not said.strip():
         return Extraction(None, _say_empty(text, endless), endless)
@@ -74,10 +72,10 @@ def _say_empty(text: str, endless: bool) -> str:
     return "there is reasoning and no answer" if text.strip() else "the answer is empty"
 
 
-def _find(text: str, qualname: str) -> Found | None:
+def _find(text: str, qualname: str) -> Reading | None:
     """The plainest reading that has the target whole; else with an empty body; else one that begins it; else any."""
-    found: list[Found] = []
-    stubs: list[Found] = []
+    found: list[Reading] = []
+    stubs: list[Reading] = []
     for reading in _readings(unpack_tags(text), qualname):
         if reading is None:
             continue
@@ -91,7 +89,7 @@ def _find(text: str, qualname: str) -> Found | None:
     return next(iter([*stubs, *begun, *some, *found]), None)
 
 
-def _readings(text: str, qualname: str) -> Iterator[Found | None]:
+def _readings(text: str, qualname: str) -> Iterator[Reading | None]:
     """The ways to read an answer, plainest first."""
     if is_json(text):
         # Fences in it are those of its strings, a draft's among them.
@@ -107,7 +105,7 @@ def _readings(text: str, qualname: str) -> Iterator[Found | None]:
     yield _find_in_json(text, qualname)
 
 
-def _find_in_json(text: str, qualname: str) -> Found | None:
+def _find_in_json(text: str, qualname: str) -> Reading | None:
     """Code in the strings of JSON, or of what was meant as such."""
     found = _find_in_strings(unpack_json(text), qualname)
     if found is None or not syntax.has_target(found.code or "", qualname):
@@ -115,14 +113,14 @@ def _find_in_json(text: str, qualname: str) -> Found | None:
         found = loose if loose is not None and syntax.has_target(loose.code or "", qualname) else found
     if found is None and (beginning := cut_json(text)) is not None:
         inner = extract(f"```python\n{beginning}", qualname)
-        found = Found(inner.code, f"JSON: {inner.reason}", True) if inner.code is not None else None
+        found = Reading(inner.code, f"JSON: {inner.reason}", True) if inner.code is not None else None
     return found
 
 
-def _find_in_strings(strings: list[String], qualname: str) -> Found | None:
+def _find_in_strings(strings: list[String], qualname: str) -> Reading | None:
     """Each read like an answer: the last that has the target, of those under a name for code if there are such; else
     the first under such a name."""
-    best: tuple[int, Found] | None = None
+    best: tuple[int, Reading] | None = None
     imports = [code for string in strings if string.is_imports and (code := extract(string.text, qualname).code)]
     for string in strings[-_MOST_STRINGS:]:
         inner = extract(string.text, qualname)
@@ -132,11 +130,11 @@ def _find_in_strings(strings: list[String], qualname: str) -> Found | None:
         rank = 2 * has_target + string.is_named
         if rank and (best is None or rank > best[0] or (has_target and rank == best[0])):
             code = "\n\n".join([*imports, inner.code]) if has_target else inner.code
-            best = rank, Found(code, f"JSON: {inner.reason}", inner.truncated)
+            best = rank, Reading(code, f"JSON: {inner.reason}", inner.truncated)
     return best[1] if best is not None else None
 
 
-def _report(found: Found, qualname: str) -> Extraction:
+def _report(found: Reading, qualname: str) -> Extraction:
     if found.code is None:
         return Extraction(None, found.reason, found.cut)
     code = found.code.strip("\n").rstrip()

@@ -6,6 +6,11 @@ would be rewritten. So a mend touches only text that does not parse as it is, an
 
 One exception: `y = x &lt; 3` parses (as `x & lt`, then `3`), but no person means that. An entity outside strings and
 comments is always read as the character it stands for, and then those inside strings are, too.
+
+Is the code packed into something that is not Markdown?
+
+Models that were asked for structure elsewhere answer in HTML or between tags of their own. What is inside is an answer
+like any other: it is unpacked and read again. Markup inside fenced code is the code's own, and stays.
 """
 
 import ast
@@ -15,7 +20,8 @@ import textwrap
 import unicodedata
 from collections.abc import Callable, Iterator
 
-from dlbench.generation.syntax import Function, dedent, is_code, parse
+from dlbench.dataset.prompt_context import fenced
+from dlbench.extraction.syntax import Function, dedent, is_code, parse
 
 # A string that does not end reaches as far as it can: looking at each of its characters again would take for ever.
 _STRING_OR_COMMENT = (
@@ -46,7 +52,7 @@ _SPACE_AFTER_BACKSLASH = re.compile(r"\\[ \t]+$", re.MULTILINE)
 _NUMBER = re.compile(r"^\s*(?P<number>\d+)(?:\s*(?:[:|)│→]|\.(?!\.))|(?=\s)|$)(?P<rest>.*)$")
 
 
-def mended(code: str) -> str | None:
+def repair(code: str) -> str | None:
     """The code itself where it parses, else its mildest mend that does."""
     for spelling in spellings(code):
         for layout in _layouts(spelling):
@@ -195,3 +201,34 @@ def _with_line_ends(code: str) -> str:
         return code
     escapes = {"\\n": "\n", "\\t": "\t", '\\"': '"', "\\'": "'", "\\\\": "\\"}
     return re.sub(r"\\[nt\"'\\]", lambda found: escapes[found[0]], code.strip())
+
+
+_TAGS = "pre|code|answer|solution|python|response|output|result|final_answer|implementation|function|completion"
+_TAG_PAIR = re.compile(
+    rf"<(?P<tag>{_TAGS})(?:\s[^<>\n]*)?>(?:[ \t]*\n)?(?P<tagged>.*?)[ \t]*</(?P=tag)\s*>"
+    r"|\[(?P<bracket>PYTHON|CODE|ANSWER|SOLUTION)\](?:[ \t]*\n)?(?P<bracketed>.*?)[ \t]*\[/(?P=bracket)\]"
+    r"|^'''(?:python3?|py)[ \t]*\n(?P<quoted>.*?)\n'''[ \t]*$"
+    r"|\\begin\{(?P<env>lstlisting|verbatim|minted)\}(?:\[[^\]\n]*\])?(?:\{\w*\})?[ \t]*\n(?P<listing>.*?)\n"
+    r"[ \t]*\\end\{(?P=env)\}",
+    re.DOTALL | re.IGNORECASE | re.MULTILINE,
+)
+_DEEPEST = 8
+
+
+def unpack_tags(text: str) -> str:
+    """The text with code between tags put into fences; a text that has fences is left as it is."""
+    if "```" in text or "~~~" in text:
+        return text
+    for _ in range(_DEEPEST):  # `<pre><code>` is one inside the other
+        changed = _TAG_PAIR.sub(_inside, text)
+        if changed == text:
+            break
+        text = changed
+    return text
+
+
+def _inside(found: re.Match[str]) -> str:
+    code = found["tagged"] or found["bracketed"] or found["quoted"] or found["listing"] or ""
+    if found["tag"] and "\n" not in code.strip() and not re.match(r"\s*(?:def|import|from|class|@)\b", code):
+        return f"{code}" if found["tag"].lower() in {"code", "function", "output", "result"} else f"\n{code}\n"
+    return f"\n{fenced(code.strip(chr(10)), '')}\n" if "```" not in code else f"\n{code}\n"
