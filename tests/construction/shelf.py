@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dlbench.workspace import web
+from dlbench.workspace import package_index
 
 from ..workspace.parts import Index, make_sdist
 
@@ -69,7 +69,7 @@ def isolate(folder: Path, patch: pytest.MonkeyPatch) -> None:
     patch.setenv("DLBENCH_HOME", str(folder / "home"))
     patch.setenv("NO_PROXY", "127.0.0.1,localhost")
     patch.delenv("GITHUB_TOKEN", raising=False)
-    patch.setattr(web, "BACK_OFF", 0.01)
+    patch.setattr(package_index, "BACK_OFF", 0.01)
 
 
 def publish(

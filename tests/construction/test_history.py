@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from dlbench.construction.history import _names, _read, choose_files, find_origins
 from dlbench.errors import DLBenchError
-from dlbench.workspace.releases import Package, Release
+from dlbench.workspace.package_index import Package, Release
 
 START = date(2024, 1, 1)
 

@@ -23,7 +23,7 @@ from dlbench.construction.selection.modules import parse, read_module
 from dlbench.construction.selection.select import Candidate, find_candidates, render_selection, select
 from dlbench.construction.work import Row, Work
 from dlbench.errors import DLBenchError
-from dlbench.workspace.releases import Package, Release
+from dlbench.workspace.package_index import Package, Release
 
 from ..workspace.parts import Index
 from .shelf import GOOD, MIT, MODULE, TESTS, isolate, publish

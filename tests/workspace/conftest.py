@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from dlbench.workspace import web
+from dlbench.workspace import package_index
 
 from .parts import Index
 
@@ -17,7 +17,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
     monkeypatch.setenv("DLBENCH_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("NO_PROXY", "127.0.0.1,localhost")
-    monkeypatch.setattr(web, "BACK_OFF", 0.01)
+    monkeypatch.setattr(package_index, "BACK_OFF", 0.01)
     return tmp_path / "home"
 
 

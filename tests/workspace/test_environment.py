@@ -11,10 +11,15 @@ import pytest
 
 from dlbench.errors import DiskFull, DLBenchError
 from dlbench.workspace.environment import build_environment, is_complete, python_of
-from dlbench.workspace.lock import compile_lock, without_package, without_torch_build
 from dlbench.workspace.pip_config import PipConfig
-from dlbench.workspace.torch_build import first_install
-from dlbench.workspace.uv import _failure, uv_environment
+from dlbench.workspace.uv import (
+    _failure,
+    compile_lock,
+    first_install,
+    uv_environment,
+    without_package,
+    without_torch_build,
+)
 
 from .parts import Index, make_wheel, sha256
 

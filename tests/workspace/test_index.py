@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from dlbench.errors import DLBenchError
-from dlbench.workspace.index import download
+from dlbench.workspace.package_index import download
 
 from .parts import Index, make_sdist
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from dlbench.errors import DLBenchError
-from dlbench.workspace import unpack as module
-from dlbench.workspace.unpack import unpack
+from dlbench.workspace import archive as module
+from dlbench.workspace.archive import unpack
 
 from .parts import make_sdist, make_wheel
 

@@ -21,7 +21,7 @@ from dlbench.execution.candidate import Engine
 from dlbench.jsonl import write_whole
 from dlbench.workspace import Prepared
 from dlbench.workspace.home import Say
-from dlbench.workspace.releases import look_up
+from dlbench.workspace.package_index import look_up
 from dlbench.workspace.source import fetch
 
 SECONDS = 900.0

@@ -29,8 +29,7 @@ from dlbench.errors import DLBenchError
 from dlbench.jsonl import write_whole
 from dlbench.parsing import parse
 from dlbench.workspace import home
-from dlbench.workspace.index import download
-from dlbench.workspace.releases import Package, Release, look_up
+from dlbench.workspace.package_index import Package, Release, download, look_up
 
 _READABLE = (".whl", ".zip", ".egg", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
 _FORM = 2

@@ -14,7 +14,7 @@ from dlbench.construction.selection.archives import choose_release
 from dlbench.construction.selection.select import Candidate, judge, kind_of
 from dlbench.errors import is_full_disk
 from dlbench.workspace.home import Say
-from dlbench.workspace.releases import Release, look_up
+from dlbench.workspace.package_index import Release, look_up
 
 _SETTLED = ("code", "cases", "documents")
 """What was weighed when the project was chosen, by rule or by a person."""

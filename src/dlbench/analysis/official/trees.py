@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
+from dlbench.workspace.archive import unpack
 from dlbench.workspace.home import Say
-from dlbench.workspace.index import download
-from dlbench.workspace.unpack import unpack
+from dlbench.workspace.package_index import download
 
 
 @dataclass(frozen=True)

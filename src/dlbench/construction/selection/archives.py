@@ -18,10 +18,10 @@ from packaging.version import InvalidVersion, Version
 
 from dlbench.dataset.records import Wheel
 from dlbench.errors import DLBenchError
+from dlbench.workspace.archive import unpack
 from dlbench.workspace.home import Say, disk_errors, home, locked, make_folder
-from dlbench.workspace.releases import Package, Release
+from dlbench.workspace.package_index import Package, Release
 from dlbench.workspace.source import fetch_archive
-from dlbench.workspace.unpack import unpack
 
 PYTHON = "3.11"
 MOST_BYTES = 200 << 20

@@ -20,7 +20,7 @@ from dlbench.construction.work import Row, Work
 from dlbench.errors import DLBenchError
 from dlbench.jsonl import Journal
 from dlbench.workspace.home import Say, quiet
-from dlbench.workspace.releases import Package, look_up
+from dlbench.workspace.package_index import Package, look_up
 
 STEP, FAILED = "discover", "discover_failed"
 _PAGES, _LOOKED_UP = "discover_pages", "discover_looked_up"

@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from dlbench.workspace.releases import Package
+from dlbench.workspace.package_index import Package
 
 PERMISSIVE = frozenset({
     "MIT", "MIT-0", "BSD", "BSD-2-Clause", "BSD-3-Clause", "BSD-3-Clause-Clear", "0BSD", "Apache-2.0", "ISC", "PSF-2.0",

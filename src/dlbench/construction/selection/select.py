@@ -26,7 +26,7 @@ from dlbench.construction.work import Row, Work
 from dlbench.errors import DLBenchError, is_full_disk
 from dlbench.jsonl import Journal
 from dlbench.workspace.home import Say, quiet
-from dlbench.workspace.releases import Package, Release
+from dlbench.workspace.package_index import Package, Release
 
 STEP = "select"
 LEAST_RATIO = 3.0

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from dlbench.workspace.releases import Package
+from dlbench.workspace.package_index import Package
 
 ARRAY, OTHER = "array", "other"
 

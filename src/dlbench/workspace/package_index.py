@@ -1,0 +1,337 @@
+"""Where is one file of a release, and is it the file that was pinned?
+
+Looked for as pip would: in the owner's find-links places, then the index, then the extra indexes. Whatever the place,
+only bytes with the pinned hash are kept: an archive replaced upstream must not become ground truth.
+
+How do bytes come over the network, on a day when it is flaky?
+
+Every request is tried three times, honours the owner's certificates and trusted hosts, and ends in `Unreachable` with
+a reason that a person can read. A password for one host is never sent to another.
+
+Which releases has a project, and when was each uploaded?
+
+Asked of the package index's JSON interface, beside the pages that pip reads. Upload dates are what "live" means: they
+cannot be written back afterwards, as a date in a changelog can.
+"""
+
+import difflib
+import hashlib
+import os
+import re
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import date, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
+from urllib.parse import urljoin, urlsplit
+
+from dlbench.errors import DLBenchError
+from dlbench.workspace.home import Say, disk_errors
+from dlbench.workspace.pip_config import PipConfig, local_path, read_pip_config, redacted
+
+if TYPE_CHECKING:
+    import requests
+
+
+TRIES = 3
+BACK_OFF = 0.5
+_TRANSIENT = (408, 429, 500, 502, 503, 504)
+_TIMEOUT = (15, 60)
+_CHUNK = 1 << 20
+
+Result = TypeVar("Result")
+
+
+class Unreachable(Exception):
+    def __init__(self, url: str, reason: str) -> None:
+        super().__init__(f"{redacted(url)}: {redacted(reason)}")
+
+
+class Web:
+    def __init__(self, config: PipConfig) -> None:
+        import requests
+
+        self._config = config
+        self._session = requests.Session()
+
+    def page(self, url: str, accept: str) -> "requests.Response | None":
+        """The page, or None where the server says that there is none."""
+
+        def get() -> "requests.Response | None":
+            answer = self._get(url, url, {"Accept": accept})
+            if answer.status_code == 404:
+                return None
+            answer.raise_for_status()
+            _ = answer.content  # Read here, where a connection that breaks halfway is tried again.
+            return answer
+
+        return self._patiently(url, get)
+
+    def save(self, url: str, listed_on: str, file: BinaryIO) -> None:
+        def get() -> None:
+            file.seek(0)
+            file.truncate()
+            # Identity: a server that labels a .tar.gz as gzip-encoded would have it unpacked on the way.
+            with self._get(url, listed_on, {"Accept-Encoding": "identity"}) as answer:
+                answer.raise_for_status()
+                for chunk in answer.iter_content(_CHUNK):
+                    file.write(chunk)
+
+        self._patiently(url, get)
+
+    def _get(self, url: str, listed_on: str, headers: dict[str, str]) -> "requests.Response":
+        here, page = urlsplit(url), urlsplit(listed_on)
+        login = None
+        if page.username and (here.hostname, here.port) == (page.hostname, page.port) and not here.username:
+            login = (page.username, page.password or "")
+        return self._session.get(
+            url, headers=headers, auth=login, stream=True, timeout=_TIMEOUT, verify=self._verify(here.netloc)
+        )
+
+    def _verify(self, netloc: str) -> bool | str | None:
+        host = netloc.rpartition("@")[2]
+        if host in self._config.trusted_hosts or host.partition(":")[0] in self._config.trusted_hosts:
+            return False
+        return self._config.cert
+
+    def _patiently(self, url: str, action: Callable[[], Result]) -> Result:
+        import requests
+
+        reason = ""
+        for attempt in range(TRIES):
+            if attempt:
+                time.sleep(BACK_OFF * 2**attempt)
+            try:
+                return action()
+            except requests.exceptions.SSLError as error:
+                raise Unreachable(url, f"its certificate is not trusted here (PIP_CERT names one): {error}") from None
+            except requests.HTTPError as error:
+                status = error.response.status_code if error.response is not None else 0
+                reason = f"HTTP status {status}"
+                if status not in _TRANSIENT:
+                    break
+            except requests.RequestException as error:
+                reason = str(error)
+        raise Unreachable(url, reason)
+
+    def __enter__(self) -> "Web":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._session.close()
+
+
+_RUN_AGAIN = "check the connection and run the same command again; what is already fetched is kept"
+
+
+def download(project_name: str, filename: str, sha256: str, target: Path, say: Say) -> None:
+    """Puts the file at `target`, or raises and leaves nothing there."""
+    config = read_pip_config()
+    unreachable: list[str] = []
+    listed: list[str] = []
+    with Web(config) as web:
+        for page, files in _listings(project_name, config, web, unreachable):
+            listed += files
+            if filename not in files:
+                continue
+            say(f"fetching {filename}")
+            try:
+                _save(web, files[filename], page, sha256, target)
+            except Unreachable as problem:
+                unreachable.append(str(problem))
+            else:
+                return
+    if unreachable:
+        what = f"{filename} could not be fetched; not reachable: " + "; ".join(unreachable)
+        raise DLBenchError(what, where=project_name, mend=_RUN_AGAIN)
+    raise _not_listed(project_name, filename, listed, config)
+
+
+def _listings(
+    project_name: str, config: PipConfig, web: Web, unreachable: list[str]
+) -> Iterator[tuple[str, dict[str, str]]]:
+    """Each place's page and its file names with their URLs; a place out of reach is noted and passed over."""
+    from pypi_simple import PYPI_SIMPLE_ENDPOINT
+
+    normal = re.sub(r"[-_.]+", "-", project_name).lower()
+    indexes = [] if config.no_index else [config.index_url or PYPI_SIMPLE_ENDPOINT, *config.extra_index_urls]
+    flat = [(place, _find_links) for place in config.find_links]
+    simple = [(f"{place.rstrip('/')}/{normal}/", _local_index) for place in indexes]
+    for page, look in flat + simple:
+        try:
+            if urlsplit(page).scheme in ("http", "https"):
+                yield page, _over_http(page, project_name, web)
+            else:
+                yield page, look(local_path(page), project_name)
+        except Unreachable as problem:
+            unreachable.append(str(problem))
+
+
+def _over_http(page: str, project_name: str, web: Web) -> dict[str, str]:
+    from pypi_simple import ACCEPT_ANY, ProjectPage, UnsupportedContentTypeError, UnsupportedRepoVersionError
+
+    answer = web.page(page, ACCEPT_ANY)
+    if answer is None:
+        return {}
+    try:
+        return {file.filename: file.url for file in ProjectPage.from_response(answer, project_name).packages}
+    except (UnsupportedContentTypeError, UnsupportedRepoVersionError, ValueError) as error:
+        raise Unreachable(page, f"it does not answer as a package index does: {error}") from None
+
+
+def _find_links(place: Path, project_name: str) -> dict[str, str]:
+    if place.is_dir():
+        return {path.name: path.as_uri() for path in place.iterdir() if path.is_file()}
+    return _parsed(place, project_name)
+
+
+def _local_index(folder: Path, project_name: str) -> dict[str, str]:
+    return _parsed(folder / "index.html", project_name)
+
+
+def _parsed(page: Path, project_name: str) -> dict[str, str]:
+    from pypi_simple import ProjectPage
+
+    if not page.is_file():
+        return {}
+    found = ProjectPage.from_html(project_name, page.read_bytes(), base_url=page.as_uri())
+    return {file.filename: file.url for file in found.packages}
+
+
+def _save(web: Web, url: str, page: str, sha256: str, target: Path) -> None:
+    with disk_errors(target):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        part = Path(name)
+        try:
+            with os.fdopen(handle, "w+b") as file:
+                if urlsplit(url).scheme in ("http", "https"):
+                    web.save(url, page, file)
+                else:
+                    with local_path(url).open("rb") as local:
+                        shutil.copyfileobj(local, file)
+            verify(part, sha256, redacted(url).partition("#")[0])
+            part.chmod(0o644)
+            part.replace(target)
+        finally:
+            part.unlink(missing_ok=True)
+
+
+def verify(path: Path, sha256: str, where: str) -> None:
+    with path.open("rb") as file:
+        found = hashlib.file_digest(file, "sha256").hexdigest()
+    if found != sha256:
+        raise DLBenchError(
+            f"the file is not the one that was pinned: its sha256 is {found}, the record says {sha256}",
+            where=where,
+            mend="do not use it; if the index is a mirror, ask its owner, otherwise report it to the benchmark",
+        )
+
+
+def _not_listed(project_name: str, filename: str, listed: list[str], config: PipConfig) -> DLBenchError:
+    near = difflib.get_close_matches(filename, dict.fromkeys(listed), n=5, cutoff=0.5)
+    what = f"no configured index or folder has {filename}"
+    if near:
+        what += "; nearest: " + ", ".join(near)
+    elif not listed:
+        what += f", nor any file of a project named {project_name}"
+    mend = "check name, version and archive in the project's record"
+    if config.no_index:
+        mend += "; pip's configuration says no-index, so only find-links places were searched"
+    return DLBenchError(what, where=project_name, mend=mend)
+
+
+@dataclass(frozen=True)
+class Release:
+    """One file of a release. `kind`: sdist or bdist_wheel."""
+
+    version: str
+    uploaded: date
+    filename: str
+    sha256: str
+    kind: str
+    requires_python: str
+    size: int
+    url: str
+
+
+@dataclass(frozen=True)
+class Package:
+    """What the index says of a package: its newest metadata, and its files."""
+
+    name: str
+    summary: str
+    license: str
+    classifiers: tuple[str, ...]
+    requires: tuple[str, ...]
+    keywords: str
+    description: str
+    releases: tuple[Release, ...]
+    """By upload date, the oldest first."""
+    withdrawn: tuple[Release, ...] = ()
+    """Files that are not to be installed any more, though everybody could read them, and still can."""
+
+
+def look_up(name: str, config: PipConfig | None = None) -> Package:
+    """Raises DLBenchError where no configured index knows the package, or none can be reached."""
+    from pypi_simple import PYPI_SIMPLE_ENDPOINT
+
+    config = config or read_pip_config()
+    unreachable: list[str] = []
+    with Web(config) as web:
+        for index in [config.index_url or PYPI_SIMPLE_ENDPOINT, *config.extra_index_urls]:
+            if urlsplit(index).scheme not in ("http", "https"):
+                continue  # A folder has pages of links, but nobody who answers.
+            page = f"{re.sub(r'/simple/?$', '', index.rstrip('/'))}/pypi/{name}/json"
+            try:
+                answer = web.page(page, "application/json")
+                if answer is not None:
+                    return read_package(answer.json(), page)
+            except (Unreachable, ValueError) as problem:
+                unreachable.append(str(problem))
+            except (LookupError, TypeError, AttributeError):
+                unreachable.append(str(Unreachable(page, "it does not answer as a package index does")))
+    if unreachable:
+        what = f"the package index did not say which releases there are: {'; '.join(unreachable)}"
+        raise DLBenchError(what, where=name, mend="check the connection and run the same command again")
+    raise DLBenchError("no configured index knows this package", where=name, mend="check its name")
+
+
+def read_package(content: dict[str, Any], page: str) -> Package:
+    info = content["info"]
+    files = [  # whether it was withdrawn, and what it is
+        (bool(file.get("yanked")), _read_file(version, file, page))
+        for version, files in content["releases"].items()
+        for file in files
+    ]
+    files.sort(key=lambda one: (one[1].uploaded, one[1].filename))
+    return Package(
+        name=info["name"],
+        summary=info.get("summary") or "",
+        license=info.get("license_expression") or info.get("license") or "",
+        classifiers=tuple(info.get("classifiers") or ()),
+        requires=tuple(info.get("requires_dist") or ()),
+        keywords=info.get("keywords") or "",
+        description=info.get("description") or "",
+        releases=tuple(file for out, file in files if not out),
+        withdrawn=tuple(file for out, file in files if out),
+    )
+
+
+def _read_file(version: str, file: dict[str, Any], page: str) -> Release:
+    return Release(
+        version=version,
+        uploaded=datetime.fromisoformat(file["upload_time"]).date(),
+        filename=file["filename"],
+        sha256=file["digests"]["sha256"],
+        kind=file["packagetype"],
+        requires_python=file.get("requires_python") or "",
+        size=int(file.get("size") or 0),
+        url=urljoin(page, file["url"]),
+    )
