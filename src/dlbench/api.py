@@ -23,7 +23,7 @@ from dlbench.runs import read_run
 from dlbench.runs.samples import Sample, parse_samples, read_samples
 from dlbench.runs.verdict import Verdict
 from dlbench.scoring import Summary, summarise
-from dlbench.scoring.groups import LABELS
+from dlbench.scoring.breakdowns import LABELS
 from dlbench.workspace import prepare
 
 

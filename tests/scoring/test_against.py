@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dlbench.scoring.against import cohen_d, fisher_ratio, rank, set_against, spearman, spearman_p
+from dlbench.scoring.correlation import cohen_d, compare_benchmarks, fisher_ratio, rank, spearman, spearman_p
 
 # the papers' Table 1: pass@1 of seven models on DL-Bench and on DS-1000
 DL_BENCH = [35.1, 30.5, 30.2, 30.5, 26.7, 23.9, 22.8]
@@ -14,7 +14,7 @@ DS_1000 = [61.0, 61.7, 51.1, 61.9, 40.9, 39.3, 57.3]
 
 
 def test_the_papers_table_gives_what_a_recomputation_gave():
-    found = set_against(DL_BENCH, DS_1000)
+    found = compare_benchmarks(DL_BENCH, DS_1000)
     assert found.models == 7
     assert (found.mean_here, found.mean_there) == pytest.approx((28.5, 53.3), abs=0.05)
     assert found.cohen_d == pytest.approx(3.28, abs=0.005)
@@ -42,7 +42,7 @@ def test_spearman_is_as_worked_by_hand():
 
 @pytest.mark.parametrize(("here", "there"), [([], []), ([1.0], [2.0]), ([1.0, 1.0], [2.0, 2.0])])
 def test_what_cannot_be_computed_is_not_a_number(here, there):
-    found = set_against(here, there)
+    found = compare_benchmarks(here, there)
     assert all(map(math.isnan, (found.cohen_d, found.fisher_ratio, found.spearman, found.spearman_p)))
 
 
@@ -53,7 +53,7 @@ SCORES = st.lists(st.tuples(st.integers(0, 100), st.integers(0, 100)), min_size=
 @given(SCORES)
 def test_fisher_is_half_of_d_squared_and_spearman_does_not_care_for_the_scale(scores):
     here, there = ([float(pair[side]) for pair in scores] for side in (0, 1))
-    found = set_against(here, there)
+    found = compare_benchmarks(here, there)
     if not math.isnan(found.cohen_d):
         assert found.fisher_ratio == pytest.approx(found.cohen_d**2 / 2)
     if not math.isnan(found.spearman):

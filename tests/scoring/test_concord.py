@@ -5,7 +5,7 @@ import math
 import pytest
 
 from dlbench.scoring import tally
-from dlbench.scoring.concord import find_concord
+from dlbench.scoring.compare import find_concord
 from tests.scoring.made import make_benchmark, verdicts
 
 

@@ -4,7 +4,7 @@ from datetime import date
 
 import pytest
 
-from dlbench.scoring.groups import BREAKDOWNS, group, size_of
+from dlbench.scoring.breakdowns import BREAKDOWNS, group, size_of
 from dlbench.scoring.summary import summarise
 from tests.scoring.made import ids_of, make_benchmark, verdicts
 

@@ -12,10 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dlbench.scoring import summarise
-from dlbench.scoring.against import cohen_d, fisher_ratio, rank, spearman, spearman_p
-from dlbench.scoring.intervals import bound
-from dlbench.scoring.resample import RESAMPLES, Clusters, resample_means
-from dlbench.scoring.spread import spread
+from dlbench.scoring.correlation import cohen_d, fisher_ratio, rank, spearman, spearman_p
+from dlbench.scoring.intervals import RESAMPLES, Clusters, bound, resample_means
+from dlbench.scoring.summary import spread
 from tests.scoring.made import make_benchmark, verdicts
 
 NUMBERS = st.lists(st.floats(-100, 100, allow_nan=False), min_size=2, max_size=50)

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dlbench.scoring.intervals import bound, find_clustered, find_interval, wilson
-from dlbench.scoring.resample import RESAMPLES, Clusters, resample_means
+from dlbench.scoring.intervals import RESAMPLES, Clusters, bound, find_clustered, find_interval, resample_means, wilson
 
 SHARES = st.floats(0, 1, allow_nan=False)
 

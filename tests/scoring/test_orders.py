@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import kendalltau, spearmanr
 
-from dlbench.scoring.against import spearman
-from dlbench.scoring.orders import kendall, kendall_columns, kendall_p
+from dlbench.scoring.correlation import kendall, kendall_columns, kendall_p, spearman
 
 PAIRS = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=2, max_size=12)
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dlbench.scoring.paired import against_chances, cohen_h, holm, mcnemar, odds_ratio, sign_flip
+from dlbench.scoring.significance import against_chances, cohen_h, holm, mcnemar, odds_ratio, sign_flip
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from dlbench.dataset import Benchmark
 from dlbench.scoring import Comparison, Tally, compare
-from dlbench.scoring.paired import against_chances, holm
+from dlbench.scoring.significance import against_chances, holm
 
 ORIGINAL, RANDOM, ORACLE = "original alone", "random choice", "best possible"
 

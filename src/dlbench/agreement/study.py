@@ -17,7 +17,7 @@ from dlbench.agreement.material import Material
 from dlbench.agreement.variant import ORIGINAL as ORIGINAL_OPERATOR
 from dlbench.dataset import Benchmark
 from dlbench.scoring import HARNESS_ERROR, Interval, Tally, compare
-from dlbench.scoring.paired import holm
+from dlbench.scoring.significance import holm
 
 EFFECTS = ("the same code", "the same end", "helped", "harmed", "failed otherwise")
 

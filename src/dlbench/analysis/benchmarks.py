@@ -13,7 +13,7 @@ from itertools import combinations
 from pathlib import Path
 
 from dlbench.errors import DLBenchError
-from dlbench.scoring import Against, set_against
+from dlbench.scoring import BenchmarkComparison, compare_benchmarks
 
 Scores = dict[str, dict[str, float]]
 """By benchmark and model, as shares."""
@@ -27,7 +27,7 @@ class Standing:
 
     here: str
     there: str
-    against: Against
+    against: BenchmarkComparison
 
 
 def set_side_by_side(scores: Mapping[str, Mapping[str, float]]) -> list[Standing]:
@@ -35,7 +35,7 @@ def set_side_by_side(scores: Mapping[str, Mapping[str, float]]) -> list[Standing
     found = []
     for here, there in combinations(scores, 2):
         both = [model for model in scores[here] if model in scores[there]]
-        against = set_against([scores[here][model] for model in both], [scores[there][model] for model in both])
+        against = compare_benchmarks([scores[here][model] for model in both], [scores[there][model] for model in both])
         found.append(Standing(here, there, against))
     return found
 

@@ -13,11 +13,10 @@ from itertools import combinations
 import numpy as np
 
 from dlbench.dataset import AXES, Benchmark, Selection, select
+from dlbench.scoring.breakdowns import group
 from dlbench.scoring.compare import Tallies, find_ground
-from dlbench.scoring.groups import group
-from dlbench.scoring.intervals import FEWEST_CLUSTERS, NOTHING, Interval, bound
-from dlbench.scoring.orders import correlate_signs, sign_pairs
-from dlbench.scoring.resample import Clusters, Floats, resample_columns
+from dlbench.scoring.correlation import correlate_signs, sign_pairs
+from dlbench.scoring.intervals import FEWEST_CLUSTERS, NOTHING, Clusters, Floats, Interval, bound, resample_columns
 
 LEFT_OUT = ("project", *AXES)
 

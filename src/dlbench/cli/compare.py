@@ -10,7 +10,7 @@ from dlbench.cli.sides import read_sides
 from dlbench.errors import DLBenchError
 
 if TYPE_CHECKING:
-    from dlbench.scoring import Against, Comparison
+    from dlbench.scoring import BenchmarkComparison, Comparison
 
 
 @command("compare")
@@ -46,7 +46,7 @@ def compare(
     _print(found, against, str(other), every_instance=instances)
 
 
-def _print(found: "Comparison", against: "Against | None", other: str, *, every_instance: bool) -> None:
+def _print(found: "Comparison", against: "BenchmarkComparison | None", other: str, *, every_instance: bool) -> None:
     from dlbench.cli.printing import open_console
     from dlbench.reporting.comparison import standings, tell_against, tell_ground, tell_pairs
     from dlbench.reporting.tables import draw
@@ -60,8 +60,8 @@ def _print(found: "Comparison", against: "Against | None", other: str, *, every_
         typer.echo(tell_against(other, against))
 
 
-def _set_against(path: Path, found: "Comparison") -> "Against":
-    from dlbench.scoring import set_against
+def _set_against(path: Path, found: "Comparison") -> "BenchmarkComparison":
+    from dlbench.scoring import compare_benchmarks
 
     scores = _read_scores(path)
     here = {one.name: one.pass_at_1 for one in found.standings}
@@ -73,7 +73,7 @@ def _set_against(path: Path, found: "Comparison") -> "Against":
             where=str(path),
             mend="name every run as this command names it",
         )
-    return set_against(list(here.values()), [scores[name] for name in here])
+    return compare_benchmarks(list(here.values()), [scores[name] for name in here])
 
 
 def _read_scores(path: Path) -> dict[str, float]:

@@ -81,7 +81,7 @@ def show_scores(
     from dlbench.reporting.standing import take_stock
     from dlbench.runs import read_run
     from dlbench.scoring import CUTOFFS
-    from dlbench.scoring.groups import LABELS
+    from dlbench.scoring.breakdowns import LABELS
 
     runs = name_runs([read_run(folder) for folder in folders])
     standing = take_stock(runs, benchmark, cutoffs or CUTOFFS)

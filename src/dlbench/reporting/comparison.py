@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from dlbench.reporting.figures import number, p_value, percent, points, signed_span, span
 from dlbench.reporting.tables import Tabled
-from dlbench.scoring import Against, Comparison, Pair
+from dlbench.scoring import BenchmarkComparison, Comparison, Pair
 
 LEVEL = 0.05
 _MOST_PAIRS = 50
@@ -60,7 +60,7 @@ def tell_pairs(found: Comparison, *, every_instance: bool = False) -> list[str]:
     return lines
 
 
-def tell_against(name: str, found: Against) -> str:
+def tell_against(name: str, found: BenchmarkComparison) -> str:
     return (
         f"against {name}, over {found.models} models: mean pass@1 {percent(found.mean_here)} here and"
         f" {percent(found.mean_there)} there; Cohen's d {number(found.cohen_d)}, Fisher's ratio"

@@ -10,7 +10,7 @@ from dlbench.dataset import Instance
 from dlbench.reporting.board.entry import BASELINES
 from dlbench.runs import Run
 from dlbench.scoring import Tally
-from dlbench.scoring.passk import mean
+from dlbench.scoring.tally import mean
 
 LEVELS = ("easy", "medium", "hard", "unsolved", "unknown")
 _SMALL, _LARGE = (10, 5), (30, 15)

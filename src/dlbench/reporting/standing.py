@@ -12,7 +12,7 @@ from dlbench.reporting.doubts import tell_warnings
 from dlbench.reporting.sides import find_spreads
 from dlbench.runs import SAMPLES, Run
 from dlbench.scoring import BREAKDOWNS, CUTOFFS, Score, Spread, Summary, Tally, Usage, summarise_all, tally, total_usage
-from dlbench.scoring.groups import group
+from dlbench.scoring.breakdowns import group
 
 
 @dataclass(frozen=True)

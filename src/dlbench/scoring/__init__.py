@@ -1,32 +1,30 @@
 """Verdicts in, numbers out. Pure functions."""
 
-from dlbench.scoring.against import Against, set_against
-from dlbench.scoring.compare import Comparison, Pair, Standing, compare
-from dlbench.scoring.groups import BREAKDOWNS, CUTOFFS
+from dlbench.scoring.breakdowns import BREAKDOWNS, CUTOFFS
+from dlbench.scoring.compare import Comparison, Pair, RunScore, compare
+from dlbench.scoring.correlation import BenchmarkComparison, compare_benchmarks
+from dlbench.scoring.cost import Usage, total_usage
 from dlbench.scoring.intervals import Interval, wilson
-from dlbench.scoring.passk import pass_at_k
-from dlbench.scoring.spread import Spread, spread, spread_of_samples
-from dlbench.scoring.summary import Score, Summary, summarise, summarise_all
-from dlbench.scoring.tally import HARNESS_ERROR, Tally, tally
-from dlbench.scoring.usage import Usage, total_usage
+from dlbench.scoring.summary import Score, Spread, Summary, spread, spread_of_samples, summarise, summarise_all
+from dlbench.scoring.tally import HARNESS_ERROR, Tally, pass_at_k, tally
 
 __all__ = [
     "BREAKDOWNS",
     "CUTOFFS",
     "HARNESS_ERROR",
-    "Against",
+    "BenchmarkComparison",
     "Comparison",
     "Interval",
     "Pair",
     "Score",
     "Spread",
-    "Standing",
+    "RunScore",
     "Summary",
     "Tally",
     "Usage",
     "compare",
     "pass_at_k",
-    "set_against",
+    "compare_benchmarks",
     "spread",
     "spread_of_samples",
     "summarise",

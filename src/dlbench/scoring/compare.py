@@ -3,6 +3,11 @@
 All are compared on the instances that every one of them has, so that every pair is tested on the same ground; what is
 left out is named. Instances on which any run met a harness error are left out as well: counted as failures they would
 make our own faults look like a difference between models.
+
+Do two runs solve the same instances?
+
+Two models of one score may be good at different things. The share of instances on which both go alike is high by itself
+where both solve little, or nearly all; Cohen's kappa takes away what chance alone would give.
 """
 
 import math
@@ -13,11 +18,19 @@ from itertools import combinations
 import numpy as np
 
 from dlbench.dataset import Benchmark
-from dlbench.scoring.intervals import FEWEST_CLUSTERS, NOTHING, Interval, bound, find_clustered, find_interval
-from dlbench.scoring.paired import cohen_h, holm, mcnemar, odds_ratio, sign_flip
-from dlbench.scoring.passk import mean
-from dlbench.scoring.resample import Clusters, Floats, resample_means
-from dlbench.scoring.tally import Tally
+from dlbench.scoring.intervals import (
+    FEWEST_CLUSTERS,
+    NOTHING,
+    Clusters,
+    Floats,
+    Interval,
+    bound,
+    find_clustered,
+    find_interval,
+    resample_means,
+)
+from dlbench.scoring.significance import cohen_h, holm, mcnemar, odds_ratio, sign_flip
+from dlbench.scoring.tally import Tally, mean
 
 Tallies = Mapping[str, Tally]
 _FINEST = 100
@@ -26,7 +39,7 @@ finest. Rounding keeps it valid, since a rounded difference changes its sign whe
 
 
 @dataclass(frozen=True)
-class Standing:
+class RunScore:
     """One run, over the common instances."""
 
     name: str
@@ -69,7 +82,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Comparison:
-    standings: tuple[Standing, ...]
+    standings: tuple[RunScore, ...]
     pairs: tuple[Pair, ...]
     instances: tuple[str, ...]
     """What is compared: had by every run, and harness errors in none."""
@@ -78,7 +91,7 @@ class Comparison:
 
 
 @dataclass(frozen=True)
-class Ground:
+class CommonInstances:
     """What runs can be compared on, and what they cannot; see `Comparison`."""
 
     instances: tuple[str, ...]
@@ -86,11 +99,11 @@ class Ground:
     harness_errors: tuple[str, ...]
 
 
-def find_ground(runs: Mapping[str, Tallies]) -> Ground:
+def find_ground(runs: Mapping[str, Tallies]) -> CommonInstances:
     everything = dict.fromkeys(one for tallies in runs.values() for one in tallies)
     common = dict.fromkeys(one for one in everything if all(one in tallies for tallies in runs.values()))
     faulty = {one for one in common if any(tallies[one].harness_errors for tallies in runs.values())}
-    return Ground(
+    return CommonInstances(
         instances=tuple(one for one in common if one not in faulty),
         not_common=tuple(one for one in everything if one not in common),
         harness_errors=tuple(one for one in common if one in faulty),
@@ -131,9 +144,9 @@ class _Side:
         self.clustered = clusters.resample(self.shares) if clusters.count >= FEWEST_CLUSTERS else None
 
 
-def _stand(side: _Side, sides: list[_Side]) -> Standing:
+def _stand(side: _Side, sides: list[_Side]) -> RunScore:
     others: set[str] = set().union(*(other.solved for other in sides if other is not side))
-    return Standing(
+    return RunScore(
         name=side.name,
         pass_at_1=side.pass_at_1,
         interval=find_interval(side.shares),
@@ -177,3 +190,44 @@ def _correct(pairs: list[Pair]) -> tuple[Pair, ...]:
     return tuple(
         replace(pair, mcnemar_holm=m, permutation_holm=p, permutation_clustered_holm=c) for pair, m, p, c in corrected
     )
+
+
+@dataclass(frozen=True)
+class SolveOverlap:
+    """Counts of instances that both runs have, by who solves them (more than half of the samples pass)."""
+
+    a: str
+    b: str
+    both: int
+    only_a: int
+    only_b: int
+    neither: int
+
+    @property
+    def instances(self) -> int:
+        return self.both + self.only_a + self.only_b + self.neither
+
+    @property
+    def share(self) -> float:
+        """Of the instances, those that both solve or both do not; NaN without any."""
+        return (self.both + self.neither) / self.instances if self.instances else math.nan
+
+    @property
+    def kappa(self) -> float:
+        """(share - chance) / (1 - chance); NaN where both can but agree, since each solves all or none."""
+        if not self.instances:
+            return math.nan
+        of_a, of_b = ((self.both + only) / self.instances for only in (self.only_a, self.only_b))
+        chance = of_a * of_b + (1 - of_a) * (1 - of_b)
+        return (self.share - chance) / (1 - chance) if chance < 1 else math.nan
+
+
+def find_concord(runs: Mapping[str, Tallies]) -> dict[tuple[str, str], SolveOverlap]:
+    """Every pair once, in the order of the runs."""
+    return {(a, b): _count(a, b, runs[a], runs[b]) for a, b in combinations(runs, 2)}
+
+
+def _count(a: str, b: str, of_a: Tallies, of_b: Tallies) -> SolveOverlap:
+    pairs = [(one.solved, of_b[name].solved) for name, one in of_a.items() if name in of_b]
+    counts = [pairs.count(kind) for kind in ((True, True), (True, False), (False, True), (False, False))]
+    return SolveOverlap(a, b, *counts)

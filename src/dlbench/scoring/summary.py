@@ -3,6 +3,11 @@
 Pure functions over verdict records: a run can be scored again at any time without running anything. Every instance that
 was asked counts the same, however many samples it has. Harness errors stay in the denominator, are counted in every row
 that they touch, and the summary says how far they could have moved the score.
+
+How much does a score move when the same model is asked again?
+
+Mean, variance and standard deviation (divided by n - 1) over several runs of one model, or over the samples of one run,
+of which the first of every instance make one run, the second ones another. What two numbers need cannot be said of one.
 """
 
 import math
@@ -10,17 +15,16 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
+from statistics import fmean, variance
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dlbench.dataset import Benchmark
-from dlbench.scoring.groups import CUTOFFS, LABELS, group
-from dlbench.scoring.intervals import NOTHING, Interval, find_all_clustered, find_interval, find_intervals
-from dlbench.scoring.passk import mean
-from dlbench.scoring.resample import Clusters
-from dlbench.scoring.tally import Tally, tally
+from dlbench.scoring.breakdowns import CUTOFFS, LABELS, group
+from dlbench.scoring.intervals import NOTHING, Clusters, Interval, find_all_clustered, find_interval, find_intervals
+from dlbench.scoring.tally import Tally, mean, tally
 
 KS = (1, 3, 5, 10)
 
@@ -199,3 +203,29 @@ def _score(group: _Group, figures: _Figures) -> list[Score]:
             )
         )
     return scores
+
+
+@dataclass(frozen=True)
+class Spread:
+    runs: int
+    mean: float
+    variance: float
+    deviation: float
+
+
+def spread(values: Sequence[float]) -> Spread:
+    """Σ(x - mean)² / (n - 1) and its root; NaN for fewer than two values."""
+    if not values:
+        return Spread(0, math.nan, math.nan, math.nan)
+    found = variance(values) if len(values) > 1 else math.nan
+    return Spread(len(values), fmean(values), found, math.sqrt(found))
+
+
+def spread_of_samples(records: Iterable[dict[str, Any]]) -> Spread:
+    """Over sample numbers, of the share of instances that pass; only numbers that every instance has."""
+    passed: defaultdict[int, dict[str, bool]] = defaultdict(dict)
+    instances = set()
+    for record in records:
+        passed[record["sample"]][record["instance"]] = record["status"] == "pass"
+        instances.add(record["instance"])
+    return spread([fmean(found.values()) for found in passed.values() if len(found) == len(instances)])

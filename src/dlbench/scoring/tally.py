@@ -3,15 +3,36 @@
 The one pass over verdict records; every score, interval and comparison is made of these tallies and looks at no record
 again. A verdict that is not trusted passes nothing, and what is our own fault is counted apart: a harness error that
 looked like a plain failure would be a zero that the model did not earn.
+
+How likely is it that one of k samples passes, and how many tests pass on average?
+
+The unbiased estimator over n samples, not "the best of the first k". What cannot be computed is NaN, never 0.
 """
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from dlbench.dataset import Benchmark, find_known
-from dlbench.scoring.passk import mean, pass_at_k
+
+
+@cache  # few counts, asked for again in every row of every table
+def pass_at_k(samples: int, passed: int, k: int) -> float:
+    """1 - C(n-c, k) / C(n, k): the chance that k of the n samples, drawn without order, hold one that passes."""
+    if not 0 <= passed <= samples:
+        raise ValueError(f"{passed} of {samples} samples cannot have passed")
+    if k < 1 or samples < k:
+        return math.nan
+    return 1.0 - math.comb(samples - passed, k) / math.comb(samples, k)
+
+
+def mean(values: Iterable[float]) -> float:
+    known = list(values)
+    return sum(known) / len(known) if known else math.nan
+
 
 HARNESS_ERROR = "harness_error"
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dlbench.scoring.intervals import Interval, find_interval
-from dlbench.scoring.passk import mean
+from dlbench.scoring.tally import mean
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,7 @@ from statistics import fmean
 
 import numpy as np
 
-from dlbench.scoring.intervals import LEVEL, NOTHING, Interval, bound
-from dlbench.scoring.resample import SEED, Floats, draw_places
+from dlbench.scoring.intervals import LEVEL, NOTHING, SEED, Floats, Interval, bound, draw_places
 
 FEWEST_ROUNDS = 3
 """With fewer there is no interval."""

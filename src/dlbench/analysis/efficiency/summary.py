@@ -26,8 +26,7 @@ from dlbench.analysis.efficiency.ratios import (
 )
 from dlbench.analysis.efficiency.upkeep import MEASURES, Upkeep
 from dlbench.analysis.spread import find_figures
-from dlbench.scoring.intervals import NOTHING, Interval, bound
-from dlbench.scoring.resample import resample_columns
+from dlbench.scoring.intervals import NOTHING, Interval, bound, resample_columns
 
 SIDES: dict[str, Callable[[Taken], float]] = {
     "time": lambda taken: taken.seconds,

@@ -14,8 +14,7 @@ import numpy as np
 
 from dlbench.reporting.board.entry import Entry
 from dlbench.reporting.board.repeats import Repeated, gather_repeats
-from dlbench.scoring.intervals import Interval, bound
-from dlbench.scoring.resample import resample_columns
+from dlbench.scoring.intervals import Interval, bound, resample_columns
 
 _LEVEL = 1e-12
 """Scores nearer than this are one score: the mean of 2/17 and 4/17 is not 3/17 to the last digit."""

@@ -12,7 +12,7 @@ from dlbench.reporting.standing import Standing
 from dlbench.reporting.tables import Tabled, breakdown, statuses
 from dlbench.runs.verdict import Status
 from dlbench.scoring import Tally, Usage
-from dlbench.scoring.concord import find_concord
+from dlbench.scoring.compare import find_concord
 
 _MOST_DRAWN = 8
 _LONGEST = 20

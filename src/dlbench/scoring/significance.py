@@ -12,7 +12,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from dlbench.scoring.resample import Floats
+from dlbench.scoring.intervals import Floats
 
 
 def mcnemar(only_a: int, only_b: int) -> float:
