@@ -23,9 +23,8 @@ from pathlib import Path
 from dlbench.agreement.planted import Mix, gather_material, make_solutions
 from dlbench.dataset import Instance, load
 from dlbench.execution import Engine, Limits, choose_confinement
-from dlbench.execution.meetings import Met
-from dlbench.execution.rooms import Meeting, Rooms
-from dlbench.execution.usage import find_descendants, memory_mb
+from dlbench.execution.cross_run import CheckResult, CrossRunPool, CrossRunTask
+from dlbench.execution.processes import find_descendants, memory_mb
 from dlbench.workspace import Prepared, prepare
 
 CELLS = 520 * 8 * 40
@@ -53,7 +52,7 @@ def main() -> int:
     names = options.project or ["albucore", "globox", "seqeval", "pytorch-optimizer", "keras"]
     prepared = {name: prepare(benchmark.projects[name], benchmark.root) for name in names}
     engine = Engine(choose_confinement(), Limits())
-    meetings: list[Meeting] = []
+    meetings: list[CrossRunTask] = []
     for name in names:
         fitting = [instance for instance in benchmark.instances.values() if instance.project == name]
         found = (made for one in fitting if (made := make_meetings(engine, prepared[name], one, options)))
@@ -63,7 +62,7 @@ def main() -> int:
     print(f"{len(meetings)} solutions, {cells} cells, {options.workers} at once; {engine.confinement.name}", flush=True)
 
     # with what solutions return, as `run` and `planted` keep it
-    rooms = functools.partial(Rooms, engine, prepared, workers=options.workers, outputs=True)
+    rooms = functools.partial(CrossRunPool, engine, prepared, workers=options.workers, outputs=True)
     meetings = leave_out_hanging(rooms(seconds=2.0), meetings)
     cells = sum(len(meeting.checks) for meeting in meetings)
     warm, seconds, peak = run_warm(rooms(seconds=10.0), meetings, options.times)
@@ -91,23 +90,25 @@ def main() -> int:
     return 1 if differing else 0
 
 
-def make_meetings(engine: Engine, ready: Prepared, instance: Instance, options: argparse.Namespace) -> list[Meeting]:
+def make_meetings(
+    engine: Engine, ready: Prepared, instance: Instance, options: argparse.Namespace
+) -> list[CrossRunTask]:
     mix = Mix(options.solutions, 2, options.checks)
     material = gather_material(ready, instance, mix)
     codes = [check.code for check in material.checks][: options.checks]
     if len(codes) < options.checks:
         return []
     return [
-        Meeting(instance, str(number), solution.code, codes)
+        CrossRunTask(instance, str(number), solution.code, codes)
         for number, solution in enumerate(make_solutions(engine, ready, instance, mix))
     ]
 
 
-def leave_out_hanging(rooms: Rooms, meetings: list[Meeting]) -> list[Meeting]:
+def leave_out_hanging(rooms: CrossRunPool, meetings: list[CrossRunTask]) -> list[CrossRunTask]:
     """A mutant that never ends takes its limit for every test, in any engine: that would measure the limit."""
     hanging: set[int] = set()
 
-    def look(meeting: Meeting, row: list[Met]) -> None:
+    def look(meeting: CrossRunTask, row: list[CheckResult]) -> None:
         if any(met.result == "timeout" for met in row):
             hanging.add(id(meeting))
 
@@ -117,11 +118,13 @@ def leave_out_hanging(rooms: Rooms, meetings: list[Meeting]) -> list[Meeting]:
     return kept
 
 
-def passed(warm: dict[int, list[Met]], meeting: Meeting, place: int) -> bool:
+def passed(warm: dict[int, list[CheckResult]], meeting: CrossRunTask, place: int) -> bool:
     return warm[id(meeting)][place].result == "passed"
 
 
-def run_warm(rooms: Rooms, meetings: list[Meeting], times: int) -> tuple[dict[int, list[Met]], float, float]:
+def run_warm(
+    rooms: CrossRunPool, meetings: list[CrossRunTask], times: int
+) -> tuple[dict[int, list[CheckResult]], float, float]:
     """The best of several, each with all starts of workers in it."""
     best, peak, is_over = float("inf"), 0.0, threading.Event()
 
@@ -132,7 +135,7 @@ def run_warm(rooms: Rooms, meetings: list[Meeting], times: int) -> tuple[dict[in
 
     watcher = threading.Thread(target=watch)
     watcher.start()
-    found: dict[int, list[Met]] = {}
+    found: dict[int, list[CheckResult]] = {}
     try:
         for _ in range(times):
             began = time.monotonic()
@@ -177,7 +180,7 @@ def run_bare(engine: Engine, prepared: dict[str, Prepared], sample, workers: int
         return found, time.monotonic() - began
 
 
-def lay_out(engine: Engine, ready: Prepared, meeting: Meeting, folder: Path) -> Path:
+def lay_out(engine: Engine, ready: Prepared, meeting: CrossRunTask, folder: Path) -> Path:
     tree = folder / str(id(meeting))
     shutil.copytree(ready.tree, tree, symlinks=True)
     candidate = engine.asked(ready, meeting.instance).read(meeting.code)

@@ -14,7 +14,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from dlbench.execution.usage import find_descendants, memory_mb
+from dlbench.execution.processes import find_descendants, memory_mb
 
 KNOWN = Path(__file__).parents[1] / "docs" / "construction" / "projects.toml"
 MINUTES = 15.0

@@ -26,9 +26,9 @@ from dlbench.dataset import Instance, load
 from dlbench.execution import Engine, Limits, choose_confinement
 from dlbench.execution.mutants import write_mutants
 from dlbench.execution.pool import Pool, Task
-from dlbench.execution.rehearsal import rehearse
+from dlbench.execution.processes import find_descendants, memory_mb
+from dlbench.execution.reference_profile import profile_reference
 from dlbench.execution.stubs import write_stub
-from dlbench.execution.usage import find_descendants, memory_mb
 from dlbench.execution.worker import Worker
 from dlbench.runs.verdict import Verdict
 from dlbench.workspace import Prepared, prepare
@@ -217,7 +217,7 @@ def show_starts(engine: Engine, prepared: dict[str, Prepared], instances: list[I
     """A worker and its first server, against pytest's own collecting of the same tests."""
     for name, ready in prepared.items():
         instance = next(one for one in instances if one.project == name)
-        facts = rehearse(engine, ready, instance)
+        facts = profile_reference(engine, ready, instance)
         began = time.monotonic()
         with contextlib.closing(Worker(engine, ready, list(facts.modules))):
             warm = time.monotonic() - began

@@ -17,8 +17,8 @@ from dlbench.dataset import load as load_whole
 from dlbench.errors import DLBenchError
 from dlbench.execution import Engine, Limits, choose_confinement
 from dlbench.execution.evaluate import evaluate as judge_all
-from dlbench.execution.executors import open_seats
 from dlbench.execution.pool import MODES, Pool
+from dlbench.execution.ray_cluster import open_seats
 from dlbench.runs import read_run
 from dlbench.runs.samples import Sample, parse_samples, read_samples
 from dlbench.runs.verdict import Verdict

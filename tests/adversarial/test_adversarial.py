@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from dlbench.execution import find_confinements
-from dlbench.execution.usage import find_descendants
+from dlbench.execution.processes import find_descendants
 from dlbench.runs.verdict import Verdict
 from dlbench.workspace import home
 from tests.adversarial.arena import judge_all

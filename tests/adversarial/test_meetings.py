@@ -10,8 +10,8 @@ import pytest
 
 from dlbench.dataset import load
 from dlbench.execution import Engine, Limits, choose_confinement, worker
-from dlbench.execution.confinement.cell import inside, inside_key
-from dlbench.execution.meetings import Room
+from dlbench.execution.cross_run import CrossRunWorker
+from dlbench.execution.sandbox.base import inside, inside_key
 from dlbench.workspace import prepare
 from tests.conftest import write_toy
 
@@ -83,7 +83,7 @@ def room():
     engine = Engine(
         choose_confinement(), Limits(load_seconds=90, test_seconds=5, memory_mb=512, processes=64, file_mb=32)
     )
-    room = Room(engine, prepare(toy.projects["toy"], toy.root))
+    room = CrossRunWorker(engine, prepare(toy.projects["toy"], toy.root))
     room.instance = toy.instances["toy/toy.core.scale"]
     yield room
     room.close()

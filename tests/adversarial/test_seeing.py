@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from dlbench.execution import Engine, find_confinements, judge
-from dlbench.execution.warm import Warm
+from dlbench.execution.judge import Warm
 from tests.adversarial.arena import LIMITS
 
 KINDS = [kind for kind, obstacle in find_confinements() if not obstacle and kind.name != "basic"]

@@ -9,7 +9,7 @@ from dlbench.agreement.choice.choose import choose
 from dlbench.agreement.matrix import MATRIX, Matrix, Row, fill_matrix, read_matrix
 from dlbench.agreement.solutions import gather, make_solution
 from dlbench.errors import DLBenchError
-from dlbench.execution.rooms import Rooms
+from dlbench.execution.cross_run import CrossRunPool
 
 RIGHT = "def scale(values, factor=2):\n    if factor == 0:\n        raise ValueError\n    return [v * factor for v in values]\n"
 WRONG = "def scale(values, factor=2):\n    return [v + factor for v in values]\n"
@@ -26,7 +26,7 @@ assert scale([1]) == [3]
 
 @pytest.fixture
 def rooms(engine, toy_prepared):
-    return Rooms(engine, {"toy": toy_prepared}, workers=2, seconds=5.0, outputs=True)
+    return CrossRunPool(engine, {"toy": toy_prepared}, workers=2, seconds=5.0, outputs=True)
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def test_a_second_start_runs_only_what_is_missing(rooms, rows, tmp_path):
         (rows[1].solution.id, 2),
     ]
     done = []
-    fill_matrix(Rooms(None, {}), rows[:1], path, done.append)  # nothing is left that would need an engine
+    fill_matrix(CrossRunPool(None, {}), rows[:1], path, done.append)  # nothing is left that would need an engine
     assert done == rows[:1]
 
 

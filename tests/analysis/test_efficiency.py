@@ -16,7 +16,7 @@ from dlbench.analysis.efficiency.ratios import Noise, average, find_noise, find_
 from dlbench.analysis.efficiency.summary import summarise
 from dlbench.analysis.efficiency.upkeep import measure_upkeep
 from dlbench.errors import DLBenchError
-from dlbench.execution.candidate import Asked
+from dlbench.execution.engine import TargetInModule
 from dlbench.jsonl import Journal
 from dlbench.runs.samples import Sample
 from dlbench.scoring import Interval
@@ -195,7 +195,7 @@ def test_only_what_passes_is_measured_and_the_same_code_once():
 def read(code, qualname="scale"):
     instance = make_benchmark(1).instances["p0/m.f0"]
     changed = instance.model_copy(update={"path": "toy/core.py", "qualname": qualname})
-    return measure_upkeep(Asked(changed, MODULE).read(code).spliced)
+    return measure_upkeep(TargetInModule(changed, MODULE).read(code).spliced)
 
 
 def test_layout_comments_and_docstrings_change_no_upkeep():

@@ -7,8 +7,7 @@ import pytest
 
 from dlbench.errors import DLBenchError
 from dlbench.execution import pool as pools
-from dlbench.execution.desk import Desk
-from dlbench.execution.evaluate import evaluate
+from dlbench.execution.evaluate import Judge, evaluate
 from dlbench.execution.pool import Pool
 from dlbench.runs.samples import Sample
 from dlbench.runs.verdict import Verdict
@@ -31,7 +30,7 @@ def open_desk(engine, toy_prepared):
 
     def start(workers=1):
         pool = Pool(engine, {"toy": toy_prepared}, workers=workers)
-        opened.append(Desk(pool))
+        opened.append(Judge(pool))
         return opened[-1], pool
 
     yield start

@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from dlbench.execution.screen import find_forbidden, wants_watching
+from dlbench.execution.risk_screen import find_forbidden, wants_watching
 
 PLAIN = {
     "numbers": "def f(x, y=2):\n    return [a * y for a in x if a > 0]",

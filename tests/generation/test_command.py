@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from dlbench.errors import DLBenchError
-from dlbench.execution.usage import is_alive
+from dlbench.execution.processes import is_alive
 from dlbench.generation import Answer, CommandModel, Request
 
 REQUEST = Request("toy/toy.f", 2, [{"role": "user", "content": "häh?"}], 0.5, 7, 5)

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import pytest
 
 from dlbench.errors import DLBenchError
-from dlbench.execution.usage import is_alive
+from dlbench.execution.processes import is_alive
 from dlbench.generation import Answer, EmbeddedModel, Request, embedded
 
 PROMPT = "Write a Python function add(a, b)."

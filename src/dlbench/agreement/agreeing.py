@@ -19,7 +19,7 @@ from dlbench.agreement.solutions import gather
 from dlbench.agreement.variant import Variant
 from dlbench.dataset import Instance
 from dlbench.errors import DLBenchError
-from dlbench.execution.rooms import Rooms
+from dlbench.execution.cross_run import CrossRunPool
 from dlbench.jsonl import read_lines, rewrite
 from dlbench.scoring import total_usage
 
@@ -48,7 +48,7 @@ class Chosen:
 
 
 def meet_all(
-    rooms: Rooms,
+    rooms: CrossRunPool,
     instances: Sequence[Instance],
     answers: Mapping[str, Answers],
     path: Path,

@@ -15,8 +15,7 @@ from dlbench.agreement.choice.mbr import Outputs
 from dlbench.agreement.solutions import Solution
 from dlbench.dataset import Instance
 from dlbench.errors import DLBenchError
-from dlbench.execution.meetings import Met, Result
-from dlbench.execution.rooms import Meeting, Rooms
+from dlbench.execution.cross_run import CheckResult, CrossRunPool, CrossRunTask, Result
 from dlbench.jsonl import Journal, read_lines
 
 MATRIX = "matrix.jsonl"
@@ -124,7 +123,7 @@ def read_matrix(path: Path) -> Matrix:
 
 
 def fill_matrix(
-    rooms: Rooms, rows: Sequence[Row], path: Path, on_row: Callable[[Row], None] = lambda row: None
+    rooms: CrossRunPool, rows: Sequence[Row], path: Path, on_row: Callable[[Row], None] = lambda row: None
 ) -> Matrix:
     """Runs what is not known yet; the journal is the truth."""
     with Journal(path) as journal:
@@ -137,11 +136,11 @@ def fill_matrix(
             else:
                 on_row(row)
         meetings = [
-            Meeting(row.instance, row.solution.id, row.solution.code, [check.code for check in missing])
+            CrossRunTask(row.instance, row.solution.id, row.solution.code, [check.code for check in missing])
             for row, missing in todo.values()
         ]
 
-        def keep(meeting: Meeting, met: list[Met]) -> None:
+        def keep(meeting: CrossRunTask, met: list[CheckResult]) -> None:
             row, missing = todo[meeting.instance.id, meeting.key]
             record = _record(row, missing, met)
             journal.append(record)
@@ -152,7 +151,7 @@ def fill_matrix(
     return matrix
 
 
-def _record(row: Row, checks: Sequence[Check], met: Sequence[Met]) -> dict[str, Any]:
+def _record(row: Row, checks: Sequence[Check], met: Sequence[CheckResult]) -> dict[str, Any]:
     pairs = list(zip(checks, met, strict=True))
     record: dict[str, Any] = {
         "instance": row.instance.id,

@@ -19,7 +19,7 @@ from dlbench.agreement.checks.reading import read_tests
 from dlbench.agreement.solutions import Solution, make_solution
 from dlbench.dataset import Instance
 from dlbench.dataset.target import Function
-from dlbench.execution.candidate import Engine
+from dlbench.execution.engine import Engine
 from dlbench.execution.mutants import write_mutants
 from dlbench.parsing import parse
 from dlbench.workspace import Prepared

@@ -17,9 +17,9 @@ from dlbench.agreement.not_run import tell_not_run
 from dlbench.agreement.planted import Mix, choose_checks, find_held_out, gather_material, make_solutions, write_copy
 from dlbench.agreement.solutions import Solution, gather, make_solution
 from dlbench.dataset import Benchmark, Instance
+from dlbench.execution.cross_run import CrossRunPool
 from dlbench.execution.evaluate import evaluate
 from dlbench.execution.pool import Pool
-from dlbench.execution.rooms import Rooms
 from dlbench.runs.samples import Sample
 from dlbench.runs.verdict import Outcome, Status
 
@@ -43,7 +43,7 @@ class Planted:
 def run_planted(
     benchmark: Benchmark,
     instances: Sequence[Instance],
-    rooms: Rooms,
+    rooms: CrossRunPool,
     pool: Pool,
     mix: Mix,
     out: Path,
@@ -105,7 +105,7 @@ def choose_all(
 
 
 def _choose_checks(
-    instances: Sequence[Instance], rooms: Rooms, mix: Mix, path: Path, on_step: OnStep
+    instances: Sequence[Instance], rooms: CrossRunPool, mix: Mix, path: Path, on_step: OnStep
 ) -> tuple[dict[str, list[Check]], dict[str, str], list[str]]:
     material = {one.id: gather_material(rooms.prepared[one.project], one, mix) for one in instances}
     references = {

@@ -17,8 +17,8 @@ from dlbench.agreement.not_run import tell_not_run
 from dlbench.agreement.planted import write_copy
 from dlbench.agreement.solutions import Solution, make_solution
 from dlbench.dataset import Instance
+from dlbench.execution.cross_run import CrossRunPool
 from dlbench.execution.mutants import write_mutants
-from dlbench.execution.rooms import Rooms
 
 QUALITY = "quality.jsonl"
 MUTANTS = 5
@@ -44,7 +44,7 @@ class Quality:
 
 
 def measure_quality(
-    rooms: Rooms,
+    rooms: CrossRunPool,
     instances: Sequence[Instance],
     answers: Mapping[str, Answers],
     path: Path,

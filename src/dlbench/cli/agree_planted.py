@@ -52,7 +52,7 @@ def planted(
     from dlbench.cli.printing import open_console, print_json
     from dlbench.cli.progress import counted
     from dlbench.errors import DLBenchError
-    from dlbench.execution.rooms import Rooms
+    from dlbench.execution.cross_run import CrossRunPool
     from dlbench.reporting.agreement import tabulate_gain, tell_not_counted
     from dlbench.reporting.tables import draw
     from dlbench.runs import open_run
@@ -67,7 +67,7 @@ def planted(
     config = {"benchmark": str(chosen.benchmark.version), "model": "planted", "mix": repr(mix)}
     limits = {"seconds": seconds, "timeout": timeout, "memory": memory}
     open_run(out, config | limits | {"instances": [instance.id for instance in instances]})
-    rooms = Rooms(engine, prepared, workers=workers or CORES, seconds=seconds, outputs=True)
+    rooms = CrossRunPool(engine, prepared, workers=workers or CORES, seconds=seconds, outputs=True)
     pool = make_pool(engine, prepared, workers or CORES, "auto", pool_memory)
     with counted("planted", len(instances) * (1 + 2 * solutions), every=2.0) as advance:
         made = run_planted(chosen.benchmark, instances, rooms, pool, mix, out, advance)

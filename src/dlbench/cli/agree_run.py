@@ -101,7 +101,7 @@ class Dual:
         from dlbench.agreement.not_run import tell_not_run
         from dlbench.cli.engine import prepare_projects
         from dlbench.cli.progress import counted, say
-        from dlbench.execution.rooms import Rooms
+        from dlbench.execution.cross_run import CrossRunPool
         from dlbench.jsonl import rewrite
         from dlbench.runs import SAMPLES
         from dlbench.runs.verdict import VERDICTS
@@ -111,7 +111,7 @@ class Dual:
         known = {instance.id: instance for instance in setting.instances}
         answers = read_answers(setting.inner / ANSWERS, known, variants)
         prepared = prepare_projects(setting.benchmark, setting.instances)
-        rooms = Rooms(setting.engine, prepared, workers=self.workers, outputs=True)
+        rooms = CrossRunPool(setting.engine, prepared, workers=self.workers, outputs=True)
         rows = list_rows(setting.instances, answers)
         with counted("solutions meet tests", len(rows), every=1.0) as advance:
             matrix = meet_all(

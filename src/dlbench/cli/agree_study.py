@@ -131,11 +131,11 @@ def _measure_quality(
     from dlbench.agreement.quality import QUALITY, measure_quality
     from dlbench.cli.engine import make_engine, prepare_projects
     from dlbench.cli.progress import counted
-    from dlbench.execution.rooms import Rooms
+    from dlbench.execution.cross_run import CrossRunPool
 
     instances = [benchmark.instances[one] for one in material.choices]
     engine = make_engine(sandbox, None, memory, where)
-    rooms = Rooms(engine, prepare_projects(benchmark, instances), workers=where.workers or CORES)
+    rooms = CrossRunPool(engine, prepare_projects(benchmark, instances), workers=where.workers or CORES)
     with counted("references and mutants meet tests", len(instances) * (1 + mutants), every=1.0) as advance:
         return measure_quality(
             rooms,

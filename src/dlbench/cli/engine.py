@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from dlbench.dataset import Benchmark, Instance
     from dlbench.execution import Engine
     from dlbench.execution.pool import Pool
-    from dlbench.execution.seat import Seats
+    from dlbench.execution.worker_cache import Executor
     from dlbench.workspace import Prepared
 
 
@@ -32,7 +32,7 @@ HERE = Where()
 
 def make_engine(sandbox: str, timeout: float | None = None, memory: int | None = None, where: Where = HERE) -> "Engine":
     from dlbench.execution import Engine, Limits, choose_confinement, find_confinements
-    from dlbench.execution.confinement import remove_leftovers
+    from dlbench.execution.sandbox import remove_leftovers
 
     remove_leftovers()
     confinement = choose_confinement(sandbox)
@@ -46,8 +46,8 @@ def make_engine(sandbox: str, timeout: float | None = None, memory: int | None =
     return Engine(confinement, limits, seats=_find_seats(where, sandbox, limits.memory_mb))
 
 
-def _find_seats(where: Where, sandbox: str, memory_mb: int) -> "Seats | None":
-    from dlbench.execution.executors import open_seats
+def _find_seats(where: Where, sandbox: str, memory_mb: int) -> "Executor | None":
+    from dlbench.execution.ray_cluster import open_seats
 
     if where.executor == "ray":
         need("ray", "ray")

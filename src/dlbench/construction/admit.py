@@ -17,14 +17,14 @@ from dlbench.dataset import Instance
 from dlbench.dataset.labels import Data, Stage, Task
 from dlbench.dataset.records import Labels
 from dlbench.dataset.target import Function, render_signature
-from dlbench.execution.candidate import Engine
+from dlbench.execution.engine import Engine
+from dlbench.execution.judge import Warm
+from dlbench.execution.limits import JudgeOptions
 from dlbench.execution.mutants import write_mutants
 from dlbench.execution.orders import draw_orders
-from dlbench.execution.pool import Work, keep_busy
-from dlbench.execution.seat import Keeping, NoSeat, Seat, count_seats, open_seat
+from dlbench.execution.pool import TaskQueue, keep_busy
 from dlbench.execution.stubs import BODIES, write_stub
-from dlbench.execution.terms import Terms
-from dlbench.execution.warm import Warm
+from dlbench.execution.worker_cache import CachePolicy, NoWorkerAvailable, WorkerCache, count_seats, open_cache
 from dlbench.runs.verdict import Outcome, Status, Verdict
 from dlbench.workspace import Prepared
 
@@ -99,10 +99,10 @@ def admit_all(
     mutants: int = MUTANTS,
 ) -> None:
     """Each thread has a worker of its own; what is found of one function does not depend on the others."""
-    work = Work(map(_Proposed, instances), lambda instance: (1.0, 0.0))
+    work = TaskQueue(map(_Proposed, instances), lambda instance: (1.0, 0.0))
 
     def keep() -> None:
-        seat = open_seat(engine, {prepared.project.name: prepared}, Keeping(Warm))
+        seat = open_cache(engine, {prepared.project.name: prepared}, CachePolicy(Warm))
         proposed = work.take(None)
         try:
             while proposed is not None:
@@ -120,10 +120,10 @@ class _Proposed:
     instance: Instance
 
 
-def _admit_at(seat: Seat[Warm], instance: Instance, mutants: int) -> Admission:
+def _admit_at(seat: WorkerCache[Warm], instance: Instance, mutants: int) -> Admission:
     try:
         return seat.ask(instance.project, partial(admit, mutants=mutants), instance)
-    except NoSeat:
+    except NoWorkerAvailable:
         raise
     except Exception as error:
         return Admission(instance.id, *_blame_ourselves(error), tried=len(instance.tests))
@@ -149,7 +149,7 @@ def _blame_ourselves(error: Exception) -> tuple[str, str]:
     return OUR_FAULT, f"{type(error).__name__}: {error}"[-600:]
 
 
-def _judge(warm: Warm, instance: Instance, code: str, terms: Terms | None = None) -> Verdict:
+def _judge(warm: Warm, instance: Instance, code: str, terms: JudgeOptions | None = None) -> Verdict:
     """What we could not judge says nothing of the function: no mutant was found by it, and no test is flaky."""
     verdict = warm.judge(instance, code, terms=terms) if terms else warm.judge(instance, code)
     if verdict.status is Status.HARNESS_ERROR:
@@ -205,7 +205,7 @@ def _reject_stubs(warm: Warm, instance: Instance, node: Function, found: Admissi
     orders = [instance.tests, *draw_orders(instance.tests, _STUB_TIMES - 1, instance.id)]
     for count, kind in product(range(_STUB_TIMES), BODIES):
         tests = [test for test in orders[count] if test in kept]
-        verdict = _judge(warm, instance, write_stub(node, kind), Terms(tests=tuple(tests)))
+        verdict = _judge(warm, instance, write_stub(node, kind), JudgeOptions(tests=tuple(tests)))
         failing = set(_those(verdict, Outcome.FAILED, Outcome.ERROR))
         why = f"passes on a stub that {kind}{' by chance' if count else ''}"
         found.dropped |= dict.fromkeys([test for test in kept if test not in failing], why)
@@ -221,7 +221,7 @@ def _repeat(warm: Warm, instance: Instance, found: Admission) -> None:
     reference = _reference(warm, instance)
 
     def run(tests: list[str]) -> tuple[set[str], Verdict]:
-        verdict = _judge(warm, instance, reference, Terms(tests=tuple(tests)))
+        verdict = _judge(warm, instance, reference, JudgeOptions(tests=tuple(tests)))
         return set(tests) - set(_those(verdict, Outcome.PASSED)), verdict
 
     unsteady: dict[str, str] = {}
@@ -265,14 +265,14 @@ def write_empty_answers(node: Function) -> dict[str, str]:
 
 
 def _try_empty_answers(warm: Warm, instance: Instance, node: Function, found: Admission) -> None:
-    terms = Terms(tests=tuple(found.tests), until_failure=True, seconds=_patience(found))
+    terms = JudgeOptions(tests=tuple(found.tests), until_failure=True, seconds=_patience(found))
     for what, code in write_empty_answers(node).items():
         if _judge(warm, instance, code, terms).passed:
             raise _Rejected("empty_answer_passes", f"returning {what} passes every test")
 
 
 def _kill_mutants(warm: Warm, instance: Instance, node: Function, found: Admission, most: int) -> None:
-    terms = Terms(tests=tuple(found.tests), until_failure=True, seconds=_patience(found))
+    terms = JudgeOptions(tests=tuple(found.tests), until_failure=True, seconds=_patience(found))
     for name, code in write_mutants(node, most):
         found.mutants += 1
         if _judge(warm, instance, code, terms).passed:

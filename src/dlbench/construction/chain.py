@@ -27,7 +27,7 @@ from dlbench.construction.trace import Trace, TracedTest, trace
 from dlbench.construction.work import Row, StepMissing, Work
 from dlbench.dataset import Project, load
 from dlbench.errors import DLBenchError
-from dlbench.execution.candidate import Engine
+from dlbench.execution.engine import Engine
 from dlbench.jsonl import Journal
 from dlbench.workspace import Prepared, prepare
 from dlbench.workspace.home import Say

@@ -17,7 +17,7 @@ from dlbench.construction.runs import Run
 from dlbench.construction.selection.archives import PYTHON
 from dlbench.construction.selection.layout import find_layout
 from dlbench.errors import DLBenchError
-from dlbench.execution.candidate import Engine
+from dlbench.execution.engine import Engine
 from dlbench.jsonl import write_whole
 from dlbench.workspace import Prepared
 from dlbench.workspace.home import Say

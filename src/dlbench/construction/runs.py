@@ -8,9 +8,9 @@ import time
 from abc import ABC, abstractmethod
 from typing import Any
 
-from dlbench.execution.candidate import Engine
-from dlbench.execution.confinement import open_cell
-from dlbench.execution.launching import describe_nothing
+from dlbench.execution.engine import Engine
+from dlbench.execution.launch import describe_nothing
+from dlbench.execution.sandbox import open_cell
 from dlbench.execution.supervise import supervise
 from dlbench.workspace import Prepared
 

@@ -13,7 +13,7 @@ from typing import Any
 from dlbench.construction.runs import Run
 from dlbench.construction.seen import RAN, Place, Seen, SeenTest
 from dlbench.construction.test_code import list_test_code
-from dlbench.execution.candidate import Engine
+from dlbench.execution.engine import Engine
 from dlbench.workspace import Prepared
 
 

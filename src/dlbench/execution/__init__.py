@@ -1,9 +1,9 @@
 """One candidate in, one verdict out: splice, confine, run the instance's tests, judge."""
 
-from dlbench.execution.candidate import Engine
-from dlbench.execution.confinement import choose_confinement, find_confinements
+from dlbench.execution.engine import Engine
 from dlbench.execution.judge import judge
 from dlbench.execution.limits import Limits
+from dlbench.execution.sandbox import choose_confinement, find_confinements
 from dlbench.runs.samples import Sample
 from dlbench.runs.verdict import Outcome, Status, Verdict
 

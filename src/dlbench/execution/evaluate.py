@@ -3,18 +3,29 @@
 Every verdict is on disk before its worker takes the next sample. A second start reads what is there, checks that it
 speaks of the same answers, and does the rest; at the end the file stands in the order of the samples, as if nothing had
 happened. Verdicts that were our own fault are tried again.
+
+How are candidates judged that come one by one, from many callers, while the workers stay warm?
+
+A pool is given all its work at once and stops its workers with the last of it. Where another program does the asking,
+answers come whenever a model has written one, and a worker for each of them would import the project each time. A desk
+keeps a pool's threads between them: each takes what has come, and lets go of its workers when nothing has for long.
 """
 
+import threading
 from collections.abc import Callable
+from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from dlbench.dataset import Benchmark
+from dlbench.dataset import Benchmark, Instance
 from dlbench.errors import DLBenchError
-from dlbench.execution.judging import refuse
-from dlbench.execution.pool import Pool, Task
+from dlbench.execution.fresh import reject
+from dlbench.execution.pool import Pool, PoolThread, Task, TaskQueue
+from dlbench.execution.processes import remove_groups
+from dlbench.execution.supervise import Interrupted, stop_all
 from dlbench.extraction import Extraction, extract
 from dlbench.jsonl import Journal, read_lines, rewrite
 from dlbench.runs.samples import Sample
@@ -42,7 +53,7 @@ def evaluate(
 
         def keep(verdict: Verdict) -> None:
             sample = by_key[verdict.instance, verdict.sample]
-            verdict = tell_reading(replace(verdict, answer_sha256=sample.sha256), read[sample.key])
+            verdict = annotate_extraction(replace(verdict, answer_sha256=sample.sha256), read[sample.key])
             journal.append(verdict.as_record())
             with lock:
                 done[sample.key] = verdict
@@ -55,7 +66,7 @@ def evaluate(
             instance = benchmark.instances[sample.instance]
             found = read[sample.key] = find_code(sample, instance.qualname)
             if found.code is None:
-                keep(refuse(instance, sample.sample, Status.NO_CODE, found.reason))
+                keep(reject(instance, sample.sample, Status.NO_CODE, found.reason))
             else:
                 tasks.append(Task(instance, found.code, sample.sample))
         pool.run(tasks, lambda task, verdict: keep(verdict))
@@ -73,7 +84,7 @@ def find_code(sample: Sample, qualname: str) -> Extraction:
     return replace(found, truncated=found.truncated or sample.is_cut)
 
 
-def tell_reading(verdict: Verdict, found: Extraction) -> Verdict:
+def annotate_extraction(verdict: Verdict, found: Extraction) -> Verdict:
     """What was seen while the code was looked for; in the message where it explains why none was run."""
     notes: dict[str, Any] = {"truncated": True} if found.truncated else {}
     message = verdict.message
@@ -98,3 +109,61 @@ def _read_done(samples: list[Sample], path: Path) -> dict[tuple[str, int], Verdi
             )
         done[key] = verdict
     return {key: verdict for key, verdict in done.items() if verdict.status is not Status.HARNESS_ERROR}
+
+
+class Judge:
+    """Used by any number of threads. Who opened it closes it."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._work: TaskQueue[Task] = TaskQueue((), pool.estimate, is_open=True)
+        self._promised: dict[int, Future[Verdict]] = {}
+        pool.keepers = [PoolThread(pool, self._work) for _ in range(pool.workers)]
+        # daemons: a program that forgets the desk can still end
+        self._threads = [threading.Thread(target=self._serve, args=[keeper], daemon=True) for keeper in pool.keepers]
+        for thread in self._threads:
+            thread.start()
+
+    def judge(self, sample: Sample, instance: Instance) -> Verdict:
+        """As `evaluate` judges it. Returns when the verdict is there."""
+        found = find_code(sample, instance.qualname)
+        if found.code is None:
+            verdict = reject(instance, sample.sample, Status.NO_CODE, found.reason)
+        else:
+            verdict = self._run(Task(instance, found.code, sample.sample))
+        return annotate_extraction(replace(verdict, answer_sha256=sample.sha256), found)
+
+    def close(self) -> None:
+        """What is under way is stopped and what waits is given up: who still waits gets an error, and no verdict."""
+        self._work.cancel()
+        if self._promised:
+            stop_all()
+        self._give_up()
+        for thread in self._threads:
+            thread.join()
+        remove_groups()
+
+    def _run(self, task: Task) -> Verdict:
+        promise = self._promised[id(task)] = Future()
+        self._work.add(task)
+        if not self._work.is_open:
+            self._give_up()
+        return promise.result()
+
+    def _serve(self, keeper: PoolThread) -> None:
+        try:
+            with suppress(Interrupted):
+                while self._work.is_open:
+                    keeper.run(self._keep)
+        finally:  # without this thread nobody may be left to keep the promises
+            self._work.cancel()
+            self._give_up()
+
+    def _keep(self, task: Task, verdict: Verdict) -> None:
+        promise = self._promised.pop(id(task), None)
+        if promise is not None:
+            promise.set_result(verdict)
+
+    def _give_up(self) -> None:
+        given_up = [self._promised.pop(key, None) for key in list(self._promised)]
+        for promise in filter(None, given_up):
+            promise.set_exception(DLBenchError("the judge was stopped", mend="start the same command again"))

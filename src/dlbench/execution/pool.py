@@ -15,15 +15,21 @@ from functools import partial
 from typing import Generic, Protocol, TypeVar
 
 from dlbench.dataset import Instance
-from dlbench.execution.candidate import Engine
-from dlbench.execution.cgroups import remove_groups
-from dlbench.execution.judge import judge
-from dlbench.execution.judging import refuse
-from dlbench.execution.rehearsal import recall
-from dlbench.execution.seat import IDLE_SECONDS, Keeping, NoSeat, Seat, count_seats, open_seat
+from dlbench.execution.engine import Engine
+from dlbench.execution.fresh import reject
+from dlbench.execution.judge import Warm, judge
+from dlbench.execution.limits import DEFAULT, JudgeOptions
+from dlbench.execution.processes import remove_groups
+from dlbench.execution.reference_profile import load_profile
 from dlbench.execution.supervise import stop_all
-from dlbench.execution.terms import USUAL, Terms
-from dlbench.execution.warm import Warm
+from dlbench.execution.worker_cache import (
+    IDLE_SECONDS,
+    CachePolicy,
+    NoWorkerAvailable,
+    WorkerCache,
+    count_seats,
+    open_cache,
+)
 from dlbench.runs.verdict import Status, Verdict
 from dlbench.workspace import Prepared
 
@@ -37,7 +43,7 @@ class Task:
     """None is the reference where it stands, unspliced."""
     sample: int = 0
     name: str = ""
-    terms: Terms = USUAL
+    terms: JudgeOptions = DEFAULT
 
 
 class _Todo(Protocol):
@@ -60,15 +66,15 @@ class Pool:
     ) -> None:
         self.engine, self.prepared = engine, prepared
         self.workers, self.mode, self.memory_mb = workers, mode, memory_mb
-        self.keepers: list[Keeper] = []
+        self.keepers: list[PoolThread] = []
 
     def run(self, tasks: Iterable[Task], on_verdict: Callable[[Task, Verdict], None]) -> None:
         """Every task once; `on_verdict` is called before its thread takes the next."""
-        work = Work(tasks, self.estimate)
+        work = TaskQueue(tasks, self.estimate)
         if not work.left:
             return
         count = min(count_seats(self.engine, self.workers), work.left)
-        self.keepers = [Keeper(self, work) for _ in range(count)]
+        self.keepers = [PoolThread(self, work) for _ in range(count)]
         keep_busy(work, [partial(keeper.run, on_verdict) for keeper in self.keepers])
 
     def used_mb(self) -> float:
@@ -76,13 +82,13 @@ class Pool:
 
     def estimate(self, instance: Instance) -> tuple[float, float]:
         """What a candidate takes, and what the start of a worker does."""
-        facts = recall(self.prepared[instance.project], instance)
+        facts = load_profile(self.prepared[instance.project], instance)
         if facts is None:
             return instance.measures.seconds or 1.0, 0.0
         return facts.seconds, facts.load_seconds if self.mode == "auto" else 0.0
 
 
-class Work(Generic[Item]):
+class TaskQueue(Generic[Item]):
     """What is left to do, by instance, and who is at it. While it is open, more may come, and who asks waits."""
 
     def __init__(
@@ -168,7 +174,7 @@ class Work(Generic[Item]):
         return left > self.starts[key]
 
 
-def keep_busy(work: "Work[Item]", keepers: Sequence[Callable[[], None]]) -> None:
+def keep_busy(work: "TaskQueue[Item]", keepers: Sequence[Callable[[], None]]) -> None:
     """A thread for each; what ends one of them ends all."""
     with ThreadPoolExecutor(len(keepers)) as threads:
         futures = [threads.submit(keeper) for keeper in keepers]
@@ -182,14 +188,14 @@ def keep_busy(work: "Work[Item]", keepers: Sequence[Callable[[], None]]) -> None
     remove_groups()
 
 
-class Keeper:
+class PoolThread:
     """One thread, and the seat that it brings its work to."""
 
-    def __init__(self, pool: Pool, work: "Work[Task]") -> None:
+    def __init__(self, pool: Pool, work: "TaskQueue[Task]") -> None:
         self.work = work
         self.judge = _judge_fresh if pool.mode == "fresh" else _judge_warm
-        keeping = Keeping(Warm, pool.memory_mb)
-        self.seat: Seat[Warm] = open_seat(pool.engine, pool.prepared, keeping, pool.used_mb)
+        keeping = CachePolicy(Warm, pool.memory_mb)
+        self.seat: WorkerCache[Warm] = open_cache(pool.engine, pool.prepared, keeping, pool.used_mb)
 
     def run(self, on_verdict: Callable[[Task, Verdict], None]) -> None:
         task = self.work.take(None)
@@ -203,10 +209,10 @@ class Keeper:
     def _judge(self, task: Task) -> Verdict:
         try:
             return self.seat.ask(task.instance.project, self.judge, task)
-        except NoSeat:
+        except NoWorkerAvailable:
             raise
         except Exception as error:  # whatever it is, it is our fault, and one candidate must not end a run
-            return refuse(task.instance, task.sample, Status.HARNESS_ERROR, f"{type(error).__name__}: {error}")
+            return reject(task.instance, task.sample, Status.HARNESS_ERROR, f"{type(error).__name__}: {error}")
 
 
 def _judge_warm(warm: Warm, task: Task) -> Verdict:

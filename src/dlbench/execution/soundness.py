@@ -14,10 +14,10 @@ from dlbench.dataset import Benchmark, Instance, Kind, Problem, Project
 from dlbench.dataset.leakage import find_leaks
 from dlbench.dataset.target import TargetError, find_target
 from dlbench.errors import DLBenchError
-from dlbench.execution.candidate import Engine
-from dlbench.execution.confinement import open_cell
-from dlbench.execution.confinement.cell import inside_key
-from dlbench.execution.launching import describe_nothing
+from dlbench.execution.engine import Engine
+from dlbench.execution.launch import describe_nothing
+from dlbench.execution.sandbox import open_cell
+from dlbench.execution.sandbox.base import inside_key
 from dlbench.execution.supervise import supervise
 from dlbench.jsonl import write_whole
 from dlbench.parsing import parse

@@ -2,10 +2,19 @@
 
 Its messages are checked, its output is drained and kept short, its time, memory and processes are counted over all its
 descendants. Whatever it does, this returns soon after a limit is reached, and nothing of it is left.
+
+Did the judge say this, or somebody else?
+
+What arrives on a judge's channel is taken only with the next number and the right keyed hash; the first line without
+ends the listening.
 """
 
 import contextlib
+import hashlib
+import hmac
+import json
 import os
+import secrets
 import selectors
 import signal
 import subprocess
@@ -15,12 +24,55 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from dlbench.execution.cgroups import Group, borrow_group
-from dlbench.execution.confinement import Cell, Confinement
-from dlbench.execution.launching import start
+from dlbench.execution.launch import start
 from dlbench.execution.limits import Limits
-from dlbench.execution.messages import Messages
-from dlbench.execution.usage import find_descendants, is_alive, memory_mb, waited_seconds
+from dlbench.execution.processes import Group, borrow_group, find_descendants, is_alive, memory_mb, waited_seconds
+from dlbench.execution.sandbox import Cell, Confinement
+
+_MOST_BYTES = 16 << 20
+
+
+@dataclass
+class Messages:
+    secret: bytes = field(default_factory=lambda: secrets.token_bytes(32))
+    taken: list[dict[str, Any]] = field(default_factory=list)
+    forged: str = ""
+    buffer: bytes = b""
+    received: int = 0
+    heard: int = 0
+    keeps: bool = True
+    """Whether what was taken is kept, and so must not be too much."""
+
+    def feed(self, data: bytes) -> list[dict[str, Any]]:
+        """The new messages in what arrived; no data is the end of the channel."""
+        self.received += len(data)
+        *lines, self.buffer = (self.buffer + data).split(b"\n")
+        new: list[dict[str, Any]] = []
+        for line in lines:
+            if not self.forged:
+                new += self._take(line)
+        if self.keeps:
+            self.taken += new
+        if (self.keeps and self.received > _MOST_BYTES) or (not data and self.buffer):
+            self.forged = self.forged or "the judge's channel was flooded or cut inside a message"
+        return new
+
+    def of_kind(self, kind: str) -> list[dict[str, Any]]:
+        return [message for message in self.taken if message["kind"] == kind]
+
+    def _take(self, line: bytes) -> list[dict[str, Any]]:
+        mac, _, body = line.partition(b" ")
+        expected = hmac.new(self.secret, body, hashlib.sha256).hexdigest().encode()
+        if not hmac.compare_digest(mac, expected):
+            self.forged = "something else than the judge wrote on its channel"
+            return []
+        message = json.loads(body)
+        self.heard += 1
+        if message["n"] != self.heard:
+            self.forged = "a message of the judge was repeated or left out"
+            return []
+        return [message]
+
 
 KEPT_OUTPUT = 8 << 10
 LOOK_EVERY = 0.1
@@ -59,7 +111,7 @@ def under_way(watch: Stoppable) -> Iterator[None]:
 
 
 @dataclass
-class Watched:
+class Observation:
     """What was seen of one process: its messages, how it ended, what it used."""
 
     messages: Messages = field(default_factory=Messages)
@@ -105,13 +157,13 @@ Listen = Callable[[dict[str, Any]], bool]
 """What to do with a message as it comes; the answer says whether to go on."""
 
 
-def supervise(confinement: Confinement, cell: Cell, job: dict[str, Any], listen: Listen | None = None) -> Watched:
+def supervise(confinement: Confinement, cell: Cell, job: dict[str, Any], listen: Listen | None = None) -> Observation:
     """One candidate in a sandbox of its own, from its start to its end.
 
     `listen`: who takes its messages, which are not kept. Then every message begins a new limit: that of the tests is
     for one test, and all that comes between two of them has the limit of loading.
     """
-    seen = Watched()
+    seen = Observation()
     if listen is not None:
         seen.messages.keeps = False
     reading, writing = os.pipe()
@@ -148,7 +200,7 @@ class _Watch:
         self,
         process: "subprocess.Popen[bytes]",
         channel: int,
-        seen: Watched,
+        seen: Observation,
         limits: Limits,
         is_full: Callable[[], bool],
         listen: Listen | None,

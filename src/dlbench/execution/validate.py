@@ -12,12 +12,12 @@ from threading import Lock
 
 from dlbench.dataset import Instance
 from dlbench.dataset.target import Target
-from dlbench.execution.candidate import Engine
+from dlbench.execution.engine import Engine
+from dlbench.execution.limits import DEFAULT, JudgeOptions
 from dlbench.execution.mutants import write_mutants
 from dlbench.execution.orders import draw_orders
 from dlbench.execution.pool import Pool, Task
 from dlbench.execution.stubs import BODIES, write_stub
-from dlbench.execution.terms import USUAL, Terms
 from dlbench.runs.verdict import Outcome, Status, Verdict
 from dlbench.workspace import Prepared
 
@@ -42,7 +42,7 @@ class Plan:
 
     tasks: list[Task] = field(default_factory=list)
 
-    def add(self, instance: Instance, name: str, code: str | None, terms: Terms = USUAL) -> None:
+    def add(self, instance: Instance, name: str, code: str | None, terms: JudgeOptions = DEFAULT) -> None:
         self.tasks.append(Task(instance, code, len(self.tasks), name, terms))
 
 
@@ -133,7 +133,7 @@ def _find_unsteady(fresh: Pool, task: Task, first: Verdict) -> list[str]:
     again = []
     tests = task.instance.tests
     for count, order in enumerate([tests, *draw_orders(tests, _AGAIN - 1, task.instance.id)]):
-        again.append(Task(task.instance, task.code, count, task.name, Terms(tests=tuple(order))))
+        again.append(Task(task.instance, task.code, count, task.name, JudgeOptions(tests=tuple(order))))
     found: set[str] = set()
     fresh.run(again, lambda _, verdict: found.update(_find_differing(first, verdict)))
     return sorted(found)
@@ -183,7 +183,7 @@ def _plan_repeats(plan: Plan, instance: Instance, reference: str, times: int, sh
     orders = draw_orders(instance.tests, times, instance.id) if shuffle else [tuple(instance.tests)] * times
     for count, order in enumerate(orders):
         name = f"run {count + 1}{' (shuffled)' if shuffle else ''}"
-        plan.add(instance, name, reference, Terms(tests=order))
+        plan.add(instance, name, reference, JudgeOptions(tests=order))
 
 
 def _run(pool: Pool, plan: Plan, on_trial: Callable[[Trial], None]) -> list[Trial]:

@@ -20,23 +20,22 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
-from dlbench.execution.candidate import Engine
-from dlbench.execution.cgroups import borrow_group
-from dlbench.execution.confinement import JUDGE, open_cell
-from dlbench.execution.launching import describe_limits, start
+from dlbench.execution.engine import Engine
+from dlbench.execution.launch import describe_limits, start
 from dlbench.execution.limits import Limits
+from dlbench.execution.processes import borrow_group, find_descendants, is_alive, memory_mb
+from dlbench.execution.sandbox import open_cell
 from dlbench.execution.supervise import (
     KEPT_OUTPUT,
     LOOK_EVERY,
     PATIENCE,
     Clock,
     Interrupted,
-    Watched,
+    Observation,
     prepare_group,
     under_way,
     wait_until,
 )
-from dlbench.execution.usage import find_descendants, is_alive, memory_mb
 from dlbench.workspace import Prepared
 
 _CREDENTIALS = struct.Struct("3i")
@@ -110,7 +109,7 @@ class Control:
 class Worker:
     """One sandbox of one project."""
 
-    def __init__(self, engine: Engine, prepared: Prepared, preload: list[str], entry: str = JUDGE) -> None:
+    def __init__(self, engine: Engine, prepared: Prepared, preload: list[str], work: str = "candidates") -> None:
         self.engine = engine
         self.prepared = prepared
         self.servers: dict[str, Server] = {}
@@ -119,8 +118,8 @@ class Worker:
         self.control = Control()
         self.project: Control | None = None
         self.group = self._exits.enter_context(borrow_group())
-        cell = self._exits.enter_context(open_cell(prepared, None, None, engine.limits, entry))
-        job = {"mode": "warm", "preload": preload}
+        cell = self._exits.enter_context(open_cell(prepared, None, None, engine.limits))
+        job = {"mode": "warm", "work": work, "preload": preload}
         # a file: nobody reads a worker's output while it works, and a full pipe would stop it
         self._output = self._exits.enter_context((cell.folder / "output").open("w+b"))
         self.process: subprocess.Popen[bytes] = start(
@@ -171,7 +170,7 @@ class Worker:
             raise WorkerLost(f"{error}: {self._last_words()}") from None
         if answer["kind"] == "failed":
             control.close()
-            raise Refused(answer["why"])
+            raise CannotServe(answer["why"])
         return control, answer["pid"]
 
     def close_server(self, name: str) -> None:
@@ -206,7 +205,7 @@ class Worker:
         self._exits.close()
 
 
-class Refused(Exception):
+class CannotServe(Exception):
     """The instance cannot be served in this way; the reason is the message."""
 
 
@@ -218,9 +217,9 @@ class Server:
     control: Control
     pid: int
 
-    def run(self, job: dict[str, Any], limits: Limits, *, imports: bool) -> Watched:
+    def run(self, job: dict[str, Any], limits: Limits, *, imports: bool) -> Observation:
         """One candidate. `imports`: its child imports the project first, under that limit."""
-        seen = Watched(mode="imported" if imports else "in_place")
+        seen = Observation(mode="imported" if imports else "in_place")
         reading, writing = os.pipe()
         output_reading, output_writing = os.pipe()
         is_full = prepare_group(self.worker.group, limits)
@@ -250,7 +249,7 @@ class _Watch:
     def __init__(
         self,
         server: Server,
-        seen: Watched,
+        seen: Observation,
         channel: int,
         output: int,
         limits: Limits,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dlbench.execution.cgroups import remove_groups
+from dlbench.execution.processes import remove_groups
 
 if TYPE_CHECKING:
     from ray._private.node import Node

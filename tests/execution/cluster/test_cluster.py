@@ -20,14 +20,13 @@ from dlbench.construction.admit import admit_all
 from dlbench.dataset import load
 from dlbench.errors import DLBenchError
 from dlbench.execution import Engine, Limits, choose_confinement
-from dlbench.execution.cluster.remote import SeatError
-from dlbench.execution.meetings import Result
+from dlbench.execution.cross_run import CrossRunPool, CrossRunTask, Result
+from dlbench.execution.judge import Warm
 from dlbench.execution.mutants import write_mutants
 from dlbench.execution.pool import Pool, Task
-from dlbench.execution.rooms import Meeting, Rooms
-from dlbench.execution.seat import Keeping
+from dlbench.execution.ray_cluster.actor import SeatError
 from dlbench.execution.stubs import BODIES, write_stub
-from dlbench.execution.warm import Warm
+from dlbench.execution.worker_cache import CachePolicy
 from dlbench.workspace import prepare
 from tests.cli.test_judging import steady, verdicts_of
 from tests.conftest import write_toy
@@ -90,7 +89,7 @@ def said():
 
 @pytest.fixture(scope="module")
 def seats(cluster, said):
-    from dlbench.execution.cluster.seats import RaySeats
+    from dlbench.execution.ray_cluster.executor import RaySeats
 
     found = RaySeats(cluster.address, say=said.append, patience=30)
     yield found
@@ -168,8 +167,8 @@ def test_two_seats_of_a_node_prepare_a_project_once(cluster, seats, prepared, tm
     import ray
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-    from dlbench.execution.cluster.host import Host
-    from dlbench.execution.cluster.parcel import Part, describe
+    from dlbench.execution.ray_cluster.actor import Host
+    from dlbench.execution.ray_cluster.transfer import Part, describe
 
     home = tmp_path_factory.mktemp("once")
     parcel = describe(prepared["toy"])
@@ -191,7 +190,7 @@ def test_fresh_mode_and_meetings_and_admission_are_the_same_there(toys, local, r
     assert judge(remote, prepared, some, mode="fresh") == judge(local, prepared, some, mode="fresh")
     instance = toys.instances[SCALE]
     checks = ["assert scale([1], 3) == [3]", "assert scale([1]) == [7]", "scale([1], 0)"]
-    meetings = [Meeting(instance, name, code, checks) for name, code in (("r", RIGHT[SCALE]), ("w", WRONG[SCALE]))]
+    meetings = [CrossRunTask(instance, name, code, checks) for name, code in (("r", RIGHT[SCALE]), ("w", WRONG[SCALE]))]
     met, admitted = [], []
     for engine in (local, remote):
         rows: dict[str, list[str]] = {}
@@ -199,7 +198,7 @@ def test_fresh_mode_and_meetings_and_admission_are_the_same_there(toys, local, r
         def note(meeting, row, rows=rows):
             rows[meeting.key] = [str(one.result) for one in row]
 
-        Rooms(engine, prepared, workers=2).run(meetings, note)
+        CrossRunPool(engine, prepared, workers=2).run(meetings, note)
         met.append(rows)
         admit_all(
             engine,
@@ -215,7 +214,7 @@ def test_fresh_mode_and_meetings_and_admission_are_the_same_there(toys, local, r
 
 
 def test_a_question_that_ends_every_host_is_given_up_and_the_seat_goes_on(remote, prepared, said):
-    seat = remote.seats.open(remote, prepared, Keeping(Warm))
+    seat = remote.seats.open(remote, prepared, CachePolicy(Warm))
     with pytest.raises(SeatError, match="every seat that it was tried at was lost"):
         seat.ask("toy", lambda warm, item: os.kill(os.getpid(), signal.SIGKILL), None)
     assert len([line for line in said if line.startswith("lost a seat")]) == 3

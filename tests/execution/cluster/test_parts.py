@@ -11,15 +11,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dlbench.errors import DLBenchError
-from dlbench.execution.cluster import parcel as parcels
-from dlbench.execution.cluster import shipping
-from dlbench.execution.cluster.connection import connect
-from dlbench.execution.cluster.host import Greeting, Host
-from dlbench.execution.cluster.parcel import Part, describe, find_folder, finish, settle, take_in
-from dlbench.execution.cluster.places import _places_of
+from dlbench.execution.judge import Warm
 from dlbench.execution.limits import Limits
-from dlbench.execution.seat import Keeping
-from dlbench.execution.warm import Warm
+from dlbench.execution.ray_cluster import transfer
+from dlbench.execution.ray_cluster import transfer as parcels
+from dlbench.execution.ray_cluster.actor import Greeting, Host
+from dlbench.execution.ray_cluster.executor import _places_of, connect
+from dlbench.execution.ray_cluster.transfer import Part, describe, find_folder, finish, settle, take_in
+from dlbench.execution.worker_cache import CachePolicy
 from dlbench.workspace.environment import environment_folder
 from tests.scaffold import LOCK
 
@@ -63,7 +62,7 @@ names = st.text(st.sampled_from("abcé.- "), min_size=1, max_size=8).filter(lamb
 @given(files=st.dictionaries(names, st.binary(max_size=3000), max_size=6), piece=st.integers(1, 5000))
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_a_folder_comes_out_of_its_pieces_as_it_went_in(files, piece, tmp_path_factory, monkeypatch):
-    monkeypatch.setattr(shipping, "_PIECE", piece)
+    monkeypatch.setattr(transfer, "_PIECE", piece)
     before, after = tmp_path_factory.mktemp("before"), tmp_path_factory.mktemp("after")
     for name, content in files.items():
         (before / name).write_bytes(content)
@@ -71,8 +70,8 @@ def test_a_folder_comes_out_of_its_pieces_as_it_went_in(files, piece, tmp_path_f
     (before / "run").chmod(0o755)
     (before / "away").symlink_to("/usr/bin/env")
     pieces: list[bytes] = []
-    shipping.pack(before, pieces.append)
-    shipping.unpack(iter(pieces), after)
+    transfer.pack(before, pieces.append)
+    transfer.unpack(iter(pieces), after)
     assert {path.name: path.read_bytes() for path in after.iterdir() if not path.is_symlink()} == {
         path.name: path.read_bytes() for path in before.iterdir() if not path.is_symlink()
     }
@@ -92,7 +91,7 @@ def elsewhere(tmp_path, monkeypatch, toy_prepared):
 
 def receive(prepared, part):
     pieces: list[bytes] = []
-    shipping.pack(find_folder(prepared, part), pieces.append)
+    transfer.pack(find_folder(prepared, part), pieces.append)
     return lambda: iter(pieces)
 
 
@@ -135,24 +134,24 @@ def test_an_environment_without_its_interpreter_is_refused_in_words(elsewhere, t
     (bare / "bin").mkdir(parents=True)
     (bare / "bin/python").symlink_to(tmp_path / "gone/python")
     pieces: list[bytes] = []
-    shipping.pack(bare, pieces.append)
+    transfer.pack(bare, pieces.append)
     with pytest.raises(DLBenchError, match="without an interpreter"):
         take_in(elsewhere, Part.ENVIRONMENT, lambda: iter(pieces))
 
 
 def test_a_node_without_a_sandbox_refuses_in_words_unless_told_to_do_without(monkeypatch):
     monkeypatch.setattr(
-        "dlbench.execution.confinement.find_confinements", lambda: [(type("Kind", (), {"name": "walls"}), "none here")]
+        "dlbench.execution.sandbox.find_confinements", lambda: [(type("Kind", (), {"name": "walls"}), "none here")]
     )
     host = Host()
-    keeping = Keeping(Warm, 100.0)
+    keeping = CachePolicy(Warm, 100.0)
     assert "there is no sandbox on this machine (walls: none here)" in host.open("auto", Limits(), keeping).refusal
     assert not host.open("unconfined", Limits(), keeping).refusal
 
 
 def test_a_fault_on_a_node_is_told_by_its_name(toy_prepared, engine):
     host = Host()
-    host.open("auto", Limits(), Keeping(Warm))
+    host.open("auto", Limits(), CachePolicy(Warm))
     host.prepare(describe(toy_prepared))
     answer = host.ask("toy", _fail, "this")
     assert answer.error == "KeyError: 'this'"
@@ -165,7 +164,7 @@ def _fail(warm, item):
 
 
 def make_seats(**given):
-    from dlbench.execution.cluster.seats import RaySeats
+    from dlbench.execution.ray_cluster.executor import RaySeats
 
     seats = object.__new__(RaySeats)  # without a Ray behind it
     seats.seated, seats._left_at, seats.patience = set(), time.monotonic(), 0.0

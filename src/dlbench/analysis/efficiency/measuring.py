@@ -15,10 +15,10 @@ from random import Random
 from dlbench.dataset import Instance
 from dlbench.errors import DLBenchError
 from dlbench.execution.answer import AnswerError
-from dlbench.execution.candidate import Engine
-from dlbench.execution.cgroups import remove_groups
-from dlbench.execution.terms import USUAL, Terms
-from dlbench.execution.warm import Warm
+from dlbench.execution.engine import Engine
+from dlbench.execution.judge import Warm
+from dlbench.execution.limits import DEFAULT, JudgeOptions
+from dlbench.execution.processes import remove_groups
 from dlbench.runs.verdict import Status
 from dlbench.workspace import Prepared
 
@@ -112,7 +112,7 @@ def draw_order(names: Sequence[str], number: int, seed: str) -> list[str]:
 def _measure(warm: Warm, job: Job, on_round: Callable[[Instance, Round], None], repeats: int, seed: int) -> str:
     instance, done, wasted = job.instance, list(job.done), 0
     reference = warm.engine.asked(warm.prepared, instance).target.text
-    first = _run(warm, instance, reference, USUAL)
+    first = _run(warm, instance, reference, DEFAULT)
     if not first.passed:
         return _blame(REFERENCE, first)
     terms = _settle(warm, instance, first, [reference, *job.codes.values()])
@@ -131,7 +131,7 @@ def _measure(warm: Warm, job: Job, on_round: Callable[[Instance, Round], None], 
     return ""
 
 
-def _settle(warm: Warm, instance: Instance, first: Taken, codes: Sequence[str]) -> Terms:
+def _settle(warm: Warm, instance: Instance, first: Taken, codes: Sequence[str]) -> JudgeOptions:
     """Runs each once, uncounted: the first pays for servers and caches. How the least convenient one must be served."""
     asked = warm.engine.asked(warm.prepared, instance)
     watched = False
@@ -139,10 +139,10 @@ def _settle(warm: Warm, instance: Instance, first: Taken, codes: Sequence[str]) 
         with suppress(AnswerError):  # which its rounds will show as not passing
             watched = watched or asked.read(code).is_watched
     modes = {first.mode, *(warm.judge(instance, code).mode for code in codes[1:])}
-    return Terms(imports=modes != {"in_place"}, watched=watched)
+    return JudgeOptions(imports=modes != {"in_place"}, watched=watched)
 
 
-def _run(warm: Warm, instance: Instance, code: str, terms: Terms) -> Taken:
+def _run(warm: Warm, instance: Instance, code: str, terms: JudgeOptions) -> Taken:
     found = warm.judge(instance, code, terms=terms)
     times = found.test_seconds, found.processor_seconds
     return Taken(str(found.status), *times, found.memory_mb, found.mode, found.message[-300:])

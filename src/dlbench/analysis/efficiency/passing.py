@@ -14,7 +14,7 @@ from dlbench.analysis.efficiency.measuring import REFERENCE, Job, find_waiting
 from dlbench.analysis.efficiency.upkeep import measure_upkeep
 from dlbench.dataset import Instance
 from dlbench.execution.answer import AnswerError
-from dlbench.execution.candidate import Asked, read_module
+from dlbench.execution.engine import TargetInModule, read_module
 from dlbench.execution.evaluate import find_code
 from dlbench.runs.samples import Sample
 from dlbench.runs.verdict import Status
@@ -71,7 +71,7 @@ def find_unread(passing: Sequence[Passing], kept: Kept) -> list[Passing]:
 
 def read_upkeep(unread: Sequence[Passing], prepared: Mapping[str, Prepared], keeper: Keeper) -> None:
     for one in unread:
-        asked = Asked(one.instance, read_module(prepared[one.instance.project], one.instance))
+        asked = TargetInModule(one.instance, read_module(prepared[one.instance.project], one.instance))
         found = {}
         for name, code in ({REFERENCE: asked.target.text} | one.candidates).items():
             try:

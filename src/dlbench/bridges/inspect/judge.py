@@ -14,7 +14,7 @@ from threading import Lock
 from dlbench.dataset import Benchmark, find_known, load
 from dlbench.errors import DLBenchError
 from dlbench.execution import Engine, Limits, choose_confinement
-from dlbench.execution.desk import Desk
+from dlbench.execution.evaluate import Judge
 from dlbench.execution.pool import MODES, Pool
 from dlbench.runs.samples import Sample
 from dlbench.runs.verdict import Verdict
@@ -23,7 +23,7 @@ from dlbench.workspace.home import Say, quiet
 
 
 @dataclass(frozen=True)
-class Terms:
+class JudgeSettings:
     """As the options of `dlbench evaluate`; no benchmark is ours, and no number of workers is that of the cores."""
 
     benchmark: str | None = None
@@ -39,15 +39,15 @@ def read_benchmark(root: str | None) -> Benchmark:
     return load(Path(root) if root else None)
 
 
-class Judge:
-    def __init__(self, terms: Terms) -> None:
+class InspectJudge:
+    def __init__(self, terms: JudgeSettings) -> None:
         if terms.mode not in MODES:
             raise DLBenchError(f"there is no mode {terms.mode!r}", mend=f"use one of: {', '.join(MODES)}")
         self.benchmark = read_benchmark(terms.benchmark)
         self._prepared: dict[str, Prepared] = {}
         engine = Engine(choose_confinement(terms.sandbox), Limits(test_seconds=terms.timeout, memory_mb=terms.memory))
         self._pool = Pool(engine, self._prepared, workers=terms.workers or os.cpu_count() or 1, mode=terms.mode)
-        self._desk: Desk | None = None
+        self._desk: Judge | None = None
         self._lock = Lock()
 
     def prepare(self, project: str, say: Say = quiet) -> None:
@@ -59,7 +59,7 @@ class Judge:
         with self._lock:
             self.prepare(instance.project)
             if self._desk is None:
-                self._desk = Desk(self._pool)
+                self._desk = Judge(self._pool)
             desk = self._desk
         return desk.judge(sample, instance)
 
@@ -71,12 +71,12 @@ class Judge:
             desk.close()
 
 
-_judges: dict[Terms, Judge] = {}
+_judges: dict[JudgeSettings, InspectJudge] = {}
 
 
-def find_judge(terms: Terms) -> Judge:
+def find_judge(terms: JudgeSettings) -> InspectJudge:
     if terms not in _judges:
-        _judges[terms] = Judge(terms)
+        _judges[terms] = InspectJudge(terms)
     return _judges[terms]
 
 

@@ -12,7 +12,7 @@ from anyio.to_thread import run_sync
 from inspect_ai.scorer import Score, Scorer, Target, accuracy, scorer, stderr
 from inspect_ai.solver import TaskState
 
-from dlbench.bridges.inspect.judge import Terms, find_judge
+from dlbench.bridges.inspect.judge import JudgeSettings, find_judge
 from dlbench.runs.samples import Sample
 from dlbench.runs.verdict import Outcome, Status, Verdict
 
@@ -32,7 +32,7 @@ def verdict(
     workers: int | None = None,
 ) -> Scorer:
     """Judges by the project's own tests, confined, in warm workers. The options are those of `dlbench evaluate`."""
-    terms = Terms(benchmark, sandbox, mode, timeout, memory, workers)
+    terms = JudgeSettings(benchmark, sandbox, mode, timeout, memory, workers)
 
     async def score(state: TaskState, target: Target) -> Score:
         output = state.output

@@ -8,7 +8,7 @@ from inspect_ai.dataset import MemoryDataset, Sample
 from inspect_ai.model import GenerateConfig
 
 from dlbench import __version__
-from dlbench.bridges.inspect.judge import Terms, find_judge
+from dlbench.bridges.inspect.judge import JudgeSettings, find_judge
 from dlbench.bridges.inspect.scorer import verdict
 from dlbench.bridges.inspect.solvers import LATER_TURNS, as_chat, converse
 from dlbench.dataset import Instance, Selection, select
@@ -40,7 +40,7 @@ def dl_bench(
     """
     if samples < 1:
         raise DLBenchError("there must be a sample at least", mend="give -T samples=1 or more")
-    judge = find_judge(Terms(benchmark, sandbox, mode, timeout, memory, workers))
+    judge = find_judge(JudgeSettings(benchmark, sandbox, mode, timeout, memory, workers))
     whole = judge.benchmark
     chosen = select(whole, Selection(split=split))
     for project in dict.fromkeys(instance.project for instance in chosen):

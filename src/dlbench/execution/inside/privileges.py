@@ -51,7 +51,7 @@ def _install(program: bytes) -> None:
         raise OSError(ctypes.get_errno(), "seccomp")
 
 
-def become_opaque() -> None:
+def make_undumpable() -> None:
     """Nobody of our own user reads our memory, our descriptors or our environment; nor do we by way of /proc."""
     libc.prctl(_DUMPABLE, 0, 0, 0, 0)
 
@@ -125,7 +125,7 @@ def _list(folder: str, known: list[str]) -> list[str]:
         return sorted({below + path.partition("/")[0] for path in inner})
 
 
-def put_on(blindfold: int) -> None:
+def enforce(blindfold: int) -> None:
     if libc.syscall(_LANDLOCK_RESTRICT, blindfold, 0):
         raise OSError(ctypes.get_errno(), "landlock")
     os.close(blindfold)

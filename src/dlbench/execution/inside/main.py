@@ -1,0 +1,49 @@
+"""Where does the sandbox begin? Here: one job on the standard input, then either one candidate or many."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import sys
+
+
+def main() -> None:
+    job = json.loads(sys.stdin.buffer.read())
+    descriptor = int(sys.argv[1])
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    sys.argv = ["pytest"]
+    here = os.path.dirname(os.path.abspath(__file__))
+    sys.path[0] = os.path.dirname(here)
+
+    from inside import privileges  # type: ignore[import-not-found]
+    from inside.channel import open_channel  # type: ignore[import-not-found]
+
+    if job["mode"] != "warm":
+        privileges.set_limits(job["limits"])
+    else:
+        privileges.set_limits({"RLIMIT_CORE": 0})
+    privileges.give_up_privileges(job["user"], bytes.fromhex(job["seccomp"]))
+    os.chdir(job["tree"])
+
+    import pytest  # noqa: F401 - only now: nothing is left to lose
+    from inside.fresh_run import run_imported  # type: ignore[import-not-found]
+    from inside.server import work  # type: ignore[import-not-found]
+
+    sys.path[0] = job["import_path"]
+    if job["mode"] == "warm":
+        privileges.make_undumpable()
+        os.set_inheritable(descriptor, False)
+        work(socket.socket(fileno=descriptor), job)
+    send = open_channel(descriptor, bytes.fromhex(job.pop("secret")))
+    send("ready", **privileges.describe_confinement())
+    if job["mode"] == "traced":
+        from inside.extra.tracing import run_traced  # type: ignore[import-not-found]
+
+        run_traced(send, job)
+    run_imported(send, job)
+
+
+if __name__ == "__main__":
+    main()

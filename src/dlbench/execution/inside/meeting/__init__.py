@@ -1,4 +1,0 @@
-"""What runs inside the sandbox where solutions meet checks: tests that a model wrote, which nobody trusts either.
-
-A package of its own beside the judge's files: what decides a verdict, and what was rehearsed with it, stays as it was.
-"""

@@ -1,0 +1,204 @@
+"""How does a sandbox start, and what is it told of the project, the instance and the candidate?
+
+Nothing of the user's goes in: no key, no home, no path. The rest is fixed, so that a verdict does not depend on it.
+"""
+
+import contextlib
+import json
+import os
+import platform
+import subprocess
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from dlbench.dataset import Instance
+from dlbench.execution.limits import JudgeOptions, Limits
+from dlbench.execution.processes import Group, find_descendants
+from dlbench.execution.sandbox import Cell, Confinement, Launch
+from dlbench.workspace import Prepared
+
+_FRAMEWORKS = {
+    "torch": ["numpy", "numpy.testing", "torch", "torch.testing"],
+    "numpy": ["numpy", "numpy.testing"],
+    "jax": ["numpy", "numpy.testing", "jax", "jax.numpy"],
+    "tensorflow": ["numpy", "numpy.testing", "tensorflow"],
+    "keras": ["numpy", "numpy.testing"],
+}
+
+
+def start(
+    confinement: Confinement,
+    cell: Cell,
+    descriptor: int,
+    job: dict[str, Any],
+    *,
+    group: Group | None = None,
+    output: int = subprocess.PIPE,
+) -> "subprocess.Popen[bytes]":
+    """The sandbox, running, with its job given; in a control group, where one is given."""
+    launch = confinement.launch(cell, descriptor)
+    process = subprocess.Popen(
+        launch.command,
+        stdin=subprocess.PIPE,
+        stdout=output,
+        stderr=subprocess.STDOUT,
+        pass_fds=[descriptor],
+        env=_environment(cell, launch),
+        cwd=cell.folder,
+        start_new_session=True,
+    )
+    assert process.stdin is not None
+    if group is not None:  # it waits for its job, and has not begun to work
+        for pid in find_descendants(process.pid):
+            group.add(pid)
+    with contextlib.suppress(BrokenPipeError):
+        process.stdin.write(json.dumps(describe_project(cell, launch) | job).encode())
+        process.stdin.close()
+    return process
+
+
+_RESERVED_MB = {"aarch64": 1024}
+"""What OpenBLAS reserves there at the first product of matrices, and hardly touches. What is really used is watched
+apart; this limit only ends at once what asks for too much, and it must not end torch."""
+# plugins that a worker has imported already have their asserts as they are; a project may make errors of warnings
+_WARM_PLUGINS = ("-W", "ignore::pytest.PytestAssertRewriteWarning")
+
+
+def describe_project(cell: Cell, launch: Launch) -> dict[str, Any]:
+    project = cell.prepared.project
+    inner = cell.prepared.import_path.relative_to(cell.prepared.tree)
+    return {
+        "tree": str(launch.tree),
+        "import_path": str(launch.tree / inner),
+        "args": [*project.tests.args, *_WARM_PLUGINS],
+        "framework": _FRAMEWORKS[str(project.framework)],
+        "user": launch.user,
+        "seccomp": launch.seccomp.hex(),
+        "limits": describe_limits(cell.limits),
+        "readable": list(launch.readable),
+        "writable": list(launch.writable),
+    }
+
+
+def describe_limits(limits: Limits) -> dict[str, int]:
+    return {
+        "RLIMIT_DATA": (limits.memory_mb + _RESERVED_MB.get(platform.machine(), 0)) << 20,
+        "RLIMIT_FSIZE": limits.file_mb << 20,
+        "RLIMIT_NOFILE": limits.open_files,
+        "RLIMIT_NPROC": limits.processes + (_own_processes() if os.geteuid() else 0),
+        "RLIMIT_CPU": int(2 * (limits.load_seconds + limits.test_seconds)) + 1,
+        "RLIMIT_CORE": 0,
+    }
+
+
+def describe_instance(prepared: Prepared, instance: Instance, *, hides: bool, shows_module: bool) -> dict[str, Any]:
+    """`hides`: no test reads its own file. `shows_module`: the module on disk holds the candidate."""
+    tests = find_test_files(prepared.tree, instance.test_files)
+    module = [] if shows_module else [instance.path, *_find_compiled(prepared.tree, instance.path)]
+    return {
+        "path": instance.path,
+        "module": instance.module,
+        "qualname": instance.qualname,
+        "tests": list(instance.tests),
+        "hidden": [*tests, *module],
+        "blinded": [*(tests if hides else []), *module],
+    }
+
+
+def _find_compiled(tree: Path, path: str) -> list[str]:
+    stem = Path(path).stem
+    found = (tree / path).parent.glob(f"__pycache__/{stem}.*.pyc")
+    return [file.relative_to(tree).as_posix() for file in found]
+
+
+def describe_nothing(files: list[str]) -> dict[str, Any]:
+    """A job that only collects the tests of some files."""
+    nothing = {"path": "", "module": "", "qualname": "", "hidden": [], "blinded": [], "tests": files}
+    return nothing | describe_candidate()
+
+
+def describe_candidate(
+    *,
+    ranges: list[tuple[int, int]] | None = None,
+    watch: bool = False,
+    classes: list[str] | None = None,
+    allowed: tuple[str, ...] = (),
+) -> dict[str, Any]:
+    """`ranges`: the lines of the module that are the candidate's, where it is on disk."""
+    return {
+        "source": None,
+        "ranges": ranges or [],
+        "watch": watch,
+        "allowed": list(allowed),
+        "classes": classes or [],
+        "learn": False,
+        "collect_only": False,
+        "until_failure": False,
+    }
+
+
+def describe_learning(lines: tuple[int, int]) -> dict[str, Any]:
+    """The reference where it stands, and its own questions are noted."""
+    return {"learn": True, "watch": True, "ranges": [lines]}
+
+
+def describe_terms(terms: JudgeOptions) -> dict[str, Any]:
+    job: dict[str, Any] = {"until_failure": terms.until_failure}
+    return job | {"tests": list(terms.tests)} if terms.tests else job
+
+
+def find_test_files(tree: Path, files: tuple[str, ...]) -> list[str]:
+    """Files of a tree that show tests: those named, and all that pytest would take for some."""
+    return sorted({*files, *_list_test_files(tree)})
+
+
+@cache
+def _list_test_files(tree: Path) -> tuple[str, ...]:
+    found = []
+    for folder, _, names in os.walk(tree):
+        for name in names:
+            stem = name.split(".")[0]
+            if name.endswith((".py", ".pyc")) and (
+                stem == "conftest" or stem.startswith("test_") or stem.endswith("_test")
+            ):
+                found.append((Path(folder) / name).relative_to(tree).as_posix())
+    return tuple(found)
+
+
+def _own_processes() -> int:
+    """Without a user of its own, a candidate's processes are counted together with ours."""
+    count = 0
+    for path in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if path.stat().st_uid == os.getuid():
+                count += sum(1 for _ in (path / "task").iterdir())
+    return count
+
+
+def _environment(cell: Cell, launch: Launch) -> dict[str, str]:
+    temporary = str(launch.temporary)
+    inner = cell.prepared.import_path.relative_to(cell.prepared.tree)
+    fixed = {
+        "PATH": f"{cell.prepared.python.parent}:/usr/bin:/bin",
+        "HOME": f"{temporary}/home",
+        "TMPDIR": temporary,
+        "USER": "dlbench",
+        "LANG": "C.UTF-8",
+        "LC_ALL": "C.UTF-8",
+        "TZ": "UTC",
+        "PYTHONPATH": str(launch.tree / inner),
+        "PYTHONHASHSEED": "0",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONNOUSERSITE": "1",
+        "OMP_NUM_THREADS": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+        "MKL_NUM_THREADS": "1",
+        "NUMEXPR_NUM_THREADS": "1",
+        "CUDA_VISIBLE_DEVICES": "",
+        "TF_CPP_MIN_LOG_LEVEL": "3",
+        "JAX_PLATFORMS": "cpu",
+        "MPLBACKEND": "Agg",
+        "HF_HUB_OFFLINE": "1",
+    }
+    return fixed | cell.prepared.project.tests.env

@@ -1,0 +1,181 @@
+"""Can a candidate take its place in a module that is imported already, so that nobody can tell the difference?
+
+Only the body of a function can be exchanged without importing its module again. Whatever a fresh import would evaluate
+anew (defaults, annotations, decorators, helpers that compute at the module's level, new members of a class) must be the
+same as the reference's, or such that it does not matter when it is evaluated. All else is imported, in another process.
+"""
+
+import ast
+import builtins
+from dataclasses import dataclass
+from typing import Any
+
+from dlbench.dataset.target import Function, Target
+from dlbench.execution.inside.live_patch import yields
+from dlbench.execution.names import find_names
+from dlbench.execution.splice import Spliced, write_headers
+from dlbench.parsing import parse
+
+
+@dataclass(frozen=True)
+class Place:
+    """What does not depend on the candidate: the target, and which names the module has above it."""
+
+    target: Target
+    package: str
+    future: list[str]
+    above: frozenset[str]
+    members: frozenset[str]
+
+
+def find_place(source: str, target: Target, module: str) -> Place:
+    tree = parse(source)
+    imports = [node for node in tree.body if isinstance(node, ast.ImportFrom) and node.module == "__future__"]
+    above = "\n".join(source.split("\n")[: target.outermost - 1])
+    members = target.classes[-1].body if target.classes else []
+    return Place(
+        target,
+        module.partition(".")[0],
+        [alias.name for node in imports for alias in node.names],
+        find_names(above).bound | frozenset(dir(builtins)),
+        find_names(ast.unparse(ast.Module(members, []))).bound,
+    )
+
+
+def plan_patch(place: Place, spliced: Spliced, filename: str) -> dict[str, Any] | None:
+    """What the server needs to exchange the function; None where the module must be imported anew."""
+    headers = write_headers(place.target)
+    if headers is None or spliced.others or not _may_come_late(spliced.before, place):
+        return None
+    classes = [cls.name for cls in place.target.classes]
+    text = "\n".join([*headers, spliced.target])
+    tree = parse(text)
+    node: ast.AST = tree.body[0]
+    for _ in classes:
+        assert isinstance(node, ast.ClassDef)
+        node = node.body[0]
+    reference = place.target.node
+    if not isinstance(node, Function) or type(node) is not type(reference):
+        return None
+    if _dump(node.decorator_list) != _dump(reference.decorator_list) or yields(node) != yields(reference):
+        return None
+    signature = None
+    if _dump([node.args, node.returns]) != _dump([reference.args, reference.returns]):
+        if _are_seen_by_decorators(reference):
+            return None
+        signature = _describe_signature(node, reference, place)
+        if signature is None:
+            return None
+    return {
+        "filename": filename,
+        "source": spliced.source,
+        "helpers": spliced.before,
+        "helpers_line": spliced.before_line,
+        "target": text,
+        "line": spliced.line,
+        "classes": classes,
+        "future": place.future,
+        "signature": signature,
+    }
+
+
+def _dump(nodes: list[Any]) -> list[str]:
+    return [ast.dump(node) if node is not None else "" for node in nodes]
+
+
+def _may_come_late(helpers: str, place: Place) -> bool:
+    """Does it matter that helpers are made after the module, and not in the middle of it?"""
+    return all(_is_inert(node, place) for node in parse(helpers).body)
+
+
+def _is_inert(node: ast.stmt, place: Place) -> bool:
+    match node:
+        case ast.Import(names=names):
+            return all(alias.name.partition(".")[0] != place.package for alias in names)
+        case ast.ImportFrom(module=str(module), level=0, names=names):
+            own = module.partition(".")[0] == place.package
+            return not own and all(alias.name != "*" for alias in names)
+        case ast.FunctionDef() | ast.AsyncFunctionDef():
+            defaults = [*node.args.defaults, *node.args.kw_defaults]
+            literal = all(default is None or _is_literal(default) for default in defaults)
+            return literal and not node.decorator_list and all(map(_is_literal, _annotations(node).values()))
+        case ast.Assign(targets=[ast.Name()], value=value):
+            return _is_literal(value)
+        case ast.Expr(value=ast.Constant()):
+            return True
+    return False
+
+
+def _is_literal(node: ast.expr) -> bool:
+    try:
+        ast.literal_eval(node)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return False
+    return True
+
+
+def _are_seen_by_decorators(reference: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """A decorator may have read the header; these do not."""
+    blind = {"staticmethod", "classmethod", "property", "abstractmethod", "abc.abstractmethod"}
+    return any(ast.unparse(decorator) not in blind for decorator in reference.decorator_list)
+
+
+def _describe_signature(
+    node: ast.FunctionDef | ast.AsyncFunctionDef, reference: ast.FunctionDef | ast.AsyncFunctionDef, place: Place
+) -> dict[str, Any] | None:
+    """Another header than the reference's, if what it evaluates is the same whenever it is evaluated."""
+    theirs = _defaults(reference)
+    defaults: dict[str, str | None] = {}
+    for name, value in _defaults(node).items():
+        if name in theirs and ast.dump(theirs[name]) == ast.dump(value):
+            defaults[name] = None
+        elif _is_literal(value):
+            defaults[name] = ast.unparse(value)
+        else:
+            return None
+    lazy = "annotations" in place.future
+    annotations = _annotations(node)
+    if not lazy:
+        for annotation in annotations.values():
+            names = {inner.id for inner in ast.walk(annotation) if isinstance(inner, ast.Name)}
+            if not names <= place.above or names & place.members or not _is_plain(annotation):
+                return None
+    positional = [*reference.args.posonlyargs, *reference.args.args]
+    return {
+        "defaults": defaults,
+        "annotations": {name: ast.unparse(value) for name, value in annotations.items()},
+        "lazy": lazy,
+        "old": {"positional": [argument.arg for argument in positional]},
+    }
+
+
+def _defaults(node: ast.FunctionDef | ast.AsyncFunctionDef) -> dict[str, ast.expr]:
+    arguments = node.args
+    positional = [*arguments.posonlyargs, *arguments.args]
+    found = dict(zip([one.arg for one in reversed(positional)], reversed(arguments.defaults), strict=False))
+    keywords = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+    return found | {one.arg: value for one, value in keywords if value is not None}
+
+
+def _annotations(node: ast.FunctionDef | ast.AsyncFunctionDef) -> dict[str, ast.expr]:
+    arguments = node.args
+    everything = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    everything += [one for one in (arguments.vararg, arguments.kwarg) if one is not None]
+    found = {one.arg: one.annotation for one in everything if one.annotation is not None}
+    return found | ({"return": node.returns} if node.returns is not None else {})
+
+
+def _is_plain(annotation: ast.expr) -> bool:
+    """Names, attributes and subscripts: nothing that computes."""
+    allowed = (
+        ast.Name,
+        ast.Attribute,
+        ast.Subscript,
+        ast.Constant,
+        ast.Tuple,
+        ast.List,
+        ast.BinOp,
+        ast.BitOr,
+        ast.Load,
+    )
+    return all(isinstance(inner, allowed) for inner in ast.walk(annotation))
