@@ -24,13 +24,12 @@ from pathlib import Path
 from dlbench.agreement.planted import write_copy
 from dlbench.dataset import Instance, load
 from dlbench.execution import Engine, Limits, choose_confinement
-from dlbench.execution.mutants import write_mutants
 from dlbench.execution.pool import Pool, Task
 from dlbench.execution.processes import find_descendants, memory_mb
 from dlbench.execution.reference_profile import profile_reference
-from dlbench.execution.stubs import write_stub
 from dlbench.execution.worker import Worker
 from dlbench.runs.verdict import Verdict
+from dlbench.validation.mutants import write_mutants, write_stub
 from dlbench.workspace import Prepared, prepare
 
 MIX = ("albucore", "chex", "gpflow", "gpytorch", "keras", "pytorch-optimizer", "seqeval")

@@ -21,9 +21,9 @@ from pathlib import Path
 from dlbench.agreement.planted import write_copy
 from dlbench.dataset import load
 from dlbench.execution import Engine, Limits, choose_confinement
-from dlbench.execution.mutants import write_mutants
 from dlbench.execution.pool import Pool, Task
 from dlbench.execution.ray_cluster.executor import RaySeats
+from dlbench.validation.mutants import write_mutants
 from dlbench.workspace import Prepared, prepare
 
 GOAL_ONE, GOAL_THREE = 0.90, 0.90

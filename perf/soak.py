@@ -21,9 +21,8 @@ from pathlib import Path
 
 from dlbench.dataset import load
 from dlbench.execution import Engine, choose_confinement
-from dlbench.execution.mutants import write_mutants
 from dlbench.execution.processes import find_descendants, memory_mb
-from dlbench.execution.stubs import write_stub
+from dlbench.validation.mutants import write_mutants, write_stub
 from dlbench.workspace import home, prepare
 
 

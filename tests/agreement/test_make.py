@@ -10,8 +10,8 @@ from dlbench.agreement.mutation import gather_variants, make_variants, show_diff
 from dlbench.agreement.mutation.similarity import ByCharacters, ByEmbedding, find_measure
 from dlbench.agreement.wording import Wording
 from dlbench.errors import DLBenchError
-from dlbench.generation import Budget, BudgetSpent, Gate, Limits, OpenAIModel
-from dlbench.generation.seeds import draw_seed
+from dlbench.generation import Budget, BudgetSpent, Limits, OpenAIModel, RateLimiter
+from dlbench.generation.sampling import draw_seed
 from tests.agreement.made import SOURCE, TASK, make_instance
 from tests.generation.endpoint import Endpoint, completion
 
@@ -84,7 +84,7 @@ def ask(url: str, budget: Budget | None = None, **options):
     async def run():
         model = OpenAIModel("m", url, "key")
         try:
-            gate = Gate(model, budget=budget)
+            gate = RateLimiter(model, budget=budget)
             return await gather_variants(
                 make_instance(), **({"operators": ["rephrase"], "count": 2, "gate": gate} | options)
             )

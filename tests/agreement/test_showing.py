@@ -26,7 +26,7 @@ def test_a_method_is_asked_for_under_one_name_everywhere():
 
 
 def test_the_original_variant_shows_what_the_instance_shows():
-    from dlbench.generation.techniques.interface import read_question
+    from dlbench.generation.techniques.base import read_question
 
     instance = make_instance("Words.", "Net.step")
     variant = Variant(instance.id, 0, "original", "Words.", "step")

@@ -136,7 +136,7 @@ def test_predicted_stages_are_for_their_technique_alone(toy_root, tmp_path):
 
 def test_a_predicted_stage_decides_which_examples_are_shown(toy_root, tmp_path):
     from dlbench.dataset import load
-    from dlbench.generation.techniques.stages import hash_prompt
+    from dlbench.generation.techniques.stage_predictor import hash_prompt
 
     instance = load(toy_root).instances[SCALE]
     record = {"instance": SCALE, "prompt": hash_prompt(instance.prompt), "stage": "inference"}

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from dlbench.generation.seeds import draw_seed
+from dlbench.generation.sampling import draw_seed
 from tests.cli.test_judging import ID, RIGHT, verdicts_of
 from tests.cli.test_run import STEP
 from tests.generation.chaos import Chaos

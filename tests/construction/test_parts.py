@@ -16,7 +16,7 @@ from dlbench.construction.wishes import read_wishes
 from dlbench.dataset.labels import Framework
 from dlbench.dataset.leakage import UNREVIEWED, is_draft
 from dlbench.errors import DLBenchError
-from dlbench.generation import Answer, Gate, Model, Request
+from dlbench.generation import Answer, Model, RateLimiter, Request
 from tests.construction.labelling import CLIP, SHARE, make_trees, make_work
 
 
@@ -142,11 +142,11 @@ def test_a_draft_says_that_it_is_one_and_what_it_took_over():
     source = 'def f(x):\n    """Gives the sum of all things that are in x and nothing else at all today."""\n    return total_of(x) + 1\n'
     row = {"id": "p/m.f", "qualname": "f", "path": "m.py"}
     parrot = Parrot("It gives the sum of all things that are in x and nothing else at all today.")
-    draft = asyncio.run(draft_prompt(Gate(parrot), row, source))
+    draft = asyncio.run(draft_prompt(RateLimiter(parrot), row, source))
     assert draft["prompt"].startswith(UNREVIEWED)
     assert is_draft(draft["prompt"])
     assert any("docstring" in what for what in draft["taken"])
-    clean = asyncio.run(draft_prompt(Gate(Parrot("Add up what the argument holds.")), row, source))
+    clean = asyncio.run(draft_prompt(RateLimiter(Parrot("Add up what the argument holds.")), row, source))
     assert clean["taken"] == []
 
 
@@ -156,7 +156,7 @@ def test_every_admissible_function_gets_one_draft_and_what_has_one_is_not_asked_
     drafted: list[str] = []
 
     def draft(most: int | None) -> int:
-        gate = Gate(Parrot("Add up what the argument holds."))
+        gate = RateLimiter(Parrot("Add up what the argument holds."))
         return asyncio.run(draft_project(work, "melody", tree, gate, most=most, on_draft=drafted.append))
 
     assert draft(1) == 1

@@ -17,7 +17,7 @@ from dlbench.construction.screening.subject import read_known, split_words
 from dlbench.construction.work import Row, Work
 from dlbench.dataset.target import Function
 from dlbench.errors import DLBenchError
-from dlbench.execution.mutation_operators import OPERATORS
+from dlbench.validation.mutation_operators import OPERATORS
 
 GOOD = """def soften(x, eps):
     y = x - x.max()

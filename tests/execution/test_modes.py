@@ -15,8 +15,8 @@ from dlbench.execution.limits import JudgeOptions
 from dlbench.execution.pool import Pool, Task
 from dlbench.execution.processes import find_descendants
 from dlbench.execution.reference_profile import _path, load_route, profile_reference
-from dlbench.execution.validate import compare_modes, repeat, validate
 from dlbench.runs.verdict import Outcome, Status, Verdict
+from dlbench.validation import compare_modes, repeat, validate
 from dlbench.workspace import prepare
 from tests.conftest import write_toy
 from tests.execution.shapes import TARGETS, TESTS, write_shapes

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 import dlbench
 from dlbench.dataset.target import Function
-from dlbench.execution.mutants import write_mutants
-from dlbench.execution.mutation_operators import OPERATORS
+from dlbench.validation.mutants import write_mutants
+from dlbench.validation.mutation_operators import OPERATORS
 
 REFERENCE = '''def f(x, y=1, *, flag=True):
     """Words that stay."""

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dlbench.execution.orders import draw_orders
+from dlbench.validation.mutants import draw_orders
 
 
 @pytest.mark.parametrize("count", [3, 4, 5, 9])

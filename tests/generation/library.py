@@ -4,7 +4,7 @@ from datetime import date
 
 from dlbench.dataset.records import Instance, Labels
 from dlbench.dataset.target import find_target
-from dlbench.generation.techniques import Shelf
+from dlbench.generation.techniques import ExamplePool
 
 SOURCES = {
     "plants": '''import math
@@ -139,6 +139,6 @@ def source_of(instance: Instance) -> str:
     return SOURCES[instance.project]
 
 
-def shelf(**changed: Instance) -> Shelf:
+def shelf(**changed: Instance) -> ExamplePool:
     """All instances, with those of the given names in place of their own."""
-    return Shelf([changed.get(each.name, each) for each in INSTANCES.values()], source_of)
+    return ExamplePool([changed.get(each.name, each) for each in INSTANCES.values()], source_of)

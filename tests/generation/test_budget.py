@@ -17,13 +17,13 @@ from dlbench.generation import (
     Limits,
     Model,
     OpenAIModel,
-    Passing,
     Price,
     Request,
+    TransientError,
     generate,
 )
-from dlbench.generation.asking import Gate
-from dlbench.generation.ledger import REQUESTS
+from dlbench.generation.request_log import REQUESTS
+from dlbench.generation.retry import RateLimiter
 
 from .endpoint import Endpoint, Reply, completion, refusal
 from .test_sampling import INSTANCES, WANTED, Scripted, keys, lines, request_of
@@ -69,7 +69,7 @@ def test_a_try_that_failed_was_a_request(tmp_path: Path) -> None:
     class Failing(Scripted):
         async def answer(self, request: Request) -> Answer:
             await super().answer(request)
-            raise Passing("busy", after=0)
+            raise TransientError("busy", after=0)
 
     model = Failing()
     with pytest.raises(BudgetSpent):
@@ -118,13 +118,13 @@ def test_tokens_and_money_are_never_more_than_allowed(
     budget = Budget(bound, PRICE)
     model = Counting(prompt, used)
 
-    async def ask_on(gate: Gate) -> None:
+    async def ask_on(gate: RateLimiter) -> None:
         request = Request("a/b", 0, [{"role": "user", "content": "x" * 20}])
         for _ in range(10):
             await gate.ask(request)
 
     async def ask_all() -> list[BaseException | None]:
-        gate = Gate(model, budget=budget, at_once=at_once)
+        gate = RateLimiter(model, budget=budget, at_once=at_once)
         return await asyncio.gather(*(ask_on(gate) for _ in range(at_once)), return_exceptions=True)
 
     ended = asyncio.run(ask_all())
@@ -221,7 +221,7 @@ def test_tries_in_which_a_model_spent_tokens_and_said_nothing_count_towards_the_
     async def ask_once(url: str) -> Answer:
         model = OpenAIModel("m", url, "a-key-of-mine")
         try:
-            return await Gate(model, budget=budget, retries=2).ask(Request("a/b", 0, [], max_tokens=5))
+            return await RateLimiter(model, budget=budget, retries=2).ask(Request("a/b", 0, [], max_tokens=5))
         finally:
             await model.close()
 

@@ -13,7 +13,7 @@ import pytest
 
 from dlbench.errors import DLBenchError
 from dlbench.generation import OpenAIModel, generate
-from dlbench.generation.ledger import REQUESTS
+from dlbench.generation.request_log import REQUESTS
 
 from .chaos import TROUBLES, Chaos
 from .test_sampling import INSTANCES, keys, lines, request_of

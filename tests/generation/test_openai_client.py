@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dlbench.errors import DLBenchError
-from dlbench.generation import Answer, Gate, OpenAIModel, Request
-from dlbench.generation.asking import Stopped, find_wait
-from dlbench.generation.models import Passing
-from dlbench.generation.refusals import Refusal, read_retry_after
+from dlbench.generation import Answer, OpenAIModel, RateLimiter, Request
+from dlbench.generation.model import TransientError
+from dlbench.generation.openai_client import Refusal, read_retry_after
+from dlbench.generation.retry import Stopped, find_wait
 
 from .endpoint import Cut, Endpoint, Reply, completion, refusal, stream
 
@@ -33,7 +33,7 @@ def no_keys_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
 def ask(model: OpenAIModel, request: Request = REQUEST, retries: int = 0) -> Answer:
     async def ask_once() -> Answer:
         try:
-            return await Gate(model, retries=retries).ask(request)
+            return await RateLimiter(model, retries=retries).ask(request)
         finally:
             await model.close()
 
@@ -176,7 +176,7 @@ def test_nobody_comes_back_before_the_endpoint_wants_it_and_not_all_at_once() ->
 @pytest.mark.parametrize("said", ["0", "-3", "Mon, 01 Jan 2024 00:00:00 GMT"])
 def test_a_busy_endpoint_that_says_come_at_once_is_not_asked_at_once(said: str) -> None:
     problem = Refusal(429, said, "slow down").as_error("slow down", "here")
-    assert isinstance(problem, Passing)
+    assert isinstance(problem, TransientError)
     assert find_wait(problem.after, 1) >= 0.75
 
 
@@ -350,7 +350,7 @@ def test_stop_ends_a_wait() -> None:
 
     async def stop_soon(url: str) -> None:
         model = OpenAIModel("m", url, KEY)
-        gate = Gate(model)
+        gate = RateLimiter(model)
         asyncio.get_running_loop().call_later(0.5, gate.stop)
         try:
             with pytest.raises(Stopped):
@@ -376,7 +376,7 @@ def test_many_first_requests_learn_the_other_name_of_the_limit_together() -> Non
 
     async def ask_many(url: str) -> list[Answer]:
         model = OpenAIModel("m", url, KEY)
-        gate = Gate(model, at_once=8)
+        gate = RateLimiter(model, at_once=8)
         try:
             return await asyncio.gather(*(gate.ask(REQUEST) for _ in range(8)))
         finally:

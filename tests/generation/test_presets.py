@@ -3,7 +3,7 @@
 import pytest
 
 from dlbench.errors import DLBenchError
-from dlbench.generation.presets import find_endpoint, presets
+from dlbench.generation.providers import find_endpoint, presets
 
 PROVIDERS = [name for name, preset in presets().items() if not preset.get("local")]
 SERVERS = [name for name, preset in presets().items() if preset.get("local")]

@@ -6,8 +6,8 @@ import pytest
 
 from dlbench.errors import DLBenchError
 from dlbench.generation import FREE, Price, find_price
-from dlbench.generation.presets import presets
 from dlbench.generation.prices import _OURS, _read, read_cost
+from dlbench.generation.providers import presets
 
 
 def test_our_table_can_be_read_and_names_known_providers() -> None:

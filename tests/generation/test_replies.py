@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dlbench.generation.replies import Nonsense, read_reply
+from dlbench.generation.openai_client import InvalidReply, read_reply
 
 from .endpoint import completion, stream
 
@@ -28,14 +28,14 @@ def test_a_stream_cut_off_before_its_end_is_no_answer(pieces: list[str], data: s
     text = stream(*pieces)[2]
     ends = text.index('"finish_reason": "stop"')
     cut = data.draw(st.integers(0, ends))
-    with pytest.raises(Nonsense):
+    with pytest.raises(InvalidReply):
         read_reply(text[:cut], 0)
 
 
 @given(st.text(), st.data())
 def test_a_body_cut_off_is_no_answer(said: str, data: st.DataObject) -> None:
     text = completion(said)[2]
-    with pytest.raises(Nonsense):
+    with pytest.raises(InvalidReply):
         read_reply(text[: data.draw(st.integers(0, len(text) - 1))], 0)
 
 
@@ -59,7 +59,7 @@ JSON = st.recursive(
 def test_any_nonsense_is_called_so(reply: object, shape: str) -> None:
     try:
         answer = read_reply(shape.replace("{}", json.dumps(reply)), 0)
-    except Nonsense:
+    except InvalidReply:
         return
     assert isinstance(answer.text, str)
     assert isinstance(answer.usage, dict)
@@ -69,7 +69,7 @@ def test_any_nonsense_is_called_so(reply: object, shape: str) -> None:
     "text", ["", "  ", "null", "[]", "[[[" * 100_000, "data:", "data: x\n\n", ": ping\n\n", "\x00"]
 )
 def test_what_is_no_reply_at_all(text: str) -> None:
-    with pytest.raises(Nonsense):
+    with pytest.raises(InvalidReply):
         read_reply(text, 0)
 
 
@@ -79,7 +79,7 @@ def test_an_error_with_a_good_status_is_no_answer() -> None:
         body({"content": "def f("}, "error"),
         'data: {"choices": [{"delta": {"content": "def"}}]}\n\ndata: {"error": {"message": "gone"}}\n\n',
     ):
-        with pytest.raises(Nonsense):
+        with pytest.raises(InvalidReply):
             read_reply(text, 0)
 
 
@@ -116,7 +116,7 @@ def test_a_model_that_says_nothing_has_answered(message: dict[str, object], reas
 def test_silence_may_be_an_answer_only_after_tokens_that_were_counted() -> None:
     silent = json.loads(body({"content": None}, "stop"))
     for usage in (None, {}, {"completion_tokens": 0}, {"completion_tokens": 1}):
-        with pytest.raises(Nonsense, match="no text") as caught:
+        with pytest.raises(InvalidReply, match="no text") as caught:
             read_reply(json.dumps(silent | {"usage": usage}), 0)
         assert (caught.value.silence is not None) == (usage == {"completion_tokens": 1})
 
@@ -124,7 +124,7 @@ def test_silence_may_be_an_answer_only_after_tokens_that_were_counted() -> None:
 @pytest.mark.parametrize("reason", ["tool_calls", "function_call"])
 def test_a_call_of_a_tool_that_was_not_offered_is_silence_that_may_be_the_answer(reason: str) -> None:
     message = {"content": None, "tool_calls": [{"type": "function", "function": {"name": "f", "arguments": "{}"}}]}
-    with pytest.raises(Nonsense, match="no text") as caught:
+    with pytest.raises(InvalidReply, match="no text") as caught:
         read_reply(body(message, reason, usage={"completion_tokens": 9}), 0)
     assert caught.value.silence is not None
     assert (caught.value.silence.text, caught.value.silence.finish_reason) == ("", reason)

@@ -2,7 +2,7 @@
 
 from itertools import product
 
-from dlbench.generation.seeds import draw_seed
+from dlbench.generation.sampling import draw_seed
 
 INSTANCES = [f"toy/toy.f{number}" for number in range(20)]
 

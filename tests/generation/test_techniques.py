@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 from dlbench.dataset.target import find_target, render_signature
 from dlbench.errors import DLBenchError
 from dlbench.generation import zero_shot
-from dlbench.generation.techniques import TECHNIQUES, Asker, Conversation, Settings, Shelf, find_technique
-from dlbench.generation.techniques.asking import describe_shortage
-from dlbench.generation.techniques.budget import estimate_tokens
-from dlbench.generation.techniques.guided import read_warnings
-from dlbench.generation.techniques.thoughts import retell
+from dlbench.generation.techniques import TECHNIQUES, Conversation, ExamplePool, PromptBuilder, Settings, find_technique
+from dlbench.generation.techniques.bug_warnings import read_warnings
+from dlbench.generation.techniques.build import describe_shortage, estimate_tokens
+from dlbench.generation.techniques.few_shot import retell
 from tests.generation.library import INSTANCES, SOURCES, shelf, source_of
 
 FEW_SHOT = [name for name, technique in TECHNIQUES.items() if technique.wants_shots]
@@ -26,7 +25,7 @@ ONE_SHELF = shelf()
 
 
 def ask(technique: str, instance_id: str, **settings: int | str) -> Conversation:
-    return Asker(find_technique(technique), ONE_SHELF, Settings(**settings)).ask(INSTANCES[instance_id])
+    return PromptBuilder(find_technique(technique), ONE_SHELF, Settings(**settings)).ask(INSTANCES[instance_id])
 
 
 def texts(asked: Conversation) -> list[str]:
@@ -85,7 +84,7 @@ def test_an_instance_with_nearly_the_same_prompt_is_no_example() -> None:
     score, rank = INSTANCES["clouds/clouds.score"], INSTANCES["rivers/rivers.rank"]
     assert rank in shelf().others(score)
     twin = rank.model_copy(update={"prompt": score.prompt.replace("Measure", "Compute")})
-    asked = Asker(find_technique("few-shot-random"), shelf(rank=twin), Settings(shots=20)).ask(score)
+    asked = PromptBuilder(find_technique("few-shot-random"), shelf(rank=twin), Settings(shots=20)).ask(score)
     assert twin.id not in asked.notes["shots"]
     assert len(asked.notes["shots"]) == len(INSTANCES) - 2
 
@@ -110,7 +109,7 @@ def test_the_predicted_stage_does_not_look_at_the_label() -> None:
     rank = INSTANCES["rivers/rivers.rank"]
     labels = rank.labels.model_copy(update={"stage": "inference"})
     mislabelled = rank.model_copy(update={"labels": labels})
-    notes = Asker(find_technique("few-shot-predicted-stage"), shelf(rank=mislabelled)).ask(mislabelled).notes
+    notes = PromptBuilder(find_technique("few-shot-predicted-stage"), shelf(rank=mislabelled)).ask(mislabelled).notes
     assert notes["predicted_stage"] == "evaluation_metrics"
 
 
@@ -118,8 +117,8 @@ def test_the_draw_depends_on_the_seed_and_on_nothing_else() -> None:
     draws = [tuple(ask("few-shot-random", HARVEST, seed=seed).notes["shots"]) for seed in (0, 0, 1, 2, 3)]
     assert draws[0] == draws[1]
     assert len(set(draws)) > 2
-    turned_round = Shelf(list(INSTANCES.values())[::-1], source_of)
-    again = Asker(find_technique("few-shot-random"), turned_round).ask(INSTANCES[HARVEST])
+    turned_round = ExamplePool(list(INSTANCES.values())[::-1], source_of)
+    again = PromptBuilder(find_technique("few-shot-random"), turned_round).ask(INSTANCES[HARVEST])
     assert tuple(again.notes["shots"]) == draws[0]
 
 

@@ -15,8 +15,8 @@ import pytest
 from dlbench.dataset.records import Instance
 from dlbench.errors import DLBenchError
 from dlbench.generation import Answer, OpenAIModel, Request, generate
-from dlbench.generation.techniques import Asker, find_technique
-from dlbench.generation.turns import TURNS
+from dlbench.generation.conversation import TURNS
+from dlbench.generation.techniques import PromptBuilder, find_technique
 
 from .endpoint import Endpoint, completion, refusal
 from .library import INSTANCES, shelf
@@ -26,7 +26,7 @@ ASKED = [INSTANCES["rivers/rivers.depth"], INSTANCES["rivers/rivers.rank"]]
 
 
 def request_of(instance: Instance, sample: int) -> Request:
-    return Asker(find_technique("self-planning"), shelf()).request(instance, sample, 0.0, 100, sample)
+    return PromptBuilder(find_technique("self-planning"), shelf()).request(instance, sample, 0.0, 100, sample)
 
 
 def is_plan(request: Request) -> bool:
@@ -154,7 +154,7 @@ def test_an_error_elsewhere_stops_before_the_next_turn(tmp_path: Path) -> None:
 
 def test_one_turn_leaves_no_file_of_turns(tmp_path: Path) -> None:
     def plain(instance: Instance, sample: int) -> Request:
-        return Asker(find_technique("few-shot-random"), shelf()).request(instance, sample, 0.0, 100, sample)
+        return PromptBuilder(find_technique("few-shot-random"), shelf()).request(instance, sample, 0.0, 100, sample)
 
     generate(Scripted(), ASKED, plain, tmp_path / "samples.jsonl", 1, 1, lambda _: None)
     assert not (tmp_path / TURNS).exists()

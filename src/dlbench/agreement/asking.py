@@ -13,11 +13,11 @@ from dlbench.agreement.showing import show_question
 from dlbench.agreement.variant import Variant
 from dlbench.agreement.wording import Wording
 from dlbench.dataset import Instance
-from dlbench.generation.models import Message, Request
-from dlbench.generation.seeds import draw_seed
+from dlbench.generation.model import Message, Request
+from dlbench.generation.sampling import draw_seed
 from dlbench.generation.techniques import find_technique
-from dlbench.generation.techniques.budget import fit
-from dlbench.generation.techniques.wording import task_of
+from dlbench.generation.techniques.base import task_of
+from dlbench.generation.techniques.build import fit
 
 ANSWERS = "answers.jsonl"
 

@@ -20,8 +20,8 @@ from dlbench.agreement.solutions import Solution, make_solution
 from dlbench.dataset import Instance
 from dlbench.dataset.target import Function
 from dlbench.execution.engine import Engine
-from dlbench.execution.mutants import write_mutants
 from dlbench.parsing import parse
+from dlbench.validation.mutants import write_mutants
 from dlbench.workspace import Prepared
 
 _TRIES = 20

@@ -18,7 +18,7 @@ from dlbench.agreement.planted import write_copy
 from dlbench.agreement.solutions import Solution, make_solution
 from dlbench.dataset import Instance
 from dlbench.execution.cross_run import CrossRunPool
-from dlbench.execution.mutants import write_mutants
+from dlbench.validation.mutants import write_mutants
 
 QUALITY = "quality.jsonl"
 MUTANTS = 5

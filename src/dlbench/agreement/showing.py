@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dlbench.agreement.variant import Variant
 from dlbench.dataset.records import Instance
 from dlbench.dataset.target import Function, Target, find_target, render_signature
-from dlbench.generation.techniques.interface import Question, make_question
+from dlbench.generation.techniques.base import Question, make_question
 from dlbench.parsing import parse
 
 

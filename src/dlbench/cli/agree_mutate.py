@@ -87,7 +87,7 @@ async def _make(
 ) -> "Variants":
     from dlbench.agreement.mutation import find_operators, gather_variants
     from dlbench.cli.progress import say
-    from dlbench.generation import Gate
+    from dlbench.generation import RateLimiter
 
     find_operators(operators)  # before a model is started
     source = sources.module(instance)
@@ -95,7 +95,7 @@ async def _make(
         return await gather_variants(instance, operators=operators, count=count, seed=seed, source=source)
     model = opening.open(name, sources)
     try:
-        gate = Gate(model, budget=make_budget(model, name, limits, prices), say=say)
+        gate = RateLimiter(model, budget=make_budget(model, name, limits, prices), say=say)
         say(f"{model.name} is asked where no rule helps")
         return await gather_variants(instance, operators=operators, count=count, seed=seed, gate=gate, source=source)
     finally:

@@ -152,10 +152,10 @@ class Dual:
         """Within the run's budget, where a model is asked to rephrase."""
         from dlbench.agreement.mutation import gather_variants
         from dlbench.cli.progress import counted
-        from dlbench.generation import Gate
+        from dlbench.generation import RateLimiter
 
         model = asking.opening.open(asking.name, setting.sources) if self.rewrite else None
-        gate = Gate(model, budget=asking.budget, retries=asking.retries) if model is not None else None
+        gate = RateLimiter(model, budget=asking.budget, retries=asking.retries) if model is not None else None
         found: dict[str, Variants] = {}
         try:
             with counted("making variants", len(setting.instances), every=1.0) as advance:

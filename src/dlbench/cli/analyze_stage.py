@@ -66,7 +66,7 @@ def evaluate(
     """How well are stage, task and data told from unseen prompts? Cross-validation, with baselines beside it."""
     from dlbench.analysis.classifier.evaluation import FAST, WAYS, configure, cross_validate
     from dlbench.cli.progress import say
-    from dlbench.generation.techniques.stages import hash_prompt
+    from dlbench.generation.techniques.stage_predictor import hash_prompt
     from dlbench.jsonl import Journal, rewrite
     from dlbench.reporting import classified
     from dlbench.runs import open_run

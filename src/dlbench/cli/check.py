@@ -18,7 +18,7 @@ def check(
     from dlbench.cli.engine import make_engine
     from dlbench.cli.progress import say
     from dlbench.dataset.validation import check_records
-    from dlbench.execution.soundness import check_sources
+    from dlbench.validation.sources import check_sources
     from dlbench.workspace.provenance import check_tree
 
     benchmark, problems = check_records(chosen.root)

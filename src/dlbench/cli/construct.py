@@ -141,11 +141,11 @@ def draft(
 
     from dlbench.cli.progress import say
     from dlbench.construction.drafts import draft_project
-    from dlbench.generation import EmbeddedModel, Gate, OpenAIModel
+    from dlbench.generation import EmbeddedModel, OpenAIModel, RateLimiter
 
     async def draft_all() -> None:
         opened = EmbeddedModel(1, say, 0) if model == "embedded" else OpenAIModel(model, base_url, api_key)
-        gate = Gate(opened, say=say)
+        gate = RateLimiter(opened, say=say)
         try:
             for chain in make_chains(names, projects, work, sandbox):
                 count = await draft_project(chain.work, chain.name, chain.prepared.tree, gate, most=most, on_draft=say)

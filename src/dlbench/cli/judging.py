@@ -41,10 +41,10 @@ def validate(
     json: JsonOption = False,
 ) -> None:
     """Check that references pass, and that stubs which raise or return None fail every test."""
+    from dlbench import validation as trying
     from dlbench.cli.engine import Where, check_mode, make_engine, make_pool, prepare_projects
     from dlbench.cli.progress import counted
-    from dlbench.execution import validate as trying
-    from dlbench.execution.stubs import BODIES
+    from dlbench.validation.mutants import BODIES
 
     check_mode(mode)
     engine = make_engine(sandbox, timeout, memory, Where(executor, ray_address, workers))

@@ -51,7 +51,7 @@ PricesOption = Annotated[Path | None, typer.Option(help="TOML file of prices tha
 
 def is_local(name: str) -> bool:
     """Whether no endpoint is asked under this name."""
-    from dlbench.generation.answers_file import PREFIX
+    from dlbench.generation.file_model import PREFIX
 
     return name in {"embedded", "reference", "stub"} or name.startswith(PREFIX)
 
@@ -94,7 +94,7 @@ class Opening:
         """Without sources there is neither `reference` nor `stub`."""
         from dlbench.cli.progress import say
         from dlbench.generation import CommandModel, EmbeddedModel, FileModel, OpenAIModel, ReferenceModel, StubModel
-        from dlbench.generation.answers_file import PREFIX
+        from dlbench.generation.file_model import PREFIX
 
         if self.command:
             return CommandModel(self.command, name, self.timeout)

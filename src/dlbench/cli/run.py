@@ -41,7 +41,7 @@ from dlbench.errors import DLBenchError
 
 if TYPE_CHECKING:
     from dlbench.dataset import Instance
-    from dlbench.generation.techniques import Asker
+    from dlbench.generation.techniques import PromptBuilder
 
 CanaryOption = Annotated[
     bool, typer.Option("--canary", help="Put the benchmark's canary into each prompt, so that copies can be found.")
@@ -214,10 +214,10 @@ def _hash(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def _put_together(asker: "Asker", instances: "list[Instance]", shots: int) -> None:
+def _put_together(asker: "PromptBuilder", instances: "list[Instance]", shots: int) -> None:
     """All prompts before the first request: what is wrong with one is found before anything is paid for."""
     from dlbench.cli.progress import say
-    from dlbench.generation.techniques.asking import describe_shortage
+    from dlbench.generation.techniques.build import describe_shortage
 
     shortage = describe_shortage([asker.ask(instance) for instance in instances], shots)
     if shortage:

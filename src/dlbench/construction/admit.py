@@ -20,12 +20,10 @@ from dlbench.dataset.target import Function, render_signature
 from dlbench.execution.engine import Engine
 from dlbench.execution.judge import Warm
 from dlbench.execution.limits import JudgeOptions
-from dlbench.execution.mutants import write_mutants
-from dlbench.execution.orders import draw_orders
 from dlbench.execution.pool import TaskQueue, keep_busy
-from dlbench.execution.stubs import BODIES, write_stub
 from dlbench.execution.worker_cache import CachePolicy, NoWorkerAvailable, WorkerCache, count_seats, open_cache
 from dlbench.runs.verdict import Outcome, Status, Verdict
+from dlbench.validation.mutants import BODIES, draw_orders, write_mutants, write_stub
 from dlbench.workspace import Prepared
 
 MOST_MEMORY_MB = 2048.0

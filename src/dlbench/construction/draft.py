@@ -8,8 +8,8 @@ from dlbench.construction.work import Row
 from dlbench.dataset.leakage import UNREVIEWED, find_leaks
 from dlbench.dataset.prompt_context import fenced
 from dlbench.dataset.target import find_target
-from dlbench.generation.asking import Gate
-from dlbench.generation.models import Message, Request
+from dlbench.generation.model import Message, Request
+from dlbench.generation.retry import RateLimiter
 from dlbench.parsing import parse
 
 _ASK = """\
@@ -20,7 +20,7 @@ callers rely on. Use between 40 and 250 words. Do not quote code and do not copy
 """
 
 
-async def draft_prompt(gate: Gate, row: Row, source: str, *, max_tokens: int = 400) -> Row:
+async def draft_prompt(gate: RateLimiter, row: Row, source: str, *, max_tokens: int = 400) -> Row:
     """A draft with what stands against it: words or lines that it took over. `source` is the function's module."""
     module = parse(source)
     target = find_target(source, row["qualname"], module)

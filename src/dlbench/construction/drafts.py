@@ -5,12 +5,12 @@ from pathlib import Path
 
 from dlbench.construction.draft import draft_prompt
 from dlbench.construction.work import Work
-from dlbench.generation.asking import Gate
+from dlbench.generation.retry import RateLimiter
 from dlbench.jsonl import Journal
 
 
 async def draft_project(
-    work: Work, project: str, tree: Path, gate: Gate, *, most: int | None, on_draft: Callable[[str], None]
+    work: Work, project: str, tree: Path, gate: RateLimiter, *, most: int | None, on_draft: Callable[[str], None]
 ) -> int:
     """How many there are now."""
     admissible = {row["id"] for row in work.read_last("measured", project) if row["admissible"]}

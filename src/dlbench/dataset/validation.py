@@ -1,6 +1,6 @@
 """Are the records of a benchmark sound, as far as can be said without its sources?
 
-What needs the fetched sources is checked by `dlbench.execution.soundness`. Both collect every problem in one pass.
+What needs the fetched sources is checked by `dlbench.validation.sources`. Both collect every problem in one pass.
 
 Does every instance keep to the rules that its benchmark was made by?
 

@@ -1,16 +1,15 @@
 """Ask a model, and take the code out of its answer."""
 
 from dlbench.extraction import Extraction, extract
-from dlbench.generation.answers_file import FileModel
-from dlbench.generation.asking import Gate
-from dlbench.generation.baselines import ReferenceModel, StubModel
 from dlbench.generation.budget import Budget, BudgetSpent, Limits
-from dlbench.generation.command import CommandModel
+from dlbench.generation.command_model import CommandModel
 from dlbench.generation.embedded import EmbeddedModel
-from dlbench.generation.models import Answer, Message, Model, Passing, Request
+from dlbench.generation.file_model import FileModel
+from dlbench.generation.model import Answer, Message, Model, ReferenceModel, Request, StubModel, TransientError
 from dlbench.generation.openai_client import OpenAIModel
 from dlbench.generation.prices import FREE, Price, find_price
 from dlbench.generation.prompt import zero_shot
+from dlbench.generation.retry import RateLimiter
 from dlbench.generation.sampling import generate
 
 __all__ = [
@@ -22,16 +21,16 @@ __all__ = [
     "EmbeddedModel",
     "Extraction",
     "FileModel",
-    "Gate",
     "Limits",
     "Message",
     "Model",
     "OpenAIModel",
-    "Passing",
     "Price",
+    "RateLimiter",
     "ReferenceModel",
     "Request",
     "StubModel",
+    "TransientError",
     "extract",
     "find_price",
     "generate",

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dlbench.errors import DLBenchError
-from dlbench.generation.models import Answer, Message, Request
+from dlbench.generation.model import Answer, Message, Request
 from dlbench.generation.prices import Price, count_tokens, read_cost
 
 # Code has about three characters a token, and a bound must rather be kept too early than too late.

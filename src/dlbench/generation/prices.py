@@ -14,7 +14,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from dlbench.errors import DLBenchError
-from dlbench.generation.presets import presets
+from dlbench.generation.providers import presets
 
 _MILLION = 1_000_000
 _OURS = Path(__file__).with_name("prices.toml")

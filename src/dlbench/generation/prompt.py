@@ -6,7 +6,7 @@ the model may have seen.
 
 from dlbench.dataset.prompt_context import fenced
 from dlbench.dataset.records import Instance
-from dlbench.generation.models import Message
+from dlbench.generation.model import Message
 
 SYSTEM = (
     "You write Python for deep-learning projects. Answer with one Python code block that contains the complete "

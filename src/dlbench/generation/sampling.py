@@ -3,9 +3,16 @@
 Requests cost time and money. Many are in flight at once, in one event loop; every answer is written as soon as it is
 there; a run that is started again asks only for what is missing; an error, a budget that is used up or Ctrl-C stops new
 requests, and the answers that are under way are still kept.
+
+Which seed does one request get, so that chance falls anew for each?
+
+Were it the run's seed plus the sample's number, all instances of a run would meet the same throw of the dice, and one
+unlucky throw would show in all of them at once; and the second sample of one run would be the first of the next, so
+that several runs would be fewer than they say. Both make the spread between runs wrong, and the intervals with it.
 """
 
 import asyncio
+import hashlib
 import queue
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -15,12 +22,11 @@ from typing import Any
 
 from dlbench.dataset.records import Instance
 from dlbench.errors import DLBenchError
-from dlbench.generation.asking import RETRIES, Gate, Stopped
 from dlbench.generation.budget import Budget
-from dlbench.generation.keeping import Keeper
-from dlbench.generation.ledger import REQUESTS, Ledger
-from dlbench.generation.models import Answer, Model, Request
-from dlbench.generation.turns import TURNS, Turns, as_record, read_record
+from dlbench.generation.conversation import TURNS, Turns, as_record, read_record
+from dlbench.generation.model import Answer, Model, Request
+from dlbench.generation.request_log import REQUESTS, BatchedWriter, RequestLog
+from dlbench.generation.retry import RETRIES, RateLimiter, Stopped
 from dlbench.jsonl import Journal, rewrite
 from dlbench.workspace.home import Say, quiet
 
@@ -56,7 +62,7 @@ def generate(
     with (
         Journal(samples_path) as journal,
         Turns(samples_path.with_name(TURNS)) as turns,
-        Ledger(samples_path.with_name(REQUESTS)) as ledger,
+        RequestLog(samples_path.with_name(REQUESTS)) as ledger,
     ):
         there = _already(journal, model.name)
         _count_spent(budget, there, turns, ledger)
@@ -65,9 +71,9 @@ def generate(
             (instance, sample) for instance, count in zip(instances, counts, strict=True) for sample in range(count)
         ]
         missing = [(instance, sample) for instance, sample in wanted if (instance.id, sample) not in there]
-        gate = Gate(model, ledger, budget, at_once=concurrency, retries=retries, say=say)
+        gate = RateLimiter(model, ledger, budget, at_once=concurrency, retries=retries, say=say)
         # Twice as many as may ask: while one's answer is written, another asks.
-        _Asking(gate, request_of, Keeper(journal), turns, missing).run(2 * concurrency, on_sample)
+        _Asking(gate, request_of, BatchedWriter(journal), turns, missing).run(2 * concurrency, on_sample)
         if missing or list(there) != [(instance.id, sample) for instance, sample in wanted]:
             _put_in_order(journal, instances)
 
@@ -80,9 +86,9 @@ class _Asking:
 
     def __init__(
         self,
-        gate: Gate,
+        gate: RateLimiter,
         request_of: Callable[[Instance, int], Request],
-        keeper: Keeper,
+        keeper: BatchedWriter,
         turns: Turns,
         work: list[tuple[Instance, int]],
     ) -> None:
@@ -147,7 +153,7 @@ class _Asking:
             self._done.put(error)
 
 
-def _count_spent(budget: Budget, there: dict[Key, dict[str, Any]], turns: Turns, ledger: Ledger) -> None:
+def _count_spent(budget: Budget, there: dict[Key, dict[str, Any]], turns: Turns, ledger: RequestLog) -> None:
     budget.spent.requests += ledger.count
     for key, record in there.items():
         budget.add(read_record(record), ledger.asked(*key))
@@ -198,3 +204,9 @@ def _put_in_order(journal: Journal, instances: Sequence[Instance]) -> None:
         there.setdefault((record["instance"], record["sample"]), record)
     keys = sorted(there, key=lambda key: (place.get(key[0], len(place)), key[0], key[1]))
     rewrite(journal.path, [there[key] for key in keys])
+
+
+def draw_seed(seed: int, instance: str, sample: int) -> int:
+    """From 0 to 2^31 - 1, which every endpoint takes; the same on every machine."""
+    digest = hashlib.sha256(f"{seed}\n{instance}\n{sample}".encode()).digest()
+    return int.from_bytes(digest[:4], "big") >> 1

@@ -9,8 +9,8 @@ from pathlib import Path
 from dlbench.dataset import Benchmark, Instance
 from dlbench.dataset.target import find_target, render_signature
 from dlbench.errors import DLBenchError
-from dlbench.generation.techniques import Asker, KeptStages, Settings, Shelf, find_technique
-from dlbench.generation.techniques.few_shot_predicted_stage import TECHNIQUE as PREDICTED
+from dlbench.generation.techniques import ExamplePool, KeptStages, PromptBuilder, Settings, find_technique
+from dlbench.generation.techniques.few_shot import FEW_SHOT_PREDICTED_STAGE as PREDICTED
 from dlbench.workspace import fetch
 from dlbench.workspace.home import Say, quiet
 
@@ -47,7 +47,7 @@ def make_asker(
     *,
     canary: bool = False,
     stages: Path | None = None,
-) -> Asker:
+) -> PromptBuilder:
     benchmark = sources.benchmark
     if canary and not benchmark.canary:
         mend = "write a string that stands nowhere else into its file CANARY, or leave out --canary"
@@ -56,5 +56,5 @@ def make_asker(
         mend = f"add --technique {PREDICTED.name}, or leave out --predicted-stages"
         raise DLBenchError(f"{technique} takes no predicted stages", mend=mend)
     settings = Settings(shots, seed, prompt_tokens, benchmark.canary if canary else "")
-    shelf = Shelf(benchmark.instances.values(), sources.module, KeptStages(stages) if stages else None)
-    return Asker(find_technique(technique), shelf, settings)
+    shelf = ExamplePool(benchmark.instances.values(), sources.module, KeptStages(stages) if stages else None)
+    return PromptBuilder(find_technique(technique), shelf, settings)

@@ -8,7 +8,7 @@ import pytest
 from dlbench.analysis.bugs.categories import read_categories
 from dlbench.analysis.bugs.rules import classify
 from dlbench.analysis.bugs.rules_errors import mark_error
-from dlbench.generation.techniques import guided
+from dlbench.generation.techniques import bug_warnings
 from tests.analysis.bugs.made import BODY, CHECK, HEADER, find_evidence, inside
 
 RIGHT = HEADER + CHECK + BODY
@@ -90,7 +90,7 @@ def test_a_constant_that_the_prompt_hides_is_no_bug_of_the_writer(toy):
 
 
 def test_categories_are_those_that_warnings_are_made_from():
-    known = tomllib.loads(Path(guided.__file__).with_name("bugs.toml").read_text(encoding="utf-8"))["bug"]
+    known = tomllib.loads(Path(bug_warnings.__file__).with_name("bugs.toml").read_text(encoding="utf-8"))["bug"]
     assert {one.name: one.seen for one in read_categories().values()} == {bug["kind"]: bug["seen"] for bug in known}
 
 

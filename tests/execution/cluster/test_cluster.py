@@ -22,11 +22,10 @@ from dlbench.errors import DLBenchError
 from dlbench.execution import Engine, Limits, choose_confinement
 from dlbench.execution.cross_run import CrossRunPool, CrossRunTask, Result
 from dlbench.execution.judge import Warm
-from dlbench.execution.mutants import write_mutants
 from dlbench.execution.pool import Pool, Task
 from dlbench.execution.ray_cluster.actor import SeatError
-from dlbench.execution.stubs import BODIES, write_stub
 from dlbench.execution.worker_cache import CachePolicy
+from dlbench.validation.mutants import BODIES, write_mutants, write_stub
 from dlbench.workspace import prepare
 from tests.cli.test_judging import steady, verdicts_of
 from tests.conftest import write_toy

@@ -5,7 +5,7 @@ alone, no fixture, no file, expected values written out. The solution is not ask
 beside a solution say what that solution does.
 """
 
-from dlbench.generation.models import Message
+from dlbench.generation.model import Message
 
 CHECKS = 5
 SYSTEM = (

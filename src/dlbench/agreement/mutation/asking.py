@@ -11,9 +11,9 @@ import re
 from pathlib import Path
 
 from dlbench.extraction.reasoning import without_reasoning
-from dlbench.generation.asking import Gate
-from dlbench.generation.models import Message, Request
-from dlbench.generation.turns import as_record, read_record
+from dlbench.generation.conversation import as_record, read_record
+from dlbench.generation.model import Message, Request
+from dlbench.generation.retry import RateLimiter
 from dlbench.jsonl import dump, write_whole
 from dlbench.workspace.home import disk_errors, home, make_folder
 
@@ -30,7 +30,7 @@ _PREFACE = re.compile(r"\A(?:sure|certainly|of course|here)\b[^\n]*:[ \t]*\n+", 
 _CHARACTERS_A_TOKEN = 2
 
 
-async def ask_for_words(gate: Gate, instance_id: str, order: str, text: str, number: int, seed: int) -> str:
+async def ask_for_words(gate: RateLimiter, instance_id: str, order: str, text: str, number: int, seed: int) -> str:
     """`number` counts the requests of one instance; another `seed` is another request."""
     messages: list[Message] = [
         {"role": "system", "content": _SYSTEM},

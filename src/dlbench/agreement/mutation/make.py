@@ -18,9 +18,9 @@ from dlbench.agreement.mutation.similarity import Measure, find_measure
 from dlbench.agreement.variant import ORIGINAL, Variant
 from dlbench.dataset.records import Instance
 from dlbench.errors import DLBenchError
-from dlbench.generation.asking import Gate
-from dlbench.generation.models import Model
-from dlbench.generation.seeds import draw_seed
+from dlbench.generation.model import Model
+from dlbench.generation.retry import RateLimiter
+from dlbench.generation.sampling import draw_seed
 
 ROUNDS = 4
 """How often an operator is tried before it has nothing new."""
@@ -61,7 +61,7 @@ def make_variants(
     """
 
     async def make() -> Variants:
-        gate = Gate(model) if model is not None else None
+        gate = RateLimiter(model) if model is not None else None
         try:
             return await gather_variants(
                 instance, operators=operators, count=count, seed=seed, gate=gate, source=source
@@ -79,7 +79,7 @@ async def gather_variants(
     operators: Sequence[str] = (),
     count: int = 8,
     seed: int = 0,
-    gate: Gate | None = None,
+    gate: RateLimiter | None = None,
     source: str = "",
 ) -> Variants:
     """The same in an event loop, for many instances at once behind one gate with one budget."""
@@ -101,7 +101,7 @@ async def gather_variants(
 class _Making:
     original: Original
     seed: int
-    gate: Gate | None
+    gate: RateLimiter | None
     measure: Measure
     kept: list[Variant] = field(default_factory=list)
     dropped: list[Dropped] = field(default_factory=list)

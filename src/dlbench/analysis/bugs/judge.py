@@ -20,7 +20,7 @@ from dlbench.analysis.bugs.votes import Votes
 from dlbench.dataset import Instance
 from dlbench.dataset.prompt_context import fenced
 from dlbench.generation import Budget, Model, Request, generate
-from dlbench.generation.asking import RETRIES
+from dlbench.generation.retry import RETRIES
 from dlbench.jsonl import read_lines
 from dlbench.workspace.home import Say, quiet
 

@@ -13,7 +13,7 @@ from dlbench.analysis.bugs.edits import Edit
 from dlbench.analysis.bugs.evidence import Evidence
 from dlbench.analysis.bugs.marks import DECISIVE, HINT, MIDDLING, STRONG, WEAK, Mark
 from dlbench.analysis.bugs.messages import CANDIDATE, LIBRARY, PROJECT
-from dlbench.execution.mutation_operators import COMPARISONS
+from dlbench.validation.mutation_operators import COMPARISONS
 
 _AXES = ("axis", "dim", "axes", "dims", "keepdim", "keepdims", "keep_dims")
 _RESHAPES = re.compile(

@@ -12,10 +12,9 @@ import numpy as np
 
 from dlbench.analysis.encoders.naming import Vectors
 from dlbench.errors import DLBenchError
-from dlbench.generation.keys import Secrets, shorten
-from dlbench.generation.models import Passing
-from dlbench.generation.presets import find_endpoint, shown_url
-from dlbench.generation.refusals import Refusal
+from dlbench.generation.model import TransientError
+from dlbench.generation.openai_client import Refusal
+from dlbench.generation.providers import Secrets, find_endpoint, shorten, shown_url
 
 _TRIES = 4
 _TIMEOUT = 120
@@ -37,7 +36,7 @@ class EndpointEncoder:
         for attempt in range(_TRIES):
             try:
                 return self._read(self._post(body), len(texts))
-            except Passing as busy:
+            except TransientError as busy:
                 if attempt == _TRIES - 1:
                     raise
                 time.sleep(self._pause * 2**attempt if busy.after is None else busy.after)
@@ -53,7 +52,7 @@ class EndpointEncoder:
             )
         except requests.RequestException as error:
             what = f"the endpoint cannot be reached, or broke off: {self._safe(str(error))}"
-            raise Passing(what, where=self._where, mend="check the base URL and the connection") from None
+            raise TransientError(what, where=self._where, mend="check the base URL and the connection") from None
         text = reply.content.decode("utf-8", "replace")
         if reply.status_code != 200:
             refusal = Refusal(reply.status_code, reply.headers.get("Retry-After"), text)

@@ -56,7 +56,7 @@ def find_weights(name: str) -> str:
 
 
 def _names_provider(name: str) -> bool:
-    from dlbench.generation.presets import presets
+    from dlbench.generation.providers import presets
 
     provider, slash, _ = name.partition("/")
     return bool(slash) and provider in presets() and not Path(name).is_dir()

@@ -14,7 +14,7 @@ from dlbench.bridges.inspect.solvers import LATER_TURNS, as_chat, converse
 from dlbench.dataset import Instance, Selection, select
 from dlbench.errors import DLBenchError
 from dlbench.generation.sources import Sources, make_asker
-from dlbench.generation.techniques import Asker
+from dlbench.generation.techniques import PromptBuilder
 from dlbench.scoring.summary import KS
 
 
@@ -57,7 +57,7 @@ def dl_bench(
     )
 
 
-def make_sample(instance: Instance, asker: Asker) -> Sample:
+def make_sample(instance: Instance, asker: PromptBuilder) -> Sample:
     conversation = asker.ask(instance)
     first, *later = conversation.turns
     facts = {"project": instance.project} | {axis: str(label) for axis, label in instance.labels.model_dump().items()}

@@ -18,7 +18,7 @@ from dlbench.bridges.inspect.scorer import as_score
 from dlbench.bridges.inspect.solvers import as_chat
 from dlbench.dataset import Benchmark, Instance
 from dlbench.errors import DLBenchError
-from dlbench.generation.ledger import REQUESTS
+from dlbench.generation.request_log import REQUESTS
 from dlbench.jsonl import read_lines
 from dlbench.runs import SAMPLES, Run, read_run
 from dlbench.runs.samples import Sample, read_samples

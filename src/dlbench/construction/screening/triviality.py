@@ -7,7 +7,7 @@ down; a table of constants can only be known or looked up. Neither says how well
 import ast
 
 from dlbench.dataset.target import Function, dotted_name, find_body, walk_code
-from dlbench.execution.mutants import is_logging
+from dlbench.validation.mutants import is_logging
 
 _WORKING = (
     ast.BinOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Lambda, ast.NamedExpr, ast.JoinedStr, ast.comprehension,

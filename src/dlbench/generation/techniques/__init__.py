@@ -1,19 +1,61 @@
-"""How is a model asked? Each technique is a small file behind one interface, found by its name."""
+"""How is a model asked? Each technique is a small file behind one interface, found by its name.
 
-from dlbench.generation.techniques.asking import Asker, Settings
-from dlbench.generation.techniques.interface import Conversation, Question, Shot, Technique
-from dlbench.generation.techniques.names import TECHNIQUES, find_technique
-from dlbench.generation.techniques.shelf import Shelf
-from dlbench.generation.techniques.stages import KeptStages
+Which techniques are there?
+
+One list, in the order of the documentation. A technique is added by its own file and a line here.
+"""
+
+from dlbench.dataset.splits import find_known
+from dlbench.errors import DLBenchError
+from dlbench.generation.techniques.base import Conversation, Question, Shot, Technique
+from dlbench.generation.techniques.bug_warnings import BUG_WARNINGS as BUG_WARNINGS
+from dlbench.generation.techniques.build import PromptBuilder, Settings
+from dlbench.generation.techniques.chain_of_thought import CHAIN_OF_THOUGHT as CHAIN_OF_THOUGHT
+from dlbench.generation.techniques.chain_of_thought import SELF_PLANNING as SELF_PLANNING
+from dlbench.generation.techniques.examples import ExamplePool
+from dlbench.generation.techniques.few_shot import FEW_SHOT_CHAIN_OF_THOUGHT as FEW_SHOT_CHAIN_OF_THOUGHT
+from dlbench.generation.techniques.few_shot import FEW_SHOT_OTHER_PROJECTS as FEW_SHOT_OTHER_PROJECTS
+from dlbench.generation.techniques.few_shot import FEW_SHOT_PREDICTED_STAGE as FEW_SHOT_PREDICTED_STAGE
+from dlbench.generation.techniques.few_shot import FEW_SHOT_RANDOM as FEW_SHOT_RANDOM
+from dlbench.generation.techniques.few_shot import FEW_SHOT_SAME_PROJECT as FEW_SHOT_SAME_PROJECT
+from dlbench.generation.techniques.few_shot import FEW_SHOT_SAME_STAGE as FEW_SHOT_SAME_STAGE
+from dlbench.generation.techniques.stage_predictor import KeptStages
+from dlbench.generation.techniques.zero_shot import MODULE_CONTEXT as MODULE_CONTEXT
+from dlbench.generation.techniques.zero_shot import ZERO_SHOT as ZERO_SHOT
+
+TECHNIQUES: dict[str, Technique] = {
+    one.name: one
+    for one in (
+        ZERO_SHOT,
+        CHAIN_OF_THOUGHT,
+        FEW_SHOT_RANDOM,
+        FEW_SHOT_SAME_STAGE,
+        FEW_SHOT_PREDICTED_STAGE,
+        FEW_SHOT_SAME_PROJECT,
+        FEW_SHOT_OTHER_PROJECTS,
+        FEW_SHOT_CHAIN_OF_THOUGHT,
+        SELF_PLANNING,
+        BUG_WARNINGS,
+        MODULE_CONTEXT,
+    )
+}
+
+
+def find_technique(name: str) -> Technique:
+    try:
+        return find_known(name, TECHNIQUES, "technique")
+    except DLBenchError as error:
+        raise DLBenchError(error.what, mend=f"choose one of {', '.join(TECHNIQUES)}") from None
+
 
 __all__ = [
     "TECHNIQUES",
-    "Asker",
     "Conversation",
+    "ExamplePool",
     "KeptStages",
+    "PromptBuilder",
     "Question",
     "Settings",
-    "Shelf",
     "Shot",
     "Technique",
     "find_technique",

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dlbench.analysis.bugs.evidence import ARRAYS
 from dlbench.analysis.bugs.planting.subject import Subject, parse_expression, prepend, replace_by_block, replace_node
 from dlbench.dataset.target import Function, dotted_name
-from dlbench.execution.mutants import is_logging
 from dlbench.parsing import parse
+from dlbench.validation.mutants import is_logging
 
 Found = Iterator[tuple[str, str, Function | str]]
 

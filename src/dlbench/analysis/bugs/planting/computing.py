@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from dlbench.analysis.bugs.evidence import states
 from dlbench.analysis.bugs.planting.subject import Subject, replace_node
 from dlbench.dataset.target import Function
-from dlbench.execution.mutation_operators import Change, find_changes
-from dlbench.execution.tensor_mutations import find_tensor_changes
+from dlbench.validation.mutation_operators import Change, find_changes, find_tensor_changes
 
 Found = Iterator[tuple[str, str, Function | str]]
 

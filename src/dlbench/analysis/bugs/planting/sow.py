@@ -15,8 +15,8 @@ from dlbench.analysis.bugs.planting.rewriting import reword
 from dlbench.analysis.bugs.planting.subject import Plant, Planter, Subject, cut_sentences, make_subject, write
 from dlbench.dataset import Instance
 from dlbench.dataset.target import find_target
-from dlbench.execution.mutants import compiles
 from dlbench.parsing import parse
+from dlbench.validation.mutants import compiles
 
 PLANTERS: dict[str, tuple[Planter, ...]] = {
     "misinterpretation": (calling.misread,),

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from dlbench.errors import DLBenchError
-from dlbench.generation.keys import Secrets, shorten
-from dlbench.generation.models import GOES_ON, Answer, Model, Request
+from dlbench.generation.model import GOES_ON, Answer, Model, Request
+from dlbench.generation.providers import Secrets, shorten
 
 
 class CommandModel(Model):

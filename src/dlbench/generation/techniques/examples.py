@@ -13,14 +13,14 @@ from dlbench.dataset.records import Instance
 from dlbench.dataset.similarity import Shingles, normal_form, share_shown, shingle
 from dlbench.dataset.target import Target, find_target, render_signature, without_docstring
 from dlbench.extraction.syntax import dedent
-from dlbench.generation.techniques.interface import Shot
-from dlbench.generation.techniques.stages import NearestPrompts, StagePredictor
+from dlbench.generation.techniques.base import Shot
+from dlbench.generation.techniques.stage_predictor import NearestPrompts, StagePredictor
 
 NEAR = 0.6
 """An example holds less than this share of the asked function's runs of five tokens, and of its prompt's."""
 
 
-class Shelf:
+class ExamplePool:
     """`source_of` gives the text of an instance's module; it is read only for what is drawn. Thread-safe."""
 
     def __init__(
@@ -82,7 +82,7 @@ class Shelf:
 class Drawing:
     """The examples that one instance may be shown; see `interface.Examples`."""
 
-    shelf: Shelf
+    shelf: ExamplePool
     asked: Instance
     seed: int
     wanted: int

@@ -1,11 +1,17 @@
 """Which endpoint does a model's name mean, and how does it want to be spoken to?
 
-`groq/…` is enough to say address, key and habits; they stand in `presets.toml`, not in code, so that a new provider is
+`groq/…` is enough to say address, key and habits; they stand in `providers.toml`, not in code, so that a new provider is
 four lines of data. A key goes only to the endpoint that it belongs to: a name read wrongly must not hand it to another.
+
+How is a key kept out of everything that is written or shown?
+
+Endpoints repeat the key in what they refuse, programs print their environment, and a run folder is shared. Whatever
+comes from outside passes through `hide` before it is said or kept.
 """
 
 import functools
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -54,7 +60,7 @@ class Endpoint:
 
 @functools.cache
 def presets() -> dict[str, dict[str, Any]]:
-    return tomllib.loads(Path(__file__).with_name("presets.toml").read_text(encoding="utf-8"))
+    return tomllib.loads(Path(__file__).with_name("providers.toml").read_text(encoding="utf-8"))
 
 
 def find_endpoint(
@@ -139,3 +145,32 @@ def find_proxy(base_url: str) -> str | None:
     if host in ("localhost", "::1") or host.startswith("127.") or proxy_bypass(host):
         return None
     return getproxies().get(parts.scheme)
+
+
+# What is shorter stands in code and prose as well: hidden there, it would change an answer.
+_SHORTEST = 8
+_NAMES = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS?)$", re.IGNORECASE)
+_SHOWN = 300
+
+
+class Secrets:
+    """These keys, and those that the environment names as such."""
+
+    def __init__(self, *keys: str) -> None:
+        planted = (value for name, value in os.environ.items() if _NAMES.search(name))
+        # The longest first: one may begin with another.
+        self._keys = sorted({key for key in (*keys, *planted) if len(key) >= _SHORTEST}, key=len, reverse=True)
+
+    def hide(self, text: str) -> str:
+        for key in self._keys:
+            if key in text:
+                text = text.replace(key, "***")
+        return text
+
+
+def shorten(text: str, *, end: bool = False) -> str:
+    """One line of it for a message: its beginning, or its end."""
+    line = " ".join(text.split())
+    if len(line) <= _SHOWN:
+        return line
+    return "…" + line[-_SHOWN:] if end else line[:_SHOWN] + "…"

@@ -2,13 +2,21 @@
 
 Anything with a name that answers requests. It makes one try, and it says what went wrong as a `DLBenchError`: an answer
 made up in place of an error would be scored as the model's own. What may be gone at the next try is `Passing`.
+
+What do the best and the worst answer score?
+
+`reference` answers with the project's own code and must pass everything; `stub` answers with a function that does
+nothing and must pass nothing. Where either does not hold, the harness is wrong and no other score can be trusted.
 """
 
-from collections.abc import Mapping
+import textwrap
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypedDict
 
+from dlbench.dataset.prompt_context import fenced
 from dlbench.errors import DLBenchError
+from dlbench.extraction.syntax import dedent
 
 # What OpenAI, Anthropic, Mistral and OpenAI's newer interface call an answer that reached the limit on its length.
 GOES_ON = "what was done is kept; start the same command again and it goes on from there"
@@ -48,7 +56,7 @@ class Answer:
     refusal: str = ""
 
 
-class Passing(DLBenchError):
+class TransientError(DLBenchError):
     """Trouble that another try may not meet; `after` is how many seconds the endpoint wants to be left alone, and 0
     where the next try needs no wait. `settles`: the answer that it is where every try meets it."""
 
@@ -81,3 +89,28 @@ class Model(Protocol):
     async def close(self) -> None:
         """Lets go of what is held, in the loop that it was taken in."""
         return
+
+
+class ReferenceModel(Model):
+    name = "reference"
+
+    def __init__(self, reference_of: Callable[[str], str]) -> None:
+        self._reference_of = reference_of
+
+    async def answer(self, request: Request) -> Answer:
+        return Answer(fenced(dedent(self._reference_of(request.instance_id))))
+
+
+class StubModel(Model):
+    """`signature_of` gives the `def` line or lines of an instance, without decorators."""
+
+    name = "stub"
+
+    def __init__(self, signature_of: Callable[[str], str]) -> None:
+        self._signature_of = signature_of
+
+    async def answer(self, request: Request) -> Answer:
+        signature = textwrap.dedent(self._signature_of(request.instance_id)).strip()
+        if not signature.endswith(":"):
+            signature += ":"
+        return Answer(fenced(f"{signature}\n    raise NotImplementedError"))

@@ -3,17 +3,26 @@
 Copies of it with one thing changed, each in the way of one operator: a comparison turned, an axis changed, a statement
 left out. Tests that cannot tell them from the reference are weak; two ways of judging that differ on one of them are
 not the same.
+
+What must every kept test reject? The target with its body replaced by nothing: by an error, and by None.
+
+A test that passes on either cannot tell a solution from its absence, and is not kept.
+
+In which orders are an instance's tests tried, before they may be called steady?
+
+In as many different ones as are wanted, or as there are. Drawn one by one from a seed, three tests came in three orders
+of five, and one of them was never the first to run: a test that needs another before it would have stood. Backwards
+first: with the record's own order, every test has then run once before and once after every other.
 """
 
 import ast
 import copy
 import random
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from dlbench.dataset.target import Function, dotted_name
-from dlbench.execution.mutation_operators import Change, find_changes
-from dlbench.execution.tensor_mutations import find_tensor_changes
+from dlbench.dataset.target import Function, dotted_name, render_signature
+from dlbench.validation.mutation_operators import Change, find_changes, find_tensor_changes
 
 _LOGS = {"logging", "logger", "log", "warnings"}
 _LEVELS = {"debug", "info", "warn", "warning", "error", "exception", "critical", "log", "warn_explicit"}
@@ -129,3 +138,35 @@ def is_logging(called: ast.expr) -> bool:
     if not owner:
         return name == "warn"
     return name in _LEVELS and owner[-1].strip("_").lower() in _LOGS
+
+
+BODIES = {"raises": "raise NotImplementedError", "returns_none": "return None"}
+
+
+def write_stub(function: Function, kind: str) -> str:
+    return f"{render_signature(function, decorators=False)}\n    {BODIES[kind]}\n"
+
+
+_TRIES = 100
+"""For an order that is not there yet; of two tests there are but two."""
+
+
+def draw_orders(tests: Sequence[str], times: int, key: str) -> list[tuple[str, ...]]:
+    """`times` orders: the given one backwards, then by chance of `key`, the same each time and others for another
+    instance. No two are alike, and no test is the first twice, as long as there are others left."""
+    chance = random.Random(key)
+    leaders = [tests[-1], *chance.sample(tests[:-1], len(tests) - 1)]
+    drawn = [tuple(reversed(tests))][:times]
+    for count in range(1, times):
+        order = _draw(leaders[count % len(leaders)], tests, chance)
+        for _ in range(_TRIES):
+            if order not in drawn:
+                break
+            order = _draw(chance.choice(leaders), tests, chance)
+        drawn.append(order)
+    return drawn
+
+
+def _draw(leader: str, tests: Sequence[str], chance: random.Random) -> tuple[str, ...]:
+    others = [test for test in tests if test != leader]
+    return (leader, *chance.sample(others, len(others)))

@@ -14,8 +14,8 @@ from dataclasses import replace
 
 from dlbench.errors import DLBenchError
 from dlbench.generation.budget import Budget, BudgetSpent, count_characters
-from dlbench.generation.ledger import Ledger
-from dlbench.generation.models import GOES_ON, Answer, Model, Passing, Request
+from dlbench.generation.model import GOES_ON, Answer, Model, Request, TransientError
+from dlbench.generation.request_log import RequestLog
 from dlbench.workspace.home import Say, quiet
 
 RETRIES = 6
@@ -33,14 +33,14 @@ class Stopped(Exception):
     """Nothing more is sent: the run is ending."""
 
 
-class Gate:
+class RateLimiter:
     """Lets `at_once` requests through at a time; one that waits to be tried again keeps its place, for an endpoint that
     is busy is not to be asked for more. `retries` counts the tries after the first. Used in one event loop."""
 
     def __init__(
         self,
         model: Model,
-        ledger: Ledger | None = None,
+        ledger: RequestLog | None = None,
         budget: Budget | None = None,
         *,
         at_once: int = 1,
@@ -89,7 +89,7 @@ class Gate:
         while True:
             try:
                 return await self._try(request, attempt)
-            except Passing as problem:
+            except TransientError as problem:
                 attempt += 1
                 if attempt > self._retries and problem.settles is not None:
                     return problem.settles
@@ -109,14 +109,14 @@ class Gate:
             asked = count_characters(request.messages)
             try:
                 answer = await self.model.answer(request)
-            except Passing as problem:
+            except TransientError as problem:
                 if problem.settles is not None:  # paid for like any other, whatever the next try says
                     self.budget.add(problem.settles, asked)
                 raise
             self.budget.add(answer, asked)
             return answer
 
-    async def _wait(self, problem: Passing, attempt: int) -> None:
+    async def _wait(self, problem: TransientError, attempt: int) -> None:
         seconds = find_wait(problem.after, attempt)
         if seconds and time.monotonic() - self._said > _QUIET:
             self._said = time.monotonic()

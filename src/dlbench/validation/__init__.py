@@ -14,11 +14,9 @@ from dlbench.dataset import Instance
 from dlbench.dataset.target import Target
 from dlbench.execution.engine import Engine
 from dlbench.execution.limits import DEFAULT, JudgeOptions
-from dlbench.execution.mutants import write_mutants
-from dlbench.execution.orders import draw_orders
 from dlbench.execution.pool import Pool, Task
-from dlbench.execution.stubs import BODIES, write_stub
 from dlbench.runs.verdict import Outcome, Status, Verdict
+from dlbench.validation.mutants import BODIES, draw_orders, write_mutants, write_stub
 from dlbench.workspace import Prepared
 
 _MUTANT = "mutant: "

@@ -3,17 +3,23 @@
 Two functions: one chooses which other instances are shown as examples, one puts question and examples into words.
 Neither knows of budgets, seeds or models. So the same cut, the same draw and the same record serve all techniques, and
 a difference between two scores is a difference between two ways to ask.
+
+Which sentences do several techniques share?
+
+A technique that words the task in its own way would measure its wording. So all of them show the task as zero-shot
+does, and add to it.
 """
 
 import ast
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from dlbench.dataset.prompt_context import join_context, render_imports, render_neighbours, render_skeleton
+from dlbench.dataset.prompt_context import fenced, join_context, render_imports, render_neighbours, render_skeleton
 from dlbench.dataset.records import Instance
 from dlbench.dataset.target import Target, find_target, render_signature
-from dlbench.generation.models import Message
+from dlbench.generation.model import Message
+from dlbench.generation.prompt import SYSTEM, closing, describe
 from dlbench.parsing import parse
 
 
@@ -109,3 +115,37 @@ class Conversation:
 
     turns: Turns
     notes: Mapping[str, Any]
+
+
+THINKING_SYSTEM = (
+    "You write Python for deep-learning projects. First think step by step, in short sentences and without code. Then "
+    "give one Python code block that contains the complete definition asked for. Helper functions and imports are "
+    "allowed in the same block. Write no tests and no examples."
+)
+THINK = "Let's think step by step, and then"
+
+
+def system(text: str = SYSTEM) -> Message:
+    return {"role": "system", "content": text}
+
+
+def user(*parts: str) -> Message:
+    return {"role": "user", "content": "\n\n".join(parts)}
+
+
+def task_of(question: Question) -> str:
+    return describe(question.instance, question.signature, question.context, question.canary)
+
+
+def thoughtful_closing(question: Question | Shot) -> str:
+    plain = closing(question.instance)
+    return f"{THINK} {plain.removeprefix('Now ')}"
+
+
+def show(shots: Iterable[Shot]) -> list[Message]:
+    """Each example as a turn that was asked and answered, in the words of the question itself."""
+    messages: list[Message] = []
+    for shot in shots:
+        messages.append(user(describe(shot.instance, shot.signature, ""), closing(shot.instance)))
+        messages.append({"role": "assistant", "content": fenced(shot.solution)})
+    return messages

@@ -12,8 +12,8 @@ from typing import Any
 
 from dlbench.dataset.prompt_context import fenced
 from dlbench.errors import DLBenchError
-from dlbench.generation.models import Answer, Model, Request
-from dlbench.generation.turns import read_record
+from dlbench.generation.conversation import read_record
+from dlbench.generation.model import Answer, Model, Request
 from dlbench.jsonl import read_lines
 from dlbench.runs.samples import Origin
 

@@ -14,9 +14,9 @@ from types import TracebackType
 from typing import Any
 
 from dlbench.extraction.reasoning import without_reasoning
-from dlbench.generation.asking import Gate
-from dlbench.generation.keeping import Keeper
-from dlbench.generation.models import Answer, Message, Request
+from dlbench.generation.model import Answer, Message, Request
+from dlbench.generation.request_log import BatchedWriter
+from dlbench.generation.retry import RateLimiter
 from dlbench.jsonl import Journal
 
 TURNS = "turns.jsonl"
@@ -31,12 +31,12 @@ class Turns:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._journal: Journal | None = None
-        self._keeper: Keeper | None = None
+        self._keeper: BatchedWriter | None = None
         self._kept: dict[Key, Answer] = {}
         if path.is_file():
             self._open()
 
-    async def ask(self, gate: Gate, request: Request) -> tuple[Answer, list[Answer]]:
+    async def ask(self, gate: RateLimiter, request: Request) -> tuple[Answer, list[Answer]]:
         """The answer that counts, with usage and seconds of all turns, and the answers to the turns before it."""
         messages, earlier = list(request.messages), list[Answer]()
         for follow_up in request.follow_ups:
@@ -55,7 +55,7 @@ class Turns:
             found.setdefault((instance, sample), []).append(answer)
         return found
 
-    async def _ask_once(self, gate: Gate, request: Request) -> Answer:
+    async def _ask_once(self, gate: RateLimiter, request: Request) -> Answer:
         name = gate.model.name
         asked = hashlib.sha256(json.dumps([name, request.messages]).encode()).hexdigest()
         key = (request.instance_id, request.sample, asked)
@@ -66,10 +66,10 @@ class Turns:
             self._kept[key] = answer
         return self._kept[key]
 
-    def _open(self) -> Keeper:
+    def _open(self) -> BatchedWriter:
         if self._journal is None or self._keeper is None:
             self._journal = Journal(self._path)
-            self._keeper = Keeper(self._journal)
+            self._keeper = BatchedWriter(self._journal)
             self._kept |= {key: answer for record in self._journal.records() for key, answer in _read(record)}
         return self._keeper
 
