@@ -8,7 +8,7 @@ best of each and the ratio, which must stay under 3; ends 1 where it does not, o
 import argparse
 import sys
 
-from dlbench.construction.selection.layout import find_layout
+from dlbench.construction.selection.source_layout import find_layout
 from dlbench.construction.trace import trace
 from dlbench.dataset import load
 from dlbench.execution import Engine, Limits, choose_confinement

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from dlbench.construction.work import Work
+from dlbench.construction.work_folder import WorkFolder
 
 from ..workspace.parts import Index
 
@@ -16,5 +16,5 @@ def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Index]:
 
 
 @pytest.fixture
-def work(tmp_path: Path) -> Work:
-    return Work(tmp_path / "work")
+def work(tmp_path: Path) -> WorkFolder:
+    return WorkFolder(tmp_path / "work")

@@ -2,9 +2,8 @@
 
 from pathlib import Path
 
-from dlbench.construction.labelling.catalogue import read_catalogue
-from dlbench.construction.labelling.sources import ReadSource, read_source
-from dlbench.construction.work import Work
+from dlbench.construction.labelling.catalogue import ReadSource, read_catalogue, read_source
+from dlbench.construction.work_folder import WorkFolder
 from dlbench.dataset.target import find_target
 
 MODULES = {
@@ -85,8 +84,8 @@ def make_trees(folder: Path) -> Path:
     return folder
 
 
-def make_work(folder: Path) -> Work:
-    work = Work(folder)
+def make_work(folder: Path) -> WorkFolder:
+    work = WorkFolder(folder)
     for project, contents in MODULES.items():
         module, source = next(iter(contents.items()))
         functions, measured, drafts = [], [], []
@@ -109,6 +108,6 @@ def make_work(folder: Path) -> Work:
     return work
 
 
-def read_from(work: Work, trees: Path) -> ReadSource:
+def read_from(work: WorkFolder, trees: Path) -> ReadSource:
     catalogue = read_catalogue(work)
     return lambda key: read_source(catalogue[key], trees / catalogue[key].project)

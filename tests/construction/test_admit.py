@@ -6,10 +6,10 @@ from types import SimpleNamespace
 import pytest
 
 from dlbench.construction.admit import OUR_FAULT, admit, propose_instance
-from dlbench.construction.chain import Chain
-from dlbench.construction.project import Wish, write_record
-from dlbench.construction.tables import summarise
-from dlbench.construction.work import Work
+from dlbench.construction.pipeline import Pipeline
+from dlbench.construction.project_spec import ProjectSpec, write_record
+from dlbench.construction.summary import summarise
+from dlbench.construction.work_folder import WorkFolder
 from dlbench.errors import DLBenchError
 from dlbench.runs.verdict import Outcome, Status, Verdict
 from tests.workspace.parts import make_project
@@ -73,18 +73,18 @@ def test_a_function_that_itself_looks_at_frames_is_not_asked_for():
 
 def make_chain(tmp_path, **row):
     """A function that was screened and traced, with tests that are too slow, so that nothing needs to run."""
-    work = Work(tmp_path)
+    work = WorkFolder(tmp_path)
     place = {"path": "p/m.py", "first": 3, "number": 0, "kept": True, "failing": {}}
     work.write("screened", [ROW | place | row], "p")
     work.write("trace_functions", [{"place": ["p/m.py", 3, "f"]}], "p")
     slow = {"outcome": "passed", "seconds": 30.0, "direct": [0], "deeper": []}
     work.write("trace", [{"id": test} | slow for test in TESTS], "p")
-    return Chain(None, work, Wish("p"), lambda text: None)
+    return Pipeline(None, work, ProjectSpec("p"), lambda text: None)
 
 
 def test_what_was_our_own_fault_is_measured_again_and_counts_once(tmp_path, monkeypatch):
     chain = make_chain(tmp_path)
-    monkeypatch.setattr(Chain, "prepared", None)
+    monkeypatch.setattr(Pipeline, "prepared", None)
     chain.work.write("measured", [{"id": ROW["id"], "reason": OUR_FAULT, "admissible": False}], "p")
     chain.admit()
     assert [row["reason"] for row in chain.work.read("measured", "p")] == [OUR_FAULT, "too_slow"]
@@ -95,14 +95,14 @@ def test_what_was_our_own_fault_is_measured_again_and_counts_once(tmp_path, monk
 
 def test_a_function_that_the_trace_does_not_know_any_more_is_not_given_tests_of_another(tmp_path, monkeypatch):
     chain = make_chain(tmp_path, first=9)
-    monkeypatch.setattr(Chain, "prepared", None)
+    monkeypatch.setattr(Pipeline, "prepared", None)
     with pytest.raises(DLBenchError, match="not where the tests ran it"):
         chain.admit()
 
 
 def test_steps_that_were_done_on_another_release_are_put_aside_and_nothing_is_lost(tmp_path):
     write_record(make_project(name="p", archive="p-1.0.tar.gz", sha256="0" * 64), tmp_path / "benchmark")
-    chain = Chain(None, Work(tmp_path), Wish("p", version="2.0"), lambda text: None)
+    chain = Pipeline(None, WorkFolder(tmp_path), ProjectSpec("p", version="2.0"), lambda text: None)
     for attempt in ("first", "second"):
         chain.work.write("collected", [{"id": attempt}], "p")
         chain._put_aside_another_release()
@@ -114,7 +114,7 @@ def test_steps_that_were_done_on_another_release_are_put_aside_and_nothing_is_lo
 
 def test_the_same_release_goes_on_where_it_was(tmp_path):
     write_record(make_project(name="p", archive="p-1.0.tar.gz", sha256="0" * 64), tmp_path / "benchmark")
-    chain = Chain(None, Work(tmp_path), Wish("p", version="1.0"), lambda text: None)
+    chain = Pipeline(None, WorkFolder(tmp_path), ProjectSpec("p", version="1.0"), lambda text: None)
     chain.work.write("collected", [{"id": "t.py::a"}], "p")
     chain._put_aside_another_release()
     assert chain.work.has("collected", "p")

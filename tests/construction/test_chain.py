@@ -8,11 +8,11 @@ from typer.testing import CliRunner
 
 from dlbench.cli import app
 from dlbench.construction.calls.agreement import Agreement, Comparison
-from dlbench.construction.chain import Chain, choose_cases
 from dlbench.construction.collect import collect
-from dlbench.construction.project import Wish
-from dlbench.construction.tables import add_to, render_tables, tell
-from dlbench.construction.work import Work
+from dlbench.construction.pipeline import Pipeline, choose_cases
+from dlbench.construction.project_spec import ProjectSpec
+from dlbench.construction.summary import add_to, render_tables, tell
+from dlbench.construction.work_folder import WorkFolder
 from dlbench.errors import DLBenchError
 from dlbench.execution import Engine, Limits, choose_confinement
 from tests.construction.planted import EXPECTED, write_planted
@@ -21,9 +21,9 @@ from tests.construction.planted import EXPECTED, write_planted
 @pytest.fixture(scope="module")
 def chain(tmp_path_factory):
     """Everything was done but for the checks of admission."""
-    work = Work(write_planted(tmp_path_factory.mktemp("planted")))
+    work = WorkFolder(write_planted(tmp_path_factory.mktemp("planted")))
     engine = Engine(choose_confinement(), Limits(load_seconds=90, test_seconds=4))
-    chain = Chain(engine, work, Wish("planted"), lambda text: None, workers=2)
+    chain = Pipeline(engine, work, ProjectSpec("planted"), lambda text: None, workers=2)
     found = collect(engine, chain.prepared, ["tests/test_model.py"])
     assert found.why == ""
     assert found.errors == {}
@@ -119,12 +119,12 @@ def test_a_file_of_earlier_passes_that_is_none_is_refused_and_left_as_it_is(tmp_
 
 
 def test_what_is_asked_for_by_name_is_measured_and_what_has_only_slow_tests_is_left_out(chain, tmp_path):
-    work = Work(tmp_path)
+    work = WorkFolder(tmp_path)
     for step in ("trace_functions", "screened"):
         work.write(step, chain.work.read(step, "planted"), "planted")
     slow = [row | {"seconds": 10.0} for row in chain.work.read("trace", "planted")]
     work.write("trace", slow, "planted")
-    other = Chain(chain.engine, work, chain.wish, lambda text: None)
+    other = Pipeline(chain.engine, work, chain.wish, lambda text: None)
     other._prepared = chain.prepared
     other.admit(like=["*.softmax", "*.nothing"])
     assert [row["id"].rpartition(".")[2] for row in work.read("measured", "planted")] == ["softmax"]
@@ -145,11 +145,11 @@ def test_a_step_is_done_with_the_projects_that_can_after_one_that_cannot(chain, 
     assert ended.exit_code == 1
     assert "planted: 7 of 11 functions are kept" in ended.output
     assert "absent: failed: " in ended.output
-    assert [row["project"] for row in Work(root).read("left_out")] == ["absent"]
+    assert [row["project"] for row in WorkFolder(root).read("left_out")] == ["absent"]
 
 
 def test_steps_that_wait_for_others_say_so(tmp_path):
     from dlbench.errors import DLBenchError
 
     with pytest.raises(DLBenchError, match="has not been done"):
-        Work(tmp_path).read("screened", "nothing")
+        WorkFolder(tmp_path).read("screened", "nothing")

@@ -2,10 +2,10 @@
 
 import pytest
 
-from dlbench.construction.chain import Chain
 from dlbench.construction.collect import NO_TEST, collect
-from dlbench.construction.project import Wish
-from dlbench.construction.work import Work
+from dlbench.construction.pipeline import Pipeline
+from dlbench.construction.project_spec import ProjectSpec
+from dlbench.construction.work_folder import WorkFolder
 from dlbench.errors import DLBenchError
 from dlbench.execution import Engine, Limits, choose_confinement
 from tests.scaffold import write_project
@@ -30,7 +30,7 @@ def chain(tmp_path_factory):
     root = tmp_path_factory.mktemp("frail")
     write_project(root / "work/benchmark", root / "source", "frail", FILES)
     engine = Engine(choose_confinement(), Limits(load_seconds=8, test_seconds=5))
-    return Chain(engine, Work(root / "work"), Wish("frail"), lambda text: None)
+    return Pipeline(engine, WorkFolder(root / "work"), ProjectSpec("frail"), lambda text: None)
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +70,7 @@ def test_a_project_without_one_test_still_leaves_the_reason_for_each_file(tmp_pa
     """A conftest that cannot be imported stands against all files at once."""
     files = {"tests/conftest.py": "import nowhere_to_be_found\n", "tests/test_one.py": GOOD, "tests/test_two.py": GOOD}
     write_project(tmp_path / "work/benchmark", tmp_path / "source", "frail", files)
-    other = Chain(chain.engine, Work(tmp_path / "work"), Wish("frail"), lambda text: None)
+    other = Pipeline(chain.engine, WorkFolder(tmp_path / "work"), ProjectSpec("frail"), lambda text: None)
     nothing = collect(other.engine, other.prepared, ["tests/test_one.py", "tests/test_two.py"])
     with pytest.raises(DLBenchError, match="nowhere_to_be_found"):
         other.keep_collected(nothing)
@@ -85,7 +85,7 @@ def test_a_bad_end_after_all_tests_were_collected_is_told(tmp_path, chain):
     files = {"tests/conftest.py": ends, "tests/test_one.py": GOOD}
     write_project(tmp_path / "work/benchmark", tmp_path / "source", "frail", files)
     said = []
-    other = Chain(chain.engine, Work(tmp_path / "work"), Wish("frail"), said.append)
+    other = Pipeline(chain.engine, WorkFolder(tmp_path / "work"), ProjectSpec("frail"), said.append)
     found = collect(other.engine, other.prepared, ["tests/test_one.py"])
     other.keep_collected(found)
     assert [row["id"] for row in other.work.read("collected", "frail")] == ["tests/test_one.py::test_good"]

@@ -17,9 +17,8 @@ from typer.testing import CliRunner
 
 from dlbench.cli.construct_discover import register
 from dlbench.construction.selection.discover import Discovery, discover_on_github, discover_on_index
-from dlbench.construction.selection.text import one_line
-from dlbench.construction.selection.topics import read_topics
-from dlbench.construction.work import Work
+from dlbench.construction.selection.topics import one_line, read_topics
+from dlbench.construction.work_folder import WorkFolder
 from dlbench.errors import DLBenchError
 
 from ..workspace.parts import Index
@@ -45,16 +44,16 @@ def hub() -> Iterator[Hub]:
         yield hub
 
 
-def search(work: Work, hub: Hub, *topics: str, **options: Any) -> Discovery:  # noqa: ANN401 - as the function types them
+def search(work: WorkFolder, hub: Hub, *topics: str, **options: Any) -> Discovery:  # noqa: ANN401 - as the function types them
     options = {"token": TOKEN, "sleep": lambda _: None} | options
     return discover_on_github(work, topics or ("jax", "keras"), base_url=hub.url, **options)
 
 
-def files_of(work: Work) -> list[str]:
+def files_of(work: WorkFolder) -> list[str]:
     return sorted(path.name for path in work.root.rglob("*") if path.is_file())
 
 
-def test_a_repository_under_several_topics_is_one_row_with_all_of_them(work: Work, hub: Hub) -> None:
+def test_a_repository_under_several_topics_is_one_row_with_all_of_them(work: WorkFolder, hub: Hub) -> None:
     found = search(work, hub)
     rows = {row["name"].lower(): row for row in found.rows}
     assert len(found.rows) == len(rows) == 232
@@ -68,13 +67,13 @@ def test_a_repository_under_several_topics_is_one_row_with_all_of_them(work: Wor
     assert stars == sorted(stars, reverse=True)
 
 
-def test_no_page_is_asked_for_beyond_the_most_that_is_wanted(work: Work, hub: Hub) -> None:
+def test_no_page_is_asked_for_beyond_the_most_that_is_wanted(work: WorkFolder, hub: Hub) -> None:
     found = search(work, hub, "jax", most=120)
     assert hub.asked == PAGES[:2]
     assert [row["name"] for row in found.rows] == [f"us/jax-{n}" for n in range(120)]
 
 
-def test_github_is_never_asked_beyond_its_thousand(work: Work) -> None:
+def test_github_is_never_asked_beyond_its_thousand(work: WorkFolder) -> None:
     with Hub({"big": [repository(f"us/r-{n}", n) for n in range(1500)]}) as hub:
         found = search(work, hub, "big", most=5000)
     assert len(found.rows) == 1000
@@ -84,12 +83,12 @@ def test_github_is_never_asked_beyond_its_thousand(work: Work) -> None:
 PROGRAM = """import sys
 from pathlib import Path
 from dlbench.construction.selection.discover import discover_on_github
-from dlbench.construction.work import Work
+from dlbench.construction.work_folder import Work
 discover_on_github(Work(Path(sys.argv[1])), ("jax", "keras"), base_url=sys.argv[2])
 """
 
 
-def test_a_killed_search_goes_on_and_asks_for_nothing_twice(work: Work, hub: Hub, tmp_path: Path) -> None:
+def test_a_killed_search_goes_on_and_asks_for_nothing_twice(work: WorkFolder, hub: Hub, tmp_path: Path) -> None:
     process = subprocess.Popen(
         [sys.executable, "-c", PROGRAM, str(work.root), hub.url], env={**os.environ, "GITHUB_TOKEN": TOKEN}
     )
@@ -101,11 +100,11 @@ def test_a_killed_search_goes_on_and_asks_for_nothing_twice(work: Work, hub: Hub
     hub.asked.clear()
     found = search(work, hub)
     assert hub.asked == PAGES[2:]
-    assert found.rows == search(Work(tmp_path / "other"), hub).rows
+    assert found.rows == search(WorkFolder(tmp_path / "other"), hub).rows
     assert found.complete
 
 
-def test_a_page_cut_short_by_the_kill_is_asked_for_again(work: Work, hub: Hub) -> None:
+def test_a_page_cut_short_by_the_kill_is_asked_for_again(work: WorkFolder, hub: Hub) -> None:
     hub.faults = []
     hub.topics = {"jax": TOPICS["jax"]}
     search(work, hub)  # keras is refused, so the pages are kept
@@ -118,7 +117,7 @@ def test_a_page_cut_short_by_the_kill_is_asked_for_again(work: Work, hub: Hub) -
     assert hub.asked == PAGES[2:]
 
 
-def test_when_patience_ends_what_is_there_is_written_and_the_next_run_goes_on(work: Work, hub: Hub) -> None:
+def test_when_patience_ends_what_is_there_is_written_and_the_next_run_goes_on(work: WorkFolder, hub: Hub) -> None:
     def limit(question: tuple[str, int]) -> None:
         if question == ("jax", 2):
             hub.faults.append(refusal(429, Retry_After="500"))
@@ -135,7 +134,7 @@ def test_when_patience_ends_what_is_there_is_written_and_the_next_run_goes_on(wo
     assert len(work.read("discover")) == 232
 
 
-def test_a_topic_that_fails_is_noted_and_the_others_are_searched(work: Work, hub: Hub) -> None:
+def test_a_topic_that_fails_is_noted_and_the_others_are_searched(work: WorkFolder, hub: Hub) -> None:
     found = search(work, hub, "none-such", "keras")
     assert [row["name"] for row in found.rows] == ["us/keras-0", "us/both"]
     [failure] = work.read("discover_failed")
@@ -146,7 +145,7 @@ def test_a_topic_that_fails_is_noted_and_the_others_are_searched(work: Work, hub
     assert work.read("discover_failed") == []
 
 
-def test_a_finished_search_asks_anew_the_next_time(work: Work, hub: Hub) -> None:
+def test_a_finished_search_asks_anew_the_next_time(work: WorkFolder, hub: Hub) -> None:
     search(work, hub, "keras")
     assert files_of(work) == ["discover.jsonl", "discover_failed.jsonl"]
     hub.topics = {"keras": [repository("us/keras-0", 51)]}
@@ -154,21 +153,21 @@ def test_a_finished_search_asks_anew_the_next_time(work: Work, hub: Hub) -> None
     assert {row["name"]: row["stars"] for row in work.read("discover")} == {"us/keras-0": 51, "us/both": 5}
 
 
-def test_a_repository_found_again_under_another_topic_keeps_the_first(work: Work, hub: Hub) -> None:
+def test_a_repository_found_again_under_another_topic_keeps_the_first(work: WorkFolder, hub: Hub) -> None:
     search(work, hub, "jax")
     search(work, hub, "keras")
     topics = {row["name"].lower(): row["topics"] for row in work.read("discover")}
     assert topics["us/both"] == ["jax", "keras"]
 
 
-def test_pages_of_another_server_are_not_taken_for_this_ones(work: Work, hub: Hub) -> None:
+def test_pages_of_another_server_are_not_taken_for_this_ones(work: WorkFolder, hub: Hub) -> None:
     search(work, hub, "keras", "none-such")
     with Hub({"keras": [repository("us/other", 1)]}) as other:
         assert [row["name"] for row in search(work, other, "keras").rows] == ["us/other"]
 
 
 def test_the_token_is_in_no_file_that_was_written(
-    work: Work, hub: Hub, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    work: WorkFolder, hub: Hub, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("GITHUB_TOKEN", f"{TOKEN}\n")
     said: list[str] = []
@@ -183,13 +182,13 @@ def test_the_token_is_in_no_file_that_was_written(
 
 
 @pytest.mark.parametrize("topic", ["deep learning", "jax stars:>5", "Jax", "", "a" * 51])
-def test_what_is_no_topic_is_refused_before_anything_is_asked(work: Work, hub: Hub, topic: str) -> None:
+def test_what_is_no_topic_is_refused_before_anything_is_asked(work: WorkFolder, hub: Hub, topic: str) -> None:
     with pytest.raises(DLBenchError, match="no topic of GitHub"):
         search(work, hub, "jax", topic)
     assert hub.asked == []
 
 
-def test_our_topics_are_thirty_and_github_would_take_them(work: Work) -> None:
+def test_our_topics_are_thirty_and_github_would_take_them(work: WorkFolder) -> None:
     topics = read_topics()
     assert len(topics.github) == len(set(topics.github)) == 30
     with Hub({topic: [] for topic in topics.github}) as hub:
@@ -197,7 +196,7 @@ def test_our_topics_are_thirty_and_github_would_take_them(work: Work) -> None:
     assert [topic for topic, _ in hub.asked] == list(topics.github)
 
 
-def test_a_package_of_the_index_is_a_row_with_what_the_index_says(work: Work, index: Index) -> None:
+def test_a_package_of_the_index_is_a_row_with_what_the_index_says(work: WorkFolder, index: Index) -> None:
     publish(
         index, versions={"1.0": "", "1.10": "", "1.9": "", "2.0rc1": ""}, keywords="Deep-Learning, nets",
         summary="Time\u2028series  forecasting", classifiers=["Topic :: Scientific/Engineering :: Artificial Intelligence"],
@@ -212,7 +211,7 @@ def test_a_package_of_the_index_is_a_row_with_what_the_index_says(work: Work, in
     assert work.read("discover") == [row]
 
 
-def test_a_package_that_cannot_be_looked_up_is_noted_and_the_rest_goes_on(work: Work, index: Index) -> None:
+def test_a_package_that_cannot_be_looked_up_is_noted_and_the_rest_goes_on(work: WorkFolder, index: Index) -> None:
     publish(index)
     for name, content in {"babble": "<html>", "hollow": {}, "listed": [1], "half": {"info": {}, "releases": 3}}.items():
         describe(index, name, content)
@@ -228,14 +227,14 @@ def test_a_package_that_cannot_be_looked_up_is_noted_and_the_rest_goes_on(work: 
 
 
 def test_an_index_that_is_a_folder_is_not_asked_what_only_a_server_knows(
-    work: Work, index: Index, monkeypatch: pytest.MonkeyPatch
+    work: WorkFolder, index: Index, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PIP_EXTRA_INDEX_URL", index.file_url)
     [failure] = discover_on_index(work, ["none-such"]).failed
     assert failure["reason"] == "no configured index knows this package"
 
 
-def test_what_was_looked_up_is_not_asked_for_again_after_a_failure(work: Work, index: Index) -> None:
+def test_what_was_looked_up_is_not_asked_for_again_after_a_failure(work: WorkFolder, index: Index) -> None:
     publish(index)
     discover_on_index(work, ["tiny-net", "late"])
     publish(index, "late")
@@ -247,7 +246,7 @@ def test_what_was_looked_up_is_not_asked_for_again_after_a_failure(work: Work, i
     assert files_of(work) == ["discover.jsonl", "discover_failed.jsonl"]
 
 
-def test_both_origins_stand_in_one_file(work: Work, hub: Hub, index: Index) -> None:
+def test_both_origins_stand_in_one_file(work: WorkFolder, hub: Hub, index: Index) -> None:
     publish(index)
     search(work, hub, "keras")
     discover_on_index(work, ["tiny-net"])
@@ -269,7 +268,7 @@ def run(*arguments: object) -> Any:  # noqa: ANN401 - typer does not name its re
     return CliRunner().invoke(group, [str(argument) for argument in arguments])
 
 
-def test_the_command_says_what_went_in_and_came_out(work: Work, hub: Hub, index: Index, tmp_path: Path) -> None:
+def test_the_command_says_what_went_in_and_came_out(work: WorkFolder, hub: Hub, index: Index, tmp_path: Path) -> None:
     publish(index)
     names = tmp_path / "names.txt"
     names.write_text("# ours\ntiny-net  # good\n\nnone-such\n")
@@ -281,7 +280,7 @@ def test_the_command_says_what_went_in_and_came_out(work: Work, hub: Hub, index:
     assert "none-such: no configured index knows this package" in ended.stdout
 
 
-def test_the_command_gives_json_and_ends_with_1_when_it_was_stopped(work: Work, hub: Hub) -> None:
+def test_the_command_gives_json_and_ends_with_1_when_it_was_stopped(work: WorkFolder, hub: Hub) -> None:
     hub.faults = [refusal(429, Retry_After="500")]
     options = ["--work", work.root, "--github-url", hub.url, "--patience", 1, "--json"]
     ended = run("discover", "--topic", "keras", *options)
@@ -290,7 +289,7 @@ def test_the_command_gives_json_and_ends_with_1_when_it_was_stopped(work: Work, 
     assert run("discover", "--topic", "keras", *options).exit_code == 0
 
 
-def test_a_wrong_option_is_answered_with_how_to_mend_it(work: Work, tmp_path: Path) -> None:
+def test_a_wrong_option_is_answered_with_how_to_mend_it(work: WorkFolder, tmp_path: Path) -> None:
     for options in (["--topic", "No Topic"], ["--names-from", tmp_path / "none"], ["--github-url", "nowhere"]):
         ended = run("discover", "--work", work.root, *options)
         assert ended.exit_code == 1

@@ -10,11 +10,10 @@ import pytest
 from typer.testing import CliRunner
 
 from dlbench.cli import app
-from dlbench.construction.chain import run_all
-from dlbench.construction.each import try_each
-from dlbench.construction.live import find_fresh
-from dlbench.construction.project import Wish
-from dlbench.construction.work import StepMissing, Work
+from dlbench.construction.history import find_fresh
+from dlbench.construction.pipeline import run_all
+from dlbench.construction.project_spec import ProjectSpec
+from dlbench.construction.work_folder import StepMissing, WorkFolder, for_each_project
 from dlbench.errors import DLBenchError
 from dlbench.execution import Engine
 from dlbench.jsonl import Journal
@@ -29,12 +28,12 @@ def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     isolate(tmp_path, monkeypatch)
 
 
-def read_reasons(work: Work) -> dict[str, str]:
+def read_reasons(work: WorkFolder) -> dict[str, str]:
     return {row["project"]: row["why"] for row in work.read("left_out")}
 
 
-def fail(error: BaseException) -> Callable[[Wish], None]:
-    def do(wish: Wish) -> None:
+def fail(error: BaseException) -> Callable[[ProjectSpec], None]:
+    def do(wish: ProjectSpec) -> None:
         if wish.name == "bad":
             raise error
 
@@ -42,13 +41,13 @@ def fail(error: BaseException) -> Callable[[Wish], None]:
 
 
 def test_a_fault_of_ours_on_one_project_is_kept_as_its_reason_and_the_next_is_tried(
-    work: Work, index: Index, engine: Engine
+    work: WorkFolder, index: Index, engine: Engine
 ) -> None:
     publish(index)
     publish(index, "untested", {name: text for name, text in GOOD.items() if "test" not in name})
     # a word that no file of projects could bring here, for an error that nobody has thought of
-    strange = Wish("tiny-net", framework="pytorch")  # type: ignore[arg-type]
-    failed = run_all(engine, work, [strange, Wish("untested"), Wish("nowhere")], quiet, workers=1)
+    strange = ProjectSpec("tiny-net", framework="pytorch")  # type: ignore[arg-type]
+    failed = run_all(engine, work, [strange, ProjectSpec("untested"), ProjectSpec("nowhere")], quiet, workers=1)
     assert list(failed) == ["tiny-net", "untested", "nowhere"]
     reasons = read_reasons(work)
     assert "our fault: ValueError: 'pytorch' is not a valid Framework" in reasons["tiny-net"]
@@ -56,20 +55,20 @@ def test_a_fault_of_ours_on_one_project_is_kept_as_its_reason_and_the_next_is_tr
     assert reasons["nowhere"] == "no configured index knows this package"
 
 
-def test_what_was_mended_is_no_longer_left_out(work: Work) -> None:
-    wishes = [Wish("bad"), Wish("good")]
-    try_each(work, wishes, fail(DLBenchError("no tests")), quiet)
+def test_what_was_mended_is_no_longer_left_out(work: WorkFolder) -> None:
+    wishes = [ProjectSpec("bad"), ProjectSpec("good")]
+    for_each_project(work, wishes, fail(DLBenchError("no tests")), quiet)
     assert read_reasons(work) == {"bad": "no tests"}
-    assert try_each(work, wishes, lambda wish: None, quiet) == {}
+    assert for_each_project(work, wishes, lambda wish: None, quiet) == {}
     assert read_reasons(work) == {}
 
 
-def test_that_a_step_was_not_done_does_not_hide_why(work: Work) -> None:
+def test_that_a_step_was_not_done_does_not_hide_why(work: WorkFolder) -> None:
     missing = fail(StepMissing("the step collect has not been done"))
-    try_each(work, [Wish("bad")], missing, quiet)
+    for_each_project(work, [ProjectSpec("bad")], missing, quiet)
     assert read_reasons(work) == {"bad": "the step collect has not been done"}
-    try_each(work, [Wish("bad")], fail(DLBenchError("no tests")), quiet)
-    assert list(try_each(work, [Wish("bad")], missing, quiet)) == ["bad"]
+    for_each_project(work, [ProjectSpec("bad")], fail(DLBenchError("no tests")), quiet)
+    assert list(for_each_project(work, [ProjectSpec("bad")], missing, quiet)) == ["bad"]
     assert read_reasons(work) == {"bad": "no tests"}
 
 
@@ -94,30 +93,30 @@ def append_line(folder: Path) -> None:
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs the device that is always full")
 @pytest.mark.parametrize("fill", [write_file, build_folder, append_line])
 def test_a_full_disk_ends_the_pass_since_it_would_stand_against_every_project(
-    work: Work, tmp_path: Path, fill: Callable[[Path], None]
+    work: WorkFolder, tmp_path: Path, fill: Callable[[Path], None]
 ) -> None:
     tried = []
 
-    def do(wish: Wish) -> None:
+    def do(wish: ProjectSpec) -> None:
         tried.append(wish.name)
         fill(tmp_path)
 
     with pytest.raises((OSError, DLBenchError), match=r"No space left|the disk is full"):
-        try_each(work, [Wish("one"), Wish("two")], do, quiet)
+        for_each_project(work, [ProjectSpec("one"), ProjectSpec("two")], do, quiet)
     assert tried == ["one"]
     assert not work.has("left_out")
 
 
-def test_somebody_who_stops_a_pass_stops_it(work: Work) -> None:
+def test_somebody_who_stops_a_pass_stops_it(work: WorkFolder) -> None:
     with pytest.raises(KeyboardInterrupt):
-        try_each(work, [Wish("bad"), Wish("good")], fail(KeyboardInterrupt()), quiet)
+        for_each_project(work, [ProjectSpec("bad"), ProjectSpec("good")], fail(KeyboardInterrupt()), quiet)
 
 
 def test_a_step_goes_on_to_the_next_project_and_ends_with_what_failed(index: Index, tmp_path: Path) -> None:
     publish(index, "untested", {name: text for name, text in GOOD.items() if "test" not in name})
     projects = tmp_path / "two.toml"
     projects.write_text('[[project]]\nname = "nowhere"\n[[project]]\nname = "untested"\n')
-    work = Work(tmp_path / "work")
+    work = WorkFolder(tmp_path / "work")
     for step in ("collect", "trace", "extract", "screen", "admit"):
         ended = CliRunner().invoke(app, ["construct", step, "--projects", str(projects), "--work", str(work.root)])
         assert ended.exit_code == 1, ended.output
@@ -133,6 +132,8 @@ def test_one_project_that_cannot_be_looked_at_does_not_keep_the_others_from_bein
     publish(index, "strange")
     describe(index, "strange", {"info": {"name": "strange"}, "releases": {"1.0": []}})
     publish(index)
-    fresh, left_out = find_fresh([Wish("strange"), Wish("nowhere"), Wish("tiny-net")], date(2025, 1, 1), quiet)
+    fresh, left_out = find_fresh(
+        [ProjectSpec("strange"), ProjectSpec("nowhere"), ProjectSpec("tiny-net")], date(2025, 1, 1), quiet
+    )
     assert [wish.name for wish in fresh] == ["tiny-net"]
     assert [row["project"] for row in left_out] == ["strange", "nowhere"]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dlbench.construction.selection.github import TRIES, GitHub, Page, Refused, Stopped
+from dlbench.construction.selection.github import TRIES, GitHub, GitHubError, Page, Stopped
 from dlbench.errors import DLBenchError
 
 from .hub import CUT, LONG_AGO, Hub, answer, refusal, repository
@@ -116,13 +116,13 @@ def test_patience_begins_anew_with_every_page(hub: Hub, github: GitHub, waits: l
 
 def test_what_is_forbidden_is_not_waited_for(hub: Hub, github: GitHub, waits: list[float]) -> None:
     hub.faults = [refusal(403, "Resource not accessible")]
-    with pytest.raises(Refused, match=r"403.*Resource not accessible"):
+    with pytest.raises(GitHubError, match=r"403.*Resource not accessible"):
         github.find_page("jax", 1)
     assert waits == []
 
 
 def test_a_topic_that_github_refuses_is_asked_for_once(hub: Hub, github: GitHub) -> None:
-    with pytest.raises(Refused, match="422"):
+    with pytest.raises(GitHubError, match="422"):
         github.find_page("none-such", 1)
     assert len(hub.asked) == 1
 
@@ -142,7 +142,7 @@ def test_a_page_that_stays_broken_is_given_up_alone(
     hub: Hub, github: GitHub, fault: tuple[int, dict[str, str], bytes]
 ) -> None:
     hub.faults = [fault] * TRIES
-    with pytest.raises(Refused):
+    with pytest.raises(GitHubError):
         github.find_page("jax", 1)
     assert github.find_page("jax", 2).more
 
@@ -197,7 +197,7 @@ def test_a_refused_token_is_said_without_the_token(hub: Hub, github: GitHub) -> 
 
 def test_an_answer_that_repeats_the_token_does_not_carry_it_into_a_message(hub: Hub, github: GitHub) -> None:
     hub.faults = [refusal(400, f"you sent {TOKEN}")]
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(GitHubError) as caught:
         github.find_page("jax", 1)
     assert TOKEN not in str(caught.value)
 

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dlbench.construction.admit import propose_instance
-from dlbench.construction.instances import Written, render_instance, write_instance, write_instances
 from dlbench.construction.labelling.reviews import reviews_of, write_review
-from dlbench.construction.work import Work
+from dlbench.construction.work_folder import WorkFolder
+from dlbench.construction.write_instances import Written, render_instance, write_instance, write_instances
 from dlbench.dataset import Instance, load
 from dlbench.dataset.records import Measures, Votes
 from dlbench.dataset.validation import check_records
@@ -23,9 +23,9 @@ NAMES = ["softmax", "flaky_loss", "describe_layer", "relu_forward", "train_epoch
 
 
 @pytest.fixture
-def work(tmp_path: Path) -> Work:
+def work(tmp_path: Path) -> WorkFolder:
     """Five functions were found admissible, and two have labels."""
-    work = Work(write_planted(tmp_path / "planted"))
+    work = WorkFolder(write_planted(tmp_path / "planted"))
     tree = work.root / "benchmark" / load(work.root / "benchmark").projects["planted"].path
     source = (tree / "planted/model.py").read_text()
     functions, measured, screened = [], [], []
@@ -49,12 +49,12 @@ def work(tmp_path: Path) -> Work:
     return work
 
 
-def review(work: Work, name: str, *actions: dict[str, str]) -> None:
+def review(work: WorkFolder, name: str, *actions: dict[str, str]) -> None:
     for action in actions:
         write_review(reviews_of(work), "ada", {"id": f"planted/planted.model.{name}"} | action)
 
 
-def write(work: Work, into: Path) -> Written:
+def write(work: WorkFolder, into: Path) -> Written:
     made = load(work.root / "benchmark")
     tree = made.root / made.projects["planted"].path
     return write_instances(
@@ -62,7 +62,7 @@ def write(work: Work, into: Path) -> Written:
     )
 
 
-def test_only_what_is_accepted_labelled_and_written_in_own_words_is_written(work: Work, tmp_path: Path):
+def test_only_what_is_accepted_labelled_and_written_in_own_words_is_written(work: WorkFolder, tmp_path: Path):
     accept = {"action": "accept"}
     review(work, "softmax", {"action": "prompt", "prompt": PROMPT}, accept)
     review(
@@ -80,7 +80,7 @@ def test_only_what_is_accepted_labelled_and_written_in_own_words_is_written(work
     }
 
 
-def test_what_is_written_is_a_sound_benchmark(work: Work, tmp_path: Path):
+def test_what_is_written_is_a_sound_benchmark(work: WorkFolder, tmp_path: Path):
     review(work, "softmax", {"action": "prompt", "prompt": PROMPT}, {"action": "accept"})
     write(work, tmp_path / "ours")
     benchmark, problems = check_records(tmp_path / "ours")

@@ -15,11 +15,10 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from dlbench.cli.construct_label import register
-from dlbench.construction.labelling.label import Outcome, Settled, decide, measure_alpha, read_settled
+from dlbench.construction.labelling import Outcome, Settled, decide, measure_alpha, read_settled
 from dlbench.construction.labelling.reviews import read_reviews, reviews_of, write_review
-from dlbench.construction.labelling.sheets import Sheets
-from dlbench.construction.labelling.votes import Vote, cast_vote, read_votes, votes_of
-from dlbench.construction.work import Work
+from dlbench.construction.labelling.votes import Sheets, Vote, cast_vote, read_votes, votes_of
+from dlbench.construction.work_folder import WorkFolder
 from dlbench.dataset.labels import AXES, Data, Stage, Task
 from dlbench.dataset.records import Labels, Votes
 from dlbench.errors import DLBenchError
@@ -46,13 +45,13 @@ def test_votes_of_a_folder_are_read_and_the_last_word_of_each_annotator_counts(t
     lines = [{"id": "p/m.f", "stage": s, "task": "general", "data": "text", "note": n} for s, n in rows]
     (tmp_path / "votes/anna.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     (tmp_path / "votes/ben.jsonl").write_text(json.dumps({"id": "p/m.f", "stage": "training"}) + "\n")
-    anna, ben = read_votes(Work(tmp_path))
+    anna, ben = read_votes(WorkFolder(tmp_path))
     assert (anna.annotator, anna.labels["stage"], anna.note) == ("anna", INFERENCE, "second thoughts")
     assert (ben.labels, ben.is_complete) == ({"stage": TRAINING}, False)
 
 
 def test_a_folder_without_votes_has_none(tmp_path):
-    assert read_votes(Work(tmp_path)) == []
+    assert read_votes(WorkFolder(tmp_path)) == []
 
 
 def test_votes_come_from_any_jsonl_or_csv_file_and_name_their_annotator_by_column_or_file(tmp_path):
@@ -109,10 +108,10 @@ def test_a_file_among_the_votes_that_is_nobodys_is_not_passed_over(tmp_path, nam
     folder.mkdir()
     (folder / name).write_text("")
     if name.startswith("."):
-        assert read_votes(Work(tmp_path)) == []
+        assert read_votes(WorkFolder(tmp_path)) == []
         return
     with pytest.raises(DLBenchError, match="no annotator's file"):
-        read_votes(Work(tmp_path))
+        read_votes(WorkFolder(tmp_path))
 
 
 @settings(deadline=None, max_examples=50)
@@ -128,28 +127,28 @@ def test_no_annotators_name_leads_out_of_the_folder(name):
 
 
 def test_a_row_cut_short_by_a_kill_is_passed_over_and_then_cut_off(tmp_path):
-    sheets = votes_of(Work(tmp_path))
+    sheets = votes_of(WorkFolder(tmp_path))
     cast_vote(sheets, "anna", {"id": "p/m.f", "stage": "training"})
     with sheets.path("anna").open("ab") as file:
         file.write(b'{"id": "p/m.f", "sta')
-    assert read_votes(Work(tmp_path))[0].labels == {"stage": TRAINING}
+    assert read_votes(WorkFolder(tmp_path))[0].labels == {"stage": TRAINING}
     cast_vote(sheets, "anna", {"id": "p/m.f", "task": "general"})
-    assert read_votes(Work(tmp_path))[0].labels == {"stage": TRAINING, "task": Task.GENERAL}
+    assert read_votes(WorkFolder(tmp_path))[0].labels == {"stage": TRAINING, "task": Task.GENERAL}
 
 
 def test_a_vote_stands_once_its_annotator_has_seen_the_others(tmp_path):
-    sheets = votes_of(Work(tmp_path))
+    sheets = votes_of(WorkFolder(tmp_path))
     cast_vote(sheets, "anna", {"id": "p/m.f", "stage": "training", "task": "general", "data": "text"})
     cast_vote(sheets, "anna", {"id": "p/m.f", "seen": True})
     cast_vote(sheets, "anna", {"id": "p/m.f", "note": "a note is still welcome"})
     with pytest.raises(DLBenchError, match="stands"):
         cast_vote(sheets, "anna", {"id": "p/m.f", "stage": "inference"})
-    (vote,) = read_votes(Work(tmp_path))
+    (vote,) = read_votes(WorkFolder(tmp_path))
     assert (vote.labels["stage"], vote.seen, vote.note) == (TRAINING, True, "a note is still welcome")
 
 
 def test_a_vote_that_changes_nothing_is_not_written_again(tmp_path):
-    sheets = votes_of(Work(tmp_path))
+    sheets = votes_of(WorkFolder(tmp_path))
     for _ in range(3):
         cast_vote(sheets, "anna", {"id": "p/m.f", "stage": "training"})
     assert len(sheets.read("anna")) == 1
@@ -387,7 +386,7 @@ def test_full_agreement_is_one():
 
 
 def test_the_last_prompt_counts_whoever_wrote_it_and_undoes_acceptance(tmp_path):
-    sheets = reviews_of(Work(tmp_path))
+    sheets = reviews_of(WorkFolder(tmp_path))
     write_review(sheets, "zoe", {"id": "p/m.f", "action": "prompt", "prompt": "first"})
     write_review(sheets, "zoe", {"id": "p/m.f", "action": "accept"})
     assert read_reviews(sheets)["p/m.f"].verdict == "accepted"
@@ -397,7 +396,7 @@ def test_the_last_prompt_counts_whoever_wrote_it_and_undoes_acceptance(tmp_path)
 
 
 def test_one_rejection_rejects_until_its_author_accepts(tmp_path):
-    sheets = reviews_of(Work(tmp_path))
+    sheets = reviews_of(WorkFolder(tmp_path))
     write_review(sheets, "anna", {"id": "p/m.f", "action": "accept"})
     write_review(sheets, "ben", {"id": "p/m.f", "action": "reject", "reason": "no learning in it"})
     assert read_reviews(sheets)["p/m.f"].verdict == "rejected"
@@ -417,7 +416,7 @@ def test_one_rejection_rejects_until_its_author_accepts(tmp_path):
     ],
 )
 def test_a_review_that_lacks_something_is_refused_when_written_and_when_read(tmp_path, row):
-    sheets = reviews_of(Work(tmp_path))
+    sheets = reviews_of(WorkFolder(tmp_path))
     with pytest.raises(DLBenchError):
         write_review(sheets, "anna", row)
     assert sheets.read("anna") == []
@@ -437,7 +436,7 @@ def construct():
     return lambda *arguments: CliRunner().invoke(group, ["label", *map(str, arguments)])
 
 
-def vote_all(work: Work) -> None:
+def vote_all(work: WorkFolder) -> None:
     for name, stage in (("anna", "training"), ("ben", "training"), ("cleo", "inference")):
         cast_vote(votes_of(work), name, {"id": CLIP, "stage": stage, "task": "general", "data": "others"})
     for name, task in (("anna", "general"), ("ben", "regression"), ("cleo", "classification")):

@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 
 from dlbench.cli.construct_label import register
 from dlbench.construction.labelling.catalogue import read_catalogue
-from dlbench.construction.labelling.desk import Desk
 from dlbench.construction.labelling.label_studio import import_votes, read_export, write_configuration, write_task
+from dlbench.construction.labelling.review_server import AnnotationApi
 from dlbench.construction.labelling.votes import cast_vote, read_votes, votes_of
 from dlbench.dataset.labels import AXES
 from dlbench.errors import DLBenchError
@@ -97,7 +97,7 @@ def test_importing_twice_adds_nothing_and_a_later_export_replaces(work, export):
 def test_importing_again_does_not_undo_what_was_voted_on_the_review_page_since(work, export, tmp_path):
     path = export([annotate(7, "training", "general", "others")])
     assert import_votes(read_export(path), read_catalogue(work), votes_of(work)) == 1
-    desk = Desk(work, read_from(work, make_trees(tmp_path / "trees")))
+    desk = AnnotationApi(work, read_from(work, make_trees(tmp_path / "trees")))
     desk.vote("annotator-7", CLIP, {"stage": "inference"}, None)
     desk.reveal("annotator-7", CLIP)
     assert import_votes(read_export(path), read_catalogue(work), votes_of(work)) == 0
@@ -105,7 +105,7 @@ def test_importing_again_does_not_undo_what_was_voted_on_the_review_page_since(w
 
 
 def test_a_vote_of_label_studio_that_is_newer_than_the_page_s_counts(work, export, tmp_path):
-    desk = Desk(work, read_from(work, make_trees(tmp_path / "trees")))
+    desk = AnnotationApi(work, read_from(work, make_trees(tmp_path / "trees")))
     desk.vote("annotator-7", CLIP, {"stage": "inference"}, None)
     old = export([annotate(7, "training", "general", "others")])
     assert import_votes(read_export(old), read_catalogue(work), votes_of(work)) == 0

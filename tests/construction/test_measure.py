@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dlbench.construction.screening.imports import find_imports
-from dlbench.construction.screening.measure import measure_function, measure_snippet
+from dlbench.construction.screening.complexity import measure_function, measure_snippet
+from dlbench.construction.screening.paths import find_imports
 from dlbench.dataset.target import find_target
 from dlbench.errors import DLBenchError
 

@@ -5,14 +5,11 @@ import asyncio
 import pytest
 
 from dlbench.construction.choose_tests import choose_tests, name_group, strip_case
-from dlbench.construction.draft import draft_prompt
-from dlbench.construction.drafts import draft_project
+from dlbench.construction.collect import is_test_code
+from dlbench.construction.draft import draft_project, draft_prompt
 from dlbench.construction.extract import name_module
-from dlbench.construction.needs import find_missing, read_requirements
-from dlbench.construction.project import Wish
-from dlbench.construction.test_code import is_test_code
+from dlbench.construction.project_spec import ProjectSpec, find_missing, read_project_requirements, read_wishes
 from dlbench.construction.trace import TracedTest
-from dlbench.construction.wishes import read_wishes
 from dlbench.dataset.labels import Framework
 from dlbench.dataset.leakage import UNREVIEWED, is_draft
 from dlbench.errors import DLBenchError
@@ -102,9 +99,9 @@ def test_what_tests_need_is_read_from_the_release_without_the_tools(tmp_path):
         'Requires-Dist: parameterized; extra == "test"\nRequires-Dist: black; extra == "test"\n'
         'Requires-Dist: pywin32; sys_platform == "win32"\nRequires-Dist: plotly; extra == "plots"\n\nText\n'
     )
-    found = read_requirements(tmp_path, ("scipy",), only_these=False, python="3.11")
+    found = read_project_requirements(tmp_path, ("scipy",), only_these=False, python="3.11")
     assert found == ["numpy>=1.2", "parameterized", "scipy", "pytest"]
-    assert read_requirements(tmp_path, ("scipy",), only_these=True, python="3.11") == ["scipy", "pytest"]
+    assert read_project_requirements(tmp_path, ("scipy",), only_these=True, python="3.11") == ["scipy", "pytest"]
 
 
 @pytest.mark.parametrize("text", ["[[project]]\nversion = '1'\n", "[[project]]\nname='a'\ncolour='b'\n", "nothing", ""])
@@ -123,7 +120,7 @@ def test_an_unknown_framework_is_refused_when_the_list_is_read_and_the_table_is_
     assert caught.value.where == f"{path}: project 2 (b)"
     assert caught.value.mend == "use one of those listed"
     path.write_text('[[project]]\nname = "a"\nframework = "torch"\n')
-    assert read_wishes(path) == [Wish("a", framework=Framework.TORCH)]
+    assert read_wishes(path) == [ProjectSpec("a", framework=Framework.TORCH)]
 
 
 class Parrot(Model):

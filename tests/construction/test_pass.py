@@ -11,10 +11,10 @@ import pytest
 from typer.testing import CliRunner
 
 from dlbench.cli import app
-from dlbench.construction.chain import run_all
-from dlbench.construction.project import Wish
-from dlbench.construction.tables import render_tables, summarise, tell
-from dlbench.construction.work import Work
+from dlbench.construction.pipeline import run_all
+from dlbench.construction.project_spec import ProjectSpec
+from dlbench.construction.summary import render_tables, summarise, tell
+from dlbench.construction.work_folder import WorkFolder
 from dlbench.execution import Engine, Limits, choose_confinement
 from dlbench.workspace.pip_config import read_pip_config
 
@@ -53,18 +53,24 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @pytest.fixture(scope="module")
-def work(folder: Path) -> Work:
+def work(folder: Path) -> WorkFolder:
     """What one start over all of them leaves; the good one comes last."""
-    work = Work(folder / "work")
-    run_all(Engine(choose_confinement(), LIMITS), work, [*map(Wish, BAD), Wish(NAME)], lambda text: None, workers=1)
+    work = WorkFolder(folder / "work")
+    run_all(
+        Engine(choose_confinement(), LIMITS),
+        work,
+        [*map(ProjectSpec, BAD), ProjectSpec(NAME)],
+        lambda text: None,
+        workers=1,
+    )
     return work
 
 
-def read_measured(work: Work) -> dict[str, tuple[str, int]]:
+def read_measured(work: WorkFolder) -> dict[str, tuple[str, int]]:
     return {row["id"]: (row["reason"], len(row["tests"])) for row in work.read("measured", NAME)}
 
 
-def test_the_good_project_comes_to_admissible_functions_without_an_edit(work: Work) -> None:
+def test_the_good_project_comes_to_admissible_functions_without_an_edit(work: WorkFolder) -> None:
     assert read_measured(work) == {
         "dlbench-tiny/dlbench_tiny.layers.softmax": ("", 4),
         "dlbench-tiny/dlbench_tiny.layers.leaky_relu": ("", 3),
@@ -73,12 +79,12 @@ def test_the_good_project_comes_to_admissible_functions_without_an_edit(work: Wo
     assert summarise(work, NAME).items() >= (counts | {"measured": 2, "admissible": 2}).items()
 
 
-def test_what_its_tests_need_beside_is_found_out_and_locked(work: Work) -> None:
+def test_what_its_tests_need_beside_is_found_out_and_locked(work: WorkFolder) -> None:
     assert "numpy==" in (work.root / "benchmark/locks/dlbench-tiny.txt").read_text()
     assert (work.root / "benchmark/locks/dlbench-tiny.in").read_text() == "pytest\nnumpy\n"
 
 
-def test_every_bad_project_is_left_out_with_its_reason(work: Work) -> None:
+def test_every_bad_project_is_left_out_with_its_reason(work: WorkFolder) -> None:
     reasons = {row["project"]: row["why"] for row in work.read("left_out")}
     assert list(reasons) == list(BAD)
     assert "pytest collects no test" in reasons["dlbench-tiny-crash"]
@@ -91,26 +97,28 @@ def test_every_bad_project_is_left_out_with_its_reason(work: Work) -> None:
     assert all(f"| {name} | " in text for name in BAD)
 
 
-def test_a_second_start_repeats_nothing_that_was_done_and_tries_again_what_failed(work: Work) -> None:
+def test_a_second_start_repeats_nothing_that_was_done_and_tries_again_what_failed(work: WorkFolder) -> None:
     def list_files() -> dict[Path, tuple[int, bytes]]:
         return {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in (work.root / NAME).iterdir()}
 
     said: list[str] = []
     before = list_files()
     engine = Engine(choose_confinement(), LIMITS)
-    assert run_all(engine, work, [Wish(NAME)], said.append, workers=1) == {}
+    assert run_all(engine, work, [ProjectSpec(NAME)], said.append, workers=1) == {}
     assert said == []
     assert {path: kept for path, kept in list_files().items() if before[path] != kept} == {}
-    assert list(run_all(engine, work, [Wish("dlbench-tiny-crash")], said.append, workers=1)) == ["dlbench-tiny-crash"]
+    assert list(run_all(engine, work, [ProjectSpec("dlbench-tiny-crash")], said.append, workers=1)) == [
+        "dlbench-tiny-crash"
+    ]
     assert [text for text in said if "building" in text or "fetching" in text] == []
     assert [row["project"] for row in work.read("left_out")] == list(BAD)
 
 
-def test_a_live_edition_proposes_only_what_came_with_the_later_release(folder: Path, work: Work) -> None:
+def test_a_live_edition_proposes_only_what_came_with_the_later_release(folder: Path, work: WorkFolder) -> None:
     options = ["--since", str(SECOND_RELEASE), "--work", str(folder / "editions"), "--workers", "1"]
     ended = CliRunner().invoke(app, ["construct", "live", NAME, "dlbench-tiny-untested", *options])
     assert ended.exit_code == 0, ended.output
-    edition = Work(folder / "editions" / f"live-{SECOND_RELEASE}")
+    edition = WorkFolder(folder / "editions" / f"live-{SECOND_RELEASE}")
     assert read_measured(edition) == {"dlbench-tiny/dlbench_tiny.layers.leaky_relu": ("", 3)}
     left_out = [(row["name"], row["why"]) for row in edition.read("extract_left_out", NAME)]
     assert left_out == [("softmax", f"it was there before {SECOND_RELEASE}")]

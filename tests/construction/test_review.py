@@ -16,9 +16,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from dlbench.construction.labelling.desk import KEYS, Desk
-from dlbench.construction.labelling.local_server import LARGEST
-from dlbench.construction.labelling.review import ReviewServer
+from dlbench.construction.labelling.review_server import KEYS, LARGEST, AnnotationApi, ReviewServer
 from dlbench.construction.labelling.reviews import read_reviews
 from dlbench.construction.labelling.votes import read_votes
 from dlbench.dataset.labels import AXES
@@ -41,7 +39,7 @@ def trees(tmp_path):
 
 @pytest.fixture
 def desk(work, trees):
-    return Desk(work, read_from(work, trees))
+    return AnnotationApi(work, read_from(work, trees))
 
 
 @pytest.fixture
@@ -247,7 +245,7 @@ def test_every_label_has_a_key_and_no_key_is_given_twice():
     assert {axis: len(keys) for axis, keys in KEYS.items()} == {axis: len(labels) for axis, labels in AXES.items()}
     keys = "".join(KEYS.values())
     assert len(set(keys)) == len(keys)
-    page = Path(sys.modules[Desk.__module__].__file__).with_name("review_page.js").read_text()
+    page = Path(sys.modules[AnnotationApi.__module__].__file__).with_name("review_page.js").read_text()
     actions = page.partition("const ACTIONS = {")[2].partition("};")[0]
     taken = [line.split(":")[0].strip(' "') for line in actions.splitlines() if ":" in line]
     assert {"n", "p", "x"} <= set(taken)

@@ -10,11 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dlbench.construction.screening.places import name_module, name_place
-from dlbench.construction.screening.rules import FEWEST_TESTS
-from dlbench.construction.screening.screen import REASONS, screen, screen_project
-from dlbench.construction.screening.subject import read_known, split_words
-from dlbench.construction.work import Row, Work
+from dlbench.construction.screening import FEWEST_TESTS, REASONS, screen, screen_project
+from dlbench.construction.screening.parsed_module import read_known, split_words
+from dlbench.construction.screening.paths import name_module, name_place
+from dlbench.construction.work_folder import Row, WorkFolder
 from dlbench.dataset.target import Function
 from dlbench.errors import DLBenchError
 from dlbench.validation.mutation_operators import OPERATORS
@@ -301,7 +300,7 @@ def test_every_row_comes_back_with_one_verdict(functions, tests, path):
 
 
 @pytest.fixture
-def work(tmp_path: Path) -> Work:
+def work(tmp_path: Path) -> WorkFolder:
     tree = tmp_path / "tree"
     files = {
         "toy/core.py": f"import numpy as np\n\n{GOOD}\n\ndef f(x):\n    return x\n",
@@ -310,18 +309,18 @@ def work(tmp_path: Path) -> Work:
     for path, source in files.items():
         (tree / path).parent.mkdir(parents=True)
         (tree / path).write_text(source)
-    work = Work(tmp_path / "work")
+    work = WorkFolder(tmp_path / "work")
     work.write("functions", [row for path, source in files.items() for row in list_functions(path, source)], "toy")
     return work
 
 
-def test_a_project_is_screened_from_its_file_into_another(work: Work, tmp_path: Path):
+def test_a_project_is_screened_from_its_file_into_another(work: WorkFolder, tmp_path: Path):
     counts = screen_project(work, "toy", tmp_path / "tree")
     assert counts == {"kept": 1, "trivial_delegation": 1, "test_code": 1}
     assert [row["kept"] for row in work.read("screened", "toy")] == [True, False, False]
 
 
-def test_a_tree_without_code_is_refused(work: Work, tmp_path: Path):
+def test_a_tree_without_code_is_refused(work: WorkFolder, tmp_path: Path):
     with pytest.raises(DLBenchError, match="no Python file"):
         screen_project(work, "toy", tmp_path / "work")
 

@@ -13,15 +13,19 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from dlbench.cli.construct_discover import register
-from dlbench.construction.selection import archives
-from dlbench.construction.selection.archives import choose_release, find_wheels, fits
-from dlbench.construction.selection.cases import Known, count_cases
-from dlbench.construction.selection.layout import find_layout, find_tests_root
-from dlbench.construction.selection.libraries import find_libraries
-from dlbench.construction.selection.licences import PERMISSIVE, find_licence, recognise
-from dlbench.construction.selection.modules import parse, read_module
-from dlbench.construction.selection.select import Candidate, find_candidates, render_selection, select
-from dlbench.construction.work import Row, Work
+from dlbench.construction.selection import releases
+from dlbench.construction.selection.case_counts import Known, count_cases
+from dlbench.construction.selection.criteria import Candidate, find_candidates, render_selection, select
+from dlbench.construction.selection.licenses import PERMISSIVE, find_licence, recognise
+from dlbench.construction.selection.releases import choose_release, find_wheels, fits
+from dlbench.construction.selection.source_layout import (
+    find_layout,
+    find_libraries,
+    find_tests_root,
+    parse,
+    read_module,
+)
+from dlbench.construction.work_folder import Row, WorkFolder
 from dlbench.errors import DLBenchError
 from dlbench.workspace.package_index import Package, Release
 
@@ -38,7 +42,7 @@ def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     isolate(tmp_path, monkeypatch)
 
 
-def one(work: Work, name: str = "tiny-net") -> Row:
+def one(work: WorkFolder, name: str = "tiny-net") -> Row:
     [row] = select(work, [name])
     return row
 
@@ -47,7 +51,7 @@ def without(*names: str) -> dict[str, str]:
     return {name: text for name, text in GOOD.items() if name not in names}
 
 
-def test_a_good_package_is_selected_with_every_figure_and_nothing_of_it_runs(work: Work, index: Index) -> None:
+def test_a_good_package_is_selected_with_every_figure_and_nothing_of_it_runs(work: WorkFolder, index: Index) -> None:
     publish(index)
     row = one(work)
     sha256 = row.pop("sha256")
@@ -58,8 +62,8 @@ def test_a_good_package_is_selected_with_every_figure_and_nothing_of_it_runs(wor
         "public_functions": 3, "documented": 0.333, "words": 250, "license": "MIT",
     }  # fmt: skip
     assert work.read("select") == [row | {"sha256": sha256}]
-    assert (archives.home() / "archives" / sha256 / "tiny_net-1.0.tar.gz").is_file()
-    assert list((archives.home() / "sources").iterdir()) == []
+    assert (releases.home() / "archives" / sha256 / "tiny_net-1.0.tar.gz").is_file()
+    assert list((releases.home() / "sources").iterdir()) == []
 
 
 LEFT_OUT: dict[str, tuple[dict[str, Any], str]] = {
@@ -138,7 +142,7 @@ LEFT_OUT: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("case", LEFT_OUT)
-def test_what_stands_against_a_package_is_said_with_its_figure(work: Work, index: Index, case: str) -> None:
+def test_what_stands_against_a_package_is_said_with_its_figure(work: WorkFolder, index: Index, case: str) -> None:
     options, reason = LEFT_OUT[case]
     publish(index, **options)
     row = one(work)
@@ -158,13 +162,13 @@ def test_what_stands_against_a_package_is_said_with_its_figure(work: Work, index
     ids=["docstrings", "README", "docs", "description"],
 )
 def test_any_one_kind_of_documents_is_enough(
-    work: Work, index: Index, changes: dict[str, str], options: dict[str, Any]
+    work: WorkFolder, index: Index, changes: dict[str, str], options: dict[str, Any]
 ) -> None:
     publish(index, files=GOOD | changes, **options)
     assert one(work)["reasons"] == []
 
 
-def test_every_reason_is_given_not_the_first_alone(work: Work, index: Index) -> None:
+def test_every_reason_is_given_not_the_first_alone(work: WorkFolder, index: Index) -> None:
     publish(index, files={"tiny_net/__init__.py": ""}, license_expression="GPL-3.0", requires_dist=[])
     kinds = [reason.partition(":")[0] for reason in one(work)["reasons"]]
     assert kinds == ["code", "tests", "documents", "licence"]
@@ -179,14 +183,14 @@ def test_every_reason_is_given_not_the_first_alone(work: Work, index: Index) -> 
     ],
 )
 def test_an_array_package_that_speaks_of_machine_learning_is_taken(
-    work: Work, index: Index, spoken: dict[str, Any]
+    work: WorkFolder, index: Index, spoken: dict[str, Any]
 ) -> None:
     publish(index, files=ARRAYS, **{"requires_dist": ["numpy"], **spoken})
     row = one(work)
     assert (row["selected"], row["kind"], row["framework"]) == (True, "array", "numpy")
 
 
-def test_a_package_that_fails_in_any_way_is_left_out_and_the_rest_goes_on(work: Work, index: Index) -> None:
+def test_a_package_that_fails_in_any_way_is_left_out_and_the_rest_goes_on(work: WorkFolder, index: Index) -> None:
     publish(index, "broken")
     (index.files / "broken-1.0.tar.gz").write_bytes(b"not what was pinned")
     publish(index, "escaping", {"../../out.py": "import torch\n"})
@@ -204,7 +208,7 @@ def test_a_package_that_fails_in_any_way_is_left_out_and_the_rest_goes_on(work: 
     assert not list(index.folder.parent.rglob("out.py"))
 
 
-def test_a_file_name_that_leads_elsewhere_is_no_release(work: Work) -> None:
+def test_a_file_name_that_leads_elsewhere_is_no_release(work: WorkFolder) -> None:
     release = Release("1.0", date(2026, 1, 1), "../../x.tar.gz", "0" * 64, "sdist", "", 1, "")
     with pytest.raises(DLBenchError, match="no sound file name"):
         choose_release(package_of(release))
@@ -257,7 +261,7 @@ def test_a_release_fits_when_some_python_of_ours_will_do(python: str, fitting: b
     assert fits(python) is fitting
 
 
-def test_a_killed_selection_goes_on_and_judges_nothing_twice(work: Work, index: Index) -> None:
+def test_a_killed_selection_goes_on_and_judges_nothing_twice(work: WorkFolder, index: Index) -> None:
     for name in ("first", "second"):
         publish(index, name)
 
@@ -274,7 +278,7 @@ def test_a_killed_selection_goes_on_and_judges_nothing_twice(work: Work, index: 
     assert [path.name for path in work.root.iterdir()] == ["select.jsonl"]
 
 
-def test_what_the_index_did_not_answer_is_asked_again_after_a_kill(work: Work, index: Index) -> None:
+def test_what_the_index_did_not_answer_is_asked_again_after_a_kill(work: WorkFolder, index: Index) -> None:
     def interrupted(row: Row) -> None:
         if row["name"] == "tiny-net":
             raise KeyboardInterrupt
@@ -286,7 +290,7 @@ def test_what_the_index_did_not_answer_is_asked_again_after_a_kill(work: Work, i
     assert [row["version"] for row in select(work, ["late", "tiny-net"])] == ["1.0", "1.0"]
 
 
-def test_an_archive_is_fetched_once_for_many_runs(work: Work, index: Index) -> None:
+def test_an_archive_is_fetched_once_for_many_runs(work: WorkFolder, index: Index) -> None:
     publish(index)
     one(work)
     index.requests.clear()
@@ -294,7 +298,7 @@ def test_an_archive_is_fetched_once_for_many_runs(work: Work, index: Index) -> N
     assert index.requests == ["/pypi/tiny-net/json"]
 
 
-def test_rows_of_earlier_runs_stay_and_those_judged_again_are_replaced(work: Work, index: Index) -> None:
+def test_rows_of_earlier_runs_stay_and_those_judged_again_are_replaced(work: WorkFolder, index: Index) -> None:
     publish(index)
     publish(index, "other")
     select(work, ["tiny-net", "other"])
@@ -303,28 +307,28 @@ def test_rows_of_earlier_runs_stay_and_those_judged_again_are_replaced(work: Wor
     assert {row["name"]: row["version"] for row in work.read("select")} == {"tiny-net": "1.1", "other": "1.0"}
 
 
-def test_a_release_that_is_asked_for_is_judged_and_not_the_newest(work: Work, index: Index) -> None:
+def test_a_release_that_is_asked_for_is_judged_and_not_the_newest(work: WorkFolder, index: Index) -> None:
     publish(index, versions={"1.0": "", "1.1": ""})
     assert one(work, "tiny-net==1.0")["version"] == "1.0"
     assert one(work, "tiny-net==3.0")["reasons"][0].startswith("release: ")
     assert find_candidates(work, ["us/tiny-net==1.0"]) == [Candidate("tiny-net", ("us/tiny-net",), "1.0")]
 
 
-def test_candidates_are_all_that_was_discovered_each_package_once(work: Work) -> None:
+def test_candidates_are_all_that_was_discovered_each_package_once(work: WorkFolder) -> None:
     names = ["us/tiny-net", "them/Tiny_Net", "us/other", "other", "us/third", "third"]
     work.write("discover", [{"name": name} for name in names])
     found = {candidate.name: candidate.repositories for candidate in find_candidates(work)}
     assert found == {"Tiny_Net": ("us/tiny-net", "them/Tiny_Net"), "other": (), "third": ()}
 
 
-def test_without_step_1_and_names_the_user_hears_what_to_do_first(work: Work) -> None:
+def test_without_step_1_and_names_the_user_hears_what_to_do_first(work: WorkFolder) -> None:
     with pytest.raises(DLBenchError, match="construct discover"):
         find_candidates(work)
 
 
 @pytest.mark.parametrize(("repository", "selected"), [("us/tiny-net", True), ("them/tiny-net", False)])
 def test_a_repositorys_package_must_say_that_it_is_that_repositorys(
-    work: Work, index: Index, repository: str, selected: bool
+    work: WorkFolder, index: Index, repository: str, selected: bool
 ) -> None:
     publish(index)
     row = one(work, repository)
@@ -522,7 +526,7 @@ def test_which_bsd_it_is_comes_from_the_place_that_says_so(tmp_path: Path) -> No
     assert (licence.name, licence.problem) == ("BSD-3-Clause", "")
 
 
-def test_the_table_has_one_line_a_project_and_a_reason_for_every_one_left_out(work: Work, index: Index) -> None:
+def test_the_table_has_one_line_a_project_and_a_reason_for_every_one_left_out(work: WorkFolder, index: Index) -> None:
     publish(index)
     publish(index, "wheels", kind="bdist_wheel")
     rows = select(work, ["wheels", "tiny-net"])
@@ -539,7 +543,7 @@ def run(*arguments: object) -> Any:  # noqa: ANN401 - typer does not name its re
     return CliRunner().invoke(group, [str(argument) for argument in arguments])
 
 
-def test_the_command_shows_the_table_and_counts_in_and_out(work: Work, index: Index) -> None:
+def test_the_command_shows_the_table_and_counts_in_and_out(work: WorkFolder, index: Index) -> None:
     publish(index)
     publish(index, "wheels", kind="bdist_wheel")
     ended = run("select", "tiny-net", "wheels", "--work", work.root)
@@ -548,7 +552,7 @@ def test_the_command_shows_the_table_and_counts_in_and_out(work: Work, index: In
     assert "2 packages in, 1 selected, 1 left out (against them: release 1)" in ended.stdout
 
 
-def test_the_command_takes_what_was_discovered_and_gives_json(work: Work, index: Index) -> None:
+def test_the_command_takes_what_was_discovered_and_gives_json(work: WorkFolder, index: Index) -> None:
     assert run("select", "--work", work.root).exit_code == 1
     publish(index)
     assert run("discover", "--index", "tiny-net", "--work", work.root).exit_code == 0

@@ -9,10 +9,10 @@ import time
 
 import pytest
 
-from dlbench.construction.chain import Chain
-from dlbench.construction.project import Wish
+from dlbench.construction.pipeline import Pipeline
+from dlbench.construction.project_spec import ProjectSpec
 from dlbench.construction.trace import trace
-from dlbench.construction.work import Work
+from dlbench.construction.work_folder import WorkFolder
 from dlbench.execution import Engine, Limits, choose_confinement
 from tests.scaffold import write_project
 
@@ -60,7 +60,7 @@ def chain(tmp_path_factory):
     root = tmp_path_factory.mktemp("slow")
     write_project(root / "work/benchmark", root / "source", "slow", FILES)
     engine = Engine(choose_confinement(), Limits(load_seconds=60, test_seconds=10))
-    return Chain(engine, Work(root / "work"), Wish("slow"), lambda text: None, workers=1)
+    return Pipeline(engine, WorkFolder(root / "work"), ProjectSpec("slow"), lambda text: None, workers=1)
 
 
 def test_what_ends_the_interpreter_is_named_and_the_rest_is_traced(chain):
@@ -78,9 +78,9 @@ def test_what_ends_the_interpreter_is_named_and_the_rest_is_traced(chain):
 START = """import sys
 from pathlib import Path
 
-from dlbench.construction.chain import Chain
-from dlbench.construction.project import Wish
-from dlbench.construction.work import Work
+from dlbench.construction.pipeline import Chain
+from dlbench.construction.project_spec import Wish
+from dlbench.construction.work_folder import Work
 from dlbench.execution import Engine, Limits, choose_confinement
 
 engine = Engine(choose_confinement(), Limits(load_seconds=60, test_seconds=10))
@@ -88,19 +88,19 @@ Chain(engine, Work(Path(sys.argv[1])), Wish("slow"), print, workers=1).trace()
 """
 
 
-def collect_for(chain: Chain) -> None:
+def collect_for(chain: Pipeline) -> None:
     ids = [*(f"test_double[{value}]" for value in range(6)), "test_ends", *(f"test_add[{value}]" for value in range(3))]
     rows = [{"id": f"tests/test_core.py::{name}"} for name in ids]
     chain.work.write("collected", [*rows, {"id": "tests/test_ends.py::test_x"}], "slow")
 
 
-def read_kept(chain: Chain) -> list[dict]:
+def read_kept(chain: Pipeline) -> list[dict]:
     path = chain.work.path("trace_journal", "slow")
     lines = path.read_text().split("\n")[:-1] if path.exists() else []
     return [row for row in map(json.loads, lines) if "outcome" in row]
 
 
-def read_result(chain: Chain) -> list[dict]:
+def read_result(chain: Pipeline) -> list[dict]:
     """All that a trace says but for how long the tests took."""
     functions = chain.work.read("trace_functions", "slow")
     return [*functions, *({**row, "seconds": 0} for row in chain.work.read("trace", "slow"))]
@@ -125,7 +125,7 @@ def test_a_trace_that_was_killed_goes_on_with_what_it_had_not_seen(chain, killed
     assert 3 <= len(kept) < 9
     assert not chain.work.has("trace", "slow")
     said = []
-    again = Chain(chain.engine, chain.work, chain.wish, said.append, workers=1)
+    again = Pipeline(chain.engine, chain.work, chain.wish, said.append, workers=1)
     again.trace()
     assert said[-1] == f"running 11 of 11 tests of slow; {len(kept)} ran before"
     went_on = read_result(chain)
@@ -146,7 +146,7 @@ def test_what_was_seen_of_other_tests_is_not_gone_on_from(chain, killed):
     chain.work.path("trace_journal", "slow").write_text(killed)
     chain.work.write("collected", [{"id": "tests/test_core.py::test_add[1]"}], "slow")
     said = []
-    Chain(chain.engine, chain.work, chain.wish, said.append, workers=1).trace()
+    Pipeline(chain.engine, chain.work, chain.wish, said.append, workers=1).trace()
     assert said == ["running 1 of 1 tests of slow"]
     assert [row["id"] for row in chain.work.read("trace", "slow")] == ["tests/test_core.py::test_add[1]"]
 
@@ -157,5 +157,5 @@ def test_what_was_seen_of_another_release_is_not_gone_on_from(chain, killed):
     chain.work.path("trace_journal", "slow").write_text(f"{other}\n{rest}")
     collect_for(chain)
     said = []
-    Chain(chain.engine, chain.work, chain.wish, said.append, workers=1).trace()
+    Pipeline(chain.engine, chain.work, chain.wish, said.append, workers=1).trace()
     assert said == ["running 11 of 11 tests of slow"]

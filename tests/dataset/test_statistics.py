@@ -4,7 +4,7 @@ from datetime import date
 
 import pytest
 
-from dlbench.construction.labelling.label import measure_alpha
+from dlbench.construction.labelling import measure_alpha
 from dlbench.construction.labelling.votes import list_votes
 from dlbench.dataset import Instance, load
 from dlbench.dataset.records import Measures, Votes

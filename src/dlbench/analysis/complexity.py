@@ -11,7 +11,7 @@ from importlib.util import find_spec
 
 from dlbench.analysis.corpora import Corpus
 from dlbench.analysis.spread import Figures, count_bins, find_figures
-from dlbench.construction.screening.measure import FunctionMeasures, measure_function, measure_snippet
+from dlbench.construction.screening.complexity import FunctionMeasures, measure_function, measure_snippet
 from dlbench.errors import DLBenchError
 
 MEASURES = ("lines", "cyclomatic", "cognitive", "nesting", "calls")

@@ -24,8 +24,8 @@ from dlbench.cli.construct_projects import do_each, make_chains, make_patient_en
 from dlbench.cli.engine import Where
 
 if TYPE_CHECKING:
-    from dlbench.construction.chain import Chain
-    from dlbench.construction.work import Work
+    from dlbench.construction.pipeline import Pipeline
+    from dlbench.construction.work_folder import WorkFolder
 
 construct = typer.Typer(
     help="Make verified instances out of Python projects, in nine steps.", no_args_is_help=True, rich_markup_mode=None
@@ -51,7 +51,7 @@ def collect(
 ) -> None:
     """Fetch the projects' newest releases, build what they need, and collect their tests (step 3)."""
 
-    def do(chain: "Chain") -> None:
+    def do(chain: "Pipeline") -> None:
         chain.collect()
         left_out = len(chain.work.read("uncollected", chain.name))
         typer.echo(
@@ -72,7 +72,7 @@ def trace(
 ) -> None:
     """Note which functions each test runs, by running it once, and how far the text alone would tell (step 4)."""
 
-    def do(chain: "Chain") -> None:
+    def do(chain: "Pipeline") -> None:
         chain.trace(seconds)
         seen = chain.read_trace()
         passed = sum(test.outcome == "passed" for test in seen.tests)
@@ -97,7 +97,7 @@ def extract(
 ) -> None:
     """Name every function that ran: file, qualified name, lines, hash, signature (step 5)."""
 
-    def do(chain: "Chain") -> None:
+    def do(chain: "Pipeline") -> None:
         chain.extract(dates=dates)
         left_out = len(chain.work.read("extract_left_out", chain.name))
         typer.echo(f"{chain.name}: {len(chain.work.read('functions', chain.name))} functions; {left_out} left out")
@@ -114,7 +114,7 @@ def screen(
 ) -> None:
     """Keep the functions that can be an instance; the rest with the reason (step 6)."""
 
-    def do(chain: "Chain") -> None:
+    def do(chain: "Pipeline") -> None:
         chain.screen()
         counts = Counter(row["reason"] or "kept" for row in chain.work.read("screened", chain.name))
         reasons = ", ".join(f"{reason} {count}" for reason, count in counts.most_common() if reason != "kept")
@@ -140,7 +140,7 @@ def draft(
     import asyncio
 
     from dlbench.cli.progress import say
-    from dlbench.construction.drafts import draft_project
+    from dlbench.construction.draft import draft_project
     from dlbench.generation import EmbeddedModel, OpenAIModel, RateLimiter
 
     async def draft_all() -> None:
@@ -174,7 +174,7 @@ def admit(
 ) -> None:
     """Run every check of admission that needs no person (step 8); goes on where it was stopped."""
 
-    def do(chain: "Chain") -> None:
+    def do(chain: "Pipeline") -> None:
         chain.admit(most, like or ())
         rows = chain.work.read_last("measured", chain.name)
         typer.echo(f"{chain.name}: {sum(row['admissible'] for row in rows)} of {len(rows)} functions are admissible")
@@ -194,11 +194,11 @@ def run(
 ) -> None:
     """From names of packages to admissible functions: steps 3 to 6 and 8, each where it was left."""
     from dlbench.cli.progress import say
-    from dlbench.construction.chain import run_all
-    from dlbench.construction.work import Work
+    from dlbench.construction.pipeline import run_all
+    from dlbench.construction.work_folder import WorkFolder
 
     wishes = read_chosen(names, projects)
-    folder = Work(work)
+    folder = WorkFolder(work)
     run_all(make_patient_engine(sandbox), folder, wishes, say, workers=workers, most=most, seconds=seconds)
     _show(folder, [wish.name for wish in wishes])
 
@@ -220,15 +220,15 @@ def live(
     from dataclasses import replace
 
     from dlbench.cli.progress import say
-    from dlbench.construction.chain import run_all
-    from dlbench.construction.live import find_fresh
-    from dlbench.construction.work import Work
+    from dlbench.construction.history import find_fresh
+    from dlbench.construction.pipeline import run_all
+    from dlbench.construction.work_folder import WorkFolder
     from dlbench.dataset import load
 
     known = names if names or projects else list(load().projects)
     wishes = [replace(wish, version="") for wish in read_chosen(known, projects)]
     fresh, left_out = find_fresh(wishes, since.date(), say)
-    folder = Work(work / f"live-{since.date()}")
+    folder = WorkFolder(work / f"live-{since.date()}")
     run_all(
         make_patient_engine(sandbox),
         folder,
@@ -256,17 +256,17 @@ def tables(
     """Print what came of every project: counts, and the reasons for what was left out."""
     import json as format
 
-    from dlbench.construction.tables import add_to, render_tables, tell
-    from dlbench.construction.work import Work
+    from dlbench.construction.summary import add_to, render_tables, tell
+    from dlbench.construction.work_folder import WorkFolder
 
-    lines = tell(Work(work))
+    lines = tell(WorkFolder(work))
     if kept:
         lines = add_to(kept, lines)
     typer.echo(format.dumps(lines, indent=2) if json else render_tables(lines), nl=json)
 
 
-def _show(work: "Work", names: list[str]) -> None:
-    from dlbench.construction.tables import summarise
+def _show(work: "WorkFolder", names: list[str]) -> None:
+    from dlbench.construction.summary import summarise
 
     for name in names:
         row = summarise(work, name)

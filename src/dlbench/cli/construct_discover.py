@@ -30,17 +30,17 @@ def discover(
     from dlbench.construction.selection.discover import Discovery, discover_on_github, discover_on_index
     from dlbench.construction.selection.github import API
     from dlbench.construction.selection.topics import read_topics
-    from dlbench.construction.work import Work
+    from dlbench.construction.work_folder import WorkFolder
 
     names = [*(index or []), *(_read_names(names_from) if names_from else [])]
     found: dict[str, tuple[str, Discovery]] = {}
     if topic or not (index or names_from):
         asked = f"{len(set(topic or read_topics().github))} topics in"
         url = github_url or API
-        search = discover_on_github(Work(work), topic or (), most=most, base_url=url, patience=patience, say=say)
+        search = discover_on_github(WorkFolder(work), topic or (), most=most, base_url=url, patience=patience, say=say)
         found["github"] = (asked, search)
     if index or names_from:
-        found["index"] = (f"{len(set(names))} names in", discover_on_index(Work(work), names, say=say))
+        found["index"] = (f"{len(set(names))} names in", discover_on_index(WorkFolder(work), names, say=say))
     if json:
         import json as format
 
@@ -76,10 +76,10 @@ def select(
 
     from dlbench.cli.construct_projects import read_chosen
     from dlbench.cli.progress import counted, say
-    from dlbench.construction.selection import select as selecting
-    from dlbench.construction.work import Row, Work
+    from dlbench.construction.selection import criteria as selecting
+    from dlbench.construction.work_folder import Row, WorkFolder
 
-    folder = Work(work)
+    folder = WorkFolder(work)
     if projects:
         wishes = read_chosen(names, projects)
         names = [f"{wish.name}=={wish.version}" if wish.version else wish.name for wish in wishes]

@@ -11,10 +11,9 @@ from dlbench.cli.app import BenchmarkOption, JsonOption, command
 from dlbench.cli.construct_discover import WORK, WorkOption
 
 if TYPE_CHECKING:
-    from dlbench.construction.labelling.catalogue import Entry
-    from dlbench.construction.labelling.label import Labelled
-    from dlbench.construction.labelling.sources import Source
-    from dlbench.construction.work import Row, Work
+    from dlbench.construction.labelling import Labelled
+    from dlbench.construction.labelling.catalogue import Entry, Source
+    from dlbench.construction.work_folder import Row, WorkFolder
 
 TreeOption = Annotated[
     Path | None, typer.Option(help="Source tree of the project, or a folder of trees named after their projects.")
@@ -40,13 +39,13 @@ def label(
     json: JsonOption = False,
 ) -> None:
     """Decide labels by the majority of three votes or more; list ties, and measure how far annotators agree."""
+    from dlbench.construction.labelling import decide, measure_alpha, read_settled
     from dlbench.construction.labelling.catalogue import read_catalogue
-    from dlbench.construction.labelling.label import decide, measure_alpha, read_settled
     from dlbench.construction.labelling.votes import read_votes
-    from dlbench.construction.work import Work
+    from dlbench.construction.work_folder import WorkFolder
     from dlbench.errors import DLBenchError
 
-    folder = Work(work)
+    folder = WorkFolder(work)
     catalogue = read_catalogue(folder)
     if export_label_studio:
         _export(export_label_studio, folder, catalogue, _reader(folder, tree, benchmark))
@@ -79,11 +78,11 @@ def review(
 ) -> None:
     """Open a page of this machine to vote on labels, mend prompts, and accept or reject functions."""
     from dlbench.construction.labelling.catalogue import read_catalogue
-    from dlbench.construction.labelling.review import serve
-    from dlbench.construction.work import Work
+    from dlbench.construction.labelling.review_server import serve
+    from dlbench.construction.work_folder import WorkFolder
     from dlbench.errors import DLBenchError
 
-    folder = Work(work)
+    folder = WorkFolder(work)
     catalogue = read_catalogue(folder)
     if not catalogue:
         mend = "do the steps before, or give their folder as --work"
@@ -106,12 +105,12 @@ def write(
     """Write functions that are accepted, labelled and admissible as instances of a benchmark."""
     from dlbench.cli.progress import say
     from dlbench.construction.history import date_functions
-    from dlbench.construction.instances import write_instances
-    from dlbench.construction.work import Work
+    from dlbench.construction.work_folder import WorkFolder
+    from dlbench.construction.write_instances import write_instances
     from dlbench.dataset import load
     from dlbench.workspace.source import fetch
 
-    folder = Work(work)
+    folder = WorkFolder(work)
     made = load(work / "benchmark")
     written = write_instances(folder, into, lambda name: fetch(made.projects[name], made.root, say), date_functions)
     for function, why in written.left_out.items():
@@ -142,12 +141,11 @@ def split(
     typer.echo(f"{len(chosen)} of {len(loaded.instances)} instances, {projects} projects, in splits/{name}.txt")
 
 
-def _reader(work: "Work", tree: Path | None, benchmark: Path | None) -> "Callable[[str], Source]":
+def _reader(work: "WorkFolder", tree: Path | None, benchmark: Path | None) -> "Callable[[str], Source]":
     """Reads code from the given tree, or from the sources that this machine has fetched already."""
     from functools import cache
 
-    from dlbench.construction.labelling.catalogue import read_catalogue
-    from dlbench.construction.labelling.sources import read_source
+    from dlbench.construction.labelling.catalogue import read_catalogue, read_source
     from dlbench.errors import DLBenchError
 
     made = work.root / "benchmark"
@@ -176,7 +174,7 @@ def _fetched(project: str, benchmark: Path | None) -> Path | None:
     return tree if tree.is_dir() else None
 
 
-def _export(path: Path, work: "Work", catalogue: "dict[str, Entry]", read: "Callable[[str], Source]") -> None:
+def _export(path: Path, work: "WorkFolder", catalogue: "dict[str, Entry]", read: "Callable[[str], Source]") -> None:
     from json import dumps
 
     from dlbench.construction.labelling.label_studio import write_configuration, write_task
@@ -198,7 +196,7 @@ def _export(path: Path, work: "Work", catalogue: "dict[str, Entry]", read: "Call
     typer.echo(f"{len(tasks)} tasks in {path}, the labelling configuration in {configuration}")
 
 
-def _import(path: Path, work: "Work", catalogue: "dict[str, Entry]") -> None:
+def _import(path: Path, work: "WorkFolder", catalogue: "dict[str, Entry]") -> None:
     from dlbench.cli.progress import say
     from dlbench.construction.labelling.label_studio import import_votes, read_export
     from dlbench.construction.labelling.votes import votes_of
@@ -211,7 +209,7 @@ def _import(path: Path, work: "Work", catalogue: "dict[str, Entry]") -> None:
 def _print_decisions(labelled: "list[Labelled]", strangers: list[str], silent: list[str]) -> None:
     from collections import Counter
 
-    from dlbench.construction.labelling.label import FEWEST, Outcome
+    from dlbench.construction.labelling import FEWEST, Outcome
     from dlbench.dataset.labels import AXES
 
     for one in labelled:

@@ -85,7 +85,7 @@ def stats(
 ) -> None:
     """Count instances by project and label, with their sizes, tests, mutation scores, and how far annotators agreed."""
     from dlbench.cli.progress import say
-    from dlbench.construction.labelling.label import measure_alpha
+    from dlbench.construction.labelling import measure_alpha
     from dlbench.construction.labelling.votes import list_votes
     from dlbench.dataset.statistics import describe
     from dlbench.errors import DLBenchError

@@ -12,7 +12,7 @@ from functools import partial
 from itertools import product
 
 from dlbench.construction.choose_tests import LEAST_TESTS, MOST_AT_ALL
-from dlbench.construction.work import Row
+from dlbench.construction.work_folder import Row
 from dlbench.dataset import Instance
 from dlbench.dataset.labels import Data, Stage, Task
 from dlbench.dataset.records import Labels

@@ -3,26 +3,133 @@
 Files that pytest cannot import are named with the reason, and what is missing may be had: collecting is tried again
 with the packages that the errors name. A file that still cannot be collected gives no tests, nor does one that hangs or
 ends the interpreter on import; the others are collected without it.
+
+How are a project's test files gone through, where any of them may hang, crash the interpreter or end it?
+
+In a process that says what it takes up next. What was under way when it came to a bad end is named and passed over, and
+the rest goes on in a new process.
+
+Which files of a tree are there for its tests?
+
+By name and place, as pytest and people go by them: what a test calls in such a file is the test's own, and no function
+in it can become an instance.
 """
 
 import re
 import time
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from dlbench.construction.needs import find_missing, read_requirements
-from dlbench.construction.project import Wish, find_tests, propose, set_up
-from dlbench.construction.runs import Run
-from dlbench.construction.selection.archives import PYTHON
-from dlbench.construction.selection.layout import find_layout
+from dlbench.construction.project_spec import (
+    ProjectSpec,
+    find_missing,
+    find_tests,
+    propose,
+    read_project_requirements,
+    set_up,
+)
+from dlbench.construction.selection.releases import PYTHON
+from dlbench.construction.selection.source_layout import find_layout
 from dlbench.errors import DLBenchError
 from dlbench.execution.engine import Engine
+from dlbench.execution.launch import describe_nothing
+from dlbench.execution.sandbox import open_cell
+from dlbench.execution.supervise import supervise
 from dlbench.jsonl import write_whole
 from dlbench.workspace import Prepared
 from dlbench.workspace.home import Say
 from dlbench.workspace.package_index import look_up
 from dlbench.workspace.source import fetch
+
+_MOST_CULPRITS = 25
+
+
+class Run(ABC):
+    """One process after another, until every file and test was gone through or named."""
+
+    def __init__(self, engine: Engine, prepared: Prepared, files: list[str], deadline: float) -> None:
+        self.engine, self.prepared, self.files, self.deadline = engine, prepared, list(files), deadline
+        self.passed_over: set[str] = set()
+        """Tests that are not to be run, or not again."""
+        self.rest = ""
+        """Why not everything was gone through."""
+        self.output = ""
+        self._file = self._test = ""
+        self._has_ended = False
+
+    @abstractmethod
+    def describe(self) -> dict[str, Any]:
+        """What the process is to do, beside what every process is told."""
+
+    @abstractmethod
+    def begin(self) -> None:
+        """A new process starts: what only the one before could go on with is forgotten."""
+
+    @abstractmethod
+    def hear(self, message: dict[str, Any]) -> None:
+        """What it said beside what it takes up next."""
+
+    @abstractmethod
+    def leave_out(self, what: str, why: str) -> None:
+        """A file that cannot be collected, or a test that cannot be run."""
+
+    def go(self) -> None:
+        culprits = 0
+        while self.files and not self.rest:
+            if time.monotonic() >= self.deadline:
+                self.rest = "the time was up"
+            elif culprits == _MOST_CULPRITS:
+                self.rest = f"{culprits} files or tests came to a bad end"
+            else:
+                why = self._run_once()
+                if self._has_ended:
+                    return
+                if why:
+                    culprits += 1
+                    self._blame(why)
+
+    def _run_once(self) -> str:
+        """Why the process did not come to its end, where that was its own doing and not that the time was up."""
+        self._file, self._test, self._has_ended = "", "", False
+        self.begin()
+        job = describe_nothing(self.files) | {"mode": "traced", "passed_over": sorted(self.passed_over)}
+        with open_cell(self.prepared, None, None, self.engine.limits) as cell:
+            watched = supervise(self.engine.confinement, cell, job | self.describe(), self._listen)
+        self.output = watched.output
+        if watched.stopped_for == "enough":
+            return ""
+        if watched.stopped_for:
+            return f"stopped for {watched.stopped_for}"
+        return f"ended the interpreter, exit code {watched.exit_code}: {watched.output[-800:]}"
+
+    def _listen(self, message: dict[str, Any]) -> bool:
+        kind = message["kind"]
+        if kind == "collecting":
+            self._file = message["file"]
+        elif kind == "collected":
+            self._file = ""
+        elif kind == "begins":
+            self._test = message["id"]
+        elif kind == "traced":
+            self._test = ""
+        elif kind == "end":
+            self._has_ended = True
+        self.hear(message)
+        return time.monotonic() < self.deadline
+
+    def _blame(self, why: str) -> None:
+        if self._test:
+            self.passed_over.add(self._test)
+            self.leave_out(self._test, why)
+        elif self._file in self.files:
+            self.files.remove(self._file)
+            self.leave_out(self._file, f"on import: {why}")
+        else:
+            self.rest = f"pytest did not come to its end: {why}"
+
 
 SECONDS = 900.0
 NO_TEST = "pytest finds no test in it"
@@ -96,12 +203,12 @@ class _Collecting(Run):
         (self.found.skipped if why.startswith(_SKIPS) else self.found.errors)[what] = why
 
 
-def set_up_and_collect(engine: Engine, wish: Wish, root: Path, say: Say) -> tuple[Prepared, Collected]:
+def set_up_and_collect(engine: Engine, wish: ProjectSpec, root: Path, say: Say) -> tuple[Prepared, Collected]:
     """From a name to a project whose tests are collected, with what they need found out on the way."""
     project = propose(wish, root, say)
     tree = fetch(project, root, say)
     files = find_tests(find_layout(tree, project.name).tests, wish)
-    requirements = read_requirements(tree, wish.requirements, only_these=wish.only_these, python=PYTHON)
+    requirements = read_project_requirements(tree, wish.requirements, only_these=wish.only_these, python=PYTHON)
     lock = root / "locks" / f"{project.environment}.txt"
     best: tuple[Prepared, Collected, str] | None = None
     tried: set[str] = set()
@@ -135,3 +242,18 @@ def _is_on_index(requirement: str) -> bool:
     except DLBenchError:
         return False
     return True
+
+
+_FOLDERS = frozenset({"test", "tests", "testing", "_tests", "_test", "testutils", "test_utils"})
+_FILE = re.compile(r"^(test_.*|.*_test|.*_tests|conftest|test_?utils?|testing_?utils?|tests)$")
+
+
+def is_test_code(path: str) -> bool:
+    *folders, name = path.split("/")
+    return bool(_FOLDERS & set(folders)) or bool(_FILE.match(name.removesuffix(".py")))
+
+
+@cache
+def list_test_code(tree: Path) -> list[str]:
+    paths = [path.relative_to(tree).as_posix() for path in tree.rglob("*.py")]
+    return sorted(path for path in paths if is_test_code(path))

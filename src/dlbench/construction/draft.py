@@ -2,14 +2,20 @@
 
 Never a prompt of the benchmark: a draft may quote what it was made from, and may be wrong. It says so on itself, and
 `dlbench check` refuses an instance whose prompt does.
+
+Which admissible functions have a draft, and which still want one? One at a time, each kept at once.
 """
 
-from dlbench.construction.work import Row
+from collections.abc import Callable
+from pathlib import Path
+
+from dlbench.construction.work_folder import Row, WorkFolder
 from dlbench.dataset.leakage import UNREVIEWED, find_leaks
 from dlbench.dataset.prompt_context import fenced
 from dlbench.dataset.target import find_target
 from dlbench.generation.model import Message, Request
 from dlbench.generation.retry import RateLimiter
+from dlbench.jsonl import Journal
 from dlbench.parsing import parse
 
 _ASK = """\
@@ -33,3 +39,19 @@ async def draft_prompt(gate: RateLimiter, row: Row, source: str, *, max_tokens: 
     text = answer.text.strip()
     taken = [leak.what for leak in find_leaks(text, module, target)]
     return {"id": row["id"], "prompt": UNREVIEWED + text, "by": gate.model.name, "taken": taken}
+
+
+async def draft_project(
+    work: WorkFolder, project: str, tree: Path, gate: RateLimiter, *, most: int | None, on_draft: Callable[[str], None]
+) -> int:
+    """How many there are now."""
+    admissible = {row["id"] for row in work.read_last("measured", project) if row["admissible"]}
+    rows = [row for row in work.read("functions", project) if row["id"] in admissible]
+    with Journal(work.path("drafts", project)) as journal:
+        known = {row["id"] for row in journal.records()}
+        for row in [row for row in rows if row["id"] not in known][:most]:
+            source = (tree / row["path"]).read_text(encoding="utf-8")
+            journal.append(await draft_prompt(gate, row, source))
+            known.add(row["id"])
+            on_draft(row["id"])
+    return len(known)

@@ -6,6 +6,11 @@ overlap in time, nor that a name went away with one line and came back with a la
 another file is as old as it was there: it counts as present wherever its qualified name is defined in a release. A date
 here is later than the truth only where a name came and went in the middle of a line, where old code got a new name, or
 where it was another package's before.
+
+Which functions can no model have seen that was trained before a day?
+
+Those of releases uploaded since, which no release before had. One look into the last release before the day tells
+whether a project has any, so that the others cost nothing.
 """
 
 import contextlib
@@ -20,15 +25,18 @@ from pathlib import Path
 
 from packaging.version import InvalidVersion, Version
 
+from dlbench.construction.collect import is_test_code
 from dlbench.construction.extract import walk_functions
-from dlbench.construction.selection.archives import choose_release
-from dlbench.construction.test_code import is_test_code
-from dlbench.construction.work import Row
+from dlbench.construction.project_spec import ProjectSpec
+from dlbench.construction.selection.criteria import Candidate, judge, kind_of
+from dlbench.construction.selection.releases import choose_release
+from dlbench.construction.work_folder import Row, explain
 from dlbench.dataset import Project
-from dlbench.errors import DLBenchError
+from dlbench.errors import DLBenchError, is_full_disk
 from dlbench.jsonl import write_whole
 from dlbench.parsing import parse
 from dlbench.workspace import home
+from dlbench.workspace.home import Say
 from dlbench.workspace.package_index import Package, Release, download, look_up
 
 _READABLE = (".whl", ".zip", ".egg", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
@@ -154,3 +162,41 @@ def _read(archive: Path) -> Iterator[str]:
     except (tarfile.TarError, zipfile.BadZipFile, OSError, EOFError) as error:
         what, mend = f"the archive cannot be read: {error}", "fetch it again"
         raise DLBenchError(what, where=archive.name, mend=mend) from None
+
+
+_SETTLED = ("code", "cases", "documents")
+"""What was weighed when the project was chosen, by rule or by a person."""
+
+
+def find_fresh(wishes: list[ProjectSpec], since: date, say: Say) -> tuple[list[ProjectSpec], list[dict[str, str]]]:
+    """The projects with a release since, and a function in it that was not there before; the others with the reason."""
+    fresh: list[ProjectSpec] = []
+    left_out: list[dict[str, str]] = []
+    for wish in wishes:
+        try:
+            package = look_up(wish.name)
+            newest = choose_release(package, version=wish.version)
+            before = [file for file in choose_files(package, newest) if file.uploaded < since]
+            if newest.uploaded < since:
+                why = f"its newest release is of {newest.uploaded}"
+            else:
+                known = look_into(package.name, before[-1]) if before else frozenset()
+                new = look_into(package.name, newest) - known
+                say(f"{wish.name} {newest.version} of {newest.uploaded}: {len(new)} new functions")
+                why = _find_objection(wish.name, newest, say) if new else "its newest release has no new function"
+        except Exception as error:
+            if is_full_disk(error):
+                raise
+            why = explain(error)
+        if why:
+            left_out.append({"project": wish.name, "why": why})
+        else:
+            # the very release that was looked at: the next may be uploaded while this one is gone through
+            fresh.append(replace(wish, version=newest.version))
+    return fresh, left_out
+
+
+def _find_objection(name: str, release: Release, say: Say) -> str:
+    """What step 2 has against a release: one that was chosen once may have lost its tests, or its licence."""
+    reasons = judge(Candidate(name, version=release.version), say)["reasons"]
+    return "; ".join(reason for reason in reasons if kind_of(reason) not in _SETTLED)

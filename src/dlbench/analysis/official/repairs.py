@@ -14,7 +14,7 @@ from pathlib import PurePosixPath
 from typing import TypeVar
 
 from dlbench.analysis.official.files import OfficialFile
-from dlbench.construction.screening.places import name_place
+from dlbench.construction.screening.paths import name_place
 from dlbench.dataset.labels import Data, Label, Stage, Task
 
 AnyLabel = TypeVar("AnyLabel", bound=Label)

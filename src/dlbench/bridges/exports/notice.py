@@ -8,7 +8,7 @@ references are left out and that is said.
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from dlbench.construction.selection.licences import list_licence_files
+from dlbench.construction.selection.licenses import list_licence_files
 from dlbench.dataset import Project
 from dlbench.dataset.prompt_context import fenced
 from dlbench.workspace import fetch

@@ -4,7 +4,8 @@ The reference is never part of it: a log is a file that people pass on, and it w
 """
 
 from inspect_ai import Epochs, Task, task
-from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.dataset import MemoryDataset
+from inspect_ai.dataset import Sample as InspectSample
 from inspect_ai.model import GenerateConfig
 
 from dlbench import __version__
@@ -57,9 +58,9 @@ def dl_bench(
     )
 
 
-def make_sample(instance: Instance, asker: PromptBuilder) -> Sample:
+def make_sample(instance: Instance, asker: PromptBuilder) -> InspectSample:
     conversation = asker.ask(instance)
     first, *later = conversation.turns
     facts = {"project": instance.project} | {axis: str(label) for axis, label in instance.labels.model_dump().items()}
     notes = dict(conversation.notes) | ({LATER_TURNS: later} if later else {})
-    return Sample(id=instance.id, input=as_chat(first), metadata=facts | notes)
+    return InspectSample(id=instance.id, input=as_chat(first), metadata=facts | notes)

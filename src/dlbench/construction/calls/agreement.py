@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from dlbench.construction.calls.graph import Graph
 from dlbench.construction.choose_tests import strip_case
 from dlbench.construction.trace import TracedTest
-from dlbench.construction.work import Row
+from dlbench.construction.work_folder import Row
 
 
 @dataclass(frozen=True)

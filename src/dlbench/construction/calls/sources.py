@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+from dlbench.construction.collect import is_test_code
 from dlbench.construction.extract import name_module
-from dlbench.construction.selection.modules import members, parse
-from dlbench.construction.test_code import is_test_code
+from dlbench.construction.selection.source_layout import members, parse
 from dlbench.dataset.target import Function
 
 

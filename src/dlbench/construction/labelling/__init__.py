@@ -1,1 +1,155 @@
-"""What do people say of a function: its labels, its prompt, whether it shall be asked for? Step 9."""
+"""What do people say of a function: its labels, its prompt, whether it shall be asked for? Step 9.
+
+Which labels does a function carry, and how far did the annotators agree?
+
+Three votes or more on each axis; what more than half of them say is the label. Where no label has a majority, nothing
+is decided by chance or by the order of files: the annotators discuss it, and write down the outcome with its reason.
+"""
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from dlbench.construction.labelling.votes import Vote, parse_label
+from dlbench.construction.labelling.votes import read_votes as read_votes
+from dlbench.construction.work_folder import Row
+from dlbench.dataset.labels import AXES, Label
+from dlbench.errors import DLBenchError
+from dlbench.jsonl import read_lines
+
+FEWEST = 3
+
+
+class Outcome(StrEnum):
+    MAJORITY = "majority"
+    SETTLED = "settled"
+    TIE = "tie"
+    TOO_FEW = "too few"
+
+
+@dataclass(frozen=True)
+class Settled:
+    """A tie that was discussed: what came of it, and why."""
+
+    id: str
+    axis: str
+    value: Label
+    reason: str
+    where: str = ""
+
+
+@dataclass(frozen=True)
+class Decision:
+    outcome: Outcome
+    value: Label | None
+    votes: tuple[Label, ...]
+    """In the order of the annotators' names."""
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Labelled:
+    id: str
+    axes: dict[str, Decision]
+
+    @property
+    def is_decided(self) -> bool:
+        return all(decision.value is not None for decision in self.axes.values())
+
+    def as_row(self) -> Row:
+        reasons = [f"{axis}: {decision.reason}" for axis, decision in self.axes.items() if decision.reason]
+        votes: Row = {axis: list(decision.votes) for axis, decision in self.axes.items()}
+        labels = {axis: decision.value for axis, decision in self.axes.items()}
+        return {"id": self.id, "labels": labels, "votes": votes | {"reason": "; ".join(reasons)}}
+
+
+def read_settled(path: Path) -> list[Settled]:
+    """None where there is no such file; a later row on the same axis of the same function replaces the earlier."""
+    last: dict[tuple[str, str], Settled] = {}
+    for number, row in read_lines(path) if path.exists() else ():
+        where = f"{path}:{number}"
+        value = parse_label(row.get("axis"), row.get("value"), where)
+        reason, function = row.get("reason"), row.get("id")
+        if not isinstance(reason, str) or not reason.strip():
+            raise DLBenchError("no reason is given", where=where, mend="write what decided the discussion as `reason`")
+        if not isinstance(function, str):
+            raise DLBenchError("it does not say on what", where=where, mend="give the id of a function as `id`")
+        last[function, row["axis"]] = Settled(function, row["axis"], value, reason.strip(), where)
+    return list(last.values())
+
+
+def decide(votes: Iterable[Vote], settled: Iterable[Settled] = ()) -> list[Labelled]:
+    """Raises DLBenchError where a settlement names what nobody voted on, or contradicts a majority."""
+    given: defaultdict[str, list[Vote]] = defaultdict(list)
+    for vote in sorted(votes, key=lambda vote: (vote.id, vote.annotator)):
+        given[vote.id].append(vote)
+    talks = {(settlement.id, settlement.axis): settlement for settlement in settled}
+    for settlement in talks.values():
+        if settlement.id not in given:
+            what, mend = f"nobody has voted on {settlement.id}", "mend the id, or remove the line"
+            raise DLBenchError(what, where=settlement.where, mend=mend)
+    return [
+        Labelled(function, {axis: _decide(axis, ballots, talks.get((function, axis))) for axis in AXES})
+        for function, ballots in given.items()
+    ]
+
+
+def _decide(axis: str, ballots: Sequence[Vote], settlement: Settled | None) -> Decision:
+    votes = tuple(vote.labels[axis] for vote in ballots if axis in vote.labels)
+    if len(votes) < FEWEST:
+        return Decision(Outcome.TOO_FEW, None, votes)
+    value, count = Counter(votes).most_common(1)[0]
+    if 2 * count > len(votes):
+        if settlement and settlement.value != value:
+            what = f"settled as {settlement.value}, but the majority of the votes says {value}"
+            raise DLBenchError(what, where=settlement.where, mend="remove the line, or let the annotators vote again")
+        return Decision(Outcome.MAJORITY, value, votes)
+    if settlement:
+        return Decision(Outcome.SETTLED, settlement.value, votes, settlement.reason)
+    return Decision(Outcome.TIE, None, votes)
+
+
+def measure_alpha(votes: Iterable[Vote]) -> dict[str, float]:
+    """Krippendorff's alpha (nominal) on each axis, and on all of them together as `all`.
+
+    NaN where it says nothing: nobody to compare with, or not two votes that differ. Together means that observed and
+    expected disagreement are each added up over the axes. One table of all votes would let chance take labels of
+    different axes for each other, which no annotator does: votes cast at random would then seem to agree.
+    """
+    try:
+        import krippendorff
+    except ImportError:
+        what, mend = "the package krippendorff is not installed", "pip install 'dlbench[construct]'"
+        raise DLBenchError(what, mend=mend) from None
+
+    votes = list(votes)
+    alphas: dict[str, float] = {}
+    observed = expected = 0.0
+    for axis in AXES:
+        table = _count(votes, axis)
+        chance = _expect(table)
+        alphas[axis] = math.nan
+        if chance:
+            alphas[axis] = float(krippendorff.alpha(value_counts=table, level_of_measurement="nominal"))
+            observed += (1 - alphas[axis]) * chance
+            expected += chance
+    return alphas | {"all": 1 - observed / expected if expected else math.nan}
+
+
+def _count(votes: Iterable[Vote], axis: str) -> list[list[int]]:
+    """How often each label was given to each function that two annotators or more have voted on."""
+    given: defaultdict[str, Counter[Label]] = defaultdict(Counter)
+    for vote in votes:
+        if axis in vote.labels:
+            given[vote.id][vote.labels[axis]] += 1
+    return [[counts[label] for label in AXES[axis]] for counts in given.values() if counts.total() > 1]
+
+
+def _expect(table: list[list[int]]) -> float:
+    """The disagreement that chance would give: 0 where every vote is the same."""
+    totals = [sum(column) for column in zip(*table, strict=True)]
+    total = sum(totals)
+    return (total**2 - sum(count**2 for count in totals)) / (total - 1) if total else 0.0

@@ -2,13 +2,22 @@
 
 Every admissible function, with what the steps before have found out about it. A function whose tests do not judge it
 costs three people's time for nothing, so it is not shown.
+
+What does a person need to read to judge a function? Its code and the code of its tests, from the project's own tree.
+
+Read when it is asked for and never stored: the code is somebody else's. A tree that holds another version than the one
+measured is refused, or people would label a function that nobody will ask for.
 """
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import dedent
+from typing import TypedDict
 
-from dlbench.construction.work import Row, Work
+from dlbench.construction.work_folder import Row, WorkFolder
+from dlbench.dataset.target import TargetError, find_target
 from dlbench.errors import DLBenchError
 
 
@@ -29,7 +38,7 @@ class Entry:
         return list(self.measured.get("tests") or [])
 
 
-def read_catalogue(work: Work) -> dict[str, Entry]:
+def read_catalogue(work: WorkFolder) -> dict[str, Entry]:
     """By id, projects and functions in the order of their files; projects not measured yet are left out."""
     return {
         entry.id: entry
@@ -39,12 +48,12 @@ def read_catalogue(work: Work) -> dict[str, Entry]:
     }
 
 
-def list_files(work: Work) -> list[Path]:
+def list_files(work: WorkFolder) -> list[Path]:
     """The files that it is read from, whether they are there yet or not."""
     return [work.path(step, project) for project in work.projects() for step in ("functions", "measured", "drafts")]
 
 
-def _read_project(work: Work, project: str) -> Iterator[Entry]:
+def _read_project(work: WorkFolder, project: str) -> Iterator[Entry]:
     functions = _by_id(work, "functions", project)
     drafts = _by_id(work, "drafts", project) if work.has("drafts", project) else {}
     for key, measured in _by_id(work, "measured", project).items():
@@ -57,10 +66,55 @@ def _read_project(work: Work, project: str) -> Iterator[Entry]:
         yield Entry(key, functions[key], measured, str(draft.get("prompt") or ""), str(draft.get("by") or ""))
 
 
-def _by_id(work: Work, step: str, project: str) -> dict[str, Row]:
+def _by_id(work: WorkFolder, step: str, project: str) -> dict[str, Row]:
     rows = work.read(step, project)
     for number, row in enumerate(rows, 1):
         if not isinstance(row.get("id"), str):
             where = f"{work.path(step, project)}:{number}"
             raise DLBenchError("a row without an id", where=where, mend=f"do the step {step} again")
     return {row["id"]: row for row in rows}
+
+
+class TestCode(TypedDict):
+    id: str
+    code: str
+
+
+class Source(TypedDict):
+    code: str
+    tests: list[TestCode]
+
+
+ReadSource = Callable[[str], Source]
+
+
+def read_source(entry: Entry, tree: Path) -> Source:
+    """Raises DLBenchError where the tree does not hold the function as it was measured."""
+    try:
+        target = find_target(_read(tree, entry.function["path"]), entry.function["qualname"])
+    except (OSError, UnicodeDecodeError, SyntaxError, TargetError) as error:
+        what, mend = f"the function cannot be read: {error}", "give the tree that was measured"
+        raise DLBenchError(what, where=f"{tree}: {entry.id}", mend=mend) from None
+    if target.sha256 != entry.function.get("sha256", target.sha256):
+        what, mend = "the tree holds another version of the function", "give the tree that was measured"
+        raise DLBenchError(what, where=f"{tree}: {entry.id}", mend=mend)
+    cases = Counter(test.split("[", 1)[0] for test in entry.tests)
+    return {"code": dedent(target.text), "tests": [_read_test(tree, test, count) for test, count in cases.items()]}
+
+
+def _read_test(tree: Path, test: str, count: int) -> TestCode:
+    path, _, name = test.partition("::")
+    try:
+        code = dedent(find_target(_read(tree, path), name.replace("::", ".")).text)
+    except TargetError:
+        code = "# not written out here: the test is inherited, generated or imported"
+    except (OSError, UnicodeDecodeError, SyntaxError) as error:
+        code = f"# cannot be read: {error}"
+    return {"id": test if count == 1 else f"{test} ({count} cases)", "code": code}
+
+
+def _read(tree: Path, inner: str) -> str:
+    path = (tree / inner).resolve()
+    if not path.is_relative_to(tree.resolve()):
+        raise FileNotFoundError(f"{inner} lies outside of the tree")
+    return path.read_text(encoding="utf-8")

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
-from dlbench.construction.labelling.sheets import Sheets
-from dlbench.construction.work import Row, Work
+from dlbench.construction.labelling.votes import Sheets
+from dlbench.construction.work_folder import Row, WorkFolder
 from dlbench.errors import DLBenchError
 
 _NEEDS = {"prompt": "prompt", "accept": "", "reject": "reason"}
@@ -31,13 +31,13 @@ class Review:
         return "rejected" if self.rejected else "accepted" if self.accepted else "open"
 
 
-def reviews_of(work: Work) -> Sheets:
+def reviews_of(work: WorkFolder) -> Sheets:
     return Sheets(work.root / "reviews")
 
 
-def read_reviews(source: Work | Sheets) -> dict[str, Review]:
+def read_reviews(source: WorkFolder | Sheets) -> dict[str, Review]:
     """By id of the function."""
-    sheets = reviews_of(source) if isinstance(source, Work) else source
+    sheets = reviews_of(source) if isinstance(source, WorkFolder) else source
     found: dict[str, Review] = {}
     for _, annotator, row in sorted(_read(sheets), key=lambda moment: moment[0]):
         found[row["id"]] = _apply(found.get(row["id"], Review()), annotator, row)

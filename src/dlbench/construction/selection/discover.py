@@ -13,10 +13,9 @@ from dataclasses import asdict, dataclass
 from datetime import date
 from typing import Any
 
-from dlbench.construction.selection.github import API, MOST, PATIENCE, PER_PAGE, GitHub, Refused, Sleep, Stopped
-from dlbench.construction.selection.text import one_line
-from dlbench.construction.selection.topics import find_topics, read_topics
-from dlbench.construction.work import Row, Work
+from dlbench.construction.selection.github import API, MOST, PATIENCE, PER_PAGE, GitHub, GitHubError, Sleep, Stopped
+from dlbench.construction.selection.topics import find_topics, one_line, read_topics
+from dlbench.construction.work_folder import Row, WorkFolder
 from dlbench.errors import DLBenchError
 from dlbench.jsonl import Journal
 from dlbench.workspace.home import Say, quiet
@@ -41,7 +40,7 @@ class Discovery:
 
 
 def discover_on_github(
-    work: Work,
+    work: WorkFolder,
     topics: Sequence[str] = (),
     *,
     most: int = MOST,
@@ -71,7 +70,7 @@ def discover_on_github(
                     count = len(record["repositories"])
                     partial = "; GitHub says that it left some out" if record["partial"] else ""
                     say(f"topic {topic}, page {record['page']}: {count} repositories{partial}")
-            except Refused as problem:
+            except GitHubError as problem:
                 failed.append({"name": topic, "origin": "github", "reason": str(problem)})
                 say(f"topic {topic} left out: {problem}")
             except Stopped as problem:
@@ -115,7 +114,7 @@ def _github_row(repository: dict[str, Any]) -> Row:
     return {"origin": "github", "topics": [], **repository, **unknown}
 
 
-def discover_on_index(work: Work, names: Iterable[str], *, say: Say = quiet) -> Discovery:
+def discover_on_index(work: WorkFolder, names: Iterable[str], *, say: Say = quiet) -> Discovery:
     """What the package index says of each name; one that cannot be looked up is noted, and the rest goes on."""
     wanted = list(dict.fromkeys(name.strip() for name in names if name.strip()))
     failed: list[Row] = []
@@ -151,7 +150,7 @@ def look_up_package(name: str) -> Package:
 
 
 def _index_row(package: Package) -> Row:
-    from dlbench.construction.selection.archives import newest
+    from dlbench.construction.selection.releases import newest
 
     last = newest(package)
     days: list[date] = [release.uploaded for release in package.releases]
@@ -170,7 +169,7 @@ def _index_row(package: Package) -> Row:
     }
 
 
-def _write(work: Work, found: Discovery, origin: str, asked: list[str]) -> None:
+def _write(work: WorkFolder, found: Discovery, origin: str, asked: list[str]) -> None:
     """Adds to what earlier runs found; what is found again is replaced, but keeps its topics."""
     rows = {_key(row): row for row in work.read(STEP)} if work.has(STEP) else {}
     for row in found.rows:

@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from dlbench.construction.selection.text import one_line
+from dlbench.construction.selection.topics import one_line
 from dlbench.errors import DLBenchError
 from dlbench.workspace.home import Say, quiet
 
@@ -34,7 +34,7 @@ _HERE = ("localhost", "127.0.0.1", "::1")
 Sleep = Callable[[float], None]
 
 
-class Refused(Exception):
+class GitHubError(Exception):
     """This page cannot be had; others may."""
 
 
@@ -50,7 +50,7 @@ class _Wait(Exception):
 class _Broken(Exception):
     """Worth another try. `after` is what to give up with."""
 
-    def __init__(self, reason: str, after: type[Refused] | type[Stopped]) -> None:
+    def __init__(self, reason: str, after: type[GitHubError] | type[Stopped]) -> None:
         super().__init__(reason)
         self.after = after
 
@@ -134,9 +134,9 @@ class GitHub:
             what, mend = "GitHub does not accept the token", "mend GITHUB_TOKEN, or unset it: it is not needed"
             raise DLBenchError(what, where=self._url, mend=mend)
         if answer.status_code >= 500:
-            raise _Broken(f"HTTP status {answer.status_code}", Refused)
+            raise _Broken(f"HTTP status {answer.status_code}", GitHubError)
         if answer.status_code != 200:
-            raise Refused(self._blot(f"HTTP status {answer.status_code}: {one_line(answer.text, 200)}"))
+            raise GitHubError(self._blot(f"HTTP status {answer.status_code}: {one_line(answer.text, 200)}"))
         page = _read_page(answer, number)
         if limits.get("X-RateLimit-Remaining") == "0":
             self._owed = _seconds_to_wait(answer)
@@ -217,10 +217,10 @@ def _read_page(answer: "requests.Response", number: int) -> Page:
     try:
         content = answer.json()
     except (ValueError, RecursionError):
-        raise _Broken("the answer is not JSON", Refused) from None
+        raise _Broken("the answer is not JSON", GitHubError) from None
     items = content.get("items") if isinstance(content, dict) else None
     if not isinstance(items, list):
-        raise _Broken("the answer is no list of repositories", Refused)
+        raise _Broken("the answer is no list of repositories", GitHubError)
     if "Link" in answer.headers:
         more = "next" in answer.links
     else:

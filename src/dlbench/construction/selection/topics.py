@@ -2,6 +2,11 @@
 
 One data file, `topics.toml`, says it for all steps. Two lists that drift apart would search for one thing and select
 another.
+
+How does a stranger's text become a value of ours?
+
+As one line that every reader of our files takes: a line break of a rarer kind would tear a line of JSON in two, and
+half a surrogate pair could not be written at all.
 """
 
 import re
@@ -44,3 +49,11 @@ def find_topics(package: Package) -> list[str]:
     text = re.sub(r"[\s_-]+", " ", f"{package.summary} , {package.keywords}".lower())
     spoken = [word for word in topics.words if re.search(rf"(?<!\w){re.escape(word)}s?(?!\w)", text)]
     return spoken + [classifier for classifier in package.classifiers if classifier in topics.classifiers]
+
+
+def one_line(text: object, most: int = 500) -> str:
+    """Nothing for what is no text; long text is cut."""
+    if not isinstance(text, str):
+        return ""
+    line = " ".join(text.encode("utf-8", "replace").decode().split())
+    return line if len(line) <= most else f"{line[: most - 1]}…"

@@ -11,8 +11,8 @@ from pathlib import Path
 from dlbench.analysis.bugs.categories import read_categories
 from dlbench.analysis.bugs.planting.truth import check_category
 from dlbench.analysis.bugs.study import Explained
-from dlbench.construction.labelling.sheets import Sheets
-from dlbench.construction.work import Row
+from dlbench.construction.labelling.votes import Sheets
+from dlbench.construction.work_folder import Row
 from dlbench.errors import DLBenchError
 
 KEYS = "1234567890abde"

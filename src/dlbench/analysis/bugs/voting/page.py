@@ -5,8 +5,8 @@ from http import HTTPStatus
 from typing import Any
 
 from dlbench.analysis.bugs.voting.booth import Booth, UnknownFailure
-from dlbench.construction.labelling.local_server import LocalServer, find_nothing, read_text
-from dlbench.construction.work import Row
+from dlbench.construction.labelling.review_server import LocalServer, find_nothing, read_text
+from dlbench.construction.work_folder import Row
 from dlbench.errors import DLBenchError
 
 _FILES = {

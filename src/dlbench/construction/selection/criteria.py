@@ -3,6 +3,11 @@
 Each package's newest source archive is fetched and read, never run. Whatever stands against it is said with the figure
 that was measured: a reason that nobody can check is no reason, and a package that fails in some way of its own must not
 take the others with it.
+
+Is the project documented?
+
+Its functions by docstrings, or the whole by a text that a person can read. Without either nobody can say what a
+function is meant to do, and no fair prompt can be written for it.
 """
 
 from collections import Counter
@@ -13,20 +18,60 @@ from pathlib import Path
 from packaging.utils import canonicalize_name
 
 from dlbench.construction.selection import discover
-from dlbench.construction.selection.archives import choose_release, opened
-from dlbench.construction.selection.cases import Cases, count_cases, know
-from dlbench.construction.selection.documents import LEAST_SHARE, LEAST_WORDS, find_documents
-from dlbench.construction.selection.layout import Layout, find_layout, find_tests_root
-from dlbench.construction.selection.libraries import Libraries, find_libraries
-from dlbench.construction.selection.licences import find_licence
-from dlbench.construction.selection.modules import Module, parse, read_module
-from dlbench.construction.selection.text import one_line
-from dlbench.construction.selection.topics import OTHER, find_topics
-from dlbench.construction.work import Row, Work
+from dlbench.construction.selection.case_counts import Cases, count_cases, know
+from dlbench.construction.selection.licenses import find_licence
+from dlbench.construction.selection.releases import choose_release, opened
+from dlbench.construction.selection.source_layout import (
+    Layout,
+    Libraries,
+    Module,
+    find_layout,
+    find_libraries,
+    find_tests_root,
+    parse,
+    read_module,
+)
+from dlbench.construction.selection.topics import OTHER, find_topics, one_line
+from dlbench.construction.work_folder import Row, WorkFolder
 from dlbench.errors import DLBenchError, is_full_disk
 from dlbench.jsonl import Journal
 from dlbench.workspace.home import Say, quiet
 from dlbench.workspace.package_index import Package, Release
+
+LEAST_SHARE = 0.3
+LEAST_WORDS = 200
+_FOLDERS = ("docs", "doc", "documentation")
+_TEXTS = (".md", ".rst", ".txt")
+
+
+@dataclass(frozen=True)
+class Documents:
+    share: float
+    public: int
+    words: int
+
+    @property
+    def enough(self) -> bool:
+        return self.share >= LEAST_SHARE or self.words >= LEAST_WORDS
+
+
+def find_documents(tree: Path, modules: Iterable[Module], description: str) -> Documents:
+    """`description` stands in for a README that the archive lacks: the index shows what it was."""
+    public = documented = 0
+    for module in modules:
+        public += module.public
+        documented += module.documented
+    readme = sum(_count_words(path) for path in tree.iterdir() if path.name.lower().startswith("readme"))
+    pages = (path for folder in _FOLDERS for path in (tree / folder).rglob("*") if path.suffix.lower() in _TEXTS)
+    words = max(readme, len(description.split())) + sum(map(_count_words, pages))
+    return Documents(documented / public if public else 0.0, public, words)
+
+
+def _count_words(path: Path) -> int:
+    if path.is_symlink() or not path.is_file():
+        return 0
+    return len(path.read_text(encoding="utf-8", errors="replace").split())
+
 
 STEP = "select"
 LEAST_RATIO = 3.0
@@ -45,7 +90,7 @@ class Candidate:
     """Of the release; the newest with a source archive where none is given."""
 
 
-def find_candidates(work: Work, names: Sequence[str] = ()) -> list[Candidate]:
+def find_candidates(work: WorkFolder, names: Sequence[str] = ()) -> list[Candidate]:
     """The given names, or all of step 1; `owner/name` is a repository, and its package is looked for by its name;
     `name==version` is one release."""
     if not names:
@@ -65,7 +110,7 @@ def find_candidates(work: Work, names: Sequence[str] = ()) -> list[Candidate]:
 
 
 def select(
-    work: Work, names: Sequence[str] = (), *, say: Say = quiet, on_row: Callable[[Row], None] | None = None
+    work: WorkFolder, names: Sequence[str] = (), *, say: Say = quiet, on_row: Callable[[Row], None] | None = None
 ) -> list[Row]:
     """Judges the candidates and writes `select.jsonl`; rows of earlier runs stay there unless they are judged again."""
     rows: list[Row] = []

@@ -11,7 +11,7 @@ from pathlib import Path
 from statistics import median
 
 from dlbench.construction.calls.agreement import Comparison
-from dlbench.construction.work import Row, Work
+from dlbench.construction.work_folder import Row, WorkFolder
 from dlbench.errors import DLBenchError
 from dlbench.jsonl import read_lines, rewrite
 
@@ -24,12 +24,12 @@ _AGREEMENT = (
 )  # fmt: skip
 
 
-def list_projects(work: Work) -> list[str]:
+def list_projects(work: WorkFolder) -> list[str]:
     """Those that got as far as their tests; the folder holds others beside."""
     return [project for project in work.projects() if work.has("collected", project)]
 
 
-def summarise(work: Work, project: str) -> Row:
+def summarise(work: WorkFolder, project: str) -> Row:
     """One project's way through the steps; what was not done yet is missing."""
     row: Row = {"project": project}
     counts = {step: _read(work, step, project) for step in _STEPS if work.has(step, project)}
@@ -51,11 +51,11 @@ def summarise(work: Work, project: str) -> Row:
     return row
 
 
-def _read(work: Work, step: str, project: str) -> list[Row]:
+def _read(work: WorkFolder, step: str, project: str) -> list[Row]:
     return work.read_last(step, project) if step == "measured" else work.read(step, project)
 
 
-def tell(work: Work) -> list[Row]:
+def tell(work: WorkFolder) -> list[Row]:
     """A line for each project: its counts, which functions are admissible, why others were left out, how right the
     text was; or why it was left out itself."""
     lines = [
@@ -89,7 +89,7 @@ def _how_far(line: Row) -> tuple[int, ...]:
     return tuple(line.get(step) or 0 for step in ("measured", "screened", "functions under test", "tests run"))
 
 
-def _name(work: Work, project: str) -> Row:
+def _name(work: WorkFolder, project: str) -> Row:
     """Which functions are admissible: a bare count could not be looked into."""
     if not work.has("measured", project):
         return {}
@@ -97,7 +97,7 @@ def _name(work: Work, project: str) -> Row:
     return {NAMES: sorted(good)}
 
 
-def _count_reasons(work: Work, project: str) -> Row:
+def _count_reasons(work: WorkFolder, project: str) -> Row:
     """Why functions were left out, by step."""
     found: Row = {}
     for step, key in _REASONS.items():
@@ -107,7 +107,7 @@ def _count_reasons(work: Work, project: str) -> Row:
     return found
 
 
-def _read_agreement(work: Work, project: str) -> Row:
+def _read_agreement(work: WorkFolder, project: str) -> Row:
     """Precision and recall of the static graph, for what tests call themselves and for all they come to."""
     if not work.has("static_agreement", project):
         return {}

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
-from dlbench.construction.selection.modules import Function, Module, members
+from dlbench.construction.selection.source_layout import Function, Module, members
 
 MOST_VALUES = 1000
 """What one parametrization counts at most: nobody's word is taken for millions of cases."""

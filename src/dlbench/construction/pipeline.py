@@ -17,14 +17,12 @@ from dlbench.construction.calls.agreement import Comparison, compare
 from dlbench.construction.calls.graph import build_graph, list_written
 from dlbench.construction.choose_tests import LEAST_TESTS, choose_tests, name_group
 from dlbench.construction.collect import Collected, set_up_and_collect
-from dlbench.construction.each import try_each
 from dlbench.construction.extract import extract, measure
 from dlbench.construction.history import date_functions
-from dlbench.construction.project import Wish
-from dlbench.construction.screening.screen import screen_project
-from dlbench.construction.seen import open_seen
-from dlbench.construction.trace import Trace, TracedTest, trace
-from dlbench.construction.work import Row, StepMissing, Work
+from dlbench.construction.project_spec import ProjectSpec
+from dlbench.construction.screening import screen_project
+from dlbench.construction.trace import Trace, TracedTest, open_seen, trace
+from dlbench.construction.work_folder import Row, StepMissing, WorkFolder, for_each_project
 from dlbench.dataset import Project, load
 from dlbench.errors import DLBenchError
 from dlbench.execution.engine import Engine
@@ -36,10 +34,12 @@ TRACE_SECONDS = 600.0
 MOST_CASES = 12
 
 
-class Chain:
+class Pipeline:
     """The steps on one project of a work folder."""
 
-    def __init__(self, engine: Engine, work: Work, wish: Wish, say: Say, *, workers: int = os.cpu_count() or 1) -> None:
+    def __init__(
+        self, engine: Engine, work: WorkFolder, wish: ProjectSpec, say: Say, *, workers: int = os.cpu_count() or 1
+    ) -> None:
         self.engine, self.work, self.wish, self.say, self.workers = engine, work, wish, say, workers
         self.root = work.root / "benchmark"
         self.name = wish.name
@@ -82,7 +82,7 @@ class Chain:
         """Step 4: what each test runs; goes on where it was stopped. Of a parametrised test, so many cases at most."""
         tests = [row["id"] for row in self.work.read("collected", self.name)]
         wanted = choose_cases(tests, cases)
-        files = mix({test.partition("::")[0] for test in wanted})
+        files = shuffle_files({test.partition("::")[0] for test in wanted})
         journal = self.work.path("trace_journal", self.name)
         with open_seen(journal, self._name_trace(wanted)) as kept:
             done = len(kept.tests)
@@ -254,15 +254,15 @@ def choose_cases(tests: list[str], most: int) -> list[str]:
     return chosen
 
 
-def mix(files: set[str]) -> list[str]:
+def shuffle_files(files: set[str]) -> list[str]:
     """In an order that has nothing to do with folders: where the time is up early, every part has had its share."""
     return sorted(files, key=lambda file: sha256(file.encode()).hexdigest())
 
 
 def run_all(
     engine: Engine,
-    work: Work,
-    wishes: list[Wish],
+    work: WorkFolder,
+    wishes: list[ProjectSpec],
     say: Say,
     *,
     workers: int,
@@ -271,5 +271,5 @@ def run_all(
     since: date | None = None,
 ) -> dict[str, Exception]:
     """Every project in turn; what stands against one is kept, and the rest goes on. Gives it by name of the project."""
-    chains = (Chain(engine, work, wish, say, workers=workers) for wish in wishes)
-    return try_each(work, chains, lambda chain: chain.run(most=most, seconds=seconds, since=since), say)
+    chains = (Pipeline(engine, work, wish, say, workers=workers) for wish in wishes)
+    return for_each_project(work, chains, lambda chain: chain.run(most=most, seconds=seconds, since=since), say)

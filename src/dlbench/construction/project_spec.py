@@ -3,19 +3,34 @@
 Its newest release with a source archive is fetched; where the package lies in it, where its tests lie and what it is
 built on are read from it; what it requires is locked and installed, with what its tests turn out to need beside. What
 was found becomes a project's record in a benchmark's folder, so that every later step works as it does on ours.
+
+Which projects shall be gone through, and what is known of each beforehand?
+
+A TOML file with a table `project` for each; only the name must be there. What a release needs beside what it says is a
+fact that somebody found out once, and belongs into a file that others can use.
+
+Which packages does a project need, and its tests beside?
+
+A release says what it needs, and often in an extra what its tests need; the rest is known only when tests are collected
+and do not find a module. Names of modules are not names of packages: where they differ, a table of ours says so.
 """
 
 import json
 import re
-from collections.abc import Iterable
+import tomllib
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from email.parser import HeaderParser
+from functools import cache
 from pathlib import Path
+from typing import Any
 
-from dlbench.construction.selection.archives import PYTHON, choose_release, find_wheels, opened
-from dlbench.construction.selection.layout import find_layout
-from dlbench.construction.selection.libraries import find_libraries
-from dlbench.construction.selection.licences import find_licence
-from dlbench.construction.selection.modules import read_module
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from dlbench.construction.selection.licenses import find_licence
+from dlbench.construction.selection.releases import PYTHON, choose_release, find_wheels, opened
+from dlbench.construction.selection.source_layout import find_layout, find_libraries, read_module
 from dlbench.dataset import Project
 from dlbench.dataset.labels import Framework
 from dlbench.dataset.records import TestSetup
@@ -28,7 +43,7 @@ from dlbench.workspace.uv import compile_lock, read_requirements, without_packag
 
 
 @dataclass(frozen=True)
-class Wish:
+class ProjectSpec:
     """What is known beforehand of a project; all but its name can be found out."""
 
     name: str
@@ -46,7 +61,7 @@ class Wish:
     files: dict[str, str] = field(default_factory=dict)
 
 
-def propose(wish: Wish, root: Path, say: Say) -> Project:
+def propose(wish: ProjectSpec, root: Path, say: Say) -> Project:
     """A record for the project, found out from its newest release and nothing else."""
     package = look_up(wish.name)
     release = choose_release(package, version=wish.version)
@@ -76,7 +91,7 @@ def propose(wish: Wish, root: Path, say: Say) -> Project:
     )
 
 
-def find_tests(files: Iterable[str], wish: Wish) -> list[str]:
+def find_tests(files: Iterable[str], wish: ProjectSpec) -> list[str]:
     """Of the files that pytest takes for tests, those that are asked for."""
     roots = tuple(f"{root.rstrip('/')}/" for root in wish.tests)
     return sorted(
@@ -142,3 +157,96 @@ def _toml(value: object) -> str:
     if isinstance(value, list):
         return "[" + ", ".join(map(_toml, value)) + "]"
     return json.dumps(value, ensure_ascii=False)
+
+
+_MEND = 'write a table [[project]] for each, with name = "…" and what else is known; see docs/construction'
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    name: str
+    version: str = ""
+    requirements: tuple[str, ...] = ()
+    only_these: bool = False
+    env: dict[str, str] = {}
+    args: tuple[str, ...] = ()
+    tests: tuple[str, ...] = ()
+    skip: tuple[str, ...] = ()
+    framework: Framework | None = None
+    files: dict[str, str] = {}
+
+
+def read_wishes(path: Path) -> list[ProjectSpec]:
+    """Raises DLBenchError for the first table that is wrong, before anything is done with those before it."""
+    try:
+        content: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
+        tables = list(content["project"])
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, KeyError, TypeError) as error:
+        raise DLBenchError(f"not a list of projects: {error}", where=str(path), mend=_MEND) from None
+    return [_read_table(table, f"{path}: project {number}") for number, table in enumerate(tables, 1)]
+
+
+def _read_table(table: object, where: str) -> ProjectSpec:
+    try:
+        return ProjectSpec(**_Table.model_validate(table).model_dump())
+    except ValidationError as error:
+        first = error.errors()[0]
+        what = f"not a list of projects: {'.'.join(map(str, first['loc'])) or 'the table'}: {first['msg']}"
+        if isinstance(table, dict) and isinstance(table.get("name"), str):
+            where += f" ({table['name']})"
+        if first["type"] == "enum":
+            raise DLBenchError(f"{what}, not {first['input']!r}", where=where, mend="use one of those listed") from None
+        raise DLBenchError(what, where=where, mend=_MEND) from None
+
+
+_TEST_EXTRAS = ("test", "tests", "testing", "dev", "develop", "unittest")
+_MISSING = re.compile(r"No module named '([\w.]+)'")
+
+
+def read_project_requirements(tree: Path, known: tuple[str, ...], *, only_these: bool, python: str) -> list[str]:
+    """What the release says it needs, what it says its tests need, and what is known beside."""
+    lines = [] if only_these else list(_read_metadata(tree, python))
+    return list(dict.fromkeys([*lines, *known, "pytest"]))
+
+
+def _read_metadata(tree: Path, python: str) -> Iterator[str]:
+    from packaging.requirements import InvalidRequirement, Requirement
+
+    metadata = tree / "PKG-INFO"
+    text = metadata.read_text(encoding="utf-8", errors="replace") if metadata.is_file() else ""
+    for line in HeaderParser().parsestr(text).get_all("Requires-Dist") or []:
+        try:
+            wanted = Requirement(line)
+        except InvalidRequirement:
+            continue
+        environment = {"python_version": python, "python_full_version": f"{python}.9", "sys_platform": "linux"}
+        is_plain = wanted.marker is None or wanted.marker.evaluate(environment | {"extra": ""})
+        extra = next(
+            (
+                one
+                for one in _TEST_EXTRAS
+                if wanted.marker is not None and wanted.marker.evaluate(environment | {"extra": one})
+            ),
+            None,
+        )
+        is_tool = any(wanted.name.lower().startswith(tool) for tool in _tables()["tools"])
+        if is_plain or (extra and not is_tool):
+            wanted.marker = None
+            yield str(wanted)
+
+
+def find_missing(errors: list[str]) -> list[str]:
+    """Packages for the modules that tests did not find, the most wanted first."""
+    names = Counter(name for error in errors for name in set(_MISSING.findall(error)))
+    modules = _tables()["modules"]
+    packages = [
+        modules.get(name) or modules.get(name.partition(".")[0]) or name.partition(".")[0]
+        for name, _ in names.most_common()
+    ]
+    return list(dict.fromkeys(packages))
+
+
+@cache
+def _tables() -> dict[str, Any]:
+    return tomllib.loads((Path(__file__).parent / "packages.toml").read_text(encoding="utf-8"))

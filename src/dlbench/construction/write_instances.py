@@ -13,8 +13,8 @@ from pathlib import Path
 
 from dlbench.construction.labelling.catalogue import Entry, read_catalogue
 from dlbench.construction.labelling.reviews import Review, read_reviews
-from dlbench.construction.project import write_record
-from dlbench.construction.work import Row, Work
+from dlbench.construction.project_spec import write_record
+from dlbench.construction.work_folder import Row, WorkFolder
 from dlbench.dataset import Instance, Project, load
 from dlbench.dataset.leakage import find_leaks, is_draft
 from dlbench.dataset.records import Labels, Measures, Votes
@@ -36,7 +36,9 @@ class Written:
     left_out: dict[str, str] = field(default_factory=dict)
 
 
-def write_instances(work: Work, root: Path, find_tree: Callable[[str], Path], date_functions: DateFunctions) -> Written:
+def write_instances(
+    work: WorkFolder, root: Path, find_tree: Callable[[str], Path], date_functions: DateFunctions
+) -> Written:
     """Into the benchmark's folder `root`; what is there already is written anew."""
     reviews = read_reviews(work)
     labels = {row["id"]: row for row in (work.read("labels") if work.has("labels") else [])}

@@ -1,0 +1,264 @@
+"""Where in a source tree are the packages, their modules and the tests?
+
+A guess by the habits of Python projects: what the archive's own metadata lists, a `src` folder, folders with an
+`__init__.py`. A wrong guess costs a later step a failed import, which a person sees and mends in the project's record.
+
+What does a Python file define, import and explain?
+
+Read as text, never run: the file is a stranger's, and the project's own dependencies are not here. What our Python
+cannot parse is passed over and counted.
+
+Is it deep-learning code, and on which framework?
+
+Said by what it depends on and what its modules import. One module of many that happens to offer a callback for keras
+makes no deep-learning project, and numpy alone makes an array package, which counts only when it says itself that it
+is about machine learning.
+"""
+
+import ast
+import os
+import re
+import warnings
+from collections import Counter
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.utils import canonicalize_name
+
+from dlbench.construction.selection.topics import ARRAY, OTHER, read_topics
+from dlbench.parsing import parse as make_tree
+
+# Those that pytest does not enter, and those whose code is no part of the package.
+_SKIPPED = re.compile(r"\..*|.*\.egg|.*\.egg-info|_darcs|build|CVS|dist|node_modules|venv|__pycache__")
+_BESIDE = frozenset({
+    "tests", "test", "testing", "docs", "doc", "examples", "example", "benchmarks", "benchmark", "scripts",
+    "script", "tools", "notebooks", "tutorials", "ci", "setup", "conftest", "noxfile", "tasks", "versioneer",
+    "dist", "build", "src", "requirements", "assets", "images", "data",
+})  # fmt: skip
+_TEST_FILE = re.compile(r"test_.*\.py|.*_test\.py")
+_TEST_FOLDERS = frozenset({"test", "tests"})
+
+
+@dataclass(frozen=True)
+class Layout:
+    """All paths are relative to the tree. `tests`: files that pytest takes by their names."""
+
+    import_root: str
+    packages: tuple[str, ...]
+    modules: tuple[str, ...]
+    tests: tuple[str, ...]
+
+
+def find_layout(tree: Path, name: str) -> Layout:
+    files = list(_python_files(tree))
+    inside = _find_packages(tree / "src", tree, name) if not (tree / "src" / "__init__.py").exists() else []
+    beside = _find_packages(tree, tree, name)
+    import_root, packages = ("src", inside) if inside and not _is_own(beside, name) else (".", beside)
+    prefix = "" if import_root == "." else f"{import_root}/"
+    homes = tuple(f"{prefix}{package}/" for package in packages)
+    alone = {f"{prefix}{package}.py" for package in packages}
+    return Layout(
+        import_root=import_root,
+        packages=tuple(packages),
+        modules=tuple(f for f in files if (f.startswith(homes) or f in alone) and not _is_for_tests(f, len(prefix))),
+        tests=tuple(file for file in files if _TEST_FILE.fullmatch(PurePosixPath(file).name)),
+    )
+
+
+def find_tests_root(counts: dict[str, int]) -> str:
+    """The folder under which most of the tests are; `counts` says how many each file has."""
+    tops: Counter[str] = Counter()
+    for file, count in counts.items():
+        tops[file.partition("/")[0] if "/" in file else "."] += count
+    if not tops:
+        return ""
+    top = tops.most_common(1)[0][0]
+    if top == ".":
+        return "."
+    return os.path.commonpath([PurePosixPath(file).parent for file in counts if file.startswith(f"{top}/")])
+
+
+def _python_files(tree: Path) -> Iterator[str]:
+    for here, folders, files in os.walk(tree):
+        folders[:] = sorted(folder for folder in folders if not _SKIPPED.fullmatch(folder))
+        for file in sorted(files):
+            path = Path(here, file)
+            # A link would count the same code twice.
+            if file.endswith(".py") and not path.is_symlink():
+                yield path.relative_to(tree).as_posix()
+
+
+def _find_packages(folder: Path, tree: Path, name: str) -> list[str]:
+    """The one named like the project first."""
+    if not folder.is_dir():
+        return []
+    listed = _listed(tree)
+    found = []
+    for path in sorted(folder.iterdir()):
+        module = path.stem if path.suffix == ".py" and path.is_file() else path.name
+        if not module.isidentifier() or path.is_symlink() or _TEST_FILE.fullmatch(path.name):
+            continue
+        if module in _BESIDE and _normal(module) != _normal(name):
+            continue
+        if path.is_dir():
+            spread = module in listed or _normal(name).startswith(_normal(module))
+            is_package = (path / "__init__.py").exists() or (spread and any(path.rglob("*.py")))
+        else:
+            is_package = path.suffix == ".py"
+        if is_package and (not listed or module in listed):
+            found.append(module)
+    return sorted(found, key=lambda module: (_normal(module) != _normal(name), module))
+
+
+def _listed(tree: Path) -> frozenset[str]:
+    """What the build has written down, where one has."""
+    names: set[str] = set()
+    for path in [*tree.glob("*.egg-info/top_level.txt"), *tree.glob("src/*.egg-info/top_level.txt")]:
+        names.update(path.read_text(encoding="utf-8", errors="replace").split())
+    return frozenset(names - _BESIDE)
+
+
+def _is_own(packages: list[str], name: str) -> bool:
+    return bool(packages) and _normal(packages[0]) == _normal(name)
+
+
+def _is_for_tests(file: str, offset: int) -> bool:
+    path = PurePosixPath(file[offset:])
+    in_tests = not _TEST_FOLDERS.isdisjoint(path.parts[1:-1])
+    return in_tests or path.name == "conftest.py" or bool(_TEST_FILE.fullmatch(path.name))
+
+
+def _normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "", name).lower()
+
+
+MOST_BYTES = 2 << 20
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+@dataclass(frozen=True)
+class Module:
+    """`functions` and the methods of `classes` by name; `documented` counts those public ones with a docstring."""
+
+    imports: frozenset[str]
+    functions: frozenset[str]
+    classes: dict[str, frozenset[str]]
+    public: int
+    documented: int
+
+
+def parse(path: Path) -> ast.Module | None:
+    try:
+        if path.stat().st_size > MOST_BYTES:
+            return None
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # A stranger's odd escapes are no news to our user.
+            return make_tree(path.read_bytes())
+    except (SyntaxError, ValueError, RecursionError, MemoryError, OSError):
+        return None
+
+
+def read_module(path: Path) -> Module | None:
+    tree = parse(path)
+    if tree is None:
+        return None
+    functions = {node.name: node for node in members(tree) if isinstance(node, Function)}
+    classes = {node.name: node for node in members(tree) if isinstance(node, ast.ClassDef)}
+    methods = {name: {f.name: f for f in members(node) if isinstance(f, Function)} for name, node in classes.items()}
+    public = [function for name, function in functions.items() if _is_public(name)]
+    for owner, inner in methods.items():
+        public += [method for name, method in inner.items() if _is_public(owner) and _is_public(name)]
+    return Module(
+        imports=frozenset(imported(tree)),
+        functions=frozenset(functions),
+        classes={name: frozenset(inner) for name, inner in methods.items()},
+        public=len(public),
+        documented=sum(ast.get_docstring(function, clean=False) is not None for function in public),
+    )
+
+
+def members(owner: ast.Module | ast.ClassDef) -> Iterator[ast.stmt]:
+    """Statements of a module or class, those under `if`, `try` and `with` too: code is often defined twice that way."""
+    waiting: list[ast.stmt] = list(reversed(owner.body))
+    while waiting:
+        node = waiting.pop()
+        yield node
+        match node:
+            case ast.If(body=first, orelse=second):
+                waiting += reversed([*first, *second])
+            case ast.Try(body=first, handlers=handlers, orelse=second, finalbody=last):
+                caught = [statement for handler in handlers for statement in handler.body]
+                waiting += reversed([*first, *caught, *second, *last])
+            case ast.With(body=first):
+                waiting += reversed(first)
+
+
+def imported(tree: ast.AST) -> Iterator[str]:
+    """First parts of the names of imported modules, wherever the import stands."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
+            yield node.module.partition(".")[0]
+
+
+def _is_public(name: str) -> bool:
+    return not name.startswith("_")
+
+
+FRAMEWORKS = ("torch", "jax", "tensorflow", "keras")
+LEAST_SHARE = 0.1
+
+
+@dataclass(frozen=True)
+class Libraries:
+    """`kind`: dl, array, or nothing. `figures` says in words what was found."""
+
+    kind: str
+    framework: str
+    figures: str
+
+
+def find_libraries(
+    requires: Collection[str], packages: Collection[str], imports: Collection[frozenset[str]]
+) -> Libraries:
+    """`imports`: for each module of the project, what it imports."""
+    families = read_topics().families
+    own = {families[package] for package in packages if package in families}
+    depends = sorted({name for name in _dependencies(requires) if name in families})
+    needed = {families[name] for name in depends}
+    used = Counter(
+        family for names in imports for family in {families[name] for name in names - set(packages) if name in families}
+    )
+    figures = _describe(depends, used, len(imports))
+    often = {family for family, count in used.items() if count >= max(1.0, LEAST_SHARE * len(imports))}
+    deep = [family for family in (*FRAMEWORKS, OTHER) if family in own | needed | often]
+    if not deep:
+        array = ARRAY in own | needed | often
+        return Libraries("array" if array else "", "numpy" if array else "", figures)
+    best = max(deep, key=lambda family: (family in own, used[family]))
+    if not (own | needed) & set(deep) and used[ARRAY] > used[best]:
+        best = "numpy"
+    return Libraries("dl", best, figures)
+
+
+def _dependencies(requires: Collection[str]) -> Iterator[str]:
+    """Import names of what is always installed; an extra is somebody else's wish."""
+    topics = read_topics()
+    for text in requires:
+        try:
+            requirement = Requirement(text)
+        except InvalidRequirement:
+            continue
+        if not (requirement.marker and re.search(r"\bextra\b", str(requirement.marker))):
+            name = canonicalize_name(requirement.name)
+            yield topics.distributions.get(name, name.replace("-", "_"))
+
+
+def _describe(depends: list[str], used: Counter[str], modules: int) -> str:
+    needed = f"depends on {', '.join(depends)}" if depends else "depends on none that is known"
+    counts = ", ".join(f"{count} import {family}" for family, count in used.most_common())
+    return f"{needed}; of {modules} modules {counts or 'none imports one'}"
