@@ -6,11 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dlbench.agreement.checks.asking import ask_for_checks
-from dlbench.agreement.checks.check import count
-from dlbench.agreement.checks.own_names import use_own_names
-from dlbench.agreement.checks.reading import MOST_CHECKS, read_checks
-from dlbench.agreement.variant import Variant
+from dlbench.agreement.model_tests import MOST_CHECKS, count, read_checks
+from dlbench.agreement.model_tests.rename import use_own_names
+from dlbench.agreement.requests import ask_for_checks
+from dlbench.agreement.variants import Variant
 
 
 def scale(values, factor=2):

@@ -8,14 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dlbench.agreement.choice.b4 import score_b4
-from dlbench.agreement.choice.ballot import make_ballot
-from dlbench.agreement.choice.choose import RULES, choose
-from dlbench.agreement.choice.codet import score_codet
-from dlbench.agreement.choice.consensus import find_sets
-from dlbench.agreement.choice.mbr import find_alike, score_mbr
-from dlbench.agreement.choice.outputs import are_near
 from dlbench.agreement.populations import Kind, make_population
+from dlbench.agreement.selection import RULES, choose
+from dlbench.agreement.selection.consensus import find_sets, make_ballot
+from dlbench.agreement.selection.rules import are_near, find_alike, score_b4, score_codet, score_mbr
 from dlbench.errors import DLBenchError
 
 # two solutions agree on tests 0 and 1, one passes 0, 2 and 3, one passes nothing

@@ -2,9 +2,8 @@
 
 import pytest
 
-from dlbench.agreement.mutation.guard import find_fault
-from dlbench.agreement.mutation.interface import Original, Wording
-from dlbench.agreement.mutation.similarity import ByCharacters
+from dlbench.agreement.mutation.base import Original, Wording
+from dlbench.agreement.mutation.meaning_guard import ByCharacters, find_fault
 from tests.agreement.made import SOURCE, TASK, make_instance
 
 ORIGINAL = Original(make_instance(), SOURCE)

@@ -5,10 +5,9 @@ import json
 
 import pytest
 
-from dlbench.agreement.asking import count_requests, make_request
 from dlbench.agreement.mutation import gather_variants, make_variants, show_difference
-from dlbench.agreement.mutation.similarity import ByCharacters, ByEmbedding, find_measure
-from dlbench.agreement.wording import Wording
+from dlbench.agreement.mutation.meaning_guard import ByCharacters, ByEmbedding, find_measure
+from dlbench.agreement.requests import Wording, count_requests, make_request
 from dlbench.errors import DLBenchError
 from dlbench.generation import Budget, BudgetSpent, Limits, OpenAIModel, RateLimiter
 from dlbench.generation.sampling import draw_seed

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from dlbench.agreement.checks.reading import read_checks
-from dlbench.agreement.choice.choose import choose
 from dlbench.agreement.matrix import MATRIX, Matrix, Row, fill_matrix, read_matrix
+from dlbench.agreement.model_tests import read_checks
+from dlbench.agreement.selection import choose
 from dlbench.agreement.solutions import gather, make_solution
 from dlbench.errors import DLBenchError
 from dlbench.execution.cross_run import CrossRunPool

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from dlbench.agreement.naming import map_back
-from dlbench.agreement.variant import Variant
+from dlbench.agreement.rename_back import map_back
+from dlbench.agreement.variants import Variant
 
 
 def variant(function: str = "f1", instance: str = "toy/toy.core.scale", **parameters: str) -> Variant:

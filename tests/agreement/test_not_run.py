@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from dlbench.agreement.answers import Answers
-from dlbench.agreement.checks.reading import read_checks
+from dlbench.agreement.model_tests import read_checks
 from dlbench.agreement.planted import Mix
 from dlbench.agreement.planting import run_planted
-from dlbench.agreement.quality import measure_quality
+from dlbench.agreement.solutions import Answers
+from dlbench.agreement.study import measure_quality
 from dlbench.errors import DLBenchError
 from dlbench.execution.cross_run import CrossRunPool
 from dlbench.execution.pool import Pool

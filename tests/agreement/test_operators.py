@@ -8,9 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dlbench.agreement.mutation import OPERATORS
-from dlbench.agreement.mutation.guard import find_fault
-from dlbench.agreement.mutation.interface import Original, Unfit, Wording
-from dlbench.agreement.mutation.similarity import ByCharacters
+from dlbench.agreement.mutation.base import Original, Unfit, Wording
+from dlbench.agreement.mutation.meaning_guard import ByCharacters, find_fault
 from dlbench.agreement.mutation.text import read, replace_pieces
 from dlbench.dataset import load
 from tests.agreement.made import SOURCE, TASK, make_instance

@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 
-from dlbench.agreement.checks.reading import read_tests
+from dlbench.agreement.model_tests import read_tests
 from dlbench.agreement.planted import (
     Material,
     Mix,

@@ -6,9 +6,8 @@ from random import Random
 import pytest
 
 from dlbench.agreement.mutation import OPERATORS
-from dlbench.agreement.mutation.guard import find_fault
-from dlbench.agreement.mutation.interface import Original, Unfit
-from dlbench.agreement.mutation.similarity import ByCharacters
+from dlbench.agreement.mutation.base import Original, Unfit
+from dlbench.agreement.mutation.meaning_guard import ByCharacters, find_fault
 from dlbench.dataset import load
 from dlbench.workspace import fetch
 from dlbench.workspace.home import quiet

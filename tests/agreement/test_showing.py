@@ -1,7 +1,7 @@
 """A model sees one set of names: in the task, the signature, the skeleton and the closing line."""
 
-from dlbench.agreement.showing import show_question, show_signature
-from dlbench.agreement.variant import Variant
+from dlbench.agreement.requests import show_question, show_signature
+from dlbench.agreement.variants import Variant
 from dlbench.generation.techniques import find_technique
 from tests.agreement.made import SOURCE, make_instance
 

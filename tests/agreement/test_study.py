@@ -4,23 +4,28 @@ import json
 
 import pytest
 
-from dlbench.agreement.agreeing import Chosen, choose_for, make_sample, write_choices
-from dlbench.agreement.answers import Answers
-from dlbench.agreement.checks.reading import read_checks
-from dlbench.agreement.gains import Poll, hold_against
-from dlbench.agreement.material import Material, read_material
+from dlbench.agreement import Chosen, choose_for, make_sample, write_choices
 from dlbench.agreement.matrix import Matrix
-from dlbench.agreement.solutions import make_solution
-from dlbench.agreement.study import compare_operators, make_polls, measure_consistency, sort_effects
-from dlbench.agreement.variant import Variant
-from dlbench.agreement.variants_file import read_variants, write_variants
+from dlbench.agreement.model_tests import read_checks
+from dlbench.agreement.solutions import Answers, make_solution
+from dlbench.agreement.study import (
+    InstanceVotes,
+    RunArtifacts,
+    compare_operators,
+    hold_against,
+    make_polls,
+    measure_consistency,
+    read_material,
+    sort_effects,
+)
+from dlbench.agreement.variants import Variant, read_variants, write_variants
 from dlbench.errors import DLBenchError
 
 SCALE, STEP = "toy/toy.core.scale", "toy/toy.core.Counter.step"
 OPERATORS = ("original", "typos", "upper-case")
 
 
-def make_material(statuses: dict[str, list[str]]) -> Material:
+def make_material(statuses: dict[str, list[str]]) -> RunArtifacts:
     """Variants of which those that pass also pass both checks, and the others none."""
     variants, answers, matrix = {}, {}, Matrix()
     for instance, ends in statuses.items():
@@ -33,7 +38,9 @@ def make_material(statuses: dict[str, list[str]]) -> Material:
             results = {check.id: "passed" if end == "pass" else "failed" for check in checks}
             matrix.add({"instance": instance, "solution": solutions[number].id, "results": results})
     choices = {one: choose_for(matrix, one, answers[one], "codet", 0) for one in statuses}
-    return Material(variants, answers, {one: dict(enumerate(ends)) for one, ends in statuses.items()}, choices, matrix)
+    return RunArtifacts(
+        variants, answers, {one: dict(enumerate(ends)) for one, ends in statuses.items()}, choices, matrix
+    )
 
 
 @pytest.fixture
@@ -50,14 +57,14 @@ def test_pass_at_1_of_agreement_of_the_original_of_random_and_of_the_best(materi
 
 def test_chance_draws_from_answers_with_code_as_a_rule_does(toy):
     """Otherwise passing over empty answers would look like agreement."""
-    poll = Poll(SCALE, (False, True, False, False), {"codet": 1}, usable=(False, True, True, False))
+    poll = InstanceVotes(SCALE, (False, True, False, False), {"codet": 1}, usable=(False, True, True, False))
     found = hold_against([poll], "codet", toy)
     assert {one.name: one.pass_at_1 for one in found.standings}["random choice"] == 0.5
 
 
 def test_the_gain_over_chance_is_tested_by_the_chances_themselves(toy):
     """Two instances, one of eight solutions right, both chosen: 2 (1/8)² by hand."""
-    polls = [Poll(one, (True, *[False] * 7), {"codet": 0}) for one in (SCALE, STEP)]
+    polls = [InstanceVotes(one, (True, *[False] * 7), {"codet": 0}) for one in (SCALE, STEP)]
     pairs = {pair.b: pair for pair in hold_against(polls, "codet", toy, has_original=False).pairs}
     assert pairs["random choice"].permutation == pytest.approx(2 / 64)
     assert pairs["random choice"].permutation_holm == pytest.approx(4 / 64)

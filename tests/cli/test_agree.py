@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from dlbench.agreement.checks.reading import MOST_CHECKS
+from dlbench.agreement.model_tests import MOST_CHECKS
 from tests.generation.endpoint import Endpoint, completion
 
 SCALE = "toy/toy.core.scale"

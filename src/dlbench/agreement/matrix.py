@@ -2,6 +2,11 @@
 
 One line of a journal for each solution of an instance, on disk before the next is begun. A second start runs what is
 missing: new solutions, new checks, and what was our own fault. Nothing in it depends on how the choice is made.
+
+Which meetings did our own fault prevent?
+
+A sandbox that does not start says nothing of a solution, nor of a test. Where some meetings are missing it is said
+aloud; where all are, there is nothing to choose by and nothing to measure, and no figure is given.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -9,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dlbench.agreement.checks.check import Check
-from dlbench.agreement.choice.ballot import Ballot, make_ballot
-from dlbench.agreement.choice.mbr import Outputs
+from dlbench.agreement.model_tests import Check
+from dlbench.agreement.selection.consensus import VoteMatrix, make_ballot
+from dlbench.agreement.selection.rules import Outputs
 from dlbench.agreement.solutions import Solution
 from dlbench.dataset import Instance
 from dlbench.errors import DLBenchError
@@ -89,7 +94,7 @@ class Matrix:
                 found[row.instance.id] = found.get(row.instance.id, 0) + len(missing)
         return found
 
-    def make_ballot(self, instance: str, solutions: Mapping[str, int], checks: Mapping[str, int]) -> Ballot:
+    def make_ballot(self, instance: str, solutions: Mapping[str, int], checks: Mapping[str, int]) -> VoteMatrix:
         """Ids with how often each was written; a meeting that is not known was not passed."""
         passed = [[self.passes(instance, solution, check) for check in checks] for solution in solutions]
         return make_ballot(passed, list(solutions.values()), list(checks.values()))
@@ -162,3 +167,15 @@ def _record(row: Row, checks: Sequence[Check], met: Sequence[CheckResult]) -> di
     messages = {check.id: one.message[:150] for check, one in pairs if one.message}
     outputs = {check.id: one.outputs for check, one in pairs if one.outputs}
     return record | ({"messages": messages} if messages else {}) | ({"outputs": outputs} if outputs else {})
+
+
+def tell_not_run(matrix: Matrix, rows: Sequence[Row]) -> str:
+    """How many and whose; empty where all took place. Raises where none did."""
+    missing, meetings = matrix.find_not_run(rows), sum(len(row.checks) for row in rows)
+    if not missing:
+        return ""
+    told = f"{sum(missing.values())} of {meetings} meetings of solutions and tests could not be run"
+    if sum(missing.values()) == meetings:
+        mend = "`dlbench doctor` says what this machine lacks; start again, which tries them again"
+        raise DLBenchError(told, where=next(iter(missing)), mend=mend)
+    return f"{told}: {', '.join(f'{one} ({count})' for one, count in missing.items())}"

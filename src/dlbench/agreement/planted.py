@@ -14,8 +14,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from random import Random
 
-from dlbench.agreement.checks.check import Check, make_check
-from dlbench.agreement.checks.reading import read_tests
+from dlbench.agreement.model_tests import Check, make_check, read_tests
 from dlbench.agreement.solutions import Solution, make_solution
 from dlbench.dataset import Instance
 from dlbench.dataset.target import Function

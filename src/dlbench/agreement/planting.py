@@ -9,13 +9,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dlbench.agreement.checks.check import Check
-from dlbench.agreement.choice.choose import RULES, choose
-from dlbench.agreement.gains import Poll
-from dlbench.agreement.matrix import MATRIX, Matrix, Row, fill_matrix
-from dlbench.agreement.not_run import tell_not_run
+from dlbench.agreement.matrix import MATRIX, Matrix, Row, fill_matrix, tell_not_run
+from dlbench.agreement.model_tests import Check
 from dlbench.agreement.planted import Mix, choose_checks, find_held_out, gather_material, make_solutions, write_copy
+from dlbench.agreement.selection import RULES, choose
 from dlbench.agreement.solutions import Solution, gather, make_solution
+from dlbench.agreement.study import InstanceVotes
 from dlbench.dataset import Benchmark, Instance
 from dlbench.execution.cross_run import CrossRunPool
 from dlbench.execution.evaluate import evaluate
@@ -30,9 +29,9 @@ OnStep = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Planted:
-    polls: list[Poll]
+    polls: list[InstanceVotes]
     """Right is who passes all of the instance's tests."""
-    held_out: list[Poll]
+    held_out: list[InstanceVotes]
     """The same choices; right is who passes those tests that no check was made of, where there are any."""
     left_out: dict[str, str]
     """Why instances have no poll."""
@@ -79,10 +78,10 @@ def run_planted(
         ids = [solution.id for solution in solutions[instance.id]]
         standing = set(matrix.find_standing(instance.id, dict.fromkeys(ids)))
         drawn = tuple(one in standing for one in ids)
-        polls.append(Poll(instance.id, tuple(one.passed for one in own), picked, drawn, faults))
+        polls.append(InstanceVotes(instance.id, tuple(one.passed for one in own), picked, drawn, faults))
         if rest := find_held_out(instance, mix):
             solved = tuple(all(one.tests.get(test) is Outcome.PASSED for test in rest) for one in own)
-            held_out.append(Poll(instance.id, solved, picked, drawn, faults))
+            held_out.append(InstanceVotes(instance.id, solved, picked, drawn, faults))
     return Planted(polls, held_out, left_out, not_run)
 
 

@@ -9,7 +9,7 @@ makes again and again, in solutions and in tests) vote together, and that is how
 from dataclasses import dataclass
 from random import Random
 
-from dlbench.agreement.choice.ballot import Ballot, make_ballot
+from dlbench.agreement.selection.consensus import VoteMatrix, make_ballot
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Kind:
 
 @dataclass(frozen=True)
 class Population:
-    ballot: Ballot
+    ballot: VoteMatrix
     is_right: tuple[bool, ...]
     """Of each solution."""
 

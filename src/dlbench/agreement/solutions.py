@@ -1,4 +1,9 @@
-"""When are two solutions the same?
+"""What did the model write, for each variant: which solution, and which tests?
+
+Names that a variant showed are mapped back to the project's before anything is compared or run. An answer without code
+is no solution; it cannot be chosen where another can.
+
+When are two solutions the same?
 
 When they parse to the same code: comments, blank lines and quotes are no difference in what they do. The same solution
 twice is run once and counts twice.
@@ -6,9 +11,18 @@ twice is run once and counts twice.
 
 import ast
 import hashlib
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
+from dlbench.agreement.model_tests import Check, read_checks
+from dlbench.agreement.rename_back import map_back
+from dlbench.agreement.variants import Variant
+from dlbench.dataset import Instance
+from dlbench.errors import DLBenchError
+from dlbench.extraction import extract
+from dlbench.jsonl import read_lines
 from dlbench.parsing import parse
 
 
@@ -32,3 +46,52 @@ def gather(solutions: Sequence[Solution]) -> dict[str, list[int]]:
     for place, solution in enumerate(solutions):
         places.setdefault(solution.id, []).append(place)
     return places
+
+
+@dataclass
+class Answers:
+    """Of one instance; by the variant's index."""
+
+    solutions: dict[int, Solution | None] = field(default_factory=dict)
+    checks: dict[int, list[Check]] = field(default_factory=dict)
+    dropped: list[str] = field(default_factory=list)
+    records: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def usable(self) -> dict[int, Solution]:
+        return {index: solution for index, solution in self.solutions.items() if solution is not None}
+
+    @property
+    def all_checks(self) -> list[Check]:
+        return [check for index in sorted(self.checks) for check in self.checks[index]]
+
+
+def read_answers(
+    path: Path, instances: Mapping[str, Instance], variants: Mapping[str, Sequence[Variant]]
+) -> dict[str, Answers]:
+    """Of the instances that are asked about; others in the file are not looked at."""
+    found: dict[str, Answers] = {one: Answers() for one in instances}
+    for number, record in read_lines(path):
+        if record.get("instance") not in instances:
+            continue
+        try:
+            instance, sample, text = instances[record["instance"]], int(record["sample"]), str(record["answer"])
+            variant = variants[instance.id][sample // 2]
+        except (KeyError, IndexError, ValueError, TypeError):
+            mend = "the folder holds answers to other variants; choose another --out"
+            raise DLBenchError("an answer to no known variant", where=f"{path}:{number}", mend=mend) from None
+        answers = found[instance.id]
+        answers.records.append(record)
+        if sample % 2:
+            reading = read_checks(text, instance.qualname, variant)
+            answers.checks[variant.index] = reading.checks
+            answers.dropped += reading.dropped
+        else:
+            answers.solutions[variant.index] = _read_solution(text, instance, variant)
+    return found
+
+
+def _read_solution(text: str, instance: Instance, variant: Variant) -> Solution | None:
+    owner, dot, _ = instance.qualname.rpartition(".")
+    code = extract(text, f"{owner}{dot}{variant.function}").code
+    return make_solution(map_back(code, variant)) if code is not None else None

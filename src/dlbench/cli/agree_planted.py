@@ -45,9 +45,9 @@ def planted(
     json: JsonOption = False,
 ) -> None:
     """Choose among the reference and its mutants, by tests of the project with wrong ones planted among them."""
-    from dlbench.agreement.gains import hold_against
     from dlbench.agreement.planted import Mix
     from dlbench.agreement.planting import run_planted
+    from dlbench.agreement.study import hold_against
     from dlbench.cli.engine import Where, make_engine, make_pool, prepare_projects
     from dlbench.cli.printing import open_console, print_json
     from dlbench.cli.progress import counted

@@ -9,10 +9,10 @@ import typer
 from dlbench.errors import DLBenchError
 
 if TYPE_CHECKING:
-    from dlbench.agreement.answers import Answers
     from dlbench.agreement.mutation import Variants
-    from dlbench.agreement.variant import Variant
-    from dlbench.agreement.wording import Wording
+    from dlbench.agreement.requests import Wording
+    from dlbench.agreement.solutions import Answers
+    from dlbench.agreement.variants import Variant
     from dlbench.cli.models import Opening
     from dlbench.dataset import Benchmark, Instance
     from dlbench.execution import Engine
@@ -44,7 +44,7 @@ class Setting:
 
     @property
     def inner(self) -> Path:
-        from dlbench.agreement.agreeing import FOLDER
+        from dlbench.agreement import FOLDER
 
         return self.folder / FOLDER
 
@@ -73,7 +73,7 @@ class Dual:
 
     def check(self, samples: int) -> None:
         """Before anything is paid for."""
-        from dlbench.agreement.choice.choose import RULES
+        from dlbench.agreement.selection import RULES
         from dlbench.dataset import find_known
 
         find_known(self.rule, dict.fromkeys(RULES), "rule of choice")
@@ -86,19 +86,10 @@ class Dual:
 
     def ask_and_choose(self, setting: Setting, asking: Asking, wording: "Wording") -> None:
         """Leaves one sample for each instance, and beside them all it came from."""
-        from dlbench.agreement.agreeing import (
-            CHOICES,
-            choose_for,
-            list_rows,
-            make_sample,
-            meet_all,
-            read_choices,
-            write_choices,
-        )
-        from dlbench.agreement.answers import read_answers
-        from dlbench.agreement.asking import ANSWERS
-        from dlbench.agreement.matrix import MATRIX
-        from dlbench.agreement.not_run import tell_not_run
+        from dlbench.agreement import CHOICES, choose_for, list_rows, make_sample, meet_all, read_choices, write_choices
+        from dlbench.agreement.matrix import MATRIX, tell_not_run
+        from dlbench.agreement.requests import ANSWERS
+        from dlbench.agreement.solutions import read_answers
         from dlbench.cli.engine import prepare_projects
         from dlbench.cli.progress import counted, say
         from dlbench.execution.cross_run import CrossRunPool
@@ -136,7 +127,7 @@ class Dual:
         """Made once: a second start asks what the first one asked."""
         import asyncio
 
-        from dlbench.agreement.variants_file import VARIANTS, read_variants, write_variants
+        from dlbench.agreement.variants import VARIANTS, read_variants, write_variants
         from dlbench.jsonl import rewrite
 
         path = setting.inner / VARIANTS
@@ -171,7 +162,7 @@ class Dual:
         return found
 
     def _ask(self, setting: Setting, asking: Asking, wording: "Wording", variants: "dict[str, list[Variant]]") -> None:
-        from dlbench.agreement.asking import ANSWERS, count_requests, make_request
+        from dlbench.agreement.requests import ANSWERS, count_requests, make_request
         from dlbench.cli.progress import counted, say
         from dlbench.generation import generate
 
@@ -194,7 +185,7 @@ class Dual:
 
     def _judge_all(self, setting: Setting, answers: "dict[str, Answers]") -> None:
         """What every variant's solution was worth, when the choice is made: for the gain and the study."""
-        from dlbench.agreement.material import list_samples
+        from dlbench.agreement.study import list_samples
         from dlbench.cli.scores import judge_into
 
         samples = list_samples(answers)

@@ -22,8 +22,7 @@ from dlbench.cli.app import (
 from dlbench.cli.engine import Where
 
 if TYPE_CHECKING:
-    from dlbench.agreement.material import Material
-    from dlbench.agreement.quality import Quality
+    from dlbench.agreement.study import Quality, RunArtifacts
     from dlbench.dataset import Benchmark
     from dlbench.scoring import Comparison
 
@@ -40,8 +39,8 @@ def choose(
     json: JsonOption = False,
 ) -> None:
     """Choose again by another rule or seed, from the matrix that was kept; what would it have given?"""
-    from dlbench.agreement.choice.choose import RULES
-    from dlbench.agreement.material import read_material
+    from dlbench.agreement.selection import RULES
+    from dlbench.agreement.study import read_material
     from dlbench.cli.printing import print_json
     from dlbench.dataset import find_known, load
     from dlbench.reporting.wordings import find_gain
@@ -76,7 +75,7 @@ def study(
     json: JsonOption = False,
 ) -> None:
     """How brittle is the model to phrasing? By operator, by instance, and what agreement made of it."""
-    from dlbench.agreement.material import read_material
+    from dlbench.agreement.study import read_material
     from dlbench.dataset import load
     from dlbench.reporting.agreement import tabulate_quality, tell_flips
     from dlbench.reporting.wordings import study_material
@@ -105,7 +104,7 @@ def study(
 
 def print_gain(benchmark: "Benchmark", folder: Path, rule: str) -> None:
     """What the technique gave, and beside it what it took."""
-    from dlbench.agreement.material import read_material
+    from dlbench.agreement.study import read_material
     from dlbench.reporting.wordings import find_gain
     from dlbench.runs import read_run
 
@@ -113,7 +112,7 @@ def print_gain(benchmark: "Benchmark", folder: Path, rule: str) -> None:
     _print_gain(find_gain(material, read_run(folder), benchmark, (rule,)), material)
 
 
-def _print_gain(found: "Comparison", material: "Material") -> None:
+def _print_gain(found: "Comparison", material: "RunArtifacts") -> None:
     from dlbench.cli.printing import open_console
     from dlbench.reporting.agreement import tabulate_gain, tell_cost, tell_not_counted
     from dlbench.reporting.tables import draw
@@ -125,10 +124,10 @@ def _print_gain(found: "Comparison", material: "Material") -> None:
 
 
 def _measure_quality(
-    material: "Material", benchmark: "Benchmark", run: Path, where: Where, sandbox: str, memory: int, mutants: int
+    material: "RunArtifacts", benchmark: "Benchmark", run: Path, where: Where, sandbox: str, memory: int, mutants: int
 ) -> "Quality":
-    from dlbench.agreement.agreeing import FOLDER
-    from dlbench.agreement.quality import QUALITY, measure_quality
+    from dlbench.agreement import FOLDER
+    from dlbench.agreement.study import QUALITY, measure_quality
     from dlbench.cli.engine import make_engine, prepare_projects
     from dlbench.cli.progress import counted
     from dlbench.execution.cross_run import CrossRunPool

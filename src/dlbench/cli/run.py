@@ -120,7 +120,7 @@ def run(
 ) -> None:
     """Ask a model for the chosen instances, judge its answers, and print pass@1 overall and by label."""
     from dlbench import __version__
-    from dlbench.agreement.wording import Wording
+    from dlbench.agreement.requests import Wording
     from dlbench.cli.engine import Where, check_mode, make_engine, prepare_projects
     from dlbench.cli.progress import counted, say
     from dlbench.cli.scores import judge_into, show_scores

@@ -2,9 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from dlbench.agreement.material import Material
-from dlbench.agreement.quality import Quality
-from dlbench.agreement.study import EFFECTS, Consistency, Effect
+from dlbench.agreement.study import EFFECTS, Consistency, Effect, Quality, RunArtifacts
 from dlbench.reporting.figures import p_value, percent, points, signed_span, span, tell_usage
 from dlbench.reporting.pictures import Cell, draw_grid
 from dlbench.reporting.tables import Tabled
@@ -127,7 +125,7 @@ def tell_not_counted(found: Comparison) -> str:
     return f"NOT COUNTED: harness errors on {', '.join(found.harness_errors)}" if found.harness_errors else ""
 
 
-def tell_cost(material: Material) -> str:
+def tell_cost(material: RunArtifacts) -> str:
     """What was asked for the choice, beside what the original prompt alone would have taken."""
     everything = [record for answers in material.answers.values() for record in answers.records]
     alone = [record for record in everything if record["sample"] == 0]

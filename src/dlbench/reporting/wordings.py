@@ -6,15 +6,16 @@ Read from the run's folder once. A run that is not finished has none; the rest o
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dlbench.agreement.agreeing import CHOICES, FOLDER
-from dlbench.agreement.gains import hold_against
-from dlbench.agreement.material import Material, read_material
+from dlbench.agreement import CHOICES, FOLDER
 from dlbench.agreement.study import (
     Consistency,
     Effect,
+    RunArtifacts,
     compare_operators,
+    hold_against,
     make_polls,
     measure_consistency,
+    read_material,
     sort_effects,
 )
 from dlbench.dataset import Benchmark
@@ -67,14 +68,14 @@ class Studied:
 
 
 def find_gain(
-    material: Material, run: Run, benchmark: Benchmark, rules: Sequence[str] = RULES, seed: int | None = None
+    material: RunArtifacts, run: Run, benchmark: Benchmark, rules: Sequence[str] = RULES, seed: int | None = None
 ) -> Comparison:
     """By the run's own choices and seed, unless another seed is given: lots then fall otherwise than in its samples."""
     drawn = int(run.config.get("seed", 0)) if seed is None else seed
     return hold_against(make_polls(material, rules, drawn, own=seed is None), rules[0], benchmark)
 
 
-def study_material(material: Material, run: Run, benchmark: Benchmark, seed: int | None = None) -> Studied:
+def study_material(material: RunArtifacts, run: Run, benchmark: Benchmark, seed: int | None = None) -> Studied:
     # the run's own rule first: the others are held against it
     own = str(run.config.get("rule", RULES[0]))
     rules = [own, *(rule for rule in RULES if rule != own)]

@@ -3,15 +3,104 @@
 Code spans, quoted strings, numbers, shapes and names stand between the words of a prompt and look like them. An
 operator that took them for prose would change the task. So a text is read once into what is fixed, its sentences, and
 the words that are left.
+
+Which words may take each other's place, and which may never be touched?
+
+Read from `words.toml`, a table of our own. A word that carries the meaning of a task (an axis, a number, a negation, a
+comparison) is in no list of synonyms and is counted by the guard.
+
+How are a few words of a text exchanged, and nothing else?
+
+Shared by the operators that put one word for another. A word keeps its capital, and `a` before it becomes `an` where
+the new word wants it. A few and not all: a text in which every word was changed is another text.
 """
 
 import re
-from collections.abc import Iterable
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import lru_cache
+from functools import cache, lru_cache
+from importlib.resources import files
+from random import Random
+from typing import Any
 
-from dlbench.agreement.mutation.words import read_words
+from dlbench.agreement.mutation.base import Original, Unfit, Wording
+
+_IRREGULAR = {
+    "axes": "axis", "indices": "index", "matrices": "matrix", "vertices": "vertex", "n't": "not",
+    "horizontally": "horizontal", "vertically": "vertical", "diagonally": "diagonal",
+}  # fmt: skip
+_POSSESSIVE = re.compile(r"['’]s$")  # noqa: RUF001
+_PLURALS = re.compile(r"(?<=[a-z]{2})(?:(?<=ch|sh|ss)es|ies|(?<!s)s)$")
+
+
+@dataclass(frozen=True)
+class Verb:
+    """The same four forms of a verb and of those for it; `before`: what must follow for the exchange to be right."""
+
+    forms: tuple[str, ...]
+    others: tuple[tuple[str, ...], ...]
+    before: str = ""
+
+
+@dataclass(frozen=True)
+class Words:
+    verbs: tuple[Verb, ...]
+    synonyms: Mapping[str, tuple[str, ...]]
+    orders: Mapping[str, str]
+    misleading: tuple[str, ...]
+    parameters: Mapping[str, str]
+    kept: Mapping[str, frozenset[str]]
+    """By kind; `touchy` are those that only operators keep, not the guard."""
+    opposites: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]
+    """How words of either side begin."""
+
+    @property
+    def untouchable(self) -> frozenset[str]:
+        return frozenset().union(*self.kept.values())
+
+
+@cache
+def read_words() -> Words:
+    table = _read_table()
+    return Words(
+        tuple(
+            Verb(tuple(row["from"]), tuple(tuple(other) for other in row["to"]), row.get("before", ""))
+            for row in table["verbs"]
+        ),
+        {word: tuple(others) for word, others in table["synonyms"].items()},
+        table["orders"],
+        tuple(table["names"]["misleading"]),
+        table["names"]["parameters"],
+        {kind: frozenset(stem(word) for word in words) for kind, words in table["kept"].items()},
+        tuple((tuple(one), tuple(other)) for one, other in table["opposites"]["pairs"]),
+    )
+
+
+@cache
+def _read_table() -> dict[str, Any]:
+    return tomllib.loads(files("dlbench.agreement.mutation").joinpath("words.toml").read_text(encoding="utf-8"))
+
+
+@cache
+def _read_irregular() -> dict[str, str]:
+    return {form: verb for verb, form in _read_table()["orders"].items() if form} | _IRREGULAR
+
+
+@cache
+def stem(word: str) -> str:
+    """One form for a word, its plural, its possessive and, of a verb of ours, its participle, whatever its case."""
+    low = _POSSESSIVE.sub("", word.lower())
+    if low in (irregular := _read_irregular()):
+        return irregular[low]
+    if low.endswith("ies"):
+        return low if low == "series" else f"{low[:-3]}y"
+    return _PLURALS.sub("", low)
+
+
+def is_touchy(word: str) -> bool:
+    return stem(word) in read_words().untouchable or word.lower().endswith("n't")
 
 
 class Kind(StrEnum):
@@ -126,3 +215,27 @@ def _split(text: str, hidden: str) -> list[Piece]:
             here = stop + len(line[stop:]) - len(line[stop:].lstrip())
         start += len(line) + 1
     return found
+
+
+MOST = 4
+_VOWELS = "aeiou"
+
+Exchange = tuple[Piece, str]
+
+
+def exchange_some(original: Original, reading: Reading, found: Sequence[Exchange], chance: Random) -> Wording:
+    if not found:
+        raise Unfit("no word of the text is in the table")
+    chosen = chance.sample(list(found), min(len(found), chance.randint(1, MOST)))
+    changes = [_fit_article(reading, piece, new) for piece, new in chosen]
+    return Wording(replace_pieces(original.task, changes), original.function)
+
+
+def _fit_article(reading: Reading, piece: Piece, new: str) -> Exchange:
+    new = capitalised(new) if piece.text[0].isupper() else new
+    article = next((word for word in reading.words if word.end + 1 == piece.start), None)
+    if article is None or article.text.lower() not in ("a", "an"):
+        return piece, new
+    right = f"{article.text[0]}{'n' if new[0].lower() in _VOWELS else ''}"
+    between = reading.text[article.end : piece.start]
+    return Piece(article.start, piece.end, reading.text[article.start : piece.end]), f"{right}{between}{new}"

@@ -10,7 +10,7 @@ import ast
 import builtins
 from collections.abc import Sequence
 
-from dlbench.agreement.variant import Variant
+from dlbench.agreement.variants import Variant
 from dlbench.dataset.target import Function
 
 CALLED_BY_CLASS = ("forward", "call", "__call__")

@@ -1,4 +1,6 @@
-"""How is a model asked for other words, and not twice for the same?
+"""Does it matter in whose words the task is told? A model tells it anew; no rule could.
+
+How is a model asked for other words, and not twice for the same?
 
 Through the gate that every request goes through, with its budget, its ledger and its retries. What was answered is kept
 in the workspace, one file an answer, under a hash of all that it depends on: a study that is started again gets the
@@ -10,12 +12,21 @@ import json
 import re
 from pathlib import Path
 
+from dlbench.agreement.mutation.base import Family, Operator
 from dlbench.extraction.reasoning import without_reasoning
 from dlbench.generation.conversation import as_record, read_record
 from dlbench.generation.model import Message, Request
 from dlbench.generation.retry import RateLimiter
 from dlbench.jsonl import dump, write_whole
 from dlbench.workspace.home import disk_errors, home, make_folder
+
+REPHRASE = Operator(
+    "rephrase",
+    Family.GRAMMATICAL,
+    "the whole task in a model's words",
+    order="Say the whole text in other words and other sentences, as another programmer would.",
+)
+
 
 FOLDER = "wordings"
 TEMPERATURE = 0.7

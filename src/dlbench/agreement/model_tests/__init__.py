@@ -1,4 +1,14 @@
-"""Which tests did the model write?
+"""Tests that a model wrote: how they are asked for, taken out of its words, and made to stand alone.
+
+They are called checks here, to keep them apart from the project's own tests, which the choice never sees.
+
+What is a check, and when are two of them the same?
+
+Code that stands alone: what it needs comes first, then the test, called. Two that differ only in the names of their
+variables, in a docstring or in what they would say when they fail ask the same question, and asking it twice would
+count one idea double; so their names are made from their normal form.
+
+Which tests did the model write?
 
 Complete ones that compile and call the target, each made to stand alone. What is not taken is said with the reason: a
 model that writes no usable test should be seen to do so. A definition of the target itself in the answer is not taken
@@ -6,17 +16,66 @@ along, or the test would judge the model's own copy and say the same of every so
 """
 
 import ast
+import hashlib
+import textwrap
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
-from dlbench.agreement.checks.cases import ASSERTION, Case, find_cases
-from dlbench.agreement.checks.check import Check, make_check
-from dlbench.agreement.checks.own_names import CALLED_BY_CLASS, last_name, use_own_names
-from dlbench.agreement.checks.slices import find_needed, read_part
-from dlbench.agreement.checks.statements import keep_compiling, read_statements
-from dlbench.agreement.variant import Variant
-from dlbench.dataset.target import Function
+from dlbench.agreement.model_tests.cases import (
+    ASSERTION,
+    Case,
+    find_cases,
+    find_needed,
+    keep_compiling,
+    read_part,
+    read_statements,
+)
+from dlbench.agreement.model_tests.rename import CALLED_BY_CLASS, last_name, use_own_names
+from dlbench.agreement.variants import Variant
+from dlbench.dataset.similarity import normal_form
+from dlbench.dataset.target import Function, is_prose
+from dlbench.errors import DLBenchError
 from dlbench.parsing import parse
+
+
+@dataclass(frozen=True)
+class Check:
+    id: str
+    code: str
+
+
+def make_check(statements: Sequence[ast.stmt]) -> Check | None:
+    """None where the code, put together, does not compile."""
+    code = ast.unparse(ast.Module(list(statements), [])) + "\n"
+    try:
+        compile(code, "<check>", "exec", dont_inherit=True)
+        normal = _normalise(code)
+    except (SyntaxError, ValueError, RecursionError, MemoryError, DLBenchError):
+        return None
+    return Check(hashlib.sha256(normal.encode(errors="surrogatepass")).hexdigest()[:16], code)
+
+
+def _normalise(code: str) -> str:
+    tree = parse(code)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assert):
+            node.msg = None
+        body = getattr(node, "body", None)
+        if isinstance(body, list):
+            node.body = [one for one in body if not is_prose(one) and not isinstance(one, ast.Pass)] or body[:1]  # type: ignore[attr-defined]
+    # inside a function every name that the check binds is its own, and is renamed
+    return normal_form(f"def check():\n{textwrap.indent(ast.unparse(tree), '    ')}\n")
+
+
+def count(checks: Sequence[Check]) -> dict[Check, int]:
+    """The distinct ones, in the order of their first appearance, with how often each was written."""
+    first: dict[str, Check] = {}
+    times: dict[str, int] = {}
+    for check in checks:
+        first.setdefault(check.id, check)
+        times[check.id] = times.get(check.id, 0) + 1
+    return {check: times[key] for key, check in first.items()}
+
 
 MOST_CHECKS = 20
 """Of one answer: five or so are asked for, and every one meets every solution."""

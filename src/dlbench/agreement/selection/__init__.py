@@ -1,4 +1,6 @@
-"""Which solution answers?
+"""Which of several solutions is chosen, from nothing but which passed which of the model's tests. Pure functions.
+
+Which solution answers?
 
 The best set of the chosen rule, and a member of it by lot; where sets are equally good, the set by lot too. Where no
 solution passes any test there is nothing to agree on, and all solutions draw. Every lot is drawn from the seed and the
@@ -9,18 +11,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
 
-from dlbench.agreement.choice.b4 import score_b4
-from dlbench.agreement.choice.ballot import Ballot
-from dlbench.agreement.choice.codet import score_codet
-from dlbench.agreement.choice.consensus import Consensus, find_sets
-from dlbench.agreement.choice.mbr import Outputs, find_alike, score_mbr
+from dlbench.agreement.selection.consensus import Consensus, VoteMatrix, find_sets
+from dlbench.agreement.selection.rules import Outputs, find_alike, score_b4, score_codet, score_mbr
 from dlbench.dataset import find_known
 
 CODET, B4, MBR, RANDOM = "codet", "b4", "mbr-exec", "random"
 RULES = (CODET, B4, MBR, RANDOM)
 _SAME = 1e-9
 
-_SCORES: dict[str, Callable[[Ballot, Consensus], float]] = {CODET: score_codet, B4: score_b4}
+_SCORES: dict[str, Callable[[VoteMatrix, Consensus], float]] = {CODET: score_codet, B4: score_b4}
 
 
 @dataclass(frozen=True)
@@ -38,7 +37,7 @@ class Choice:
 
 
 def choose(
-    ballot: Ballot, rule: str = CODET, *, seed: int = 0, key: str = "", outputs: Outputs | None = None
+    ballot: VoteMatrix, rule: str = CODET, *, seed: int = 0, key: str = "", outputs: Outputs | None = None
 ) -> Choice:
     """`key`: what the lots are drawn for, such as the instance's id. `outputs`: for MBR-exec, where they are known."""
     find_known(rule, dict.fromkeys(RULES), "rule of choice")
@@ -61,6 +60,6 @@ def choose(
     return Choice(member, rule, max(values), chosen.members, chosen.checks)
 
 
-def _draw(lot: Random, ballot: Ballot, members: Sequence[int]) -> int:
+def _draw(lot: Random, ballot: VoteMatrix, members: Sequence[int]) -> int:
     """One of them, each as likely as it was written often."""
     return lot.choices(members, weights=[int(ballot.solutions[place]) for place in members])[0]

@@ -20,7 +20,7 @@ from libcst.metadata import (
     ScopeProvider,
 )
 
-from dlbench.agreement.variant import Variant
+from dlbench.agreement.variants import Variant
 from dlbench.execution.splice import leftmost, rename_globals
 
 Scopes = Mapping[cst.CSTNode, Scope | None]
