@@ -14,9 +14,8 @@ from itertools import count
 from pathlib import Path
 
 import dlbench
-from dlbench.analysis.bugs.evidence import Around, collect
-from dlbench.analysis.bugs.failures import Failure
-from dlbench.analysis.bugs.planting.sow import sow
+from dlbench.analysis.bugs.evidence import Failure, ModuleSource, collect
+from dlbench.analysis.bugs.planting.sow import inject_bugs
 from dlbench.analysis.bugs.rules import classify
 from dlbench.dataset import Instance, Labels
 from dlbench.dataset.labels import Data, Stage, Task
@@ -49,16 +48,16 @@ def main() -> None:
     print(f"explained in {seconds:.1f} s, {1000 * seconds / len(failures):.1f} ms each: {dict(kinds.most_common())}")
 
 
-def make_failures(wanted: int) -> list[tuple[Failure, Around]]:
-    found: list[tuple[Failure, Around]] = []
+def make_failures(wanted: int) -> list[tuple[Failure, ModuleSource]]:
+    found: list[tuple[Failure, ModuleSource]] = []
     for seed in count():
         for name in SOURCES:
             source = (Path(dlbench.__file__).parent / name).read_text(encoding="utf-8")
             for node in ast.parse(source).body:
                 if not isinstance(node, ast.FunctionDef):
                     continue
-                instance, around = make_instance(node.name), Around(source, find_target(source, node.name))
-                for plant in sow(instance, source, 4, seed):
+                instance, around = make_instance(node.name), ModuleSource(source, find_target(source, node.name))
+                for plant in inject_bugs(instance, source, 4, seed):
                     number = len(found)
                     verdict = {
                         "sample": number,

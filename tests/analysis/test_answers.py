@@ -5,7 +5,7 @@ import json
 import pytest
 
 from dlbench.analysis.official import find_files, mend_all, read_files
-from dlbench.analysis.official.answers import match_answers
+from dlbench.analysis.official.repairs import match_answers
 from dlbench.errors import DLBenchError
 from tests.analysis.official import write_official
 

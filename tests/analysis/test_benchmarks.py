@@ -2,7 +2,7 @@
 
 import pytest
 
-from dlbench.analysis.benchmarks import read_scores, set_side_by_side
+from dlbench.analysis.benchmark_correlation import read_scores, set_side_by_side
 from dlbench.errors import DLBenchError
 from tests.scoring.test_against import DL_BENCH, DS_1000
 

@@ -11,11 +11,10 @@ import pytest
 
 pytest.importorskip("sklearn")
 
-from dlbench.analysis.classifier import evaluation
-from dlbench.analysis.classifier.baselines import look_up_project
-from dlbench.analysis.classifier.evaluation import FAST, MAJORITY, PROJECT, WAYS, WORDS, cross_validate
-from dlbench.analysis.classifier.labelled import UNKNOWN, borrow, draw_folds, gather_prompts
-from dlbench.analysis.classifier.recipe import Recipe
+from dlbench.analysis.classifier import evaluate
+from dlbench.analysis.classifier.data import UNKNOWN, Recipe, borrow, draw_folds, gather_prompts
+from dlbench.analysis.classifier.evaluate import FAST, MAJORITY, PROJECT, WAYS, WORDS, cross_validate
+from dlbench.analysis.classifier.models import look_up_project
 from dlbench.analysis.corpora import Corpus, Item
 from dlbench.errors import DLBenchError
 from dlbench.jsonl import Journal
@@ -57,7 +56,7 @@ def prompts():
 @pytest.fixture(autouse=True)
 def letters(monkeypatch, tmp_path):
     monkeypatch.setenv("DLBENCH_HOME", str(tmp_path / "home"))
-    monkeypatch.setattr(evaluation, "open_encoder", lambda name: Letters())
+    monkeypatch.setattr(evaluate, "open_encoder", lambda name: Letters())
 
 
 def validate(prompts, path, ways=FAST, recipe=None, told=quiet):
@@ -202,7 +201,7 @@ def test_words_tell_more_than_the_majority(prompts, tmp_path):
 def check_that_nothing_leaks(prompts, ways, recipe, tmp_path, monkeypatch):
     """What is asked carries other labels, through the whole of a cross-validation, and is told the same."""
     folds = draw_folds(prompts, 3, seed=0)
-    monkeypatch.setattr(evaluation, "draw_folds", lambda *given, **more: folds)
+    monkeypatch.setattr(evaluate, "draw_folds", lambda *given, **more: folds)
     asked = folds[0][1]
     honest = validate(prompts, tmp_path / "honest.jsonl", ways, recipe)
     turned = prompts.take(range(len(prompts.ids)))
@@ -270,10 +269,10 @@ def test_both_halves_together_give_the_whole_encoders_vectors(bert, recipe):
     import torch
     from transformers import AutoModel, AutoTokenizer
 
-    from dlbench.analysis.classifier.halves import Halves, pool
+    from dlbench.analysis.classifier.models import SplitEncoder, pool
 
     texts = ["train the optimizer", "score", "load the image table of text and resize"]
-    halves = Halves(recipe)
+    halves = SplitEncoder(recipe)
     with torch.inference_mode():
         pooled = pool(halves.make_upper().eval(), halves.lower(texts, quiet))
         whole, tokenizer = AutoModel.from_pretrained(bert).eval(), AutoTokenizer.from_pretrained(bert)
@@ -291,14 +290,14 @@ def test_encoders_of_berts_kin_can_be_cut_and_take_prompts_longer_than_they_have
     import torch
     import transformers
 
-    from dlbench.analysis.classifier.halves import Halves, pool
+    from dlbench.analysis.classifier.models import SplitEncoder, pool
 
     shutil.copytree(bert, tmp_path / "kin")
     sizes = {"hidden_size": 16, "num_attention_heads": 2, "intermediate_size": 32, "max_position_embeddings": 20}
     config = getattr(transformers, f"{kind}Config")(vocab_size=40, num_hidden_layers=2, **sizes, **more)
     whole = getattr(transformers, f"{kind}Model")(config).eval()
     whole.save_pretrained(tmp_path / "kin")
-    halves = Halves(Recipe(encoder=str(tmp_path / "kin"), frozen=1))
+    halves = SplitEncoder(Recipe(encoder=str(tmp_path / "kin"), frozen=1))
     with torch.inference_mode():
         pooled = pool(halves.make_upper().eval(), halves.lower(["train the loss " * 20, "load the image"], quiet))
         ids = transformers.AutoTokenizer.from_pretrained(bert)("load the image", return_tensors="pt")["input_ids"]
@@ -316,7 +315,7 @@ def test_a_tuned_encoder_learns_nothing_from_the_labels_of_what_it_is_asked(prom
 
 
 def test_a_trained_classifier_is_kept_and_asked_again(prompts, recipe, tmp_path):
-    from dlbench.analysis.classifier.folder import predict, train
+    from dlbench.analysis.classifier.evaluate import predict, train
 
     train(prompts, recipe, tmp_path, quiet)
     told = predict(tmp_path, ["new", "other"], ["train the optimizer step image", "metric accuracy score text"], quiet)
@@ -335,7 +334,7 @@ def test_a_trained_classifier_is_kept_and_asked_again(prompts, recipe, tmp_path)
     ids=["no record", "an empty record", "other weights", "no prompts"],
 )
 def test_a_classifier_that_is_not_whole_is_refused(prompts, recipe, tmp_path, name, content, said):
-    from dlbench.analysis.classifier.folder import predict, train
+    from dlbench.analysis.classifier.evaluate import predict, train
 
     train(prompts, recipe, tmp_path, quiet)
     (tmp_path / name).unlink()
@@ -348,10 +347,10 @@ def test_a_classifier_that_is_not_whole_is_refused(prompts, recipe, tmp_path, na
 def test_an_encoder_that_cannot_be_tuned_is_named(recipe, tmp_path):
     from dataclasses import replace
 
-    from dlbench.analysis.classifier.halves import Halves
+    from dlbench.analysis.classifier.models import SplitEncoder
 
     with pytest.raises(DLBenchError, match="none would be tuned"):
-        Halves(replace(recipe, frozen=3))
+        SplitEncoder(replace(recipe, frozen=3))
     (tmp_path / "empty").mkdir()
     with pytest.raises(DLBenchError, match="cannot be loaded"):
-        Halves(replace(recipe, encoder=str(tmp_path / "empty")))
+        SplitEncoder(replace(recipe, encoder=str(tmp_path / "empty")))

@@ -4,9 +4,8 @@ import math
 
 import pytest
 
-from dlbench.analysis.complexity import BINS, MEASURES, measure_code, measure_complexity
+from dlbench.analysis.complexity import BINS, MEASURES, count_bins, find_figures, measure_code, measure_complexity
 from dlbench.analysis.corpora import Corpus, Item
-from dlbench.analysis.spread import count_bins, find_figures
 
 LOOP = "for row in rows:\n    if row:\n        total += f(row)\n"
 

@@ -6,8 +6,7 @@ import json
 import pytest
 
 from dlbench.analysis.corpora import read_corpora, read_corpus
-from dlbench.analysis.official import find_files, mend_all, read_files
-from dlbench.analysis.official.folder import write_folder
+from dlbench.analysis.official import find_files, mend_all, read_files, write_folder
 from dlbench.errors import DLBenchError
 from tests.analysis.official import write_official
 

@@ -9,12 +9,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dlbench.analysis.efficiency.keeping import Keeper, Kept, name_code, name_instance, read_kept
-from dlbench.analysis.efficiency.measuring import AGAIN, REFERENCE, Taken, draw_order, find_waiting, measure_all
-from dlbench.analysis.efficiency.passing import Passing, find_passing, find_unread, plan_jobs, read_upkeep
-from dlbench.analysis.efficiency.ratios import Noise, average, find_noise, find_ratio, find_side
-from dlbench.analysis.efficiency.summary import summarise
-from dlbench.analysis.efficiency.upkeep import measure_upkeep
+from dlbench.analysis.efficiency.measure import (
+    AGAIN,
+    REFERENCE,
+    Kept,
+    PassingCandidate,
+    ResultCache,
+    Taken,
+    draw_order,
+    find_passing,
+    find_unread,
+    find_waiting,
+    measure_all,
+    measure_upkeep,
+    name_code,
+    name_instance,
+    plan_jobs,
+    read_kept,
+    read_upkeep,
+)
+from dlbench.analysis.efficiency.summary import Noise, average, find_noise, find_ratio, find_side, summarise
 from dlbench.errors import DLBenchError
 from dlbench.execution.engine import TargetInModule
 from dlbench.jsonl import Journal
@@ -136,7 +150,7 @@ def make_measures(ratios, memory=1.0, rounds=5):
     """An instance a ratio: one sample, and the reference always at 1 s and 100 MiB."""
     instances = list(make_benchmark(len(ratios)).instances.values())
     kept = Kept()
-    passing = [Passing(instance, {0: f"code of {instance.id}"}) for instance in instances]
+    passing = [PassingCandidate(instance, {0: f"code of {instance.id}"}) for instance in instances]
     for one, ratio in zip(passing, ratios, strict=True):
         for _ in range(rounds):
             found = {REFERENCE: taken(1.0), AGAIN: taken(1.0)}
@@ -155,7 +169,7 @@ def test_twice_as_slow_and_twice_as_fast_cancel():
 
 def test_samples_of_an_instance_count_together_as_one():
     passing, kept = make_measures([2.0, 1.0])
-    first = Passing(passing[0].instance, dict.fromkeys(range(5), passing[0].codes[0]))
+    first = PassingCandidate(passing[0].instance, dict.fromkeys(range(5), passing[0].codes[0]))
     time, *_ = summarise("m", [first, passing[1]], kept).costs
     assert time.mean == pytest.approx(math.sqrt(2))
     assert (time.instances, time.samples, time.more) == (2, 6, 5)
@@ -174,7 +188,7 @@ def test_who_does_not_pass_again_is_named_and_counted_nowhere():
 
 def test_what_no_round_was_run_of_is_not_taken_for_measured():
     passing, kept = make_measures([2.0])
-    other = Passing(passing[0].instance, {0: "other code"})
+    other = PassingCandidate(passing[0].instance, {0: "other code"})
     found = summarise("m", [other], kept)
     assert (found.unmeasured, found.beside) == (1, ())
     assert math.isnan(found.costs[0].mean)
@@ -248,11 +262,11 @@ def measured(toy, toy_prepared, engine, tmp_path):
     instance = toy.instances[SCALE]
 
     def measure(*codes, repeats=3, seed=0):
-        passing = [Passing(instance, dict(enumerate(codes)))]
+        passing = [PassingCandidate(instance, dict(enumerate(codes)))]
         path = tmp_path / "efficiency.jsonl"
         with Journal(path) as journal:
             kept = read_kept(path)
-            keeper = Keeper(journal, kept)
+            keeper = ResultCache(journal, kept)
             jobs, unread = plan_jobs(passing, kept, repeats), find_unread(passing, kept)
             read_upkeep(unread, {"toy": toy_prepared}, keeper)
             why = measure_all(engine, {"toy": toy_prepared}, jobs, keeper.keep_round, repeats=repeats, seed=seed)
@@ -315,7 +329,7 @@ def test_a_candidate_that_does_not_pass_again_is_run_no_more(measured):
 def test_an_instance_whose_reference_does_not_pass_is_given_up_and_nothing_of_it_is_kept(toy, toy_prepared, engine):
     gone = "tests/test_core.py::test_that_is_not_there"
     instance = toy.instances[SCALE].model_copy(update={"tests": (gone,)})
-    jobs = plan_jobs([Passing(instance, {0: SLOW})], Kept(), 3)
+    jobs = plan_jobs([PassingCandidate(instance, {0: SLOW})], Kept(), 3)
     kept = []
     why = measure_all(engine, {"toy": toy_prepared}, jobs, lambda *found: kept.append(found), repeats=3, seed=0)
     assert why[SCALE].startswith("the reference: ")

@@ -5,8 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from dlbench.analysis.encoders import encode_all, open_encoder
-from dlbench.analysis.encoders.endpoint import EndpointEncoder
+from dlbench.analysis.embeddings import EndpointEncoder, encode_all, open_encoder
 from dlbench.errors import DLBenchError
 from tests.analysis.encoders import Letters, write_bert
 from tests.generation.endpoint import Endpoint, refusal

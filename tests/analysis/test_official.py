@@ -6,9 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dlbench.analysis.official import find_files, mend_all, read_files
-from dlbench.analysis.official.files import parse
-from dlbench.analysis.official.folder import make_record, write_folder
+from dlbench.analysis.official import find_files, make_record, mend_all, parse, read_files, write_folder
 from dlbench.dataset import load
 from dlbench.dataset.validation import check_records
 from dlbench.errors import DLBenchError

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from dlbench.analysis.official.trees import Release, fetch_trees, read_releases
+from dlbench.analysis.official import Release, fetch_trees, read_releases
 from dlbench.errors import DLBenchError
 from tests.workspace.parts import Index, make_sdist, make_wheel, sha256
 

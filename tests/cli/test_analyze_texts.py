@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from dlbench.analysis import encoders
+from dlbench.analysis import embeddings
 from tests.analysis.encoders import Letters, write_bert
 from tests.analysis.official import write_official
 from tests.cli.test_analyze import read_pictures
@@ -21,7 +21,7 @@ STAGES = {
 def letters(monkeypatch, tmp_path):
     """Vectors of letters in place of a model's: what is printed of them is the same."""
     monkeypatch.setenv("DLBENCH_HOME", str(tmp_path / "home"))
-    monkeypatch.setattr(encoders, "open_encoder", lambda name, *_: Letters())
+    monkeypatch.setattr(embeddings, "open_encoder", lambda name, *_: Letters())
 
 
 @pytest.fixture
@@ -77,7 +77,7 @@ def test_divergence_refuses_a_text_that_is_not_utf_8(tasks, tmp_path):
 
 def test_stage_evaluate_measures_baselines_and_keeps_what_was_told_of_each_prompt(official, tmp_path, monkeypatch):
     pytest.importorskip("sklearn")
-    monkeypatch.setattr("dlbench.analysis.classifier.evaluation.open_encoder", lambda name: Letters())
+    monkeypatch.setattr("dlbench.analysis.classifier.evaluate.open_encoder", lambda name: Letters())
     arguments = ("analyze", "stage", "evaluate", official, "--fast", "--folds", 3, "--out", tmp_path / "out")
     ended = ask(*arguments, "--pictures", tmp_path / "pictures")
     assert ended.exit_code == 0, ended.output

@@ -109,7 +109,7 @@ def _read_reference(benchmark: Benchmark, instance: Instance, say: Say) -> str:
 
 
 def _read_official(files: list[Path], sources: Path | None) -> list[Item]:
-    from dlbench.analysis.official.folder import make_record
+    from dlbench.analysis.official import make_record
 
     references = _References(sources)
     return [_make_item(make_record(one), references) for one in mend_all(read_files(files))]

@@ -13,7 +13,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from dlbench.analysis.encoders.naming import Vectors
+from dlbench.analysis.embeddings import Vectors
 from dlbench.scoring.intervals import Interval, bound
 
 NEAR_DUPLICATE = 0.9

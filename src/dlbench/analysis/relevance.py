@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
 
+from dlbench.analysis.complexity import Figures, count_bins, find_figures
 from dlbench.analysis.corpora import Corpus
-from dlbench.analysis.spread import Figures, count_bins, find_figures
 
 CATEGORIES = ("architectures", "optimisers", "components", "training", "processing", "libraries")
 BINS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)

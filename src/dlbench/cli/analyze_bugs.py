@@ -22,11 +22,11 @@ from dlbench.cli.models import (
 from dlbench.errors import DLBenchError
 
 if TYPE_CHECKING:
-    from dlbench.analysis.bugs.failures import Failure
-    from dlbench.analysis.bugs.judge import Judged
-    from dlbench.analysis.bugs.measure import Measured
+    from dlbench.analysis.bugs.agreement import Measured
+    from dlbench.analysis.bugs.evidence import Failure
+    from dlbench.analysis.bugs.explain import Explained
+    from dlbench.analysis.bugs.llm_judge import Judged
     from dlbench.analysis.bugs.planting.truth import Truth
-    from dlbench.analysis.bugs.study import Explained
     from dlbench.cli.models import Opening
     from dlbench.dataset import Benchmark
     from dlbench.generation import Limits
@@ -79,9 +79,8 @@ def bugs(
     json: JsonOption = False,
 ) -> None:
     """Which kinds of bugs make candidates fail? By rules, a model as judge, people's votes; and how they agree."""
-    from dlbench.analysis.bugs.agreement import agree
-    from dlbench.analysis.bugs.study import Library, explain
-    from dlbench.analysis.bugs.votes import read_people
+    from dlbench.analysis.bugs.agreement import agree, read_people
+    from dlbench.analysis.bugs.explain import Library, explain
     from dlbench.cli.models import Opening
     from dlbench.cli.progress import counted
     from dlbench.dataset import load
@@ -158,7 +157,7 @@ def read_failures(
     runs: Sequence[Path], benchmark: "Benchmark", half: Half
 ) -> "tuple[list[Failure], dict[str, Truth], list[str]]":
     """The failures of all runs, what was planted by the failure's id, and what has to be known."""
-    from dlbench.analysis.bugs.failures import gather
+    from dlbench.analysis.bugs.evidence import gather
     from dlbench.analysis.bugs.planting.truth import PLANTED, read_truths
     from dlbench.jsonl import read_lines
     from dlbench.reporting import name_runs
@@ -194,8 +193,8 @@ def read_failures(
 
 
 def _measure(found: "Sequence[Explained]", truths: "dict[str, Truth]") -> "Measured | None":
-    from dlbench.analysis.bugs.categories import read_categories
-    from dlbench.analysis.bugs.measure import measure
+    from dlbench.analysis.bugs.agreement import measure
+    from dlbench.analysis.bugs.taxonomy import read_categories
 
     pairs = [
         ((truth.category, truth.kind), (one.by_rules.category, one.by_rules.kind))
@@ -215,7 +214,7 @@ def _ask(
     prices: Path | None,
     retries: int,
 ) -> "Judged":
-    from dlbench.analysis.bugs.judge import ask_judge
+    from dlbench.analysis.bugs.llm_judge import ask_judge
     from dlbench.cli.models import make_budget
     from dlbench.cli.progress import counted, say
 
@@ -250,7 +249,7 @@ def plant_bugs(
 ) -> None:
     """Plant known bugs of every category into references and judge them: failures whose cause is known."""
     from dlbench import __version__
-    from dlbench.analysis.bugs.planting.sow import sow
+    from dlbench.analysis.bugs.planting.sow import inject_bugs
     from dlbench.analysis.bugs.planting.truth import PLANTED, tell
     from dlbench.cli.engine import make_engine
     from dlbench.cli.progress import counted
@@ -268,7 +267,7 @@ def plant_bugs(
     truths, samples = [], []
     with counted("planting", len(ids), every=2.0) as advance:
         for instance in chosen.instances:
-            for number, plant in enumerate(sow(instance, sources.module(instance), most, seed)):
+            for number, plant in enumerate(inject_bugs(instance, sources.module(instance), most, seed)):
                 truths.append(tell(instance.id, number, plant, seed).as_record())
                 samples.append({"instance": instance.id, "sample": number, "code": plant.code})
             advance(instance.id)

@@ -14,7 +14,7 @@ from dlbench.errors import DLBenchError
 if TYPE_CHECKING:
     from dlbench.analysis.corpora import Corpus
     from dlbench.analysis.divergence import Texts
-    from dlbench.analysis.encoders import Encoder
+    from dlbench.analysis.embeddings import Encoder
 
 EncoderOption = Annotated[
     str,
@@ -44,7 +44,7 @@ def divergence(
     """How far are datasets from one another? Mean cosine of prompts and of code, nearest pairs, near-duplicates."""
     from dlbench.analysis.contamination import find_shared_runs
     from dlbench.analysis.divergence import measure_distances, place_in_plane
-    from dlbench.analysis.encoders import open_encoder
+    from dlbench.analysis.embeddings import open_encoder
     from dlbench.cli.progress import say
     from dlbench.reporting import meanings
     from dlbench.reporting.studies import tell_missing
@@ -79,7 +79,7 @@ def divergence(
 
 def _encode(corpus: "Corpus", kind: str, encoder: "Encoder") -> "Texts":
     from dlbench.analysis.divergence import Texts
-    from dlbench.analysis.encoders import encode_all
+    from dlbench.analysis.embeddings import encode_all
     from dlbench.cli.progress import counted
 
     pairs = corpus.with_code if kind == "code" else [(item, item.prompt) for item in corpus.items]
@@ -91,7 +91,7 @@ def _encode(corpus: "Corpus", kind: str, encoder: "Encoder") -> "Texts":
 def _open_for_code(
     name: str | None, for_prompts: "Encoder", base_url: str | None, api_key: str | None
 ) -> "tuple[Encoder, str]":
-    from dlbench.analysis.encoders import CODEBERT, open_encoder
+    from dlbench.analysis.embeddings import CODEBERT, open_encoder
     from dlbench.cli.progress import say
 
     if name is not None:

@@ -11,8 +11,7 @@ from dlbench.cli.progress import counted, say
 from dlbench.errors import DLBenchError
 
 if TYPE_CHECKING:
-    from dlbench.analysis.efficiency.keeping import Kept
-    from dlbench.analysis.efficiency.passing import Passing
+    from dlbench.analysis.efficiency.measure import Kept, PassingCandidate
     from dlbench.execution import Engine
     from dlbench.runs import Run
 
@@ -34,7 +33,7 @@ def efficiency(
 ) -> None:
     """What do right answers cost beside the reference: time and memory of the tests, length and complexity?"""
     from dlbench.analysis.complexity import check_tools
-    from dlbench.analysis.efficiency.keeping import EFFICIENCY, read_kept
+    from dlbench.analysis.efficiency.measure import EFFICIENCY, read_kept
     from dlbench.analysis.efficiency.summary import summarise
     from dlbench.cli.engine import make_engine
     from dlbench.reporting import efficiency as showing
@@ -67,8 +66,8 @@ def efficiency(
     write_pictures(pictures, showing.draw_efficiency(found))
 
 
-def _find(run: "Run", chosen: Chosen) -> "list[Passing]":
-    from dlbench.analysis.efficiency.passing import find_passing
+def _find(run: "Run", chosen: Chosen) -> "list[PassingCandidate]":
+    from dlbench.analysis.efficiency.measure import find_passing
     from dlbench.runs import SAMPLES
     from dlbench.runs.samples import read_samples
 
@@ -80,19 +79,26 @@ def _find(run: "Run", chosen: Chosen) -> "list[Passing]":
 
 
 def _measure(
-    path: Path, passing: "list[Passing]", chosen: Chosen, engine: "Engine", repeats: int, seed: int
+    path: Path, passing: "list[PassingCandidate]", chosen: Chosen, engine: "Engine", repeats: int, seed: int
 ) -> "tuple[Kept, dict[str, str]]":
     """What is kept in the end, and by instance why one was given up."""
-    from dlbench.analysis.efficiency.keeping import Keeper, read_kept
-    from dlbench.analysis.efficiency.measuring import Round, count_missing, measure_all
-    from dlbench.analysis.efficiency.passing import find_unread, plan_jobs, read_upkeep
+    from dlbench.analysis.efficiency.measure import (
+        ResultCache,
+        Round,
+        count_missing,
+        find_unread,
+        measure_all,
+        plan_jobs,
+        read_kept,
+        read_upkeep,
+    )
     from dlbench.cli.engine import prepare_projects
     from dlbench.dataset import Instance
     from dlbench.jsonl import Journal
 
     with Journal(path) as journal:
         kept = read_kept(path)
-        keeper = Keeper(journal, kept)
+        keeper = ResultCache(journal, kept)
         jobs, unread = plan_jobs(passing, kept, repeats), find_unread(passing, kept)
         needed = [job.instance for job in jobs] + [one.instance for one in unread]
         prepared = prepare_projects(chosen.benchmark, needed)

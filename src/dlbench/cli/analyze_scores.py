@@ -17,7 +17,7 @@ def statistics(
     json: JsonOption = False,
 ) -> None:
     """How do benchmarks stand to one another over the same models? Cohen's d, Fisher's ratio, Spearman, Kendall."""
-    from dlbench.analysis.benchmarks import read_scores, set_side_by_side
+    from dlbench.analysis.benchmark_correlation import read_scores, set_side_by_side
     from dlbench.reporting.studies import draw_benchmarks, tabulate_benchmarks
 
     read = read_scores(scores)
@@ -37,7 +37,7 @@ def robustness(
     json: JsonOption = False,
 ) -> None:
     """Does the order of models hold with other instances, without one project or label, and on another split?"""
-    from dlbench.analysis.robustness import measure_robustness
+    from dlbench.analysis.ranking_robustness import measure_robustness
     from dlbench.reporting import studies
 
     sides = read_sides(runs, chosen)

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dlbench.analysis.classifier.recipe import Recipe
+from dlbench.analysis.classifier.data import Recipe
 from dlbench.cli.analyze import CorporaArgument, PicturesOption, analyze, read, show, write_pictures
 from dlbench.cli.app import JsonOption, command
 from dlbench.cli.extras import need
 
 if TYPE_CHECKING:
-    from dlbench.analysis.classifier.labelled import Prompts
+    from dlbench.analysis.classifier.data import Prompts
 
 stage = typer.Typer(
     help="A classifier of stage, task and data, from prompts alone: docs/studies.md.",
@@ -64,7 +64,7 @@ def evaluate(
     json: JsonOption = False,
 ) -> None:
     """How well are stage, task and data told from unseen prompts? Cross-validation, with baselines beside it."""
-    from dlbench.analysis.classifier.evaluation import FAST, WAYS, configure, cross_validate
+    from dlbench.analysis.classifier.evaluate import FAST, WAYS, configure, cross_validate
     from dlbench.cli.progress import say
     from dlbench.generation.techniques.stage_predictor import hash_prompt
     from dlbench.jsonl import Journal, rewrite
@@ -111,7 +111,7 @@ def train(
     seed: SeedOption = Recipe.seed,
 ) -> None:
     """Learn from all labelled prompts of a dataset, for `predict`."""
-    from dlbench.analysis.classifier.folder import train as train_into
+    from dlbench.analysis.classifier.evaluate import train as train_into
     from dlbench.cli.progress import counted
     from dlbench.runs import make_folder
 
@@ -133,7 +133,7 @@ def predict(
     json: JsonOption = False,
 ) -> None:
     """Tell stage, task and data of every prompt of a dataset, and how they are spread."""
-    from dlbench.analysis.classifier.folder import predict as predict_from
+    from dlbench.analysis.classifier.evaluate import predict as predict_from
     from dlbench.cli.progress import counted
     from dlbench.jsonl import rewrite
     from dlbench.reporting import classified
@@ -154,7 +154,7 @@ def predict(
 
 
 def _gather(dataset: str, also: str | None) -> "tuple[str, Prompts]":
-    from dlbench.analysis.classifier.labelled import borrow, gather_prompts
+    from dlbench.analysis.classifier.data import borrow, gather_prompts
 
     corpus, *others = read([dataset, *([] if also is None else [also])], None, want_code=False)
     prompts = gather_prompts(corpus)

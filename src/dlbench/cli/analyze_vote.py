@@ -10,7 +10,7 @@ from dlbench.cli.analyze_bugs import Half, HalfOption, read_failures
 from dlbench.cli.app import BenchmarkOption, command
 
 if TYPE_CHECKING:
-    from dlbench.analysis.bugs.study import Explained
+    from dlbench.analysis.bugs.explain import Explained
 
 
 @command("vote-bugs", analyze)
@@ -23,7 +23,7 @@ def vote_bugs(
     benchmark: BenchmarkOption = None,
 ) -> None:
     """Open a page of this machine to say which kind of bug each failure is, blind to what others say."""
-    from dlbench.analysis.bugs.study import Library, explain
+    from dlbench.analysis.bugs.explain import Library, explain
     from dlbench.analysis.bugs.voting.booth import Booth
     from dlbench.analysis.bugs.voting.page import serve
     from dlbench.cli.progress import counted

@@ -38,8 +38,7 @@ def official(
     json: JsonOption = False,
 ) -> None:
     """Read the official DL-Bench files: mend what can be mended, name every repair, count labels and defects."""
-    from dlbench.analysis.official import find_files, find_others, mend_all, read_files
-    from dlbench.analysis.official.folder import write_folder
+    from dlbench.analysis.official import find_files, find_others, mend_all, read_files, write_folder
 
     if (answers is None) != (samples is None):
         raise DLBenchError("--answers and --samples belong together", mend="give both, or neither")
@@ -84,7 +83,7 @@ def _count(mended: "list[Mended]") -> dict[str, dict[str, int]]:
 
 
 def _fetch_sources(folder: Path, mended: "list[Mended]") -> None:
-    from dlbench.analysis.official.trees import fetch_trees, read_releases
+    from dlbench.analysis.official import fetch_trees, read_releases
     from dlbench.cli.progress import say
 
     named = {one.project for one in mended}
@@ -94,7 +93,7 @@ def _fetch_sources(folder: Path, mended: "list[Mended]") -> None:
 
 
 def _write_samples(answers: Path, samples: Path, mended: "list[Mended]") -> None:
-    from dlbench.analysis.official.answers import match_answers
+    from dlbench.analysis.official.repairs import match_answers
     from dlbench.jsonl import rewrite
 
     found = match_answers(answers, mended)

@@ -3,11 +3,9 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from dlbench.analysis.bugs.agreement import Agreement
-from dlbench.analysis.bugs.categories import OTHER, read_categories
-from dlbench.analysis.bugs.measure import Measured
-from dlbench.analysis.bugs.study import Explained
-from dlbench.analysis.bugs.votes import Votes
+from dlbench.analysis.bugs.agreement import Agreement, Measured, Votes
+from dlbench.analysis.bugs.explain import Explained
+from dlbench.analysis.bugs.taxonomy import OTHER, read_categories
 from dlbench.reporting.figures import number, percent, span
 from dlbench.reporting.pictures import Cell, draw_grid
 from dlbench.reporting.pictures.alone import stand_alone

@@ -3,8 +3,8 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from dlbench.analysis.classifier.evaluation import Evaluation, Figure
-from dlbench.analysis.classifier.labelled import AXES
+from dlbench.analysis.classifier.data import AXES
+from dlbench.analysis.classifier.evaluate import Evaluation, Figure
 from dlbench.reporting.figures import number, percent
 from dlbench.reporting.pictures import Cell, draw_grid
 from dlbench.reporting.pictures.alone import stand_alone

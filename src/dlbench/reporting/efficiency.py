@@ -3,8 +3,7 @@
 import math
 from collections.abc import Iterable, Sequence
 
-from dlbench.analysis.efficiency.ratios import Ratio, find_side
-from dlbench.analysis.efficiency.summary import SIDES, Beside, Efficiency
+from dlbench.analysis.efficiency.summary import SIDES, Beside, Efficiency, Ratio, find_side
 from dlbench.reporting.figures import number, percent
 from dlbench.reporting.pictures import Panel, draw_ratios
 from dlbench.reporting.pictures.alone import stand_alone

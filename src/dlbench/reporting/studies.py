@@ -6,12 +6,11 @@ from itertools import pairwise
 
 from dlbench.analysis import complexity as complexities
 from dlbench.analysis import relevance as relevances
-from dlbench.analysis.benchmarks import Scores, Standing
-from dlbench.analysis.complexity import Complexity
+from dlbench.analysis.benchmark_correlation import BenchmarkRank, Scores
+from dlbench.analysis.complexity import Complexity, Figures
 from dlbench.analysis.corpora import Corpus
+from dlbench.analysis.ranking_robustness import Part, Robustness
 from dlbench.analysis.relevance import Relevance
-from dlbench.analysis.robustness import Part, Robustness
-from dlbench.analysis.spread import Figures
 from dlbench.reporting.figures import number, p_value, percent, points
 from dlbench.reporting.pictures import Cell, draw_grid
 from dlbench.reporting.pictures.alone import stand_alone
@@ -86,7 +85,7 @@ def tell_missing(corpora: Sequence[Corpus]) -> list[str]:
     return [f"{name}: {count} references are not at hand, and not counted" for name, count in missing.items() if count]
 
 
-def tabulate_benchmarks(found: Sequence[Standing]) -> Tabled:
+def tabulate_benchmarks(found: Sequence[BenchmarkRank]) -> Tabled:
     rows = [
         [
             one.here,

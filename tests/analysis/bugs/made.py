@@ -1,7 +1,6 @@
 """Failures of the toy function, as a run folder would have them."""
 
-from dlbench.analysis.bugs.evidence import Around, collect
-from dlbench.analysis.bugs.failures import Failure
+from dlbench.analysis.bugs.evidence import Failure, ModuleSource, collect
 from dlbench.dataset.target import find_target
 from tests.conftest import MODULE
 
@@ -33,4 +32,6 @@ def inside(line):
 
 
 def find_evidence(toy, *arguments, missing=None, **named):
-    return collect(make_failure(toy, *arguments, **named), Around(MODULE, find_target(MODULE, "scale")), missing or {})
+    return collect(
+        make_failure(toy, *arguments, **named), ModuleSource(MODULE, find_target(MODULE, "scale")), missing or {}
+    )

@@ -8,19 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dlbench.analysis.bugs import difference, evidence, naming, statements
-from dlbench.analysis.bugs.difference import compare, read_reference
-from dlbench.analysis.bugs.evidence import collect
-from dlbench.analysis.bugs.messages import read_message
+from dlbench.analysis.bugs import ast_diff, evidence
+from dlbench.analysis.bugs.ast_diff import compare, read_reference
+from dlbench.analysis.bugs.evidence import collect, read_message
+from dlbench.analysis.bugs.explain import Library, explain
 from dlbench.analysis.bugs.planting.naming import rename_locals
 from dlbench.analysis.bugs.planting.rewriting import reword
-from dlbench.analysis.bugs.study import Library, explain
 from dlbench.dataset.target import parse_function
 from tests.analysis.bugs.made import BODY, CHECK, HEADER, find_evidence, inside, make_failure
 
 FUNCTIONS = [
     node
-    for module in (difference, evidence, naming, statements)
+    for module in (ast_diff, evidence, evidence, ast_diff)
     for node in ast.parse(inspect.getsource(module)).body
     if isinstance(node, ast.FunctionDef)
 ]

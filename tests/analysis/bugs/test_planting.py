@@ -5,11 +5,11 @@ import json
 
 import pytest
 
-from dlbench.analysis.bugs.categories import read_categories
+from dlbench.analysis.bugs.agreement import measure
 from dlbench.analysis.bugs.evidence import states
-from dlbench.analysis.bugs.measure import measure
-from dlbench.analysis.bugs.planting.sow import UNTOLD, sow
+from dlbench.analysis.bugs.planting.sow import UNTOLD, inject_bugs
 from dlbench.analysis.bugs.planting.truth import BUILDING, MEASURING, choose_half, read_truths, tell
+from dlbench.analysis.bugs.taxonomy import read_categories
 from dlbench.dataset.target import find_target
 from dlbench.errors import DLBenchError
 from tests.conftest import MODULE
@@ -17,7 +17,7 @@ from tests.conftest import MODULE
 
 @pytest.fixture(scope="module")
 def plants(toy):
-    return [one for seed in range(12) for one in sow(toy.instances["toy/toy.core.scale"], MODULE, 3, seed)]
+    return [one for seed in range(12) for one in inject_bugs(toy.instances["toy/toy.core.scale"], MODULE, 3, seed)]
 
 
 def test_every_category_can_be_planted(plants):
@@ -42,7 +42,7 @@ def test_only_syntax_errors_do_not_compile(plants):
 
 def test_the_same_seed_plants_the_same(toy):
     instance = toy.instances["toy/toy.core.Counter.step"]
-    assert sow(instance, MODULE, 2, 5) == sow(instance, MODULE, 2, 5)
+    assert inject_bugs(instance, MODULE, 2, 5) == inject_bugs(instance, MODULE, 2, 5)
 
 
 def test_what_a_prompt_does_not_tell_is_cut_from_it(plants, toy):

@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from dlbench.analysis.bugs.categories import read_categories
-from dlbench.analysis.bugs.rules import classify
-from dlbench.analysis.bugs.rules_errors import mark_error
+from dlbench.analysis.bugs.rules import classify, mark_error
+from dlbench.analysis.bugs.taxonomy import read_categories
 from dlbench.generation.techniques import bug_warnings
 from tests.analysis.bugs.made import BODY, CHECK, HEADER, find_evidence, inside
 

@@ -6,12 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from dlbench.analysis.bugs.agreement import agree, measure_alpha
-from dlbench.analysis.bugs.categories import read_categories
-from dlbench.analysis.bugs.judge import ANSWERS, ask_judge, read_answer, write_question
+from dlbench.analysis.bugs.agreement import agree, measure_alpha, read_people
+from dlbench.analysis.bugs.explain import Explained
+from dlbench.analysis.bugs.llm_judge import ANSWERS, ask_judge, read_answer, write_question
 from dlbench.analysis.bugs.rules import classify
-from dlbench.analysis.bugs.study import Explained
-from dlbench.analysis.bugs.votes import read_people
+from dlbench.analysis.bugs.taxonomy import read_categories
 from dlbench.errors import DLBenchError
 from dlbench.generation import OpenAIModel
 from tests.analysis.bugs.made import BODY, HEADER, find_evidence, make_failure

@@ -10,11 +10,11 @@ from dataclasses import replace
 import pytest
 from playwright.sync_api import expect
 
-from dlbench.analysis.bugs.planting.subject import Plant
+from dlbench.analysis.bugs.agreement import read_people
+from dlbench.analysis.bugs.explain import Explained
+from dlbench.analysis.bugs.planting.subject import InjectedBug
 from dlbench.analysis.bugs.planting.truth import tell
 from dlbench.analysis.bugs.rules import classify
-from dlbench.analysis.bugs.study import Explained
-from dlbench.analysis.bugs.votes import read_people
 from dlbench.analysis.bugs.voting.booth import KEYS, Booth
 from dlbench.analysis.bugs.voting.page import VotingServer
 from dlbench.errors import DLBenchError
@@ -141,7 +141,7 @@ def test_a_vote_that_cannot_be_counted_is_refused(booth, who, failure, category,
 def test_of_planted_bugs_people_are_shown_the_half_that_their_votes_are_read_on(write_run, toy_root, tmp_path, name):  # noqa: F811
     """A vote on the other half would be refused as one on no failure."""
     run = write_run("mine", {SCALE: "fail"}, samples=[{"instance": SCALE, "sample": 0, "code": HEADER + BODY}])
-    plant = Plant("performance", "complexity", "made", HEADER + BODY)
+    plant = InjectedBug("performance", "complexity", "made", HEADER + BODY)
     truth = replace(tell(SCALE, 0, plant, seed=0), half="building")
     (run / "planted.jsonl").write_text(json.dumps(truth.as_record()) + "\n")
     arguments = ["analyze", name, run, "--out", tmp_path / "out", "--benchmark", toy_root]

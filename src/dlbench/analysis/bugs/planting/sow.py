@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dlbench.analysis.bugs.evidence import states
 from dlbench.analysis.bugs.planting import branching, calling, computing, naming
 from dlbench.analysis.bugs.planting.rewriting import reword
-from dlbench.analysis.bugs.planting.subject import Plant, Planter, Subject, cut_sentences, make_subject, write
+from dlbench.analysis.bugs.planting.subject import InjectedBug, Planter, Subject, cut_sentences, make_subject, write
 from dlbench.dataset import Instance
 from dlbench.dataset.target import find_target
 from dlbench.parsing import parse
@@ -39,11 +39,11 @@ SELDOM = ("syntax_error", "performance")
 _TAKEN = 4
 
 
-def sow(instance: Instance, source: str, most: int, seed: int) -> list[Plant]:
+def inject_bugs(instance: Instance, source: str, most: int, seed: int) -> list[InjectedBug]:
     """Up to `most` of every category, operators of a category taking turns; nothing that equals the reference."""
     target = find_target(source, instance.qualname)
     subject = make_subject(target.node, instance.prompt, parse(source), f"{seed}:{instance.id}")
-    found: list[Plant] = []
+    found: list[InjectedBug] = []
     for category, planters in PLANTERS.items():
         if category in SELDOM and subject.chance.random() > 0.35:
             continue
@@ -52,7 +52,7 @@ def sow(instance: Instance, source: str, most: int, seed: int) -> list[Plant]:
     return found + _spread(list(_leave_untold(subject)), subject.chance)[:most]
 
 
-def _plant(subject: Subject, category: str, planter: Planter) -> Iterator[Plant]:
+def _plant(subject: Subject, category: str, planter: Planter) -> Iterator[InjectedBug]:
     seen = {write(subject.function)}
     counts: Counter[str] = Counter()
     for kind, operator, made in planter(subject):
@@ -63,10 +63,10 @@ def _plant(subject: Subject, category: str, planter: Planter) -> Iterator[Plant]
         code = made if isinstance(made, str) else write(reword(made, subject.chance))
         if code not in seen and compiles(code) is not is_text:
             seen.add(code)
-            yield Plant(category, kind, operator, code)
+            yield InjectedBug(category, kind, operator, code)
 
 
-def _leave_untold(subject: Subject) -> Iterator[Plant]:
+def _leave_untold(subject: Subject) -> Iterator[InjectedBug]:
     """What the prompt says of a constant or an error is cut from it, and the code does it in another way."""
     changed = [(str(literal), made) for literal, made in computing.find_constants(subject)]
     header = ast.unparse(subject.function.args)
@@ -75,10 +75,10 @@ def _leave_untold(subject: Subject) -> Iterator[Plant]:
             left = cut_sentences(subject.prompt, literal)
             code = write(reword(made, subject.chance))
             if states(subject.prompt, literal) and left.strip() and not states(header, literal) and compiles(code):
-                yield Plant(UNTOLD, "other", f"{operator} that is not told", code, left)
+                yield InjectedBug(UNTOLD, "other", f"{operator} that is not told", code, left)
 
 
-def _spread(plants: list[Plant], chance: random.Random) -> list[Plant]:
+def _spread(plants: list[InjectedBug], chance: random.Random) -> list[InjectedBug]:
     """Operators take turns, in a random order: the first of each, then the second of each."""
     operators = sorted({one.operator for one in plants})
     order = {operator: chance.random() for operator in operators}

@@ -19,7 +19,7 @@ from dlbench.parsing import parse
 
 
 @dataclass(frozen=True)
-class Plant:
+class InjectedBug:
     category: str
     kind: str
     operator: str

@@ -10,8 +10,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from dlbench.analysis.bugs.categories import read_categories
-from dlbench.analysis.bugs.planting.subject import Plant
+from dlbench.analysis.bugs.planting.subject import InjectedBug
+from dlbench.analysis.bugs.taxonomy import read_categories
 from dlbench.errors import DLBenchError
 from dlbench.jsonl import read_lines
 
@@ -47,7 +47,7 @@ def choose_half(instance: str, seed: int) -> str:
     return BUILDING if drawn % 2 else MEASURING
 
 
-def tell(instance: str, sample: int, plant: Plant, seed: int) -> Truth:
+def tell(instance: str, sample: int, plant: InjectedBug, seed: int) -> Truth:
     digest = hashlib.sha256(plant.code.encode()).hexdigest()
     half = choose_half(instance, seed)
     return Truth(instance, sample, plant.category, plant.kind, plant.operator, half, digest, plant.prompt)

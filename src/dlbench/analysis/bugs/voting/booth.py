@@ -8,9 +8,9 @@ own that `dlbench analyze bugs --votes` reads.
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from dlbench.analysis.bugs.categories import read_categories
+from dlbench.analysis.bugs.explain import Explained
 from dlbench.analysis.bugs.planting.truth import check_category
-from dlbench.analysis.bugs.study import Explained
+from dlbench.analysis.bugs.taxonomy import read_categories
 from dlbench.construction.labelling.votes import Sheets
 from dlbench.construction.work_folder import Row
 from dlbench.errors import DLBenchError

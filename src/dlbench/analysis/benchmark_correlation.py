@@ -22,7 +22,7 @@ _MEND = "write a CSV file: a first line `model,benchmark,other benchmark`, then 
 
 
 @dataclass(frozen=True)
-class Standing:
+class BenchmarkRank:
     """`here` against `there`: Cohen's d is positive where scores are higher there."""
 
     here: str
@@ -30,13 +30,13 @@ class Standing:
     against: BenchmarkComparison
 
 
-def set_side_by_side(scores: Mapping[str, Mapping[str, float]]) -> list[Standing]:
+def set_side_by_side(scores: Mapping[str, Mapping[str, float]]) -> list[BenchmarkRank]:
     """Every two benchmarks, in the order of the columns."""
     found = []
     for here, there in combinations(scores, 2):
         both = [model for model in scores[here] if model in scores[there]]
         against = compare_benchmarks([scores[here][model] for model in both], [scores[there][model] for model in both])
-        found.append(Standing(here, there, against))
+        found.append(BenchmarkRank(here, there, against))
     return found
 
 

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dlbench.analysis.bugs.categories import read_categories
-from dlbench.analysis.bugs.study import Explained
-from dlbench.analysis.bugs.votes import Votes
+from dlbench.analysis.bugs.agreement import Votes
+from dlbench.analysis.bugs.explain import Explained
+from dlbench.analysis.bugs.taxonomy import read_categories
 from dlbench.dataset import Instance
 from dlbench.dataset.prompt_context import fenced
 from dlbench.generation import Budget, Model, Request, generate

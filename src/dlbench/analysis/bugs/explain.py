@@ -1,17 +1,78 @@
-"""Why did the candidates of a run fail? Evidence for each, and what the rules make of it."""
+"""Why did the candidates of a run fail? Evidence for each, and what the rules make of it.
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+Does a library have what a candidate takes from it?
+
+Asked of the project's own environment, for all candidates of a project at once: another version of a library may have
+what this one lacks. Only libraries that the project's modules import themselves are imported here, and only names are
+looked up; no candidate's code runs.
+"""
+
+import json
+import subprocess
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from dlbench.analysis.bugs.evidence import Around, Evidence, collect, names_of, parse
-from dlbench.analysis.bugs.failures import Failure
-from dlbench.analysis.bugs.look_up import find_missing
-from dlbench.analysis.bugs.naming import read_module
+from dlbench.analysis.bugs.evidence import (
+    Evidence,
+    Failure,
+    ModuleSource,
+    collect,
+    names_of,
+    parse_candidate,
+    read_module,
+)
 from dlbench.analysis.bugs.rules import Classified, classify
 from dlbench.dataset import Benchmark, Instance
 from dlbench.dataset.target import TargetError, find_target
 from dlbench.workspace import Prepared, prepared_if_ready
+
+_SECONDS = 180
+_ASK = """
+import importlib, importlib.util, json, sys
+given = json.load(sys.stdin)
+missing = []
+for path in given["wanted"]:
+    top, *rest = path.split(".")
+    try:
+        if importlib.util.find_spec(top) is None:
+            missing.append(path)
+            continue
+        if top not in given["allowed"]:
+            continue
+        here, name = importlib.import_module(top), top
+        for part in rest:
+            name += "." + part
+            if not hasattr(here, part):
+                importlib.import_module(name)
+            here = getattr(here, part)
+            if not isinstance(here, type(sys)):
+                break
+    except (ImportError, AttributeError):
+        missing.append(path)
+    except Exception:
+        pass
+print(json.dumps(missing))
+"""
+
+
+def find_missing(prepared: Prepared, wanted: Collection[str], allowed: Collection[str]) -> frozenset[str] | None:
+    """The paths that are not there; None where the environment could not be asked."""
+    if not wanted:
+        return frozenset()
+    try:
+        asked = subprocess.run(
+            [prepared.python, "-I", "-c", _ASK],
+            input=json.dumps({"wanted": sorted(wanted), "allowed": sorted(allowed)}),
+            cwd=prepared.tree,
+            capture_output=True,
+            text=True,
+            timeout=_SECONDS,
+            check=True,
+        )
+        return frozenset(json.loads(asked.stdout.strip().split("\n")[-1]))
+    except (OSError, ValueError, subprocess.SubprocessError):
+        return None
 
 
 @dataclass(frozen=True)
@@ -36,25 +97,25 @@ class Library:
     def __init__(self, benchmark: Benchmark) -> None:
         self._benchmark = benchmark
         self._prepared: dict[str, Prepared | None] = {}
-        self._around: dict[str, Around | None] = {}
+        self._around: dict[str, ModuleSource | None] = {}
 
     def prepared(self, project: str) -> Prepared | None:
         if project not in self._prepared:
             self._prepared[project] = prepared_if_ready(self._benchmark.projects[project], self._benchmark.root)
         return self._prepared[project]
 
-    def around(self, instance: Instance) -> Around | None:
+    def around(self, instance: Instance) -> ModuleSource | None:
         if instance.id not in self._around:
             self._around[instance.id] = self._read(instance)
         return self._around[instance.id]
 
-    def _read(self, instance: Instance) -> Around | None:
+    def _read(self, instance: Instance) -> ModuleSource | None:
         prepared = self.prepared(instance.project)
         if prepared is None:
             return None
         try:
             source = (prepared.tree / instance.path).read_text(encoding="utf-8")
-            return Around(source, find_target(source, instance.qualname))
+            return ModuleSource(source, find_target(source, instance.qualname))
         except (OSError, UnicodeDecodeError, SyntaxError, TargetError):
             return None
 
@@ -83,7 +144,7 @@ def _look_up(failures: Iterable[Failure], library: Library) -> Mapping[str, Mapp
     allowed: dict[str, set[str]] = {}
     for failure in failures:
         around, project = library.around(failure.instance), failure.instance.project
-        if around is None or failure.code is None or parse(failure.code) is None:
+        if around is None or failure.code is None or parse_candidate(failure.code) is None:
             continue
         try:
             names = names_of(failure.code, around.source)
