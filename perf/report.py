@@ -21,8 +21,8 @@ from scoring import make_benchmark
 from dlbench.dataset import Benchmark
 from dlbench.reporting import name_runs
 from dlbench.reporting.candidates import read_candidates
-from dlbench.reporting.page import write_page
-from dlbench.reporting.standing import take_stock
+from dlbench.reporting.pages import write_page
+from dlbench.reporting.report_data import collect_report_data
 from dlbench.runs import read_run
 
 MEGABYTES, SECONDS = 15, 2
@@ -55,7 +55,7 @@ def main() -> None:
         for number in range(options.runs):
             make_run(root / f"model-{number}", benchmark, references, options.samples)
         began = time.process_time()
-        standing = take_stock(name_runs([read_run(run) for run in sorted(root.iterdir())]), benchmark)
+        standing = collect_report_data(name_runs([read_run(run) for run in sorted(root.iterdir())]), benchmark)
         candidates = {name: read_candidates(run, benchmark, public=False) for name, run in standing.runs.items()}
         page = write_page(standing, candidates, lambda instance: references[instance.id])
         print(f"made in {time.process_time() - began:.1f} s of the processor")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from dlbench.dataset import load
 from dlbench.dataset.statistics import describe
-from dlbench.reporting.card import find_distributions
+from dlbench.reporting.dataset_card import find_distributions
 
 DOCS = Path(__file__).parents[2] / "docs/dataset"
 

@@ -7,8 +7,7 @@ from typer.testing import CliRunner
 
 from dlbench.cli import app
 from dlbench.dataset import load
-from dlbench.reporting.board.entry import hash_verdicts, name_entry, read_entry, write_entry
-from dlbench.reporting.board.submit import score_claims
+from dlbench.reporting.leaderboard.entry import hash_verdicts, name_entry, read_entry, score_claims, write_entry
 from dlbench.runs.verdict import Status
 from tests.conftest import write_toy
 from tests.reporting.boards import SCALE, STEP, write_run

@@ -5,8 +5,7 @@ import json
 from pathlib import Path
 
 from dlbench.dataset import Benchmark
-from dlbench.reporting.board.entry import Entry
-from dlbench.reporting.board.submit import make_entry
+from dlbench.reporting.leaderboard.entry import Entry, make_entry
 from dlbench.runs import read_run
 
 SCALE, STEP = "toy/toy.core.scale", "toy/toy.core.Counter.step"

@@ -8,8 +8,8 @@ from pathlib import Path
 from dlbench.dataset import Benchmark
 from dlbench.reporting import name_runs
 from dlbench.reporting.candidates import read_candidates
-from dlbench.reporting.page import write_browser, write_page
-from dlbench.reporting.standing import Standing, take_stock
+from dlbench.reporting.pages import write_browser, write_page
+from dlbench.reporting.report_data import ReportData, collect_report_data
 from dlbench.runs import read_run
 from tests.scoring.made import make_benchmark
 
@@ -85,8 +85,8 @@ class World:
             (folder / file).write_text("".join(json.dumps(record) + "\n" for record in records))
         return folder
 
-    def stand(self, *folders: Path) -> Standing:
-        return take_stock(name_runs([read_run(folder) for folder in folders]), self.benchmark)
+    def stand(self, *folders: Path) -> ReportData:
+        return collect_report_data(name_runs([read_run(folder) for folder in folders]), self.benchmark)
 
     def page(self, *folders: Path, public: bool = False, prepared: bool = True) -> str:
         standing = self.stand(*folders)

@@ -11,21 +11,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dlbench.errors import DLBenchError
-from dlbench.reporting.board.build import build_markdown, build_page
-from dlbench.reporting.board.entry import (
+from dlbench.reporting.leaderboard import build_markdown, build_page
+from dlbench.reporting.leaderboard.entry import (
     Check,
     Entry,
     hash_dataset,
     hash_entry,
     hash_verdicts,
+    make_entry,
     name_entry,
     read_entry,
     render_entry,
+    score_claims,
     write_entry,
 )
-from dlbench.reporting.board.standings import rank_entries
-from dlbench.reporting.board.submit import make_entry, score_claims
-from dlbench.reporting.board.verify import (
+from dlbench.reporting.leaderboard.ranking import rank_entries
+from dlbench.reporting.leaderboard.verify import (
     Kind,
     check_entry,
     check_samples,

@@ -11,8 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from dlbench.reporting.exchange import has_parquet, list_scores, list_verdicts, render_csv, write_tables
-from dlbench.reporting.latex import escape_latex, render_latex
+from dlbench.reporting.export import (
+    escape_latex,
+    has_parquet,
+    list_scores,
+    list_verdicts,
+    render_csv,
+    render_latex,
+    write_tables,
+)
 from dlbench.scoring import summarise
 from tests.reporting.pages import make_world
 from tests.scoring.made import make_benchmark, verdicts

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dlbench.reporting.pictures import (
+from dlbench.reporting.charts import (
     Cell,
     Panel,
     Point,
@@ -18,10 +18,10 @@ from dlbench.reporting.pictures import (
     draw_ranges,
     draw_ratios,
     draw_scatter,
+    stand_alone,
 )
-from dlbench.reporting.pictures.alone import stand_alone
-from dlbench.reporting.pictures.grid import shade
-from dlbench.reporting.pictures.marks import find_top
+from dlbench.reporting.charts.heatmap import shade
+from dlbench.reporting.charts.svg import find_top
 from dlbench.scoring import Interval, Score
 
 XML_TEXT = st.text(st.characters(exclude_categories=["Cs", "Cc"], exclude_characters="\ufffe\uffff"))

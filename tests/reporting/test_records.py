@@ -11,9 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dlbench.reporting.candidates import LONGEST, is_reference, read_candidates
-from dlbench.reporting.difficulty import find_difficulty, tells_difficulty
-from dlbench.reporting.page.assemble import assemble, pack
+from dlbench.reporting.candidates import LONGEST, find_difficulty, is_reference, read_candidates, tells_difficulty
+from dlbench.reporting.pages.render import assemble, pack
 from dlbench.runs import Run, read_run
 from dlbench.scoring import Tally
 from tests.reporting.pages import SECRET, benchmark_of, make_world, reference

@@ -8,17 +8,17 @@ import pytest
 
 from dlbench.errors import DLBenchError
 from dlbench.reporting import name_runs
-from dlbench.reporting.plain import make_plain
-from dlbench.reporting.sides import (
+from dlbench.reporting.caveats import coverage_caveats
+from dlbench.reporting.run_names import (
     check_comparable,
+    comparability_caveats,
     find_copies,
     find_repeats,
     find_spreads,
     find_unjudged,
     repeats_itself,
-    tell_apart,
 )
-from dlbench.reporting.wholeness import tell_partial
+from dlbench.reporting.tables import make_plain
 from dlbench.runs import Run
 from dlbench.scoring import Interval, summarise
 from tests.scoring.made import make_benchmark, verdicts
@@ -85,7 +85,7 @@ def test_a_seed_given_twice_is_one_run_and_has_no_spread():
     assert find_copies(runs) == [["a", "b"]]
     assert find_repeats(runs) == [["a", "c"]]
     assert find_repeats({name: runs[name] for name in "ab"}) == []
-    (line,) = tell_apart(runs, benchmark)
+    (line,) = comparability_caveats(runs, benchmark)
     assert line.startswith("THE SAME ANSWERS: a, b have the same answers throughout")
 
 
@@ -95,7 +95,7 @@ def test_samples_that_are_all_alike_have_no_spread():
     assert [repeats_itself(run) for run in runs.values()] == [True, False]
     found = find_spreads(runs, {name: summarise(one.verdicts, benchmark) for name, one in runs.items()})
     assert list(found) == ["the samples of b"]
-    (line,) = tell_apart(runs, benchmark)
+    (line,) = comparability_caveats(runs, benchmark)
     assert line.startswith("THE SAME ANSWER EACH TIME: all samples of an instance are alike in a,")
 
 
@@ -103,13 +103,15 @@ def test_a_file_of_answers_that_lacks_some_is_told_of():
     """An answer that was dropped before would otherwise raise the score."""
     benchmark = make_benchmark(4)
     judged = verdicts(benchmark, "1100", "1100")
-    assert tell_partial("m", Run(Path("x"), {}, judged), benchmark) == []
-    (line,) = tell_partial("m", Run(Path("x"), {}, [one for one in judged if one["instance"] != "p1/m.f3"]), benchmark)
+    assert coverage_caveats("m", Run(Path("x"), {}, judged), benchmark) == []
+    (line,) = coverage_caveats(
+        "m", Run(Path("x"), {}, [one for one in judged if one["instance"] != "p1/m.f3"]), benchmark
+    )
     assert line.startswith("NOT A WHOLE SPLIT: m has no answer to 1 of the 4 instances of full")
-    (line,) = tell_partial("m", Run(Path("x"), {}, judged[1:]), benchmark)
+    (line,) = coverage_caveats("m", Run(Path("x"), {}, judged[1:]), benchmark)
     assert line.startswith("NOT AS MANY SAMPLES OF EACH: m has 1 to 2 an instance")
     chosen = Run(Path("x"), {"instances": [judged[0]["instance"]]}, judged[:1])
-    assert tell_partial("m", chosen, benchmark) == []  # `run` says itself what it was to ask
+    assert coverage_caveats("m", chosen, benchmark) == []  # `run` says itself what it was to ask
 
 
 def test_runs_on_another_comparability_are_refused_and_other_files_are_not():
@@ -122,10 +124,10 @@ def test_scores_on_other_instances_or_another_comparability_do_not_stand_side_by
     benchmark = make_benchmark(4)
     judged = verdicts(benchmark, "1100")
     whole, part = Run(Path("a"), {"benchmark": "1.7"}, judged), Run(Path("b"), {"benchmark": "1.0"}, judged[:3])
-    assert tell_apart({"a": whole, "c": Run(Path("c"), {}, judged)}, benchmark) == []
-    (line,) = tell_apart({"a": whole, "b": part}, benchmark)
+    assert comparability_caveats({"a": whole, "c": Run(Path("c"), {}, judged)}, benchmark) == []
+    (line,) = comparability_caveats({"a": whole, "b": part}, benchmark)
     assert line.startswith("NOT THE SAME INSTANCES: a 4, b 3; 3 are in every run.")
-    (line,) = tell_apart({"old": Run(Path("o"), {"benchmark": "0.9"}, judged)}, benchmark)
+    (line,) = comparability_caveats({"old": Run(Path("o"), {"benchmark": "0.9"}, judged)}, benchmark)
     assert line.startswith("ANOTHER VERSION: old was judged on benchmark 0.9, and this is 1.0")
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from dlbench.reporting import write_report
-from dlbench.reporting.doubts import tell_doubts
+from dlbench.reporting.caveats import run_caveats
 from dlbench.runs import Run
 from tests.reporting.pages import make_world
 from tests.scoring.made import make_benchmark, verdicts
@@ -96,9 +96,9 @@ def test_one_answer_cut_off_in_twenty_is_no_warning_and_two_are(cut, warned):
     judged = [
         record | {"truncated": True} if n < cut else record for n, record in enumerate(verdicts(benchmark, "1" * 20))
     ]
-    told = tell_doubts("m", Run(Path("x"), {}, judged), benchmark)
+    told = run_caveats("m", Run(Path("x"), {}, judged), benchmark)
     assert [line.startswith("CUT OFF: 10.0 %") for line in told] == [True] * warned
 
 
 def test_a_run_without_a_verdict_is_not_called_cut_off():
-    assert tell_doubts("m", Run(Path("x"), {}, []), make_benchmark(2)) == []
+    assert run_caveats("m", Run(Path("x"), {}, []), make_benchmark(2)) == []

@@ -53,7 +53,7 @@ def planted(
     from dlbench.cli.progress import counted
     from dlbench.errors import DLBenchError
     from dlbench.execution.cross_run import CrossRunPool
-    from dlbench.reporting.agreement import tabulate_gain, tell_not_counted
+    from dlbench.reporting.studies.agreement import tabulate_gain, tell_not_counted
     from dlbench.reporting.tables import draw
     from dlbench.runs import open_run
 

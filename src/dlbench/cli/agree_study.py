@@ -43,7 +43,7 @@ def choose(
     from dlbench.agreement.study import read_material
     from dlbench.cli.printing import print_json
     from dlbench.dataset import find_known, load
-    from dlbench.reporting.wordings import find_gain
+    from dlbench.reporting.studies.agreement import find_gain
     from dlbench.runs import read_run
 
     find_known(rule, dict.fromkeys(RULES), "rule of choice")
@@ -77,8 +77,7 @@ def study(
     """How brittle is the model to phrasing? By operator, by instance, and what agreement made of it."""
     from dlbench.agreement.study import read_material
     from dlbench.dataset import load
-    from dlbench.reporting.agreement import tabulate_quality, tell_flips
-    from dlbench.reporting.wordings import study_material
+    from dlbench.reporting.studies.agreement import study_material, tabulate_quality, tell_flips
     from dlbench.runs import read_run
 
     loaded = load(benchmark)
@@ -105,7 +104,7 @@ def study(
 def print_gain(benchmark: "Benchmark", folder: Path, rule: str) -> None:
     """What the technique gave, and beside it what it took."""
     from dlbench.agreement.study import read_material
-    from dlbench.reporting.wordings import find_gain
+    from dlbench.reporting.studies.agreement import find_gain
     from dlbench.runs import read_run
 
     material = read_material(folder, benchmark)
@@ -114,7 +113,7 @@ def print_gain(benchmark: "Benchmark", folder: Path, rule: str) -> None:
 
 def _print_gain(found: "Comparison", material: "RunArtifacts") -> None:
     from dlbench.cli.printing import open_console
-    from dlbench.reporting.agreement import tabulate_gain, tell_cost, tell_not_counted
+    from dlbench.reporting.studies.agreement import tabulate_gain, tell_cost, tell_not_counted
     from dlbench.reporting.tables import draw
 
     open_console().print(draw(f"what agreement gives, on {len(found.instances)} instances", tabulate_gain(found)))

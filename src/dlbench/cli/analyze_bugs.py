@@ -86,7 +86,7 @@ def bugs(
     from dlbench.dataset import load
     from dlbench.generation import Limits
     from dlbench.jsonl import rewrite, write_whole
-    from dlbench.reporting import bugs as telling
+    from dlbench.reporting.studies import bugs as telling
     from dlbench.runs import make_folder
 
     if judge_below != 1.0 and not (judge or judge_command):

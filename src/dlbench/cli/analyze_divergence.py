@@ -46,7 +46,7 @@ def divergence(
     from dlbench.analysis.divergence import measure_distances, place_in_plane
     from dlbench.analysis.embeddings import open_encoder
     from dlbench.cli.progress import say
-    from dlbench.reporting import meanings
+    from dlbench.reporting import studies
     from dlbench.reporting.studies import tell_missing
 
     corpora = read(datasets, sources)
@@ -65,16 +65,16 @@ def divergence(
         drawn["code"] = [_encode(corpus, "code", for_code) for corpus in coded]
         found += measure_distances(drawn["code"], "code", for_code.name)
     tables = {
-        "divergence: mean cosine": meanings.tabulate_distances(found),
-        "nearest pairs": meanings.tabulate_closest(found),
+        "divergence: mean cosine": studies.tabulate_distances(found),
+        "nearest pairs": studies.tabulate_closest(found),
     }
     if shared:
-        tables[f"longest runs shared with {text}"] = meanings.tabulate_shared(shared)
+        tables[f"longest runs shared with {text}"] = studies.tabulate_shared(shared)
     show(tables, notes, {"distances": found, "shared": shared} if json else None)
     if pictures is not None:
         say("placing texts in a plane (t-SNE)")
         planes = {kind: place_in_plane(texts) for kind, texts in drawn.items()}
-        write_pictures(pictures, meanings.draw_divergence(found, planes))
+        write_pictures(pictures, studies.draw_divergence(found, planes))
 
 
 def _encode(corpus: "Corpus", kind: str, encoder: "Encoder") -> "Texts":

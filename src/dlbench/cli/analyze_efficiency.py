@@ -36,8 +36,8 @@ def efficiency(
     from dlbench.analysis.efficiency.measure import EFFICIENCY, read_kept
     from dlbench.analysis.efficiency.summary import summarise
     from dlbench.cli.engine import make_engine
-    from dlbench.reporting import efficiency as showing
     from dlbench.reporting import name_runs
+    from dlbench.reporting.studies import efficiency as showing
     from dlbench.runs import read_run
 
     check_tools()

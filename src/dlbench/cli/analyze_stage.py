@@ -68,7 +68,7 @@ def evaluate(
     from dlbench.cli.progress import say
     from dlbench.generation.techniques.stage_predictor import hash_prompt
     from dlbench.jsonl import Journal, rewrite
-    from dlbench.reporting import classified
+    from dlbench.reporting.studies import classifier
     from dlbench.runs import open_run
 
     recipe = Recipe(encoder, frozen, epochs, batch, rate, tokens, seed)
@@ -83,10 +83,10 @@ def evaluate(
     rewrite(out / "predictions.jsonl", ({"instance": id, "prompt": hashes[id], **answers[id]} for id in answers))
     learnt = f", learnt with {prompts.lent} prompts of another dataset" if prompts.lent else ""
     parted = " that part projects" if new_projects else ""
-    tables = {f"{name}, {folds} folds{parted}, seed {seed}{learnt}": classified.tabulate_ways(found)}
+    tables = {f"{name}, {folds} folds{parted}, seed {seed}{learnt}": classifier.tabulate_ways(found)}
     for one in found.figures:
         if one.way == ways[-1]:
-            tables[f"{one.axis} by {one.way}: true labels in rows, told ones in columns"] = classified.tabulate_labels(
+            tables[f"{one.axis} by {one.way}: true labels in rows, told ones in columns"] = classifier.tabulate_labels(
                 one
             )
     show(
@@ -94,7 +94,7 @@ def evaluate(
         [f"what was told of each prompt, unseen, by {ways[-1]}: {out / 'predictions.jsonl'}"],
         found if json else None,
     )
-    write_pictures(pictures, classified.draw_ways(found))
+    write_pictures(pictures, classifier.draw_ways(found))
 
 
 @command("train", stage)
@@ -136,7 +136,7 @@ def predict(
     from dlbench.analysis.classifier.evaluate import predict as predict_from
     from dlbench.cli.progress import counted
     from dlbench.jsonl import rewrite
-    from dlbench.reporting import classified
+    from dlbench.reporting.studies import classifier
 
     _need_tools(tunes=True)
     corpora = read(datasets, None, want_code=False)
@@ -149,8 +149,8 @@ def predict(
         lines = ((name, id, labels) for name, answers in told.items() for id, labels in answers.items())
         rewrite(out, ({"dataset": name, "instance": id, **labels} for name, id, labels in lines))
     true = {corpus.name: {item.id: item.labels for item in corpus.items} for corpus in corpora}
-    show({"labels as told, and as they are": classified.tabulate_told(told, true)}, [], told if json else None)
-    write_pictures(pictures, classified.draw_told(told))
+    show({"labels as told, and as they are": classifier.tabulate_told(told, true)}, [], told if json else None)
+    write_pictures(pictures, classifier.draw_told(told))
 
 
 def _gather(dataset: str, also: str | None) -> "tuple[str, Prompts]":

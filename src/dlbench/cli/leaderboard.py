@@ -12,8 +12,8 @@ from dlbench.errors import DLBenchError
 
 if TYPE_CHECKING:
     from dlbench.dataset import Benchmark
-    from dlbench.reporting.board.entry import Entry, Setting
-    from dlbench.reporting.board.verify import Fault
+    from dlbench.reporting.leaderboard.entry import Entry, Setting
+    from dlbench.reporting.leaderboard.verify import Fault
     from dlbench.runs.samples import Sample
     from dlbench.runs.verdict import Verdict
 
@@ -46,9 +46,8 @@ def add(
 ) -> None:
     """Write a run's entry into the benchmark's folder `leaderboard`: settings, score, verdicts, hashes of answers."""
     from dlbench.dataset import load
-    from dlbench.reporting.board.entry import FOLDER, name_entry, render_entry, write_entry
-    from dlbench.reporting.board.submit import make_entry
-    from dlbench.reporting.board.verify import check_entry
+    from dlbench.reporting.leaderboard.entry import FOLDER, make_entry, name_entry, render_entry, write_entry
+    from dlbench.reporting.leaderboard.verify import check_entry
     from dlbench.runs import read_run
 
     loaded = load(benchmark)
@@ -97,8 +96,8 @@ def verify(
     """Find out whether entries are so: against the dataset, their samples, and with --samples the engine."""
     from dlbench.cli.progress import say
     from dlbench.dataset import load
-    from dlbench.reporting.board.entry import find_entries, read_entry
-    from dlbench.reporting.board.verify import Fault, Kind, count_repeated, is_about
+    from dlbench.reporting.leaderboard.entry import find_entries, read_entry
+    from dlbench.reporting.leaderboard.verify import Fault, Kind, count_repeated, is_about
 
     loaded = load(benchmark)
     paths = entries or find_entries(loaded.root)
@@ -131,8 +130,8 @@ def verify(
 
 def check_file(path: Path, entry: "Entry", benchmark: "Benchmark") -> "list[Fault]":
     """What is wrong with an entry and its name: under another name it would stand on the board twice."""
-    from dlbench.reporting.board.entry import name_entry
-    from dlbench.reporting.board.verify import Fault, Kind, check_entry
+    from dlbench.reporting.leaderboard.entry import name_entry
+    from dlbench.reporting.leaderboard.verify import Fault, Kind, check_entry
 
     faults = check_entry(entry, benchmark)
     if path.name != name_entry(entry):
@@ -152,7 +151,7 @@ class Again:
 
     def check(self, entry: "Entry", path: Path, benchmark: "Benchmark") -> "list[Fault]":
         from dlbench.cli.progress import say
-        from dlbench.reporting.board.verify import check_samples, check_verdicts, draw_share
+        from dlbench.reporting.leaderboard.verify import check_samples, check_verdicts, draw_share
         from dlbench.runs.samples import read_samples
 
         given = read_samples(path, benchmark)
@@ -179,7 +178,7 @@ class Again:
         from datetime import UTC
 
         from dlbench import __version__
-        from dlbench.reporting.board.entry import Check, hash_entry, write_entry
+        from dlbench.reporting.leaderboard.entry import Check, hash_entry, write_entry
 
         check = Check(
             date=datetime.now(UTC).date(),
@@ -214,9 +213,9 @@ def build(
     """Make leaderboard.html, a page that opens offline, and leaderboard.md, of all entries that hold."""
     from dlbench.dataset import load
     from dlbench.jsonl import write_whole
-    from dlbench.reporting.board.build import build_markdown, build_page
-    from dlbench.reporting.board.entry import FOLDER, find_entries, read_entry
-    from dlbench.reporting.board.standings import rank_entries
+    from dlbench.reporting.leaderboard import build_markdown, build_page
+    from dlbench.reporting.leaderboard.entry import FOLDER, find_entries, read_entry
+    from dlbench.reporting.leaderboard.ranking import rank_entries
 
     loaded = load(benchmark)
     entries: dict[Path, Entry] = {}
@@ -245,7 +244,7 @@ def build(
 
 def _refuse(path: Path, entry: "Entry", benchmark: "Benchmark") -> "list[Fault]":
     """What keeps it off the page. One on an older version has a table of its own; it was checked when that was new."""
-    from dlbench.reporting.board.verify import Kind, is_newer
+    from dlbench.reporting.leaderboard.verify import Kind, is_newer
 
     faults = check_file(path, entry, benchmark)
     if is_newer(entry, benchmark):

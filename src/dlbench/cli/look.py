@@ -104,7 +104,7 @@ def stats(
         return
     if card:
         from dlbench.dataset.statistics import read_attempts
-        from dlbench.reporting.card import render_card
+        from dlbench.reporting.dataset_card import render_card
 
         attempts = read_attempts(chosen.benchmark.root)
         typer.echo(render_card(chosen.benchmark, chosen.instances, found, attempts), nl=False)
@@ -121,8 +121,8 @@ def stats(
 
 def _draw(folder: Path, chosen: Chosen, figures: "Statistics") -> None:
     from dlbench.jsonl import write_whole
-    from dlbench.reporting.bars import draw_bars
-    from dlbench.reporting.card import find_distributions
+    from dlbench.reporting.charts.bars import draw_bars
+    from dlbench.reporting.dataset_card import find_distributions
 
     folder.mkdir(parents=True, exist_ok=True)
     for name, counts in find_distributions(chosen.instances, figures).items():

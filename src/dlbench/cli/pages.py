@@ -12,7 +12,7 @@ from dlbench.errors import DLBenchError
 
 if TYPE_CHECKING:
     from dlbench.dataset import Benchmark, Instance
-    from dlbench.reporting.standing import Standing
+    from dlbench.reporting.report_data import ReportData
 
 PublicOption = Annotated[
     bool, typer.Option("--public", help="Leave out every line of the projects' own code, to share the page.")
@@ -44,14 +44,14 @@ def read_fetched(benchmark: "Benchmark") -> "Callable[[Instance], str | None]":
     return lambda instance: text_of(instance.project, instance.path)
 
 
-def write_folder(standing: "Standing", out: Path, *, public: bool) -> None:
+def write_folder(standing: "ReportData", out: Path, *, public: bool) -> None:
     """The page and the tables for other programs, beside `report.md`."""
     from dlbench.cli.progress import counted, say
     from dlbench.jsonl import write_whole
     from dlbench.reporting.candidates import read_candidates
-    from dlbench.reporting.exchange import NO_PARQUET, has_parquet, write_tables
-    from dlbench.reporting.page import write_page
-    from dlbench.reporting.page.stills import draw_stills
+    from dlbench.reporting.export import NO_PARQUET, has_parquet, write_tables
+    from dlbench.reporting.pages import write_page
+    from dlbench.reporting.pages.figures import draw_stills
     from dlbench.runs import make_folder
 
     candidates = {}
@@ -82,8 +82,8 @@ def browse(
 ) -> None:
     """Write one page with every chosen instance (prompt, tests, labels, measures, reference) and open it."""
     from dlbench.jsonl import write_whole
-    from dlbench.reporting.difficulty import tells_difficulty
-    from dlbench.reporting.page import write_browser
+    from dlbench.reporting.candidates import tells_difficulty
+    from dlbench.reporting.pages import write_browser
     from dlbench.runs import read_run
     from dlbench.scoring import tally
 

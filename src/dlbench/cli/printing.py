@@ -22,6 +22,6 @@ def print_json(value: object) -> None:
     """JSON that any parser takes: null where there is no number."""
     import json
 
-    from dlbench.reporting.plain import make_plain
+    from dlbench.reporting.tables import make_plain
 
     typer.echo(json.dumps(make_plain(value), indent=2, ensure_ascii=False, allow_nan=False))

@@ -16,7 +16,7 @@ from dlbench.errors import DLBenchError
 if TYPE_CHECKING:
     from dlbench.dataset import Benchmark
     from dlbench.execution import Engine
-    from dlbench.reporting.standing import Standing
+    from dlbench.reporting.report_data import ReportData
     from dlbench.runs.samples import Sample
     from dlbench.runs.verdict import Verdict
 
@@ -73,18 +73,18 @@ def show_scores(
     axes: Sequence[str] | None = None,
     cutoffs: Sequence[date] | None = None,
     as_json: bool = False,
-    write_more: "Callable[[Standing], None]" = lambda standing: None,
+    write_more: "Callable[[ReportData], None]" = lambda standing: None,
 ) -> None:
     """Tables to the terminal, a report beside the runs; ends 1 when some of it was our own fault."""
     from dlbench.jsonl import write_whole
     from dlbench.reporting import name_runs, write_report
-    from dlbench.reporting.standing import take_stock
+    from dlbench.reporting.report_data import collect_report_data
     from dlbench.runs import read_run
     from dlbench.scoring import CUTOFFS
     from dlbench.scoring.breakdowns import LABELS
 
     runs = name_runs([read_run(folder) for folder in folders])
-    standing = take_stock(runs, benchmark, cutoffs or CUTOFFS)
+    standing = collect_report_data(runs, benchmark, cutoffs or CUTOFFS)
     write_whole(report, write_report(standing))
     write_more(standing)
     if as_json:
@@ -104,7 +104,7 @@ def show_scores(
         raise DLBenchError(f"{what}; the first: {faults[0]['message']}", where=faults[0]["instance"], mend=mend)
 
 
-def _print_tables(standing: "Standing", axes: Sequence[str]) -> None:
+def _print_tables(standing: "ReportData", axes: Sequence[str]) -> None:
     from dlbench.cli.printing import open_console
     from dlbench.reporting.tables import breakdown, draw, overview, spreads, statuses
 

@@ -24,8 +24,8 @@ class Sides:
 
 def read_sides(folders: Sequence[Path], chosen: Chosen) -> Sides:
     from dlbench.reporting import name_runs
-    from dlbench.reporting.doubts import tell_doubts
-    from dlbench.reporting.sides import check_comparable, group_alike, hash_answers, tell_copies
+    from dlbench.reporting.caveats import run_caveats
+    from dlbench.reporting.run_names import check_comparable, group_alike, hash_answers, tell_copies
     from dlbench.runs import read_head, read_run
     from dlbench.scoring import tally
     from dlbench.scoring.compare import find_ground
@@ -41,7 +41,7 @@ def read_sides(folders: Sequence[Path], chosen: Chosen) -> Sides:
         run = read_run(head.folder)
         judged[name] = tally(run.verdicts, chosen.benchmark)
         answers[name] = hash_answers(run)
-        warnings += tell_doubts(name, run, chosen.benchmark)
+        warnings += run_caveats(name, run, chosen.benchmark)
     warnings += [tell_copies(names) for names in group_alike(answers)]
     tallies = {name: {key: one for key, one in each.items() if key in wanted} for name, each in judged.items()}
     outside = len({key for each in judged.values() for key in each} - wanted)

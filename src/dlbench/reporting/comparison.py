@@ -6,7 +6,7 @@ it was corrected for, is easily read as more than it is.
 
 from collections.abc import Sequence
 
-from dlbench.reporting.figures import number, p_value, percent, points, signed_span, span
+from dlbench.reporting.formatting import number, p_value, percent, points, signed_span, span
 from dlbench.reporting.tables import Tabled
 from dlbench.scoring import BenchmarkComparison, Comparison, Pair
 

@@ -1,11 +1,16 @@
-"""How are scores shown to a person? As tables in the terminal, one column a run, and n/a where nothing can be said."""
+"""How are scores shown to a person? As tables in the terminal, one column a run, and n/a where nothing can be said.
 
+How do scores become JSON? Records become objects, and what is not a number becomes null: JSON has no NaN.
+"""
+
+import dataclasses
 import math
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from rich.table import Table
 
-from dlbench.reporting.figures import number, percent, score_cell, span, tell_usage
+from dlbench.reporting.formatting import number, percent, score_cell, span, tell_usage
 from dlbench.scoring import Score, Spread, Summary, Usage
 
 Tabled = tuple[list[str], list[list[str]]]
@@ -95,3 +100,15 @@ def mark_down(table: Tabled) -> list[str]:
 def find_ks(scores: Iterable[Score]) -> list[int]:
     known = {k for score in scores for k, value in score.pass_at.items() if not math.isnan(value)}
     return sorted(known - {1})
+
+
+def make_plain(value: object) -> Any:  # noqa: ANN401 - whatever JSON has
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: make_plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): make_plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [make_plain(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

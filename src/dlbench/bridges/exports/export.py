@@ -11,7 +11,7 @@ from dlbench.dataset import Benchmark, Instance, Project
 from dlbench.errors import DLBenchError
 from dlbench.generation.sources import Sources
 from dlbench.jsonl import write_whole
-from dlbench.reporting.exchange import has_parquet
+from dlbench.reporting.export import has_parquet
 from dlbench.workspace import building
 from dlbench.workspace.home import Say, quiet
 

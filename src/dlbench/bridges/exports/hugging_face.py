@@ -10,7 +10,7 @@ from pathlib import Path
 from dlbench.bridges.exports.notice import NOTICE
 from dlbench.bridges.exports.rows import Row, Wanted
 from dlbench.jsonl import write_whole
-from dlbench.reporting.exchange import write_parquet
+from dlbench.reporting.export import write_parquet
 from dlbench.reporting.tables import mark_down
 
 SPLIT = "test"

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from dlbench.bridges.exports.rows import Row, Wanted
 from dlbench.jsonl import rewrite
-from dlbench.reporting.exchange import write_parquet
+from dlbench.reporting.export import write_parquet
 
 
 def write_jsonl(rows: list[Row], wanted: Wanted, folder: Path) -> None:

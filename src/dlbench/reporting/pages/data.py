@@ -1,0 +1,139 @@
+"""What does a page know of an instance before it is opened, and what only then?
+
+A report of thirteen thousand candidates must open at once. So the list gets a short record of each instance, and all
+else (candidates, outcomes, the reference) is squeezed into a bundle of its own that is read when somebody looks.
+Candidates that are the same are kept once.
+
+By what can the instances on a page be filtered? Labels, project, framework, difficulty: the values that occur.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dlbench.dataset import AXES, Benchmark, Instance
+from dlbench.dataset.prompt_context import render_skeleton
+from dlbench.dataset.target import TargetError, find_target, render_signature, without_docstring
+from dlbench.reporting.candidates import LEVELS, Candidates, find_difficulty
+from dlbench.runs.verdict import Status
+from dlbench.scoring import Tally
+
+ReadModule = Callable[[Instance], str | None]
+"""The text of an instance's module, or None where its source is not on this machine."""
+
+STATUSES = [str(status) for status in Status]
+_OUR_WORDS = {Status.TIMEOUT, Status.NO_CODE, Status.SYNTAX_ERROR, Status.MISSING_TARGET, Status.TAMPERED}
+"""Whose messages are ours; those of all others may show lines of a project or of its tests."""
+_ERROR_NAME = re.compile(r"\b[A-Za-z_][\w.]*(?:Error|Exception|Exit|Interrupt|Warning)\b")
+
+
+@dataclass(frozen=True)
+class Judged:
+    """One run, as the page shows it."""
+
+    verdicts: Mapping[str, Sequence[Mapping[str, Any]]]
+    """By instance, in the order of samples."""
+    candidates: Candidates
+
+
+def describe_instance(
+    instance: Instance, benchmark: Benchmark, tallies: Sequence[Mapping[str, Tally]]
+) -> dict[str, Any]:
+    """For the list: what one can filter and sort by."""
+    project, measures = benchmark.project_of(instance), instance.measures
+    return {
+        "id": instance.id,
+        **{axis: str(getattr(instance.labels, axis)) for axis in AXES},
+        "project": instance.project,
+        "framework": str(project.framework),
+        "difficulty": find_difficulty(instance, tallies),
+        "introduced": str(instance.introduced),
+        "prompt": instance.prompt.strip(),
+        "tests": len(instance.tests),
+        "release": f"{project.version}, {project.license}",
+        "path": instance.path,
+        "measures": measures.model_dump(exclude_none=True),
+        "votes": instance.votes.model_dump(mode="json") if instance.votes else None,
+    }
+
+
+def read_reference(instance: Instance, module: str | None, *, public: bool) -> dict[str, str]:
+    """Signature, skeleton and reference, or a note that says why they are not there; none of it on a public page."""
+    if public:
+        return {"note": "The project's own code is left out of a public page."}
+    if module is None:
+        return {"note": f"The source of {instance.project} is not on this machine: dlbench prepare fetches it."}
+    try:
+        target = find_target(module, instance.qualname)
+    except (SyntaxError, TargetError) as error:
+        return {"note": f"The project's own code cannot be read: {error}"}
+    if target.sha256 != instance.sha256:
+        return {"note": "The source on this machine holds another version of the function."}
+    return {
+        "signature": render_signature(target.node),
+        "skeleton": render_skeleton(target),
+        "reference": _unindent(without_docstring(target), target.indent),
+    }
+
+
+def bundle_verdicts(instance: Instance, runs: Sequence[Judged], *, public: bool) -> dict[str, Any]:
+    """Everything that was judged of an instance; texts stand once in a list, and verdicts point to them."""
+    texts: dict[str, int] = {}
+
+    def point(text: str) -> int:
+        return texts.setdefault(text, len(texts))
+
+    tests = list(instance.tests)
+    told = []
+    for run in runs:
+        rows = []
+        for record in run.verdicts.get(instance.id, ()):
+            candidate = run.candidates.get((instance.id, record["sample"]))
+            errors = record.get("errors")
+            row = {
+                "sample": record["sample"],
+                "status": record["status"],
+                "outcomes": "".join(record["tests"].get(test, "not_run")[0] for test in tests),
+                "seconds": record["seconds"],
+                "memory": record["memory_mb"],
+            }
+            if message := hide_code(record, record["message"]) if public else record["message"]:
+                row["message"] = point(message)
+            if isinstance(errors, dict):
+                row["errors"] = {
+                    tests.index(test): point(name_errors(error) if public else error)
+                    for test, error in errors.items()
+                    if test in tests and isinstance(error, str)
+                }
+            if candidate is not None:
+                row |= {"text": point(candidate.text), "code": candidate.is_code, "cut": candidate.left_out}
+            rows.append(row)
+        told.append(rows)
+    return {"tests": tests, "runs": told, "texts": list(texts)}
+
+
+def hide_code(record: Mapping[str, Any], message: str) -> str:
+    """The names of errors alone, where a message may quote a project."""
+    return message if record["status"] in _OUR_WORDS else name_errors(message)
+
+
+def name_errors(message: str) -> str:
+    return ", ".join(dict.fromkeys(_ERROR_NAME.findall(message)))
+
+
+def _unindent(text: str, indent: str) -> str:
+    return "\n".join(line.removeprefix(indent) for line in text.split("\n"))
+
+
+_ORDERS: dict[str, Sequence[str]] = {axis: [str(label) for label in labels] for axis, labels in AXES.items()}
+_ORDERS |= {"difficulty": LEVELS, "project": (), "framework": ()}
+
+
+def find_facets(records: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    known = list(records)
+    return [{"key": key, "values": _order({record[key] for record in known}, order)} for key, order in _ORDERS.items()]
+
+
+def _order(values: set[str], order: Sequence[str]) -> list[str]:
+    return sorted(values, key=lambda value: (order.index(value) if value in order else len(order), value))
