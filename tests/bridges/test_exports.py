@@ -6,7 +6,7 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
-from dlbench.bridges.exports.export import Format
+from dlbench.bridges.exports import Format
 from dlbench.cli import app
 from dlbench.cli.export import Shape
 from dlbench.dataset import load

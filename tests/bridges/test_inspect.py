@@ -11,10 +11,7 @@ from inspect_ai.log import read_eval_log, write_eval_log
 from typer.testing import CliRunner
 
 import dlbench
-from dlbench.bridges.inspect.judge import close_judges
-from dlbench.bridges.inspect.scorer import as_score
-from dlbench.bridges.inspect.solvers import LATER_TURNS
-from dlbench.bridges.inspect.task import dl_bench
+from dlbench.bridges.inspect.task import LATER_TURNS, as_score, close_judges, dl_bench
 from dlbench.cli import app
 from dlbench.dataset import Selection, load, select
 from dlbench.generation.sources import Sources, make_asker

@@ -42,9 +42,8 @@ def dataset(
     if format is None or out is None:
         mend = "dlbench export --format jsonl --out DIR, or dlbench export inspect RUN --out LOG.eval"
         raise DLBenchError("--format and --out are missing", mend=mend)
-    from dlbench.bridges.exports.export import Format, export, list_projects
-    from dlbench.bridges.exports.notice import read_licences, render_short
-    from dlbench.bridges.exports.rows import Wanted
+    from dlbench.bridges.exports import Format, export, list_projects
+    from dlbench.bridges.exports.rows import Wanted, read_licences, render_short
     from dlbench.cli.progress import counted, say
 
     benchmark, instances = chosen.benchmark, chosen.instances
@@ -67,7 +66,7 @@ def inspect(
 ) -> None:
     """Write a run as a log that inspect opens, with every verdict."""
     need("inspect_ai", "inspect")
-    from dlbench.bridges.inspect.writing import write_log
+    from dlbench.bridges.inspect.logs import write_log
     from dlbench.dataset import load
 
     count = write_log(run, load(benchmark), out)

@@ -18,7 +18,7 @@ def evalplus(
     benchmark: BenchmarkOption = None,
 ) -> None:
     """Read solutions that evalplus has a model write, for `dlbench evaluate`."""
-    from dlbench.bridges.exports.solutions import read_prompts, read_solutions
+    from dlbench.bridges.exports.evalplus import read_prompts, read_solutions
     from dlbench.dataset import load
     from dlbench.jsonl import rewrite
 

@@ -20,7 +20,7 @@ def inspect(
 ) -> None:
     """Read answers, and our verdicts on them, from a log of inspect."""
     need("inspect_ai", "inspect")
-    from dlbench.bridges.inspect.reading import read_log
+    from dlbench.bridges.inspect.logs import read_log
     from dlbench.dataset import load
     from dlbench.jsonl import rewrite, write_whole
     from dlbench.runs import CONFIG, SAMPLES, make_folder

@@ -1,1 +1,65 @@
-"""The dataset in the shapes that other tools read: prompts only, or with the references after their licences."""
+"""The dataset in the shapes that other tools read: prompts only, or with the references after their licences.
+
+How does the dataset become a folder for another tool? There whole or not at all, in one of five shapes.
+"""
+
+from collections.abc import Callable
+from enum import StrEnum
+from pathlib import Path
+
+from dlbench.bridges.exports import evalplus, hugging_face, lm_eval, rows
+from dlbench.bridges.exports.rows import NOTICE, Wanted, make_rows, render_notice
+from dlbench.dataset import Benchmark, Instance, Project
+from dlbench.errors import DLBenchError
+from dlbench.generation.sources import Sources
+from dlbench.jsonl import write_whole
+from dlbench.reporting.export import has_parquet
+from dlbench.workspace import building
+from dlbench.workspace.home import Say, quiet
+
+
+class Format(StrEnum):
+    JSONL = "jsonl"
+    PARQUET = "parquet"
+    HF = "hf"
+    EVALPLUS = "evalplus"
+    LM_EVAL = "lm-eval"
+
+
+def list_projects(benchmark: Benchmark, instances: list[Instance]) -> list[Project]:
+    names = dict.fromkeys(instance.project for instance in instances)
+    return [benchmark.projects[name] for name in names]
+
+
+def export(
+    benchmark: Benchmark,
+    instances: list[Instance],
+    shape: Format,
+    wanted: Wanted,
+    out: Path,
+    *,
+    say: Say = quiet,
+    on_row: Callable[[str], None] = lambda name: None,
+) -> None:
+    """`on_row` is told each instance that is done."""
+    if out.exists():
+        raise DLBenchError("this exists already", where=str(out), mend="give --out a folder that is not there yet")
+    if shape in (Format.PARQUET, Format.HF) and not has_parquet():
+        raise DLBenchError("pyarrow is not installed", mend="pip install 'dlbench[report]'")
+    sources = Sources(benchmark, say)
+    rows = make_rows(benchmark, instances, wanted, sources, on_row)
+    with building(out) as folder:
+        match shape:
+            case Format.JSONL:
+                rows.write_jsonl(rows, wanted, folder)
+            case Format.PARQUET:
+                rows.write_table(rows, wanted, folder)
+            case Format.HF:
+                hugging_face.write_folder(rows, wanted, folder)
+            case Format.LM_EVAL:
+                lm_eval.write_task(rows, wanted, folder)
+            case Format.EVALPLUS:
+                canary = benchmark.canary if wanted.canary else ""
+                evalplus.write_tasks(rows, benchmark, sources, folder / f"{wanted.split}.jsonl", canary)
+        if wanted.licences is not None:
+            write_whole(folder / NOTICE, render_notice(list_projects(benchmark, instances), wanted.licences))

@@ -7,8 +7,7 @@ they may do with it.
 from collections.abc import Mapping
 from pathlib import Path
 
-from dlbench.bridges.exports.notice import NOTICE
-from dlbench.bridges.exports.rows import Row, Wanted
+from dlbench.bridges.exports.rows import NOTICE, Row, Wanted
 from dlbench.jsonl import write_whole
 from dlbench.reporting.export import write_parquet
 from dlbench.reporting.tables import mark_down
