@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from dlbench.bridges.exports import Format
 from dlbench.cli import app
-from dlbench.cli.export import Shape
+from dlbench.cli.exchange import Shape
 from dlbench.dataset import load
 from dlbench.generation.sources import Sources, make_asker
 from tests.conftest import MODULE, write_toy

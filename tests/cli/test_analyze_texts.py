@@ -120,7 +120,7 @@ def test_predict_without_a_classifier_says_how_to_make_one(tasks, tmp_path):
 
 @pytest.mark.parametrize("step", ["evaluate", "train", "predict"])
 def test_a_library_that_is_not_there_is_named_with_what_brings_it(step, monkeypatch, official, tmp_path):
-    monkeypatch.setattr("dlbench.cli.extras.find_spec", lambda name: None if name == "torch" else object())
+    monkeypatch.setattr("dlbench.cli.app.find_spec", lambda name: None if name == "torch" else object())
     ended = ask("analyze", "stage", step, official, "--model" if step == "predict" else "--out", tmp_path / "out")
     assert ended.exit_code == 1
     assert "torch is not installed" in ended.output

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from dlbench.cli import app
-from dlbench.cli.scores import Breakdown
+from dlbench.cli.report import Breakdown
 from dlbench.scoring import BREAKDOWNS
 
 SCALE, STEP = "toy/toy.core.scale", "toy/toy.core.Counter.step"

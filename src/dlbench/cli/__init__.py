@@ -5,30 +5,23 @@ from typing import Annotated
 import typer
 
 from dlbench.cli import (  # noqa: F401 - they register
-    agree_mutate,
+    agree,
     agree_planted,
-    agree_study,
     analyze,
     analyze_bugs,
-    analyze_divergence,
-    analyze_efficiency,
-    analyze_scores,
     analyze_stage,
     analyze_vote,
     check,
     compare,
     construct,
-    export,
-    import_evalplus,
-    import_inspect,
+    dataset,
+    evaluate,
+    exchange,
     import_official,
-    judging,
     leaderboard,
-    look,
-    machine,
-    pages,
+    report,
     run,
-    scores,
+    workspace,
 )
 from dlbench.cli.app import app
 

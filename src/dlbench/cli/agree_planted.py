@@ -49,8 +49,7 @@ def planted(
     from dlbench.agreement.planting import run_planted
     from dlbench.agreement.study import hold_against
     from dlbench.cli.engine import Where, make_engine, make_pool, prepare_projects
-    from dlbench.cli.printing import open_console, print_json
-    from dlbench.cli.progress import counted
+    from dlbench.cli.output import counted, open_console, print_json
     from dlbench.errors import DLBenchError
     from dlbench.execution.cross_run import CrossRunPool
     from dlbench.reporting.studies.agreement import tabulate_gain, tell_not_counted

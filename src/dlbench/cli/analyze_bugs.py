@@ -82,7 +82,7 @@ def bugs(
     from dlbench.analysis.bugs.agreement import agree, read_people
     from dlbench.analysis.bugs.explain import Library, explain
     from dlbench.cli.models import Opening
-    from dlbench.cli.progress import counted
+    from dlbench.cli.output import counted
     from dlbench.dataset import load
     from dlbench.generation import Limits
     from dlbench.jsonl import rewrite, write_whole
@@ -216,7 +216,7 @@ def _ask(
 ) -> "Judged":
     from dlbench.analysis.bugs.llm_judge import ask_judge
     from dlbench.cli.models import make_budget
-    from dlbench.cli.progress import counted, say
+    from dlbench.cli.output import counted, say
 
     name = opening.names([model] if model else None)[0]
     if name in ("reference", "stub"):
@@ -252,8 +252,8 @@ def plant_bugs(
     from dlbench.analysis.bugs.planting.sow import inject_bugs
     from dlbench.analysis.bugs.planting.truth import PLANTED, tell
     from dlbench.cli.engine import make_engine
-    from dlbench.cli.progress import counted
-    from dlbench.cli.scores import judge_into
+    from dlbench.cli.output import counted
+    from dlbench.cli.report import judge_into
     from dlbench.generation.sources import Sources
     from dlbench.jsonl import rewrite
     from dlbench.runs import SAMPLES, open_run

@@ -9,8 +9,7 @@ import typer
 
 from dlbench.analysis.classifier.data import Recipe
 from dlbench.cli.analyze import CorporaArgument, PicturesOption, analyze, read, show, write_pictures
-from dlbench.cli.app import JsonOption, command
-from dlbench.cli.extras import need
+from dlbench.cli.app import JsonOption, command, need
 
 if TYPE_CHECKING:
     from dlbench.analysis.classifier.data import Prompts
@@ -65,7 +64,7 @@ def evaluate(
 ) -> None:
     """How well are stage, task and data told from unseen prompts? Cross-validation, with baselines beside it."""
     from dlbench.analysis.classifier.evaluate import FAST, WAYS, configure, cross_validate
-    from dlbench.cli.progress import say
+    from dlbench.cli.output import say
     from dlbench.generation.techniques.stage_predictor import hash_prompt
     from dlbench.jsonl import Journal, rewrite
     from dlbench.reporting.studies import classifier
@@ -112,7 +111,7 @@ def train(
 ) -> None:
     """Learn from all labelled prompts of a dataset, for `predict`."""
     from dlbench.analysis.classifier.evaluate import train as train_into
-    from dlbench.cli.progress import counted
+    from dlbench.cli.output import counted
     from dlbench.runs import make_folder
 
     _need_tools(tunes=True)
@@ -134,7 +133,7 @@ def predict(
 ) -> None:
     """Tell stage, task and data of every prompt of a dataset, and how they are spread."""
     from dlbench.analysis.classifier.evaluate import predict as predict_from
-    from dlbench.cli.progress import counted
+    from dlbench.cli.output import counted
     from dlbench.jsonl import rewrite
     from dlbench.reporting.studies import classifier
 

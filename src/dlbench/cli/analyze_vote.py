@@ -26,7 +26,7 @@ def vote_bugs(
     from dlbench.analysis.bugs.explain import Library, explain
     from dlbench.analysis.bugs.voting.booth import Booth
     from dlbench.analysis.bugs.voting.page import serve
-    from dlbench.cli.progress import counted
+    from dlbench.cli.output import counted
     from dlbench.dataset import load
 
     loaded = load(benchmark)

@@ -2,6 +2,8 @@
 
 A command is a function in a file of its own. Whatever a person can mend ends with a message and status 1; Ctrl-C ends
 with 130 and keeps what was done. Nothing heavy is imported here: `dlbench --help` must answer at once.
+
+What does a command say whose library is not installed? Which extra has it, and nothing of a traceback.
 """
 
 import errno
@@ -12,6 +14,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from contextvars import ContextVar
 from datetime import datetime
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,6 +25,7 @@ from dlbench.errors import DLBenchError
 
 if TYPE_CHECKING:
     from dlbench.dataset import Benchmark, Instance
+
 
 app = typer.Typer(
     name="dlbench",
@@ -211,3 +215,8 @@ def _with_choice(function: Callable[..., None]) -> Callable[..., None]:
     expanded.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     expanded.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return expanded
+
+
+def need(module: str, extra: str) -> None:
+    if find_spec(module) is None:
+        raise DLBenchError(f"{module} is not installed", mend=f"pip install 'dlbench[{extra}]'")

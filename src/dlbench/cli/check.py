@@ -16,7 +16,7 @@ def check(
 ) -> None:
     """Report every problem of a benchmark in one pass: where it is, what it is, how to mend it."""
     from dlbench.cli.engine import make_engine
-    from dlbench.cli.progress import say
+    from dlbench.cli.output import say
     from dlbench.dataset.validation import check_records
     from dlbench.validation.sources import check_sources
     from dlbench.workspace.provenance import check_tree

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dlbench.cli.app import Chosen, JsonOption, command
-from dlbench.cli.sides import read_sides
+from dlbench.cli.report import read_sides
 from dlbench.errors import DLBenchError
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def compare(
     found = compare_tallies(sides.tallies, chosen.benchmark, only_first=first)
     against = _set_against(other, found) if other else None
     if json:
-        from dlbench.cli.printing import print_json
+        from dlbench.cli.output import print_json
 
         told = {"warnings": sides.warnings, "outside_the_choice": sides.outside}
         print_json({"comparison": found, **told, "against": against})
@@ -47,7 +47,7 @@ def compare(
 
 
 def _print(found: "Comparison", against: "BenchmarkComparison | None", other: str, *, every_instance: bool) -> None:
-    from dlbench.cli.printing import open_console
+    from dlbench.cli.output import open_console
     from dlbench.reporting.comparison import standings, tell_against, tell_ground, tell_pairs
     from dlbench.reporting.tables import draw
 

@@ -19,8 +19,8 @@ from dlbench.cli.app import (
     app,
     command,
 )
+from dlbench.cli.construct_common import do_each, make_chains, make_patient_engine, read_chosen
 from dlbench.cli.construct_discover import WORK, WorkOption
-from dlbench.cli.construct_projects import do_each, make_chains, make_patient_engine, read_chosen
 from dlbench.cli.engine import Where
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ def draft(
     """Let a model write first texts for admissible functions, for a person to write anew (step 7)."""
     import asyncio
 
-    from dlbench.cli.progress import say
+    from dlbench.cli.output import say
     from dlbench.construction.draft import draft_project
     from dlbench.generation import EmbeddedModel, OpenAIModel, RateLimiter
 
@@ -193,7 +193,7 @@ def run(
     sandbox: SandboxOption = "auto",
 ) -> None:
     """From names of packages to admissible functions: steps 3 to 6 and 8, each where it was left."""
-    from dlbench.cli.progress import say
+    from dlbench.cli.output import say
     from dlbench.construction.pipeline import run_all
     from dlbench.construction.work_folder import WorkFolder
 
@@ -219,7 +219,7 @@ def live(
     """Propose instances that no model trained before a day can have seen."""
     from dataclasses import replace
 
-    from dlbench.cli.progress import say
+    from dlbench.cli.output import say
     from dlbench.construction.history import find_fresh
     from dlbench.construction.pipeline import run_all
     from dlbench.construction.work_folder import WorkFolder

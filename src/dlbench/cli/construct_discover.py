@@ -26,7 +26,7 @@ def discover(
     json: JsonOption = False,
 ) -> None:
     """Find projects: on GitHub by topic, or by name on the package index."""
-    from dlbench.cli.progress import say
+    from dlbench.cli.output import say
     from dlbench.construction.selection.discover import Discovery, discover_on_github, discover_on_index
     from dlbench.construction.selection.github import API
     from dlbench.construction.selection.topics import read_topics
@@ -74,8 +74,8 @@ def select(
     """Choose the projects that can give instances, and say why each of the others cannot."""
     from collections import Counter
 
-    from dlbench.cli.construct_projects import read_chosen
-    from dlbench.cli.progress import counted, say
+    from dlbench.cli.construct_common import read_chosen
+    from dlbench.cli.output import counted, say
     from dlbench.construction.selection import criteria as selecting
     from dlbench.construction.work_folder import Row, WorkFolder
 

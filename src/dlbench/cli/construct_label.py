@@ -103,7 +103,7 @@ def write(
     work: WorkOption = WORK,
 ) -> None:
     """Write functions that are accepted, labelled and admissible as instances of a benchmark."""
-    from dlbench.cli.progress import say
+    from dlbench.cli.output import say
     from dlbench.construction.history import date_functions
     from dlbench.construction.work_folder import WorkFolder
     from dlbench.construction.write_instances import write_instances
@@ -197,7 +197,7 @@ def _export(path: Path, work: "WorkFolder", catalogue: "dict[str, Entry]", read:
 
 
 def _import(path: Path, work: "WorkFolder", catalogue: "dict[str, Entry]") -> None:
-    from dlbench.cli.progress import say
+    from dlbench.cli.output import say
     from dlbench.construction.labelling.label_studio import import_votes, read_export
     from dlbench.construction.labelling.votes import votes_of
 

@@ -5,9 +5,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from dlbench.cli.app import CORES, end_with_command
-from dlbench.cli.extras import need
-from dlbench.cli.progress import say
+from dlbench.cli.app import CORES, end_with_command, need
+from dlbench.cli.output import say
 from dlbench.errors import DLBenchError
 
 if TYPE_CHECKING:

@@ -53,7 +53,7 @@ def official(
     counts = _count(mended)
     repairs = [repair for one in mended for repair in one.repairs]
     if json:
-        from dlbench.cli.printing import print_json
+        from dlbench.cli.output import print_json
 
         print_json({"counts": counts, "repairs": repairs, "defects": {one.file: one.defects for one in mended}})
     else:
@@ -84,7 +84,7 @@ def _count(mended: "list[Mended]") -> dict[str, dict[str, int]]:
 
 def _fetch_sources(folder: Path, mended: "list[Mended]") -> None:
     from dlbench.analysis.official import fetch_trees, read_releases
-    from dlbench.cli.progress import say
+    from dlbench.cli.output import say
 
     named = {one.project for one in mended}
     releases = [release for release in read_releases() if release.project in named]

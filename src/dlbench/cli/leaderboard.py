@@ -94,7 +94,7 @@ def verify(
     json: JsonOption = False,
 ) -> None:
     """Find out whether entries are so: against the dataset, their samples, and with --samples the engine."""
-    from dlbench.cli.progress import say
+    from dlbench.cli.output import say
     from dlbench.dataset import load
     from dlbench.reporting.leaderboard.entry import find_entries, read_entry
     from dlbench.reporting.leaderboard.verify import Fault, Kind, count_repeated, is_about
@@ -150,7 +150,7 @@ class Again:
         self.checked = 0
 
     def check(self, entry: "Entry", path: Path, benchmark: "Benchmark") -> "list[Fault]":
-        from dlbench.cli.progress import say
+        from dlbench.cli.output import say
         from dlbench.reporting.leaderboard.verify import check_samples, check_verdicts, draw_share
         from dlbench.runs.samples import read_samples
 
@@ -169,7 +169,7 @@ class Again:
         self, samples: "Sequence[Sample]", entry: "Entry", benchmark: "Benchmark"
     ) -> "dict[tuple[str, int], Verdict]":
         from dlbench.cli.engine import make_engine
-        from dlbench.cli.scores import judge_samples
+        from dlbench.cli.report import judge_samples
 
         verdicts = judge_samples(benchmark, list(samples), make_engine(self.sandbox, *entry.limits), self.workers)
         return {(verdict.instance, verdict.sample): verdict for verdict in verdicts}
@@ -192,7 +192,7 @@ class Again:
 
 def _tell(found: "dict[str, list[Fault]]", how: str, *, as_json: bool) -> None:
     if as_json:
-        from dlbench.cli.printing import print_json
+        from dlbench.cli.output import print_json
 
         print_json(found)
     else:

@@ -92,7 +92,7 @@ class Opening:
 
     def open(self, name: str, sources: "Sources | None") -> "Model":
         """Without sources there is neither `reference` nor `stub`."""
-        from dlbench.cli.progress import say
+        from dlbench.cli.output import say
         from dlbench.generation import CommandModel, EmbeddedModel, FileModel, OpenAIModel, ReferenceModel, StubModel
         from dlbench.generation.file_model import PREFIX
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dlbench.cli.agree_run import DUAL, Asking, Dual, RewriteOption, RuleOption, Setting, TestsOption, VariantsOption
+from dlbench.cli.agree import DUAL, Asking, Dual, RewriteOption, RuleOption, Setting, TestsOption, VariantsOption
 from dlbench.cli.app import (
     CORES,
     BenchmarkOption,
@@ -122,8 +122,8 @@ def run(
     from dlbench import __version__
     from dlbench.agreement.requests import Wording
     from dlbench.cli.engine import Where, check_mode, make_engine, prepare_projects
-    from dlbench.cli.progress import counted, say
-    from dlbench.cli.scores import judge_into, show_scores
+    from dlbench.cli.output import counted, say
+    from dlbench.cli.report import judge_into, show_scores
     from dlbench.generation import Limits, generate
     from dlbench.generation.sources import Sources, make_asker
     from dlbench.runs import SAMPLES, open_run
@@ -216,7 +216,7 @@ def _hash(path: Path) -> str:
 
 def _put_together(asker: "PromptBuilder", instances: "list[Instance]", shots: int) -> None:
     """All prompts before the first request: what is wrong with one is found before anything is paid for."""
-    from dlbench.cli.progress import say
+    from dlbench.cli.output import say
     from dlbench.generation.techniques.build import describe_shortage
 
     shortage = describe_shortage([asker.ask(instance) for instance in instances], shots)
@@ -236,7 +236,7 @@ def prompt(
     canary: CanaryOption = False,
 ) -> None:
     """Show exactly what a model would be asked, in all turns."""
-    from dlbench.cli.progress import say
+    from dlbench.cli.output import say
     from dlbench.dataset import find_known, load
     from dlbench.generation.sources import Sources, make_asker
 

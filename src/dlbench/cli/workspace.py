@@ -61,7 +61,7 @@ def clean(
     everything: Annotated[bool, typer.Option("--all", help="All of it, the embedded model's weights too.")] = False,
 ) -> None:
     """Remove what this machine holds; without an option, only what killed commands left behind."""
-    from dlbench.cli.progress import say
+    from dlbench.cli.output import say
     from dlbench.workspace import clean as remove
 
     what = {"temporary"}

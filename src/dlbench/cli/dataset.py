@@ -68,7 +68,7 @@ def show(
 
 
 def _read_reference(root, project, instance) -> str:  # type: ignore[no-untyped-def]
-    from dlbench.cli.progress import say
+    from dlbench.cli.output import say
     from dlbench.dataset.target import find_target
     from dlbench.workspace import fetch
 
@@ -84,7 +84,7 @@ def stats(
     pictures: Annotated[Path | None, typer.Option(help="Also draw the distributions into this folder (SVG).")] = None,
 ) -> None:
     """Count instances by project and label, with their sizes, tests, mutation scores, and how far annotators agreed."""
-    from dlbench.cli.progress import say
+    from dlbench.cli.output import say
     from dlbench.construction.labelling import measure_alpha
     from dlbench.construction.labelling.votes import list_votes
     from dlbench.dataset.statistics import describe

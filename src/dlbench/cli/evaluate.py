@@ -43,7 +43,7 @@ def validate(
     """Check that references pass, and that stubs which raise or return None fail every test."""
     from dlbench import validation as trying
     from dlbench.cli.engine import Where, check_mode, make_engine, make_pool, prepare_projects
-    from dlbench.cli.progress import counted
+    from dlbench.cli.output import counted
     from dlbench.validation.mutants import BODIES
 
     check_mode(mode)
@@ -105,7 +105,7 @@ def evaluate(
     """Judge answers that a model has given already."""
     from dlbench import __version__
     from dlbench.cli.engine import Where, check_mode, make_engine
-    from dlbench.cli.scores import judge_into, show_scores
+    from dlbench.cli.report import judge_into, show_scores
     from dlbench.dataset import load
     from dlbench.runs import keep_samples, open_run
     from dlbench.runs.samples import read_samples

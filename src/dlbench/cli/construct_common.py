@@ -36,7 +36,7 @@ def make_patient_engine(sandbox: str, where: Where = HERE) -> "Engine":
 def make_chains(
     names: list[str] | None, projects: Path | None, work: Path, sandbox: str, workers: int = 1, where: Where = HERE
 ) -> "list[Pipeline]":
-    from dlbench.cli.progress import say
+    from dlbench.cli.output import say
     from dlbench.construction.pipeline import Pipeline
     from dlbench.construction.work_folder import WorkFolder
 
@@ -46,7 +46,7 @@ def make_chains(
 
 def do_each(chains: "list[Pipeline]", do: "Callable[[Pipeline], None]") -> None:
     """Does a step with every project; those that fail are told at the end, when the others have had their turn."""
-    from dlbench.cli.progress import say
+    from dlbench.cli.output import say
     from dlbench.construction.work_folder import explain, for_each_project
     from dlbench.errors import DLBenchError
 

@@ -1,10 +1,38 @@
-"""What does a person see while something takes long? On a terminal a bar; elsewhere a line for each thing done."""
+"""How does a command print for programs, and how wide for people?
+
+What does a person see while something takes long? On a terminal a bar; elsewhere a line for each thing done.
+"""
 
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+_WIDE = 160
+
+
+def open_console() -> "Console":
+    """As wide as the terminal; where there is none, wide enough that no number is folded."""
+    from rich.console import Console
+
+    console = Console()
+    return console if console.is_terminal else Console(width=_WIDE)
+
+
+def print_json(value: object) -> None:
+    """JSON that any parser takes: null where there is no number."""
+    import json
+
+    from dlbench.reporting.tables import make_plain
+
+    typer.echo(json.dumps(make_plain(value), indent=2, ensure_ascii=False, allow_nan=False))
 
 
 class Advance(Protocol):

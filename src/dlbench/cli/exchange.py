@@ -1,0 +1,129 @@
+"""The command `export`: the dataset in the shape that another tool reads; and `export inspect`: a run as its log.
+
+The command `import evalplus`: solutions that evalplus wrote, as samples to be judged here.
+
+The command `import inspect`: what a log of inspect holds of ours, as a run folder.
+"""
+
+import json
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dlbench.cli.app import BenchmarkOption, Chosen, app, command, need, whole_group
+from dlbench.cli.import_official import imports
+from dlbench.cli.run import CanaryOption
+from dlbench.errors import DLBenchError
+
+exports = typer.Typer(help="Write the dataset, or a run, for other tools.", rich_markup_mode=None)
+app.add_typer(exports, name="export")
+
+
+class Shape(StrEnum):
+    """As `bridges.exports.export.Format`, which is too heavy for `--help`."""
+
+    JSONL = "jsonl"
+    PARQUET = "parquet"
+    HF = "hf"
+    EVALPLUS = "evalplus"
+    LM_EVAL = "lm-eval"
+
+
+@whole_group(exports)
+def dataset(
+    context: typer.Context,
+    chosen: Chosen,
+    format: Annotated[Shape | None, typer.Option("--format", help="For which tool.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder to write; it must not exist yet.")] = None,
+    with_reference: Annotated[
+        bool, typer.Option("--with-reference", help="Also the projects' own code, with their licences.")
+    ] = False,
+    canary: CanaryOption = False,
+) -> None:
+    """Write the prompts of the chosen instances for other tools; `export inspect RUN` writes a run."""
+    if context.invoked_subcommand:
+        return
+    if format is None or out is None:
+        mend = "dlbench export --format jsonl --out DIR, or dlbench export inspect RUN --out LOG.eval"
+        raise DLBenchError("--format and --out are missing", mend=mend)
+    from dlbench.bridges.exports import Format, export, list_projects
+    from dlbench.bridges.exports.rows import Wanted, read_licences, render_short
+    from dlbench.cli.output import counted, say
+
+    benchmark, instances = chosen.benchmark, chosen.instances
+    licences = None
+    if with_reference:
+        projects = list_projects(benchmark, instances)
+        licences = read_licences(projects, benchmark.root, say)
+        typer.echo(render_short(projects, licences), err=True)
+    wanted = Wanted(chosen.split, licences, canary)
+    with counted("reading", len(instances), every=2) as advance:
+        export(benchmark, instances, Format(format), wanted, out, say=say, on_row=advance)
+    typer.echo(f"{len(instances)} instances are in {out}", err=True)
+
+
+@command("inspect", exports)
+def export_inspect(
+    run: Annotated[Path, typer.Argument(help="Folder of a run, as `run` or `evaluate` wrote it.")],
+    out: Annotated[Path, typer.Option(help="Log to write, .eval or .json; it must not exist yet.")],
+    benchmark: BenchmarkOption = None,
+) -> None:
+    """Write a run as a log that inspect opens, with every verdict."""
+    need("inspect_ai", "inspect")
+    from dlbench.bridges.inspect.logs import write_log
+    from dlbench.dataset import load
+
+    count = write_log(run, load(benchmark), out)
+    typer.echo(f"{count} samples are in {out}: inspect view --log-dir {out.parent}", err=True)
+
+
+@command("evalplus", imports)
+def evalplus(
+    solutions: Annotated[Path, typer.Argument(help="JSONL that evalplus wrote: task_id, and solution or completion.")],
+    out: Annotated[Path, typer.Option(help="Samples to write (JSONL); the file must not exist yet.")],
+    tasks: Annotated[Path | None, typer.Option(help="The exported tasks, where lines hold completions.")] = None,
+    benchmark: BenchmarkOption = None,
+) -> None:
+    """Read solutions that evalplus has a model write, for `dlbench evaluate`."""
+    from dlbench.bridges.exports.evalplus import read_prompts, read_solutions
+    from dlbench.dataset import load
+    from dlbench.jsonl import rewrite
+
+    if out.exists():
+        raise DLBenchError("this exists already", where=str(out), mend="give --out a file that is not there yet")
+    samples = read_solutions(solutions, load(benchmark), read_prompts(tasks) if tasks else {})
+    out.parent.mkdir(parents=True, exist_ok=True)
+    rewrite(out, samples)
+    typer.echo(f"{len(samples)} answers are in {out}: dlbench evaluate {out} --out RUN", err=True)
+
+
+@command("inspect", imports)
+def import_inspect(
+    log: Annotated[Path, typer.Argument(help="A log of import_inspect (.eval or .json).")],
+    out: Annotated[Path, typer.Option(help="Write samples.jsonl here, and verdicts.jsonl where our judge was asked.")],
+    benchmark: BenchmarkOption = None,
+) -> None:
+    """Read answers, and our verdicts on them, from a log of inspect."""
+    need("inspect_ai", "inspect")
+    from dlbench.bridges.inspect.logs import read_log
+    from dlbench.dataset import load
+    from dlbench.jsonl import rewrite, write_whole
+    from dlbench.runs import CONFIG, SAMPLES, make_folder
+    from dlbench.runs.verdict import VERDICTS
+
+    for name in (SAMPLES, VERDICTS, CONFIG):
+        if (out / name).exists():
+            raise DLBenchError("this exists already", where=str(out / name), mend="give a new --out")
+    found = read_log(log, load(benchmark))
+    for where, why in found.left_out:
+        typer.echo(f"LEFT OUT: {where}: {why}", err=True)
+    make_folder(out)
+    rewrite(out / SAMPLES, found.samples)
+    if found.verdicts:
+        write_whole(out / CONFIG, json.dumps(found.config, indent=2, ensure_ascii=False) + "\n")
+        rewrite(out / VERDICTS, found.verdicts)
+    typer.echo(f"{len(found.samples)} answers and {len(found.verdicts)} verdicts are in {out}", err=True)
+    if len(found.verdicts) < len(found.samples):
+        typer.echo(f"judge them: dlbench evaluate {out / SAMPLES} --out {out}-judged", err=True)
