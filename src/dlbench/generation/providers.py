@@ -1,6 +1,6 @@
 """Which endpoint does a model's name mean, and how does it want to be spoken to?
 
-`groq/…` is enough to say address, key and habits; they stand in `providers.toml`, not in code, so that a new provider is
+`groq/…` is enough to say address, key and habits; they stand in `providers.toml`, not in code: a new provider is
 four lines of data. A key goes only to the endpoint that it belongs to: a name read wrongly must not hand it to another.
 
 How is a key kept out of everything that is written or shown?

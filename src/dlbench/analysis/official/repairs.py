@@ -21,7 +21,7 @@ from difflib import get_close_matches
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar
 
-from dlbench.analysis.official import OfficialFile
+from dlbench.analysis.official.files import OfficialFile
 from dlbench.construction.screening.paths import name_place
 from dlbench.dataset.labels import Data, Label, Stage, Task
 from dlbench.errors import DLBenchError

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
 
-from dlbench.bridges.exports import evalplus, hugging_face, lm_eval, rows
-from dlbench.bridges.exports.rows import NOTICE, Wanted, make_rows, render_notice
+from dlbench.bridges.exports import evalplus, hugging_face, lm_eval
+from dlbench.bridges.exports.rows import NOTICE, Wanted, make_rows, render_notice, write_jsonl, write_table
 from dlbench.dataset import Benchmark, Instance, Project
 from dlbench.errors import DLBenchError
 from dlbench.generation.sources import Sources
@@ -51,9 +51,9 @@ def export(
     with building(out) as folder:
         match shape:
             case Format.JSONL:
-                rows.write_jsonl(rows, wanted, folder)
+                write_jsonl(rows, wanted, folder)
             case Format.PARQUET:
-                rows.write_table(rows, wanted, folder)
+                write_table(rows, wanted, folder)
             case Format.HF:
                 hugging_face.write_folder(rows, wanted, folder)
             case Format.LM_EVAL:
