@@ -1,7 +1,7 @@
 """How is the benchmark used from Python? As shortly as from the command line: load, evaluate, score.
 
 Everything that the commands promise holds here: candidates are confined, every verdict is on disk before the next with
-`out`, and what a person can mend is a `DLBenchError`.
+`out`, and what a person can fix is a `DLBenchError`.
 """
 
 import os
@@ -54,7 +54,7 @@ def evaluate(
     whole = benchmark or load_whole()
     given = _read(samples, whole)
     if mode not in MODES:
-        raise DLBenchError(f"there is no mode {mode!r}", mend=f"use one of: {', '.join(MODES)}")
+        raise DLBenchError(f"there is no mode {mode!r}", fix=f"use one of: {', '.join(MODES)}")
     limits, cores = Limits(test_seconds=timeout, memory_mb=memory), os.cpu_count() or 1
     with ExitStack() as stack:
         seats = open_seats(executor, ray_address, workers=workers, cores=cores, memory_mb=memory, sandbox=sandbox)
@@ -91,8 +91,8 @@ def _refuse_twice(verdicts: Sequence[Verdict]) -> None:
         key = verdict.instance, verdict.sample
         if key in seen:
             what = f"sample {verdict.sample} of {verdict.instance} is given twice"
-            mend = "give each sample's verdict once; number the samples of several runs on"
-            raise DLBenchError(what, where=f"verdicts:{number}", mend=mend)
+            fix = "give each sample's verdict once; number the samples of several runs on"
+            raise DLBenchError(what, where=f"verdicts:{number}", fix=fix)
         seen.add(key)
 
 

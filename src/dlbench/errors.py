@@ -1,6 +1,6 @@
 """What does a user see when something is wrong?
 
-Every failure that a person can mend is a `DLBenchError`: what is wrong, where, and how to mend it. The command line
+Every failure that a person can fix is a `DLBenchError`: what is wrong, where, and how to fix it. The command line
 prints it and ends with a status other than 0; anything else that escapes is a bug of ours and keeps its traceback.
 """
 
@@ -8,15 +8,15 @@ import errno
 
 
 class DLBenchError(Exception):
-    def __init__(self, what: str, *, where: str = "", mend: str = "") -> None:
+    def __init__(self, what: str, *, where: str = "", fix: str = "") -> None:
         super().__init__(what)
         self.what = what
         self.where = where
-        self.mend = mend
+        self.fix = fix
 
     def __str__(self) -> str:
         text = f"{self.where}: {self.what}" if self.where else self.what
-        return f"{text}\n  mend: {self.mend}" if self.mend else text
+        return f"{text}\n  fix: {self.fix}" if self.fix else text
 
 
 class DiskFull(DLBenchError):

@@ -24,9 +24,9 @@ def read_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     try:
         text = read_text(path)
     except FileNotFoundError:
-        raise DLBenchError("there is no such file", where=str(path), mend="check the path") from None
+        raise DLBenchError("there is no such file", where=str(path), fix="check the path") from None
     except (OSError, EOFError, UnicodeDecodeError) as error:
-        raise DLBenchError(f"cannot be read: {error}", where=str(path), mend="give a UTF-8 JSONL file") from None
+        raise DLBenchError(f"cannot be read: {error}", where=str(path), fix="give a UTF-8 JSONL file") from None
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
@@ -36,13 +36,13 @@ def read_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             raise DLBenchError(
                 f"not a line of JSON: {error}",
                 where=f"{path}:{number}",
-                mend="each line must be one JSON object; a line break inside a string is written \\n",
+                fix="each line must be one JSON object; a line break inside a string is written \\n",
             ) from None
         if not isinstance(record, dict):
             raise DLBenchError(
                 f"a JSON {type(record).__name__}, not an object",
                 where=f"{path}:{number}",
-                mend='write {"instance": …, "sample": …, "answer": …}',
+                fix='write {"instance": …, "sample": …, "answer": …}',
             )
         yield number, record
 
@@ -93,7 +93,7 @@ def dump(record: dict[str, Any]) -> str:
 
 
 class Journal:
-    """Append-only JSONL with one writer; opening it mends a line that a kill cut short."""
+    """Append-only JSONL with one writer; opening it fixes a line that a kill cut short."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -112,7 +112,7 @@ class Journal:
                 raise DLBenchError(
                     "another process is writing here",
                     where=str(self.path),
-                    mend="wait for it to end, or choose another --out folder",
+                    fix="wait for it to end, or choose another --out folder",
                 ) from None
             # a process that ended meanwhile may have put a new file in this one's place
             if self.path.exists() and os.path.samestat(os.fstat(file.fileno()), self.path.stat()):
@@ -143,7 +143,7 @@ class Journal:
                 raise kind(
                     f"cannot be written: {error.strerror}",
                     where=str(self.path),
-                    mend="make room on the disk and start the same command again; what was done is kept",
+                    fix="make room on the disk and start the same command again; what was done is kept",
                 ) from None
 
     def close(self) -> None:

@@ -676,7 +676,7 @@ _done = _overwrite()
 
 _cheat(
     "judge",
-    "a thread patches in the call and mends in the teardown",
+    "a thread patches in the call and fixes in the teardown",
     "tampered",
     "whoever looks between the tests looks when nothing is patched",
     r"""
@@ -812,7 +812,7 @@ _off = setattr(unittest.TestCase, "_callTestMethod", lambda self, method: None)
 
 _cheat(
     "judge",
-    "a finalizer mends the records",
+    "a finalizer fixes the records",
     "tampered",
     "it runs in the teardown: after the call was judged, before it is reported, no candidate on the stack",
     r"""

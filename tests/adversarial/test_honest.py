@@ -40,7 +40,7 @@ FIRST = {
     "writes and reads a file": "import tempfile\n    with tempfile.TemporaryFile('w+') as file:\n        file.write('x')\n        file.seek(0)\n        assert file.read() == 'x'",
     "runs a program": "import subprocess, sys\n    assert subprocess.run([sys.executable, '-c', 'print(1)'], capture_output=True).stdout == b'1\\n'",
     "ignores a signal": "import signal\n    signal.signal(signal.SIGUSR1, signal.SIG_IGN)",
-    "patches and mends": "import json\n    before = json.dumps\n    json.dumps = str\n    json.dumps = before",
+    "patches and fixes": "import json\n    before = json.dumps\n    json.dumps = str\n    json.dumps = before",
     "imports by name": "import importlib\n    assert importlib.import_module('math').pi > 3",
     "looks at loaded modules": "import sys\n    assert 'toy' in sys.modules and sys.version_info > (3,)",
     "prints": "print('hello', flush=True)",

@@ -4,14 +4,14 @@ import json
 
 import pytest
 
-from dlbench.analysis.official import find_files, mend_all, read_files
+from dlbench.analysis.official import find_files, read_files, repair_all
 from dlbench.analysis.official.repairs import match_answers
 from dlbench.errors import DLBenchError
 from tests.analysis.official import write_official
 
 
 @pytest.fixture
-def mended(tmp_path):
+def repaired(tmp_path):
     write_official(tmp_path / "files", "toyhalve1.txt", path="toy/core.py#L3")
     write_official(
         tmp_path / "files", "classes-toyforward2.txt", function="forward", rest="class:A\n test_cases:tests/a.py::t"
@@ -19,7 +19,7 @@ def mended(tmp_path):
     write_official(
         tmp_path / "files", "classes-toyforward3.txt", function="forward", rest="class:B\n test_cases:tests/b.py::t"
     )
-    return mend_all(read_files(find_files(tmp_path / "files")))
+    return repair_all(read_files(find_files(tmp_path / "files")))
 
 
 def answer(**fields):
@@ -27,23 +27,23 @@ def answer(**fields):
     return usual | fields
 
 
-def test_an_answer_is_known_by_the_name_of_its_file(mended, tmp_path):
+def test_an_answer_is_known_by_the_name_of_its_file(repaired, tmp_path):
     folder = tmp_path / "answers/output_x/toy"
     folder.mkdir(parents=True)
     (folder / "processed_classes-toyforward3.json").write_text(json.dumps({"result": "text", "function_name": "wrong"}))
-    found = match_answers(tmp_path / "answers", mended)
+    found = match_answers(tmp_path / "answers", repaired)
     assert found.samples == [{"instance": "toy/classes-toyforward3", "sample": 0, "answer": "text"}]
 
 
-def test_a_folder_may_hold_files_of_both_kinds_and_none_is_passed_over(mended, tmp_path):
+def test_a_folder_may_hold_files_of_both_kinds_and_none_is_passed_over(repaired, tmp_path):
     (tmp_path / "answers").mkdir()
     (tmp_path / "answers/a.json").write_text(json.dumps(answer(result="first")))
     (tmp_path / "answers/b.jsonl").write_text(json.dumps(answer(result="second")) + "\n")
-    found = match_answers(tmp_path / "answers", mended)
+    found = match_answers(tmp_path / "answers", repaired)
     assert [one["answer"] for one in found.samples] == ["first", "second"]
 
 
-def test_answers_in_one_file_are_known_by_what_they_say_and_numbered(mended, tmp_path):
+def test_answers_in_one_file_are_known_by_what_they_say_and_numbered(repaired, tmp_path):
     path = tmp_path / "answers.jsonl"
     records = [
         answer(result="1"),
@@ -51,31 +51,31 @@ def test_answers_in_one_file_are_known_by_what_they_say_and_numbered(mended, tmp
         answer(**{"function_name": "forward", "class": "B", "ground_truth": "toy/core.py"}),
     ]
     path.write_text("".join(json.dumps(record) + "\n" for record in records))
-    found = match_answers(path, mended)
+    found = match_answers(path, repaired)
     told = [(one["instance"], one["sample"]) for one in found.samples]
     assert told == [("toy/toyhalve1", 0), ("toy/toyhalve1", 1), ("toy/classes-toyforward3", 0)]
     assert found.left_out == []
 
 
-def test_tests_tell_methods_apart_whose_class_is_not_said(mended, tmp_path):
+def test_tests_tell_methods_apart_whose_class_is_not_said(repaired, tmp_path):
     path = tmp_path / "answers.json"
     path.write_text(json.dumps([answer(function_name="forward", ground_truth="toy/core.py", test="tests/a.py::t")]))
-    assert match_answers(path, mended).samples[0]["instance"] == "toy/classes-toyforward2"
+    assert match_answers(path, repaired).samples[0]["instance"] == "toy/classes-toyforward2"
 
 
-def test_what_fits_none_or_several_is_left_out_and_named(mended, tmp_path):
+def test_what_fits_none_or_several_is_left_out_and_named(repaired, tmp_path):
     path = tmp_path / "answers.json"
     path.write_text(
         json.dumps([answer(function_name="gone"), answer(function_name="forward", ground_truth="toy/core.py")])
     )
-    found = match_answers(path, mended)
+    found = match_answers(path, repaired)
     assert found.samples == []
     assert [why.partition(":")[0] for _, why in found.left_out] == ["fits no instance", "fits several"]
 
 
 @pytest.mark.parametrize("text", ["{", '[{"function_name": "halve"}]', "[1]", '[{"result": "x", "repo": 3}]', "[]"])
-def test_what_is_no_answer_is_refused(mended, tmp_path, text):
+def test_what_is_no_answer_is_refused(repaired, tmp_path, text):
     path = tmp_path / "answers.json"
     path.write_text(text)
     with pytest.raises(DLBenchError):
-        match_answers(path, mended)
+        match_answers(path, repaired)

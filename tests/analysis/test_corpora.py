@@ -6,7 +6,7 @@ import json
 import pytest
 
 from dlbench.analysis.corpora import read_corpora, read_corpus
-from dlbench.analysis.official import find_files, mend_all, read_files, write_folder
+from dlbench.analysis.official import find_files, read_files, repair_all, write_folder
 from dlbench.errors import DLBenchError
 from tests.analysis.official import write_official
 
@@ -38,7 +38,7 @@ def official(tmp_path):
 
 
 def test_our_form_gives_prompts_labels_and_references(toy_root):
-    corpus = read_corpus(str(toy_root), say=quiet)
+    corpus = read_corpus(str(toy_root), log=quiet)
     scale = next(item for item in corpus.items if item.id == "toy/toy.core.scale")
     assert corpus.name == "toys"
     assert scale.code.startswith("def scale(values")
@@ -47,7 +47,7 @@ def test_our_form_gives_prompts_labels_and_references(toy_root):
 
 
 def test_without_a_wish_for_code_no_source_is_fetched(toy_root):
-    corpus = read_corpus(str(toy_root), want_code=False, say=pytest.fail)
+    corpus = read_corpus(str(toy_root), want_code=False, log=pytest.fail)
     assert [item.code for item in corpus.items] == [None, None]
 
 
@@ -55,31 +55,31 @@ def test_lines_are_read_packed_or_not(lines, tmp_path):
     packed = tmp_path / "packed.jsonl.gz"
     packed.write_bytes(gzip.compress(lines.read_bytes()))
     for path in (lines, packed):
-        (item,) = read_corpus(str(path), say=quiet).items
+        (item,) = read_corpus(str(path), log=quiet).items
         assert (item.id, item.group, item.prompt, item.code) == ("7", "Pandas", LINE["prompt"], LINE["reference_code"])
-    assert read_corpus(str(packed), say=quiet).name == "packed"
+    assert read_corpus(str(packed), log=quiet).name == "packed"
 
 
 def test_official_references_are_found_in_source_trees_or_not_at_all(official, tmp_path):
-    with_trees = read_corpus(str(official), sources=tmp_path / "trees", say=quiet)
+    with_trees = read_corpus(str(official), sources=tmp_path / "trees", log=quiet)
     assert {item.id: item.code for item in with_trees.items} == {
         "toy/toyhalve1": "def halve(x):\n    return x / 2",
         "toy/toygone2": None,
     }
-    assert [item.code for item in read_corpus(str(official), say=quiet).items] == [None, None]
+    assert [item.code for item in read_corpus(str(official), log=quiet).items] == [None, None]
 
 
 def test_an_imported_folder_reads_as_the_files_it_came_from(official, tmp_path):
-    write_folder(mend_all(read_files(find_files(official))), tmp_path / "imported")
-    ways = [read_corpus(str(path), sources=tmp_path / "trees", say=quiet) for path in (official, tmp_path / "imported")]
+    write_folder(repair_all(read_files(find_files(official))), tmp_path / "imported")
+    ways = [read_corpus(str(path), sources=tmp_path / "trees", log=quiet) for path in (official, tmp_path / "imported")]
     first, second = ({item.id: item for item in corpus.items} for corpus in ways)
     assert first == second
 
 
 def test_a_dataset_can_be_named_and_two_of_one_name_are_refused(lines):
-    assert read_corpus(f"DS={lines}", say=quiet).name == "DS"
+    assert read_corpus(f"DS={lines}", log=quiet).name == "DS"
     with pytest.raises(DLBenchError, match="two datasets"):
-        read_corpora([str(lines), str(lines)], sources=None, say=quiet)
+        read_corpora([str(lines), str(lines)], sources=None, log=quiet)
 
 
 @pytest.mark.parametrize(
@@ -98,11 +98,11 @@ def test_a_dataset_can_be_named_and_two_of_one_name_are_refused(lines):
 def test_what_cannot_be_read_is_refused_in_words(tmp_path, name, content, said):
     (tmp_path / name).write_bytes(content)
     with pytest.raises(DLBenchError, match=said):
-        read_corpus(str(tmp_path / name), say=quiet)
+        read_corpus(str(tmp_path / name), log=quiet)
 
 
 def test_a_missing_file_and_a_missing_folder_of_sources_are_said(tmp_path, official):
     with pytest.raises(DLBenchError, match="no such file"):
-        read_corpus(str(tmp_path / "gone"), say=quiet)
+        read_corpus(str(tmp_path / "gone"), log=quiet)
     with pytest.raises(DLBenchError, match="no such folder"):
-        read_corpus(str(official), sources=tmp_path / "gone", say=quiet)
+        read_corpus(str(official), sources=tmp_path / "gone", log=quiet)

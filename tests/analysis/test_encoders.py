@@ -97,7 +97,7 @@ def test_an_encoder_that_cannot_be_loaded_is_named_with_what_could_be(tmp_path):
     (tmp_path / "empty").mkdir()
     with pytest.raises(DLBenchError, match="cannot be loaded") as caught:
         open_encoder(str(tmp_path / "empty"))
-    assert "minilm" in caught.value.mend
+    assert "minilm" in caught.value.fix
 
 
 def test_any_local_model_is_an_encoder_and_other_weights_have_another_mark(tmp_path):

@@ -1,4 +1,4 @@
-"""Official files are read as they stand, mended where that needs no guess, and every repair is named."""
+"""Official files are read as they stand, fixed where that needs no guess, and every repair is named."""
 
 import json
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dlbench.analysis.official import find_files, make_record, mend_all, parse, read_files, write_folder
+from dlbench.analysis.official import find_files, make_record, parse, read_files, repair_all, write_folder
 from dlbench.dataset import load
 from dlbench.dataset.validation import check_records
 from dlbench.errors import DLBenchError
@@ -14,10 +14,10 @@ from tests.analysis.official import FILE, USUAL, write_official
 
 
 @pytest.fixture
-def mend(tmp_path):
+def fix(tmp_path):
     def run(name="toyhalve1.txt", **fields):
         write_official(tmp_path / "files", name, **fields)
-        (one,) = mend_all(read_files(find_files(tmp_path / "files")))
+        (one,) = repair_all(read_files(find_files(tmp_path / "files")))
         return one
 
     return run
@@ -27,16 +27,16 @@ def tell(one):
     return [(repair.field, repair.was, repair.now) for repair in one.repairs]
 
 
-def test_a_sound_file_is_read_without_a_repair(mend):
-    one = mend()
+def test_a_sound_file_is_read_without_a_repair(fix):
+    one = fix()
     assert (one.stage, one.task, one.data) == ("training", "general", "image")
     assert (one.id, one.project, one.path, one.qualname) == ("toy/toyhalve1", "toy", "toy/core.py", "halve")
     assert one.tests == ("tests/test_core.py::test_halve",)
     assert one.repairs == one.defects == ()
 
 
-def test_a_prompt_keeps_lines_that_look_like_keys(mend):
-    assert mend().prompt == USUAL["prompt"]
+def test_a_prompt_keeps_lines_that_look_like_keys(fix):
+    assert fix().prompt == USUAL["prompt"]
 
 
 @pytest.mark.parametrize(
@@ -47,15 +47,15 @@ def test_a_prompt_keeps_lines_that_look_like_keys(mend):
         ("", "Model construction", ("model_construction", "others")),
     ],
 )
-def test_swapped_stage_and_data_are_put_back_and_told(mend, stage, data, found):
-    one = mend(stage=stage, data=data)
+def test_swapped_stage_and_data_are_put_back_and_told(fix, stage, data, found):
+    one = fix(stage=stage, data=data)
     assert (one.stage, one.data) == found
     assert tell(one) == [("stage, data", f"{stage}, {data}", f"{data}, {stage}")]
 
 
 @pytest.mark.parametrize("data", ["Timeseries", "Training"])
-def test_what_is_no_kind_of_data_is_a_defect_and_not_guessed(mend, data):
-    one = mend(data=data)
+def test_what_is_no_kind_of_data_is_a_defect_and_not_guessed(fix, data):
+    one = fix(data=data)
     assert one.stage == "training"
     assert one.data is None
     assert one.repairs == ()
@@ -63,8 +63,8 @@ def test_what_is_no_kind_of_data_is_a_defect_and_not_guessed(mend, data):
 
 
 @pytest.mark.parametrize("slip", ["classififcation", "Classificatoin"])
-def test_a_misspelt_label_is_mended_and_told(mend, slip):
-    one = mend(task=slip)
+def test_a_misspelt_label_is_mended_and_told(fix, slip):
+    one = fix(task=slip)
     assert one.task == "classification"
     assert tell(one) == [("task", slip, "classification")]
 
@@ -77,8 +77,8 @@ def test_a_misspelt_label_is_mended_and_told(mend, slip):
         ("blob/master/toy/toy/core.py", "toy/core.py"),
     ],
 )
-def test_parts_of_a_web_address_are_taken_off_and_told(mend, was, now):
-    one = mend(path=was)
+def test_parts_of_a_web_address_are_taken_off_and_told(fix, was, now):
+    one = fix(path=was)
     assert one.path == now
     assert tell(one) == [("ground truth", was, now)]
 
@@ -91,14 +91,14 @@ def test_parts_of_a_web_address_are_taken_off_and_told(mend, was, now):
         ("tests/test_a::test_b", "tests/test_a.py::test_b"),
     ],
 )
-def test_broken_test_ids_are_mended_and_told(mend, was, now):
-    one = mend(rest=f"test_cases:{was}")
+def test_broken_test_ids_are_mended_and_told(fix, was, now):
+    one = fix(rest=f"test_cases:{was}")
     assert one.tests == (now,)
     assert tell(one) == [("test_cases", was, now)]
 
 
-def test_another_name_of_a_key_is_understood_and_told(mend):
-    one = mend(key="f_name")
+def test_another_name_of_a_key_is_understood_and_told(fix):
+    one = fix(key="f_name")
     assert one.function == "halve"
     assert [repair.field for repair in one.repairs] == ["function"]
 
@@ -122,8 +122,8 @@ def test_another_name_of_a_key_is_understood_and_told(mend):
         ({"name": "classes-toyforward1.txt"}, "the class of the method is not named"),
     ],
 )
-def test_what_only_the_authors_can_mend_is_named_and_stays(mend, fields, defect):
-    one = mend(**fields)
+def test_what_only_the_authors_can_mend_is_named_and_stays(fix, fields, defect):
+    one = fix(**fields)
     assert defect in one.defects
     assert one.repairs == ()
 
@@ -132,7 +132,7 @@ def test_a_target_that_is_there_twice_and_a_project_in_other_letters_are_seen(tm
     write_official(tmp_path, "a.txt")
     write_official(tmp_path, "b.txt")
     write_official(tmp_path, "c.txt", repo="Toy", function="other")
-    first, second, third = mend_all(read_files(find_files(tmp_path)))
+    first, second, third = repair_all(read_files(find_files(tmp_path)))
     assert first.defects == ()
     assert second.defects == ("the same target as a.txt",)
     assert third.project == "toy"
@@ -141,8 +141,8 @@ def test_a_target_that_is_there_twice_and_a_project_in_other_letters_are_seen(tm
 
 def test_a_folder_comes_out_that_loads_checks_and_runs_nothing(tmp_path):
     write_official(tmp_path / "in", "classes-toy init 6.txt", stage="Text", data="Inference", rest="class:Half")
-    mended = mend_all(read_files(find_files(tmp_path / "in")))
-    write_folder(mended, tmp_path / "out")
+    repaired = repair_all(read_files(find_files(tmp_path / "in")))
+    write_folder(repaired, tmp_path / "out")
     benchmark = load(tmp_path / "out")
     assert benchmark.instances == {}
     (one,) = benchmark.unrunnable.values()
@@ -158,11 +158,11 @@ def test_a_folder_comes_out_that_loads_checks_and_runs_nothing(tmp_path):
 
 def test_a_folder_that_is_there_is_left_alone(tmp_path):
     write_official(tmp_path / "in")
-    mended = mend_all(read_files(find_files(tmp_path / "in")))
+    repaired = repair_all(read_files(find_files(tmp_path / "in")))
     (tmp_path / "out").mkdir()
     (tmp_path / "out/mine").write_text("mine")
     with pytest.raises(DLBenchError, match="exists already"):
-        write_folder(mended, tmp_path / "out")
+        write_folder(repaired, tmp_path / "out")
     assert (tmp_path / "out/mine").read_text() == "mine"
 
 
@@ -170,7 +170,7 @@ def test_files_of_one_id_are_refused_before_anything_is_written(tmp_path):
     for name in ("a b.txt", "a_b.txt"):
         write_official(tmp_path / "in", name)
     with pytest.raises(DLBenchError, match="same id"):
-        write_folder(mend_all(read_files(find_files(tmp_path / "in"))), tmp_path / "out")
+        write_folder(repair_all(read_files(find_files(tmp_path / "in"))), tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
@@ -200,13 +200,13 @@ WORDS = st.text(st.characters(exclude_characters=":\n\r\x0b\x0c\x1c\x1d\x1e\x85\
 def test_any_words_in_the_fields_are_mended_into_a_record(prompt, stage, path, repo, function, rest, name):
     fields = USUAL | {"prompt": f"x{prompt}", "stage": stage, "path": path, "repo": repo, "function": function}
     one = parse(f"{name}.txt", FILE.format(**(fields | {"rest": f"class:{rest}\n test_cases:{rest}"})))
-    (mended,) = mend_all([one])
-    record = make_record(mended)
+    (repaired,) = repair_all([one])
+    record = make_record(repaired)
     assert record.prompt.startswith("x")
     assert record.project in {repo.strip(), "unknown"}
 
 
-def test_a_method_whose_class_is_no_name_is_not_taken_for_a_function(mend):
-    one = mend(rest="class:A B")
+def test_a_method_whose_class_is_no_name_is_not_taken_for_a_function(fix):
+    one = fix(rest="class:A B")
     assert one.function == "halve"
     assert one.qualname is None

@@ -191,5 +191,5 @@ def test_a_line_that_is_no_solution_of_ours_is_named(line, root, tmp_path):
     given = tmp_path / "solutions.jsonl"
     given.write_text(f"{line}\n")
     ended = command("import", "evalplus", given, "--out", tmp_path / "samples.jsonl", "--benchmark", root)
-    assert (ended.exit_code, "solutions.jsonl" in ended.output, "mend:" in ended.output) == (1, True, True)
+    assert (ended.exit_code, "solutions.jsonl" in ended.output, "fix:" in ended.output) == (1, True, True)
     assert not (tmp_path / "samples.jsonl").exists()

@@ -204,7 +204,7 @@ def test_what_is_no_log_of_ours_is_said_in_plain_words(root, log, tmp_path):
     write_eval_log(edited, foreign)
     for path, told in [(tmp_path / "none.eval", "no such file"), (broken, "not a log"), (foreign, "no such instance")]:
         ended = command("import", "inspect", path, "--out", tmp_path / "run", "--benchmark", root)
-        assert (ended.exit_code, told in ended.output, "mend:" in ended.output) == (1, True, True), ended.output
+        assert (ended.exit_code, told in ended.output, "fix:" in ended.output) == (1, True, True), ended.output
         assert not (tmp_path / "run").exists()
     (tmp_path / "run").mkdir()
     (tmp_path / "run/samples.jsonl").write_text("mine\n")

@@ -166,4 +166,4 @@ def test_what_is_not_there_is_said_without_a_traceback(arguments, tmp_path, monk
     monkeypatch.chdir(tmp_path)
     ended = ask(*arguments)
     assert ended.exit_code == 1
-    assert "mend:" in ended.output
+    assert "fix:" in ended.output

@@ -63,5 +63,5 @@ def test_what_cannot_be_measured_gets_a_clear_message(run, write_run, toy_root):
         ended = ask("analyze", "efficiency", *arguments, "--benchmark", toy_root)
         assert ended.exit_code == 1, ended.output
         assert said in ended.output
-        assert "mend:" in ended.output
+        assert "fix:" in ended.output
     assert not (run / "efficiency.jsonl").exists()

@@ -128,7 +128,7 @@ def test_a_strange_file_of_scores_gets_a_clear_message(two, toy_root, tmp_path, 
     ended = ask("compare", *two, "--benchmark", toy_root, "--other", other)
     assert ended.exit_code == 1
     assert message in ended.output
-    assert "mend:" in ended.output
+    assert "fix:" in ended.output
 
 
 def test_what_cannot_be_compared_gets_a_clear_message(two, write_run, toy_root):

@@ -27,7 +27,7 @@ def test_an_address_where_nobody_answers_is_said_so(ask):
     ended = ask("--executor", "ray", "--ray-address", "127.0.0.1:1")
     assert ended.exit_code == 1
     assert "127.0.0.1:1: no Ray answers there" in ended.output
-    assert "mend:" in ended.output
+    assert "fix:" in ended.output
 
 
 def test_an_address_from_the_environment_is_used_where_none_is_given(ask, monkeypatch):

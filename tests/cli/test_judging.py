@@ -226,7 +226,7 @@ def test_a_strange_verdict_file_gets_a_clear_message(dlbench, toy_root, tmp_path
     (tmp_path / "out/verdicts.jsonl").write_text(text)
     ended = dlbench("report", tmp_path / "out", "--benchmark", toy_root)
     assert ended.status == 1
-    assert "mend:" in ended.err
+    assert "fix:" in ended.err
     assert "Traceback" not in ended.said
 
 

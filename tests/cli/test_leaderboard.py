@@ -174,7 +174,7 @@ def test_what_cannot_stand_in_an_entry_gets_a_clear_message(root, tmp_path, chan
     ended = ask("add", run, "--benchmark", root, *(word for pair in said.items() for word in pair))
     assert ended.exit_code == 1
     assert message in ended.output
-    assert "mend:" in ended.output
+    assert "fix:" in ended.output
 
 
 def test_samples_belong_to_one_entry_and_marks_to_what_was_run(added, root):

@@ -123,7 +123,7 @@ def test_check_names_a_broken_instance(dlbench, toy_root, name, old, new, kind):
     ended = dlbench("check", "--benchmark", toy_root)
     assert ended.status == 1
     assert f"{name}: {kind}" in ended.out
-    assert "mend:" in ended.out
+    assert "fix:" in ended.out
 
 
 def test_check_finds_a_function_that_changed_and_one_that_went(dlbench, toy_root):

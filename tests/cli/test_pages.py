@@ -73,7 +73,7 @@ def test_a_report_that_cannot_be_written_gets_a_clear_message(run, toy_root, tmp
     ended = ask("report", run, "--benchmark", toy_root, *(one.format(tmp_path) for one in more))
     assert ended.exit_code == 1
     assert message in ended.output
-    assert "mend:" in ended.output
+    assert "fix:" in ended.output
 
 
 def test_browse_writes_a_page_of_what_was_chosen(run, toy_root, tmp_path):
@@ -88,4 +88,4 @@ def test_a_browser_page_that_cannot_be_written_gets_a_clear_message(toy_root, tm
     ended = ask("browse", "--benchmark", toy_root, "--out", tmp_path / "absent/data.html", "--no-browser")
     assert ended.exit_code == 1
     assert "cannot be written" in ended.output
-    assert "mend:" in ended.output
+    assert "fix:" in ended.output

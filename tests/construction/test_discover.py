@@ -172,7 +172,7 @@ def test_the_token_is_in_no_file_that_was_written(
     monkeypatch.setenv("GITHUB_TOKEN", f"{TOKEN}\n")
     said: list[str] = []
     hub.faults = [refusal(400, f"you sent {TOKEN}"), refusal(429, f"{TOKEN}", Retry_After="1"), refusal(500, TOKEN)]
-    found = search(work, hub, token=None, say=said.append)
+    found = search(work, hub, token=None, log=said.append)
     assert set(hub.tokens) == {f"Bearer {TOKEN}"}
     assert found.failed
     assert said
@@ -293,5 +293,5 @@ def test_a_wrong_option_is_answered_with_how_to_mend_it(work: WorkFolder, tmp_pa
     for options in (["--topic", "No Topic"], ["--names-from", tmp_path / "none"], ["--github-url", "nowhere"]):
         ended = run("discover", "--work", work.root, *options)
         assert ended.exit_code == 1
-        assert "mend:" in ended.output
+        assert "fix:" in ended.output
         assert "Traceback" not in ended.output

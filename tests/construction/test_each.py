@@ -122,7 +122,7 @@ def test_a_step_goes_on_to_the_next_project_and_ends_with_what_failed(index: Ind
         assert ended.exit_code == 1, ended.output
         assert "nowhere: failed: " in ended.output
         assert "untested: failed: " in ended.output
-        assert "mend: " in ended.output
+        assert "fix: " in ended.output
     reasons = read_reasons(work)
     assert reasons["nowhere"] == "no configured index knows this package"
     assert reasons["untested"] == "the archive carries no tests"

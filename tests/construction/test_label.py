@@ -87,7 +87,7 @@ def test_a_vote_that_is_not_one_is_named_by_file_and_line_with_what_is_allowed(t
         read_votes([path])
     assert refusal.value.where == f"{path}:2"
     assert what in refusal.value.what
-    assert allowed in refusal.value.mend
+    assert allowed in refusal.value.fix
 
 
 @pytest.mark.parametrize(

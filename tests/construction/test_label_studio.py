@@ -185,7 +185,7 @@ def test_a_malformed_export_is_refused_in_words(tmp_path, content, what):
         read_export(path)
     assert what in refusal.value.what
     assert str(path) in refusal.value.where
-    assert refusal.value.mend
+    assert refusal.value.fix
 
 
 json_values = st.recursive(

@@ -156,7 +156,7 @@ def test_type_parameters_are_no_obstacle():
 def test_what_is_not_one_function_is_refused_with_a_way_to_mend_it(segment):
     with pytest.raises(DLBenchError) as refused:
         measure_function(segment)
-    assert refused.value.mend
+    assert refused.value.fix
 
 
 STATEMENTS = st.recursive(

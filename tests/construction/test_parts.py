@@ -118,7 +118,7 @@ def test_an_unknown_framework_is_refused_when_the_list_is_read_and_the_table_is_
     with pytest.raises(DLBenchError, match=r"'torch', 'jax'.*not 'pytorch'") as caught:
         read_wishes(path)
     assert caught.value.where == f"{path}: project 2 (b)"
-    assert caught.value.mend == "use one of those listed"
+    assert caught.value.fix == "use one of those listed"
     path.write_text('[[project]]\nname = "a"\nframework = "torch"\n')
     assert read_wishes(path) == [ProjectSpec("a", framework=Framework.TORCH)]
 

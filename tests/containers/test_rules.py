@@ -76,7 +76,7 @@ def test_what_is_copied_is_there_and_sent_to_the_builder():
 
 @pytest.mark.parametrize("name", read_wanted())
 def test_a_lock_pins_all_that_pyproject_wants_by_hash(name):
-    """`make lock` mends it."""
+    """`make lock` fixes it."""
     text = (ROOT / f"containers/{name}.txt").read_text()
     entries = re.findall(r"^([\w.-]+)==([^\s\\]+)((?: \\\n    --hash=sha256:[0-9a-f]{64})+)$", text, re.MULTILINE)
     assert len(entries) == len([line for line in text.splitlines() if line and line[0].isalnum()])

@@ -1,4 +1,4 @@
-"""One pass over a benchmark's records names every problem: where it is, what it is, how to mend it."""
+"""One pass over a benchmark's records names every problem: where it is, what it is, how to fix it."""
 
 import pytest
 
@@ -52,7 +52,7 @@ def test_this_defect_is_named(toy_root, name, old, new, kind):
     edit(toy_root, name, old, new)
     problems = check_records(toy_root)[1]
     assert kind in {problem.kind for problem in problems}
-    assert all(problem.where and problem.what and problem.mend for problem in problems)
+    assert all(problem.where and problem.what and problem.fix for problem in problems)
 
 
 def test_two_instances_for_one_function_are_found(toy_root):

@@ -91,7 +91,7 @@ def test_an_instance_that_breaks_one_rule_is_named_with_that_rule(ruled, old, ne
     (problem,) = check_records(ruled)[1]
     assert (problem.kind, problem.where) == (kind, "instances/toy/scale.toml")
     assert problem.what
-    assert problem.mend
+    assert problem.fix
 
 
 def test_a_tie_that_was_settled_with_a_written_reason_is_no_problem(ruled):

@@ -25,8 +25,8 @@ def test_first_try_and_final_rates(toy_root):
     )
     benchmark = load(toy_root)
     attempts = read_attempts(toy_root)
-    assert summarise(attempts, list(benchmark.instances.values())) == Solved(tried=2, first=1, final=2, mended=1)
-    assert summarise(attempts, [benchmark.instances[STEP]]) == Solved(tried=1, first=1, final=1, mended=0)
+    assert summarise(attempts, list(benchmark.instances.values())) == Solved(tried=2, first=1, final=2, repaired=1)
+    assert summarise(attempts, [benchmark.instances[STEP]]) == Solved(tried=1, first=1, final=1, repaired=0)
 
 
 @pytest.mark.parametrize("row", [{"id": SCALE}, {"id": SCALE, "attempt": 1, "status": "fail", "fault": "nobody"}])

@@ -60,7 +60,7 @@ def test_requests_are_counted_over_all_starts_and_the_run_says_how_to_go_on(tmp_
             start(model, path, Limits(requests=4))
         assert len(lines(path)) == done
     assert model.answered == 0
-    assert "higher --max-requests" in caught.value.mend
+    assert "higher --max-requests" in caught.value.fix
     start(Counting(), path, Limits(requests=6))
     assert keys(path) == WANTED
 
@@ -143,7 +143,7 @@ def test_tokens_are_counted_over_all_starts(tmp_path: Path) -> None:
     # a request may take 3 + 2048 tokens and takes 1015
     with pytest.raises(BudgetSpent, match="tokens were used") as caught:
         start(Counting(1000, 15), path, Limits(tokens=4500))
-    assert "--max-tokens-total" in caught.value.mend
+    assert "--max-tokens-total" in caught.value.fix
     kept = len(lines(path))
     assert kept == 3
     again = Counting(1000, 15)
@@ -199,8 +199,8 @@ def test_an_answer_without_usage_is_counted_by_its_characters(tmp_path: Path) ->
 def test_money_without_a_price_is_refused() -> None:
     with pytest.raises(DLBenchError, match="no price is known") as caught:
         Budget(Limits(cost=1.0), None, "my/model")
-    assert '["my/model"]' in caught.value.mend
-    assert "--prices" in caught.value.mend
+    assert '["my/model"]' in caught.value.fix
+    assert "--prices" in caught.value.fix
 
 
 def test_the_exact_request_is_kept_without_the_key(tmp_path: Path) -> None:

@@ -46,7 +46,7 @@ def test_a_status_other_than_0_is_an_error_with_the_end_of_what_it_complained() 
         ask("import sys; print('def f(): pass'); print('a' * 5000 + ' no such model', file=sys.stderr); sys.exit(3)")
     assert caught.value.what.endswith("no such model")
     assert len(caught.value.what) < 500
-    assert "what was done is kept" in caught.value.mend
+    assert "what was done is kept" in caught.value.fix
 
 
 def test_a_program_that_hangs_is_ended_with_its_children(tmp_path: Path) -> None:

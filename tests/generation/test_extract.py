@@ -245,7 +245,7 @@ def test_methods_with_and_without_their_class(code: str, qualname: str) -> None:
 
 
 def test_nothing_is_printed_and_no_warning_escapes(capfd: pytest.CaptureFixture[str]) -> None:
-    """A warning about a model's string escapes on our terminal would be noise that nobody can mend."""
+    """A warning about a model's string escapes on our terminal would be noise that nobody can fix."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         extract(fenced("def f(x):\n    return '\\d' is 1"), "f")

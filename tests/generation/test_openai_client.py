@@ -47,7 +47,7 @@ def failure(reply: Reply, retries: int = 0) -> tuple[str, int]:
             ask(OpenAIModel("m", endpoint.url, KEY), retries=retries)
         text = str(caught.value)
         assert KEY not in text
-        assert caught.value.mend
+        assert caught.value.fix
         return text, len(endpoint.requests)
 
 
@@ -106,7 +106,7 @@ def test_another_machine_is_reached_by_the_proxy_and_a_netrc_is_not_read(
 def test_the_default_endpoint_without_a_key_is_refused_at_once() -> None:
     with pytest.raises(DLBenchError, match="no API key") as caught:
         OpenAIModel("m")
-    assert "DLBENCH_API_KEY" in caught.value.mend
+    assert "DLBENCH_API_KEY" in caught.value.fix
 
 
 def test_an_address_that_is_none_is_refused_at_once() -> None:
@@ -292,8 +292,8 @@ def test_a_longest_answer_too_long_for_the_context_is_an_error_and_no_empty_answ
     assert "the prompt alone fits" in caught.value.what
     assert KEY not in str(caught.value)
     assert REQUEST.instance_id in caught.value.where
-    assert "lower --max-tokens" in caught.value.mend
-    assert "new --out" in caught.value.mend
+    assert "lower --max-tokens" in caught.value.fix
+    assert "new --out" in caught.value.fix
 
 
 def test_a_busy_endpoint_is_asked_again_before_a_prompt_is_called_too_long() -> None:

@@ -43,7 +43,7 @@ def test_a_provider_without_its_key_is_refused_by_the_name_of_its_variable(
     variable = presets()[prefix]["key"]
     with pytest.raises(DLBenchError, match="no API key") as caught:
         find_endpoint(f"{prefix}/m")
-    assert variable in caught.value.mend
+    assert variable in caught.value.fix
     monkeypatch.setenv("DLBENCH_API_KEY", "general-key")
     assert find_endpoint(f"{prefix}/m").key == "general-key"
 

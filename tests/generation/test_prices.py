@@ -53,7 +53,7 @@ def test_a_table_that_is_none_is_named(text: str, tmp_path: Path) -> None:
     with pytest.raises(DLBenchError) as caught:
         find_price("m", table)
     assert str(table) in caught.value.where
-    assert "input = " in caught.value.mend
+    assert "input = " in caught.value.fix
 
 
 def test_a_table_that_is_not_there_is_named(tmp_path: Path) -> None:

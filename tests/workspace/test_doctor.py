@@ -5,7 +5,7 @@ import pytest
 from dlbench.workspace import examine
 
 
-def test_a_sound_machine_has_nothing_to_mend() -> None:
+def test_a_sound_machine_has_nothing_to_fix() -> None:
     findings = {finding.name: finding for finding in examine()}
     assert findings.keys() == {"python", "uv", "git", "home", "disk", "pip configuration"}
     assert all(findings[name].ok for name in ("python", "uv", "git", "home"))
@@ -18,7 +18,7 @@ def test_everything_is_examined_even_when_much_is_wrong(tmp_path: Path, monkeypa
     monkeypatch.setenv("PATH", str(tmp_path))
     wrong = {finding.name: finding for finding in examine() if not finding.ok}
     assert wrong.keys() == {"git", "home", "pip configuration"}
-    assert all(finding.mend for finding in wrong.values())
+    assert all(finding.fix for finding in wrong.values())
 
 
 def test_the_pip_configuration_is_counted_and_never_quoted(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -142,7 +142,7 @@ def test_an_environment_whose_python_is_gone_is_built_again(lock: Path, said: li
     assert version_in(build_environment(lock, PYTHON, said.append)) == "1.0"
 
 
-def test_a_failed_build_leaves_nothing_and_succeeds_once_mended(lock: Path, wheels: Path, said: list[str]) -> None:
+def test_a_failed_build_leaves_nothing_and_succeeds_once_fixed(lock: Path, wheels: Path, said: list[str]) -> None:
     wheel = next(wheels.iterdir())
     away = shutil.move(wheel, lock.parent)
     with pytest.raises(DLBenchError, match="no configured index has a package"):

@@ -50,18 +50,18 @@ def test_the_environment_variable_chooses_the_folder_and_it_is_created(tmp_path:
     assert home().is_dir()
 
 
-def test_a_file_in_place_of_the_folder_is_said_with_a_mend(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_in_place_of_the_folder_is_said_with_a_fix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").touch()
     for place in (tmp_path / "file", tmp_path / "file" / "below"):
         monkeypatch.setenv("DLBENCH_HOME", str(place))
         with pytest.raises(DLBenchError) as caught:
             home()
         assert str(place) in caught.value.where
-        assert "DLBENCH_HOME" in caught.value.mend
+        assert "DLBENCH_HOME" in caught.value.fix
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs the device that is always full")
-def test_a_full_disk_is_said_with_a_mend(tmp_path: Path) -> None:
+def test_a_full_disk_is_said_with_a_fix(tmp_path: Path) -> None:
     with pytest.raises(DLBenchError, match="the disk is full"), building(tmp_path / "target"):
         Path("/dev/full").write_text("x")
     assert list(tmp_path.glob("*target*")) == []

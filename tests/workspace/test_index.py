@@ -79,7 +79,7 @@ def test_without_network_the_user_hears_what_was_not_reached_and_no_password(
         download("tiny-net", NAME, "0" * 64, tmp_path / NAME, said.append)
     assert f"127.0.0.1:{port}" in caught.value.what
     assert "secret" not in str(caught.value)
-    assert "again" in caught.value.mend
+    assert "again" in caught.value.fix
 
 
 def test_a_password_goes_to_its_own_index_and_to_no_other_host(
@@ -124,7 +124,7 @@ def test_find_links_come_first_and_no_index_is_honoured(
     with pytest.raises(DLBenchError) as caught:
         download("tiny-net", "tiny_net-0.9.tar.gz", pinned, tmp_path / "none", said.append)
     assert index.requests == []
-    assert "no-index" in caught.value.mend
+    assert "no-index" in caught.value.fix
 
 
 def test_a_page_that_is_no_index_is_said_to_be_none(

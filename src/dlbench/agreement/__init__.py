@@ -107,8 +107,8 @@ def read_choices(path: Path) -> dict[str, Chosen]:
         try:
             found[record["instance"]] = Chosen(**{**record, "agreeing": tuple(record["agreeing"])})
         except (KeyError, TypeError) as error:
-            mend = "give a folder that `dlbench run --technique dual-agreement` wrote"
-            raise DLBenchError(f"not a choice: {error}", where=f"{path}:{number}", mend=mend) from None
+            fix = "give a folder that `dlbench run --technique dual-agreement` wrote"
+            raise DLBenchError(f"not a choice: {error}", where=f"{path}:{number}", fix=fix) from None
     return found
 
 

@@ -123,7 +123,7 @@ def read_matrix(path: Path) -> Matrix:
             matrix.add(record)
         except (KeyError, TypeError, AttributeError) as error:
             what = f"not a row of a matrix: {type(error).__name__} {error}"
-            raise DLBenchError(what, where=f"{path}:{number}", mend="give a folder that `dlbench` wrote") from None
+            raise DLBenchError(what, where=f"{path}:{number}", fix="give a folder that `dlbench` wrote") from None
     return matrix
 
 
@@ -176,6 +176,6 @@ def tell_not_run(matrix: Matrix, rows: Sequence[Row]) -> str:
         return ""
     told = f"{sum(missing.values())} of {meetings} meetings of solutions and tests could not be run"
     if sum(missing.values()) == meetings:
-        mend = "`dlbench doctor` says what this machine lacks; start again, which tries them again"
-        raise DLBenchError(told, where=next(iter(missing)), mend=mend)
+        fix = "`dlbench doctor` says what this machine lacks; start again, which tries them again"
+        raise DLBenchError(told, where=next(iter(missing)), fix=fix)
     return f"{told}: {', '.join(f'{one} ({count})' for one, count in missing.items())}"

@@ -78,8 +78,8 @@ def read_answers(
             instance, sample, text = instances[record["instance"]], int(record["sample"]), str(record["answer"])
             variant = variants[instance.id][sample // 2]
         except (KeyError, IndexError, ValueError, TypeError):
-            mend = "the folder holds answers to other variants; choose another --out"
-            raise DLBenchError("an answer to no known variant", where=f"{path}:{number}", mend=mend) from None
+            fix = "the folder holds answers to other variants; choose another --out"
+            raise DLBenchError("an answer to no known variant", where=f"{path}:{number}", fix=fix) from None
         answers = found[instance.id]
         answers.records.append(record)
         if sample % 2:

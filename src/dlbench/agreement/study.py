@@ -125,8 +125,8 @@ def read_material(folder: Path, benchmark: Benchmark) -> RunArtifacts:
     needed = (VARIANTS, ANSWERS, MATRIX, CHOICES)
     missing = [name for name in needed if not (inner / name).is_file()]
     if missing:
-        mend = "give a folder that `dlbench run --technique dual-agreement` has written to its end"
-        raise DLBenchError(f"{', '.join(missing)} is missing", where=str(inner), mend=mend)
+        fix = "give a folder that `dlbench run --technique dual-agreement` has written to its end"
+        raise DLBenchError(f"{', '.join(missing)} is missing", where=str(inner), fix=fix)
     variants = read_variants(inner / VARIANTS)
     choices = read_choices(inner / CHOICES)
     known: dict[str, Instance] = {one: find_known(one, benchmark.instances, "instance") for one in choices}
@@ -154,7 +154,7 @@ def _refuse_unjudged(statuses: Mapping[str, Mapping[int, str]], answers: Mapping
     ]
     if unjudged:
         what = f"{len(unjudged)} solutions have no verdict yet, the first of {unjudged[0]}"
-        raise DLBenchError(what, where=str(inner), mend="start the run's own command again, which goes on with it")
+        raise DLBenchError(what, where=str(inner), fix="start the run's own command again, which goes on with it")
 
 
 def list_samples(answers: Mapping[str, Answers]) -> list[Sample]:

@@ -53,11 +53,11 @@ def read_variants(path: Path) -> dict[str, list[Variant]]:
         try:
             variant = Variant(**record)
         except TypeError as error:
-            mend = "one object a line, as `dlbench agree mutate --json` prints it"
-            raise DLBenchError(f"not a variant: {error}", where=where, mend=mend) from None
+            fix = "one object a line, as `dlbench agree mutate --json` prints it"
+            raise DLBenchError(f"not a variant: {error}", where=where, fix=fix) from None
         own = found.setdefault(variant.instance, [])
         if variant.index != len(own) or variant.is_original != (not own):
             what = f"variant {variant.index} ({variant.operator}) of {variant.instance} is out of turn"
-            raise DLBenchError(what, where=where, mend="count from 0, the original first")
+            raise DLBenchError(what, where=where, fix="count from 0, the original first")
         own.append(variant)
     return found

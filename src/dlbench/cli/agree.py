@@ -120,7 +120,7 @@ async def _make(
     prices: Path | None,
 ) -> "Variants":
     from dlbench.agreement.mutation import find_operators, gather_variants
-    from dlbench.cli.output import say
+    from dlbench.cli.output import log
     from dlbench.generation import RateLimiter
 
     find_operators(operators)  # before a model is started
@@ -129,8 +129,8 @@ async def _make(
         return await gather_variants(instance, operators=operators, count=count, seed=seed, source=source)
     model = opening.open(name, sources)
     try:
-        gate = RateLimiter(model, budget=make_budget(model, name, limits, prices), say=say)
-        say(f"{model.name} is asked where no rule helps")
+        gate = RateLimiter(model, budget=make_budget(model, name, limits, prices), log=log)
+        log(f"{model.name} is asked where no rule helps")
         return await gather_variants(instance, operators=operators, count=count, seed=seed, gate=gate, source=source)
     finally:
         await model.close()
@@ -209,8 +209,8 @@ class Dual:
 
         find_known(self.rule, dict.fromkeys(RULES), "rule of choice")
         if samples != 1:
-            mend = "leave out --samples; --variants says how many solutions are asked for"
-            raise DLBenchError(f"agreement gives one answer for each instance, not {samples}", mend=mend)
+            fix = "leave out --samples; --variants says how many solutions are asked for"
+            raise DLBenchError(f"agreement gives one answer for each instance, not {samples}", fix=fix)
 
     def describe(self) -> dict[str, Any]:
         return {"variants": self.variants, "tests": self.tests, "rule": self.rule, "rewrite": self.rewrite}
@@ -222,7 +222,7 @@ class Dual:
         from dlbench.agreement.requests import ANSWERS
         from dlbench.agreement.solutions import read_answers
         from dlbench.cli.engine import prepare_projects
-        from dlbench.cli.output import counted, say
+        from dlbench.cli.output import counted, log
         from dlbench.execution.cross_run import CrossRunPool
         from dlbench.jsonl import rewrite
         from dlbench.runs import SAMPLES
@@ -240,7 +240,7 @@ class Dual:
                 rooms, setting.instances, answers, setting.inner / MATRIX, lambda row: advance(row.instance.id)
             )
         if told := tell_not_run(matrix, rows):
-            say(f"{told}; they count as not passed")
+            log(f"{told}; they count as not passed")
         if (setting.folder / VERDICTS).is_file():
             # what was judged stays chosen, even where meetings that were our fault have been made up for since
             made = read_choices(setting.inner / CHOICES)
@@ -294,7 +294,7 @@ class Dual:
 
     def _ask(self, setting: Setting, asking: Asking, wording: "Wording", variants: "dict[str, list[Variant]]") -> None:
         from dlbench.agreement.requests import ANSWERS, count_requests, make_request
-        from dlbench.cli.output import counted, say
+        from dlbench.cli.output import counted, log
         from dlbench.generation import generate
 
         total = sum(count_requests(variants[instance.id]) for instance in setting.instances)
@@ -311,7 +311,7 @@ class Dual:
                 lambda record: advance(f"{record['instance']} {record['operator']}: {record['asks_for']}"),
                 budget=asking.budget,
                 retries=asking.retries,
-                say=say,
+                log=log,
             )
 
     def _judge_all(self, setting: Setting, answers: "dict[str, Answers]") -> None:

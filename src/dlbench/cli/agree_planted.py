@@ -58,7 +58,7 @@ def planted(
 
     if right > solutions:
         what = f"{right} of {solutions} solutions cannot be the reference"
-        raise DLBenchError(what, where="--right", mend="ask for as many --solutions, or more")
+        raise DLBenchError(what, where="--right", fix="ask for as many --solutions, or more")
     mix = Mix(solutions, right, checks, wrong, turned, seed)
     instances = chosen.instances
     engine = make_engine(sandbox, timeout, memory, Where(executor, ray_address, workers))
@@ -71,7 +71,7 @@ def planted(
     with counted("planted", len(instances) * (1 + 2 * solutions), every=2.0) as advance:
         made = run_planted(chosen.benchmark, instances, rooms, pool, mix, out, advance)
     if not made.polls:
-        raise DLBenchError("no test of the chosen instances stands alone", mend="choose other instances")
+        raise DLBenchError("no test of the chosen instances stands alone", fix="choose other instances")
     found = {
         name: hold_against(polls, "codet", chosen.benchmark, has_original=False)
         for name, polls in (("all tests", made.polls), ("tests that nobody chose by", made.held_out))

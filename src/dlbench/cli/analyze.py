@@ -15,7 +15,7 @@ import typer
 
 from dlbench.cli.app import Chosen, JsonOption, MemoryOption, SandboxOption, TimeoutOption, app, command, need
 from dlbench.cli.models import ApiKeyOption
-from dlbench.cli.output import counted, say
+from dlbench.cli.output import counted, log
 from dlbench.cli.report import read_sides
 from dlbench.errors import DLBenchError
 
@@ -103,7 +103,7 @@ def show(tables: "Mapping[str, Tabled]", notes: Sequence[str], record: object = 
 
 
 def write_pictures(folder: Path | None, pictures: Mapping[str, str]) -> None:
-    from dlbench.cli.output import say
+    from dlbench.cli.output import log
     from dlbench.jsonl import write_whole
     from dlbench.runs import make_folder
 
@@ -112,14 +112,14 @@ def write_pictures(folder: Path | None, pictures: Mapping[str, str]) -> None:
     make_folder(folder)
     for name, picture in pictures.items():
         write_whole(folder / f"{name}.svg", picture)
-    say(f"drawn: {', '.join(str(folder / f'{name}.svg') for name in pictures)}")
+    log(f"drawn: {', '.join(str(folder / f'{name}.svg') for name in pictures)}")
 
 
 def read(datasets: list[str] | None, sources: Path | None, *, want_code: bool = True) -> "list[Corpus]":
     from dlbench.analysis.corpora import OURS, read_corpora
-    from dlbench.cli.output import say
+    from dlbench.cli.output import log
 
-    return read_corpora(datasets or [OURS], sources=sources, want_code=want_code, say=say)
+    return read_corpora(datasets or [OURS], sources=sources, want_code=want_code, log=log)
 
 
 @command("statistics", analyze)
@@ -204,7 +204,7 @@ def divergence(
     from dlbench.analysis.contamination import find_shared_runs
     from dlbench.analysis.divergence import measure_distances, place_in_plane
     from dlbench.analysis.embeddings import open_encoder
-    from dlbench.cli.output import say
+    from dlbench.cli.output import log
     from dlbench.reporting import studies
     from dlbench.reporting.studies import tell_missing
 
@@ -231,7 +231,7 @@ def divergence(
         tables[f"longest runs shared with {text}"] = studies.tabulate_shared(shared)
     show(tables, notes, {"distances": found, "shared": shared} if json else None)
     if pictures is not None:
-        say("placing texts in a plane (t-SNE)")
+        log("placing texts in a plane (t-SNE)")
         planes = {kind: place_in_plane(texts) for kind, texts in drawn.items()}
         write_pictures(pictures, studies.draw_divergence(found, planes))
 
@@ -251,11 +251,11 @@ def _open_for_code(
     name: str | None, for_prompts: "Encoder", base_url: str | None, api_key: str | None
 ) -> "tuple[Encoder, str]":
     from dlbench.analysis.embeddings import CODEBERT, open_encoder
-    from dlbench.cli.output import say
+    from dlbench.cli.output import log
 
     if name is not None:
         return (for_prompts, "") if name == for_prompts.name else (open_encoder(name, base_url, api_key), "")
-    say(f"looking for {CODEBERT}")
+    log(f"looking for {CODEBERT}")
     try:
         return open_encoder(CODEBERT), ""
     except DLBenchError:
@@ -291,7 +291,7 @@ def efficiency(
     passing = {name: _find(run, chosen) for name, run in named.items()}
     if not any(passing.values()):
         what = "no candidate among the chosen instances passes, so there is nothing to measure"
-        raise DLBenchError(what, where=str(runs[0]), mend="give a run that solves something, or choose other instances")
+        raise DLBenchError(what, where=str(runs[0]), fix="give a run that solves something, or choose other instances")
     engine = make_engine(sandbox, timeout, memory) if measure else None
     found = []
     for name, run in named.items():
@@ -319,8 +319,8 @@ def _find(run: "Run", chosen: Chosen) -> "list[PassingCandidate]":
 
     path = run.folder / SAMPLES
     if not path.is_file():
-        mend = "give a folder that `run` or `evaluate` wrote, with the answers in it"
-        raise DLBenchError("there are no samples here", where=str(run.folder), mend=mend)
+        fix = "give a folder that `run` or `evaluate` wrote, with the answers in it"
+        raise DLBenchError("there are no samples here", where=str(run.folder), fix=fix)
     return find_passing(run.verdicts, read_samples(path, chosen.benchmark), chosen.instances)
 
 
@@ -350,7 +350,7 @@ def _measure(
         prepared = prepare_projects(chosen.benchmark, needed)
         read_upkeep(unread, prepared, keeper)
         if not jobs:
-            say(f"{path}: everything is measured already")
+            log(f"{path}: everything is measured already")
             return kept, {}
         with counted("rounds", sum(count_missing(job, repeats) for job in jobs), every=2.0) as advance:
 

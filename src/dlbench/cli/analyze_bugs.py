@@ -90,9 +90,9 @@ def bugs(
     from dlbench.runs import make_folder
 
     if judge_below != 1.0 and not (judge or judge_command):
-        raise DLBenchError("there is no judge to ask", where="--judge-below", mend="name one as --judge")
+        raise DLBenchError("there is no judge to ask", where="--judge-below", fix="name one as --judge")
     if (judge or judge_command) and out is None:
-        raise DLBenchError("a judge's votes have to be kept", where="--judge", mend="give a folder as --out")
+        raise DLBenchError("a judge's votes have to be kept", where="--judge", fix="give a folder as --out")
     loaded = load(benchmark)
     failures, truths, notes = read_failures(runs, loaded, half)
     people = read_people(votes or [], failures)
@@ -113,8 +113,8 @@ def bugs(
         opening = Opening(base_url, api_key, judge_command, request_timeout, concurrency=concurrency)
         unsure = [one for one in found if judge_below == 1.0 or one.by_rules.confidence < judge_below]
         if not unsure:
-            mend = "give a higher --judge-below, or no judge"
-            raise DLBenchError("the rules are confident of every failure", where="--judge-below", mend=mend)
+            fix = "give a higher --judge-below, or no judge"
+            raise DLBenchError("the rules are confident of every failure", where="--judge-below", fix=fix)
         judged = _ask(opening, judge, unsure, out, Limits(max_requests, None, max_cost), prices, retries)
         raters["judge"], reasons = dict(judged.votes), judged.reasons
         if len(unsure) < len(found):
@@ -187,8 +187,8 @@ def read_failures(
         if found.unknown:
             notes.append(f"{name}: {found.unknown} verdicts are on instances that the benchmark does not have")
     if not failures:
-        mend = "give a run in which some candidate failed, of this benchmark"
-        raise DLBenchError("there is no failure to look at", where=", ".join(map(str, runs)), mend=mend)
+        fix = "give a run in which some candidate failed, of this benchmark"
+        raise DLBenchError("there is no failure to look at", where=", ".join(map(str, runs)), fix=fix)
     return failures, truths, notes
 
 
@@ -216,11 +216,11 @@ def _ask(
 ) -> "Judged":
     from dlbench.analysis.bugs.llm_judge import ask_judge
     from dlbench.cli.models import make_budget
-    from dlbench.cli.output import counted, say
+    from dlbench.cli.output import counted, log
 
     name = opening.names([model] if model else None)[0]
     if name in ("reference", "stub"):
-        raise DLBenchError(f"{name} cannot judge", where="--judge", mend="give a model that answers questions")
+        raise DLBenchError(f"{name} cannot judge", where="--judge", fix="give a model that answers questions")
     asked = opening.open(name, None)
     folder = out / f"judge-{name.replace('/', '_').replace(':', '_')}"
     with counted(f"asking {asked.name}", len(found)) as advance:
@@ -232,7 +232,7 @@ def _ask(
             budget=make_budget(asked, name, limits, prices),
             retries=retries,
             on_answer=lambda record: advance(str(record["instance"])),
-            say=say,
+            log=log,
         )
 
 

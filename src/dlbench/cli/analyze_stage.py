@@ -64,7 +64,7 @@ def evaluate(
 ) -> None:
     """How well are stage, task and data told from unseen prompts? Cross-validation, with baselines beside it."""
     from dlbench.analysis.classifier.evaluate import FAST, WAYS, configure, cross_validate
-    from dlbench.cli.output import say
+    from dlbench.cli.output import log
     from dlbench.generation.techniques.stage_predictor import hash_prompt
     from dlbench.jsonl import Journal, rewrite
     from dlbench.reporting.studies import classifier
@@ -76,7 +76,7 @@ def evaluate(
     open_run(out, configure(prompts, name, recipe, folds, new_projects=new_projects))
     ways = FAST if fast else WAYS
     with Journal(out / "folds.jsonl") as journal:
-        found = cross_validate(prompts, name, recipe, folds, ways, journal, _slowly(say), new_projects=new_projects)
+        found = cross_validate(prompts, name, recipe, folds, ways, journal, _slowly(log), new_projects=new_projects)
     hashes = {id: hash_prompt(text) for id, text in zip(prompts.ids, prompts.texts, strict=True)}
     answers = found.answers[ways[-1]]
     rewrite(out / "predictions.jsonl", ({"instance": id, "prompt": hashes[id], **answers[id]} for id in answers))
@@ -160,7 +160,7 @@ def _gather(dataset: str, also: str | None) -> "tuple[str, Prompts]":
     return corpus.name, borrow(prompts, corpus, *others) if others else prompts
 
 
-def _slowly(say: Callable[[str], None], every: float = 5.0) -> Callable[[str], None]:
+def _slowly(log: Callable[[str], None], every: float = 5.0) -> Callable[[str], None]:
     """A line for each way and fold that is done, and in between one every few seconds."""
     said = 0.0
 
@@ -168,7 +168,7 @@ def _slowly(say: Callable[[str], None], every: float = 5.0) -> Callable[[str], N
         nonlocal said
         if text.startswith("fold") or time.monotonic() - said >= every:
             said = time.monotonic()
-            say(text)
+            log(text)
 
     return tell
 

@@ -1,6 +1,6 @@
 """What do all commands have in common? How they are registered, how they fail, and how they choose instances.
 
-A command is a function in a file of its own. Whatever a person can mend ends with a message and status 1; Ctrl-C ends
+A command is a function in a file of its own. Whatever a person can fix ends with a message and status 1; Ctrl-C ends
 with 130 and keeps what was done. Nothing heavy is imported here: `dlbench --help` must answer at once.
 
 What does a command say whose library is not installed? Which extra has it, and nothing of a traceback.
@@ -110,10 +110,10 @@ def _guard(function: Callable[..., None]) -> Callable[..., None]:
         except DLBenchError as error:
             _fail(error)
         except OSError as error:
-            mend = "mend that and start the same command again; what was done is kept"
+            fix = "fix that and start the same command again; what was done is kept"
             if error.errno != errno.ENOSPC and not error.filename:
                 raise
-            _fail(DLBenchError(str(error.strerror), where=str(error.filename or ""), mend=mend))
+            _fail(DLBenchError(str(error.strerror), where=str(error.filename or ""), fix=fix))
         except KeyboardInterrupt:
             typer.echo("stopped; what was done is kept, the same command goes on from here", err=True)
             raise typer.Exit(130) from None
@@ -155,9 +155,9 @@ class Chosen:
         found = select(benchmark, Selection(**self._filters))
         if not found and benchmark.unrunnable and not benchmark.instances:
             what = f"its {len(benchmark.unrunnable)} prompts were imported without a source that could be run"
-            raise DLBenchError(what, where=str(benchmark.root), mend="`dlbench analyze` studies them")
+            raise DLBenchError(what, where=str(benchmark.root), fix="`dlbench analyze` studies them")
         if not found:
-            raise DLBenchError("no instance fits the choice", mend="`dlbench stats` shows what there is")
+            raise DLBenchError("no instance fits the choice", fix="`dlbench stats` shows what there is")
         return found
 
     @functools.cached_property
@@ -219,4 +219,4 @@ def _with_choice(function: Callable[..., None]) -> Callable[..., None]:
 
 def need(module: str, extra: str) -> None:
     if find_spec(module) is None:
-        raise DLBenchError(f"{module} is not installed", mend=f"pip install 'dlbench[{extra}]'")
+        raise DLBenchError(f"{module} is not installed", fix=f"pip install 'dlbench[{extra}]'")

@@ -14,9 +14,9 @@ def check(
     json: JsonOption = False,
     sandbox: SandboxOption = "auto",
 ) -> None:
-    """Report every problem of a benchmark in one pass: where it is, what it is, how to mend it."""
+    """Report every problem of a benchmark in one pass: where it is, what it is, how to fix it."""
     from dlbench.cli.engine import make_engine
-    from dlbench.cli.output import say
+    from dlbench.cli.output import log
     from dlbench.dataset.validation import check_records
     from dlbench.validation.sources import check_sources
     from dlbench.workspace.provenance import check_tree
@@ -26,15 +26,15 @@ def check(
     if not records_only:
         wanted = {instance.id for instance in chosen.instances_of(benchmark)} if sound else set()
         instances = [instance for instance in sound if instance.id in wanted]
-        problems += check_sources(benchmark, instances, make_engine(sandbox), say)
-        problems += check_tree(benchmark, say)
+        problems += check_sources(benchmark, instances, make_engine(sandbox), log)
+        problems += check_tree(benchmark, log)
     if json:
         import json as format
 
         typer.echo(format.dumps([problem.as_dict() for problem in problems], indent=2, ensure_ascii=False))
     else:
         for problem in problems:
-            typer.echo(f"{problem.where}: {problem.kind}: {problem.what}\n  mend: {problem.mend}")
+            typer.echo(f"{problem.where}: {problem.kind}: {problem.what}\n  fix: {problem.fix}")
         depth = "records only" if records_only else "records, sources and tests"
         count = f"{len(benchmark.instances)} instances of {len(benchmark.projects)} projects"
         typer.echo(f"{count} checked ({depth}): {len(problems) or 'no'} problem{'' if len(problems) == 1 else 's'}")

@@ -71,7 +71,7 @@ def _set_against(path: Path, found: "Comparison") -> "BenchmarkComparison":
         raise DLBenchError(
             f"has no score of {', '.join(missing)} (it has: {known})",
             where=str(path),
-            mend="name every run as this command names it",
+            fix="name every run as this command names it",
         )
     return compare_benchmarks(list(here.values()), [scores[name] for name in here])
 
@@ -80,15 +80,15 @@ def _read_scores(path: Path) -> dict[str, float]:
     """Shares from 0 to 1; where one is above 1, all are taken as percents."""
     import json
 
-    mend = 'write {"name of a run": its score, …}, all from 0 to 1 or all in percent'
+    fix = 'write {"name of a run": its score, …}, all from 0 to 1 or all in percent'
     try:
         read = json.loads(path.read_text(encoding="utf-8"))
         scores = {str(name): float(score) for name, score in read.items()}
     except OSError as error:
-        raise DLBenchError(f"cannot be read: {error.strerror}", where=str(path), mend="check the path") from None
+        raise DLBenchError(f"cannot be read: {error.strerror}", where=str(path), fix="check the path") from None
     except (ValueError, TypeError, AttributeError):
-        raise DLBenchError("not a file of scores", where=str(path), mend=mend) from None
+        raise DLBenchError("not a file of scores", where=str(path), fix=fix) from None
     if not all(0 <= score <= 100 for score in scores.values()):
-        raise DLBenchError("a score lies outside 0 to 100", where=str(path), mend=mend)
+        raise DLBenchError("a score lies outside 0 to 100", where=str(path), fix=fix)
     scale = 100 if max(scores.values(), default=0) > 1 else 1
     return {name: score / scale for name, score in scores.items()}

@@ -139,16 +139,16 @@ def draft(
     """Let a model write first texts for admissible functions, for a person to write anew (step 7)."""
     import asyncio
 
-    from dlbench.cli.output import say
+    from dlbench.cli.output import log
     from dlbench.construction.draft import draft_project
     from dlbench.generation import EmbeddedModel, OpenAIModel, RateLimiter
 
     async def draft_all() -> None:
-        opened = EmbeddedModel(1, say, 0) if model == "embedded" else OpenAIModel(model, base_url, api_key)
-        gate = RateLimiter(opened, say=say)
+        opened = EmbeddedModel(1, log, 0) if model == "embedded" else OpenAIModel(model, base_url, api_key)
+        gate = RateLimiter(opened, log=log)
         try:
             for chain in make_chains(names, projects, work, sandbox):
-                count = await draft_project(chain.work, chain.name, chain.prepared.tree, gate, most=most, on_draft=say)
+                count = await draft_project(chain.work, chain.name, chain.prepared.tree, gate, most=most, on_draft=log)
                 typer.echo(
                     f"{chain.name}: {count} drafts; none of them is a prompt before somebody has written it anew"
                 )
@@ -193,13 +193,13 @@ def run(
     sandbox: SandboxOption = "auto",
 ) -> None:
     """From names of packages to admissible functions: steps 3 to 6 and 8, each where it was left."""
-    from dlbench.cli.output import say
+    from dlbench.cli.output import log
     from dlbench.construction.pipeline import run_all
     from dlbench.construction.work_folder import WorkFolder
 
     wishes = read_chosen(names, projects)
     folder = WorkFolder(work)
-    run_all(make_patient_engine(sandbox), folder, wishes, say, workers=workers, most=most, seconds=seconds)
+    run_all(make_patient_engine(sandbox), folder, wishes, log, workers=workers, most=most, seconds=seconds)
     _show(folder, [wish.name for wish in wishes])
 
 
@@ -219,7 +219,7 @@ def live(
     """Propose instances that no model trained before a day can have seen."""
     from dataclasses import replace
 
-    from dlbench.cli.output import say
+    from dlbench.cli.output import log
     from dlbench.construction.history import find_fresh
     from dlbench.construction.pipeline import run_all
     from dlbench.construction.work_folder import WorkFolder
@@ -227,13 +227,13 @@ def live(
 
     known = names if names or projects else list(load().projects)
     wishes = [replace(wish, version="") for wish in read_chosen(known, projects)]
-    fresh, left_out = find_fresh(wishes, since.date(), say)
+    fresh, left_out = find_fresh(wishes, since.date(), log)
     folder = WorkFolder(work / f"live-{since.date()}")
     run_all(
         make_patient_engine(sandbox),
         folder,
         fresh,
-        say,
+        log,
         workers=workers,
         most=most,
         seconds=seconds,

@@ -20,7 +20,7 @@ def read_chosen(names: list[str] | None, projects: Path | None) -> "list[Project
 
     known = {wish.name: wish for wish in read_wishes(projects)} if projects else {}
     if not names and not known:
-        raise DLBenchError("no project is named", mend="give names of packages, or --projects FILE")
+        raise DLBenchError("no project is named", fix="give names of packages, or --projects FILE")
     return [known.get(name, ProjectSpec(name)) for name in names] if names else list(known.values())
 
 
@@ -36,21 +36,21 @@ def make_patient_engine(sandbox: str, where: Where = HERE) -> "Engine":
 def make_chains(
     names: list[str] | None, projects: Path | None, work: Path, sandbox: str, workers: int = 1, where: Where = HERE
 ) -> "list[Pipeline]":
-    from dlbench.cli.output import say
+    from dlbench.cli.output import log
     from dlbench.construction.pipeline import Pipeline
     from dlbench.construction.work_folder import WorkFolder
 
     engine = make_patient_engine(sandbox, where)
-    return [Pipeline(engine, WorkFolder(work), wish, say, workers=workers) for wish in read_chosen(names, projects)]
+    return [Pipeline(engine, WorkFolder(work), wish, log, workers=workers) for wish in read_chosen(names, projects)]
 
 
 def do_each(chains: "list[Pipeline]", do: "Callable[[Pipeline], None]") -> None:
     """Does a step with every project; those that fail are told at the end, when the others have had their turn."""
-    from dlbench.cli.output import say
+    from dlbench.cli.output import log
     from dlbench.construction.work_folder import explain, for_each_project
     from dlbench.errors import DLBenchError
 
-    failed = for_each_project(chains[0].work, chains, do, say)
+    failed = for_each_project(chains[0].work, chains, do, log)
     for name, error in failed.items():
         told = str(error) if isinstance(error, DLBenchError) else explain(error)
         typer.echo(f"{name}: failed: {told}", err=True)

@@ -26,7 +26,7 @@ def discover(
     json: JsonOption = False,
 ) -> None:
     """Find projects: on GitHub by topic, or by name on the package index."""
-    from dlbench.cli.output import say
+    from dlbench.cli.output import log
     from dlbench.construction.selection.discover import Discovery, discover_on_github, discover_on_index
     from dlbench.construction.selection.github import API
     from dlbench.construction.selection.topics import read_topics
@@ -37,10 +37,10 @@ def discover(
     if topic or not (index or names_from):
         asked = f"{len(set(topic or read_topics().github))} topics in"
         url = github_url or API
-        search = discover_on_github(WorkFolder(work), topic or (), most=most, base_url=url, patience=patience, say=say)
+        search = discover_on_github(WorkFolder(work), topic or (), most=most, base_url=url, patience=patience, log=log)
         found["github"] = (asked, search)
     if index or names_from:
-        found["index"] = (f"{len(set(names))} names in", discover_on_index(WorkFolder(work), names, say=say))
+        found["index"] = (f"{len(set(names))} names in", discover_on_index(WorkFolder(work), names, log=log))
     if json:
         import json as format
 
@@ -75,7 +75,7 @@ def select(
     from collections import Counter
 
     from dlbench.cli.construct_common import read_chosen
-    from dlbench.cli.output import counted, say
+    from dlbench.cli.output import counted, log
     from dlbench.construction.selection import criteria as selecting
     from dlbench.construction.work_folder import Row, WorkFolder
 
@@ -89,7 +89,7 @@ def select(
         def shown(row: Row) -> None:
             advance(f"{row['name']}: {'selected' if row['selected'] else '; '.join(row['reasons'])}")
 
-        rows = selecting.select(folder, names or (), say=say, on_row=shown)
+        rows = selecting.select(folder, names or (), log=log, on_row=shown)
     if json:
         import json as format
 
@@ -109,8 +109,8 @@ def _read_names(path: Path) -> list[str]:
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        what, mend = f"cannot be read: {error}", "give a text file with one name a line"
-        raise DLBenchError(what, where=str(path), mend=mend) from None
+        what, fix = f"cannot be read: {error}", "give a text file with one name a line"
+        raise DLBenchError(what, where=str(path), fix=fix) from None
     return [name for line in lines if (name := line.partition("#")[0].strip())]
 
 

@@ -54,7 +54,7 @@ def label(
         _import(import_label_studio, folder, catalogue)
     given = read_votes(votes or folder)
     if not given:
-        raise DLBenchError("nobody has voted yet", where=str(work), mend="vote with `dlbench construct review`")
+        raise DLBenchError("nobody has voted yet", where=str(work), fix="vote with `dlbench construct review`")
     known = [vote for vote in given if not catalogue or vote.id in catalogue]
     labelled = decide(known, read_settled(settled or folder.path("settled")))
     alphas = measure_alpha(known)
@@ -76,7 +76,7 @@ def review(
     tree: TreeOption = None,
     benchmark: BenchmarkOption = None,
 ) -> None:
-    """Open a page of this machine to vote on labels, mend prompts, and accept or reject functions."""
+    """Open a page of this machine to vote on labels, fix prompts, and accept or reject functions."""
     from dlbench.construction.labelling.catalogue import read_catalogue
     from dlbench.construction.labelling.review_server import serve
     from dlbench.construction.work_folder import WorkFolder
@@ -85,8 +85,8 @@ def review(
     folder = WorkFolder(work)
     catalogue = read_catalogue(folder)
     if not catalogue:
-        mend = "do the steps before, or give their folder as --work"
-        raise DLBenchError("there is no admissible function to review", where=str(work), mend=mend)
+        fix = "do the steps before, or give their folder as --work"
+        raise DLBenchError("there is no admissible function to review", where=str(work), fix=fix)
 
     def ready(address: str) -> None:
         typer.echo(f"{len(catalogue)} functions to review at {address} (Ctrl-C ends it; all that was done is kept)")
@@ -103,7 +103,7 @@ def write(
     work: WorkOption = WORK,
 ) -> None:
     """Write functions that are accepted, labelled and admissible as instances of a benchmark."""
-    from dlbench.cli.output import say
+    from dlbench.cli.output import log
     from dlbench.construction.history import date_functions
     from dlbench.construction.work_folder import WorkFolder
     from dlbench.construction.write_instances import write_instances
@@ -112,7 +112,7 @@ def write(
 
     folder = WorkFolder(work)
     made = load(work / "benchmark")
-    written = write_instances(folder, into, lambda name: fetch(made.projects[name], made.root, say), date_functions)
+    written = write_instances(folder, into, lambda name: fetch(made.projects[name], made.root, log), date_functions)
     for function, why in written.left_out.items():
         typer.echo(f"{function}: left out: {why}")
     typer.echo(f"{len(written.paths)} instances written to {into}, {len(written.left_out)} functions left out")
@@ -131,8 +131,8 @@ def split(
 
     loaded = load(benchmark)
     if name == "full" or name.startswith("live-") or not name.replace("-", "").isalnum():
-        mend = "use letters, digits and -; full is everything, and live-YYYY-MM what appeared since that month"
-        raise DLBenchError(f"{name!r} is no name for a split", mend=mend)
+        fix = "use letters, digits and -; full is everything, and live-YYYY-MM what appeared since that month"
+        raise DLBenchError(f"{name!r} is no name for a split", fix=fix)
     chosen = choose_balanced(loaded.instances.values(), size)
     path = loaded.root / "splits" / f"{name}.txt"
     path.parent.mkdir(exist_ok=True)
@@ -155,8 +155,8 @@ def _reader(work: "WorkFolder", tree: Path | None, benchmark: Path | None) -> "C
         entry = read_catalogue(work)[function]
         place = fetched(entry.project) if tree is None else tree
         if place is None:
-            mend = "`dlbench prepare` fetches projects of a benchmark; or give the tree with --tree"
-            raise DLBenchError(f"the source of {entry.project} is not on this machine", mend=mend)
+            fix = "`dlbench prepare` fetches projects of a benchmark; or give the tree with --tree"
+            raise DLBenchError(f"the source of {entry.project} is not on this machine", fix=fix)
         inner = place / entry.project
         return read_source(entry, inner if tree is not None and (inner / entry.function["path"]).is_file() else place)
 
@@ -184,7 +184,7 @@ def _export(path: Path, work: "WorkFolder", catalogue: "dict[str, Entry]", read:
 
     configuration = path.with_suffix(".xml")
     if configuration == path:
-        raise DLBenchError("the configuration goes there", where=str(path), mend="name the tasks' file .json")
+        raise DLBenchError("the configuration goes there", where=str(path), fix="name the tasks' file .json")
     reviews = read_reviews(work)
     tasks = []
     for entry in catalogue.values():
@@ -197,13 +197,13 @@ def _export(path: Path, work: "WorkFolder", catalogue: "dict[str, Entry]", read:
 
 
 def _import(path: Path, work: "WorkFolder", catalogue: "dict[str, Entry]") -> None:
-    from dlbench.cli.output import say
+    from dlbench.cli.output import log
     from dlbench.construction.labelling.label_studio import import_votes, read_export
     from dlbench.construction.labelling.votes import votes_of
 
     votes = read_export(path)
     fresh = import_votes(votes, catalogue, votes_of(work))
-    say(f"{len(votes)} votes of {len({vote.annotator for vote in votes})} annotators read, {fresh} of them new")
+    log(f"{len(votes)} votes of {len({vote.annotator for vote in votes})} annotators read, {fresh} of them new")
 
 
 def _print_decisions(labelled: "list[Labelled]", strangers: list[str], silent: list[str]) -> None:

@@ -68,11 +68,11 @@ def show(
 
 
 def _read_reference(root, project, instance) -> str:  # type: ignore[no-untyped-def]
-    from dlbench.cli.output import say
+    from dlbench.cli.output import log
     from dlbench.dataset.target import find_target
     from dlbench.workspace import fetch
 
-    tree = fetch(project, root, say)
+    tree = fetch(project, root, log)
     return find_target((tree / instance.path).read_text(encoding="utf-8"), instance.qualname).text
 
 
@@ -84,7 +84,7 @@ def stats(
     pictures: Annotated[Path | None, typer.Option(help="Also draw the distributions into this folder (SVG).")] = None,
 ) -> None:
     """Count instances by project and label, with their sizes, tests, mutation scores, and how far annotators agreed."""
-    from dlbench.cli.output import say
+    from dlbench.cli.output import log
     from dlbench.construction.labelling import measure_alpha
     from dlbench.construction.labelling.votes import list_votes
     from dlbench.dataset.statistics import describe
@@ -94,7 +94,7 @@ def stats(
     try:
         alphas = measure_alpha(list_votes(chosen.instances))
     except DLBenchError as error:
-        say(f"how far annotators agreed is left out: {error}")
+        log(f"how far annotators agreed is left out: {error}")
         alphas = {}
     found["alpha"] = {axis: None if math.isnan(alpha) else round(alpha, 3) for axis, alpha in alphas.items()}
     if pictures:

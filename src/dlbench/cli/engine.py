@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from dlbench.cli.app import CORES, end_with_command, need
-from dlbench.cli.output import say
+from dlbench.cli.output import log
 from dlbench.errors import DLBenchError
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def make_engine(sandbox: str, timeout: float | None = None, memory: int | None =
         typer.echo(f"dlbench: warning: {confinement.warning}", err=True)
     elif sandbox == "auto" and confinement.name != "bubblewrap":
         strongest, obstacle = find_confinements()[0]
-        say(f"{strongest.name} cannot be used here ({obstacle}); {confinement.name} confines candidates meanwhile")
+        log(f"{strongest.name} cannot be used here ({obstacle}); {confinement.name} confines candidates meanwhile")
     given = {"test_seconds": timeout, "memory_mb": memory}
     limits = Limits(**{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type]
     return Engine(confinement, limits, seats=_find_seats(where, sandbox, limits.memory_mb))
@@ -50,7 +50,7 @@ def _find_seats(where: Where, sandbox: str, memory_mb: int) -> "Executor | None"
 
     if where.executor == "ray":
         need("ray", "ray")
-        say("looking for Ray")
+        log("looking for Ray")
     seats = open_seats(
         where.executor,
         where.ray_address,
@@ -58,7 +58,7 @@ def _find_seats(where: Where, sandbox: str, memory_mb: int) -> "Executor | None"
         cores=CORES,
         memory_mb=memory_mb,
         sandbox=sandbox,
-        say=say,
+        log=log,
     )
     if seats is not None:
         end_with_command(seats.close)
@@ -70,7 +70,7 @@ def check_mode(mode: str) -> None:
     from dlbench.execution.pool import MODES
 
     if mode not in MODES:
-        raise DLBenchError(f"there is no mode {mode!r}", mend=f"use one of: {', '.join(MODES)}")
+        raise DLBenchError(f"there is no mode {mode!r}", fix=f"use one of: {', '.join(MODES)}")
 
 
 def make_pool(
@@ -85,4 +85,4 @@ def prepare_projects(benchmark: "Benchmark", instances: "list[Instance]") -> "di
     from dlbench.workspace import prepare
 
     names = dict.fromkeys(instance.project for instance in instances)
-    return {name: prepare(benchmark.projects[name], benchmark.root, say) for name in names}
+    return {name: prepare(benchmark.projects[name], benchmark.root, log) for name in names}

@@ -46,21 +46,21 @@ def dataset(
     if context.invoked_subcommand:
         return
     if format is None or out is None:
-        mend = "dlbench export --format jsonl --out DIR, or dlbench export inspect RUN --out LOG.eval"
-        raise DLBenchError("--format and --out are missing", mend=mend)
+        fix = "dlbench export --format jsonl --out DIR, or dlbench export inspect RUN --out LOG.eval"
+        raise DLBenchError("--format and --out are missing", fix=fix)
     from dlbench.bridges.exports import Format, export, list_projects
     from dlbench.bridges.exports.rows import Wanted, read_licences, render_short
-    from dlbench.cli.output import counted, say
+    from dlbench.cli.output import counted, log
 
     benchmark, instances = chosen.benchmark, chosen.instances
     licences = None
     if with_reference:
         projects = list_projects(benchmark, instances)
-        licences = read_licences(projects, benchmark.root, say)
+        licences = read_licences(projects, benchmark.root, log)
         typer.echo(render_short(projects, licences), err=True)
     wanted = Wanted(chosen.split, licences, canary)
     with counted("reading", len(instances), every=2) as advance:
-        export(benchmark, instances, Format(format), wanted, out, say=say, on_row=advance)
+        export(benchmark, instances, Format(format), wanted, out, log=log, on_row=advance)
     typer.echo(f"{len(instances)} instances are in {out}", err=True)
 
 
@@ -92,7 +92,7 @@ def evalplus(
     from dlbench.jsonl import rewrite
 
     if out.exists():
-        raise DLBenchError("this exists already", where=str(out), mend="give --out a file that is not there yet")
+        raise DLBenchError("this exists already", where=str(out), fix="give --out a file that is not there yet")
     samples = read_solutions(solutions, load(benchmark), read_prompts(tasks) if tasks else {})
     out.parent.mkdir(parents=True, exist_ok=True)
     rewrite(out, samples)
@@ -101,7 +101,7 @@ def evalplus(
 
 @command("inspect", imports)
 def import_inspect(
-    log: Annotated[Path, typer.Argument(help="A log of import_inspect (.eval or .json).")],
+    eval_log: Annotated[Path, typer.Argument(help="A log of inspect (.eval or .json).")],
     out: Annotated[Path, typer.Option(help="Write samples.jsonl here, and verdicts.jsonl where our judge was asked.")],
     benchmark: BenchmarkOption = None,
 ) -> None:
@@ -115,8 +115,8 @@ def import_inspect(
 
     for name in (SAMPLES, VERDICTS, CONFIG):
         if (out / name).exists():
-            raise DLBenchError("this exists already", where=str(out / name), mend="give a new --out")
-    found = read_log(log, load(benchmark))
+            raise DLBenchError("this exists already", where=str(out / name), fix="give a new --out")
+    found = read_log(eval_log, load(benchmark))
     for where, why in found.left_out:
         typer.echo(f"LEFT OUT: {where}: {why}", err=True)
     make_folder(out)

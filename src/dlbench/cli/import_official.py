@@ -10,7 +10,7 @@ from dlbench.cli.app import JsonOption, app, command
 from dlbench.errors import DLBenchError
 
 if TYPE_CHECKING:
-    from dlbench.analysis.official import Mended
+    from dlbench.analysis.official import RepairedFile
 
 _SHOWN = 5
 
@@ -37,25 +37,25 @@ def official(
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Read the official DL-Bench files: mend what can be mended, name every repair, count labels and defects."""
-    from dlbench.analysis.official import find_files, find_others, mend_all, read_files, write_folder
+    """Read the official DL-Bench files: fix what can be repaired, name every repair, count labels and defects."""
+    from dlbench.analysis.official import find_files, find_others, read_files, repair_all, write_folder
 
     if (answers is None) != (samples is None):
-        raise DLBenchError("--answers and --samples belong together", mend="give both, or neither")
+        raise DLBenchError("--answers and --samples belong together", fix="give both, or neither")
     files = find_files(path)
     if not files:
-        mend = "give the folder of .txt files that begin with `stage:`"
-        raise DLBenchError("there are no official files here", where=str(path), mend=mend)
+        fix = "give the folder of .txt files that begin with `stage:`"
+        raise DLBenchError("there are no official files here", where=str(path), fix=fix)
     if others := find_others(path):
         shown = ", ".join(map(str, others[:_SHOWN])) + (", …" if len(others) > _SHOWN else "")
         typer.echo(f"LEFT OUT: {len(others)} text files that do not begin with `stage:`: {shown}", err=True)
-    mended = mend_all(read_files(files))
-    counts = _count(mended)
-    repairs = [repair for one in mended for repair in one.repairs]
+    repaired = repair_all(read_files(files))
+    counts = _count(repaired)
+    repairs = [repair for one in repaired for repair in one.repairs]
     if json:
         from dlbench.cli.output import print_json
 
-        print_json({"counts": counts, "repairs": repairs, "defects": {one.file: one.defects for one in mended}})
+        print_json({"counts": counts, "repairs": repairs, "defects": {one.file: one.defects for one in repaired}})
     else:
         for repair in repairs:
             typer.echo(f"{repair.file}: {repair.field}: {repair.was!r} -> {repair.now!r} ({repair.why})")
@@ -64,39 +64,39 @@ def official(
             for label, count in found.items():
                 typer.echo(f"  {label:<50} {count:>5}")
     if out:
-        write_folder(mended, out)
-        typer.echo(f"{len(mended)} instances without a source to run are in {out}", err=True)
+        write_folder(repaired, out)
+        typer.echo(f"{len(repaired)} instances without a source to run are in {out}", err=True)
     if sources:
-        _fetch_sources(sources, mended)
+        _fetch_sources(sources, repaired)
     if answers and samples:
-        _write_samples(answers, samples, mended)
+        _write_samples(answers, samples, repaired)
 
 
-def _count(mended: "list[Mended]") -> dict[str, dict[str, int]]:
-    found: dict[str, dict[str, int]] = {"files": {"read": len(mended)}}
+def _count(repaired: "list[RepairedFile]") -> dict[str, dict[str, int]]:
+    found: dict[str, dict[str, int]] = {"files": {"read": len(repaired)}}
     for axis in ("stage", "task", "data"):
-        labels = Counter(str(getattr(one, axis) or "none of the labels") for one in mended)
+        labels = Counter(str(getattr(one, axis) or "none of the labels") for one in repaired)
         found[axis] = dict(labels.most_common())
-    found["repairs"] = dict(Counter(repair.why for one in mended for repair in one.repairs).most_common())
-    defects = Counter(defect.partition(" as ")[0] for one in mended for defect in one.defects)
+    found["repairs"] = dict(Counter(repair.why for one in repaired for repair in one.repairs).most_common())
+    defects = Counter(defect.partition(" as ")[0] for one in repaired for defect in one.defects)
     return found | {"defects that stay": dict(defects.most_common())}
 
 
-def _fetch_sources(folder: Path, mended: "list[Mended]") -> None:
+def _fetch_sources(folder: Path, repaired: "list[RepairedFile]") -> None:
     from dlbench.analysis.official import fetch_trees, read_releases
-    from dlbench.cli.output import say
+    from dlbench.cli.output import log
 
-    named = {one.project for one in mended}
+    named = {one.project for one in repaired}
     releases = [release for release in read_releases() if release.project in named]
-    fetch_trees(releases, folder, say)
+    fetch_trees(releases, folder, log)
     typer.echo(f"the code of {len(releases)} of {len(named)} projects is in {folder}", err=True)
 
 
-def _write_samples(answers: Path, samples: Path, mended: "list[Mended]") -> None:
+def _write_samples(answers: Path, samples: Path, repaired: "list[RepairedFile]") -> None:
     from dlbench.analysis.official.repairs import match_answers
     from dlbench.jsonl import rewrite
 
-    found = match_answers(answers, mended)
+    found = match_answers(answers, repaired)
     for where, why in found.left_out:
         typer.echo(f"LEFT OUT: {where}: {why}", err=True)
     rewrite(samples, found.samples)

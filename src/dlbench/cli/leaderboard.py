@@ -59,11 +59,11 @@ def add(
     entry = make_entry(read_run(run), loaded, samples_from, split=split, day=day, told=told)
     if faults := check_entry(entry, loaded):
         shown = "\n".join(f"  {fault}" for fault in faults[:20])
-        mend = "finish the run; where the limits are wider, judge its samples again with the usual ones"
-        raise DLBenchError(f"the run cannot be submitted:\n{shown}", where=str(run), mend=mend)
+        fix = "finish the run; where the limits are wider, judge its samples again with the usual ones"
+        raise DLBenchError(f"the run cannot be submitted:\n{shown}", where=str(run), fix=fix)
     path = loaded.root / FOLDER / name_entry(entry)
     if path.exists() and path.read_text(encoding="utf-8") != render_entry(entry) and not replace:
-        raise DLBenchError("there is another entry with these settings", where=str(path), mend="say --replace")
+        raise DLBenchError("there is another entry with these settings", where=str(path), fix="say --replace")
     write_entry(entry, path)
     typer.echo(f"{path}: pass@1 {entry.score.pass_at_1:.1%} on {entry.split}")
 
@@ -72,8 +72,8 @@ def _read_temperature(given: str) -> float | None:
     try:
         return None if given == "none" else float(given)
     except ValueError:
-        mend = "give a number, or none of a model that takes no temperature"
-        raise DLBenchError(f"{given!r} is no temperature", where="--temperature", mend=mend) from None
+        fix = "give a number, or none of a model that takes no temperature"
+        raise DLBenchError(f"{given!r} is no temperature", where="--temperature", fix=fix) from None
 
 
 @command("verify", leaderboard)
@@ -94,7 +94,7 @@ def verify(
     json: JsonOption = False,
 ) -> None:
     """Find out whether entries are so: against the dataset, their samples, and with --samples the engine."""
-    from dlbench.cli.output import say
+    from dlbench.cli.output import log
     from dlbench.dataset import load
     from dlbench.reporting.leaderboard.entry import find_entries, read_entry
     from dlbench.reporting.leaderboard.verify import Fault, Kind, count_repeated, is_about
@@ -102,13 +102,13 @@ def verify(
     loaded = load(benchmark)
     paths = entries or find_entries(loaded.root)
     if samples and len(paths) != 1:
-        raise DLBenchError(f"samples belong to one entry, and there are {len(paths)}", mend="name the entry")
+        raise DLBenchError(f"samples belong to one entry, and there are {len(paths)}", fix="name the entry")
     asked = {"--share": share is not None, "--all": every, "--seed": seed is not None, "--mark": mark}
     if not samples and any(asked.values()):
         names = ", ".join(name for name, is_given in asked.items() if is_given)
-        raise DLBenchError(f"{names}: without samples nothing is run again", mend="give --samples FILE too")
+        raise DLBenchError(f"{names}: without samples nothing is run again", fix="give --samples FILE too")
     if every and share is not None:
-        raise DLBenchError("--all is every sample, and --share is some", mend="leave one of them out")
+        raise DLBenchError("--all is every sample, and --share is some", fix="leave one of them out")
     found: dict[str, list[Fault]] = {}
     for path in paths:
         try:
@@ -118,7 +118,7 @@ def verify(
             continue
         faults = found[str(path)] = check_file(path, entry, loaded)
         if repeated := count_repeated(entry):
-            say(f"{path}: {repeated} of {len(entry.verdicts)} samples repeat another answer to their instance")
+            log(f"{path}: {repeated} of {len(entry.verdicts)} samples repeat another answer to their instance")
         if samples and is_about(entry, loaded):
             again = Again(1.0 if every else _SHARE if share is None else share, seed, workers, sandbox)
             faults += again.check(entry, samples, loaded)
@@ -150,7 +150,7 @@ class Again:
         self.checked = 0
 
     def check(self, entry: "Entry", path: Path, benchmark: "Benchmark") -> "list[Fault]":
-        from dlbench.cli.output import say
+        from dlbench.cli.output import log
         from dlbench.reporting.leaderboard.verify import check_samples, check_verdicts, draw_share
         from dlbench.runs.samples import read_samples
 
@@ -159,7 +159,7 @@ class Again:
         claimed = {claim.key: claim.sha256 for claim in entry.verdicts}
         fitting = {sample.key: sample for sample in given if claimed.get(sample.key) == sample.sha256}
         drawn = [fitting[key] for key in draw_share(entry, self.share, self.seed) if key in fitting]
-        say(f"{len(drawn)} of {len(claimed)} samples are run again (--seed {self.seed})")
+        log(f"{len(drawn)} of {len(claimed)} samples are run again (--seed {self.seed})")
         if drawn:
             faults += check_verdicts(entry, drawn, benchmark, lambda chosen: self._judge(chosen, entry, benchmark))
         self.checked = len(drawn)

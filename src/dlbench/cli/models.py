@@ -71,11 +71,11 @@ class Opening:
 
     def names(self, given: list[str] | None) -> list[str]:
         if self.base_url and not given and not self.command:
-            raise DLBenchError("no model of this endpoint is named", where="--base-url", mend="give --model NAME")
+            raise DLBenchError("no model of this endpoint is named", where="--base-url", fix="give --model NAME")
         names = list(dict.fromkeys(given or [COMMAND if self.command else "embedded"]))
         if self.command and len(names) > 1:
-            mend = "give one --model, as the program's name, or none"
-            raise DLBenchError("one program is asked under several names", where="--model-command", mend=mend)
+            fix = "give one --model, as the program's name, or none"
+            raise DLBenchError("one program is asked under several names", where="--model-command", fix=fix)
         self._refuse_unused(names)
         return names
 
@@ -87,12 +87,12 @@ class Opening:
             kept |= {"--stream": self.stream, "--reasoning": self.reasoning}
         if unused := [option for option, value in kept.items() if value]:
             who = "the program" if self.command else ", ".join(names)
-            mend = "leave it out, or name a model that it is for"
-            raise DLBenchError(f"{who} makes no use of {', '.join(unused)}", where=unused[0], mend=mend)
+            fix = "leave it out, or name a model that it is for"
+            raise DLBenchError(f"{who} makes no use of {', '.join(unused)}", where=unused[0], fix=fix)
 
     def open(self, name: str, sources: "Sources | None") -> "Model":
         """Without sources there is neither `reference` nor `stub`."""
-        from dlbench.cli.output import say
+        from dlbench.cli.output import log
         from dlbench.generation import CommandModel, EmbeddedModel, FileModel, OpenAIModel, ReferenceModel, StubModel
         from dlbench.generation.file_model import PREFIX
 
@@ -106,7 +106,7 @@ class Opening:
             case "stub" if sources:
                 return StubModel(sources.signature)
             case "embedded":
-                return EmbeddedModel(self.concurrency, say, self.port)
+                return EmbeddedModel(self.concurrency, log, self.port)
         return OpenAIModel(
             name,
             self.base_url,

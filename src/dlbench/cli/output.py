@@ -39,7 +39,7 @@ class Advance(Protocol):
     def __call__(self, text: str) -> None: ...
 
 
-def say(text: str) -> None:
+def log(text: str) -> None:
     """One line of progress, beside the output proper."""
     print(f"· {text}", file=sys.stderr, flush=True)
 
@@ -66,7 +66,7 @@ def counted(what: str, total: int, *, every: float = 0.0) -> Iterator[Advance]:
             told = f"{what} {count + 1}/{total} ({pace()}) {text}"
             if time.monotonic() - said >= every:
                 said = time.monotonic()
-                say(told)
+                log(told)
 
         yield line
         return

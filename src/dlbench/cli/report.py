@@ -59,7 +59,7 @@ def read_fetched(benchmark: "Benchmark") -> "Callable[[Instance], str | None]":
 
 def write_folder(standing: "ReportData", out: Path, *, public: bool) -> None:
     """The page and the tables for other programs, beside `report.md`."""
-    from dlbench.cli.output import counted, say
+    from dlbench.cli.output import counted, log
     from dlbench.jsonl import write_whole
     from dlbench.reporting.candidates import read_candidates
     from dlbench.reporting.export import NO_PARQUET, has_parquet, write_tables
@@ -71,7 +71,7 @@ def write_folder(standing: "ReportData", out: Path, *, public: bool) -> None:
     for name, run in standing.runs.items():
         with counted(f"reading {name}", len(run.verdicts), every=2.0) as advance:
             candidates[name] = read_candidates(run, standing.benchmark, public=public, on_read=advance)
-    say("writing the page")
+    log("writing the page")
     page = write_page(standing, candidates, read_fetched(standing.benchmark), public=public)
     write_whole(out / "report.html", page)
     written = write_tables(standing, out)
@@ -79,8 +79,8 @@ def write_folder(standing: "ReportData", out: Path, *, public: bool) -> None:
     for name, picture in draw_stills(standing).items():
         write_whole(out / PICTURES / f"{name}.svg", picture)
     if not has_parquet():
-        say(NO_PARQUET)
-    say(f"the page is {out / 'report.html'}; beside it are {', '.join(written)} and {PICTURES}/")
+        log(NO_PARQUET)
+    log(f"the page is {out / 'report.html'}; beside it are {', '.join(written)} and {PICTURES}/")
 
 
 @command("browse")
@@ -107,8 +107,8 @@ def browse(
     try:
         write_whole(out, page)
     except OSError as error:
-        what, mend = f"cannot be written: {error.strerror}", "give another --out, in a folder that is there"
-        raise DLBenchError(what, where=str(out), mend=mend) from None
+        what, fix = f"cannot be written: {error.strerror}", "give another --out, in a folder that is there"
+        raise DLBenchError(what, where=str(out), fix=fix) from None
     typer.echo(f"{len(chosen.instances)} instances: {out}")
     if not no_browser:
         import webbrowser
@@ -195,8 +195,8 @@ def show_scores(
     faults = [record for run in runs.values() for record in run.verdicts if record["status"] == "harness_error"]
     if faults:
         what = f"{len(faults)} verdict(s) are harness errors, our fault and not the model's"
-        mend = "start the same command again, which tries them again; `dlbench doctor` looks at the machine"
-        raise DLBenchError(f"{what}; the first: {faults[0]['message']}", where=faults[0]["instance"], mend=mend)
+        fix = "start the same command again, which tries them again; `dlbench doctor` looks at the machine"
+        raise DLBenchError(f"{what}; the first: {faults[0]['message']}", where=faults[0]["instance"], fix=fix)
 
 
 def _print_tables(standing: "ReportData", axes: Sequence[str]) -> None:
@@ -241,7 +241,7 @@ def report(
     from dlbench.runs import make_folder
 
     if public and out is None:
-        raise DLBenchError("--public is for a page, and none is asked for", mend="give --out, a folder for the page")
+        raise DLBenchError("--public is for a page, and none is asked for", fix="give --out, a folder for the page")
 
     cutoffs = [day.date() for day in cutoff or ()]
     # days that were asked for are shown, whatever else is
@@ -275,7 +275,7 @@ def read_sides(folders: Sequence[Path], chosen: Chosen) -> Sides:
     from dlbench.scoring.compare import find_ground
 
     if len(folders) < 2:
-        raise DLBenchError("one run cannot be compared", where=str(folders[0]), mend="give two run folders or more")
+        raise DLBenchError("one run cannot be compared", where=str(folders[0]), fix="give two run folders or more")
     wanted = {instance.id for instance in chosen.instances}
     named = name_runs([read_head(folder) for folder in folders])
     check_comparable(list(named.values()))
@@ -294,6 +294,6 @@ def read_sides(folders: Sequence[Path], chosen: Chosen) -> Sides:
         raise DLBenchError(
             f"there is no instance to compare on: {len(ground.not_common)} are not in every run,"
             f" {len(ground.harness_errors)} met a harness error, {outside} lie outside the choice",
-            mend="compare runs of the same instances; start a run with harness errors again, which tries them again",
+            fix="compare runs of the same instances; start a run with harness errors again, which tries them again",
         )
     return Sides(tallies, outside, warnings)

@@ -122,7 +122,7 @@ def run(
     from dlbench import __version__
     from dlbench.agreement.requests import Wording
     from dlbench.cli.engine import Where, check_mode, make_engine, prepare_projects
-    from dlbench.cli.output import counted, say
+    from dlbench.cli.output import counted, log
     from dlbench.cli.report import judge_into, show_scores
     from dlbench.generation import Limits, generate
     from dlbench.generation.sources import Sources, make_asker
@@ -142,7 +142,7 @@ def run(
         }
         _refuse_unused(technique, [name for name, (value, usual) in for_dual.items() if value != usual])
     engine = make_engine(sandbox, timeout, memory, Where(executor, ray_address, workers))
-    sources = Sources(benchmark, say)
+    sources = Sources(benchmark, log)
     dual = Dual(variants, tests, rule, rewrite, workers or CORES, mode, pool_memory) if technique == DUAL else None
     if dual is not None:
         dual.check(samples)
@@ -192,7 +192,7 @@ def run(
                     lambda record: advance(f"{record['instance']} ({record['finish_reason']})"),
                     budget=budget,
                     retries=retries,
-                    say=say,
+                    log=log,
                 )
         given = read_samples(folder / SAMPLES, benchmark)
         judge_into(benchmark, given, folder, engine, workers or CORES, mode, pool_memory)
@@ -204,8 +204,8 @@ def run(
 def _refuse_unused(technique: str, given: list[str]) -> None:
     """Options that this technique does not look at."""
     if given:
-        told, mend = ", ".join(f"--{name}" for name in given), f"leave it out, or say --technique {DUAL}"
-        raise DLBenchError(f"{technique} makes no use of {told}", where=f"--{given[0]}", mend=mend)
+        told, fix = ", ".join(f"--{name}" for name in given), f"leave it out, or say --technique {DUAL}"
+        raise DLBenchError(f"{technique} makes no use of {told}", where=f"--{given[0]}", fix=fix)
 
 
 def _hash(path: Path) -> str:
@@ -216,12 +216,12 @@ def _hash(path: Path) -> str:
 
 def _put_together(asker: "PromptBuilder", instances: "list[Instance]", shots: int) -> None:
     """All prompts before the first request: what is wrong with one is found before anything is paid for."""
-    from dlbench.cli.output import say
+    from dlbench.cli.output import log
     from dlbench.generation.techniques.build import describe_shortage
 
     shortage = describe_shortage([asker.ask(instance) for instance in instances], shots)
     if shortage:
-        say(shortage)
+        log(shortage)
 
 
 @command("prompt")
@@ -236,15 +236,15 @@ def prompt(
     canary: CanaryOption = False,
 ) -> None:
     """Show exactly what a model would be asked, in all turns."""
-    from dlbench.cli.output import say
+    from dlbench.cli.output import log
     from dlbench.dataset import find_known, load
     from dlbench.generation.sources import Sources, make_asker
 
     if technique == DUAL:
-        mend = f"`dlbench agree mutate {instance}` shows its wordings, each of which is asked as zero-shot"
-        raise DLBenchError(f"{DUAL} asks in many wordings, and has no one prompt", where="--technique", mend=mend)
+        fix = f"`dlbench agree mutate {instance}` shows its wordings, each of which is asked as zero-shot"
+        raise DLBenchError(f"{DUAL} asks in many wordings, and has no one prompt", where="--technique", fix=fix)
     loaded = load(benchmark)
-    sources = Sources(loaded, say)
+    sources = Sources(loaded, log)
     asker = make_asker(sources, technique, shots, seed, prompt_tokens, canary=canary, stages=predicted_stages)
     asked = asker.ask(find_known(instance, loaded.instances, "instance"))
     for number, turn in enumerate(asked.turns):
@@ -253,4 +253,4 @@ def prompt(
         for message in turn:
             typer.echo(f"--- {message['role']}\n{message['content']}\n")
     for name, value in asked.notes.items():
-        say(f"{name}: {value}")
+        log(f"{name}: {value}")

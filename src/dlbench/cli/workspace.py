@@ -26,7 +26,7 @@ def prepare(
 
 @command("doctor")
 def doctor(benchmark: BenchmarkOption = None, json: JsonOption = False) -> None:
-    """Say what this machine has and lacks, and how to mend it."""
+    """Say what this machine has and lacks, and how to fix it."""
     from dlbench.dataset import load
     from dlbench.execution import find_confinements
     from dlbench.workspace import Finding, examine, prepared_if_ready
@@ -48,8 +48,8 @@ def doctor(benchmark: BenchmarkOption = None, json: JsonOption = False) -> None:
         typer.echo(format.dumps([asdict(finding) for finding in findings], indent=2))
     else:
         for finding in findings:
-            mend = f"  (mend: {finding.mend})" if finding.mend and not finding.ok else ""
-            typer.echo(f"{'ok  ' if finding.ok else 'lack'}  {finding.name:<26} {finding.detail}{mend}")
+            fix = f"  (fix: {finding.fix})" if finding.fix and not finding.ok else ""
+            typer.echo(f"{'ok  ' if finding.ok else 'lack'}  {finding.name:<26} {finding.detail}{fix}")
     if all(obstacle for _, obstacle in confinements):
         raise typer.Exit(1)
 
@@ -61,14 +61,14 @@ def clean(
     everything: Annotated[bool, typer.Option("--all", help="All of it, the embedded model's weights too.")] = False,
 ) -> None:
     """Remove what this machine holds; without an option, only what killed commands left behind."""
-    from dlbench.cli.output import say
+    from dlbench.cli.output import log
     from dlbench.workspace import clean as remove
 
     what = {"temporary"}
     what |= {"sources", "archives"} if sources or everything else set()
     what |= {"environments", "uv"} if environments or everything else set()
     what |= {"models", "collected"} if everything else set()
-    typer.echo(f"{remove(what, say) / 1e6:.0f} MB freed")
+    typer.echo(f"{remove(what, log) / 1e6:.0f} MB freed")
 
 
 @command("lock")
@@ -85,6 +85,6 @@ def lock(
     folder: Path = (benchmark or default_root()) / "locks"
     requirements = folder / f"{environment}.in"
     if not requirements.is_file():
-        raise DLBenchError("there is no such file", where=str(requirements), mend="list direct requirements there")
+        raise DLBenchError("there is no such file", where=str(requirements), fix="list direct requirements there")
     compile_lock(requirements, folder / f"{environment}.txt", python)
     typer.echo(f"wrote {folder / environment}.txt")

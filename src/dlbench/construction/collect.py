@@ -40,7 +40,7 @@ from dlbench.execution.sandbox import open_cell
 from dlbench.execution.supervise import supervise
 from dlbench.jsonl import write_whole
 from dlbench.workspace import Prepared
-from dlbench.workspace.home import Say
+from dlbench.workspace.home import Log
 from dlbench.workspace.package_index import look_up
 from dlbench.workspace.source import fetch
 
@@ -203,10 +203,10 @@ class _Collecting(Run):
         (self.found.skipped if why.startswith(_SKIPS) else self.found.errors)[what] = why
 
 
-def set_up_and_collect(engine: Engine, wish: ProjectSpec, root: Path, say: Say) -> tuple[Prepared, Collected]:
+def set_up_and_collect(engine: Engine, wish: ProjectSpec, root: Path, log: Log) -> tuple[Prepared, Collected]:
     """From a name to a project whose tests are collected, with what they need found out on the way."""
-    project = propose(wish, root, say)
-    tree = fetch(project, root, say)
+    project = propose(wish, root, log)
+    tree = fetch(project, root, log)
     files = find_tests(find_layout(tree, project.name).tests, wish)
     requirements = read_project_requirements(tree, wish.requirements, only_these=wish.only_these, python=PYTHON)
     lock = root / "locks" / f"{project.environment}.txt"
@@ -214,12 +214,12 @@ def set_up_and_collect(engine: Engine, wish: ProjectSpec, root: Path, say: Say) 
     tried: set[str] = set()
     for _ in range(_ROUNDS):
         try:
-            prepared, requirements = set_up(project, requirements, root, say)
+            prepared, requirements = set_up(project, requirements, root, log)
         except DLBenchError:
             if best is None:
                 raise
             break  # what was asked for last cannot be had together; what there was before works
-        say(f"collecting the tests of {project.name}")
+        log(f"collecting the tests of {project.name}")
         found = collect(engine, prepared, files)
         if best is None or len(found.tests) >= len(best[1].tests):
             best = prepared, found, lock.read_text(encoding="utf-8")

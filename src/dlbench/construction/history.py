@@ -36,7 +36,7 @@ from dlbench.errors import DLBenchError, is_full_disk
 from dlbench.jsonl import write_whole
 from dlbench.parsing import parse
 from dlbench.workspace import home
-from dlbench.workspace.home import Say
+from dlbench.workspace.home import Log
 from dlbench.workspace.package_index import Package, Release, download, look_up
 
 _READABLE = (".whl", ".zip", ".egg", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
@@ -160,15 +160,15 @@ def _read(archive: Path) -> Iterator[str]:
                         if file is not None:
                             yield _decode(file.read())
     except (tarfile.TarError, zipfile.BadZipFile, OSError, EOFError) as error:
-        what, mend = f"the archive cannot be read: {error}", "fetch it again"
-        raise DLBenchError(what, where=archive.name, mend=mend) from None
+        what, fix = f"the archive cannot be read: {error}", "fetch it again"
+        raise DLBenchError(what, where=archive.name, fix=fix) from None
 
 
 _SETTLED = ("code", "cases", "documents")
 """What was weighed when the project was chosen, by rule or by a person."""
 
 
-def find_fresh(wishes: list[ProjectSpec], since: date, say: Say) -> tuple[list[ProjectSpec], list[dict[str, str]]]:
+def find_fresh(wishes: list[ProjectSpec], since: date, log: Log) -> tuple[list[ProjectSpec], list[dict[str, str]]]:
     """The projects with a release since, and a function in it that was not there before; the others with the reason."""
     fresh: list[ProjectSpec] = []
     left_out: list[dict[str, str]] = []
@@ -182,8 +182,8 @@ def find_fresh(wishes: list[ProjectSpec], since: date, say: Say) -> tuple[list[P
             else:
                 known = look_into(package.name, before[-1]) if before else frozenset()
                 new = look_into(package.name, newest) - known
-                say(f"{wish.name} {newest.version} of {newest.uploaded}: {len(new)} new functions")
-                why = _find_objection(wish.name, newest, say) if new else "its newest release has no new function"
+                log(f"{wish.name} {newest.version} of {newest.uploaded}: {len(new)} new functions")
+                why = _find_objection(wish.name, newest, log) if new else "its newest release has no new function"
         except Exception as error:
             if is_full_disk(error):
                 raise
@@ -196,7 +196,7 @@ def find_fresh(wishes: list[ProjectSpec], since: date, say: Say) -> tuple[list[P
     return fresh, left_out
 
 
-def _find_objection(name: str, release: Release, say: Say) -> str:
+def _find_objection(name: str, release: Release, log: Log) -> str:
     """What step 2 has against a release: one that was chosen once may have lost its tests, or its licence."""
-    reasons = judge(Candidate(name, version=release.version), say)["reasons"]
+    reasons = judge(Candidate(name, version=release.version), log)["reasons"]
     return "; ".join(reason for reason in reasons if kind_of(reason) not in _SETTLED)

@@ -28,7 +28,7 @@ from dlbench.errors import DLBenchError
 from dlbench.execution.engine import Engine
 from dlbench.jsonl import Journal
 from dlbench.workspace import Prepared, prepare
-from dlbench.workspace.home import Say
+from dlbench.workspace.home import Log
 
 TRACE_SECONDS = 600.0
 MOST_CASES = 12
@@ -38,9 +38,9 @@ class Pipeline:
     """The steps on one project of a work folder."""
 
     def __init__(
-        self, engine: Engine, work: WorkFolder, wish: ProjectSpec, say: Say, *, workers: int = os.cpu_count() or 1
+        self, engine: Engine, work: WorkFolder, wish: ProjectSpec, log: Log, *, workers: int = os.cpu_count() or 1
     ) -> None:
-        self.engine, self.work, self.wish, self.say, self.workers = engine, work, wish, say, workers
+        self.engine, self.work, self.wish, self.log, self.workers = engine, work, wish, log, workers
         self.root = work.root / "benchmark"
         self.name = wish.name
         self._prepared: Prepared | None = None
@@ -48,20 +48,20 @@ class Pipeline:
     @property
     def prepared(self) -> Prepared:
         if self._prepared is None:
-            self._prepared = prepare(self.project, self.root, self.say)
+            self._prepared = prepare(self.project, self.root, self.log)
         return self._prepared
 
     @property
     def project(self) -> Project:
         projects = load(self.root).projects if self.root.is_dir() else {}
         if self.name not in projects:
-            what, mend = "the project has not been set up", f"run `dlbench construct collect {self.name}` first"
-            raise StepMissing(what, where=str(self.root), mend=mend)
+            what, fix = "the project has not been set up", f"run `dlbench construct collect {self.name}` first"
+            raise StepMissing(what, where=str(self.root), fix=fix)
         return projects[self.name]
 
     def collect(self) -> None:
         """Steps 2 and 3: the project set up, its tests collected; of what cannot be, what the text says is there."""
-        self._prepared, found = set_up_and_collect(self.engine, self.wish, self.root, self.say)
+        self._prepared, found = set_up_and_collect(self.engine, self.wish, self.root, self.log)
         self.keep_collected(found)
 
     def keep_collected(self, found: Collected) -> None:
@@ -73,9 +73,9 @@ class Pipeline:
         if not found.tests:
             errors = "; ".join(filter(None, [found.why, *list(found.errors.values())[:2]]))
             what = f"pytest collects no test: {(errors or '; '.join(reasons.values()))[-1200:]}"
-            raise DLBenchError(what, where=self.name, mend="see what its tests need, or choose another project")
+            raise DLBenchError(what, where=self.name, fix="see what its tests need, or choose another project")
         if found.why:
-            self.say(f"{self.name}: not all was collected: {found.why.splitlines()[0]}")
+            self.log(f"{self.name}: not all was collected: {found.why.splitlines()[0]}")
         self.work.write("collected", ({"id": test} for test in found.tests), self.name)
 
     def trace(self, seconds: float = TRACE_SECONDS, cases: int = MOST_CASES) -> None:
@@ -87,13 +87,13 @@ class Pipeline:
         with open_seen(journal, self._name_trace(wanted)) as kept:
             done = len(kept.tests)
             before = f"; {done} ran before" if done else ""
-            self.say(f"running {len(wanted)} of {len(tests)} tests of {self.name}{before}")
+            self.log(f"running {len(wanted)} of {len(tests)} tests of {self.name}{before}")
 
             def count(test: str) -> None:
                 nonlocal done
                 done += 1
                 if done % 100 == 0:
-                    self.say(f"{self.name}: {done} of {len(wanted)} tests ran")
+                    self.log(f"{self.name}: {done} of {len(wanted)} tests ran")
 
             seen = trace(
                 self.engine,
@@ -130,7 +130,7 @@ class Pipeline:
     def compare_with_text(self) -> Comparison:
         """Step 4's other half: the graph that the text alone gives, and how far it agrees with what ran."""
         seen = self.read_trace()
-        self.say(f"reading which function each test of {self.name} comes to")
+        self.log(f"reading which function each test of {self.name} comes to")
         graph = build_graph(
             self.prepared.tree, self.project.import_root, sorted({test.id.partition("::")[0] for test in seen.tests})
         )
@@ -148,7 +148,7 @@ class Pipeline:
         found = extract(self.project, self.prepared.tree, self.read_trace())
         rows = found.rows
         if dates or since:
-            self.say(f"looking into earlier releases of {self.name}")
+            self.log(f"looking into earlier releases of {self.name}")
             origins = date_functions(self.project, rows)
             rows = [row | {"introduced": origins[row["id"]].isoformat()} for row in rows]
         if since:
@@ -189,7 +189,7 @@ class Pipeline:
                     done += 1
                     journal.append(found.to_row())
                     verdict = "admissible" if found.is_admissible else found.reason
-                    self.say(f"{self.name}: {done} of {len(waiting)}: {found.id.partition('/')[2]}: {verdict}")
+                    self.log(f"{self.name}: {done} of {len(waiting)}: {found.id.partition('/')[2]}: {verdict}")
 
             for function in [key for key, tests in chosen.items() if len(tests) < LEAST_TESTS]:
                 # screening has seen that there are three which pass
@@ -202,8 +202,8 @@ class Pipeline:
         place = (row["path"], row["first"], row["qualname"].rpartition(".")[2])
         if place not in seen.numbers:
             what = f"{row['id']} is not where the tests ran it"
-            mend = f"do the steps extract and screen again for {self.name}"
-            raise DLBenchError(what, where=str(self.work.path("screened", self.name)), mend=mend)
+            fix = f"do the steps extract and screen again for {self.name}"
+            raise DLBenchError(what, where=str(self.work.path("screened", self.name)), fix=fix)
         return seen.numbers[place]
 
     def run(self, *, most: int | None = None, seconds: float = TRACE_SECONDS, since: date | None = None) -> None:
@@ -228,7 +228,7 @@ class Pipeline:
         there = self.project.version
         if there != self.wish.version:
             aside = self.work.put_aside(self.name, there)
-            self.say(f"{self.name}: what was found of {there} is in {aside}; {self.wish.version} begins anew")
+            self.log(f"{self.name}: what was found of {there} is in {aside}; {self.wish.version} begins anew")
 
 
 def explain_few_tests(row: Row) -> Row:
@@ -263,7 +263,7 @@ def run_all(
     engine: Engine,
     work: WorkFolder,
     wishes: list[ProjectSpec],
-    say: Say,
+    log: Log,
     *,
     workers: int,
     most: int | None = None,
@@ -271,5 +271,5 @@ def run_all(
     since: date | None = None,
 ) -> dict[str, Exception]:
     """Every project in turn; what stands against one is kept, and the rest goes on. Gives it by name of the project."""
-    chains = (Pipeline(engine, work, wish, say, workers=workers) for wish in wishes)
-    return for_each_project(work, chains, lambda chain: chain.run(most=most, seconds=seconds, since=since), say)
+    chains = (Pipeline(engine, work, wish, log, workers=workers) for wish in wishes)
+    return for_each_project(work, chains, lambda chain: chain.run(most=most, seconds=seconds, since=since), log)

@@ -37,7 +37,7 @@ from dlbench.dataset.records import TestSetup
 from dlbench.errors import DLBenchError
 from dlbench.jsonl import write_whole
 from dlbench.workspace import Prepared, prepare
-from dlbench.workspace.home import Say
+from dlbench.workspace.home import Log
 from dlbench.workspace.package_index import look_up
 from dlbench.workspace.uv import compile_lock, read_requirements, without_package
 
@@ -61,21 +61,21 @@ class ProjectSpec:
     files: dict[str, str] = field(default_factory=dict)
 
 
-def propose(wish: ProjectSpec, root: Path, say: Say) -> Project:
+def propose(wish: ProjectSpec, root: Path, log: Log) -> Project:
     """A record for the project, found out from its newest release and nothing else."""
     package = look_up(wish.name)
     release = choose_release(package, version=wish.version)
-    with opened(package, release, say) as tree:
+    with opened(package, release, log) as tree:
         layout = find_layout(tree, package.name)
         if not layout.packages:
-            raise DLBenchError("there is no package in the archive", where=wish.name, mend="choose another project")
+            raise DLBenchError("there is no package in the archive", where=wish.name, fix="choose another project")
         licence = find_licence(package, tree)
         modules = [module for file in layout.modules if (module := read_module(tree / file))]
         libraries = find_libraries(package.requires, layout.packages, [module.imports for module in modules])
     guessed = libraries.framework if libraries.framework in set(Framework) else Framework.NUMPY
     tests = find_tests(layout.tests, wish)
     if not tests:
-        raise DLBenchError("the archive carries no tests", where=wish.name, mend="choose another project")
+        raise DLBenchError("the archive carries no tests", where=wish.name, fix="choose another project")
     return Project(
         name=wish.name,
         version=release.version,
@@ -112,7 +112,7 @@ def _common(paths: list[str]) -> str:
     return "/".join(shared) or "."
 
 
-def set_up(project: Project, requirements: list[str], root: Path, say: Say) -> tuple[Prepared, list[str]]:
+def set_up(project: Project, requirements: list[str], root: Path, log: Log) -> tuple[Prepared, list[str]]:
     """Writes the record and its lock and builds it; where the tests' own wishes cannot be met, without them."""
     attempts = [requirements]
     plain = [line for line in requirements if not line.startswith("pytest-")]
@@ -121,7 +121,7 @@ def set_up(project: Project, requirements: list[str], root: Path, say: Say) -> t
     write_record(project, root)
     for place, attempt in enumerate(attempts):
         try:
-            say(f"locking what {project.name} {project.version} needs")
+            log(f"locking what {project.name} {project.version} needs")
             wanted = root / "locks" / f"{project.environment}.in"
             wanted.parent.mkdir(parents=True, exist_ok=True)
             write_whole(wanted, "".join(f"{line}\n" for line in attempt))
@@ -129,7 +129,7 @@ def set_up(project: Project, requirements: list[str], root: Path, say: Say) -> t
             compile_lock(wanted, lock, PYTHON)
             # another package may need the project itself; installed, it would be a second copy of every reference
             write_whole(lock, without_package(read_requirements(lock), project.name))
-            return prepare(project, root, say), attempt
+            return prepare(project, root, log), attempt
         except DLBenchError:
             if place == len(attempts) - 1:
                 raise
@@ -159,7 +159,7 @@ def _toml(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-_MEND = 'write a table [[project]] for each, with name = "…" and what else is known; see docs/construction'
+_FIX = 'write a table [[project]] for each, with name = "…" and what else is known; see docs/construction'
 
 
 class _Table(BaseModel):
@@ -183,7 +183,7 @@ def read_wishes(path: Path) -> list[ProjectSpec]:
         content: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
         tables = list(content["project"])
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, KeyError, TypeError) as error:
-        raise DLBenchError(f"not a list of projects: {error}", where=str(path), mend=_MEND) from None
+        raise DLBenchError(f"not a list of projects: {error}", where=str(path), fix=_FIX) from None
     return [_read_table(table, f"{path}: project {number}") for number, table in enumerate(tables, 1)]
 
 
@@ -196,8 +196,8 @@ def _read_table(table: object, where: str) -> ProjectSpec:
         if isinstance(table, dict) and isinstance(table.get("name"), str):
             where += f" ({table['name']})"
         if first["type"] == "enum":
-            raise DLBenchError(f"{what}, not {first['input']!r}", where=where, mend="use one of those listed") from None
-        raise DLBenchError(what, where=where, mend=_MEND) from None
+            raise DLBenchError(f"{what}, not {first['input']!r}", where=where, fix="use one of those listed") from None
+        raise DLBenchError(what, where=where, fix=_FIX) from None
 
 
 _TEST_EXTRAS = ("test", "tests", "testing", "dev", "develop", "unittest")

@@ -73,8 +73,8 @@ def add_to(path: Path, lines: Iterable[Row]) -> list[Row]:
     if path.exists():
         for number, line in read_lines(path):
             if not isinstance(line.get("project"), str):
-                what, mend = "a line without a project", "give a file that `dlbench construct tables --kept` wrote"
-                raise DLBenchError(what, where=f"{path}:{number}", mend=mend)
+                what, fix = "a line without a project", "give a file that `dlbench construct tables --kept` wrote"
+                raise DLBenchError(what, where=f"{path}:{number}", fix=fix)
             kept[line["project"]] = line
     for line in lines:
         if _how_far(line) >= _how_far(kept.get(line["project"], {})):

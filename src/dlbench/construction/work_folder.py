@@ -17,7 +17,7 @@ from typing import Any, Protocol, TypeVar
 
 from dlbench.errors import DLBenchError, is_full_disk
 from dlbench.jsonl import read_lines, rewrite
-from dlbench.workspace.home import Say
+from dlbench.workspace.home import Log
 
 Row = dict[str, Any]
 
@@ -49,8 +49,8 @@ class WorkFolder:
         path = self.path(step, project)
         if not path.is_file():
             command = _COMMANDS.get(step, step)
-            what, mend = f"the step {command} has not been done", f"run `dlbench construct {command}` first"
-            raise StepMissing(what, where=str(path), mend=mend)
+            what, fix = f"the step {command} has not been done", f"run `dlbench construct {command}` first"
+            raise StepMissing(what, where=str(path), fix=fix)
         return [row for _, row in read_lines(path)]
 
     def read_last(self, step: str, project: str = "") -> list[Row]:
@@ -82,7 +82,7 @@ Each = TypeVar("Each", bound=_Named)
 
 
 def for_each_project(
-    work: WorkFolder, each: Iterable[Each], do: Callable[[Each], None], say: Say
+    work: WorkFolder, each: Iterable[Each], do: Callable[[Each], None], log: Log
 ) -> dict[str, Exception]:
     """Does it with every project in turn. Gives what stands against those that failed, by name; raises only what would
     stand against the next one too: a full disk, or somebody who wants it to stop."""
@@ -98,7 +98,7 @@ def for_each_project(
             row = {"project": one.name, "why": explain(error)}
             # that a step before was not done is no news where it is known why
             left_out[one.name] = left_out.get(one.name, row) if isinstance(error, StepMissing) else row
-            say(f"{one.name} is left out: {row['why'].splitlines()[0]}")
+            log(f"{one.name} is left out: {row['why'].splitlines()[0]}")
         else:
             left_out.pop(one.name, None)
         work.write("left_out", left_out.values())
@@ -106,7 +106,7 @@ def for_each_project(
 
 
 def explain(error: Exception) -> str:
-    """What a person can mend in its own words; anything else is a fault of ours, with the place where it came up."""
+    """What a person can fix in its own words; anything else is a fault of ours, with the place where it came up."""
     if isinstance(error, DLBenchError):
         return error.what
     last = traceback.extract_tb(error.__traceback__)[-1]

@@ -85,7 +85,7 @@ def _bring_project(made: Path, root: Path, name: str) -> Project:
     if theirs is not None:
         if theirs.sha256 != project.sha256:
             what = f"the benchmark has {name} {theirs.version}, and these functions are of {project.version}"
-            raise DLBenchError(what, where=str(root), mend="go through that release, or remove the project's instances")
+            raise DLBenchError(what, where=str(root), fix="go through that release, or remove the project's instances")
         return theirs
     write_record(project, root)
     (root / "locks").mkdir(exist_ok=True)

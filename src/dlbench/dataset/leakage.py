@@ -99,7 +99,7 @@ _SAYS_SOMETHING = re.compile(r"[=(\[+*/<>@%]")
 class Leak:
     kind: Kind
     what: str
-    mend: str
+    fix: str
 
 
 def is_draft(prompt: str) -> bool:

@@ -70,7 +70,7 @@ def load(root: Path | None = None) -> Benchmark:
         raise DLBenchError(
             f"the benchmark has {len(problems)} problem(s):\n{shown}{more}",
             where=str(benchmark.root),
-            mend="`dlbench check --benchmark …` says how to mend each",
+            fix="`dlbench check --benchmark …` says how to fix each",
         )
     return benchmark
 
@@ -80,7 +80,7 @@ def read(root: Path) -> tuple[Benchmark, list[Problem]]:
         raise DLBenchError(
             "there is no benchmark folder here",
             where=str(root),
-            mend="give --benchmark the folder that holds projects/",
+            fix="give --benchmark the folder that holds projects/",
         )
     problems: list[Problem] = []
     files: dict[str, Path] = {}
@@ -111,8 +111,8 @@ def _read_version(root: Path, problems: list[Problem]) -> Version:
         comparability, files = path.read_text(encoding="utf-8").strip().split(".")
         return Version(int(comparability), int(files))
     except (OSError, ValueError):
-        mend = "write a file VERSION that holds two whole numbers, for example 1.0"
-        problems.append(Problem(Kind.MALFORMED_RECORD, "VERSION", "not a version in two parts", mend))
+        fix = "write a file VERSION that holds two whole numbers, for example 1.0"
+        problems.append(Problem(Kind.MALFORMED_RECORD, "VERSION", "not a version in two parts", fix))
         return Version(0, 0)
 
 
@@ -154,7 +154,7 @@ def read_record(path: Path, where: str, record_type: type[AnyRecord], problems: 
     try:
         return record_type.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        problems.append(Problem(Kind.MALFORMED_RECORD, where, f"not TOML: {error}", "mend the syntax at that place"))
+        problems.append(Problem(Kind.MALFORMED_RECORD, where, f"not TOML: {error}", "fix the syntax at that place"))
     except ValidationError as error:
         for detail in error.errors():
             place = ".".join(str(part) for part in detail["loc"]) or "record"
@@ -164,5 +164,5 @@ def read_record(path: Path, where: str, record_type: type[AnyRecord], problems: 
                     Problem(Kind.UNKNOWN_LABEL, where, f"{what} (found {detail['input']!r})", "use one of those listed")
                 )
             else:
-                problems.append(Problem(Kind.MALFORMED_RECORD, where, what, "mend or remove that key"))
+                problems.append(Problem(Kind.MALFORMED_RECORD, where, what, "fix or remove that key"))
     return None

@@ -1,7 +1,7 @@
 """What can be wrong with a benchmark, and how is it said?
 
 A check returns typed problems and never stops at the first; a command prints them. `kind` is for programs, `where`,
-`what` and `mend` for people.
+`what` and `fix` for people.
 """
 
 from dataclasses import asdict, dataclass
@@ -44,7 +44,7 @@ class Problem:
     kind: Kind
     where: str
     what: str
-    mend: str
+    fix: str
 
     def as_dict(self) -> dict[str, str]:
         return {key: str(value) for key, value in asdict(self).items()}

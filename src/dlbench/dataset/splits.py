@@ -89,11 +89,11 @@ def _list_live(benchmark: Benchmark, split: str) -> list[Instance]:
 
 def _refuse_live(benchmark: Benchmark, split: str) -> NoReturn:
     if not _LIVE.fullmatch(split):
-        mend = "write live-YYYY-MM, for example live-2026-01: all that first appeared in that month or later"
-        raise DLBenchError(f"the split {split!r} names no month", mend=mend)
+        fix = "write live-YYYY-MM, for example live-2026-01: all that first appeared in that month or later"
+        raise DLBenchError(f"the split {split!r} names no month", fix=fix)
     days = [instance.introduced for instance in benchmark.instances.values()]
-    mend = f"the newest appeared on {max(days)}: take {name_live(max(days))} or earlier" if days else "add instances"
-    raise DLBenchError(f"the split {split!r} is empty: nothing first appeared in that month or later", mend=mend)
+    fix = f"the newest appeared on {max(days)}: take {name_live(max(days))} or earlier" if days else "add instances"
+    raise DLBenchError(f"the split {split!r} is empty: nothing first appeared in that month or later", fix=fix)
 
 
 def find_known(name: str, known: Mapping[str, Value], kind: str) -> Value:
@@ -103,7 +103,7 @@ def find_known(name: str, known: Mapping[str, Value], kind: str) -> Value:
     near = get_close_matches(name, known, n=3, cutoff=0.5) or [other for other in known if name in other][:3]
     raise DLBenchError(
         f"there is no {kind} {name!r}",
-        mend=f"did you mean {' or '.join(near)}?" if near else "`dlbench list` shows what there is",
+        fix=f"did you mean {' or '.join(near)}?" if near else "`dlbench list` shows what there is",
     )
 
 

@@ -96,12 +96,12 @@ class Attempt(Record):
 
 @dataclass(frozen=True)
 class Solved:
-    """`first`: solved by the first solver; `final`: by any; `mended`: prompts that were written anew."""
+    """`first`: solved by the first solver; `final`: by any; `fixed`: prompts that were written anew."""
 
     tried: int
     first: int
     final: int
-    mended: int
+    repaired: int
 
 
 def read_attempts(root: Path) -> list[Attempt]:
@@ -111,8 +111,8 @@ def read_attempts(root: Path) -> list[Attempt]:
         try:
             attempts.append(Attempt(**row))
         except (ValidationError, TypeError) as error:
-            what, mend = f"not an attempt: {error}", "write id, attempt and status, and for failures fault and lacked"
-            raise DLBenchError(what, where=f"{path}:{number}", mend=mend) from None
+            what, fix = f"not an attempt: {error}", "write id, attempt and status, and for failures fault and lacked"
+            raise DLBenchError(what, where=f"{path}:{number}", fix=fix) from None
     return attempts
 
 
@@ -127,5 +127,5 @@ def summarise(attempts: Iterable[Attempt], instances: Sequence[Instance]) -> Sol
         tried=len(by_id),
         first=sum(tries[0].passed for tries in by_id.values()),
         final=sum(any(one.passed for one in tries) for tries in by_id.values()),
-        mended=sum(any(one.fault == "prompt" for one in tries) for tries in by_id.values()),
+        repaired=sum(any(one.fault == "prompt" for one in tries) for tries in by_id.values()),
     )

@@ -223,4 +223,4 @@ def _parse_block(segment: str) -> list[ast.stmt]:
 
 
 def _refusal(what: str, first: str) -> DLBenchError:
-    return DLBenchError(what, where=first.strip()[:80], mend="give the whole lines of one function or method")
+    return DLBenchError(what, where=first.strip()[:80], fix="give the whole lines of one function or method")

@@ -61,7 +61,7 @@ def check_rules(benchmark: Benchmark) -> list[Problem]:
     for instance in benchmark.instances.values():
         where = benchmark.files[instance.id].relative_to(benchmark.root).as_posix()
         found = (*_check_labels(instance), *_check_instance(instance, rules))
-        problems += [Problem(kind, where, what, mend) for kind, what, mend in found]
+        problems += [Problem(kind, where, what, fix) for kind, what, fix in found]
     return problems + _check_shares(benchmark, rules)
 
 
@@ -82,20 +82,20 @@ def _check_labels(instance: Instance) -> _Found:
 def _check_instance(instance: Instance, rules: Rules) -> _Found:
     words, (least, most) = len(instance.prompt.split()), rules.prompt_words
     if not least <= words <= most:
-        mend = "say what the tests check, and no more (docs/prompt-writing.md)"
-        yield Kind.PROMPT_LENGTH, f"the prompt has {words} words, not {least} to {most}", mend
+        fix = "say what the tests check, and no more (docs/prompt-writing.md)"
+        yield Kind.PROMPT_LENGTH, f"the prompt has {words} words, not {least} to {most}", fix
     for axis in AXES:
         votes = len(getattr(instance.votes, axis, ()))
         if votes < rules.votes:
             yield Kind.TOO_FEW_VOTES, f"{votes} votes for {axis}, fewer than {rules.votes}", "let annotators vote"
     if len(instance.tests) < rules.tests:
-        what, mend = f"{len(instance.tests)} tests, fewer than {rules.tests}", "find more tests, or leave it out"
-        yield Kind.TOO_FEW_TESTS, what, mend
+        what, fix = f"{len(instance.tests)} tests, fewer than {rules.tests}", "find more tests, or leave it out"
+        yield Kind.TOO_FEW_TESTS, what, fix
     score = mutation_score(instance)
     if (score or 0) < rules.mutation_score:
         told = "no mutation score was measured" if score is None else f"the mutation score is {score:.2f}"
-        mend = "choose tests that find more mistakes, measure it, or leave it out"
-        yield Kind.WEAK_TESTS, f"{told}; {rules.mutation_score:g} or more is asked", mend
+        fix = "choose tests that find more mistakes, measure it, or leave it out"
+        yield Kind.WEAK_TESTS, f"{told}; {rules.mutation_score:g} or more is asked", fix
 
 
 def _check_shares(benchmark: Benchmark, rules: Rules) -> list[Problem]:
@@ -153,24 +153,22 @@ def _check_places(benchmark: Benchmark) -> list[Problem]:
         where = path.relative_to(benchmark.root).as_posix()
         if key in benchmark.projects:
             if path.stem != key:
-                mend = f"rename it to {key}.toml"
-                problems.append(
-                    Problem(Kind.MISPLACED_FILE, where, f"the file of project {key} has another name", mend)
-                )
+                fix = f"rename it to {key}.toml"
+                problems.append(Problem(Kind.MISPLACED_FILE, where, f"the file of project {key} has another name", fix))
             continue
         instance = benchmark.instances[key]
         if path.parent.name != instance.project:
-            mend = f"move it to instances/{instance.project}/"
-            problems.append(Problem(Kind.MISPLACED_FILE, where, f"{key} stands in another project's folder", mend))
+            fix = f"move it to instances/{instance.project}/"
+            problems.append(Problem(Kind.MISPLACED_FILE, where, f"{key} stands in another project's folder", fix))
         project = benchmark.projects.get(instance.project)
         if project is None:
-            mend = f"write projects/{instance.project}.toml"
-            problems.append(Problem(Kind.UNKNOWN_PROJECT, where, f"there is no project {instance.project!r}", mend))
+            fix = f"write projects/{instance.project}.toml"
+            problems.append(Problem(Kind.UNKNOWN_PROJECT, where, f"there is no project {instance.project!r}", fix))
             continue
         wanted = f"{project.name}/{module_of(instance.path, project.import_root)}.{instance.qualname}"
         if instance.id != wanted:
-            mend = f"the path and name given make it {wanted}"
-            problems.append(Problem(Kind.MALFORMED_RECORD, where, f"id {instance.id} names another place", mend))
+            fix = f"the path and name given make it {wanted}"
+            problems.append(Problem(Kind.MALFORMED_RECORD, where, f"id {instance.id} names another place", fix))
     return problems
 
 
@@ -206,7 +204,7 @@ def _check_prompts(benchmark: Benchmark) -> list[Problem]:
 
 def _check_splits(benchmark: Benchmark) -> list[Problem]:
     return [
-        Problem(Kind.UNKNOWN_INSTANCE, f"splits/{name}.txt", f"there is no instance {key!r}", "remove or mend the line")
+        Problem(Kind.UNKNOWN_INSTANCE, f"splits/{name}.txt", f"there is no instance {key!r}", "remove or fix the line")
         for name, keys in benchmark.splits.items()
         for key in keys
         if key not in benchmark.instances
@@ -218,17 +216,17 @@ def _check_locks(benchmark: Benchmark) -> list[Problem]:
     for project in benchmark.projects.values():
         lock = benchmark.lock_of(project)
         if not lock.is_file():
-            mend = f"write locks/{lock.name} with every requirement pinned"
+            fix = f"write locks/{lock.name} with every requirement pinned"
             problems.append(
-                Problem(Kind.MISSING_LOCK, _where(benchmark, project.name), f"there is no locks/{lock.name}", mend)
+                Problem(Kind.MISSING_LOCK, _where(benchmark, project.name), f"there is no locks/{lock.name}", fix)
             )
             continue
         for number, line in enumerate(lock.read_text(encoding="utf-8").splitlines(), 1):
             text = line.strip()
             if _plain(text.partition("==")[0]) == _plain(project.name):
                 what = f"it installs {project.name} itself, and a candidate could import the reference from there"
-                mend = "remove the entry, or give the project an environment of its own"
-                problems.append(Problem(Kind.PROJECT_IN_LOCK, f"locks/{lock.name}:{number}", what, mend))
+                fix = "remove the entry, or give the project an environment of its own"
+                problems.append(Problem(Kind.PROJECT_IN_LOCK, f"locks/{lock.name}:{number}", what, fix))
             if text and not text.startswith(("#", "--hash")) and not _PINNED.match(text):
                 problem = Problem(
                     Kind.UNPINNED_LOCK, f"locks/{lock.name}:{number}", f"{text!r} is not pinned", "write name==version"

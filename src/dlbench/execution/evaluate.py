@@ -105,7 +105,7 @@ def _read_done(samples: list[Sample], path: Path) -> dict[tuple[str, int], Verdi
             raise DLBenchError(
                 f"the folder holds a verdict on another answer to {verdict.instance} (sample {verdict.sample})",
                 where=str(path),
-                mend="evaluate into a new --out folder, or remove this one",
+                fix="evaluate into a new --out folder, or remove this one",
             )
         done[key] = verdict
     return {key: verdict for key, verdict in done.items() if verdict.status is not Status.HARNESS_ERROR}
@@ -166,4 +166,4 @@ class Judge:
     def _give_up(self) -> None:
         given_up = [self._promised.pop(key, None) for key in list(self._promised)]
         for promise in filter(None, given_up):
-            promise.set_exception(DLBenchError("the judge was stopped", mend="start the same command again"))
+            promise.set_exception(DLBenchError("the judge was stopped", fix="start the same command again"))

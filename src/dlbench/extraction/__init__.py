@@ -7,7 +7,7 @@ the target comes along: the splicer takes by name what the target needs.
 Where an answer can be read in two ways:
 - Several blocks define the target: all of them are kept in order, and the splicer takes the last that has a body.
   Models correct themselves downwards; a signature that is only restated never wins, wherever the function is.
-- The code parses as it stands: it is never mended, however odd. Text that is Python as a whole is never cut at fences
+- The code parses as it stands: it is never fixed, however odd. Text that is Python as a whole is never cut at fences
   or tags, which then stand in its strings.
 - A block of another language, a diff, JSON: looked into only where nothing plainer defines the target.
 - The target is there under another name only: the code is given back as it is and `others` says so. It is not renamed.

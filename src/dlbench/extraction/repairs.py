@@ -1,8 +1,8 @@
-"""Which small mend makes this text Python?
+"""Which small fix makes this text Python?
 
 Answers come with prompts, line numbers, notebooks' magics, odd spaces, typographic quotes, HTML entities and lost
-indentation. Judged as they are, many right answers would count as syntax errors; mended too boldly, a wrong answer
-would be rewritten. So a mend touches only text that does not parse as it is, and only counts when the result parses.
+indentation. Judged as they are, many right answers would count as syntax errors; fixed too boldly, a wrong answer
+would be rewritten. So a fix touches only text that does not parse as it is, and only counts when the result parses.
 
 One exception: `y = x &lt; 3` parses (as `x & lt`, then `3`), but no person means that. An entity outside strings and
 comments is always read as the character it stands for, and then those inside strings are, too.
@@ -53,7 +53,7 @@ _NUMBER = re.compile(r"^\s*(?P<number>\d+)(?:\s*(?:[:|)│→]|\.(?!\.))|(?=\s)|
 
 
 def repair(code: str) -> str | None:
-    """The code itself where it parses, else its mildest mend that does."""
+    """The code itself where it parses, else its mildest fix that does."""
     for spelling in spellings(code):
         for layout in _layouts(spelling):
             if parse(layout) is not None:
@@ -124,7 +124,7 @@ def _straighten(character: str) -> str:
 
 
 def _layouts(code: str) -> Iterator[str]:
-    mends: list[Callable[[str], str]] = [
+    repairs: list[Callable[[str], str]] = [
         _without_prompts,
         _without_numbers,
         _without_magics,
@@ -136,8 +136,8 @@ def _layouts(code: str) -> Iterator[str]:
         lambda code: _SPACE_AFTER_BACKSLASH.sub(r"\\", code),
     ]
     yield code
-    for mend in mends:
-        layout = mend(code)
+    for fix in repairs:
+        layout = fix(code)
         if layout != code:
             yield layout
 

@@ -51,7 +51,7 @@ class Budget:
             raise DLBenchError(
                 "no price is known, so --max-cost cannot be kept",
                 where=f"model {model}",
-                mend=f'give --prices FILE with ["{model}"], input = … and output = … in dollars for a million tokens',
+                fix=f'give --prices FILE with ["{model}"], input = … and output = … in dollars for a million tokens',
             )
 
     def cost_of(self, usage: Mapping[str, Any]) -> float | None:
@@ -114,7 +114,7 @@ class Budget:
         return BudgetSpent(
             f"the budget is used up: {used}",
             where=option,
-            mend=f"every answer is kept; start the same command with a higher {option} and it goes on from there",
+            fix=f"every answer is kept; start the same command with a higher {option} and it goes on from there",
         )
 
 

@@ -27,12 +27,12 @@ class CommandModel(Model):
         try:
             self._words = shlex.split(command)
         except ValueError as error:
-            raise DLBenchError(f"not a command: {error}", where="--model-command", mend="check its quotes") from None
+            raise DLBenchError(f"not a command: {error}", where="--model-command", fix="check its quotes") from None
         if not self._words or shutil.which(self._words[0]) is None:
             raise DLBenchError(
                 "there is no such program",
                 where=f"--model-command {self._words[0] if self._words else ''}".strip(),
-                mend="give a program that can be run, with its path or on PATH",
+                fix="give a program that can be run, with its path or on PATH",
             )
         self._name = name
         self._secrets = Secrets()
@@ -65,7 +65,7 @@ class CommandModel(Model):
             raise DLBenchError(
                 f"the program gave no answer within {self._timeout:g} s",
                 where=self._where,
-                mend=f"give it more time with --request-timeout, or fewer requests with --concurrency; {GOES_ON}",
+                fix=f"give it more time with --request-timeout, or fewer requests with --concurrency; {GOES_ON}",
             ) from None
         finally:
             # Its children too: a shell script that is killed leaves what it started.
@@ -77,7 +77,7 @@ class CommandModel(Model):
             raise DLBenchError(
                 f"the program ended with status {process.returncode}: {end or 'it said nothing'}",
                 where=self._where,
-                mend=f"mend the program; {GOES_ON}",
+                fix=f"fix the program; {GOES_ON}",
             )
         return Answer(self._secrets.hide(said.decode(errors="replace")), seconds=time.monotonic() - began)
 
@@ -93,5 +93,5 @@ class CommandModel(Model):
             )
         except OSError as error:
             raise DLBenchError(
-                f"the program cannot be started: {error.strerror}", where=self._where, mend="check --model-command"
+                f"the program cannot be started: {error.strerror}", where=self._where, fix="check --model-command"
             ) from None

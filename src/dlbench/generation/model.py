@@ -65,11 +65,11 @@ class TransientError(DLBenchError):
         what: str,
         *,
         where: str = "",
-        mend: str = "",
+        fix: str = "",
         after: float | None = None,
         settles: "Answer | None" = None,
     ) -> None:
-        super().__init__(what, where=where, mend=mend)
+        super().__init__(what, where=where, fix=fix)
         self.after = after
         self.settles = settles
 

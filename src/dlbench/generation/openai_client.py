@@ -170,11 +170,11 @@ class Refusal:
 
     def as_error(self, said: str, where: str) -> DLBenchError:
         """`said` is what may be shown of the text."""
-        what, mend = self._explain(said)
+        what, fix = self._explain(said)
         if self._passes():
             # told to come back at once, or at a time that has passed: our own waits are the better guess
-            return TransientError(what, where=where, mend=mend, after=read_retry_after(self.retry_after) or None)
-        return DLBenchError(what, where=where, mend=mend)
+            return TransientError(what, where=where, fix=fix, after=read_retry_after(self.retry_after) or None)
+        return DLBenchError(what, where=where, fix=fix)
 
     def _passes(self) -> bool:
         return "insufficient_quota" not in self.text and (self.status in _PASSING or self.status >= 500)
@@ -182,23 +182,23 @@ class Refusal:
     def _explain(self, said: str) -> tuple[str, str]:
         status = self.status
         if status in (401, 403):
-            mend = "set the endpoint's variable (docs/models.md) or DLBENCH_API_KEY to a key that is valid for it"
-            return f"the endpoint refused the API key (HTTP {status}): {said}", mend
+            fix = "set the endpoint's variable (docs/models.md) or DLBENCH_API_KEY to a key that is valid for it"
+            return f"the endpoint refused the API key (HTTP {status}): {said}", fix
         if status == 404:
-            mend = "check the name of the model, and the base URL (it mostly ends in /v1)"
-            return f"the endpoint does not know the model or the path (HTTP 404): {said}", mend
+            fix = "check the name of the model, and the base URL (it mostly ends in /v1)"
+            return f"the endpoint does not know the model or the path (HTTP 404): {said}", fix
         if 300 <= status < 400:
             return (
                 f"the endpoint is elsewhere (HTTP {status}): {said}",
                 "check the base URL: http or https, and its path",
             )
         if status == 429:
-            mend = "wait, ask with a lower --concurrency, or look after the account's quota"
-            return f"the endpoint answers no more requests for now (HTTP 429): {said}", mend
+            fix = "wait, ask with a lower --concurrency, or look after the account's quota"
+            return f"the endpoint answers no more requests for now (HTTP 429): {said}", fix
         if status >= 500:
             return f"the endpoint fails (HTTP {status}): {said}", "wait until it works again"
-        mend = "change what it names (seed, max tokens, the model); --reasoning asks without a temperature"
-        return f"the endpoint refused the request (HTTP {status}): {said}", mend
+        fix = "change what it names (seed, max tokens, the model); --reasoning asks without a temperature"
+        return f"the endpoint refused the request (HTTP {status}): {said}", fix
 
 
 def is_context_refusal(status: int, text: str) -> bool:
@@ -283,16 +283,16 @@ class OpenAIModel(Model):
             raise TransientError(
                 f"the endpoint gave no {what} within {limit:g} s",
                 where=self._where,
-                mend="give it more time with --request-timeout, or fewer requests with --concurrency",
+                fix="give it more time with --request-timeout, or fewer requests with --concurrency",
             ) from None
         except (aiohttp.InvalidURL, UnicodeError):
-            raise DLBenchError("the base URL cannot be used", where=self._where, mend="check --base-url") from None
+            raise DLBenchError("the base URL cannot be used", where=self._where, fix="check --base-url") from None
         except (aiohttp.ClientError, OSError) as error:
             what = self._safe(str(error) or type(error).__name__)
             raise TransientError(
                 f"the endpoint cannot be reached, or broke off: {what}",
                 where=self._where,
-                mend="check the base URL and the connection",
+                fix="check the base URL and the connection",
             ) from None
         seconds = time.monotonic() - began
         if response.status != 200:
@@ -304,7 +304,7 @@ class OpenAIModel(Model):
                 f"the endpoint answered, but not with a chat completion ({problem}): "
                 f"{self._safe(text) or 'nothing at all'}",
                 where=self._where,
-                mend="check that the base URL is the endpoint's OpenAI-compatible address (it mostly ends in /v1)",
+                fix="check that the base URL is the endpoint's OpenAI-compatible address (it mostly ends in /v1)",
                 settles=problem.silence,
             ) from None
 

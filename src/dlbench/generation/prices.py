@@ -72,9 +72,9 @@ def _read(path: Path) -> dict[str, Price]:
     try:
         lines = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise DLBenchError(f"cannot be read: {error.strerror}", where=str(path), mend="check --prices") from None
+        raise DLBenchError(f"cannot be read: {error.strerror}", where=str(path), fix="check --prices") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise DLBenchError(f"not TOML: {error}", where=str(path), mend=_FORM) from None
+        raise DLBenchError(f"not TOML: {error}", where=str(path), fix=_FORM) from None
     return {name: _price(line, f"{path}: {name}") for name, line in lines.items()}
 
 
@@ -84,5 +84,5 @@ def _price(line: object, where: str) -> Price:
     except ValidationError as error:
         first = error.errors()[0]
         what = f"{'.'.join(map(str, first['loc'])) or 'the entry'}: {first['msg']}"
-        raise DLBenchError(what, where=where, mend=_FORM) from None
+        raise DLBenchError(what, where=where, fix=_FORM) from None
     return Price(read.input, read.output)

@@ -87,7 +87,7 @@ def _preset_endpoint(prefix: str, model: str, base_url: str | None, key: str, re
         raise DLBenchError(
             "no API key is given",
             where=f"model {model} of {prefix}",
-            mend=f"set {variable} (or DLBENCH_API_KEY), or give --base-url of an endpoint that needs none",
+            fix=f"set {variable} (or DLBENCH_API_KEY), or give --base-url of an endpoint that needs none",
         )
     reasoning = reasoning or any(fnmatchcase(model, pattern) for pattern in preset.get("reasoning", ()))
     return Endpoint(
@@ -115,7 +115,7 @@ def _checked(base_url: str) -> str:
         raise DLBenchError(
             "the base URL is not an http or https address",
             where=shown_url(base_url) if parts.scheme else "--base-url",
-            mend="give it as http://host:port/v1",
+            fix="give it as http://host:port/v1",
         )
     return base_url
 
@@ -124,8 +124,8 @@ def _checked_key(key: str) -> str:
     """Read from a file, a key often comes with the end of its line."""
     key = key.strip()
     if not (key.isascii() and key.isprintable()):
-        mend = "check the variable that holds it, or --api-key"
-        raise DLBenchError("the API key has characters that no key has", where="API key", mend=mend)
+        fix = "check the variable that holds it, or --api-key"
+        raise DLBenchError("the API key has characters that no key has", where="API key", fix=fix)
     return key
 
 

@@ -16,7 +16,7 @@ from dlbench.errors import DLBenchError
 from dlbench.generation.budget import Budget, BudgetSpent, count_characters
 from dlbench.generation.model import GOES_ON, Answer, Model, Request, TransientError
 from dlbench.generation.request_log import RequestLog
-from dlbench.workspace.home import Say, quiet
+from dlbench.workspace.home import Log, quiet
 
 RETRIES = 6
 _LONGEST_WAIT = 120.0
@@ -45,7 +45,7 @@ class RateLimiter:
         *,
         at_once: int = 1,
         retries: int = RETRIES,
-        say: Say = quiet,
+        log: Log = quiet,
     ) -> None:
         self.model = model
         self.budget = budget or Budget()
@@ -53,7 +53,7 @@ class RateLimiter:
         self._places = asyncio.Semaphore(at_once)
         self._retries = retries
         self._stop = asyncio.Event()
-        self._say = say
+        self._say = log
         self._said = -_QUIET
 
     def stop(self) -> None:
@@ -80,9 +80,9 @@ class RateLimiter:
             raise
         except DLBenchError as problem:
             told = f"{what}; whether the prompt alone fits is not known, for asked with 1 token: {problem.what}"
-            raise DLBenchError(told, where=where, mend=f"{problem.mend}; or {_FITS}") from None
+            raise DLBenchError(told, where=where, fix=f"{problem.fix}; or {_FITS}") from None
         if not probe.refusal:
-            raise DLBenchError(f"{what}; the prompt alone fits", where=where, mend=_FITS)
+            raise DLBenchError(f"{what}; the prompt alone fits", where=where, fix=_FITS)
 
     async def _ask(self, request: Request) -> Answer:
         attempt = 0
@@ -95,9 +95,9 @@ class RateLimiter:
                     return problem.settles
                 after = problem.after or 0.0
                 if attempt > self._retries or after > _LONGEST_WAIT:
-                    mend = f"{problem.mend}; {GOES_ON}" if problem.mend else GOES_ON
+                    fix = f"{problem.fix}; {GOES_ON}" if problem.fix else GOES_ON
                     told = f"; it wants to be left alone for {after:.0f} s" if after > _LONGEST_WAIT else ""
-                    raise DLBenchError(f"{problem.what}{told}", where=problem.where, mend=mend) from None
+                    raise DLBenchError(f"{problem.what}{told}", where=problem.where, fix=fix) from None
                 await self._wait(problem, attempt)
 
     async def _try(self, request: Request, attempt: int) -> Answer:

@@ -28,7 +28,7 @@ from dlbench.generation.model import Answer, Model, Request
 from dlbench.generation.request_log import REQUESTS, BatchedWriter, RequestLog
 from dlbench.generation.retry import RETRIES, RateLimiter, Stopped
 from dlbench.jsonl import Journal, rewrite
-from dlbench.workspace.home import Say, quiet
+from dlbench.workspace.home import Log, quiet
 
 # Requests that start together are answered together, and each then waits for all the others' answers to be read:
 # seconds between two first requests, and in all at most.
@@ -49,7 +49,7 @@ def generate(
     *,
     budget: Budget | None = None,
     retries: int = RETRIES,
-    say: Say = quiet,
+    log: Log = quiet,
 ) -> None:
     """`n` samples of each instance in `samples_path`, `concurrency` requests at once; then the model is closed.
 
@@ -57,7 +57,7 @@ def generate(
     earlier starts have used as well.
     """
     if (isinstance(n, int) and n < 1) or concurrency < 1:
-        raise DLBenchError(f"{n} samples with {concurrency} at once is nothing to do", mend="give 1 or more of each")
+        raise DLBenchError(f"{n} samples with {concurrency} at once is nothing to do", fix="give 1 or more of each")
     budget = budget or Budget()
     with (
         Journal(samples_path) as journal,
@@ -71,7 +71,7 @@ def generate(
             (instance, sample) for instance, count in zip(instances, counts, strict=True) for sample in range(count)
         ]
         missing = [(instance, sample) for instance, sample in wanted if (instance.id, sample) not in there]
-        gate = RateLimiter(model, ledger, budget, at_once=concurrency, retries=retries, say=say)
+        gate = RateLimiter(model, ledger, budget, at_once=concurrency, retries=retries, log=log)
         # Twice as many as may ask: while one's answer is written, another asks.
         _Asking(gate, request_of, BatchedWriter(journal), turns, missing).run(2 * concurrency, on_sample)
         if missing or list(there) != [(instance.id, sample) for instance, sample in wanted]:
@@ -185,13 +185,13 @@ def _already(journal: Journal, model: str) -> dict[Key, dict[str, Any]]:
                 raise DLBenchError(
                     "a record without an instance or a sample number",
                     where=str(journal.path),
-                    mend="this is not a file of samples; choose another --out folder",
+                    fix="this is not a file of samples; choose another --out folder",
                 )
         if record.get("model", model) != model:
             raise DLBenchError(
                 f"holds samples of the model {record['model']}, and {model} is asked now",
                 where=str(journal.path),
-                mend="choose another --out folder for another model",
+                fix="choose another --out folder for another model",
             )
     return there
 

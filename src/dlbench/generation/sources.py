@@ -12,13 +12,13 @@ from dlbench.errors import DLBenchError
 from dlbench.generation.techniques import ExamplePool, KeptStages, PromptBuilder, Settings, find_technique
 from dlbench.generation.techniques.few_shot import FEW_SHOT_PREDICTED_STAGE as PREDICTED
 from dlbench.workspace import fetch
-from dlbench.workspace.home import Say, quiet
+from dlbench.workspace.home import Log, quiet
 
 
 class Sources:
-    def __init__(self, benchmark: Benchmark, say: Say = quiet) -> None:
+    def __init__(self, benchmark: Benchmark, log: Log = quiet) -> None:
         self.benchmark = benchmark
-        self._say = say
+        self._say = log
         self._texts: dict[tuple[str, str], str] = {}
 
     def module(self, instance: Instance) -> str:
@@ -50,11 +50,11 @@ def make_asker(
 ) -> PromptBuilder:
     benchmark = sources.benchmark
     if canary and not benchmark.canary:
-        mend = "write a string that stands nowhere else into its file CANARY, or leave out --canary"
-        raise DLBenchError("the benchmark has no canary", where=str(benchmark.root), mend=mend)
+        fix = "write a string that stands nowhere else into its file CANARY, or leave out --canary"
+        raise DLBenchError("the benchmark has no canary", where=str(benchmark.root), fix=fix)
     if stages is not None and technique != PREDICTED.name:
-        mend = f"add --technique {PREDICTED.name}, or leave out --predicted-stages"
-        raise DLBenchError(f"{technique} takes no predicted stages", mend=mend)
+        fix = f"add --technique {PREDICTED.name}, or leave out --predicted-stages"
+        raise DLBenchError(f"{technique} takes no predicted stages", fix=fix)
     settings = Settings(shots, seed, prompt_tokens, benchmark.canary if canary else "")
     shelf = ExamplePool(benchmark.instances.values(), sources.module, KeptStages(stages) if stages else None)
     return PromptBuilder(find_technique(technique), shelf, settings)

@@ -79,12 +79,12 @@ def _render_solving(attempts: Sequence[Attempt], instances: Sequence[Instance]) 
     told = [[name, *_tell(solved)] for name, solved in found.items() if solved.tried]
     if not told:
         return "Nobody has tried yet."
-    return _table(["", "tried", "first try", "in the end", "prompts mended"], told)
+    return _table(["", "tried", "first try", "in the end", "prompts fixed"], told)
 
 
 def _tell(solved: Solved) -> list[object]:
     shares = [f"{count} ({count / solved.tried:.0%})" for count in (solved.first, solved.final)]
-    return [solved.tried, *shares, solved.mended]
+    return [solved.tried, *shares, solved.repaired]
 
 
 def _list_projects(benchmark: Benchmark, counts: dict[str, int]) -> str:

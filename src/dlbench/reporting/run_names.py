@@ -89,8 +89,8 @@ def check_comparable(runs: Sequence[Run]) -> None:
     versions = {str(run.config["benchmark"]): run for run in runs if "benchmark" in run.config}
     if len({version.partition(".")[0] for version in versions}) > 1:
         told = ", ".join(f"{run.folder.name} on {version}" for version, run in versions.items())
-        mend = "judge the samples of the older run again with `dlbench evaluate`, on the newer benchmark"
-        raise DLBenchError(f"the runs are on versions of the benchmark that cannot be compared: {told}", mend=mend)
+        fix = "judge the samples of the older run again with `dlbench evaluate`, on the newer benchmark"
+        raise DLBenchError(f"the runs are on versions of the benchmark that cannot be compared: {told}", fix=fix)
 
 
 def comparability_caveats(named: Mapping[str, Run], benchmark: Benchmark) -> list[str]:
@@ -141,7 +141,7 @@ def _refuse_twice(runs: Sequence[Run]) -> None:
     folders: set[Path] = set()
     for run in runs:
         if run.folder.resolve() in folders:
-            raise DLBenchError("the run is given twice", where=str(run.folder), mend="name each run once")
+            raise DLBenchError("the run is given twice", where=str(run.folder), fix="name each run once")
         folders.add(run.folder.resolve())
 
 

@@ -39,11 +39,11 @@ def open_run(folder: Path, config: Mapping[str, Any]) -> None:
             raise DLBenchError(
                 f"the folder was begun with another {', '.join(differing)}",
                 where=str(folder),
-                mend="go on with the same settings, or give a new --out",
+                fix="go on with the same settings, or give a new --out",
             )
         return
     if (folder / VERDICTS).is_file():
-        raise DLBenchError("there are verdicts here of an unknown run", where=str(folder), mend="give a new --out")
+        raise DLBenchError("there are verdicts here of an unknown run", where=str(folder), fix="give a new --out")
     write_whole(path, json.dumps(dict(config), indent=2, ensure_ascii=False) + "\n")
 
 
@@ -51,14 +51,14 @@ def make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise DLBenchError(f"cannot be made: {error.strerror}", where=str(folder), mend="give another --out") from None
+        raise DLBenchError(f"cannot be made: {error.strerror}", where=str(folder), fix="give another --out") from None
 
 
 def read_head(folder: Path) -> Run:
     """A run without its verdicts, which are nearly all of it."""
     if not (folder / VERDICTS).is_file():
         raise DLBenchError(
-            "there are no verdicts here", where=str(folder), mend="give a folder that `run` or `evaluate` wrote"
+            "there are no verdicts here", where=str(folder), fix="give a folder that `run` or `evaluate` wrote"
         )
     config = _read_config(folder / CONFIG) if (folder / CONFIG).is_file() else {}
     return Run(folder, config, [])
@@ -86,5 +86,5 @@ def _read_config(path: Path) -> dict[str, Any]:
         config = json.loads(path.read_text(encoding="utf-8"))
         assert isinstance(config, dict)
     except (OSError, ValueError, AssertionError):
-        raise DLBenchError("not a run's configuration", where=str(path), mend="give a new --out") from None
+        raise DLBenchError("not a run's configuration", where=str(path), fix="give a new --out") from None
     return config

@@ -33,7 +33,7 @@ class Origin:
                 raise DLBenchError(
                     f"an answer of another {key} than before: {said}, not {self._said[key]}",
                     where=where,
-                    mend=f'give each {key} a file of its own; where they are meant as one, leave "{key}" out',
+                    fix=f'give each {key} a file of its own; where they are meant as one, leave "{key}" out',
                 )
 
 
@@ -81,33 +81,33 @@ def parse_samples(lines: Iterable[tuple[int, dict[str, Any]]], name: str, benchm
             raise DLBenchError(
                 f"sample {sample.sample} of {sample.instance} is given twice",
                 where=where,
-                mend='number the samples of an instance with "sample": 0, 1, 2, …',
+                fix='number the samples of an instance with "sample": 0, 1, 2, …',
             )
         samples[sample.key] = sample
     if not samples:
-        raise DLBenchError("there is no sample in the file", where=name, mend="write one JSON object a line")
+        raise DLBenchError("there is no sample in the file", where=name, fix="write one JSON object a line")
     return list(samples.values())
 
 
 def _parse(record: dict[str, Any], where: str, counts: Counter[str], benchmark: Benchmark) -> Sample:
     instance = record.get("instance")
     if not isinstance(instance, str):
-        mend = 'give "instance": "project/name"'
+        fix = 'give "instance": "project/name"'
         if "task_id" in record:
-            mend = "a file of evalplus's shape becomes samples by `dlbench import evalplus`"
-        raise DLBenchError('"instance" is missing or not a string', where=where, mend=mend)
+            fix = "a file of evalplus's shape becomes samples by `dlbench import evalplus`"
+        raise DLBenchError('"instance" is missing or not a string', where=where, fix=fix)
     try:
         find_known(instance, benchmark.instances, "instance")
     except DLBenchError as error:
-        raise DLBenchError(error.what, where=where, mend=error.mend) from None
+        raise DLBenchError(error.what, where=where, fix=error.fix) from None
     index = record.get("sample", counts[instance])
     if not isinstance(index, int) or isinstance(index, bool) or index < 0:
-        raise DLBenchError('"sample" is not a whole number from 0', where=where, mend='give "sample": 0, 1, 2, …')
+        raise DLBenchError('"sample" is not a whole number from 0', where=where, fix='give "sample": 0, 1, 2, …')
     counts[instance] += 1
     given = [key for key in ("answer", "code") if isinstance(record.get(key), str)]
     if len(given) != 1:
         what = 'it has neither "answer" nor "code"' if not given else 'it has both "answer" and "code"'
-        mend = 'give the model\'s raw text as "answer", or bare code as "code"'
-        raise DLBenchError(f"{what} (as a string)", where=where, mend=mend)
+        fix = 'give the model\'s raw text as "answer", or bare code as "code"'
+        raise DLBenchError(f"{what} (as a string)", where=where, fix=fix)
     is_cut = is_at_limit(record.get("finish_reason"))
     return Sample(instance, index, record[given[0]], is_code=given[0] == "code", is_cut=is_cut)

@@ -83,7 +83,7 @@ class Verdict:
             return cls._from_record(record)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             what = f"not a verdict: {type(error).__name__} {error}"
-            raise DLBenchError(what, where=where, mend="give a folder that `run` or `evaluate` wrote") from None
+            raise DLBenchError(what, where=where, fix="give a folder that `run` or `evaluate` wrote") from None
 
     @classmethod
     def _from_record(cls, record: dict[str, Any]) -> "Verdict":

@@ -61,7 +61,7 @@ def _find_axis(axis: str, benchmark: Benchmark, cutoffs: Sequence[date]) -> Call
         "crossed": lambda one: [" / ".join(str(getattr(one.labels, name)) for name in AXES)],
     }
     if axis not in known:
-        raise DLBenchError(f"there is no breakdown {axis!r}", mend=f"use any of: {', '.join(BREAKDOWNS)}")
+        raise DLBenchError(f"there is no breakdown {axis!r}", fix=f"use any of: {', '.join(BREAKDOWNS)}")
     return known[axis]
 
 

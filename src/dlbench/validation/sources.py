@@ -25,40 +25,40 @@ from dlbench.workspace import Prepared, home, prepare
 
 
 def check_sources(
-    benchmark: Benchmark, instances: list[Instance], engine: Engine, say: Callable[[str], None]
+    benchmark: Benchmark, instances: list[Instance], engine: Engine, log: Callable[[str], None]
 ) -> list[Problem]:
     problems: list[Problem] = []
     for project in benchmark.projects.values():
         mine = [instance for instance in instances if instance.project == project.name]
         if mine:
-            problems += _check_project(benchmark, project, mine, engine, say)
+            problems += _check_project(benchmark, project, mine, engine, log)
     return problems
 
 
 def _check_project(
-    benchmark: Benchmark, project: Project, instances: list[Instance], engine: Engine, say: Callable[[str], None]
+    benchmark: Benchmark, project: Project, instances: list[Instance], engine: Engine, log: Callable[[str], None]
 ) -> list[Problem]:
     where = _where(benchmark, project.name)
     try:
-        prepared = prepare(project, benchmark.root, say)
+        prepared = prepare(project, benchmark.root, log)
     except DLBenchError as error:
         kind = Kind.SOURCE_MISMATCH if "sha256" in error.what or "hash" in error.what else Kind.SOURCE_UNAVAILABLE
-        return [Problem(kind, where, str(error.what), error.mend or "make it available and check again")]
+        return [Problem(kind, where, str(error.what), error.fix or "make it available and check again")]
     problems = []
     for instance in instances:
         problems += check_target(instance, prepared.tree, _where(benchmark, instance.id))
-    say(f"collecting the tests of {project.name}")
+    log(f"collecting the tests of {project.name}")
     try:
         known = collect(engine, prepared, sorted({file for instance in instances for file in instance.test_files}))
     except DLBenchError as error:
-        return [*problems, Problem(Kind.MISSING_TEST, where, error.what, error.mend)]
+        return [*problems, Problem(Kind.MISSING_TEST, where, error.what, error.fix)]
     for instance in instances:
         problems += [
             Problem(
                 Kind.MISSING_TEST,
                 _where(benchmark, instance.id),
                 f"pytest does not collect {test}",
-                "mend the id, or remove it from the record",
+                "fix the id, or remove it from the record",
             )
             for test in instance.tests
             if test not in known
@@ -70,20 +70,20 @@ def check_target(instance: Instance, tree: Path, where: str) -> list[Problem]:
     """What can be said of one instance from the source alone."""
     path = tree / instance.path
     if not path.is_file():
-        return [Problem(Kind.MISSING_PATH, where, f"the source has no file {instance.path}", "mend the path")]
+        return [Problem(Kind.MISSING_PATH, where, f"the source has no file {instance.path}", "fix the path")]
     try:
         source = path.read_text(encoding="utf-8")
         module = parse(source)
         target = find_target(source, instance.qualname, module)
     except (TargetError, SyntaxError) as error:
-        return [Problem(Kind.MISSING_TARGET, where, f"{instance.path}: {error}", "mend the path or the qualified name")]
+        return [Problem(Kind.MISSING_TARGET, where, f"{instance.path}: {error}", "fix the path or the qualified name")]
     problems = []
     if target.sha256 != instance.sha256:
-        mend = f'read the function again and, if the instance still fits, write sha256 = "{target.sha256}"'
+        fix = f'read the function again and, if the instance still fits, write sha256 = "{target.sha256}"'
         what = f"{instance.qualname} in {instance.path} is not the function that was admitted"
-        problems.append(Problem(Kind.HASH_MISMATCH, where, what, mend))
+        problems.append(Problem(Kind.HASH_MISMATCH, where, what, fix))
     leaks = find_leaks(instance.prompt, module, target, [tree / file for file in instance.test_files])
-    problems += [Problem(leak.kind, where, leak.what, leak.mend) for leak in leaks]
+    problems += [Problem(leak.kind, where, leak.what, leak.fix) for leak in leaks]
     return problems
 
 
@@ -103,7 +103,7 @@ def collect(engine: Engine, prepared: Prepared, files: list[str]) -> frozenset[s
     if not found:
         raise DLBenchError(
             f"pytest could not collect the tests: {watched.stopped_for or watched.output[-1500:]}",
-            mend="`dlbench prepare` the project and look at its tests",
+            fix="`dlbench prepare` the project and look at its tests",
         )
     tests = frozenset(found[0]["tests"])
     if not found[0]["errors"]:

@@ -4,7 +4,7 @@ from dlbench.workspace.archive import tree_hash
 from dlbench.workspace.clean import clean
 from dlbench.workspace.doctor import Finding, examine
 from dlbench.workspace.environment import build_environment, python_of
-from dlbench.workspace.home import Say, building, home, locked
+from dlbench.workspace.home import Log, building, home, locked
 from dlbench.workspace.pip_config import PipConfig, read_pip_config
 from dlbench.workspace.prepare import Prepared, prepare, prepared_if_ready
 from dlbench.workspace.source import fetch
@@ -12,9 +12,9 @@ from dlbench.workspace.uv import compile_lock
 
 __all__ = [
     "Finding",
+    "Log",
     "PipConfig",
     "Prepared",
-    "Say",
     "build_environment",
     "building",
     "clean",

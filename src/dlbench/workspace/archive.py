@@ -66,7 +66,7 @@ def _extract(archive: Path, staging: Path) -> None:
             _extract_tar(archive, staging)
         else:
             kinds = "use a .tar.gz, .tgz, .tar.bz2, .zip or .whl file of the release"
-            raise DLBenchError("an archive of a kind that is not known", where=archive.name, mend=kinds)
+            raise DLBenchError("an archive of a kind that is not known", where=archive.name, fix=kinds)
     except (tarfile.AbsolutePathError, tarfile.OutsideDestinationError) as error:
         raise _escapes(archive.name, error.tarinfo.name) from None
     except (tarfile.AbsoluteLinkError, tarfile.LinkOutsideDestinationError, tarfile.SpecialFileError) as error:
@@ -122,7 +122,7 @@ def _check_name(archive: Path, name: str) -> None:
 def _check_limits(archive: Path, count: int, total: int) -> None:
     if count > MAX_FILES or total > MAX_BYTES:
         what = f"the archive is too large: more than {MAX_FILES} files or {MAX_BYTES >> 20} MiB"
-        raise DLBenchError(what, where=archive.name, mend="a release of source code is smaller: check which file it is")
+        raise DLBenchError(what, where=archive.name, fix="a release of source code is smaller: check which file it is")
 
 
 def _top(staging: Path) -> Path:
@@ -135,13 +135,13 @@ def _escapes(where: str, name: str) -> DLBenchError:
     return DLBenchError(
         f"the archive tries to write outside its folder: {name!r}",
         where=where,
-        mend="do not use it; report the release to its index",
+        fix="do not use it; report the release to its index",
     )
 
 
 def _damaged(archive: Path, error: Exception) -> DLBenchError:
     return DLBenchError(
-        f"the archive cannot be unpacked: {error}", where=archive.name, mend="remove it and fetch it again"
+        f"the archive cannot be unpacked: {error}", where=archive.name, fix="remove it and fetch it again"
     )
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from dlbench.errors import DLBenchError
 from dlbench.workspace.environment import is_complete
-from dlbench.workspace.home import Say, alone, disk_errors, home, is_ours, quiet
+from dlbench.workspace.home import Log, alone, disk_errors, home, is_ours, quiet
 
 KINDS = frozenset(
     {
@@ -30,19 +30,19 @@ KINDS = frozenset(
 )
 
 
-def clean(what: set[str], say: Say = quiet) -> int:
+def clean(what: set[str], log: Log = quiet) -> int:
     """Removes these kinds of things and returns the number of bytes that the disk has got back."""
     if unknown := what - KINDS:
         names = ", ".join(sorted(unknown))
-        raise DLBenchError(f"nothing of that name to clean: {names}", mend=f"choose of {', '.join(sorted(KINDS))}")
+        raise DLBenchError(f"nothing of that name to clean: {names}", fix=f"choose of {', '.join(sorted(KINDS))}")
     folder = home()
     if not is_ours(folder):
         raise DLBenchError(
             "this folder held other things before it became the workspace, so nothing in it is removed",
             where=str(folder),
-            mend="remove by hand what you do not need, or set DLBENCH_HOME to a folder of its own",
+            fix="remove by hand what you do not need, or set DLBENCH_HOME to a folder of its own",
         )
-    with alone(say), disk_errors(folder):
+    with alone(log), disk_errors(folder):
         doomed = [folder / kind for kind in sorted(what - {"temporary"})]
         if "temporary" in what:
             doomed += [path for path in _temporary(folder) if not any(map(path.is_relative_to, doomed))]

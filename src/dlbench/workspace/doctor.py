@@ -1,4 +1,4 @@
-"""Can this machine do the work, and if not, what must its owner mend?
+"""Can this machine do the work, and if not, what must its owner fix?
 
 Looked at before anything is fetched: an hour of downloads that ends in a missing program is an hour lost.
 """
@@ -22,7 +22,7 @@ class Finding:
     name: str
     ok: bool
     detail: str
-    mend: str = ""
+    fix: str = ""
 
 
 def examine() -> list[Finding]:
@@ -36,22 +36,22 @@ def _python() -> Finding:
 
 
 def _uv() -> Finding:
-    mend = "pip install --force-reinstall uv"
+    fix = "pip install --force-reinstall uv"
     try:
-        return Finding("uv", True, _version(uv_binary()), mend)
+        return Finding("uv", True, _version(uv_binary()), fix)
     except (ImportError, OSError, DLBenchError, subprocess.SubprocessError) as error:
-        return Finding("uv", False, str(error).splitlines()[0], mend)
+        return Finding("uv", False, str(error).splitlines()[0], fix)
 
 
 def _git() -> Finding:
-    mend = "install git; only projects that come from a git repository need it"
+    fix = "install git; only projects that come from a git repository need it"
     program = shutil.which("git")
     if program is None:
-        return Finding("git", False, "not found", mend)
+        return Finding("git", False, "not found", fix)
     try:
-        return Finding("git", True, _version(program), mend)
+        return Finding("git", True, _version(program), fix)
     except (OSError, subprocess.SubprocessError) as error:
-        return Finding("git", False, str(error), mend)
+        return Finding("git", False, str(error), fix)
 
 
 def _version(program: str) -> str:
@@ -63,14 +63,14 @@ def _disk() -> list[Finding]:
     try:
         folder = home()
     except DLBenchError as error:
-        return [Finding("home", False, f"{error.where}: {error.what}", error.mend)]
+        return [Finding("home", False, f"{error.where}: {error.what}", error.fix)]
     free = shutil.disk_usage(folder).free
-    mend = "make room (`dlbench clean` helps), or set DLBENCH_HOME to a larger disk"
+    fix = "make room (`dlbench clean` helps), or set DLBENCH_HOME to a larger disk"
     # inside a sandbox /tmp then leads to the cache and cannot be written: right for all tests but those that name it
     note = " (tests that write to /tmp by name fail; set DLBENCH_HOME to a folder outside it)"
     return [
         Finding("home", True, f"{folder}{note if folder.is_relative_to('/tmp') else ''}"),
-        Finding("disk", free >= _ROOM, f"{free / 10**9:.0f} GB free", mend),
+        Finding("disk", free >= _ROOM, f"{free / 10**9:.0f} GB free", fix),
     ]
 
 
@@ -79,7 +79,7 @@ def _pip() -> Finding:
     try:
         config = read_pip_config()
     except DLBenchError as error:
-        return Finding("pip configuration", False, f"{error.where}: {error.what}", error.mend)
+        return Finding("pip configuration", False, f"{error.where}: {error.what}", error.fix)
     index = "no index" if config.no_index else "own index" if config.index_url else "default index"
     parts = [
         index,

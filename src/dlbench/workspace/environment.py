@@ -11,7 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from dlbench.workspace.home import Say, disk_errors, home, locked, make_folder
+from dlbench.workspace.home import Log, disk_errors, home, locked, make_folder
 from dlbench.workspace.pip_config import read_pip_config
 from dlbench.workspace.reuse import link_known, read_lock, write_mark
 from dlbench.workspace.uv import compile_lock as compile_lock
@@ -20,13 +20,13 @@ from dlbench.workspace.uv import first_install, read_requirements, run_uv
 _MARK = ".dlbench-complete"
 
 
-def build_environment(lock: Path, python: str, say: Say) -> Path:
+def build_environment(lock: Path, python: str, log: Log) -> Path:
     environment = environment_folder(lock, python)
     if is_complete(environment):
         return environment
-    with locked(f"environment-{environment.name}", say):
+    with locked(f"environment-{environment.name}", log):
         if not is_complete(environment):
-            say(f"building the environment {lock.stem} (Python {python})")
+            log(f"building the environment {lock.stem} (Python {python})")
             _build(lock, python, environment)
     return environment
 

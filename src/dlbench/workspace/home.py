@@ -19,7 +19,7 @@ import platformdirs
 
 from dlbench.errors import DiskFull, DLBenchError, is_full_disk
 
-Say = Callable[[str], None]
+Log = Callable[[str], None]
 
 # The common mark of a cache: backups pass it over.
 _TAG = "CACHEDIR.TAG"
@@ -61,44 +61,44 @@ def _unusable(folder: Path, why: str) -> DLBenchError:
     return DLBenchError(
         f"the workspace folder cannot be used: {why}",
         where=str(folder),
-        mend="set DLBENCH_HOME to a folder that you can write to, on a disk with room",
+        fix="set DLBENCH_HOME to a folder that you can write to, on a disk with room",
     )
 
 
 @contextmanager
 def disk_errors(where: Path) -> Iterator[None]:
-    """A full disk or a refused write is the user's to mend, so it is said as such and not as a traceback."""
+    """A full disk or a refused write is the user's to fix, so it is said as such and not as a traceback."""
     try:
         yield
     except OSError as error:
         if is_full_disk(error):
-            mend = "make room (`dlbench clean` helps), or set DLBENCH_HOME to a larger disk"
-            raise DiskFull("the disk is full", where=str(error.filename or where), mend=mend) from None
+            fix = "make room (`dlbench clean` helps), or set DLBENCH_HOME to a larger disk"
+            raise DiskFull("the disk is full", where=str(error.filename or where), fix=fix) from None
         if error.errno not in (errno.EACCES, errno.EPERM, errno.EROFS):
             raise
-        what, mend = (
+        what, fix = (
             f"cannot be read or written: {error.strerror}",
             "set DLBENCH_HOME to a folder that you can write to",
         )
-        raise DLBenchError(what, where=str(error.filename or where), mend=mend) from None
+        raise DLBenchError(what, where=str(error.filename or where), fix=fix) from None
 
 
 @contextmanager
-def locked(name: str, say: Say) -> Iterator[None]:
+def locked(name: str, log: Log) -> Iterator[None]:
     """Only one holder of `name` at a time, over all threads and processes; not re-entrant."""
-    with _flock(_EVERYTHING, fcntl.LOCK_SH, say), _flock(name, fcntl.LOCK_EX, say):
+    with _flock(_EVERYTHING, fcntl.LOCK_SH, log), _flock(name, fcntl.LOCK_EX, log):
         yield
 
 
 @contextmanager
-def alone(say: Say) -> Iterator[None]:
+def alone(log: Log) -> Iterator[None]:
     """Nobody holds any `locked` name meanwhile: for what takes folders away from under everyone."""
-    with _flock(_EVERYTHING, fcntl.LOCK_EX, say):
+    with _flock(_EVERYTHING, fcntl.LOCK_EX, log):
         yield
 
 
 @contextmanager
-def _flock(name: str, kind: int, say: Say) -> Iterator[None]:
+def _flock(name: str, kind: int, log: Log) -> Iterator[None]:
     folder = home() / "locks"
     # Lock files are never removed: a process that waits on a removed file would hold a lock that nobody else sees.
     path = folder / (re.sub(r"[^A-Za-z0-9._-]", "_", name) + ".lock")
@@ -109,7 +109,7 @@ def _flock(name: str, kind: int, say: Say) -> Iterator[None]:
         try:
             fcntl.flock(file, kind | fcntl.LOCK_NB)
         except BlockingIOError:
-            say(f"waiting for another process ({name})")
+            log(f"waiting for another process ({name})")
             fcntl.flock(file, kind)
         yield
 

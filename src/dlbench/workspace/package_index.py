@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 from urllib.parse import urljoin, urlsplit
 
 from dlbench.errors import DLBenchError
-from dlbench.workspace.home import Say, disk_errors
+from dlbench.workspace.home import Log, disk_errors
 from dlbench.workspace.pip_config import PipConfig, local_path, read_pip_config, redacted
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ class Web:
 _RUN_AGAIN = "check the connection and run the same command again; what is already fetched is kept"
 
 
-def download(project_name: str, filename: str, sha256: str, target: Path, say: Say) -> None:
+def download(project_name: str, filename: str, sha256: str, target: Path, log: Log) -> None:
     """Puts the file at `target`, or raises and leaves nothing there."""
     config = read_pip_config()
     unreachable: list[str] = []
@@ -140,7 +140,7 @@ def download(project_name: str, filename: str, sha256: str, target: Path, say: S
             listed += files
             if filename not in files:
                 continue
-            say(f"fetching {filename}")
+            log(f"fetching {filename}")
             try:
                 _save(web, files[filename], page, sha256, target)
             except Unreachable as problem:
@@ -149,7 +149,7 @@ def download(project_name: str, filename: str, sha256: str, target: Path, say: S
                 return
     if unreachable:
         what = f"{filename} could not be fetched; not reachable: " + "; ".join(unreachable)
-        raise DLBenchError(what, where=project_name, mend=_RUN_AGAIN)
+        raise DLBenchError(what, where=project_name, fix=_RUN_AGAIN)
     raise _not_listed(project_name, filename, listed, config)
 
 
@@ -230,7 +230,7 @@ def verify(path: Path, sha256: str, where: str) -> None:
         raise DLBenchError(
             f"the file is not the one that was pinned: its sha256 is {found}, the record says {sha256}",
             where=where,
-            mend="do not use it; if the index is a mirror, ask its owner, otherwise report it to the benchmark",
+            fix="do not use it; if the index is a mirror, ask its owner, otherwise report it to the benchmark",
         )
 
 
@@ -241,10 +241,10 @@ def _not_listed(project_name: str, filename: str, listed: list[str], config: Pip
         what += "; nearest: " + ", ".join(near)
     elif not listed:
         what += f", nor any file of a project named {project_name}"
-    mend = "check name, version and archive in the project's record"
+    fix = "check name, version and archive in the project's record"
     if config.no_index:
-        mend += "; pip's configuration says no-index, so only find-links places were searched"
-    return DLBenchError(what, where=project_name, mend=mend)
+        fix += "; pip's configuration says no-index, so only find-links places were searched"
+    return DLBenchError(what, where=project_name, fix=fix)
 
 
 @dataclass(frozen=True)
@@ -299,8 +299,8 @@ def look_up(name: str, config: PipConfig | None = None) -> Package:
                 unreachable.append(str(Unreachable(page, "it does not answer as a package index does")))
     if unreachable:
         what = f"the package index did not say which releases there are: {'; '.join(unreachable)}"
-        raise DLBenchError(what, where=name, mend="check the connection and run the same command again")
-    raise DLBenchError("no configured index knows this package", where=name, mend="check its name")
+        raise DLBenchError(what, where=name, fix="check the connection and run the same command again")
+    raise DLBenchError("no configured index knows this package", where=name, fix="check its name")
 
 
 def read_package(content: dict[str, Any], page: str) -> Package:

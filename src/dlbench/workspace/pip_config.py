@@ -93,7 +93,7 @@ def _from_files(environ: Mapping[str, str]) -> dict[str, str]:
             parser.read(path, encoding="utf-8")
         except (configparser.Error, UnicodeDecodeError) as error:
             what = f"pip's configuration cannot be read: {error.__class__.__name__}"
-            raise DLBenchError(what, where=str(path), mend="mend the file: `pip config debug` shows it") from None
+            raise DLBenchError(what, where=str(path), fix="fix the file: `pip config debug` shows it") from None
         for name, section in (("global", general), ("install", install)):
             if parser.has_section(name):
                 section.update({_key(key): value for key, value in parser.items(name) if value})

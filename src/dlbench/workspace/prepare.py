@@ -12,7 +12,7 @@ from pathlib import Path
 from dlbench.dataset.records import Project
 from dlbench.errors import DLBenchError
 from dlbench.workspace.environment import build_environment, environment_folder, is_complete, python_of
-from dlbench.workspace.home import Say, disk_errors, locked, quiet
+from dlbench.workspace.home import Log, disk_errors, locked, quiet
 from dlbench.workspace.source import fetch, source_tree
 
 
@@ -25,17 +25,17 @@ class Prepared:
     import_path: Path
 
 
-def prepare(project: Project, benchmark_root: Path, say: Say = quiet) -> Prepared:
-    tree = fetch(project, benchmark_root, say)
-    return complete(project, tree, build_environment(lock_of(project, benchmark_root), project.python, say), say)
+def prepare(project: Project, benchmark_root: Path, log: Log = quiet) -> Prepared:
+    tree = fetch(project, benchmark_root, log)
+    return complete(project, tree, build_environment(lock_of(project, benchmark_root), project.python, log), log)
 
 
-def complete(project: Project, tree: Path, environment: Path, say: Say = quiet) -> Prepared:
+def complete(project: Project, tree: Path, environment: Path, log: Log = quiet) -> Prepared:
     """What is left to do where source and environment are there."""
     prepared = _prepared(project, tree, environment)
     mark = _compiled_mark(prepared)
     if not mark.exists():
-        with locked(f"bytecode-{prepared.tree.parent.name}", say):
+        with locked(f"bytecode-{prepared.tree.parent.name}", log):
             if not mark.exists():
                 _compile(prepared, mark)
     return prepared

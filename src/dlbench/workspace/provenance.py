@@ -15,7 +15,7 @@ RUN = 5
 _TEXT = {".py", ".md", ".toml", ".txt", ".rst", ".cfg", ".json", ".in", ".yml", ".yaml", ".sh", ".html"}
 
 
-def check_tree(benchmark: Benchmark, say: Callable[[str], None]) -> list[Problem]:
+def check_tree(benchmark: Benchmark, log: Callable[[str], None]) -> list[Problem]:
     """Our own files against every source that this machine holds."""
     root = _tree_of(benchmark.root)
     ours: dict[int, tuple[str, int]] = {}
@@ -27,7 +27,7 @@ def check_tree(benchmark: Benchmark, say: Callable[[str], None]) -> list[Problem
         prepared = prepared_if_ready(project, benchmark.root)
         if prepared is None or root.resolve() in [prepared.tree, *prepared.tree.parents]:
             continue
-        say(f"comparing our files with those of {project.name}")
+        log(f"comparing our files with those of {project.name}")
         laid = {prepared.tree / name for name in project.tests.files}  # by us, from the record
         for path in _readable(prepared.tree.rglob("*")):
             for line, run in find_runs(path) if path not in laid else ():
@@ -35,8 +35,8 @@ def check_tree(benchmark: Benchmark, say: Callable[[str], None]) -> list[Problem
                     where, mine = ours[hash(run)]
                     theirs = f"{project.name} {path.relative_to(prepared.tree).as_posix()}:{line}"
                     what = f"{RUN} lines from line {mine} stand in {theirs} too"
-                    mend = "remove them; write it in our own words, or fetch it when it is needed"
-                    problems.setdefault(where, Problem(Kind.THIRD_PARTY_CODE, where, what, mend))
+                    fix = "remove them; write it in our own words, or fetch it when it is needed"
+                    problems.setdefault(where, Problem(Kind.THIRD_PARTY_CODE, where, what, fix))
     return list(problems.values())
 
 

@@ -31,7 +31,7 @@ from dlbench.dataset.records import GitSource, Project, Wheel
 from dlbench.errors import DLBenchError
 from dlbench.workspace.archive import check_links, copy_tree, plain_modes, remove_bytecode, unpack
 from dlbench.workspace.archive import tree_hash as tree_hash
-from dlbench.workspace.home import Say, building, home, locked
+from dlbench.workspace.home import Log, building, home, locked
 from dlbench.workspace.package_index import download, verify
 from dlbench.workspace.pip_config import redacted
 
@@ -57,7 +57,7 @@ def check_out(source: GitSource, target: Path) -> None:
         raise DLBenchError(
             "git is not installed, and this project comes from a git repository",
             where=redacted(source.url),
-            mend="install git and run the same command again",
+            fix="install git and run the same command again",
         )
     target.mkdir(parents=True, exist_ok=True)
     _git(source, target, "init", "--quiet")
@@ -87,7 +87,7 @@ def _git(source: GitSource, folder: Path, *arguments: str) -> None:
         raise DLBenchError(
             f"revision {source.rev} could not be fetched: git {arguments[0]} says: {said}",
             where=redacted(source.url),
-            mend="check url and rev in the project's record and the connection, and run the same command again",
+            fix="check url and rev in the project's record and the connection, and run the same command again",
         )
 
 
@@ -99,15 +99,15 @@ def choose_wheel(project: Project) -> Wheel:
         try:
             *_, tags = parse_wheel_filename(wheel.file)
         except InvalidWheelFilename as error:
-            mend = "mend `wheels` in the project's record"
-            raise DLBenchError(f"not the name of a wheel: {error}", where=project.name, mend=mend) from None
+            fix = "fix `wheels` in the project's record"
+            raise DLBenchError(f"not the name of a wheel: {error}", where=project.name, fix=fix) from None
         if ours & tags:
             return wheel
     names = ", ".join(wheel.file for wheel in project.wheels)
     raise DLBenchError(
         f"none of its wheels can be loaded on this machine by Python {project.python}: {names}",
         where=project.name,
-        mend="leave the project out (--project), or use a machine that one of them is for",
+        fix="leave the project out (--project), or use a machine that one of them is for",
     )
 
 
@@ -123,16 +123,16 @@ def add_missing(wheel: Path, tree: Path) -> None:
 _LAYOUT = 1  # Raised when this module makes a different tree of the same record.
 
 
-def fetch(project: Project, benchmark_root: Path, say: Say) -> Path:
+def fetch(project: Project, benchmark_root: Path, log: Log) -> Path:
     """The project's source tree, fetched and verified once; read-only by convention."""
     tree = source_tree(project, benchmark_root)
     if tree.is_dir():
         return tree
-    with locked(f"source-{tree.parent.name}", say):
+    with locked(f"source-{tree.parent.name}", log):
         if not tree.is_dir():
-            say(f"preparing the source of {project.name} {project.version}")
+            log(f"preparing the source of {project.name} {project.version}")
             with building(tree.parent) as folder:
-                _make(project, benchmark_root, folder / tree.name, say)
+                _make(project, benchmark_root, folder / tree.name, log)
     return tree
 
 
@@ -154,9 +154,9 @@ def source_tree(project: Project, benchmark_root: Path) -> Path:
     return home() / "sources" / f"{project.name}-{version}-{key}" / "tree"
 
 
-def _make(project: Project, benchmark_root: Path, tree: Path, say: Say) -> None:
+def _make(project: Project, benchmark_root: Path, tree: Path, log: Log) -> None:
     if project.archive:
-        _from_archive(project, tree, say)
+        _from_archive(project, tree, log)
     elif project.git:
         check_out(project.git, tree)
         check_links(tree, project.name)
@@ -173,40 +173,40 @@ def _make(project: Project, benchmark_root: Path, tree: Path, say: Say) -> None:
 def _folder(project: Project, benchmark_root: Path) -> Path:
     folder = benchmark_root / Path(project.path or ".").expanduser()
     if not folder.is_dir():
-        what, mend = "the project's folder does not exist", "mend `path` in the project's record"
-        raise DLBenchError(what, where=str(folder), mend=mend)
+        what, fix = "the project's folder does not exist", "fix `path` in the project's record"
+        raise DLBenchError(what, where=str(folder), fix=fix)
     return folder
 
 
-def _from_archive(project: Project, tree: Path, say: Say) -> None:
-    archive = fetch_archive(project.name, project.archive or "", project.sha256 or "", say)
+def _from_archive(project: Project, tree: Path, log: Log) -> None:
+    archive = fetch_archive(project.name, project.archive or "", project.sha256 or "", log)
     unpack(archive, tree)
     left_by_build = tree / "build"
     # Some releases carry their own build output; its copies of the tests would be collected too.
     if archive.suffix != ".whl" and left_by_build.is_dir() and not (left_by_build / "__init__.py").exists():
         shutil.rmtree(left_by_build)
     if project.wheels:
-        _add_compiled(project, tree, say)
+        _add_compiled(project, tree, log)
 
 
-def _add_compiled(project: Project, tree: Path, say: Say) -> None:
+def _add_compiled(project: Project, tree: Path, log: Log) -> None:
     wheel, unpacked = choose_wheel(project), tree.with_name("wheel")
-    unpack(fetch_archive(project.name, wheel.file, wheel.sha256, say), unpacked)
+    unpack(fetch_archive(project.name, wheel.file, wheel.sha256, log), unpacked)
     add_missing(unpacked, tree / project.import_root)
     shutil.rmtree(unpacked)
 
 
-def fetch_archive(project_name: str, filename: str, sha256: str, say: Say) -> Path:
+def fetch_archive(project_name: str, filename: str, sha256: str, log: Log) -> Path:
     """The file of a release with this hash, fetched once."""
     archive = home() / "archives" / sha256 / filename
-    with locked(f"archive-{sha256}", say):
+    with locked(f"archive-{sha256}", log):
         if archive.is_file():
             try:
                 verify(archive, sha256, str(archive))
             except DLBenchError:  # A disk that lost bytes: the index still has them.
                 archive.unlink()
         if not archive.is_file():
-            download(project_name, filename, sha256, archive, say)
+            download(project_name, filename, sha256, archive, log)
     return archive
 
 
@@ -216,7 +216,7 @@ def _check_tree(project: Project, tree: Path) -> None:
         raise DLBenchError(
             f"the source is not the one that was pinned: its sha256 is {found}, the record says {project.sha256}",
             where=project.path or project.name,
-            mend="restore the folder, or put its new sha256 into the record and verify the instances again",
+            fix="restore the folder, or put its new sha256 into the record and verify the instances again",
         )
 
 
@@ -224,8 +224,8 @@ def _write_stand_ins(project: Project, tree: Path) -> None:
     for name, text in project.tests.files.items():
         path = tree / name
         if not path.resolve().is_relative_to(tree.resolve()):
-            what, mend = f"the stand-in file {name!r} would be written outside the tree", "mend `tests.files`"
-            raise DLBenchError(what, where=project.name, mend=mend)
+            what, fix = f"the stand-in file {name!r} would be written outside the tree", "fix `tests.files`"
+            raise DLBenchError(what, where=project.name, fix=fix)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
 
@@ -234,8 +234,8 @@ def _write_metadata(project: Project, tree: Path) -> None:
     """Many packages ask `importlib.metadata` for their own version; run from the tree, they must find it."""
     root = tree / project.import_root
     if not root.is_dir():
-        what, mend = f"the source has no folder {project.import_root!r}", "mend `import_root` in the project's record"
-        raise DLBenchError(what, where=project.name, mend=mend)
+        what, fix = f"the source has no folder {project.import_root!r}", "fix `import_root` in the project's record"
+        raise DLBenchError(what, where=project.name, fix=fix)
     if any(root.glob("*.egg-info")) or any(root.glob("*.dist-info")):
         return
     upstream = tree / "PKG-INFO"

@@ -1,7 +1,7 @@
 """How is uv run, and what does it mean when it fails?
 
 uv gets the machine's pip configuration and none of the caller's variables that could change what is installed, so that
-one lock gives one environment. Its failures are told apart, because a full disk and a wrong version need other mends.
+one lock gives one environment. Its failures are told apart, because a full disk and a wrong version need other fixes.
 
 Which build of torch does this machine take?
 
@@ -76,7 +76,7 @@ def uv_binary() -> str:
         return uv.find_uv_bin()
     except FileNotFoundError:
         raise DLBenchError(
-            "uv is not installed completely", mend="reinstall it: pip install --force-reinstall uv"
+            "uv is not installed completely", fix="reinstall it: pip install --force-reinstall uv"
         ) from None
 
 
@@ -105,10 +105,10 @@ def uv_environment(folder: Path, config: PipConfig) -> dict[str, str]:
 
 def _failure(said: str, where: str) -> DLBenchError:
     last = [f"    {line}" for line in said.splitlines() if line.strip()][-12:]
-    known = ((what, mend) for signs, what, mend in _CAUSES if any(sign in said.lower() for sign in signs))
-    what, mend = next(known, ("uv failed", "mend what its last lines name"))
+    known = ((what, fix) for signs, what, fix in _CAUSES if any(sign in said.lower() for sign in signs))
+    what, fix = next(known, ("uv failed", "fix what its last lines name"))
     kind = DiskFull if what == _DISK_IS_FULL else DLBenchError
-    return kind("\n".join([f"{what}; uv says:", *last]), where=where, mend=mend)
+    return kind("\n".join([f"{what}; uv says:", *last]), where=where, fix=fix)
 
 
 CPU_BUILDS = ["--torch-backend", "cpu"]
@@ -164,7 +164,7 @@ def read_requirements(path: Path) -> str:
         return path.read_text(encoding="utf-8")
     except OSError as error:
         what = f"the list of packages cannot be read: {error.strerror}"
-        raise DLBenchError(what, where=str(path), mend="check `environment` in the project's record") from None
+        raise DLBenchError(what, where=str(path), fix="check `environment` in the project's record") from None
 
 
 def compile_lock(requirements: Path, lock: Path, python: str) -> None:

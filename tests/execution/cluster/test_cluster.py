@@ -90,7 +90,7 @@ def said():
 def seats(cluster, said):
     from dlbench.execution.ray_cluster.executor import RaySeats
 
-    found = RaySeats(cluster.address, say=said.append, patience=30)
+    found = RaySeats(cluster.address, log=said.append, patience=30)
     yield found
     found.close()
 

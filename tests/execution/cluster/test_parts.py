@@ -38,7 +38,7 @@ def test_a_bad_address_is_refused_in_words_and_soon(address, what):
     with pytest.raises(DLBenchError, match=what) as error:
         connect(address, 1, 1024)
     assert error.value.where == address
-    assert error.value.mend
+    assert error.value.fix
 
 
 @pytest.mark.parametrize(
@@ -176,7 +176,7 @@ def make_seats(**given):
 def test_a_node_with_another_engine_is_not_used():
     with pytest.raises(DLBenchError, match=r"the node far has dlbench 0\.0") as error:
         make_seats().check_greeting(Greeting("far", "dlbench 0.0, engine x"))
-    assert "same release" in error.value.mend
+    assert "same release" in error.value.fix
 
 
 def test_waiting_for_a_place_ends_only_when_nobody_has_one():
@@ -198,7 +198,7 @@ def test_a_node_with_an_index_builds_the_same_environment_itself(elsewhere, monk
     """By the lock that the driver tells, into the folder of the same name."""
     seen = []
 
-    def build(lock, python, say):
+    def build(lock, python, log):
         seen.append((lock.stem, lock.read_text(), python))
         folder = environment_folder(lock, python)
         (folder / "bin").mkdir(parents=True)

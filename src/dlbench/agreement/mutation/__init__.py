@@ -67,7 +67,7 @@ def find_operators(names: Iterable[str] = ()) -> list[Operator]:
     try:
         return [find_known(name, OPERATORS, "operator") for name in dict.fromkeys(names)] or [*OPERATORS.values()]
     except DLBenchError as error:
-        raise DLBenchError(error.what, mend=f"choose of {', '.join(OPERATORS)}") from None
+        raise DLBenchError(error.what, fix=f"choose of {', '.join(OPERATORS)}") from None
 
 
 ROUNDS = 4
@@ -132,7 +132,7 @@ async def gather_variants(
 ) -> Variants:
     """The same in an event loop, for many instances at once behind one gate with one budget."""
     if count < 1:
-        raise DLBenchError(f"{count} variants is nothing to make", where=instance.id, mend="ask for 1 or more")
+        raise DLBenchError(f"{count} variants is nothing to make", where=instance.id, fix="ask for 1 or more")
     making = _Making(Original(instance, source), seed, gate, find_measure())
     order = find_operators(operators)
     Random(f"{seed}/{instance.id}").shuffle(order)

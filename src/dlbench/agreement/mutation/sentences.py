@@ -59,11 +59,11 @@ def find_orders(reading: Reading) -> Iterator[Order]:
             yield found
 
 
-def say_otherwise(original: Original, say: Callable[[Order], str | None]) -> Wording:
+def say_otherwise(original: Original, log: Callable[[Order], str | None]) -> Wording:
     """Every order that can be said so."""
     changes = []
     for order in find_orders(read(original.task)):
-        if (said := say(order)) is not None:
+        if (said := log(order)) is not None:
             changes.append((order.sentence, said))
     if not changes:
         raise Unfit("no sentence is an order that the rule can turn")

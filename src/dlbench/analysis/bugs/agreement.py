@@ -48,23 +48,23 @@ def read_people(paths: Iterable[Path], failures: Iterable[Failure]) -> dict[str,
         for row, annotator, where in read_rows(path):
             strange = sorted(set(row) - _KEYS)
             if strange:
-                mend = f"use {', '.join(sorted(_KEYS))}"
-                raise DLBenchError(f"unknown: {', '.join(map(str, strange))}", where=where, mend=mend)
+                fix = f"use {', '.join(sorted(_KEYS))}"
+                raise DLBenchError(f"unknown: {', '.join(map(str, strange))}", where=where, fix=fix)
             if missing := [key for key in ("instance", "category") if not row.get(key)]:
-                mend = "each vote names at least an instance and a category"
-                raise DLBenchError(f"there is no {', '.join(missing)}", where=where, mend=mend)
+                fix = "each vote names at least an instance and a category"
+                raise DLBenchError(f"there is no {', '.join(missing)}", where=where, fix=fix)
             run = row.get("run") or (next(iter(runs)) if len(runs) == 1 else "")
             numbers, given = samples.get((str(run), str(row["instance"])), [0]), row.get("sample")
             if given in (None, "") and len(numbers) > 1:
                 what = f"there is no sample, and {len(numbers)} of {row['instance']} failed"
-                raise DLBenchError(what, where=where, mend="give `sample`, the number of the one that is meant")
+                raise DLBenchError(what, where=where, fix="give `sample`, the number of the one that is meant")
             try:
                 key = str(run), str(row["instance"]), int(numbers[0] if given in (None, "") else given)
             except (TypeError, ValueError):
-                raise DLBenchError("`sample` is no number", where=where, mend="give 0, 1, 2, …") from None
+                raise DLBenchError("`sample` is no number", where=where, fix="give 0, 1, 2, …") from None
             if key not in known:
                 what = f"no failure: {key[1]}, sample {key[2]}" + (f" of {key[0]}" if key[0] else ", of an unnamed run")
-                raise DLBenchError(what, where=where, mend="name run, instance and sample as the list of failures does")
+                raise DLBenchError(what, where=where, fix="name run, instance and sample as the list of failures does")
             found.setdefault(str(annotator), {})[known[key]] = check_category(row.get("category"), where)
     return found  # type: ignore[return-value]
 
@@ -112,8 +112,8 @@ def measure_alpha(raters: Sequence[Votes]) -> float:
     try:
         import krippendorff
     except ImportError:
-        what, mend = "the package krippendorff is not installed", "pip install 'dlbench[analysis]'"
-        raise DLBenchError(what, mend=mend) from None
+        what, fix = "the package krippendorff is not installed", "pip install 'dlbench[analysis]'"
+        raise DLBenchError(what, fix=fix) from None
 
     units = dict.fromkeys(one for votes in raters for one in votes)
     given = [[votes[one] for votes in raters if one in votes] for one in units]

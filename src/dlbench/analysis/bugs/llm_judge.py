@@ -22,7 +22,7 @@ from dlbench.dataset.prompt_context import fenced
 from dlbench.generation import Budget, Model, Request, generate
 from dlbench.generation.retry import RETRIES
 from dlbench.jsonl import read_lines
-from dlbench.workspace.home import Say, quiet
+from dlbench.workspace.home import Log, quiet
 
 ANSWERS = "samples.jsonl"
 _LONGEST = 6000
@@ -61,7 +61,7 @@ def ask_judge(
     budget: Budget | None = None,
     retries: int = RETRIES,
     on_answer: Callable[[dict[str, Any]], None] = lambda record: None,
-    say: Say = quiet,
+    log: Log = quiet,
 ) -> Judged:
     """Goes on where it was stopped: a question that the folder holds an answer to is not asked again."""
     by_question = {_name_question(one): one for one in explained}
@@ -73,7 +73,7 @@ def ask_judge(
         return Request(instance.id, sample, [{"role": "user", "content": text}], max_tokens=max_tokens)
 
     path = folder / ANSWERS
-    generate(model, asked, request_of, path, 1, concurrency, on_answer, budget=budget, retries=retries, say=say)
+    generate(model, asked, request_of, path, 1, concurrency, on_answer, budget=budget, retries=retries, log=log)
     return read_judged(path, {name: one.failure.id for name, one in by_question.items()})
 
 

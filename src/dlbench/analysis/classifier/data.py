@@ -62,7 +62,7 @@ def gather_prompts(corpus: Corpus) -> Prompts:
             raise DLBenchError(
                 f"there are fewer than two labels of {axis} to tell apart",
                 where=corpus.name,
-                mend="learn from a dataset with labels: `ours`, or a folder of official DL-Bench files",
+                fix="learn from a dataset with labels: `ours`, or a folder of official DL-Bench files",
             )
     targets = [[_place(item, axis, names) for axis, names in zip(AXES, classes, strict=True)] for item in items]
     ids, texts = tuple(item.id for item in items), tuple(item.prompt for item in items)
@@ -77,7 +77,7 @@ def borrow(prompts: Prompts, corpus: Corpus, other: Corpus) -> Prompts:
     lent = [item for item in other.items if _spell(item.group) not in shared and item.labels]
     if not lent:
         what = "no prompt with a label is about a project that is not asked about"
-        raise DLBenchError(what, where=other.name, mend="give another dataset to --also")
+        raise DLBenchError(what, where=other.name, fix="give another dataset to --also")
     targets = [[_place(item, axis, names) for axis, names in zip(AXES, prompts.classes, strict=True)] for item in lent]
     return Prompts(
         (*prompts.ids, *(f"{other.name}:{item.id}" for item in lent)),
@@ -112,7 +112,7 @@ def draw_folds(prompts: Prompts, folds: int, seed: int, *, new_projects: bool = 
     most = int(np.bincount(stages - UNKNOWN).max())
     if most < folds:
         what = f"no stage has more than {most} prompts, fewer than folds"
-        raise DLBenchError(what, mend=f"give --folds {max(2, most)} or less, or a larger dataset")
+        raise DLBenchError(what, fix=f"give --folds {max(2, most)} or less, or a larger dataset")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # a rare stage is missing in some folds, and no more can be done
         if new_projects:
@@ -128,10 +128,10 @@ def _find_projects(prompts: Prompts, own: int, folds: int) -> list[str]:
     projects = [_spell(group) for group in prompts.groups[:own]]
     if len(projects) < own or not all(projects):
         what = "the dataset does not say of every prompt which project it is about"
-        raise DLBenchError(what, mend="leave out --new-projects, or give another dataset")
+        raise DLBenchError(what, fix="leave out --new-projects, or give another dataset")
     if len(set(projects)) < folds:
         what = f"there are {len(set(projects))} projects, fewer than folds"
-        raise DLBenchError(what, mend="give fewer --folds, or leave out --new-projects")
+        raise DLBenchError(what, fix="give fewer --folds, or leave out --new-projects")
     return projects
 
 

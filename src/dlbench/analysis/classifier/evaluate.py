@@ -230,7 +230,7 @@ def _measure(
 
 
 _CONFIG, _LEARNT, _WEIGHTS = "classifier.json", "prompts.jsonl", "tuned.safetensors"
-_MEND = "give a folder that `dlbench analyze stage train` wrote, or train again"
+_FIX = "give a folder that `dlbench analyze stage train` wrote, or train again"
 
 
 def train(prompts: Prompts, recipe: Recipe, folder: Path, told: Told) -> None:
@@ -274,7 +274,7 @@ def predict(folder: Path, ids: Sequence[str], texts: Sequence[str], told: Told) 
             part.load_state_dict({key.removeprefix(head): one for key, one in weights.items() if key.startswith(head)})
     except Exception as error:  # what safetensors and torch raise for damaged or foreign weights
         what = f"the tuned layers cannot be loaded: {str(error).splitlines()[0]}"
-        raise DLBenchError(what, where=str(folder / _WEIGHTS), mend=_MEND) from None
+        raise DLBenchError(what, where=str(folder / _WEIGHTS), fix=_FIX) from None
     unlabelled = np.full((len(ids), len(AXES)), -1, dtype=np.int64)
     asked = Prompts(tuple(ids), tuple(texts), learnt.classes, unlabelled)
     return name_answers(asked, add_up(weigh_words(learnt, asked), score(tuned, halves.lower(texts, told))))
@@ -288,12 +288,12 @@ def _read(folder: Path) -> tuple[Recipe, Prompts]:
         classes = tuple(tuple(map(str, config["classes"][axis])) for axis in AXES)
         hashes = {_WEIGHTS: config["weights"], _LEARNT: config["prompts"]}
     except OSError as error:
-        raise DLBenchError(f"there is no classifier here: {error.strerror}", where=str(path), mend=_MEND) from None
+        raise DLBenchError(f"there is no classifier here: {error.strerror}", where=str(path), fix=_FIX) from None
     except (ValueError, KeyError, TypeError) as error:
-        raise DLBenchError(f"not a classifier's record: {error!r}", where=str(path), mend=_MEND) from None
+        raise DLBenchError(f"not a classifier's record: {error!r}", where=str(path), fix=_FIX) from None
     for name, known in hashes.items():
         if not (folder / name).is_file() or _hash(folder / name) != known:
-            raise DLBenchError("missing, or changed since it was written", where=str(folder / name), mend=_MEND)
+            raise DLBenchError("missing, or changed since it was written", where=str(folder / name), fix=_FIX)
     records = [record for _, record in read_lines(folder / _LEARNT)]
     targets = np.array([record["targets"] for record in records], dtype=np.int64)
     ids, texts = tuple(record["id"] for record in records), tuple(record["prompt"] for record in records)

@@ -136,11 +136,11 @@ class SplitEncoder:
             raise cannot_load(recipe.encoder, error) from None
         layers = getattr(getattr(whole, "encoder", None), "layer", None)
         if layers is None or not hasattr(whole, "embeddings"):
-            mend = "give an encoder of BERT's kind: minilm, BERT, RoBERTa, CodeBERT, MPNet, ELECTRA"
-            raise DLBenchError("an encoder of a shape that cannot be cut in two", where=recipe.encoder, mend=mend)
+            fix = "give an encoder of BERT's kind: minilm, BERT, RoBERTa, CodeBERT, MPNet, ELECTRA"
+            raise DLBenchError("an encoder of a shape that cannot be cut in two", where=recipe.encoder, fix=fix)
         if recipe.frozen >= len(layers):
-            mend = f"give --frozen {len(layers) - 1} or less"
-            raise DLBenchError(f"it has {len(layers)} layers, so none would be tuned", where=recipe.encoder, mend=mend)
+            fix = f"give --frozen {len(layers) - 1} or less"
+            raise DLBenchError(f"it has {len(layers)} layers, so none would be tuned", where=recipe.encoder, fix=fix)
         whole.pooler = None
         self._tokens = min(recipe.tokens, _find_places(whole))
         self.width = int(whole.config.hidden_size)

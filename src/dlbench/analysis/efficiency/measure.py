@@ -254,7 +254,7 @@ def read_kept(path: Path) -> Kept:
             kept.take(record)
         except (KeyError, TypeError, AttributeError) as error:
             what = f"not a measure: {type(error).__name__} {error}"
-            raise DLBenchError(what, where=f"{path}:{number}", mend="remove the file, and measure anew") from None
+            raise DLBenchError(what, where=f"{path}:{number}", fix="remove the file, and measure anew") from None
     return kept
 
 

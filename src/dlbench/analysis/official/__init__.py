@@ -4,7 +4,7 @@ What does a file of the official dataset say, as it stands?
 
 Labels at the top, then the prompt, then where the function and its tests are. A prompt may hold lines such as `class:`
 or `Returns:` itself, so keys count only above the prompt and below the last `ground Truth:`; taken anywhere, they would
-cut prompts in two. Nothing is mended here: what is wrong is for `repairs` to name.
+cut prompts in two. Nothing is fixed here: what is wrong is for `repairs` to name.
 
 How do the official files become a benchmark folder?
 
@@ -25,34 +25,34 @@ from importlib.resources import files
 from pathlib import Path
 
 from dlbench.analysis.official.files import OfficialFile, find_files, find_others, parse, read_files
-from dlbench.analysis.official.repairs import Mended, Repair, mend_all
+from dlbench.analysis.official.repairs import Repair, RepairedFile, repair_all
 from dlbench.dataset.records import KnownLabels, Unrunnable
 from dlbench.dataset.toml_format import quote, quote_text
 from dlbench.errors import DLBenchError
 from dlbench.jsonl import rewrite, write_whole
 from dlbench.workspace.archive import unpack
-from dlbench.workspace.home import Say, building
+from dlbench.workspace.home import Log, building
 from dlbench.workspace.package_index import download
 
-__all__ = ["Mended", "OfficialFile", "Repair", "find_files", "find_others", "mend_all", "parse", "read_files"]
+__all__ = ["OfficialFile", "Repair", "RepairedFile", "find_files", "find_others", "parse", "read_files", "repair_all"]
 
 REPAIRS = "repairs.jsonl"
 _WHY = "the official file names a project without a release and holds no code"
 _VERSION = "1.0\n"
 
 
-def write_folder(mended: Sequence[Mended], out: Path) -> list[Unrunnable]:
+def write_folder(repaired: Sequence[RepairedFile], out: Path) -> list[Unrunnable]:
     """A new folder, there whole or not at all."""
     if out.exists():
-        raise DLBenchError("this exists already", where=str(out), mend="give --out a folder that is not there yet")
-    records = [make_record(one) for one in mended]
+        raise DLBenchError("this exists already", where=str(out), fix="give --out a folder that is not there yet")
+    records = [make_record(one) for one in repaired]
     twice = {record.id for record in records if sum(other.id == record.id for other in records) > 1}
     if twice:
-        mend = "give each file a name of its own"
-        raise DLBenchError(f"several files come to the same id: {', '.join(sorted(twice))}", mend=mend)
+        fix = "give each file a name of its own"
+        raise DLBenchError(f"several files come to the same id: {', '.join(sorted(twice))}", fix=fix)
     with building(out) as folder:
         write_whole(folder / "VERSION", _VERSION)
-        rewrite(folder / REPAIRS, (asdict(repair) for one in mended for repair in one.repairs))
+        rewrite(folder / REPAIRS, (asdict(repair) for one in repaired for repair in one.repairs))
         for record in records:
             path = folder / "unrunnable" / f"{record.id}.toml"
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -60,7 +60,7 @@ def write_folder(mended: Sequence[Mended], out: Path) -> list[Unrunnable]:
     return records
 
 
-def make_record(one: Mended) -> Unrunnable:
+def make_record(one: RepairedFile) -> Unrunnable:
     return Unrunnable(
         id=one.id,
         why=_WHY,
@@ -97,14 +97,14 @@ def read_releases() -> list[Release]:
     return [Release(**row) for row in rows]
 
 
-def fetch_trees(releases: list[Release], folder: Path, say: Say) -> None:
+def fetch_trees(releases: list[Release], folder: Path, log: Log) -> None:
     """A folder a project, named as the official files name it; what is there already is left as it is."""
     for release in releases:
         tree = folder / release.project
         if tree.exists():
             continue
         archive = folder / f".{release.file}"
-        download(release.package, release.file, release.sha256, archive, say)
+        download(release.package, release.file, release.sha256, archive, log)
         try:
             unpack(archive, tree)
         finally:

@@ -46,8 +46,8 @@ def read_files(paths: Sequence[Path]) -> list[OfficialFile]:
     if wrong:
         told = "\n".join(f"  {line}" for line in wrong[:_SHOWN])
         more = f"\n  … and {len(wrong) - _SHOWN} more" if len(wrong) > _SHOWN else ""
-        mend = "give the files as they were published, in UTF-8"
-        raise DLBenchError(f"{len(wrong)} of {len(paths)} official files cannot be read:\n{told}{more}", mend=mend)
+        fix = "give the files as they were published, in UTF-8"
+        raise DLBenchError(f"{len(wrong)} of {len(paths)} official files cannot be read:\n{told}{more}", fix=fix)
     return read
 
 
@@ -55,11 +55,11 @@ def parse(name: str, text: str) -> OfficialFile:
     begin = _PROMPT.search(text)
     end = list(_PLACE.finditer(text))[-1:]
     if begin is None or not end or end[0].start() < begin.end():
-        raise DLBenchError("it has no prompt followed by a ground truth", where=name, mend="see docs/studies.md")
+        raise DLBenchError("it has no prompt followed by a ground truth", where=name, fix="see docs/studies.md")
     fields = _read_keys(text[: begin.start()], _LABELS)
     missing = [label for label in _LABELS if label not in fields]
     if missing:
-        raise DLBenchError(f"it has no {', '.join(missing)}", where=name, mend="see docs/studies.md")
+        raise DLBenchError(f"it has no {', '.join(missing)}", where=name, fix="see docs/studies.md")
     fields["prompt"] = text[begin.end() : end[0].start()].strip()
     first, _, rest = text[end[0].end() :].partition("\n")
     return OfficialFile(name, fields | {"path": first.strip()} | _read_keys(rest, _BELOW))

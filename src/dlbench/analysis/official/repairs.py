@@ -1,8 +1,8 @@
-"""What is wrong with the official files, and what of it can be mended without a guess?
+"""What is wrong with the official files, and what of it can be fixed without a guess?
 
 In one file of four the stage stands where the kind of data should be. Read as they stand, they would be counted as
 having neither. Each repair is kept with what was there before, so that anybody can disagree; what only the authors
-could mend (no tests, no class, a target in test code) is a defect, and stays.
+could fix (no tests, no class, a target in test code) is a defect, and stays.
 
 To which instances do answers belong that upstream's scripts wrote?
 
@@ -72,8 +72,8 @@ class Repair:
 
 
 @dataclass(frozen=True)
-class Mended:
-    """One official file, mended. Labels are None where what stands there is no label of ours."""
+class RepairedFile:
+    """One official file, fixed. Labels are None where what stands there is no label of ours."""
 
     file: str
     project: str
@@ -104,23 +104,23 @@ class Mended:
         return self.project, self.path, self.qualname
 
 
-def mend_all(files: Sequence[OfficialFile]) -> list[Mended]:
+def repair_all(files: Sequence[OfficialFile]) -> list[RepairedFile]:
     """In the order of the files. Names of projects that differ in case only become the more frequent one."""
     spellings: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for file in files:
         spellings[file.fields.get("repo", "").lower()][file.fields.get("repo", "")] += 1
     projects = {low: counts.most_common(1)[0][0] for low, counts in spellings.items()}
-    mended = [_Mending(file).finish(projects) for file in files]
+    repaired = [_Repairing(file).finish(projects) for file in files]
     first: dict[tuple[str, str | None, str | None], str] = {}
     found = []
-    for one in mended:
+    for one in repaired:
         earlier = first.setdefault(one.target, one.file)
         is_same = earlier != one.file and one.path and one.function
         found.append(replace(one, defects=(*one.defects, f"the same target as {earlier}")) if is_same else one)
     return found
 
 
-class _Mending:
+class _Repairing:
     """One file on its way, with what was done to it."""
 
     def __init__(self, file: OfficialFile) -> None:
@@ -129,11 +129,11 @@ class _Mending:
         self.repairs: list[Repair] = []
         self.defects: list[str] = []
 
-    def finish(self, projects: Mapping[str, str]) -> Mended:
+    def finish(self, projects: Mapping[str, str]) -> RepairedFile:
         stage, data = self._label_stage_and_data()
         task = self._label("task", _TASKS)
         project = self._name_project(projects)
-        return Mended(
+        return RepairedFile(
             file=self.file.name,
             project=project,
             path=self._find_path(project),
@@ -219,9 +219,9 @@ class _Mending:
         tests = [test.strip() for test in joined.split(",") if test.strip() not in {"", "?"}]
         if not tests:
             self.defects.append("no tests are named")
-        return tuple(self._mend_test(test) for test in tests)
+        return tuple(self._repair_test(test) for test in tests)
 
-    def _mend_test(self, test: str) -> str:
+    def _repair_test(self, test: str) -> str:
         test = self._repair("test_cases", test, test.rstrip(":"), "a stray colon at the end")
         file, colons, case = test.partition("::")
         if test.endswith("/"):
@@ -234,7 +234,7 @@ class _Mending:
 
 
 _PREFIX = "processed_"
-_MEND = "give upstream's answers: JSON objects with `result`, `function_name`, `ground_truth`, `test`, `repo`, `class`"
+_FIX = "give upstream's answers: JSON objects with `result`, `function_name`, `ground_truth`, `test`, `repo`, `class`"
 
 
 @dataclass
@@ -244,16 +244,16 @@ class Answers:
     """Where an answer stands, and why it belongs to no instance."""
 
 
-def match_answers(path: Path, mended: Sequence[Mended]) -> Answers:
+def match_answers(path: Path, repaired: Sequence[RepairedFile]) -> Answers:
     """Samples as `dlbench evaluate` takes them; those of one instance are numbered in the order they were found."""
-    by_file = {Path(one.file).stem: one for one in mended}
+    by_file = {Path(one.file).stem: one for one in repaired}
     found = Answers()
     counts: Counter[str] = Counter()
     for where, stem, record in _read(path):
         if not isinstance(record.get("result"), str):
-            raise DLBenchError("`result` is missing or not a string", where=where, mend=_MEND)
+            raise DLBenchError("`result` is missing or not a string", where=where, fix=_FIX)
         named = by_file.get(stem.removeprefix(_PREFIX)) if stem.startswith(_PREFIX) else None
-        fitting = [named] if named else _find_fitting(record, mended, where)
+        fitting = [named] if named else _find_fitting(record, repaired, where)
         if len(fitting) != 1:
             told = ", ".join(one.id for one in fitting)
             found.left_out.append((where, f"fits several: {told}" if fitting else "fits no instance"))
@@ -262,15 +262,15 @@ def match_answers(path: Path, mended: Sequence[Mended]) -> Answers:
         found.samples.append({"instance": instance, "sample": counts[instance], "answer": record["result"]})
         counts[instance] += 1
     if not found.samples and not found.left_out:
-        raise DLBenchError("there is no answer here", where=str(path), mend=_MEND)
+        raise DLBenchError("there is no answer here", where=str(path), fix=_FIX)
     return found
 
 
-def _find_fitting(record: dict[str, Any], mended: Sequence[Mended], where: str) -> list[Mended]:
-    asked = _mend_key(record, where)
+def _find_fitting(record: dict[str, Any], repaired: Sequence[RepairedFile], where: str) -> list[RepairedFile]:
+    asked = _repair_key(record, where)
     fitting = [
         one
-        for one in mended
+        for one in repaired
         if one.function == asked.function
         and one.path == asked.path
         and asked.class_name in {"", one.class_name}
@@ -280,7 +280,7 @@ def _find_fitting(record: dict[str, Any], mended: Sequence[Mended], where: str) 
     return same_tests if len(fitting) > 1 and same_tests else fitting
 
 
-def _mend_key(record: dict[str, Any], where: str) -> Mended:
+def _repair_key(record: dict[str, Any], where: str) -> RepairedFile:
     """The answer's own words about its instance have the same faults as the file they were copied from."""
     names = {
         "function": "function_name",
@@ -292,9 +292,9 @@ def _mend_key(record: dict[str, Any], where: str) -> Mended:
     given = {name: record.get(key) or "" for name, key in names.items()}
     wrong = [names[name] for name, value in given.items() if not isinstance(value, str)]
     if wrong:
-        raise DLBenchError(f"`{wrong[0]}` is not a string", where=where, mend=_MEND)
+        raise DLBenchError(f"`{wrong[0]}` is not a string", where=where, fix=_FIX)
     blank = {"stage": "", "task": "", "data": "", "prompt": ""}
-    return mend_all([OfficialFile(where, blank | given)])[0]
+    return repair_all([OfficialFile(where, blank | given)])[0]
 
 
 def _read(path: Path) -> Iterator[tuple[str, str, dict[str, Any]]]:
@@ -309,7 +309,7 @@ def _read(path: Path) -> Iterator[tuple[str, str, dict[str, Any]]]:
         several = read if isinstance(read, list) else [read]
         for number, record in enumerate(several, 1):
             if not isinstance(record, dict):
-                raise DLBenchError("not an answer", where=f"{path}, number {number}", mend=_MEND)
+                raise DLBenchError("not an answer", where=f"{path}, number {number}", fix=_FIX)
             is_alone = not isinstance(read, list)
             yield (str(path), path.stem, record) if is_alone else (f"{path}, number {number}", "", record)
 
@@ -318,6 +318,6 @@ def _load(path: Path) -> Any:  # noqa: ANN401 - whatever JSON has
     try:
         return json.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
-        raise DLBenchError(f"cannot be read: {error.strerror}", where=str(path), mend="check the path") from None
+        raise DLBenchError(f"cannot be read: {error.strerror}", where=str(path), fix="check the path") from None
     except (ValueError, RecursionError) as error:
-        raise DLBenchError(f"not JSON: {error}", where=str(path), mend=_MEND) from None
+        raise DLBenchError(f"not JSON: {error}", where=str(path), fix=_FIX) from None

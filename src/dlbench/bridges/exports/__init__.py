@@ -15,7 +15,7 @@ from dlbench.generation.sources import Sources
 from dlbench.jsonl import write_whole
 from dlbench.reporting.export import has_parquet
 from dlbench.workspace import building
-from dlbench.workspace.home import Say, quiet
+from dlbench.workspace.home import Log, quiet
 
 
 class Format(StrEnum):
@@ -38,15 +38,15 @@ def export(
     wanted: Wanted,
     out: Path,
     *,
-    say: Say = quiet,
+    log: Log = quiet,
     on_row: Callable[[str], None] = lambda name: None,
 ) -> None:
     """`on_row` is told each instance that is done."""
     if out.exists():
-        raise DLBenchError("this exists already", where=str(out), mend="give --out a folder that is not there yet")
+        raise DLBenchError("this exists already", where=str(out), fix="give --out a folder that is not there yet")
     if shape in (Format.PARQUET, Format.HF) and not has_parquet():
-        raise DLBenchError("pyarrow is not installed", mend="pip install 'dlbench[report]'")
-    sources = Sources(benchmark, say)
+        raise DLBenchError("pyarrow is not installed", fix="pip install 'dlbench[report]'")
+    sources = Sources(benchmark, log)
     rows = make_rows(benchmark, instances, wanted, sources, on_row)
     with building(out) as folder:
         match shape:

@@ -60,7 +60,7 @@ def make_task(row: Mapping[str, str], instance: Instance, sources: Sources, cana
     }
 
 
-_MEND = 'give lines that evalplus wrote: {"task_id": "project/name", "solution": "…"}'
+_FIX = 'give lines that evalplus wrote: {"task_id": "project/name", "solution": "…"}'
 
 
 def read_solutions(path: Path, benchmark: Benchmark, prompts: Mapping[str, str]) -> list[dict[str, Any]]:
@@ -74,19 +74,19 @@ def read_solutions(path: Path, benchmark: Benchmark, prompts: Mapping[str, str])
                 pass
             case {"task_id": str(task), "completion": str(rest)}:
                 if task not in prompts:
-                    mend = "give the exported file with --tasks, where the prompts stand that it goes on from"
-                    raise DLBenchError(f"a completion of {task}, whose prompt is not known", where=where, mend=mend)
+                    fix = "give the exported file with --tasks, where the prompts stand that it goes on from"
+                    raise DLBenchError(f"a completion of {task}, whose prompt is not known", where=where, fix=fix)
                 code = prompts[task] + rest
             case _:
-                raise DLBenchError("not a solution", where=where, mend=_MEND)
+                raise DLBenchError("not a solution", where=where, fix=_FIX)
         try:
             find_known(task, benchmark.instances, "instance")
         except DLBenchError as error:
-            raise DLBenchError(error.what, where=where, mend=error.mend) from None
+            raise DLBenchError(error.what, where=where, fix=error.fix) from None
         samples.append({"instance": task, "sample": counts[task], "answer": code})
         counts[task] += 1
     if not samples:
-        raise DLBenchError("there is no solution here", where=str(path), mend=_MEND)
+        raise DLBenchError("there is no solution here", where=str(path), fix=_FIX)
     return samples
 
 

@@ -24,16 +24,16 @@ from dlbench.generation.sources import Sources, make_asker
 from dlbench.jsonl import rewrite
 from dlbench.reporting.export import write_parquet
 from dlbench.workspace import fetch
-from dlbench.workspace.home import Say
+from dlbench.workspace.home import Log
 
 NOTICE = "NOTICE.md"
 Licences = Mapping[str, Sequence[str]]
 """By project, the texts that its archive has."""
 
 
-def read_licences(projects: list[Project], root: Path, say: Say) -> Licences:
+def read_licences(projects: list[Project], root: Path, log: Log) -> Licences:
     """`root` is the benchmark's."""
-    found = {project.name: list_licence_files(fetch(project, root, say)) for project in projects}
+    found = {project.name: list_licence_files(fetch(project, root, log)) for project in projects}
     return {name: [path.read_text(encoding="utf-8", errors="replace") for path in found[name]] for name in found}
 
 

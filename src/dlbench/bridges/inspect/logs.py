@@ -46,7 +46,7 @@ NOTES = ("technique", "shots", "predicted_stage", "cut")
 SETTINGS = ("technique", "shots", "prompt_tokens", "seed", "canary", "timeout", "memory")
 """What a run's configuration and a task's options both say, by the same names."""
 VERSIONS = ("dlbench", "benchmark")
-_MEND = "give a log that `inspect eval` wrote, .eval or .json"
+_FIX = "give a log that `inspect eval` wrote, .eval or .json"
 
 
 @dataclass
@@ -76,7 +76,7 @@ def read_log(path: Path, benchmark: Benchmark) -> Found:
     if not found.samples:
         reasons = sorted({why for _, why in found.left_out})
         what = f"no answer can be taken: {'; '.join(reasons)}" if reasons else "there is no sample in the log"
-        raise DLBenchError(what, where=str(path), mend="give a log of answers to this benchmark's instances")
+        raise DLBenchError(what, where=str(path), fix="give a log of answers to this benchmark's instances")
     for records in (found.samples, found.verdicts):
         records.sort(key=lambda record: (record["instance"], record["sample"]))
     return found
@@ -84,11 +84,11 @@ def read_log(path: Path, benchmark: Benchmark) -> Found:
 
 def _open(path: Path) -> EvalLog:
     if not path.is_file():
-        raise DLBenchError("there is no such file", where=str(path), mend=_MEND)
+        raise DLBenchError("there is no such file", where=str(path), fix=_FIX)
     try:
         return read_eval_log(path, header_only=True)
     except Exception as error:  # inspect tells a damaged log in as many ways as it reads it
-        raise DLBenchError(f"not a log of inspect: {error}", where=str(path), mend=_MEND) from None
+        raise DLBenchError(f"not a log of inspect: {error}", where=str(path), fix=_FIX) from None
 
 
 def _read_samples(path: Path) -> Iterator[EvalSample]:
@@ -100,7 +100,7 @@ def _read_samples(path: Path) -> Iterator[EvalSample]:
         for told in read_eval_log_sample_summaries(path):
             yield read_one(path, told.id, told.epoch, resolve_attachments=True, exclude_fields={"events"})
     except (OSError, ValueError, KeyError) as error:
-        raise DLBenchError(f"its samples cannot be read: {error}", where=str(path), mend=_MEND) from None
+        raise DLBenchError(f"its samples cannot be read: {error}", where=str(path), fix=_FIX) from None
 
 
 def make_config(spec: EvalSpec) -> dict[str, Any]:
@@ -165,9 +165,9 @@ _STOPS = {"length": "max_tokens", "context_length": "model_length", "stop": "sto
 def write_log(folder: Path, benchmark: Benchmark, out: Path) -> int:
     """Gives the number of samples. The log is there whole or not at all."""
     if out.exists():
-        raise DLBenchError("this exists already", where=str(out), mend="give --out a file that is not there yet")
+        raise DLBenchError("this exists already", where=str(out), fix="give --out a file that is not there yet")
     if out.suffix not in (".eval", ".json"):
-        raise DLBenchError("inspect knows no such log", where=str(out), mend="let its name end in .eval or .json")
+        raise DLBenchError("inspect knows no such log", where=str(out), fix="let its name end in .eval or .json")
     log = make_log(read_run(folder), benchmark)
     out.parent.mkdir(parents=True, exist_ok=True)
     part = out.with_name(f".{out.name}.part{out.suffix}")

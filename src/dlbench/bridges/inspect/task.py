@@ -56,7 +56,7 @@ from dlbench.runs.samples import Sample
 from dlbench.runs.verdict import Outcome, Status, Verdict
 from dlbench.scoring.summary import KS
 from dlbench.workspace import Prepared, prepare
-from dlbench.workspace.home import Say, quiet
+from dlbench.workspace.home import Log, quiet
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def read_benchmark(root: str | None) -> Benchmark:
 class InspectJudge:
     def __init__(self, terms: JudgeSettings) -> None:
         if terms.mode not in MODES:
-            raise DLBenchError(f"there is no mode {terms.mode!r}", mend=f"use one of: {', '.join(MODES)}")
+            raise DLBenchError(f"there is no mode {terms.mode!r}", fix=f"use one of: {', '.join(MODES)}")
         self.benchmark = read_benchmark(terms.benchmark)
         self._prepared: dict[str, Prepared] = {}
         engine = Engine(choose_confinement(terms.sandbox), Limits(test_seconds=terms.timeout, memory_mb=terms.memory))
@@ -87,9 +87,9 @@ class InspectJudge:
         self._desk: Judge | None = None
         self._lock = Lock()
 
-    def prepare(self, project: str, say: Say = quiet) -> None:
+    def prepare(self, project: str, log: Log = quiet) -> None:
         if project not in self._prepared:
-            self._prepared[project] = prepare(self.benchmark.projects[project], self.benchmark.root, say)
+            self._prepared[project] = prepare(self.benchmark.projects[project], self.benchmark.root, log)
 
     def judge(self, sample: Sample) -> Verdict:
         instance = find_known(sample.instance, self.benchmark.instances, "instance")
@@ -157,7 +157,7 @@ def baseline(name: str = "reference", benchmark: str | None = None) -> Solver:
     sources = Sources(read_benchmark(benchmark))
     models = {"reference": ReferenceModel(sources.reference), "stub": StubModel(sources.signature)}
     if name not in models:
-        raise DLBenchError(f"there is no baseline {name!r}", mend=f"use one of: {', '.join(models)}")
+        raise DLBenchError(f"there is no baseline {name!r}", fix=f"use one of: {', '.join(models)}")
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         answer = await models[name].answer(Request(str(state.sample_id), state.epoch - 1, []))
@@ -231,7 +231,7 @@ def dl_bench(
     Options as those of `dlbench run`; `samples` becomes epochs, and with more than one pass@k is told too.
     """
     if samples < 1:
-        raise DLBenchError("there must be a sample at least", mend="give -T samples=1 or more")
+        raise DLBenchError("there must be a sample at least", fix="give -T samples=1 or more")
     judge = find_judge(JudgeSettings(benchmark, sandbox, mode, timeout, memory, workers))
     whole = judge.benchmark
     chosen = select(whole, Selection(split=split))

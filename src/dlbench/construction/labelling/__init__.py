@@ -74,9 +74,9 @@ def read_settled(path: Path) -> list[Settled]:
         value = parse_label(row.get("axis"), row.get("value"), where)
         reason, function = row.get("reason"), row.get("id")
         if not isinstance(reason, str) or not reason.strip():
-            raise DLBenchError("no reason is given", where=where, mend="write what decided the discussion as `reason`")
+            raise DLBenchError("no reason is given", where=where, fix="write what decided the discussion as `reason`")
         if not isinstance(function, str):
-            raise DLBenchError("it does not say on what", where=where, mend="give the id of a function as `id`")
+            raise DLBenchError("it does not say on what", where=where, fix="give the id of a function as `id`")
         last[function, row["axis"]] = Settled(function, row["axis"], value, reason.strip(), where)
     return list(last.values())
 
@@ -89,8 +89,8 @@ def decide(votes: Iterable[Vote], settled: Iterable[Settled] = ()) -> list[Label
     talks = {(settlement.id, settlement.axis): settlement for settlement in settled}
     for settlement in talks.values():
         if settlement.id not in given:
-            what, mend = f"nobody has voted on {settlement.id}", "mend the id, or remove the line"
-            raise DLBenchError(what, where=settlement.where, mend=mend)
+            what, fix = f"nobody has voted on {settlement.id}", "fix the id, or remove the line"
+            raise DLBenchError(what, where=settlement.where, fix=fix)
     return [
         Labelled(function, {axis: _decide(axis, ballots, talks.get((function, axis))) for axis in AXES})
         for function, ballots in given.items()
@@ -105,7 +105,7 @@ def _decide(axis: str, ballots: Sequence[Vote], settlement: Settled | None) -> D
     if 2 * count > len(votes):
         if settlement and settlement.value != value:
             what = f"settled as {settlement.value}, but the majority of the votes says {value}"
-            raise DLBenchError(what, where=settlement.where, mend="remove the line, or let the annotators vote again")
+            raise DLBenchError(what, where=settlement.where, fix="remove the line, or let the annotators vote again")
         return Decision(Outcome.MAJORITY, value, votes)
     if settlement:
         return Decision(Outcome.SETTLED, settlement.value, votes, settlement.reason)
@@ -122,8 +122,8 @@ def measure_alpha(votes: Iterable[Vote]) -> dict[str, float]:
     try:
         import krippendorff
     except ImportError:
-        what, mend = "the package krippendorff is not installed", "pip install 'dlbench[construct]'"
-        raise DLBenchError(what, mend=mend) from None
+        what, fix = "the package krippendorff is not installed", "pip install 'dlbench[construct]'"
+        raise DLBenchError(what, fix=fix) from None
 
     votes = list(votes)
     alphas: dict[str, float] = {}

@@ -60,8 +60,8 @@ def _read_project(work: WorkFolder, project: str) -> Iterator[Entry]:
         if measured.get("admissible") is not True:
             continue
         if key not in functions:
-            where, mend = str(work.path("functions", project)), "do the steps extract and measure again, in this order"
-            raise DLBenchError(f"{key} was measured but is not among the functions", where=where, mend=mend)
+            where, fix = str(work.path("functions", project)), "do the steps extract and measure again, in this order"
+            raise DLBenchError(f"{key} was measured but is not among the functions", where=where, fix=fix)
         draft = drafts.get(key, {})
         yield Entry(key, functions[key], measured, str(draft.get("prompt") or ""), str(draft.get("by") or ""))
 
@@ -71,7 +71,7 @@ def _by_id(work: WorkFolder, step: str, project: str) -> dict[str, Row]:
     for number, row in enumerate(rows, 1):
         if not isinstance(row.get("id"), str):
             where = f"{work.path(step, project)}:{number}"
-            raise DLBenchError("a row without an id", where=where, mend=f"do the step {step} again")
+            raise DLBenchError("a row without an id", where=where, fix=f"do the step {step} again")
     return {row["id"]: row for row in rows}
 
 
@@ -93,11 +93,11 @@ def read_source(entry: Entry, tree: Path) -> Source:
     try:
         target = find_target(_read(tree, entry.function["path"]), entry.function["qualname"])
     except (OSError, UnicodeDecodeError, SyntaxError, TargetError) as error:
-        what, mend = f"the function cannot be read: {error}", "give the tree that was measured"
-        raise DLBenchError(what, where=f"{tree}: {entry.id}", mend=mend) from None
+        what, fix = f"the function cannot be read: {error}", "give the tree that was measured"
+        raise DLBenchError(what, where=f"{tree}: {entry.id}", fix=fix) from None
     if target.sha256 != entry.function.get("sha256", target.sha256):
-        what, mend = "the tree holds another version of the function", "give the tree that was measured"
-        raise DLBenchError(what, where=f"{tree}: {entry.id}", mend=mend)
+        what, fix = "the tree holds another version of the function", "give the tree that was measured"
+        raise DLBenchError(what, where=f"{tree}: {entry.id}", fix=fix)
     cases = Counter(test.split("[", 1)[0] for test in entry.tests)
     return {"code": dedent(target.text), "tests": [_read_test(tree, test, count) for test, count in cases.items()]}
 

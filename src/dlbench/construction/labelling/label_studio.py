@@ -57,19 +57,19 @@ def read_export(path: Path) -> list[Vote]:
     try:
         tasks = json.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
-        raise DLBenchError("there is no such file", where=str(path), mend="check the path") from None
+        raise DLBenchError("there is no such file", where=str(path), fix="check the path") from None
     except (OSError, ValueError, RecursionError) as error:
-        raise DLBenchError(f"this is no JSON: {error}", where=str(path), mend=_AGAIN) from None
+        raise DLBenchError(f"this is no JSON: {error}", where=str(path), fix=_AGAIN) from None
     if not isinstance(tasks, list):
-        raise DLBenchError("this is no list of tasks", where=str(path), mend=_AGAIN)
+        raise DLBenchError("this is no list of tasks", where=str(path), fix=_AGAIN)
     last: dict[tuple[str, str], Vote] = {}
     people: dict[str, str] = {}
     for number, task in enumerate(tasks, 1):
         for person, vote in _read_task(task, f"{path}: task {number}"):
             known = people.setdefault(vote.annotator, person)
             if known != person:
-                what, mend = f"{known} and {person} would both be called {vote.annotator}", "rename one in the export"
-                raise DLBenchError(what, where=vote.where, mend=mend)
+                what, fix = f"{known} and {person} would both be called {vote.annotator}", "rename one in the export"
+                raise DLBenchError(what, where=vote.where, fix=fix)
             key = vote.id, vote.annotator
             if key not in last or vote.at >= last[key].at:
                 last[key] = vote
@@ -79,7 +79,7 @@ def read_export(path: Path) -> list[Vote]:
 def _read_task(task: object, where: str) -> Iterator[tuple[str, Vote]]:
     """Who, what: an annotation that was skipped in Label Studio is no vote."""
     if isinstance(task, dict) and "annotations" not in task and {"annotator", "annotation_id"} & set(task):
-        raise DLBenchError("this is the format JSON-MIN", where=where, mend=_AGAIN)
+        raise DLBenchError("this is the format JSON-MIN", where=where, fix=_AGAIN)
     data = _get(task, "data", dict, where)
     function = _get(data, "function", str, f"{where}, data")
     for number, annotation in enumerate(_get(task, "annotations", list, where), 1):
@@ -90,12 +90,12 @@ def _read_task(task: object, where: str) -> Iterator[tuple[str, Vote]]:
         person = _find_person(annotation.get("completed_by"), place)
         moment = annotation.get("updated_at") or annotation.get("created_at")
         if not moment:
-            raise DLBenchError("it does not say when (updated_at)", where=place, mend=_AGAIN)
+            raise DLBenchError("it does not say when (updated_at)", where=place, fix=_AGAIN)
         row = {"id": function, "at": moment} | dict(_read_choice(choice, place) for choice in result)
         vote = parse_vote(row, _make_name(person), place)
         if not vote.is_complete:
             missing = ", ".join(axis for axis in AXES if axis not in vote.labels)
-            raise DLBenchError(f"nothing was chosen for {missing}", where=place, mend="finish it in Label Studio")
+            raise DLBenchError(f"nothing was chosen for {missing}", where=place, fix="finish it in Label Studio")
         yield person, vote
 
 
@@ -106,18 +106,18 @@ def _read_choice(choice: object, where: str) -> tuple[str, str]:
         texts = value.get("text", [])
         return name, "\n".join(map(str, texts if isinstance(texts, list) else [texts]))
     if name not in AXES:
-        mend = "use the configuration that `dlbench construct label --export-label-studio` writes"
-        raise DLBenchError(f"{name!r} is no part of our labelling configuration", where=where, mend=mend)
+        fix = "use the configuration that `dlbench construct label --export-label-studio` writes"
+        raise DLBenchError(f"{name!r} is no part of our labelling configuration", where=where, fix=fix)
     chosen = _get(value, "choices", list, f"{where}, {name}")
     if len(chosen) != 1:
-        raise DLBenchError(f"{len(chosen)} values for {name}", where=where, mend="choose exactly one in Label Studio")
+        raise DLBenchError(f"{len(chosen)} values for {name}", where=where, fix="choose exactly one in Label Studio")
     return name, chosen[0]
 
 
 def _get(record: Any, name: str, kind: type, where: str) -> Any:  # noqa: ANN401 - checked here, whatever it is
     value = record.get(name) if isinstance(record, dict) else None
     if not isinstance(value, kind):
-        raise DLBenchError(f"there is no {kind.__name__} called {name!r}", where=where, mend=_AGAIN)
+        raise DLBenchError(f"there is no {kind.__name__} called {name!r}", where=where, fix=_AGAIN)
     return value
 
 
@@ -126,7 +126,7 @@ def _find_person(completed_by: object, where: str) -> str:
     if isinstance(completed_by, dict):
         completed_by = completed_by.get("email") or completed_by.get("id")
     if isinstance(completed_by, bool) or not isinstance(completed_by, int | str) or not str(completed_by):
-        raise DLBenchError("it does not say who voted (completed_by)", where=where, mend=_AGAIN)
+        raise DLBenchError("it does not say who voted (completed_by)", where=where, fix=_AGAIN)
     return str(completed_by)
 
 
@@ -141,8 +141,8 @@ def import_votes(votes: Iterable[Vote], known: Iterable[str], sheets: Sheets) ->
     ballots: defaultdict[str, list[Vote]] = defaultdict(list)
     for vote in votes:
         if vote.id not in known:
-            mend = "give the work folder that the tasks were exported from"
-            raise DLBenchError(f"there is no function {vote.id!r} to vote on", where=vote.where, mend=mend)
+            fix = "give the work folder that the tasks were exported from"
+            raise DLBenchError(f"there is no function {vote.id!r} to vote on", where=vote.where, fix=fix)
         ballots[vote.annotator].append(vote)
     with sheets.lock:
         said = {(vote.id, vote.annotator): vote.at for vote in read_votes(sheets)}

@@ -23,8 +23,8 @@ const breakable = (name) => name.split(/(?<=[./_:])/).flatMap((part) => [part, m
 // ---- talking to the server -------------------------------------------------------------------------------------------
 
 class Trouble extends Error {
-  constructor(status, what, mend) {
-    super(mend ? `${what}. ${mend[0].toUpperCase()}${mend.slice(1)}.` : `${what}.`);
+  constructor(status, what, fix) {
+    super(fix ? `${what}. ${fix[0].toUpperCase()}${fix.slice(1)}.` : `${what}.`);
     this.status = status;
   }
 }
@@ -37,7 +37,7 @@ async function talk(path, options) {
     throw new Trouble(0, "The server does not answer", "check that `dlbench construct review` is still running");
   }
   const answer = await response.json();
-  if (!response.ok) throw new Trouble(response.status, answer.error, answer.mend);
+  if (!response.ok) throw new Trouble(response.status, answer.error, answer.fix);
   return answer;
 }
 

@@ -71,13 +71,13 @@ class LocalServer(ThreadingHTTPServer):
 
     def __init__(self, pages: Pages, host: str = "127.0.0.1", port: int = 0) -> None:
         if host not in _LOCAL:
-            what, mend = f"the page is for this machine alone, not for {host}", f"use {' or '.join(_LOCAL)}"
-            raise DLBenchError(what, mend=mend)
+            what, fix = f"the page is for this machine alone, not for {host}", f"use {' or '.join(_LOCAL)}"
+            raise DLBenchError(what, fix=fix)
         try:
             super().__init__((host, port), _Handler)
         except (OSError, OverflowError) as error:
-            what, mend = f"cannot listen there: {error}", "give another --port, or none"
-            raise DLBenchError(what, where=f"{host}:{port}", mend=mend) from None
+            what, fix = f"cannot listen there: {error}", "give another --port, or none"
+            raise DLBenchError(what, where=f"{host}:{port}", fix=fix) from None
         self.pages = pages
         self.token = secrets.token_urlsafe(24)
         self.names = {f"{name}:{self.server_port}" for name in _LOCAL}
@@ -88,9 +88,9 @@ class LocalServer(ThreadingHTTPServer):
 
 
 class BadRequest(Exception):
-    def __init__(self, status: HTTPStatus, what: str, mend: str = "") -> None:
+    def __init__(self, status: HTTPStatus, what: str, fix: str = "") -> None:
         super().__init__(what)
-        self.status, self.what, self.mend = status, what, mend
+        self.status, self.what, self.fix = status, what, fix
 
 
 def find_nothing() -> BadRequest:
@@ -124,12 +124,12 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             status, (kind, content) = HTTPStatus.OK, find(*self._admit())
         except BadRequest as refused:
-            status, (kind, content) = refused.status, _json({"error": refused.what, "mend": refused.mend})
+            status, (kind, content) = refused.status, _json({"error": refused.what, "fix": refused.fix})
         except DLBenchError as error:
             what = f"{error.where}: {error.what}" if error.where else error.what
-            status, (kind, content) = self.server.pages.status_of(error), _json({"error": what, "mend": error.mend})
+            status, (kind, content) = self.server.pages.status_of(error), _json({"error": what, "fix": error.fix})
         except OSError as error:
-            status, (kind, content) = HTTPStatus.INTERNAL_SERVER_ERROR, _json({"error": str(error), "mend": ""})
+            status, (kind, content) = HTTPStatus.INTERNAL_SERVER_ERROR, _json({"error": str(error), "fix": ""})
         try:
             self._send(status, kind, content)
         except ConnectionError:
@@ -145,8 +145,8 @@ class _Handler(BaseHTTPRequestHandler):
         path, _, query = self.path.partition("?")
         _, token, inner = (path + "//").split("/", 2)
         if not hmac.compare_digest(token.encode(), self.server.token.encode()):
-            mend = f"open the address that `{self.server.pages.command}` has printed last"
-            raise BadRequest(HTTPStatus.FORBIDDEN, "the token in the address is wrong", mend)
+            fix = f"open the address that `{self.server.pages.command}` has printed last"
+            raise BadRequest(HTTPStatus.FORBIDDEN, "the token in the address is wrong", fix)
         return inner.rstrip("/"), {name: values[-1] for name, values in parse_qs(query).items()}
 
     def _get(self, inner: str, query: Row) -> tuple[str, bytes]:
@@ -305,14 +305,14 @@ class AnnotationApi:
         """Any of the axes, and the note; what is not named stays."""
         self._find(function)
         if set(labels) - set(AXES):
-            raise DLBenchError("there is no such axis", mend=f"use {', '.join(AXES)}")
+            raise DLBenchError("there is no such axis", fix=f"use {', '.join(AXES)}")
         change: Row = {"id": function, **labels, "at": write_moment(datetime.now(UTC))}
         change |= {} if note is None else {"note": note}
         cast_vote(self._votes, annotator, change)
 
     def reveal(self, annotator: str, function: str) -> None:
         if not self.show(annotator, function)["mine"]["complete"]:
-            raise DLBenchError("your own vote is not complete yet", mend="vote on all three axes first")
+            raise DLBenchError("your own vote is not complete yet", fix="vote on all three axes first")
         cast_vote(self._votes, annotator, {"id": function, "seen": True})
 
     def rewrite(self, annotator: str, function: str, prompt: str, shown: str) -> None:
@@ -322,7 +322,7 @@ class AnnotationApi:
             now = _prompt(entry, review)
             if now != shown:
                 what = f"{review.prompt_by or entry.drafted_by} has changed this prompt meanwhile"
-                raise Outdated(what, mend="read theirs; saving again replaces it")
+                raise Outdated(what, fix="read theirs; saving again replaces it")
             if prompt != now:
                 write_review(self._reviews, annotator, {"id": function, "action": "prompt", "prompt": prompt})
 
@@ -331,9 +331,9 @@ class AnnotationApi:
             entry = self._find(function)
             now = _prompt(entry, self._all_reviews().get(function, Review()))
             if now != shown:
-                raise Outdated("the prompt was changed meanwhile", mend="read it again")
+                raise Outdated("the prompt was changed meanwhile", fix="read it again")
             if not now.strip():
-                raise DLBenchError("there is no prompt to accept", mend="write one")
+                raise DLBenchError("there is no prompt to accept", fix="write one")
             write_review(self._reviews, annotator, {"id": function, "action": "accept"})
 
     def reject(self, annotator: str, function: str, reason: str) -> None:
@@ -343,7 +343,7 @@ class AnnotationApi:
     def _find(self, function: str) -> Entry:
         entry = self._all_functions().get(function)
         if entry is None:
-            raise UnknownFunction(f"there is no function {function!r} to review", mend="choose one of the list")
+            raise UnknownFunction(f"there is no function {function!r} to review", fix="choose one of the list")
         return entry
 
 

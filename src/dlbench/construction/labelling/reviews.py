@@ -57,12 +57,12 @@ def _read(sheets: Sheets) -> Iterator[tuple[str, str, Row]]:
 def _check(row: Row, where: str) -> None:
     action = row.get("action")
     if not isinstance(row.get("id"), str) or not row["id"]:
-        raise DLBenchError("it does not say what was reviewed", where=where, mend="give the id of a function as `id`")
+        raise DLBenchError("it does not say what was reviewed", where=where, fix="give the id of a function as `id`")
     if not isinstance(action, str) or action not in _NEEDS:
-        raise DLBenchError(f"there is no action {action!r}", where=where, mend=f"use one of: {', '.join(_NEEDS)}")
+        raise DLBenchError(f"there is no action {action!r}", where=where, fix=f"use one of: {', '.join(_NEEDS)}")
     needed = _NEEDS[action]
     if needed and not (isinstance(row.get(needed), str) and row[needed].strip()):
-        raise DLBenchError(f"{action} without a {needed}", where=where, mend=f"write it as `{needed}`")
+        raise DLBenchError(f"{action} without a {needed}", where=where, fix=f"write it as `{needed}`")
 
 
 def _apply(review: Review, annotator: str, row: Row) -> Review:

@@ -34,7 +34,7 @@ def check_name(name: object) -> str:
     """A name becomes a file's name: lower case, so that two annotators are two files on every disk."""
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         what = f"{name!r} is no name for an annotator"
-        raise DLBenchError(what, mend="use up to 40 of a-z, 0-9, - and _, beginning with a letter or a digit")
+        raise DLBenchError(what, fix="use up to 40 of a-z, 0-9, - and _, beginning with a letter or a digit")
     return name
 
 
@@ -57,8 +57,8 @@ class Sheets:
             if path.name.startswith("."):
                 continue
             if path.suffix != ".jsonl" or not _NAME.fullmatch(path.stem):
-                mend = "name it <annotator>.jsonl in lower case, or move it elsewhere"
-                raise DLBenchError("this is no annotator's file", where=str(path), mend=mend)
+                fix = "name it <annotator>.jsonl in lower case, or move it elsewhere"
+                raise DLBenchError("this is no annotator's file", where=str(path), fix=fix)
             names.append(path.stem)
         return names
 
@@ -87,7 +87,7 @@ def _parse(line: bytes, path: Path, number: int) -> Row:
         if isinstance(row, dict):
             return row
         what = f"a JSON {type(row).__name__}, not an object"
-    raise DLBenchError(what, where=f"{path}:{number}", mend="mend or remove the line") from None
+    raise DLBenchError(what, where=f"{path}:{number}", fix="fix or remove the line") from None
 
 
 _KEYS = {"id", "annotator", "note", "seen", "at", *AXES}
@@ -165,26 +165,26 @@ def _read_csv(path: Path) -> Iterator[tuple[int, Row]]:
             for row in reader:
                 yield reader.line_num, {key: value for key, value in row.items() if value not in (None, "")}
     except FileNotFoundError:
-        raise DLBenchError("there is no such file", where=str(path), mend="check the path") from None
+        raise DLBenchError("there is no such file", where=str(path), fix="check the path") from None
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise DLBenchError(f"cannot be read: {error}", where=str(path), mend="give a UTF-8 CSV file") from None
+        raise DLBenchError(f"cannot be read: {error}", where=str(path), fix="give a UTF-8 CSV file") from None
 
 
 def parse_vote(row: Row, annotator: object, where: str) -> Vote:
     unknown = sorted(str(key) for key in set(row) - _KEYS)
     if unknown:
-        raise DLBenchError(f"unknown: {', '.join(unknown)}", where=where, mend=f"use {', '.join(sorted(_KEYS))}")
+        raise DLBenchError(f"unknown: {', '.join(unknown)}", where=where, fix=f"use {', '.join(sorted(_KEYS))}")
     function, note = row.get("id"), row.get("note") or ""
     if not isinstance(function, str) or not function:
-        raise DLBenchError("the vote does not say on what", where=where, mend="give the id of a function as `id`")
+        raise DLBenchError("the vote does not say on what", where=where, fix="give the id of a function as `id`")
     if not isinstance(note, str):
-        raise DLBenchError("the note is not a text", where=where, mend="write it in quotation marks, or leave it out")
+        raise DLBenchError("the note is not a text", where=where, fix="write it in quotation marks, or leave it out")
     labels = {axis: parse_label(axis, row[axis], where) for axis in AXES if row.get(axis) not in (None, "")}
     try:
         at = parse_moment(row.get("at"))
         return Vote(function, check_name(annotator), labels, note, row.get("seen") is True, where, at)
     except DLBenchError as error:
-        raise DLBenchError(error.what, where=where, mend=error.mend) from None
+        raise DLBenchError(error.what, where=where, fix=error.fix) from None
 
 
 def parse_moment(value: object) -> str:
@@ -195,7 +195,7 @@ def parse_moment(value: object) -> str:
         moment = datetime.fromisoformat(str(value))
         return write_moment(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
     except (ValueError, OverflowError):
-        raise DLBenchError(f"{value!r} is no moment", mend="write it as 2026-01-31T12:00:00Z") from None
+        raise DLBenchError(f"{value!r} is no moment", fix="write it as 2026-01-31T12:00:00Z") from None
 
 
 def write_moment(moment: datetime) -> str:
@@ -204,11 +204,11 @@ def write_moment(moment: datetime) -> str:
 
 def parse_label(axis: object, value: object, where: str) -> Label:
     if not isinstance(axis, str) or axis not in AXES:
-        raise DLBenchError(f"there is no axis {axis!r}", where=where, mend=f"use one of: {', '.join(AXES)}")
+        raise DLBenchError(f"there is no axis {axis!r}", where=where, fix=f"use one of: {', '.join(AXES)}")
     for label in AXES[axis]:
         if label == value:
             return label
-    raise DLBenchError(f"{axis} cannot be {value!r}", where=where, mend=f"use one of: {', '.join(AXES[axis])}")
+    raise DLBenchError(f"{axis} cannot be {value!r}", where=where, fix=f"use one of: {', '.join(AXES[axis])}")
 
 
 def cast_vote(sheets: Sheets, annotator: str, change: Row) -> None:
@@ -230,7 +230,7 @@ def plan_votes(sheets: Sheets, annotator: str, changes: Iterable[Row]) -> list[R
         after = parse_vote(before.as_row() | change, annotator, "this vote")
         if before.seen and after.labels != before.labels:
             what = f"{annotator} has looked at the others' votes on {after.id}, and the vote stands"
-            raise DLBenchError(what, mend="discuss it, and settle a tie in settled.jsonl")
+            raise DLBenchError(what, fix="discuss it, and settle a tie in settled.jsonl")
         if (after.labels, after.note, after.seen) != (before.labels, before.note, before.seen):
             rows.append(after.as_row())
     return rows

@@ -186,7 +186,7 @@ def screen_project(
 
     paths = [path.relative_to(tree).as_posix() for path in sorted(tree.rglob("*.py"))]
     if not paths:
-        raise DLBenchError("there is no Python file", where=str(tree), mend="give the folder of the project's source")
+        raise DLBenchError("there is no Python file", where=str(tree), fix="give the folder of the project's source")
     rows = [explain(row) for row in screen(work.read("functions", project), read_source, paths)]
     work.write("screened", rows, project)
     return Counter(row["reason"] or "kept" for row in rows)
@@ -194,14 +194,14 @@ def screen_project(
 
 def _check(rows: Iterable[Row]) -> list[Row]:
     found: dict[str, Row] = {}
-    mend = "run the step functions again"
+    fix = "run the step functions again"
     for row in rows:
         for name, kind in _NEEDED.items():
             if not isinstance(row.get(name), kind):
                 what = f"a function without {name!r}, or with a strange one: {row.get(name)!r}"
-                raise DLBenchError(what, where=str(row.get("id", "functions")), mend=mend)
+                raise DLBenchError(what, where=str(row.get("id", "functions")), fix=fix)
         if row["id"] in found:
-            raise DLBenchError("two functions have this id", where=row["id"], mend=mend)
+            raise DLBenchError("two functions have this id", where=row["id"], fix=fix)
         found[row["id"]] = row
     return list(found.values())
 

@@ -18,7 +18,7 @@ __all__ = ["SHINGLE", "find_duplicates", "find_near", "normal_form"]
 def find_duplicates(segments: Mapping[str, str], threshold: float = 0.85) -> dict[str, str]:
     """Each that should go, with the one kept of its group: the shortest id, and of those the first in the alphabet."""
     if not 0 < threshold <= 1:
-        raise DLBenchError(f"a share of {threshold} cannot overlap", where="threshold", mend="give one over 0, up to 1")
+        raise DLBenchError(f"a share of {threshold} cannot overlap", where="threshold", fix="give one over 0, up to 1")
     groups: dict[str, list[str]] = defaultdict(list)
     for name in sorted(segments, key=_preference):
         groups[normal_form(segments[name])].append(name)

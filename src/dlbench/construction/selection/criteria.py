@@ -35,7 +35,7 @@ from dlbench.construction.selection.topics import OTHER, find_topics, one_line
 from dlbench.construction.work_folder import Row, WorkFolder
 from dlbench.errors import DLBenchError, is_full_disk
 from dlbench.jsonl import Journal
-from dlbench.workspace.home import Say, quiet
+from dlbench.workspace.home import Log, quiet
 from dlbench.workspace.package_index import Package, Release
 
 LEAST_SHARE = 0.3
@@ -110,7 +110,7 @@ def find_candidates(work: WorkFolder, names: Sequence[str] = ()) -> list[Candida
 
 
 def select(
-    work: WorkFolder, names: Sequence[str] = (), *, say: Say = quiet, on_row: Callable[[Row], None] | None = None
+    work: WorkFolder, names: Sequence[str] = (), *, log: Log = quiet, on_row: Callable[[Row], None] | None = None
 ) -> list[Row]:
     """Judges the candidates and writes `select.jsonl`; rows of earlier runs stay there unless they are judged again."""
     rows: list[Row] = []
@@ -120,7 +120,7 @@ def select(
             asked = (candidate.name, *candidate.repositories, *filter(None, [candidate.version]))
             row = judged.get(asked)
             if row is None:
-                row = judge(candidate, say)
+                row = judge(candidate, log)
                 if not any(kind_of(reason) in _PASSING for reason in row["reasons"]):
                     journal.append({"asked": asked, "row": row})
             rows.append(row)
@@ -132,10 +132,10 @@ def select(
     return rows
 
 
-def judge(candidate: Candidate, say: Say = quiet) -> Row:
+def judge(candidate: Candidate, log: Log = quiet) -> Row:
     row: Row = {**_nothing_known(), "name": candidate.name}
     try:
-        _judge(candidate, row, say)
+        _judge(candidate, row, log)
     except _LeftOut as left_out:
         row["reasons"] = [*row["reasons"], str(left_out)]
     except Exception as error:  # A stranger's archive can be wrong in ways that nobody has thought of.
@@ -177,7 +177,7 @@ def _nothing_known() -> Row:
     }
 
 
-def _judge(candidate: Candidate, row: Row, say: Say) -> None:
+def _judge(candidate: Candidate, row: Row, log: Log) -> None:
     try:
         package = discover.look_up_package(candidate.name)
     except DLBenchError as error:
@@ -189,14 +189,14 @@ def _judge(candidate: Candidate, row: Row, say: Say) -> None:
     row |= {"version": release.version, "uploaded": release.uploaded.isoformat()}
     row |= {"filename": release.filename, "sha256": release.sha256}
     try:
-        with opened(package, release, say) as tree:
+        with opened(package, release, log) as tree:
             _read(candidate, package, release, tree, row)
     except DLBenchError as error:
         raise _LeftOut("archive", error) from None
 
 
 def _read(candidate: Candidate, package: Package, release: Release, tree: Path, row: Row) -> None:
-    """Every reason there is, not the first alone: whoever mends a list of projects wants to see them all."""
+    """Every reason there is, not the first alone: whoever fixes a list of projects wants to see them all."""
     layout = find_layout(tree, package.name)
     modules = [module for file in layout.modules if (module := read_module(tree / file))]
     libraries = find_libraries(package.requires, layout.packages, [module.imports for module in modules])

@@ -18,7 +18,7 @@ from dlbench.construction.selection.topics import find_topics, one_line, read_to
 from dlbench.construction.work_folder import Row, WorkFolder
 from dlbench.errors import DLBenchError
 from dlbench.jsonl import Journal
-from dlbench.workspace.home import Say, quiet
+from dlbench.workspace.home import Log, quiet
 from dlbench.workspace.package_index import Package, look_up
 
 STEP, FAILED = "discover", "discover_failed"
@@ -47,20 +47,20 @@ def discover_on_github(
     base_url: str = API,
     token: str | None = None,
     patience: float = PATIENCE,
-    say: Say = quiet,
+    log: Log = quiet,
     sleep: Sleep = time.sleep,
 ) -> Discovery:
     """The `most` starred repositories of each topic; ours without a choice. The token is GITHUB_TOKEN's without one."""
     wanted = list(dict.fromkeys(topics or read_topics().github))
     for topic in wanted:
         if not _TOPIC.fullmatch(topic):
-            mend = "a topic has small letters, digits and hyphens, for example deep-learning"
-            raise DLBenchError("this is no topic of GitHub", where=repr(topic), mend=mend)
+            fix = "a topic has small letters, digits and hyphens, for example deep-learning"
+            raise DLBenchError("this is no topic of GitHub", where=repr(topic), fix=fix)
     most = min(most, MOST)
     token = (os.environ.get("GITHUB_TOKEN", "") if token is None else token).strip()
     failed: list[Row] = []
     stopped = ""
-    with GitHub(base_url, token, patience, say, sleep) as github, Journal(work.path(_PAGES)) as journal:
+    with GitHub(base_url, token, patience, log, sleep) as github, Journal(work.path(_PAGES)) as journal:
         kept = {(r["topic"], r["page"]): r for r in journal.records() if r["source"] == base_url}
         for topic in wanted:
             try:
@@ -69,10 +69,10 @@ def discover_on_github(
                     kept[topic, record["page"]] = record
                     count = len(record["repositories"])
                     partial = "; GitHub says that it left some out" if record["partial"] else ""
-                    say(f"topic {topic}, page {record['page']}: {count} repositories{partial}")
+                    log(f"topic {topic}, page {record['page']}: {count} repositories{partial}")
             except GitHubError as problem:
                 failed.append({"name": topic, "origin": "github", "reason": str(problem)})
-                say(f"topic {topic} left out: {problem}")
+                log(f"topic {topic} left out: {problem}")
             except Stopped as problem:
                 stopped = str(problem)
                 break
@@ -114,7 +114,7 @@ def _github_row(repository: dict[str, Any]) -> Row:
     return {"origin": "github", "topics": [], **repository, **unknown}
 
 
-def discover_on_index(work: WorkFolder, names: Iterable[str], *, say: Say = quiet) -> Discovery:
+def discover_on_index(work: WorkFolder, names: Iterable[str], *, log: Log = quiet) -> Discovery:
     """What the package index says of each name; one that cannot be looked up is noted, and the rest goes on."""
     wanted = list(dict.fromkeys(name.strip() for name in names if name.strip()))
     failed: list[Row] = []
@@ -127,11 +127,11 @@ def discover_on_index(work: WorkFolder, names: Iterable[str], *, say: Say = quie
                 row = _index_row(look_up_package(name))
             except DLBenchError as error:
                 failed.append({"name": name, "origin": "index", "reason": one_line(error.what)})
-                say(f"{number}/{len(wanted)} {name}: {one_line(error.what)}")
+                log(f"{number}/{len(wanted)} {name}: {one_line(error.what)}")
                 continue
             journal.append({"asked": name, "row": row})
             kept[name] = row
-            say(f"{number}/{len(wanted)} {name}: {row['releases']} releases")
+            log(f"{number}/{len(wanted)} {name}: {row['releases']} releases")
         rows = {kept[name]["name"]: kept[name] for name in wanted if name in kept}
         found = Discovery(sorted(rows.values(), key=_order), failed)
         _write(work, found, "index", wanted)
@@ -146,7 +146,7 @@ def look_up_package(name: str) -> Package:
     try:
         return look_up(canonicalize_name(name, validate=True))
     except InvalidName:
-        raise DLBenchError("this is no name of a package", where=repr(name), mend="check its name") from None
+        raise DLBenchError("this is no name of a package", where=repr(name), fix="check its name") from None
 
 
 def _index_row(package: Package) -> Row:

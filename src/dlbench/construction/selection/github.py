@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from dlbench.construction.selection.topics import one_line
 from dlbench.errors import DLBenchError
-from dlbench.workspace.home import Say, quiet
+from dlbench.workspace.home import Log, quiet
 
 if TYPE_CHECKING:
     import requests
@@ -81,7 +81,7 @@ class GitHub:
         base_url: str = API,
         token: str = "",
         patience: float = PATIENCE,
-        say: Say = quiet,
+        log: Log = quiet,
         sleep: Sleep = time.sleep,
     ) -> None:
         import requests
@@ -90,7 +90,7 @@ class GitHub:
         self._url = f"{base_url.rstrip('/')}/search/repositories"
         self._token = token
         self._patience = patience
-        self._say = say
+        self._say = log
         self._sleep = sleep
         self._owed = 0.0
         self._session = requests.Session()
@@ -131,8 +131,8 @@ class GitHub:
         if answer.status_code == 429 or (answer.status_code == 403 and _is_limit(answer)):
             raise _Wait(_seconds_to_wait(answer))
         if answer.status_code == 401:
-            what, mend = "GitHub does not accept the token", "mend GITHUB_TOKEN, or unset it: it is not needed"
-            raise DLBenchError(what, where=self._url, mend=mend)
+            what, fix = "GitHub does not accept the token", "fix GITHUB_TOKEN, or unset it: it is not needed"
+            raise DLBenchError(what, where=self._url, fix=fix)
         if answer.status_code >= 500:
             raise _Broken(f"HTTP status {answer.status_code}", GitHubError)
         if answer.status_code != 200:
@@ -159,7 +159,7 @@ class GitHub:
             raise _Broken(self._blot(one_line(str(error))), Stopped) from None
         except (requests.RequestException, ValueError) as error:
             what = f"no request can be made: {self._blot(one_line(str(error)))}"
-            raise DLBenchError(what, where=self._url, mend="mend --github-url or GITHUB_TOKEN") from None
+            raise DLBenchError(what, where=self._url, fix="fix --github-url or GITHUB_TOKEN") from None
 
     def _sign(self, request: "requests.PreparedRequest") -> "requests.PreparedRequest":
         # A function, and not a header: requests would put a login from the user's .netrc in a header's place.
@@ -186,16 +186,16 @@ def _check_url(url: str, token: str) -> None:
     except ValueError:
         sound = False
     if not sound:
-        raise DLBenchError("not the URL of a GitHub interface", where=url, mend=f"the public one is {API}")
+        raise DLBenchError("not the URL of a GitHub interface", where=url, fix=f"the public one is {API}")
     if token and parts.scheme == "http" and parts.hostname not in _HERE:
         what = "the token would be sent over a connection that anybody can read"
-        raise DLBenchError(what, where=url, mend="use https, or unset GITHUB_TOKEN")
+        raise DLBenchError(what, where=url, fix="use https, or unset GITHUB_TOKEN")
     if token and not (token.isascii() and token.isprintable() and " " not in token):
-        raise DLBenchError("this is no token: it has blanks or unprintable signs", where="GITHUB_TOKEN", mend="mend it")
+        raise DLBenchError("this is no token: it has blanks or unprintable signs", where="GITHUB_TOKEN", fix="fix it")
 
 
 def _is_limit(answer: "requests.Response") -> bool:
-    """403 also says "forbidden", which no waiting mends."""
+    """403 also says "forbidden", which no waiting fixes."""
     spent = answer.headers.get("X-RateLimit-Remaining") == "0" or "Retry-After" in answer.headers
     return spent or "rate limit" in answer.text.lower()
 

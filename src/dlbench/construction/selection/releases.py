@@ -19,7 +19,7 @@ from packaging.version import InvalidVersion, Version
 from dlbench.dataset.records import Wheel
 from dlbench.errors import DLBenchError
 from dlbench.workspace.archive import unpack
-from dlbench.workspace.home import Say, disk_errors, home, locked, make_folder
+from dlbench.workspace.home import Log, disk_errors, home, locked, make_folder
 from dlbench.workspace.package_index import Package, Release
 from dlbench.workspace.source import fetch_archive
 
@@ -99,12 +99,12 @@ def fits(requires_python: str) -> bool:
 
 
 @contextmanager
-def opened(package: Package, release: Release, say: Say) -> Iterator[Path]:
+def opened(package: Package, release: Release, log: Log) -> Iterator[Path]:
     """The release's tree, for reading, until the block ends."""
-    archive = fetch_archive(package.name, release.filename, release.sha256, say)
+    archive = fetch_archive(package.name, release.filename, release.sha256, log)
     folder = home() / "sources"
     # Named as builds are, so that `dlbench clean` takes away what a kill leaves here.
-    with locked(f"reading-{release.sha256}", say), disk_errors(folder):
+    with locked(f"reading-{release.sha256}", log), disk_errors(folder):
         make_folder(folder)
         place = Path(tempfile.mkdtemp(prefix=f".{release.sha256}.building-", dir=folder))
         try:

@@ -1,7 +1,7 @@
 """Where in a source tree are the packages, their modules and the tests?
 
 A guess by the habits of Python projects: what the archive's own metadata lists, a `src` folder, folders with an
-`__init__.py`. A wrong guess costs a later step a failed import, which a person sees and mends in the project's record.
+`__init__.py`. A wrong guess costs a later step a failed import, which a person sees and fixes in the project's record.
 
 What does a Python file define, import and explain?
 

@@ -9,7 +9,7 @@ Who judges, by a user's word: this machine, or the nodes of a cluster? A mistype
 from typing import TYPE_CHECKING
 
 from dlbench.errors import DLBenchError
-from dlbench.workspace.home import Say, quiet
+from dlbench.workspace.home import Log, quiet
 
 if TYPE_CHECKING:
     from dlbench.execution.ray_cluster.executor import RaySeats
@@ -26,18 +26,18 @@ def open_seats(
     cores: int,
     memory_mb: float,
     sandbox: str,
-    say: Say = quiet,
+    log: Log = quiet,
 ) -> "RaySeats | None":
     """The cluster's, for who called to close; None where this machine judges.
 
     `workers`: as many as there are cores where it is None; `cores`: those of a Ray that has to be started here.
     """
     if executor not in EXECUTORS:
-        raise DLBenchError(f"there is no executor {executor!r}", mend=f"use one of: {', '.join(EXECUTORS)}")
+        raise DLBenchError(f"there is no executor {executor!r}", fix=f"use one of: {', '.join(EXECUTORS)}")
     if executor == "local":
         if ray_address:
-            raise DLBenchError("an address of Ray is for the executor ray alone", mend="say --executor ray, too")
+            raise DLBenchError("an address of Ray is for the executor ray alone", fix="say --executor ray, too")
         return None
     from dlbench.execution.ray_cluster.executor import RaySeats
 
-    return RaySeats(ray_address, workers=workers, cores=cores, memory_mb=memory_mb, sandbox=sandbox, say=say)
+    return RaySeats(ray_address, workers=workers, cores=cores, memory_mb=memory_mb, sandbox=sandbox, log=log)

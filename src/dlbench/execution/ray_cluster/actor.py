@@ -176,12 +176,10 @@ class RemoteSeat(Generic[Held]):
         """Ends the run where no host can so much as begin: no candidate has anything to do with that."""
         if not self.node and before == [_NOWHERE] * (_ATTEMPTS - 1):
             lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-            mend = "is the same release of dlbench installed on every node? `ray logs` has more"
-            raise NoWorkerAvailable(
-                f"no seat can be opened on the cluster: {lines[-1] if lines else error!r}", mend=mend
-            )
+            fix = "is the same release of dlbench installed on every node? `ray logs` has more"
+            raise NoWorkerAvailable(f"no seat can be opened on the cluster: {lines[-1] if lines else error!r}", fix=fix)
         loss = f"{type(error).__name__} on {self.node}" if self.node else _NOWHERE
-        self.seats.say(f"lost a seat ({loss}); what it was at is tried again")
+        self.seats.log(f"lost a seat ({loss}); what it was at is tried again")
         return loss
 
     def close(self) -> None:
@@ -204,7 +202,7 @@ class RemoteSeat(Generic[Held]):
         parcel = describe(self.prepared[project])
         found = cast(Readiness, self._wait(self._host.prepare.remote(parcel)))
         for part, why in found.missing.items():
-            self.seats.say(f"sending the {part} of {project} to {self.node} ({why.splitlines()[0]})")
+            self.seats.log(f"sending the {part} of {project} to {self.node} ({why.splitlines()[0]})")
             pieces = self.seats.ship(self.prepared[project], part, self._check_stop)
             receipt = cast(Receipt, self._wait(self._host.receive.remote(parcel, part, pieces)))
             if receipt.refusal:

@@ -28,7 +28,7 @@ from dlbench.execution.ray_cluster.actor import Greeting, Host, RemoteSeat, make
 from dlbench.execution.ray_cluster.transfer import Part, find_folder, pack
 from dlbench.execution.worker_cache import CachePolicy, Held, NoWorkerAvailable
 from dlbench.workspace import Prepared
-from dlbench.workspace.home import Say, quiet
+from dlbench.workspace.home import Log, quiet
 
 
 def count_places(memory_mb: float) -> int:
@@ -55,7 +55,7 @@ _ADDRESS = "RAY_ADDRESS"
 _STORE_BYTES = 128 << 20
 """On this machine nothing is shipped, and little is needed."""
 _SECONDS = 5.0
-_MEND = "check the address (`ray status` on the head node); this machine must be a node of the cluster"
+_FIX = "check the address (`ray status` on the head node); this machine must be a node of the cluster"
 
 
 def connect(address: str | None, workers: int, memory_mb: float) -> bool:
@@ -64,14 +64,14 @@ def connect(address: str | None, workers: int, memory_mb: float) -> bool:
     try:
         import ray
     except ImportError:
-        raise DLBenchError("ray is not installed", mend="pip install 'dlbench[ray]'") from None
+        raise DLBenchError("ray is not installed", fix="pip install 'dlbench[ray]'") from None
 
     if ray.is_initialized():
         return False
     given = address or os.environ.get(_ADDRESS, "")
     if given.startswith("ray://"):
-        mend = "run the command on a node of the cluster, with the address of its head node (port 6379)"
-        raise DLBenchError("Ray's client protocol cannot be used", where=given, mend=mend)
+        fix = "run the command on a node of the cluster, with the address of its head node (port 6379)"
+        raise DLBenchError("Ray's client protocol cannot be used", where=given, fix=fix)
     quiet = {"log_to_driver": False, "logging_level": "ERROR"}
     with _in_words(given):
         if given and given != "local":
@@ -107,7 +107,7 @@ def _in_words(address: str) -> Iterator[None]:
     except Exception as error:  # Ray raises whatever its parts do
         first = str(error).strip().splitlines()
         what = f"there is no Ray to be had: {first[0] if first else type(error).__name__}"
-        raise DLBenchError(what, where=address, mend=_MEND if address else "`ray start --head` may say more") from None
+        raise DLBenchError(what, where=address, fix=_FIX if address else "`ray start --head` may say more") from None
 
 
 def _knock(address: str) -> None:
@@ -116,11 +116,11 @@ def _knock(address: str) -> None:
     if address == "auto":
         return
     if not host or not port.isdigit():
-        raise DLBenchError("not an address of Ray", where=address, mend="give HOST:PORT, or auto")
+        raise DLBenchError("not an address of Ray", where=address, fix="give HOST:PORT, or auto")
     try:
         socket.create_connection((host.strip("[]"), int(port)), timeout=_SECONDS).close()
     except (OSError, OverflowError) as error:
-        raise DLBenchError(f"no Ray answers there: {error}", where=address, mend=_MEND) from None
+        raise DLBenchError(f"no Ray answers there: {error}", where=address, fix=_FIX) from None
 
 
 _PATIENCE = 120.0
@@ -141,10 +141,10 @@ class RaySeats:
         cores: int = 1,
         memory_mb: float = 4096,
         sandbox: str = "auto",
-        say: Say = quiet,
+        log: Log = quiet,
         patience: float = _PATIENCE,
     ) -> None:
-        self.workers, self.sandbox, self.say, self.patience = workers, sandbox, say, patience
+        self.workers, self.sandbox, self.log, self.patience = workers, sandbox, log, patience
         self.seated: set[RemoteSeat[Any]] = set()
         self._left_at = time.monotonic()
         self._lock = threading.Lock()
@@ -155,9 +155,7 @@ class RaySeats:
         places = count_places(engine.limits.memory_mb)
         if not places:
             what = f"no node of the cluster has a core and {engine.limits.memory_mb} MiB of memory to declare"
-            raise DLBenchError(
-                what, mend="start nodes that do (`ray start --num-cpus --memory`), or give less --memory"
-            )
+            raise DLBenchError(what, fix="start nodes that do (`ray start --num-cpus --memory`), or give less --memory")
         return min(self.workers or places, places)
 
     def open(self, engine: Engine, prepared: Mapping[str, Prepared], keeping: CachePolicy[Held]) -> RemoteSeat[Held]:
@@ -187,9 +185,7 @@ class RaySeats:
             raise NoWorkerAvailable(f"nothing can be judged on the node {greeting.node}: {greeting.refusal}")
         if greeting.key != make_key():
             what = f"the node {greeting.node} has {greeting.key}, and this machine {make_key()}"
-            raise NoWorkerAvailable(
-                what, mend="install the same release on every node: verdicts may differ between two"
-            )
+            raise NoWorkerAvailable(what, fix="install the same release on every node: verdicts may differ between two")
 
     def check_patience(self, began: float) -> Callable[[], None]:
         """Raises when nobody has had a seat for long."""
@@ -198,8 +194,8 @@ class RaySeats:
             waited = time.monotonic() - max(began, self._left_at)
             if not self.seated and waited > self.patience:
                 what = f"the cluster has had no place for {waited:.0f} s: its nodes are gone, or busy with other work"
-                mend = "`ray status` shows what there is; the same command goes on from here"
-                raise NoWorkerAvailable(what, mend=mend)
+                fix = "`ray status` shows what there is; the same command goes on from here"
+                raise NoWorkerAvailable(what, fix=fix)
 
         return check
 

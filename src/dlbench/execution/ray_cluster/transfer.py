@@ -23,7 +23,7 @@ from dlbench.dataset import Project
 from dlbench.errors import DLBenchError
 from dlbench.workspace import Prepared, build_environment, fetch, home, python_of
 from dlbench.workspace.environment import is_complete, lock_text
-from dlbench.workspace.home import Say, building, locked, quiet
+from dlbench.workspace.home import Log, building, locked, quiet
 from dlbench.workspace.prepare import complete
 
 _PIECE = 16 << 20
@@ -108,32 +108,32 @@ def find_folder(prepared: Prepared, part: Part) -> Path:
     return prepared.tree if part is Part.SOURCE else prepared.environment
 
 
-def settle(parcel: Parcel, say: Say = quiet) -> dict[Part, str]:
+def settle(parcel: Parcel, log: Log = quiet) -> dict[Part, str]:
     """Makes what can be made here. What is left, each with the reason, has to be sent."""
-    return {part: why for part in Part if not parcel.has(part) and (why := _make(parcel, part, say))}
+    return {part: why for part in Part if not parcel.has(part) and (why := _make(parcel, part, log))}
 
 
-def take_in(parcel: Parcel, part: Part, receive: Callable[[], Iterator[bytes]], say: Say = quiet) -> bool:
+def take_in(parcel: Parcel, part: Part, receive: Callable[[], Iterator[bytes]], log: Log = quiet) -> bool:
     """Unpacks what was sent; False where another was faster, and nothing was fetched."""
     place = parcel.place(part)
-    with locked(f"{part}-{place.name}", say):
+    with locked(f"{part}-{place.name}", log):
         if parcel.has(part):
             return False
         with building(place) as folder:
             unpack(receive(), folder / "tree" if part is Part.SOURCE else folder)
     if not parcel.has(part):
         what = f"the environment came without an interpreter: there is no {python_of(place).resolve()}"
-        raise DLBenchError(what, where=str(place), mend=f"install Python {parcel.project.python} there, at that place")
+        raise DLBenchError(what, where=str(place), fix=f"install Python {parcel.project.python} there, at that place")
     return True
 
 
-def finish(parcel: Parcel, say: Say = quiet) -> Prepared:
+def finish(parcel: Parcel, log: Log = quiet) -> Prepared:
     """What `prepare` gives, of folders that are there."""
     tree = parcel.place(Part.SOURCE) / "tree"
-    return complete(parcel.project, tree, parcel.place(Part.ENVIRONMENT), say)
+    return complete(parcel.project, tree, parcel.place(Part.ENVIRONMENT), log)
 
 
-def _make(parcel: Parcel, part: Part, say: Say) -> str:
+def _make(parcel: Parcel, part: Part, log: Log) -> str:
     """Why it could not be made; empty where it was."""
     if part is Part.SOURCE and parcel.project.path:
         return "it is a folder of the driver's"
@@ -144,9 +144,9 @@ def _make(parcel: Parcel, part: Part, say: Say) -> str:
         lock.write_text(parcel.lock, encoding="utf-8")
         try:
             if part is Part.SOURCE:
-                fetch(parcel.project, Path(root), say)
+                fetch(parcel.project, Path(root), log)
             else:
-                build_environment(lock, parcel.project.python, say)
+                build_environment(lock, parcel.project.python, log)
         except DLBenchError as error:
             return error.what
     return "" if parcel.has(part) else "what this node makes of it is something else"

@@ -33,10 +33,10 @@ def choose_confinement(name: str = "auto") -> Confinement:
     kinds = _kinds()
     if name != "auto":
         if name not in kinds:
-            raise DLBenchError(f"there is no sandbox {name!r}", mend=f"use one of: auto, {', '.join(kinds)}")
+            raise DLBenchError(f"there is no sandbox {name!r}", fix=f"use one of: auto, {', '.join(kinds)}")
         obstacle = kinds[name].find_obstacle()
         if obstacle:
-            raise DLBenchError(f"the sandbox {name!r} cannot be used here: {obstacle}", mend="use --sandbox auto")
+            raise DLBenchError(f"the sandbox {name!r} cannot be used here: {obstacle}", fix="use --sandbox auto")
         return kinds[name]
     found = find_confinements()
     usable = [kind for kind, obstacle in found if not obstacle]
@@ -45,5 +45,5 @@ def choose_confinement(name: str = "auto") -> Confinement:
     reasons = "; ".join(f"{kind.name}: {obstacle}" for kind, obstacle in found)
     raise DLBenchError(
         f"there is no sandbox on this machine ({reasons})",
-        mend="install bubblewrap; or, if you trust every candidate with your account, say --sandbox unconfined",
+        fix="install bubblewrap; or, if you trust every candidate with your account, say --sandbox unconfined",
     )

@@ -45,7 +45,7 @@ def find_technique(name: str) -> Technique:
     try:
         return find_known(name, TECHNIQUES, "technique")
     except DLBenchError as error:
-        raise DLBenchError(error.what, mend=f"choose one of {', '.join(TECHNIQUES)}") from None
+        raise DLBenchError(error.what, fix=f"choose one of {', '.join(TECHNIQUES)}") from None
 
 
 __all__ = [

@@ -42,8 +42,8 @@ class NearestPrompts:
 
     def predict(self, asked: Instance, known: Sequence[Instance]) -> Stage:
         if not known:
-            mend = "predicting a stage needs labelled instances beside the asked one"
-            raise DLBenchError("there is no other instance to learn from", where=asked.id, mend=mend)
+            fix = "predicting a stage needs labelled instances beside the asked one"
+            raise DLBenchError("there is no other instance to learn from", where=asked.id, fix=fix)
         vector = self._vector(asked.prompt)
         near = sorted(((self._cosine(vector, other), other.id, other.labels.stage) for other in known), key=_closeness)
         votes: dict[Stage, float] = defaultdict(float)
@@ -77,18 +77,18 @@ class KeptStages:
                 self._stages[str(record["instance"])] = str(record["prompt"]), _STAGES[record["stage"]]
             except (KeyError, TypeError) as error:
                 what = f"not a predicted stage: {error!r}"
-                raise DLBenchError(what, where=f"{path}:{number}", mend=self._MEND) from None
+                raise DLBenchError(what, where=f"{path}:{number}", fix=self._FIX) from None
 
     def predict(self, asked: Instance, known: Sequence[Instance]) -> Stage:
         prompt, stage = self._stages.get(asked.id, ("", None))
         if stage is None:
-            raise DLBenchError(f"there is no predicted stage of {asked.id}", where=str(self._path), mend=self._MEND)
+            raise DLBenchError(f"there is no predicted stage of {asked.id}", where=str(self._path), fix=self._FIX)
         if prompt != hash_prompt(asked.prompt):
             what = f"the stage of {asked.id} was predicted from another prompt"
-            raise DLBenchError(what, where=str(self._path), mend=self._MEND)
+            raise DLBenchError(what, where=str(self._path), fix=self._FIX)
         return stage
 
-    _MEND = "`dlbench analyze stage evaluate --out DIR` writes the file anew"
+    _FIX = "`dlbench analyze stage evaluate --out DIR` writes the file anew"
 
 
 def hash_prompt(prompt: str) -> str:

@@ -62,7 +62,7 @@ def _read_style() -> str:
     colours = re.search(r":root \{.*?\n\}", _read("web/base.css"), re.DOTALL)
     assert colours is not None
     letters = "text { font-family: system-ui, sans-serif; }"
-    return f"{colours.group()}\n{letters}\n{_read('reporting/page/pictures.css')}"
+    return f"{colours.group()}\n{letters}\n{_read('reporting/pages/pictures.css')}"
 
 
 def _read(name: str) -> str:

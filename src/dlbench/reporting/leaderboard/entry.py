@@ -156,18 +156,18 @@ def render_entry(entry: Entry) -> str:
 
 
 def read_entry(path: Path) -> Entry:
-    mend = "write entries with `dlbench leaderboard add`; they are not edited by hand"
+    fix = "write entries with `dlbench leaderboard add`; they are not edited by hand"
     try:
         text = path.read_text(encoding="utf-8")
         entry = Entry.model_validate(json.loads(text))
     except OSError as error:
-        raise DLBenchError(f"cannot be read: {error.strerror}", where=str(path), mend="check the path") from None
+        raise DLBenchError(f"cannot be read: {error.strerror}", where=str(path), fix="check the path") from None
     except ValidationError as error:
-        raise DLBenchError(f"not an entry: {tell_invalid(error)}", where=str(path), mend=mend) from None
+        raise DLBenchError(f"not an entry: {tell_invalid(error)}", where=str(path), fix=fix) from None
     except (ValueError, RecursionError) as error:
-        raise DLBenchError(f"not an entry: {error}", where=str(path), mend=mend) from None
+        raise DLBenchError(f"not an entry: {error}", where=str(path), fix=fix) from None
     if render_entry(entry) != text:
-        raise DLBenchError("not spelt as entries are", where=str(path), mend=mend)
+        raise DLBenchError("not spelt as entries are", where=str(path), fix=fix)
     return entry
 
 
@@ -245,8 +245,8 @@ def make_entry(
 ) -> Entry:
     """`told`: what the submitter says of the run; it must not say otherwise than the run does."""
     if PurePath(samples_from).is_absolute():
-        mend = "give an address that others can reach, or say how the samples are made"
-        raise DLBenchError("a folder of this machine helps nobody else", where=samples_from, mend=mend)
+        fix = "give an address that others can reach, or say how the samples are made"
+        raise DLBenchError("a folder of this machine helps nobody else", where=samples_from, fix=fix)
     settings = _find_settings(run, told or {})
     _refuse_unfit(run, benchmark)
     split = split or _find_split(run, benchmark)
@@ -267,8 +267,8 @@ def make_entry(
             verdicts=tuple(claims),
         )
     except ValidationError as error:
-        mend = "change what was said of the run, or judge its samples again with `dlbench evaluate`"
-        raise DLBenchError(f"this is no entry: {tell_invalid(error)}", where=str(run.folder), mend=mend) from None
+        fix = "change what was said of the run, or judge its samples again with `dlbench evaluate`"
+        raise DLBenchError(f"this is no entry: {tell_invalid(error)}", where=str(run.folder), fix=fix) from None
 
 
 def score_claims(claims: list[Claim], benchmark: Benchmark) -> Claimed:
@@ -305,32 +305,32 @@ def _find_settings(run: Run, told: Mapping[str, Setting]) -> dict[str, Setting]:
     for key, value in told.items():
         if known.get(key, value) != value:
             raise DLBenchError(
-                f"the run says {key} {known[key]!r}, not {value!r}", where=str(run.folder), mend="leave it out"
+                f"the run says {key} {known[key]!r}, not {value!r}", where=str(run.folder), fix="leave it out"
             )
     settings = {**known, **told}
     if missing := [key for key in _NEEDED if key not in settings]:
-        mend = f"say it: {' '.join(f'--{key} …' for key in missing)}"
-        raise DLBenchError(f"the run does not say its {', '.join(missing)}", where=str(run.folder), mend=mend)
+        fix = f"say it: {' '.join(f'--{key} …' for key in missing)}"
+        raise DLBenchError(f"the run does not say its {', '.join(missing)}", where=str(run.folder), fix=fix)
     return settings
 
 
 def _refuse_unfit(run: Run, benchmark: Benchmark) -> None:
     version = str(run.config.get("benchmark", benchmark.version))
     if version != str(benchmark.version):
-        mend = "judge its samples again with `dlbench evaluate`, on this version"
+        fix = "judge its samples again with `dlbench evaluate`, on this version"
         raise DLBenchError(
-            f"the run is on version {version}, this is {benchmark.version}", where=str(run.folder), mend=mend
+            f"the run is on version {version}, this is {benchmark.version}", where=str(run.folder), fix=fix
         )
     faults = [record["instance"] for record in run.verdicts if record["status"] == HARNESS_ERROR]
     if faults:
-        mend = "start the run's own command again, which tries them again"
+        fix = "start the run's own command again, which tries them again"
         raise DLBenchError(
-            f"{len(faults)} verdicts are harness errors, the first on {faults[0]}", where=str(run.folder), mend=mend
+            f"{len(faults)} verdicts are harness errors, the first on {faults[0]}", where=str(run.folder), fix=fix
         )
     unnamed = next((record["instance"] for record in run.verdicts if not record["answer_sha256"]), None)
     if unnamed:
-        mend = "judge its samples again with `dlbench evaluate`"
-        raise DLBenchError(f"the verdict on {unnamed} does not say on which answer", where=str(run.folder), mend=mend)
+        fix = "judge its samples again with `dlbench evaluate`"
+        raise DLBenchError(f"the verdict on {unnamed} does not say on which answer", where=str(run.folder), fix=fix)
 
 
 def _find_split(run: Run, benchmark: Benchmark) -> str:
@@ -342,4 +342,4 @@ def _find_split(run: Run, benchmark: Benchmark) -> str:
     lacking, more = sorted(members - judged), sorted(judged - members)
     what = f"the run has no whole split; of {name}, the nearest, it lacks {len(lacking)} and has {len(more)} too many"
     shown = ", ".join([*lacking, *more][:5])
-    raise DLBenchError(f"{what} ({shown})", where=str(run.folder), mend="run `--split NAME` to its end")
+    raise DLBenchError(f"{what} ({shown})", where=str(run.folder), fix="run `--split NAME` to its end")

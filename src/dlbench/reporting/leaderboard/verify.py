@@ -3,7 +3,7 @@
 Without running anything: does it speak of this dataset, has it every instance and sample once, does each status follow
 from its tests, and the score from the verdicts? With the samples: are they the ones that were judged? And with the
 engine: do they get the same verdicts again? Everything is looked at in one pass, and each fault is named; a forged line
-that is only found after the first is mended would stay on the board.
+that is only found after the first is fixed would stay on the board.
 """
 
 import math

@@ -21,15 +21,15 @@ from string import Template
 from dlbench.reporting.charts.svg import draw, shape
 from dlbench.reporting.tables import Tabled
 
-_STYLES = ("web/base.css", *(f"reporting/page/{name}.css" for name in ("style", "pictures", "explorer")))
+_STYLES = ("web/base.css", *(f"reporting/pages/{name}.css" for name in ("style", "pictures", "explorer")))
 _PARTS = ("dom", "theme", "text", "diff", "place", "list", "instance", "start")
-_SCRIPTS = ("web/python.js", *(f"reporting/page/{name}.js" for name in _PARTS))
+_SCRIPTS = ("web/python.js", *(f"reporting/pages/{name}.js" for name in _PARTS))
 
 
 def assemble(title: str, about: str, overview: str, data: Mapping[str, object]) -> str:
     """`about`: plain text under the title; `overview`: markup of ours; `data`: values by the id of their block."""
     style, script = _join(_STYLES), _join(_SCRIPTS)
-    return Template(_read("reporting/page/page.html")).substitute(
+    return Template(_read("reporting/pages/page.html")).substitute(
         policy=f"default-src 'none'; script-src {_pin(script)}; style-src {_pin(style)}; img-src data:;"
         " base-uri 'none'; form-action 'none'",
         title=escape(title),

@@ -63,8 +63,8 @@ def _parse(path: Path) -> Iterable[Truth]:
         try:
             one = Truth(**record)
         except TypeError as error:
-            mend = "give a file that `dlbench analyze plant-bugs` wrote"
-            raise DLBenchError(f"not a planted bug: {error}", where=where, mend=mend) from None
+            fix = "give a file that `dlbench analyze plant-bugs` wrote"
+            raise DLBenchError(f"not a planted bug: {error}", where=where, fix=fix) from None
         check_category(one.category, where)
         yield one
 
@@ -72,5 +72,5 @@ def _parse(path: Path) -> Iterable[Truth]:
 def check_category(name: object, where: str) -> str:
     known: Mapping[str, object] = read_categories()
     if not isinstance(name, str) or name not in known:
-        raise DLBenchError(f"there is no category {name!r}", where=where, mend=f"use one of: {', '.join(known)}")
+        raise DLBenchError(f"there is no category {name!r}", where=where, fix=f"use one of: {', '.join(known)}")
     return name

@@ -28,7 +28,7 @@ async function talk(path, options) {
     throw new Error("The server does not answer. Check that `dlbench analyze vote-bugs` is still running.");
   }
   const answer = await response.json();
-  if (!response.ok) throw new Error(answer.mend ? `${answer.error}: ${answer.mend}.` : `${answer.error}.`);
+  if (!response.ok) throw new Error(answer.fix ? `${answer.error}: ${answer.fix}.` : `${answer.error}.`);
   return answer;
 }
 

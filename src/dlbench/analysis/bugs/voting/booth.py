@@ -69,7 +69,7 @@ class Booth:
 
     def _find(self, failure: str) -> Explained:
         if failure not in self._failures:
-            raise UnknownFailure(f"there is no failure {failure!r}", mend="choose one of the list")
+            raise UnknownFailure(f"there is no failure {failure!r}", fix="choose one of the list")
         return self._failures[failure]
 
     def _votes_of(self, annotator: str) -> dict[str, Row]:

@@ -292,10 +292,10 @@ Row = dict[str, Any]
 def open_row(child: Child, channel: int, look: FindReplaced) -> Row:
     speak: list[Send] = [child.send]
 
-    def say(kind: str, **content: Any) -> None:  # noqa: ANN401 - whatever JSON takes
+    def log(kind: str, **content: Any) -> None:  # noqa: ANN401 - whatever JSON takes
         speak[0](kind, **content)
 
-    tampered, _ = make_tampered(say, child.job["allowed"], learn=False)
+    tampered, _ = make_tampered(log, child.job["allowed"], learn=False)
     return {"speak": speak, "channel": channel, "job": child.job, "look": look, "tampered": tampered}
 
 
