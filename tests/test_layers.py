@@ -1,7 +1,8 @@
-"""Imports go one way, and the repository names no folder of a machine and no registry's host."""
+"""Imports go one way, no package has an import cycle, and the repository names no folder of a machine and no registry."""
 
 import ast
 import subprocess
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -10,34 +11,71 @@ import dlbench
 from dlbench.workspace.pip_config import local_path, read_pip_config
 
 ROOT = Path(__file__).parent.parent
-BELOW = {
-    "dataset": set(),
-    "workspace": {"dataset"},
-    "generation": {"dataset", "workspace"},
-    "execution": {"dataset", "workspace", "generation"},
-    "construction": {"dataset", "workspace", "generation", "execution"},
-    "scoring": {"dataset"},
-    "agreement": {"dataset", "workspace", "generation", "execution", "scoring"},
-    "analysis": {"dataset", "workspace", "generation", "execution", "construction", "scoring"},
-    "reporting": {"dataset", "scoring", "execution", "construction", "analysis", "agreement"},
-    "bridges": {"dataset", "workspace", "generation", "execution", "construction", "scoring", "reporting"},
-    "cli": {
-        *("dataset", "workspace", "generation", "execution", "construction", "scoring", "analysis", "agreement"),
-        *("reporting", "bridges"),
-    },
+SRC = ROOT / "src"
+LAYERS = [
+    {"cli"},
+    {"bridges"},
+    {"api"},
+    {"reporting"},
+    {"analysis"},
+    {"agreement"},
+    {"construction"},
+    {"validation"},
+    {"execution"},
+    {"generation"},
+    {"scoring"},
+    {"extraction"},
+    {"workspace", "runs"},
+    {"dataset"},
+    {"jsonl"},
+    {"registry"},
+    {"errors", "parsing"},
+]
+"""From top to bottom; a package imports only itself and the layers below it."""
+MODULES = {
+    ".".join(path.relative_to(SRC).with_suffix("").parts).removesuffix(".__init__"): path for path in SRC.rglob("*.py")
 }
 
 
-@pytest.mark.parametrize("layer", BELOW)
-def test_a_layer_imports_only_what_lies_below_it(layer):
-    for path in (ROOT / "src/dlbench" / layer).rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
-            modules = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-            modules += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-            for module in modules:
-                parts = module.split(".")
-                if parts[0] == "dlbench" and len(parts) > 1 and parts[1] in BELOW:
-                    assert parts[1] in BELOW[layer] | {layer}, f"{path.name} imports {module}"
+def find_imports(module):
+    """The modules of ours that `module` imports, at its top and inside functions, but not for typing alone."""
+    path = MODULES[module]
+    tree = ast.parse(path.read_text())
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            node.body = []
+    package = module if path.name == "__init__.py" else module.rpartition(".")[0]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            parts = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
+            base = ".".join([*parts, *([node.module] if node.module else [])])
+            for alias in node.names:
+                found = f"{base}.{alias.name}"
+                yield found if found in MODULES else base
+        elif isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+
+
+def layer_of(module):
+    part = module.split(".")[1] if "." in module else ""
+    return next((place for place, layer in enumerate(LAYERS) if part in layer), None)
+
+
+@pytest.mark.parametrize("module", sorted(MODULES))
+def test_a_module_imports_only_its_own_package_and_lower_layers(module):
+    own = layer_of(module)
+    for found in find_imports(module):
+        other = layer_of(found)
+        if own is not None and other is not None and found.split(".")[1] != module.split(".")[1]:
+            assert other > own, f"{module} imports {found}"
+
+
+def test_modules_do_not_import_each_other_in_a_circle():
+    graph = {module: {found for found in find_imports(module) if found in MODULES} - {module} for module in MODULES}
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(f"import cycle: {' -> '.join(error.args[1])}")
 
 
 @pytest.mark.parametrize("name", dlbench.__all__)
@@ -45,9 +83,17 @@ def test_every_public_name_is_there(name):
     assert getattr(dlbench, name)
 
 
-def test_every_layer_is_known():
-    folders = {path.parent.name for path in (ROOT / "src/dlbench").glob("*/__init__.py")}
-    assert folders == set(BELOW)
+def test_dir_lists_the_public_names():
+    assert set(dir(dlbench)) >= set(dlbench.__all__)
+
+
+def test_every_package_has_a_layer():
+    parts = {
+        path.name.removesuffix(".py")
+        for path in (SRC / "dlbench").iterdir()
+        if path.suffix == ".py" or (path / "__init__.py").exists()
+    }
+    assert parts - {"__init__", "__main__"} == {part for layer in LAYERS for part in layer}
 
 
 def test_no_tracked_file_names_a_machines_folder_or_a_registry():

@@ -39,8 +39,10 @@ _PARTS = {
     "api": ("evaluate", "load", "score"),
     "dataset": ("Benchmark", "Instance", "Project"),
     "errors": ("DLBenchError",),
-    "execution": ("Sample", "Verdict", "judge"),
-    "generation": ("extract",),
+    "execution": ("judge",),
+    "extraction": ("extract",),
+    "runs.samples": ("Sample",),
+    "runs.verdict": ("Verdict",),
     "scoring": ("Summary", "pass_at_k"),
 }
 
@@ -50,3 +52,7 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401 - the type is the attribute's
         if name in names:
             return getattr(import_module(f"dlbench.{part}"), name)
     raise AttributeError(f"module 'dlbench' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -34,10 +34,11 @@ from dlbench.agreement.requests import ANSWERS
 from dlbench.agreement.solutions import Answers, Solution, make_solution, read_answers
 from dlbench.agreement.variants import ORIGINAL as ORIGINAL_OPERATOR
 from dlbench.agreement.variants import VARIANTS, Variant, read_variants
-from dlbench.dataset import Benchmark, Instance, find_known
+from dlbench.dataset import Benchmark, Instance
 from dlbench.errors import DLBenchError
 from dlbench.execution.cross_run import CrossRunPool
 from dlbench.jsonl import read_lines
+from dlbench.registry import find_known
 from dlbench.runs.samples import Sample
 from dlbench.runs.verdict import VERDICTS, Verdict
 from dlbench.scoring import HARNESS_ERROR, Comparison, Interval, Tally, compare

@@ -89,9 +89,10 @@ def mutate(
     json: JsonOption = False,
 ) -> None:
     """Show the variants of an instance's prompt, what each changes, and what was dropped and why."""
-    from dlbench.dataset import find_known, load
+    from dlbench.dataset import load
     from dlbench.generation import Limits
     from dlbench.generation.sources import Sources
+    from dlbench.registry import find_known
 
     loaded = load(benchmark)
     found = find_known(instance, loaded.instances, "instance")
@@ -205,7 +206,7 @@ class Dual:
     def check(self, samples: int) -> None:
         """Before anything is paid for."""
         from dlbench.agreement.selection import RULES
-        from dlbench.dataset import find_known
+        from dlbench.registry import find_known
 
         find_known(self.rule, dict.fromkeys(RULES), "rule of choice")
         if samples != 1:
@@ -347,7 +348,8 @@ def choose(
     from dlbench.agreement.selection import RULES
     from dlbench.agreement.study import read_material
     from dlbench.cli.output import print_json
-    from dlbench.dataset import find_known, load
+    from dlbench.dataset import load
+    from dlbench.registry import find_known
     from dlbench.reporting.studies.agreement import find_gain
     from dlbench.runs import read_run
 

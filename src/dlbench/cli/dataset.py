@@ -41,7 +41,8 @@ def show(
     json: JsonOption = False,
 ) -> None:
     """Show one instance: where it is, its prompt, labels and tests."""
-    from dlbench.dataset import find_known, load
+    from dlbench.dataset import load
+    from dlbench.registry import find_known
 
     loaded = load(benchmark)
     found = find_known(instance, loaded.instances, "instance")

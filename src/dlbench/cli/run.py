@@ -237,8 +237,9 @@ def prompt(
 ) -> None:
     """Show exactly what a model would be asked, in all turns."""
     from dlbench.cli.output import log
-    from dlbench.dataset import find_known, load
+    from dlbench.dataset import load
     from dlbench.generation.sources import Sources, make_asker
+    from dlbench.registry import find_known
 
     if technique == DUAL:
         fix = f"`dlbench agree mutate {instance}` shows its wordings, each of which is asked as zero-shot"

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from dlbench.dataset.loading import Benchmark, Version, default_root, load, read
     from dlbench.dataset.problems import Kind, Problem
     from dlbench.dataset.records import Instance, Labels, Measures, Project, Unrunnable, Votes
-    from dlbench.dataset.splits import Selection, find_known, has_split, name_live, select
+    from dlbench.dataset.splits import Selection, has_split, name_live, select
 
 __all__ = [
     "AXES",
@@ -32,7 +32,6 @@ __all__ = [
     "Version",
     "Votes",
     "default_root",
-    "find_known",
     "has_split",
     "load",
     "name_live",

@@ -13,10 +13,9 @@ hash comes first, so that the same records always give the same split.
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
-from difflib import get_close_matches
 from hashlib import sha256
 from typing import NoReturn, TypeVar
 
@@ -24,6 +23,7 @@ from dlbench.dataset.labels import AXES, Data, Stage, Task
 from dlbench.dataset.loading import Benchmark
 from dlbench.dataset.records import Instance
 from dlbench.errors import DLBenchError
+from dlbench.registry import find_known
 
 Value = TypeVar("Value")
 _LIVE = re.compile(r"live-([1-9][0-9]{3}-(?:0[1-9]|1[0-2]))")
@@ -94,17 +94,6 @@ def _refuse_live(benchmark: Benchmark, split: str) -> NoReturn:
     days = [instance.introduced for instance in benchmark.instances.values()]
     fix = f"the newest appeared on {max(days)}: take {name_live(max(days))} or earlier" if days else "add instances"
     raise DLBenchError(f"the split {split!r} is empty: nothing first appeared in that month or later", fix=fix)
-
-
-def find_known(name: str, known: Mapping[str, Value], kind: str) -> Value:
-    """The thing of that name, or an error that names its neighbours."""
-    if name in known:
-        return known[name]
-    near = get_close_matches(name, known, n=3, cutoff=0.5) or [other for other in known if name in other][:3]
-    raise DLBenchError(
-        f"there is no {kind} {name!r}",
-        fix=f"did you mean {' or '.join(near)}?" if near else "`dlbench list` shows what there is",
-    )
 
 
 _MOST_SECONDS = 5.0

@@ -1,6 +1,5 @@
 """Ask a model, and take the code out of its answer."""
 
-from dlbench.extraction import Extraction, extract
 from dlbench.generation.budget import Budget, BudgetSpent, Limits
 from dlbench.generation.command_model import CommandModel
 from dlbench.generation.embedded import EmbeddedModel
@@ -19,7 +18,6 @@ __all__ = [
     "BudgetSpent",
     "CommandModel",
     "EmbeddedModel",
-    "Extraction",
     "FileModel",
     "Limits",
     "Message",
@@ -31,7 +29,6 @@ __all__ = [
     "Request",
     "StubModel",
     "TransientError",
-    "extract",
     "find_price",
     "generate",
     "zero_shot",

@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dlbench.dataset import Benchmark, find_known
+from dlbench.dataset import Benchmark
 from dlbench.errors import DLBenchError
 from dlbench.jsonl import read_lines
+from dlbench.registry import find_known
 
 
 class Origin:

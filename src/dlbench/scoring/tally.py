@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from dlbench.dataset import Benchmark, find_known
+from dlbench.dataset import Benchmark
+from dlbench.registry import find_known
 
 
 @cache  # few counts, asked for again in every row of every table

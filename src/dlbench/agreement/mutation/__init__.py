@@ -36,11 +36,11 @@ from dlbench.agreement.mutation.surface import UPPER_CASE as UPPER_CASE
 from dlbench.agreement.mutation.surface import VERBS as VERBS
 from dlbench.agreement.variants import ORIGINAL, Variant
 from dlbench.dataset.records import Instance
-from dlbench.dataset.splits import find_known
 from dlbench.errors import DLBenchError
 from dlbench.generation.model import Model
 from dlbench.generation.retry import RateLimiter
 from dlbench.generation.sampling import draw_seed
+from dlbench.registry import find_known
 
 OPERATORS: dict[str, Operator] = {
     one.name: one

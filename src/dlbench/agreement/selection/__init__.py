@@ -13,7 +13,7 @@ from random import Random
 
 from dlbench.agreement.selection.consensus import Consensus, VoteMatrix, find_sets
 from dlbench.agreement.selection.rules import Outputs, find_alike, score_b4, score_codet, score_mbr
-from dlbench.dataset import find_known
+from dlbench.registry import find_known
 
 CODET, B4, MBR, RANDOM = "codet", "b4", "mbr-exec", "random"
 RULES = (CODET, B4, MBR, RANDOM)

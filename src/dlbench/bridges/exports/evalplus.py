@@ -18,13 +18,14 @@ from pathlib import Path
 from typing import Any
 
 from dlbench.bridges.exports.rows import Row
-from dlbench.dataset import Benchmark, Instance, find_known
+from dlbench.dataset import Benchmark, Instance
 from dlbench.dataset.prompt_context import render_imports
 from dlbench.dataset.target import find_target, render_signature
 from dlbench.errors import DLBenchError
 from dlbench.generation.sources import Sources
 from dlbench.jsonl import read_lines, rewrite
 from dlbench.parsing import parse
+from dlbench.registry import find_known
 
 OVERRIDE = "HUMANEVAL_OVERRIDE_PATH"
 """The variable by which evalplus takes another file for HumanEval+."""

@@ -44,7 +44,7 @@ from inspect_ai.scorer import Score, Scorer, Target, accuracy, scorer, stderr
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from dlbench import __version__
-from dlbench.dataset import Benchmark, Instance, Selection, find_known, load, select
+from dlbench.dataset import Benchmark, Instance, Selection, load, select
 from dlbench.errors import DLBenchError
 from dlbench.execution import Engine, Limits, choose_confinement
 from dlbench.execution.evaluate import Judge
@@ -52,6 +52,7 @@ from dlbench.execution.pool import MODES, Pool
 from dlbench.generation import Message, ReferenceModel, Request, StubModel
 from dlbench.generation.sources import Sources, make_asker
 from dlbench.generation.techniques import PromptBuilder
+from dlbench.registry import find_known
 from dlbench.runs.samples import Sample
 from dlbench.runs.verdict import Outcome, Status, Verdict
 from dlbench.scoring.summary import KS

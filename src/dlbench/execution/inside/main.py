@@ -29,13 +29,18 @@ def main() -> None:
 
     import pytest  # noqa: F401 - only now: nothing is left to lose
     from inside.fresh_run import run_imported  # type: ignore[import-not-found]
-    from inside.server import work  # type: ignore[import-not-found]
+    from inside.server import CANDIDATES, work  # type: ignore[import-not-found]
 
     sys.path[0] = job["import_path"]
     if job["mode"] == "warm":
         privileges.make_undumpable()
         os.set_inheritable(descriptor, False)
-        work(socket.socket(fileno=descriptor), job)
+        servers = CANDIDATES
+        if job["work"] == "cross_run":
+            from inside.extra.cross_run import CROSS_RUN  # type: ignore[import-not-found]
+
+            servers = CROSS_RUN
+        work(socket.socket(fileno=descriptor), job, servers)
     send = open_channel(descriptor, bytes.fromhex(job.pop("secret")))
     send("ready", **privileges.describe_confinement())
     if job["mode"] == "traced":

@@ -27,7 +27,7 @@ import threading
 from collections.abc import Callable
 from functools import partial
 from types import FrameType
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -90,8 +90,15 @@ def tell(control: socket.socket, **content: Any) -> None:  # noqa: ANN401 - what
     control.sendall(json.dumps(content).encode() + b"\n")
 
 
-def work(control: socket.socket, job: dict[str, Any]) -> None:
-    """The worker: imports what is heavy, then forks for each instance, and for each candidate that must be imported."""
+class Servers(NamedTuple):
+    """How an instance is served: by patching the imported module, or by importing it anew in each fork."""
+
+    in_place: Callable[[socket.socket, dict[str, Any], list[int], Called], None]
+    imported: Callable[[socket.socket, dict[str, Any], list[int]], None]
+
+
+def work(control: socket.socket, job: dict[str, Any], servers: Servers) -> None:
+    """Run the worker: import heavy modules, then fork a server for each instance."""
     job["folders"] = {folder: os.listdir(folder) for folder in job["writable"]}
     for name in job["preload"]:
         with contextlib.suppress(Exception):
@@ -102,19 +109,21 @@ def work(control: socket.socket, job: dict[str, Any]) -> None:
     os.dup2(null, 2)
     _settle()
     tell(control, kind="ready", modules=len(sys.modules), **privileges.describe_confinement())
-    _fork_servers(control, job, [os.getpid()], set())
+    _fork_servers(control, job, [os.getpid()], set(), servers)
 
 
-def serve_project(control: socket.socket, job: dict[str, Any], above: list[int]) -> None:
-    """What holds the project, and forks for each instance."""
+def serve_project(control: socket.socket, job: dict[str, Any], above: list[int], servers: Servers) -> None:
+    """Import the project, then fork a server for each instance."""
     called = import_own(job["own"], job["tree"])
     _forbid_backends()
     _settle()
     tell(control, kind="open")
-    _fork_servers(control, job, [os.getpid(), *above], called)
+    _fork_servers(control, job, [os.getpid(), *above], called, servers)
 
 
-def _fork_servers(control: socket.socket, job: dict[str, Any], above: list[int], called: Called) -> None:
+def _fork_servers(
+    control: socket.socket, job: dict[str, Any], above: list[int], called: Called, servers: Servers
+) -> None:
     while True:
         _reap()
         message, descriptors = receive(control)
@@ -124,24 +133,13 @@ def _fork_servers(control: socket.socket, job: dict[str, Any], above: list[int],
             privileges.adopt_orphans()
             kind = message["serve"]
             if kind == "project":
-                serve = partial(serve_project, own, job | message, above)
+                serve = partial(serve_project, own, job | message, above, servers)
+            elif kind == "in_place":
+                serve = partial(servers.in_place, own, job | message, above, called)
             else:
-                serve = partial(_serve_instance, own, job | message, above, called)
+                serve = partial(servers.imported, own, job | message, above)
             _guarded(own, serve)
         own.close()
-
-
-def _serve_instance(control: socket.socket, job: dict[str, Any], above: list[int], called: Called) -> None:
-    """Serve one instance: candidates judged by its tests, or solutions run against a model's tests."""
-    in_place, imported = serve_in_place, serve_imported
-    if job["work"] == "cross_run":
-        from .extra import cross_run
-
-        in_place, imported = cross_run.serve_in_place, cross_run.serve_imported
-    if job["serve"] == "in_place":
-        in_place(control, job, above, called)
-    else:
-        imported(control, job, above)
 
 
 def _guarded(control: socket.socket, work: Callable[[], None]) -> None:
@@ -277,3 +275,6 @@ def find_group(process: int) -> int:
     with contextlib.suppress(OSError):
         return os.getpgid(process)
     return process
+
+
+CANDIDATES = Servers(serve_in_place, serve_imported)

@@ -5,7 +5,6 @@ Which techniques are there?
 One list, in the order of the documentation. A technique is added by its own file and a line here.
 """
 
-from dlbench.dataset.splits import find_known
 from dlbench.errors import DLBenchError
 from dlbench.generation.techniques.base import Conversation, Question, Shot, Technique
 from dlbench.generation.techniques.bug_warnings import BUG_WARNINGS as BUG_WARNINGS
@@ -22,6 +21,7 @@ from dlbench.generation.techniques.few_shot import FEW_SHOT_SAME_STAGE as FEW_SH
 from dlbench.generation.techniques.stage_predictor import KeptStages
 from dlbench.generation.techniques.zero_shot import MODULE_CONTEXT as MODULE_CONTEXT
 from dlbench.generation.techniques.zero_shot import ZERO_SHOT as ZERO_SHOT
+from dlbench.registry import find_known
 
 TECHNIQUES: dict[str, Technique] = {
     one.name: one

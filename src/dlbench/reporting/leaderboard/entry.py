@@ -20,10 +20,11 @@ from typing import Annotated, Any
 
 from pydantic import Field, StringConstraints, ValidationError, field_validator
 
-from dlbench.dataset import Benchmark, Instance, Selection, find_known, select
+from dlbench.dataset import Benchmark, Instance, Selection, select
 from dlbench.dataset.records import Record, Sha256
 from dlbench.errors import DLBenchError
 from dlbench.jsonl import write_whole
+from dlbench.registry import find_known
 from dlbench.reporting.caveats import find_nearest_split
 from dlbench.runs import Run
 from dlbench.runs.verdict import VERDICTS, Outcome, Status

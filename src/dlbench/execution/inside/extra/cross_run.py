@@ -502,3 +502,6 @@ def _find_code(module: Any, qualname: str) -> Any:  # noqa: ANN401 - what the mo
 
 def _find_above(above: list[int]) -> list[int]:
     return [os.getppid(), *above, server.find_group(above[-1])]
+
+
+CROSS_RUN = server.Servers(serve_in_place, serve_imported)
