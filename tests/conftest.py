@@ -1,12 +1,14 @@
-"""A small real project of ours, as a benchmark in a folder, for tests that need one to break."""
+"""Fixtures: a small real project as a benchmark folder, an engine, a browser; the hypothesis profile of all tests."""
 
 import hashlib
+import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import settings
 
 from dlbench.dataset import Benchmark, load
 from dlbench.dataset.target import find_target
@@ -17,7 +19,11 @@ from tests.scaffold import write_project
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-# what a shell starts in the background ignores Ctrl-C, and so would every program that a test interrupts
+# no deadline: tests hold on a loaded machine. In CI the same examples run every time.
+settings.register_profile("dlbench", deadline=None, derandomize="CI" in os.environ)
+settings.load_profile("dlbench")
+
+# a shell's background jobs ignore Ctrl-C, and so would every program that a test interrupts
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
