@@ -6,7 +6,7 @@ from pathlib import Path
 
 from dlbench.dataset import Benchmark, Instance, load
 from dlbench.dataset.target import render_signature
-from dlbench.execution import Engine, Limits, choose_confinement
+from dlbench.execution import Engine, Limits, choose_sandbox
 from dlbench.execution.pool import Pool, Task
 from dlbench.runs.verdict import Verdict
 from dlbench.workspace import prepare
@@ -41,7 +41,7 @@ def write_answers(signature: str, right: str, *, all_of_them: bool) -> dict[str,
 def judge_all(project: str, mode: str, sandbox: str = "auto") -> dict[str, Verdict]:
     benchmark, instance = open_project(project)
     prepared = prepare(benchmark.projects[instance.project], benchmark.root)
-    engine = Engine(choose_confinement(sandbox), LIMITS if project == "toy" else TORCH_LIMITS)
+    engine = Engine(choose_sandbox(sandbox), LIMITS if project == "toy" else TORCH_LIMITS)
     signature = render_signature(engine.asked(prepared, instance).target.node, decorators=False)
     right = "    if factor == 0:\n        raise ValueError\n    return [value * factor for value in values]\n"
     answers = write_answers(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dlbench.execution import find_confinements
+from dlbench.execution import find_sandboxes
 from dlbench.execution.processes import find_descendants
 from dlbench.runs.verdict import Verdict
 from dlbench.workspace import home
@@ -19,7 +19,7 @@ from tests.adversarial.hostile import BODIES
 
 NAMES = [cheat.name for cheat in CHEATS] + [hostile.name for hostile in BODIES]
 VERDICTS = {cheat.name: cheat.verdicts for cheat in CHEATS} | {hostile.name: hostile.verdicts for hostile in BODIES}
-SANDLOCK = not {kind.name: obstacle for kind, obstacle in find_confinements()}["sandlock"]
+SANDLOCK = not {kind.name: obstacle for kind, obstacle in find_sandboxes()}["sandlock"]
 
 judged = cache(judge_all)
 

@@ -5,7 +5,7 @@ from functools import cache
 
 import pytest
 
-from dlbench.execution import Engine, choose_confinement
+from dlbench.execution import Engine, choose_sandbox
 from dlbench.execution.pool import Pool, Task
 from dlbench.runs.verdict import Verdict
 from dlbench.workspace import prepare
@@ -72,7 +72,7 @@ def judge_answers(mode: str, names: list[str]) -> dict[str, Verdict]:
     prepared = {"toy": prepare(benchmark.projects["toy"], benchmark.root)}
     tasks = [Task(instance, ANSWERS[name], number, name) for number, name in enumerate(names)]
     found: dict[str, Verdict] = {}
-    pool = Pool(Engine(choose_confinement(), LIMITS), prepared, workers=2, mode=mode)
+    pool = Pool(Engine(choose_sandbox(), LIMITS), prepared, workers=2, mode=mode)
     pool.run(tasks, lambda task, verdict: found.update({task.name: verdict}))
     return found
 

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from dlbench.execution import Engine, find_confinements, judge
+from dlbench.execution import Engine, find_sandboxes, judge
 from dlbench.execution.judge import Warm
 from tests.adversarial.arena import LIMITS
 
-KINDS = [kind for kind, obstacle in find_confinements() if not obstacle and kind.name != "basic"]
+KINDS = [kind for kind, obstacle in find_sandboxes() if not obstacle and kind.name != "basic"]
 RIGHT = "    if factor == 0:\n        raise ValueError\n    return [value * factor for value in values]\n"
 HOMES = [str(Path.home() / ".ssh"), str(Path.home() / ".config"), "/home", "/var/log"]
 # what a candidate may read of any process, whether it is allowed to list them or not

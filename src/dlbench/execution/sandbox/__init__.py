@@ -3,33 +3,33 @@
 from functools import cache
 
 from dlbench.errors import DLBenchError
-from dlbench.execution.sandbox.base import Cell, Confinement, Launch, open_cell, remove_leftovers
+from dlbench.execution.sandbox.base import Cell, Launch, Sandbox, open_cell, remove_leftovers
 from dlbench.execution.sandbox.bubblewrap import Bubblewrap
 from dlbench.execution.sandbox.landlock import Basic, Sandlock, Unconfined
 
 __all__ = [
     "Cell",
-    "Confinement",
     "Launch",
-    "choose_confinement",
-    "find_confinements",
+    "Sandbox",
+    "choose_sandbox",
+    "find_sandboxes",
     "open_cell",
     "remove_leftovers",
 ]
 
 
 @cache
-def _kinds() -> dict[str, Confinement]:
-    kinds: list[Confinement] = [Bubblewrap(), Sandlock(), Basic(), Unconfined()]
+def _kinds() -> dict[str, Sandbox]:
+    kinds: list[Sandbox] = [Bubblewrap(), Sandlock(), Basic(), Unconfined()]
     return {kind.name: kind for kind in kinds}
 
 
-def find_confinements() -> list[tuple[Confinement, str]]:
+def find_sandboxes() -> list[tuple[Sandbox, str]]:
     """Every kind that confines, strongest first, with what stands in its way here."""
     return [(kind, kind.find_obstacle()) for kind in _kinds().values() if kind.confines]
 
 
-def choose_confinement(name: str = "auto") -> Confinement:
+def choose_sandbox(name: str = "auto") -> Sandbox:
     kinds = _kinds()
     if name != "auto":
         if name not in kinds:
@@ -38,7 +38,7 @@ def choose_confinement(name: str = "auto") -> Confinement:
         if obstacle:
             raise DLBenchError(f"the sandbox {name!r} cannot be used here: {obstacle}", fix="use --sandbox auto")
         return kinds[name]
-    found = find_confinements()
+    found = find_sandboxes()
     usable = [kind for kind, obstacle in found if not obstacle]
     if usable:
         return usable[0]

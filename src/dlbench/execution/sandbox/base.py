@@ -204,7 +204,7 @@ class Launch:
     """Places that are readable inside folders which may not be listed."""
 
 
-class Confinement(Protocol):
+class Sandbox(Protocol):
     name: str
     confines: bool
     """Whether it holds off the network; the runner tries, and a kind that promised and failed is not used."""

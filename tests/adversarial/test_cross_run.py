@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dlbench.dataset import load
-from dlbench.execution import Engine, Limits, choose_confinement, worker
+from dlbench.execution import Engine, Limits, choose_sandbox, worker
 from dlbench.execution.cross_run import CrossRunWorker
 from dlbench.execution.sandbox.base import inside, inside_key
 from dlbench.workspace import prepare
@@ -80,9 +80,7 @@ HOSTILE = {
 @pytest.fixture(scope="module")
 def room():
     toy = load(write_toy(Path(tempfile.mkdtemp(prefix="dlbench-meetings-"))))
-    engine = Engine(
-        choose_confinement(), Limits(load_seconds=90, test_seconds=5, memory_mb=512, processes=64, file_mb=32)
-    )
+    engine = Engine(choose_sandbox(), Limits(load_seconds=90, test_seconds=5, memory_mb=512, processes=64, file_mb=32))
     room = CrossRunWorker(engine, prepare(toy.projects["toy"], toy.root))
     room.instance = toy.instances["toy/toy.core.scale"]
     yield room
