@@ -1,13 +1,9 @@
-"""How are exactly the instance's tests run, and what became of each?
+"""Run exactly the instance's tests with pytest and report the outcome of each.
 
-By pytest itself, with all its plugins and the project's, in the order of the record, each with fixed seeds; control
-tests of ours run before and after, and between tests it is looked whether anything that tests judge by was replaced.
-The outcomes go out one by one, as they come.
-
-Why did a test fail, in few words?
-
-pytest shows the source of every frame, for which it parses each file on the way: of a failing candidate's time, most.
-Here it is said where the error passed and what it was, without a look at any source.
+The tests run with all plugins of pytest and of the project, in the order of the record, each with fixed seeds. Control
+tests run before and after them, and replaced functions are searched between tests. Outcomes are sent one by one.
+Failures are described without source lines: pytest parses every file on the traceback to show them, which takes most of
+a failing candidate's time.
 """
 
 from __future__ import annotations
@@ -30,11 +26,10 @@ from .integrity import FindReplaced, check
 
 WORST = ("passed", "skipped", "failed", "error")
 Tampered = Callable[[str], None]
-Canaries = tuple[list[pytest.Item], list[pytest.Item], dict[str, str]]
-
-
+ControlTests = tuple[list[pytest.Item], list[pytest.Item], dict[str, str]]
+"""Items to run before the tests, items to run after them, and the expected outcome of each."""
 Reports = dict[str, Any]
-"""What pytest said of each test: no class, since a class can be found by whoever looks at all of them."""
+"""What pytest reported of each test. No class: a candidate could find it among the subclasses of `object`."""
 
 
 def new_reports() -> Reports:
@@ -42,14 +37,14 @@ def new_reports() -> Reports:
 
 
 def take_report(reports: Reports, report: pytest.TestReport) -> None:
-    """The worst that was said of a test is its outcome."""
+    """The worst of its reports is the outcome of a test."""
     test, seconds = report.nodeid, reports["seconds"]
     seconds[test] = seconds.get(test, 0.0) + report.duration
     outcome: str | None = report.outcome
     if type(report).__name__ == "SubtestReport":
         outcome = "failed" if report.failed else None
     elif hasattr(report, "wasxfail"):
-        outcome = "skipped"  # expected to fail: whatever it did, it did not pass
+        outcome = "skipped"  # a test that is expected to fail never counts as passed
     elif report.failed and report.when != "call":
         outcome = "error"
     elif report.when != "call" and outcome == "passed":
@@ -62,17 +57,22 @@ def take_report(reports: Reports, report: pytest.TestReport) -> None:
         reports["messages"][test] = report.longreprtext[-2000:]
 
 
-def make_plugin(wanted: list[str], reports: Reports, on_loop: Callable[[pytest.Session], None]) -> Any:  # noqa: ANN401 - pytest takes anything with hooks
-    """A pytest plugin that keeps the wanted tests (all, where none is named) and runs them in our own way."""
-    places = {test: place for place, test in enumerate(wanted)}
+def order_tests(items: list[pytest.Item], tests: list[str]) -> list[pytest.Item]:
+    """The items of these tests, in their order."""
+    places = {test: place for place, test in enumerate(tests)}
+    return sorted((item for item in items if item.nodeid in places), key=lambda item: places[item.nodeid])
+
+
+def make_plugin(tests: list[str], reports: Reports, on_loop: Callable[[pytest.Session], None]) -> Any:  # noqa: ANN401 - pytest takes anything with hooks
+    """A pytest plugin that keeps these tests (all, if none is named) and calls `on_loop` in place of pytest's loop."""
 
     def pytest_collectreport(report: pytest.CollectReport) -> None:
         if report.failed:
             reports["errors"].append(f"{report.nodeid}: {str(report.longrepr)[-3000:]}")
 
     def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-        if places:
-            items[:] = sorted((item for item in items if item.nodeid in places), key=lambda item: places[item.nodeid])
+        if tests:
+            items[:] = order_tests(items, tests)
 
     def pytest_runtestloop(session: pytest.Session) -> bool:
         on_loop(session)
@@ -86,23 +86,23 @@ def make_plugin(wanted: list[str], reports: Reports, on_loop: Callable[[pytest.S
     return plugin
 
 
-def conduct(
+def run_tests(
     session: pytest.Session,
     reports: Reports,
-    canaries: Canaries,
+    control_tests: ControlTests,
     send: Send,
-    look: FindReplaced,
+    find_replaced: FindReplaced,
     tampered: Tampered,
     *,
     closely: bool,
     until_failure: bool,
 ) -> None:
-    """Runs the tests and sends what became of them; a control test with the wrong outcome is somebody's doing.
+    """Run the tests and send their outcomes. A control test with the wrong outcome means tampering.
 
-    `closely`: it is looked after each test whether anything at all was replaced, and not only at the end, at what
-    nearly every comparison uses. `until_failure`: the tests after the first that does not pass are not run.
+    `closely`: search all names for replaced ones after each test, instead of the most used names at the end.
+    `until_failure`: stop after the first test that does not pass.
     """
-    before, after, expected = canaries
+    before, after, expected = control_tests
     getpid, process = os.getpid, os.getpid()
 
     def control(items: list[pytest.Item]) -> None:
@@ -113,12 +113,12 @@ def conduct(
 
     shown = 0
 
-    def tell(item: pytest.Item) -> bool:
+    def report(item: pytest.Item) -> bool:
         nonlocal shown
         if getpid() != process:
             os._exit(0)
         if closely:
-            check(look, tampered)
+            check(find_replaced, tampered)
         message = reports["messages"].get(item.nodeid, "")
         shown += bool(message)
         send(
@@ -132,25 +132,25 @@ def conduct(
         return not until_failure or reports["outcomes"].get(item.nodeid) == "passed"
 
     control(before)
-    _run(session, session.items, reports, tell)
+    _run(session, session.items, reports, report)
     control(after)
-    # looking at all names touches much memory that was shared until then
-    check(look, tampered, quickly=not closely)
+    # a search of all names touches much memory that is shared until then
+    check(find_replaced, tampered, quickly=not closely)
 
 
 def _run(
-    session: pytest.Session, items: list[pytest.Item], reports: Reports, tell: Callable[[pytest.Item], bool]
+    session: pytest.Session, items: list[pytest.Item], reports: Reports, report: Callable[[pytest.Item], bool]
 ) -> None:
-    """`tell` says of a test that ran whether to go on."""
+    """`report` is called after each test and returns whether to go on."""
     for place, item in enumerate(items):
         following = items[place + 1] if place + 1 < len(items) else None
         seed_everything()
         began = process_time()
         item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
         reports["processor"][item.nodeid] = process_time() - began
-        if not tell(item):
+        if not report(item):
             with contextlib.suppress(Exception):
-                session._setupstate.teardown_exact(None)  # what the following would have used
+                session._setupstate.teardown_exact(None)  # fixtures that the next tests would use
             return
         if session.shouldstop:
             raise session.Interrupted(session.shouldstop)
@@ -194,11 +194,11 @@ def _describe(tree: str, excinfo: pytest.ExceptionInfo[BaseException], style: ob
         for code, line in steps
         if not any(part in code.co_filename for part in _MACHINERY)
     ]
-    said = "".join(traceback.format_exception_only(excinfo.type, excinfo.value)).strip()
+    text = "".join(traceback.format_exception_only(excinfo.type, excinfo.value)).strip()
     cause = excinfo.value.__cause__
     if cause is not None:
-        said += f"\ncaused by {''.join(traceback.format_exception_only(type(cause), cause)).strip()}"
-    return "\n".join([*shown[-_FRAMES:], *(f"E   {line}" for line in said[:1500].split("\n"))])
+        text += f"\ncaused by {''.join(traceback.format_exception_only(type(cause), cause)).strip()}"
+    return "\n".join([*shown[-_FRAMES:], *(f"E   {line}" for line in text[:1500].split("\n"))])
 
 
 def _shorten(path: str, tree: str) -> str:
