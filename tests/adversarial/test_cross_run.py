@@ -209,4 +209,4 @@ def test_what_decides_verdicts_does_not_depend_on_meetings():
     """Rehearsals are kept under this key; they stay valid while only the meetings' files change."""
     assert inside().name.startswith(inside_key())
     assert inside().name != inside_key()
-    assert (inside() / "inside/meeting/start.py").is_file()
+    assert (inside() / "inside/extra/cross_run.py").is_file()

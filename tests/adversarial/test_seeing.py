@@ -23,7 +23,7 @@ SECRETS = {
     "the user's home": "import os\nfor p in HOMES:\n    try: seen = os.listdir(p)\n    except OSError: seen = []\n    assert not seen, seen",
     "keys in the environment": "import os\nassert 'DLBENCH_TEST_SECRET' not in os.environ",
     "keys in the parent's environment": PROCESSES + "assert b'DLBENCH_TEST_SECRET' not in b''.join(look('environ'))",
-    "command lines of others": PROCESSES + "assert all(b'start.py' in line or not line for line in look('cmdline')), list(look('cmdline'))",
+    "command lines of others": PROCESSES + "assert all(b'main.py' in line or not line for line in look('cmdline')), list(look('cmdline'))",
     "the reference's source": "import os\nhere = os.path.dirname(os.path.abspath(__file__))\nfor d, _, fs in os.walk(here):\n    for f in fs:\n        try: text = open(os.path.join(d, f), 'rb').read()\n        except OSError: continue\n        assert b'factor must ' + b'not be zero' not in text",
     "which test is running": "import os\nassert 'PYTEST_CURRENT_TEST' not in os.environ",
 }  # fmt: skip

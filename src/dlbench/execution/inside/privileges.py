@@ -37,7 +37,7 @@ def give_up_privileges(user: int | None, seccomp: bytes) -> None:
         os.setgroups([])
         os.setgid(user)
         os.setuid(user)
-    libc.prctl(_PDEATHSIG, 9, 0, 0, 0)
+    die_with_parent()
     _check(libc.prctl(_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
     if seccomp:
         _install_filter(seccomp)
@@ -60,6 +60,11 @@ def _install_filter(program: bytes) -> None:
 def make_undumpable() -> None:
     """Keep processes of the same user, and this one, from reading its memory, descriptors and environment in /proc."""
     libc.prctl(_DUMPABLE, 0, 0, 0, 0)
+
+
+def die_with_parent() -> None:
+    """End this process when its parent ends. A namespace of processes does that for all; elsewhere nothing else does."""
+    libc.prctl(_PDEATHSIG, 9, 0, 0, 0)
 
 
 def adopt_orphans() -> None:

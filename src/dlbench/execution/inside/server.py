@@ -99,6 +99,7 @@ def _fork_servers(
         own = socket.socket(fileno=descriptors[0])
         if os.fork() == 0:
             control.close()
+            privileges.die_with_parent()
             privileges.adopt_orphans()
             kind = message["serve"]
             if kind == "project":
@@ -264,6 +265,7 @@ def serve_children(
             with contextlib.suppress(OSError):
                 send_message(control, kind="child")  # the kernel attaches the process id
             control.close()
+            privileges.die_with_parent()
             os.setsid()
             output = os.dup(descriptors[1])  # not captured by pytest
             try:

@@ -33,7 +33,7 @@ from ..control_tests import THOROUGH
 from ..fresh_run import list_hidden_from_all, list_test_files, override_source
 from ..integrity import FindReplaced, check, take_snapshot
 from ..live_patch import Called
-from ..privileges import adopt_orphans, build_ruleset, protect, set_limits
+from ..privileges import adopt_orphans, build_ruleset, die_with_parent, protect, set_limits
 from ..pytest_runner import seed_everything
 from ..return_values import watch
 from .describe import describe
@@ -119,6 +119,7 @@ def _run_checks(child: Child, names: dict[str, Any], code: types.CodeType | None
         if process == 0:
             os.close(reading)
             with contextlib.suppress(BaseException):
+                die_with_parent()
                 os.setsid()
                 os.close(child.channel)  # a line written there would count for all checks
                 child.send = open_channel(writing, secret)
