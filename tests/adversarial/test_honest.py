@@ -1,4 +1,4 @@
-"""Code that is unusual and honest is not taken for tampering: it passes, in both modes."""
+"""Unusual but honest code is not reported as tampering: it passes in both modes."""
 
 import tempfile
 from functools import cache
@@ -85,7 +85,7 @@ def test_honest_code_passes(name: str, mode: str):
 
 
 @pytest.mark.parametrize("mode", ["auto", "fresh"])
-def test_a_cache_in_the_folder_for_temporary_files_changes_no_verdict(mode: str, monkeypatch):
+def test_workspace_below_tmp_changes_no_verdict(mode: str, monkeypatch):
     with tempfile.TemporaryDirectory(dir="/tmp") as home:
         monkeypatch.setenv("DLBENCH_HOME", home)
         verdicts = judge_answers(mode, ["writes and reads a file", "a helper class", "runs a program"])

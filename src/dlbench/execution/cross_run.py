@@ -61,7 +61,7 @@ class CrossRunWorker(Warm):
 
     work = "cross_run"
 
-    def meet(
+    def run_checks(
         self,
         instance: Instance,
         code: str,
@@ -199,4 +199,4 @@ class CrossRunPool:
 
 
 def _meet(room: CrossRunWorker, meeting: CrossRunTask, *, seconds: float, outputs: bool) -> list[CheckResult]:
-    return room.meet(meeting.instance, meeting.code, meeting.checks, seconds=seconds, outputs=outputs)
+    return room.run_checks(meeting.instance, meeting.code, meeting.checks, seconds=seconds, outputs=outputs)

@@ -63,7 +63,7 @@ def make_undumpable() -> None:
 
 
 def die_with_parent() -> None:
-    """End this process when its parent ends. A namespace of processes does that for all; elsewhere nothing else does."""
+    """End this process when its parent ends, as a process namespace does for all its processes."""
     libc.prctl(_PDEATHSIG, 9, 0, 0, 0)
 
 

@@ -151,7 +151,7 @@ class Target(NamedTuple):
         child.prepare(self.ruleset, forks=forks)
         child.guard(patch["filename"], [], self.activate, self.harness)
         try:
-            patch_function(self.function, self.names, patch)
+            patch_function(self.function, self.names, patch)  # type: ignore[arg-type]  # a field, not a method
         except BaseException as error:
             child.send("not_in_place", why=f"{type(error).__name__}: {error}")
             os._exit(0)

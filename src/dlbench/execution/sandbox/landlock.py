@@ -1,8 +1,8 @@
-"""Confinement where bubblewrap cannot be had: sandlock, the basic level, and none at all.
+"""Sandboxes without bubblewrap: sandlock, basic and unconfined.
 
-sandlock (Landlock) names the files that may be read and the one folder that may be written, without namespaces. The
-basic level needs no kernel feature but seccomp, and root, who can become an unprivileged user: a candidate cannot reach
-the network or trace, yet sees what any user of the machine may read. Unconfined is for a user who says so.
+`sandlock` (Landlock) lists the files that may be read and the one folder that may be written, without namespaces.
+`basic` needs root, which becomes an unprivileged user, and of the kernel only seccomp: a candidate cannot use the
+network or trace, but sees what any user of the machine may read. `unconfined` is used on explicit request only.
 """
 
 import importlib.util
@@ -10,17 +10,16 @@ import json
 import os
 import shutil
 import sys
-from functools import cached_property
 from pathlib import Path
 
 from dlbench.execution.sandbox import reaper
-from dlbench.execution.sandbox.base import ENTRY, Cell, Launch, inside, lay_out_tree, make_private_folder
-from dlbench.execution.sandbox.seccomp import build_filter, is_supported
+from dlbench.execution.sandbox.base import ENTRY, SANDBOXES, Cell, Launch, build_tree, inside, make_private_folder
+from dlbench.execution.sandbox.seccomp import UNSUPPORTED, build_filter, is_supported
 from dlbench.workspace import home
 
 _READABLE = (
     *("/usr", "/bin", "/lib", "/lib32", "/lib64"),
-    # not all of /proc: the command lines of other processes are there
+    # not all of /proc, which shows the command lines of other processes
     *("/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/proc/version", "/proc/filesystems", "/proc/sys"),
     *("/etc/ld.so.cache", "/etc/localtime", "/etc/alternatives"),
     "/sys/devices/system/cpu",
@@ -29,11 +28,11 @@ _READABLE = (
 
 
 def _launch(cell: Cell, channel: int, *, landlock: bool, user: int | None, filtered: bool) -> Launch:
-    # a candidate that has our own rights can change a file, and with it every hard link of it
+    # a candidate that runs as our user could change a file through a hard link
     shared = user is not None
-    tree = lay_out_tree(cell, shared=shared) if cell.path is not None or not landlock else cell.prepared.tree
+    tree = build_tree(cell, shared=shared) if cell.path is not None or not landlock else cell.prepared.tree
     temporary = make_private_folder(cell)
-    package = cell.folder / "judge"  # the home may lie where another user cannot go
+    package = cell.folder / "judge"  # another user may not be able to enter the home
     shutil.copytree(inside(), package)
     files = None
     readable: list[str] = []
@@ -49,8 +48,8 @@ def _launch(cell: Cell, channel: int, *, landlock: bool, user: int | None, filte
     runner = [str(cell.prepared.python), "-B", "-s", str(package / ENTRY), str(channel)]
     command = [sys.executable, "-I", reaper.__file__, plan, *runner]
     seccomp = build_filter(mounted=False) if filtered else b""
-    known = (*readable, str(temporary), "/dev/null", "/proc/self")
-    return Launch(command, tree, temporary, (str(temporary),), None, seccomp, known)
+    readable += [str(temporary), "/dev/null", "/proc/self"]
+    return Launch(command, tree, temporary, (str(temporary),), None, seccomp, tuple(readable))
 
 
 def _find_closed_folder(place: Path) -> Path | None:
@@ -63,12 +62,8 @@ class Sandlock:
     warning = ""
 
     def find_obstacle(self) -> str:
-        return self._obstacle
-
-    @cached_property
-    def _obstacle(self) -> str:
         if not is_supported():
-            return "no system-call filter is known for this machine's architecture"
+            return UNSUPPORTED
         try:
             from sandlock import landlock_abi_version
         except ImportError:
@@ -92,9 +87,9 @@ class Basic:
 
     def find_obstacle(self) -> str:
         if not is_supported():
-            return "no system-call filter is known for this machine's architecture"
+            return UNSUPPORTED
         if os.geteuid() != 0:
-            return "only root can become another user; it is for containers where one is root"
+            return "only root can become another user; it is meant for containers that run as root"
         for name, place in (("DLBENCH_HOME", home()), ("the interpreter", Path(sys.executable).resolve())):
             closed = _find_closed_folder(place)
             if closed is not None:
@@ -102,7 +97,7 @@ class Basic:
         return ""
 
     def launch(self, cell: Cell, channel: int) -> Launch:
-        for name in ("sources", "archives"):  # the reference is there, and a candidate is any user
+        for name in ("sources", "archives"):  # they hold the reference, and a candidate may read what any user may
             folder = home() / name
             if folder.is_dir():
                 folder.chmod(0o700)
@@ -112,10 +107,15 @@ class Basic:
 class Unconfined:
     name = "unconfined"
     confines = False
-    warning = "candidates run UNCONFINED, with your rights, as you asked"
+    warning = "candidates run UNCONFINED, with your rights, as requested"
 
     def find_obstacle(self) -> str:
         return ""
 
     def launch(self, cell: Cell, channel: int) -> Launch:
         return _launch(cell, channel, landlock=False, user=None, filtered=False)
+
+
+SANDBOXES.add(Sandlock.name, Sandlock(), order=20)
+SANDBOXES.add(Basic.name, Basic(), order=30)
+SANDBOXES.add(Unconfined.name, Unconfined(), order=1000)

@@ -1,8 +1,8 @@
-"""Who sees to it that nothing of a candidate outlives its verdict, where there is no process namespace?
+"""Kill every process of a candidate when its execution ends, without a process namespace.
 
-This script, between the engine and the runner, for confinement without bubblewrap. It adopts every orphan of what it
-starts, kills them all when the runner ends or the engine dies, and gives the runner its user and, by Landlock, its
-files. Arguments: a JSON object, then the command.
+This script runs between the engine and the harness in sandboxes without bubblewrap. It adopts every orphan, kills all
+of them when the harness ends or the engine dies, and gives the harness its user and its Landlock rules. Arguments: a
+JSON object, then the command.
 """
 
 import ctypes
@@ -28,7 +28,7 @@ def main() -> None:
     child = os.fork()
     if child == 0:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        _become(plan)
+        _confine(plan)
         os.execv(sys.argv[2], sys.argv[2:])
     status = 1
     while True:
@@ -46,7 +46,7 @@ def _stop(number: int, frame: FrameType | None) -> None:
 
 
 def _kill_all() -> None:
-    """Orphans come to us, so that killing children until none is left reaches every descendant."""
+    """Kill children until none is left. We adopt orphans, so this reaches every descendant."""
     while True:
         for path in Path("/proc").glob("[0-9]*/stat"):
             try:
@@ -61,18 +61,18 @@ def _kill_all() -> None:
             return
 
 
-def _become(plan: dict[str, object]) -> None:
+def _confine(plan: dict[str, object]) -> None:
     user, landlock = plan["user"], plan["landlock"]
     if landlock is not None:
         assert isinstance(landlock, dict)
-        sys.path.append(landlock["packages"])  # we run isolated, and it may be anywhere
+        sys.path.append(landlock["packages"])  # this script runs isolated (-I)
 
         from sandlock import Sandbox, confine
 
         readable = [*landlock["readable"], f"/proc/{os.getpid()}"]
         confine(Sandbox(fs_readable=readable, fs_writable=landlock["writable"]))
     if isinstance(user, int) and os.geteuid() == 0:
-        # reading past a closed folder of root is safe only where Landlock says what may be read at all
+        # the capability to enter closed folders of root is safe only under Landlock
         _change_user(user, keep=_READ_SEARCH if landlock is not None else None)
 
 
@@ -89,7 +89,7 @@ def _change_user(user: int, keep: int | None) -> None:
     header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION, 0)
     data = (ctypes.c_uint32 * 6)(1 << keep, 1 << keep, 1 << keep, 0, 0, 0)
     if libc.capset(header, data) or libc.prctl(_AMBIENT, _AMBIENT_RAISE, keep, 0, 0):
-        raise OSError(ctypes.get_errno(), "cannot keep the right to read")
+        raise OSError(ctypes.get_errno(), "cannot keep CAP_DAC_READ_SEARCH")
 
 
 if __name__ == "__main__":

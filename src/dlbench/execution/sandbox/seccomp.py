@@ -1,10 +1,9 @@
-"""Which system calls does a candidate lose, whatever else confines it?
+"""Build the seccomp filter that denies system calls to a candidate in every sandbox.
 
-A filter for the kernel, put together here and installed by the runner before it touches the project: no socket but, at
-most, a local one; no tracing or reading of other processes; no mounts, namespaces, kernel keys or modules; no io_uring,
-which opens sockets behind a filter's back; no memory that no limit counts. A denied call fails with EPERM, as an honest
-library expects of a container. Where files are only named and not mounted (Landlock says nothing of modes and owners),
-changing those of a file seems to succeed and does nothing.
+The harness installs it before it touches the project. It denies sockets, except local ones at most; tracing and reading
+of other processes; mounts, namespaces, kernel keys and modules; io_uring, which bypasses a filter; and memory that no
+limit counts. A denied call fails with EPERM, as in a container. Landlock does not cover modes and owners of files:
+without mounts of the candidate's own, calls that change them succeed without effect.
 """
 
 import platform
@@ -41,11 +40,14 @@ _AARCH64 = {
 }  # fmt: skip
 _X86_64_ATTRIBUTES = (90, 91, 92, 93, 94, 132, 188, 189, 190, 197, 198, 199, 235, 260, 261, 268, 280, 452)
 _AARCH64_ATTRIBUTES = (5, 6, 7, 14, 15, 16, 52, 53, 54, 55, 88, 452)
-"""chmod, chown, utime, setxattr, removexattr and their kin."""
+"""chmod, chown, utime, setxattr, removexattr and related calls."""
 _MACHINES = {
     "x86_64": (0xC000003E, _X86_64, _X86_64_ATTRIBUTES),
     "aarch64": (0xC00000B7, _AARCH64, _AARCH64_ATTRIBUTES),
 }
+
+
+UNSUPPORTED = "no system-call filter is known for this machine's architecture"
 
 
 def is_supported() -> bool:
@@ -53,23 +55,23 @@ def is_supported() -> bool:
 
 
 def build_filter(*, mounted: bool) -> bytes:
-    """The filter program. `mounted`: the file system in sight was put together for the candidate alone."""
+    """The filter program. `mounted`: the visible file system is mounted for the candidate alone."""
     architecture, numbers, attributes = _MACHINES[platform.machine()]
     program = [
         _step(_LOAD, _ARCHITECTURE),
         _step(_JUMP_EQUAL, architecture, 1, 0),
         _step(_RETURN, _KILL),
         _step(_LOAD, _NUMBER),
-        # the second calling convention of x86 would dodge every number below
+        # the x32 calling convention would bypass every number below
         _step(_JUMP_GREATER_EQUAL, _X32_BIT, 0, 1),
         _step(_RETURN, _KILL),
     ]
     for name, number in numbers.items():
-        if name == "socket" and mounted:  # a local socket reaches nothing of the host
-            program += _unless(number, _step(_JUMP_EQUAL, _LOCAL_SOCKET, 0, 1), _ALLOW, _DENY)
+        if name == "socket" and mounted:  # a local socket cannot reach the host
+            program += _decide_by_argument(number, _step(_JUMP_EQUAL, _LOCAL_SOCKET, 0, 1), _ALLOW, _DENY)
         elif name == "clone":
-            program += _unless(number, _step(_JUMP_ANY_BIT, _NEW_NAMESPACES, 0, 1), _DENY, _ALLOW)
-        else:  # of clone3 a filter cannot see the flags; told that it is not there, libraries use clone
+            program += _decide_by_argument(number, _step(_JUMP_ANY_BIT, _NEW_NAMESPACES, 0, 1), _DENY, _ALLOW)
+        else:  # a filter cannot see the flags of clone3; if it seems missing, libraries use clone
             program += [_step(_JUMP_EQUAL, number, 0, 1), _step(_RETURN, _UNKNOWN if name == "clone3" else _DENY)]
     for number in () if mounted else attributes:
         program += [_step(_JUMP_EQUAL, number, 0, 1), _step(_RETURN, _PRETEND)]
@@ -77,8 +79,7 @@ def build_filter(*, mounted: bool) -> bytes:
     return b"".join(program)
 
 
-def _unless(number: int, test: bytes, if_true: int, if_false: int) -> list[bytes]:
-    """A call that is decided by its first argument."""
+def _decide_by_argument(number: int, test: bytes, if_true: int, if_false: int) -> list[bytes]:
     decided = [_step(_LOAD, _FIRST_ARGUMENT), test, _step(_RETURN, if_true), _step(_RETURN, if_false)]
     return [_step(_JUMP_EQUAL, number, 0, len(decided)), *decided]
 
