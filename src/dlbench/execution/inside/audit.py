@@ -100,17 +100,6 @@ FORBIDDEN = (
 """No solution uses these names. An answer that does is rejected before it runs, or when it compiles such code."""
 
 
-def find_guarded(hidden: list[str]) -> list[tuple[str, types.ModuleType]]:
-    """Modules that only pytest, the tests and libraries may use."""
-    files = set(hidden)
-    plain = [(name, module) for name, module in list(sys.modules.items()) if type(module) is types.ModuleType]
-    return [
-        (name, module)
-        for name, module in plain
-        if name.partition(".")[0] in _GUARDED or vars(module).get("__file__") in files
-    ]
-
-
 def install(is_access: IsCandidateAccess, tampered: Tampered, hidden: list[str], activate: Activate) -> None:
     """Start the audit: from here on an access by the candidate ends the process."""
     activate(is_access, tampered)
@@ -172,10 +161,10 @@ def _make_hook(
 Activate = Callable[[IsCandidateAccess, Tampered], None]
 
 
-def guard_modules(guarded: list[tuple[str, types.ModuleType]]) -> Activate:
-    """Guard modules against access from outside; their own functions use their names unchecked.
+def guard_modules(tests: list[str]) -> Activate:
+    """Guard the modules of pytest and of the tests against access from outside; return what activates the guard.
 
-    The function that is returned activates the guard.
+    Functions of these modules use their names unchecked; libraries may use them.
     """
     getframe = sys._getframe
     read, write = types.ModuleType.__getattribute__, types.ModuleType.__setattr__
@@ -210,7 +199,12 @@ def guard_modules(guarded: list[tuple[str, types.ModuleType]]) -> Activate:
 
     real: dict[int, types.ModuleType] = {}
     Guarded.__name__ = Guarded.__qualname__ = "module"
-    for name, module in guarded:
+    files = set(tests)
+    for name, module in list(sys.modules.items()):
+        if type(module) is not types.ModuleType:
+            continue
+        if name.partition(".")[0] not in _GUARDED and vars(module).get("__file__") not in files:
+            continue
         module.__class__ = Guarded
         proxy = Guarded(name)
         real[id(proxy)] = module

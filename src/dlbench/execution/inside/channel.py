@@ -7,7 +7,6 @@ heard once. The control socket is used by the worker and its servers, which neve
 
 from __future__ import annotations
 
-import array
 import hmac
 import json
 import os
@@ -50,21 +49,12 @@ def send_message(control: socket.socket, **content: Any) -> None:  # noqa: ANN40
 
 def receive(control: socket.socket) -> tuple[dict[str, Any], list[int]]:
     """Receive one message and the descriptors sent with it. If the engine has closed the socket, this process ends."""
-    header, descriptors = b"", array.array("i")
-    while len(header) < _HEADER.size:
-        space = socket.CMSG_SPACE(8 * descriptors.itemsize)
-        data, extra, _, _ = control.recvmsg(_HEADER.size - len(header), space)
-        if not data:
-            os._exit(0)
-        header += data
-        for level, kind, content in extra:
-            if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
-                descriptors.frombytes(content[: len(content) - len(content) % descriptors.itemsize])
-    (length,) = _HEADER.unpack(header)
+    header, descriptors, _, _ = socket.recv_fds(control, _HEADER.size, 8, socket.MSG_WAITALL)
+    length = _HEADER.unpack(header)[0] if header else os._exit(0)
     body = bytearray()
     while len(body) < length:
         data = control.recv(min(1 << 16, length - len(body)))
         if not data:
             os._exit(0)
         body += data
-    return json.loads(bytes(body)), list(descriptors)
+    return json.loads(bytes(body)), descriptors

@@ -27,8 +27,7 @@ def build_control_tests(session: pytest.Session) -> ControlTests:
 
 def _collect(session: pytest.Session, when: str, tests: dict[str, Any]) -> list[pytest.Item]:
     module = types.ModuleType(f"test_{when}_{random.SystemRandom().getrandbits(32):x}")
-    for name, value in tests.items():
-        setattr(module, name, value)
+    module.__dict__.update(tests)
 
     class ControlModule(pytest.Module):
         def _getobj(self) -> types.ModuleType:
@@ -115,8 +114,5 @@ def _assert(condition: object) -> None:
 
 
 _FAST: dict[str, Any] = {"test_right": _test_right, "test_wrong_assertion": _test_wrong_assertion}
-THOROUGH: dict[str, Any] = {
-    "test_wrong_assertion": _test_wrong_assertion,
-    "TestCase": _TestCase,
-    "test_wrong_comparisons": _test_wrong_comparisons,
-}
+THOROUGH: dict[str, Any] = {"test_wrong_assertion": _test_wrong_assertion, "TestCase": _TestCase}
+THOROUGH |= {"test_wrong_comparisons": _test_wrong_comparisons}

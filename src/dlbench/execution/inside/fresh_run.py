@@ -22,16 +22,8 @@ from _pytest import runner
 from _pytest.assertion import rewrite
 
 from . import privileges
-from .audit import (
-    find_guarded,
-    guard_modules,
-    install,
-    list_harness_modules,
-    make_access_check,
-    make_tampered,
-    recognise,
-    unload_harness_modules,
-)
+from .audit import guard_modules, install, list_harness_modules, make_access_check, make_tampered, recognise
+from .audit import unload_harness_modules as unload
 from .channel import Send
 from .control_tests import build_control_tests
 from .integrity import FindReplaced, check, take_snapshot
@@ -40,19 +32,18 @@ from .pytest_runner import describe_briefly, make_plugin, new_reports, pytest_ar
 from .return_values import watch
 
 
-def _keep_tests(files: list[str]) -> None:
-    """Make pytest take these files from memory, each once."""
-    kept = {}
-    for file in files:
-        if file.endswith(".py") and os.path.isfile(file):
-            kept[file] = (os.stat(file), Path(file).read_bytes())
+def _keep_tests(job: dict[str, Any]) -> None:
+    """Make pytest take the test files and conftests of the instance from memory, each once."""
+    tests = {os.path.join(job["tree"], test.partition("::")[0]) for test in job["tests"]}
+    needed = [file for file in list_hidden_from_all(job) if file in tests or file.endswith("conftest.py")]
+    sources = [file for file in needed if file.endswith(".py") and os.path.isfile(file)]
+    kept = {file: (os.stat(file), Path(file).read_bytes()) for file in sources}
     original: Any = rewrite._rewrite_test
 
     def rewrite_test(fn: Path, config: object) -> tuple[os.stat_result, types.CodeType]:
         found = kept.pop(str(fn), None)
         if found is None:
-            unread: tuple[os.stat_result, types.CodeType] = original(fn, config)
-            return unread
+            return original(fn, config)  # type: ignore[no-any-return]
         facts, source = found
         tree = ast.parse(source, filename=str(fn))
         rewrite.rewrite_asserts(tree, source, str(fn), config)  # type: ignore[arg-type]
@@ -80,12 +71,6 @@ def list_test_files(job: dict[str, Any]) -> list[str]:
     return [path for path in list_hidden(job) if path != os.path.join(job["tree"], job["path"])]
 
 
-def list_needed(job: dict[str, Any]) -> list[str]:
-    """Files that pytest imports for this instance: its test files and conftests."""
-    tests = {os.path.join(job["tree"], test.partition("::")[0]) for test in job["tests"]}
-    return [path for path in list_hidden_from_all(job) if path in tests or path.endswith("conftest.py")]
-
-
 def run_imported(send: Send, job: dict[str, Any]) -> None:
     path = os.path.join(job["tree"], job["path"])
     ranges = [(first, last) for first, last in job["ranges"]]
@@ -94,7 +79,7 @@ def run_imported(send: Send, job: dict[str, Any]) -> None:
     for name in job["framework"]:
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
-    _keep_tests(list_needed(job))
+    _keep_tests(job)
     disable_current_test_env()
     ruleset = None if job["collect_only"] else privileges.build_ruleset(list_hidden_from_all(job), job["readable"])
     if ruleset is not None:
@@ -112,8 +97,8 @@ def run_imported(send: Send, job: dict[str, Any]) -> None:
             os._exit(0)
         find_replaced = take_snapshot([], job["tree"])
         if ranges:
-            install(is_candidate_access, tampered, list_hidden(job), guard_modules(find_guarded(list_test_files(job))))
-        unload_harness_modules(list_harness_modules())
+            install(is_candidate_access, tampered, list_hidden(job), guard_modules(list_test_files(job)))
+        unload(list_harness_modules())
 
     reports = new_reports()
     send("started")
@@ -128,7 +113,7 @@ def run_imported(send: Send, job: dict[str, Any]) -> None:
         collected = set(sys.modules)
         second = take_snapshot(list_test_files(job), job["tree"])
         if ranges:  # the modules of the tests are imported only now
-            guard_modules(find_guarded(list_test_files(job)))(is_candidate_access, tampered)
+            guard_modules(list_test_files(job))(is_candidate_access, tampered)
 
         def find_all_replaced(quickly: bool) -> list[str]:
             return find_replaced(quickly) + second(quickly)
@@ -137,16 +122,7 @@ def run_imported(send: Send, job: dict[str, Any]) -> None:
             module = sys.modules.get(job["module"])  # some tests import it only when they run
             names = {"__name__": job["module"]} if module is None else module.__dict__
             watch(is_candidate, names, job["classes"], find_all_replaced, tampered)
-        run_tests(
-            session,
-            reports,
-            control_tests,
-            send,
-            find_all_replaced,
-            tampered,
-            closely=job["watch"] or job["learn"],
-            until_failure=job["until_failure"],
-        )
+        run_tests(session, reports, control_tests, send, find_all_replaced, tampered, job)
         if job["learn"]:
             importable = _importable(job)
             late = [name for name in importable if name not in collected]
@@ -190,10 +166,9 @@ def _file(name: str) -> str:
 def _is_own(name: str, job: dict[str, Any]) -> bool:
     """Is it a module of the target's package, and no test?"""
     first, *parts = name.split(".")
-    tests = [
-        part for part in parts if part.startswith("test") or part.endswith(("_test", "_tests")) or part == "conftest"
-    ]
-    return first == job["module"].partition(".")[0] and _is_below(name, job["tree"]) and not tests
+    if any(part.startswith("test") or part.endswith(("_test", "_tests")) or part == "conftest" for part in parts):
+        return False
+    return first == job["module"].partition(".")[0] and _is_below(name, job["tree"])
 
 
 def _is_below(name: str, folder: str) -> bool:

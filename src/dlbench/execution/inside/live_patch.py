@@ -51,9 +51,7 @@ class _Loader(importlib.machinery.SourceFileLoader):
         if self.override is None:
             return super().get_code(fullname)
         override, self.override = self.override, None
-        tree: Any = override.text
-        if override.masked is not None:
-            tree = strip_body(override.text, *override.masked)
+        tree: Any = strip_body(override.text, *override.masked) if override.masked is not None else override.text
         code: types.CodeType = compile(tree, override.path, "exec", dont_inherit=True)
         return code
 
@@ -67,15 +65,12 @@ def strip_body(text: str, line: int, name: str, *, closes: bool = True) -> ast.M
     for node, inside in _functions(tree, inside=False):
         if node.lineno == line and node.name == name:
             placeholder = f"import sys\nsys.{_MARK} = True\nraise NotImplementedError\n"
-            if yields(node):
-                placeholder += "yield\n"
-            if inside and closes:
-                placeholder += "__class__\n"
-            body = ast.parse(placeholder).body
-            for part in body:
-                for inner in ast.walk(part):
-                    ast.copy_location(inner, node.body[0])
-            node.body = body
+            placeholder += "yield\n" if yields(node) else ""
+            placeholder += "__class__\n" if inside and closes else ""
+            body = ast.parse(placeholder)
+            for inner in ast.walk(body):
+                ast.copy_location(inner, node.body[0])
+            node.body = body.body
             return tree
     raise NotInPlace(f"there is no function {name} at line {line}")
 
@@ -114,9 +109,14 @@ def find_placeholder(module: str, qualname: str) -> types.FunctionType:
 def install_placeholder(module: str, qualname: str, path: str, text: str, line: int, called: Called) -> None:
     """Replace the code of the imported reference by the placeholder's."""
     name = qualname.rpartition(".")[2]
-    function = _find_only(
-        module, qualname, lambda code: (code.co_filename, code.co_name) == (path, name) and _begins(text, code, line)
-    )
+
+    def is_reference(code: types.CodeType) -> bool:
+        if (code.co_filename, code.co_name) != (path, name):
+            return False
+        first, last = _span(text, code.co_firstlineno)  # with or without decorators
+        return first < line <= last
+
+    function = _find_only(module, qualname, is_reference)
     if (path, function.__code__.co_firstlineno) in called:
         raise NotInPlace("it is called while modules are imported")
     closes = "__class__" in function.__code__.co_freevars
@@ -140,12 +140,6 @@ def _holds_mark(code: types.CodeType) -> bool:
     return _MARK in code.co_names or any(map(_holds_mark, inner))
 
 
-def _begins(text: str, code: types.CodeType, line: int) -> bool:
-    """Is this the code of the function whose `def` is on the line, with or without decorators?"""
-    first, last = _span(text, code.co_firstlineno)
-    return first < line <= last
-
-
 def _find_only(module: str, qualname: str, matches: Callable[[types.CodeType], bool]) -> types.FunctionType:
     holder: Any = sys.modules[module]
     for part in qualname.split(".")[:-1]:
@@ -163,11 +157,10 @@ def _find_only(module: str, qualname: str, matches: Callable[[types.CodeType], b
     return function
 
 
-def _unwrap(
-    thing: Any,  # noqa: ANN401 - whatever decorators make
-    matches: Callable[[types.CodeType], bool],
-    seen: set[int],
-) -> Iterator[types.FunctionType]:
+Matches = Callable[[types.CodeType], bool]
+
+
+def _unwrap(thing: Any, matches: Matches, seen: set[int]) -> Iterator[types.FunctionType]:  # noqa: ANN401 - any decorator
     if thing is None or id(thing) in seen or len(seen) > 200:
         return
     seen.add(id(thing))
@@ -189,9 +182,7 @@ def _unwrap(
 
 def patch_function(function: types.FunctionType, names: dict[str, Any], patch: dict[str, Any]) -> None:
     """Give the function the candidate's code; raise what the candidate's own statements raise."""
-    flags = 0
-    for future in patch["future"]:
-        flags |= getattr(__future__, future).compiler_flag
+    flags = sum(getattr(__future__, name).compiler_flag for name in set(patch["future"]))
     filename = patch["filename"]
     linecache.cache[filename] = (len(patch["source"]), None, patch["source"].splitlines(keepends=True), filename)
     if patch["helpers"]:
@@ -199,7 +190,7 @@ def patch_function(function: types.FunctionType, names: dict[str, Any], patch: d
         exec(compile(text, filename, "exec", flags, dont_inherit=True), names)
     text = "\n" * (patch["line"] - 1 - len(patch["classes"])) + patch["target"]
     tree = ast.parse(text)
-    node = _only_function(tree)
+    ((node, _),) = _functions(tree, inside=False)
     if "__class__" in function.__code__.co_freevars:  # the cell exists whether the candidate uses it or not
         unreached = ast.If(ast.Constant(0), [ast.Expr(ast.Name("__class__", ast.Load()))], [])
         node.body.append(ast.fix_missing_locations(ast.copy_location(unreached, node.body[-1])))
@@ -212,11 +203,6 @@ def patch_function(function: types.FunctionType, names: dict[str, Any], patch: d
     _describe(function, ast.get_docstring(node, clean=False))
     if patch["signature"] is not None:
         _change_signature(function, patch["signature"], names)
-
-
-def _only_function(tree: ast.AST) -> _Function:
-    (node,) = (node for node, _ in _functions(tree, inside=False))
-    return node
 
 
 def _describe(function: types.FunctionType, docstring: str | None) -> None:
@@ -246,9 +232,8 @@ def _change_signature(function: types.FunctionType, signature: dict[str, Any], n
     function.__defaults__ = tuple(value_of(name) for name in positional if name in signature["defaults"]) or None
     keywords = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
     function.__kwdefaults__ = {name: value_of(name) for name in keywords if name in signature["defaults"]} or None
-    annotations = {}
-    for name, text in signature["annotations"].items():
-        annotations[name] = text if signature["lazy"] else eval(text, names)
+    texts = signature["annotations"].items()
+    annotations = {name: text if signature["lazy"] else eval(text, names) for name, text in texts}
     function.__annotations__.clear()
     function.__annotations__.update(annotations)
 
@@ -256,8 +241,7 @@ def _change_signature(function: types.FunctionType, signature: dict[str, Any], n
 def hide_source(path: str, text: str, function: types.FunctionType) -> None:
     """Blank the lines of the reference in the cached source of the module."""
     lines = text.splitlines(keepends=True)
-    first = function.__code__.co_firstlineno
-    for number in range(*_span(text, first)):
+    for number in range(*_span(text, function.__code__.co_firstlineno)):
         lines[number] = "\n"
     linecache.cache[path] = (len(text), None, lines, path)
 
@@ -265,7 +249,7 @@ def hide_source(path: str, text: str, function: types.FunctionType) -> None:
 def _span(text: str, first: int) -> tuple[int, int]:
     """The line numbers, from 0, of the function that begins at a line."""
     for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        if isinstance(node, _Function):
             begins = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
             if begins == first:
                 return begins - 1, node.end_lineno or begins

@@ -13,6 +13,7 @@ import platform
 import resource
 import socket
 import struct
+from pathlib import Path
 from typing import Any
 
 _PDEATHSIG, _DUMPABLE, _SECCOMP, _SUBREAPER, _NO_NEW_PRIVS, _FILTER = 1, 4, 22, 36, 38, 2
@@ -73,11 +74,10 @@ def adopt_orphans() -> None:
 
 def describe_confinement() -> dict[str, Any]:
     """Try from inside what the sandbox prevents; the engine refuses to go on if it does not."""
-    try:
+    network = False
+    with contextlib.suppress(OSError):
         socket.socket(socket.AF_INET, socket.SOCK_STREAM).close()
         network = True
-    except OSError:
-        network = False
     return {"user": os.getuid(), "network": network, "landlock": _landlock_version()}
 
 
@@ -106,17 +106,9 @@ def build_ruleset(hidden: list[str], readable: list[str]) -> int | None:
     if ruleset is None:
         return None
     closed = {os.path.realpath(path) for path in hidden}
-    opened = {parent for path in closed for parent in _list_parents(path)}
+    opened = {str(parent) for path in closed for parent in Path(path).parents}
     _allow(ruleset, "/", closed, opened, [*readable, *opened])
     return ruleset
-
-
-def _list_parents(path: str) -> list[str]:
-    found = []
-    while path != "/":
-        path = os.path.dirname(path)
-        found.append(path)
-    return found
 
 
 def _allow(ruleset: int, folder: str, closed: set[str], opened: set[str], readable: list[str]) -> None:
@@ -170,17 +162,13 @@ def protect(processes: list[int], *, broadcast: bool = False) -> None:
     load, equal, leave = 0x20, 0x15, 0x06
     deny, allow = 0x00050001, 0x7FFF0000
 
-    def step(code: int, value: int, if_true: int = 0, if_false: int = 0) -> bytes:
-        return struct.pack("=HBBI", code, if_true, if_false, value)
+    def step(code: int, value: int, if_true: int = 0) -> bytes:
+        return struct.pack("=HBBI", code, if_true, 0, value)
 
-    program = [step(load, 0)]
-    numbers = _SIGNAL_CALLS[platform.machine()]
-    for place, number in enumerate(numbers):
-        # a match jumps to the list of processes, behind the other numbers and one exit
-        program.append(step(equal, number, len(numbers) - place, 0))
-    program.append(step(leave, allow))
-    program.append(step(load, 16))
-    for place, process in enumerate(denied):
-        program.append(step(equal, process, len(denied) - place, 0))
+    calls = _SIGNAL_CALLS[platform.machine()]
+    # a match jumps behind the rest of its list and one exit: of the calls to the processes, of these to the denial
+    program = [step(load, 0), *(step(equal, call, len(calls) - place) for place, call in enumerate(calls))]
+    program += [step(leave, allow), step(load, 16)]
+    program += [step(equal, process, len(denied) - place) for place, process in enumerate(denied)]
     program += [step(leave, allow), step(leave, deny)]
     _install_filter(b"".join(program))

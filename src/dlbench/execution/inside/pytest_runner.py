@@ -24,7 +24,9 @@ import pytest
 from .channel import Send
 from .integrity import FindReplaced, check
 
-WORST = ("passed", "skipped", "failed", "error")
+_WORST = ("passed", "skipped", "failed", "error")
+_FRAMES = 12
+_MACHINERY = ("/_pytest/", "/pluggy/", "/unittest/")
 Tampered = Callable[[str], None]
 ControlTests = tuple[list[pytest.Item], list[pytest.Item], dict[str, str]]
 """Items to run before the tests, items to run after them, and the expected outcome of each."""
@@ -52,7 +54,7 @@ def take_report(reports: Reports, report: pytest.TestReport) -> None:
     if outcome is None:
         return
     before = reports["outcomes"].get(test, "passed")
-    reports["outcomes"][test] = max(before, outcome, key=WORST.index)
+    reports["outcomes"][test] = max(before, outcome, key=_WORST.index)
     if report.failed and test not in reports["messages"]:
         reports["messages"][test] = report.longreprtext[-2000:]
 
@@ -93,17 +95,15 @@ def run_tests(
     send: Send,
     find_replaced: FindReplaced,
     tampered: Tampered,
-    *,
-    closely: bool,
-    until_failure: bool,
+    job: dict[str, Any],
 ) -> None:
     """Run the tests and send their outcomes. A control test with the wrong outcome means tampering.
 
-    `closely`: search all names for replaced ones after each test, instead of the most used names at the end.
-    `until_failure`: stop after the first test that does not pass.
+    A watched candidate is checked for replaced names after each test, in all names instead of the most used ones.
     """
     before, after, expected = control_tests
     getpid, process = os.getpid, os.getpid()
+    shown = 0
 
     def control(items: list[pytest.Item]) -> None:
         _run(session, items, reports, lambda item: True)
@@ -111,39 +111,31 @@ def run_tests(
             if reports["outcomes"].get(item.nodeid) != expected[item.nodeid]:
                 tampered(f"a control test ({item.name}) should have {expected[item.nodeid]} and did not")
 
-    shown = 0
-
     def report(item: pytest.Item) -> bool:
         nonlocal shown
         if getpid() != process:
             os._exit(0)
-        if closely:
+        if job["watch"]:
             check(find_replaced, tampered)
         message = reports["messages"].get(item.nodeid, "")
         shown += bool(message)
-        send(
-            "test",
-            id=item.nodeid,
-            outcome=reports["outcomes"].get(item.nodeid, "error"),
-            seconds=reports["seconds"].get(item.nodeid, 0.0),
-            processor=reports["processor"].get(item.nodeid, 0.0),
-            message=message if shown <= 5 else "",
-        )
-        return not until_failure or reports["outcomes"].get(item.nodeid) == "passed"
+        outcome = reports["outcomes"].get(item.nodeid, "error")
+        used = {name: reports[name].get(item.nodeid, 0.0) for name in ("seconds", "processor")}
+        send("test", id=item.nodeid, outcome=outcome, **used, message=message if shown <= 5 else "")
+        return not job["until_failure"] or outcome == "passed"
 
     control(before)
     _run(session, session.items, reports, report)
     control(after)
     # a search of all names touches much memory that is shared until then
-    check(find_replaced, tampered, quickly=not closely)
+    check(find_replaced, tampered, quickly=not job["watch"])
 
 
 def _run(
     session: pytest.Session, items: list[pytest.Item], reports: Reports, report: Callable[[pytest.Item], bool]
 ) -> None:
     """`report` is called after each test and returns whether to go on."""
-    for place, item in enumerate(items):
-        following = items[place + 1] if place + 1 < len(items) else None
+    for item, following in zip(items, [*items[1:], None], strict=True):
         seed_everything()
         began = process_time()
         item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
@@ -171,35 +163,24 @@ def seed_everything() -> None:
 def pytest_arguments(job: dict[str, Any]) -> list[str]:
     functions = dict.fromkeys(test.partition("[")[0] for test in job["tests"])
     options = ["-p", "no:cacheprovider", "-o", "addopts=", "--tb=short", "--rootdir", job["tree"], *job["args"]]
-    if job.get("collect_only"):
-        options.append("--collect-only")
-    return [*options, *functions]
-
-
-_FRAMES = 12
-_MACHINERY = ("/_pytest/", "/pluggy/", "/unittest/")
+    return [*options, *(["--collect-only"] if job.get("collect_only") else []), *functions]
 
 
 def describe_briefly(items: list[pytest.Item], tree: str) -> None:
+    brief: Any = partial(_describe, tree)
     for item in items:
-        brief: Any = partial(_describe, tree)
-        item.repr_failure = brief  # type: ignore[method-assign]
-        item._repr_failure_py = brief  # type: ignore[method-assign]
+        item.repr_failure = item._repr_failure_py = brief  # type: ignore[method-assign]
 
 
 def _describe(tree: str, excinfo: pytest.ExceptionInfo[BaseException], style: object = None) -> str:
-    steps = [(frame.f_code, line) for frame, line in traceback.walk_tb(excinfo.tb)]
-    shown = [
-        f"{_shorten(code.co_filename, tree)}:{line}: in {code.co_name}"
-        for code, line in steps
-        if not any(part in code.co_filename for part in _MACHINERY)
-    ]
+    shown = []
+    for frame, line in traceback.walk_tb(excinfo.tb):
+        path = frame.f_code.co_filename
+        if not any(part in path for part in _MACHINERY):
+            path = path.removeprefix(tree + "/").rpartition("site-packages/")[2]
+            shown.append(f"{path}:{line}: in {frame.f_code.co_name}")
     text = "".join(traceback.format_exception_only(excinfo.type, excinfo.value)).strip()
     cause = excinfo.value.__cause__
     if cause is not None:
         text += f"\ncaused by {''.join(traceback.format_exception_only(type(cause), cause)).strip()}"
     return "\n".join([*shown[-_FRAMES:], *(f"E   {line}" for line in text[:1500].split("\n"))])
-
-
-def _shorten(path: str, tree: str) -> str:
-    return path.removeprefix(tree + "/").rpartition("site-packages/")[2]

@@ -57,7 +57,8 @@ def watch(
             if found:
                 tampered(f"the candidate hands out an object that decides itself what it is equal to ({found})")
             check(find_replaced, tampered, quickly=True)
-            if any(is_candidate(code) for code in map(_code_of, all_threads()) if code is not None):
+            targets = [getattr(thread, "_target", None) for thread in all_threads()]
+            if any(is_candidate(target.__code__) for target in targets if hasattr(target, "__code__")):
                 tampered("the candidate goes on in a thread after it has returned")
 
     threading.setprofile(profile)
@@ -69,11 +70,6 @@ def _arguments(frame: types.FrameType) -> list[Any]:
     code, names = frame.f_code, frame.f_locals
     count = code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & 4) + bool(code.co_flags & 8)
     return [names[name] for name in code.co_varnames[:count] if name in names]
-
-
-def _code_of(thread: threading.Thread) -> types.CodeType | None:
-    """The code that a thread was started with; none for the main thread."""
-    return getattr(getattr(thread, "_target", None), "__code__", None)
 
 
 def _search(values: Iterable[Any], find_comparing: Callable[[type], str], depth: int = 3) -> str:

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from . import privileges
-from .audit import Activate, find_guarded, guard_modules, list_harness_modules
+from .audit import Activate, guard_modules, list_harness_modules
 from .channel import receive, send_message
 from .child import Child, await_end, empty_folders, end_child
 from .control_tests import build_control_tests
@@ -101,14 +101,12 @@ def _fork_servers(
             control.close()
             privileges.die_with_parent()
             privileges.adopt_orphans()
-            kind = message["serve"]
-            if kind == "project":
-                serve = partial(_serve_project, own, job | message, ancestors, servers)
-            elif kind == "in_place":
-                serve = partial(servers.in_place, own, job | message, ancestors, called)
-            else:
-                serve = partial(servers.imported, own, job | message, ancestors)
-            _report_failure(own, serve)
+            common = (own, job | message, ancestors)
+            if message["serve"] == "project":
+                _report_failure(own, partial(_serve_project, *common, servers))
+            if message["serve"] == "in_place":
+                _report_failure(own, partial(servers.in_place, *common, called))
+            _report_failure(own, partial(servers.imported, *common))
         own.close()
 
 
@@ -186,7 +184,7 @@ def open_target(
         privileges.build_ruleset(list_hidden_from_all(job), job["readable"]),
         take_snapshot(list_test_files(job), job["tree"]),
         list_harness_modules(),
-        guard_modules(find_guarded(list_test_files(job))),
+        guard_modules(list_test_files(job)),
     )
     hide_source(override.path, text, function)
     freeze_objects()
@@ -211,20 +209,10 @@ def serve_in_place(control: socket.socket, job: dict[str, Any], ancestors: list[
             session.items = order_tests(session.items, child.job["tests"])
             target.take_in(child)
             child.send("collected", tests=[item.nodeid for item in session.items], errors=[])
-            is_watched, find_replaced = child.job["watch"], target.find_replaced
-            if is_watched:
-                watch(child.is_candidate, target.names, child.job["classes"], find_replaced, child.tampered)
+            if child.job["watch"]:
+                watch(child.is_candidate, target.names, child.job["classes"], target.find_replaced, child.tampered)
             with contextlib.suppress(session.Interrupted, session.Failed):
-                run_tests(
-                    session,
-                    reports,
-                    control_tests,
-                    child.send,
-                    find_replaced,
-                    child.tampered,
-                    closely=is_watched,
-                    until_failure=child.job["until_failure"],
-                )
+                run_tests(session, reports, control_tests, child.send, target.find_replaced, child.tampered, child.job)
             child.send("end")
             os._exit(0)
 
@@ -256,6 +244,9 @@ def serve_children(
 ) -> None:
     """Fork for one candidate at a time; take the next when nothing of the last is left."""
     is_scoped = privileges.scope_signals()
+    group = ancestors[-1]
+    with contextlib.suppress(OSError):
+        group = os.getpgid(ancestors[-1])
     while True:
         message, descriptors = receive(control)
         if "stop" in message:  # sent when its candidate had ended already
@@ -269,8 +260,7 @@ def serve_children(
             os.setsid()
             output = os.dup(descriptors[1])  # not captured by pytest
             try:
-                protected = [os.getppid(), *ancestors, _find_group(ancestors[-1])]
-                run(Child(session, job, message, descriptors, protected))
+                run(Child(session, job, message, descriptors, [os.getppid(), *ancestors, group]))
             except BaseException as error:  # the engine reads the output of a candidate without a verdict
                 os.write(output, f"{type(error).__name__}: {error}".encode(errors="replace")[:2000])
             os._exit(1)
@@ -281,12 +271,6 @@ def serve_children(
         if not empty_folders(job["folders"]):
             raise OSError("a candidate left files that cannot be removed")
         send_message(control, kind="done", exit_code=status, peak_kb=peak)
-
-
-def _find_group(process: int) -> int:
-    with contextlib.suppress(OSError):
-        return os.getpgid(process)
-    return process
 
 
 CANDIDATES = Servers(serve_in_place, serve_imported)

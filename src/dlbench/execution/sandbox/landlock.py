@@ -52,10 +52,6 @@ def _launch(cell: Cell, channel: int, *, landlock: bool, user: int | None, filte
     return Launch(command, tree, temporary, (str(temporary),), None, seccomp, tuple(readable))
 
 
-def _find_closed_folder(place: Path) -> Path | None:
-    return next((parent for parent in [place, *place.parents] if not parent.stat().st_mode & 0o001), None)
-
-
 class Sandlock:
     name = "sandlock"
     confines = True
@@ -91,9 +87,9 @@ class Basic:
         if os.geteuid() != 0:
             return "only root can become another user; it is meant for containers that run as root"
         for name, place in (("DLBENCH_HOME", home()), ("the interpreter", Path(sys.executable).resolve())):
-            closed = _find_closed_folder(place)
-            if closed is not None:
-                return f"{name} lies in {closed}, which no user but root may enter; choose a place open to all"
+            for folder in (place, *place.parents):
+                if not folder.stat().st_mode & 0o001:
+                    return f"{name} is in {folder}, which only root may enter; choose a place open to all"
         return ""
 
     def launch(self, cell: Cell, channel: int) -> Launch:

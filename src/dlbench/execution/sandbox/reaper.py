@@ -11,7 +11,6 @@ import os
 import signal
 import sys
 from pathlib import Path
-from types import FrameType
 
 _PDEATHSIG, _KEEPCAPS, _SUBREAPER, _AMBIENT, _AMBIENT_RAISE, _BOUNDING_DROP = 1, 8, 36, 47, 2, 24
 _READ_SEARCH = 2  # CAP_DAC_READ_SEARCH
@@ -23,26 +22,23 @@ libc = ctypes.CDLL(None, use_errno=True)
 def main() -> None:
     plan = json.loads(sys.argv[1])
     libc.prctl(_SUBREAPER, 1, 0, 0, 0)
-    signal.signal(signal.SIGTERM, _stop)
+    signal.signal(signal.SIGTERM, lambda number, frame: _stop(1))
     libc.prctl(_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
     child = os.fork()
     if child == 0:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         _confine(plan)
         os.execv(sys.argv[2], sys.argv[2:])
-    status = 1
-    while True:
+    pid = 0
+    while pid != child:
         pid, ended = os.wait()
-        if pid == child:
-            status = os.waitstatus_to_exitcode(ended)
-            break
-    _kill_all()
-    os._exit(status if status >= 0 else 128 - status)
+    status = os.waitstatus_to_exitcode(ended)
+    _stop(status if status >= 0 else 128 - status)
 
 
-def _stop(number: int, frame: FrameType | None) -> None:
+def _stop(status: int) -> None:
     _kill_all()
-    os._exit(1)
+    os._exit(status)
 
 
 def _kill_all() -> None:

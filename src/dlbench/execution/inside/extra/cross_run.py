@@ -26,7 +26,7 @@ from typing import Any
 import pytest
 
 from .. import server
-from ..audit import find_guarded, guard_modules, list_harness_modules
+from ..audit import guard_modules, list_harness_modules
 from ..channel import open_channel, send_message
 from ..child import Child, empty_folders, end_child
 from ..control_tests import THOROUGH
@@ -74,7 +74,7 @@ def _import_and_run(child: Child) -> None:
     override_source(path, job["source"])
     child.prepare(build_ruleset(list_hidden_from_all(job), job["readable"]), forks=True)
     find_replaced = take_snapshot([], job["tree"])
-    activate = guard_modules(find_guarded(list_test_files(job)))
+    activate = guard_modules(list_test_files(job))
     child.guard(path, [(first, last) for first, last in job["ranges"]], activate, list_harness_modules())
     child.send("started")
     try:
@@ -154,32 +154,25 @@ def _await_result(process: int, channel: int, seconds: float) -> tuple[bytes, bo
     """Read what a check sends until it ends; return it, and whether the check took too long."""
     ended = os.pidfd_open(process)
     began = time.monotonic()
-    os.set_blocking(channel, False)
     data = b""
     waiting = [ended, channel]
     try:
         while True:
             left = began + seconds - time.monotonic()
-            ready, _, _ = select.select(waiting, [], [], max(0.0, min(left, 1.0)))
-            if channel in ready and not (new := _read(channel)):
-                waiting.remove(channel)
-            elif channel in ready:
+            ready, _, _ = select.select(waiting, [], [], min(max(left, 0.01), 1.0))
+            if channel in ready:
+                new = os.read(channel, 1 << 16)
                 data = (data + new)[:_MOST_BYTES]
-            if ended in ready:
-                while len(data) < _MOST_BYTES and (new := _read(channel)):
-                    data = (data + new)[:_MOST_BYTES]
+                if not new or (ended in ready and len(data) == _MOST_BYTES):
+                    waiting.remove(channel)
+            elif ended in ready:
                 return data, False
             passed = time.monotonic() - began
-            if passed > seconds and (passed > _STARVED * seconds or passed - _waited_seconds(process) > seconds):
+            is_late = passed > seconds and (passed > _STARVED * seconds or passed - _waited_seconds(process) > seconds)
+            if is_late and ended not in ready:
                 return b"", True
     finally:
         os.close(ended)
-
-
-def _read(channel: int) -> bytes:
-    with contextlib.suppress(BlockingIOError):
-        return os.read(channel, 1 << 16)
-    return b""
 
 
 def _waited_seconds(process: int) -> float:
@@ -234,18 +227,13 @@ def _run_check(
 def _execute(source: str, names: dict[str, Any]) -> tuple[str, str]:
     try:
         exec(compile(source, "<check>", "exec", dont_inherit=True), names)
-    except (AssertionError, pytest.fail.Exception) as error:
-        return "failed", _describe_error(error)
+        return "passed", ""
     except BaseException as error:
-        return "error", _describe_error(error)
-    return "passed", ""
-
-
-def _describe_error(error: BaseException) -> str:
-    try:
-        return f"{type(error).__name__}: {error}"[:300]
-    except BaseException:
-        return type(error).__name__
+        outcome = "failed" if isinstance(error, AssertionError | pytest.fail.Exception) else "error"
+        try:
+            return outcome, f"{type(error).__name__}: {error}"[:300]
+        except BaseException:
+            return outcome, type(error).__name__
 
 
 def _collect_outputs(code: types.CodeType, outputs: list[Any]) -> None:

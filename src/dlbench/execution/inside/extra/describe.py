@@ -37,7 +37,11 @@ def _describe(value: Any, depth: int, left: list[int]) -> Any:  # noqa: ANN401 -
     if value is None or isinstance(value, bool | int | float):
         return value
     if isinstance(value, str | bytes):
-        return _describe_text(value, left)
+        left[0] -= min(len(value), _LONGEST) // 8
+        shown: Any = value[:_LONGEST]
+        is_bytes = isinstance(shown, bytes)
+        shown = {"bytes": shown.hex()} if is_bytes else shown
+        return _mark_cut(shown, "bytes" if is_bytes else "text", len(value), _LONGEST)
     if isinstance(value, complex):
         return {"complex": [value.real, value.imag]}
     shape = getattr(value, "shape", None)
@@ -53,14 +57,6 @@ def _describe(value: Any, depth: int, left: list[int]) -> Any:  # noqa: ANN401 -
         found = {_describe_key(key, left): _describe_safely(one, depth + 1, left) for key, one in pairs}
         return _mark_cut(found, "dict", len(value))
     return {"class": type(value).__name__}
-
-
-def _describe_text(value: str | bytes, left: list[int]) -> Any:  # noqa: ANN401 - a text, or a part of one
-    left[0] -= min(len(value), _LONGEST) // 8
-    shown = value[:_LONGEST]
-    if isinstance(shown, bytes):
-        return _mark_cut({"bytes": shown.hex()}, "bytes", len(value), _LONGEST)
-    return _mark_cut(shown, "text", len(value), _LONGEST)
 
 
 def _describe_key(key: Any, left: list[int]) -> str:  # noqa: ANN401 - whatever can be a key
