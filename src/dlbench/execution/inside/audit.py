@@ -8,8 +8,6 @@ calls them, so the nearest code that names what is accessed counts. Code that wa
 modules that return what they find to their caller (`inspect`), are skipped.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal
@@ -26,8 +24,23 @@ _PASS_ON = {
 }  # fmt: skip
 """Modules of the standard library that give their caller what they find."""
 
+_ALWAYS = {
+    "sys._current_frames", "sys._current_exceptions", "sys.settrace", "sys.setprofile", "sys.addaudithook",
+    "gc.get_objects", "gc.get_referrers", "gc.get_referents", "code.__new__", "function.__new__", "marshal.loads",
+    "sys.set_asyncgen_hooks_firstiter", "sys.set_asyncgen_hooks_finalizer", "cpython.PyInterpreterState_New",
+}  # fmt: skip
+_FRAMES = {"tb_frame", "gi_frame", "cr_frame", "ag_frame", "__defaults__", "__kwdefaults__"}
+_SET = {"__code__", "__defaults__", "__kwdefaults__"}
+_GUARDED = ("pytest", "_pytest", "pluggy", "unittest", "ctypes", "_ctypes", "_testcapi", "_testinternalcapi")
+FORBIDDEN = (
+    *("__globals__", "__closure__", "cell_contents", "__builtins__", "tb_frame", "gi_frame", "cr_frame", "ag_frame"),
+    *("_getframe", "_current_frames", "_pytest"),
+)
+"""No solution uses these names. An answer that does is rejected before it runs, or when it compiles such code."""
 IsCandidateCode = Callable[[CodeType], bool]
 IsCandidateAccess = Callable[[FrameType, str, bool], bool]
+Tampered = Callable[[str], None]
+Activate = Callable[[IsCandidateAccess, Tampered], None]
 
 
 def recognise(filename: str, ranges: list[tuple[int, int]]) -> IsCandidateCode:
@@ -81,23 +94,6 @@ def make_access_check(is_candidate: IsCandidateCode, filename: str, ranges: list
         return False
 
     return is_candidate_access
-
-
-Tampered = Callable[[str], None]
-
-_ALWAYS = {
-    "sys._current_frames", "sys._current_exceptions", "sys.settrace", "sys.setprofile", "sys.addaudithook",
-    "gc.get_objects", "gc.get_referrers", "gc.get_referents", "code.__new__", "function.__new__", "marshal.loads",
-    "sys.set_asyncgen_hooks_firstiter", "sys.set_asyncgen_hooks_finalizer", "cpython.PyInterpreterState_New",
-}  # fmt: skip
-_FRAMES = {"tb_frame", "gi_frame", "cr_frame", "ag_frame", "__defaults__", "__kwdefaults__"}
-_SET = {"__code__", "__defaults__", "__kwdefaults__"}
-_GUARDED = ("pytest", "_pytest", "pluggy", "unittest", "ctypes", "_ctypes", "_testcapi", "_testinternalcapi")
-FORBIDDEN = (
-    *("__globals__", "__closure__", "cell_contents", "__builtins__", "tb_frame", "gi_frame", "cr_frame", "ag_frame"),
-    *("_getframe", "_current_frames", "_pytest"),
-)
-"""No solution uses these names. An answer that does is rejected before it runs, or when it compiles such code."""
 
 
 def install(is_access: IsCandidateAccess, tampered: Tampered, hidden: list[str], activate: Activate) -> None:
@@ -156,9 +152,6 @@ def _make_hook(
             tampered(f"the candidate asked for {what}")
 
     return hook
-
-
-Activate = Callable[[IsCandidateAccess, Tampered], None]
 
 
 def guard_modules(tests: list[str]) -> Activate:

@@ -5,8 +5,6 @@ recognised as forged. The channel is bound to the process that opened it: a cand
 heard once. The control socket is used by the worker and its servers, which never run a candidate's code.
 """
 
-from __future__ import annotations
-
 import hmac
 import json
 import os
@@ -16,6 +14,8 @@ from collections.abc import Callable
 from typing import Any
 
 Send = Callable[..., None]
+Job = dict[str, Any]
+"""What the engine asks for; the keys are those of `execution/launch.py`."""
 _HEADER = struct.Struct("=Q")
 
 
@@ -47,7 +47,7 @@ def send_message(control: socket.socket, **content: Any) -> None:  # noqa: ANN40
     control.sendall(json.dumps(content).encode() + b"\n")
 
 
-def receive(control: socket.socket) -> tuple[dict[str, Any], list[int]]:
+def receive(control: socket.socket) -> tuple[Job, list[int]]:
     """Receive one message and the descriptors sent with it. If the engine has closed the socket, this process ends."""
     header, descriptors, _, _ = socket.recv_fds(control, _HEADER.size, 8, socket.MSG_WAITALL)
     length = _HEADER.unpack(header)[0] if header else os._exit(0)

@@ -1,7 +1,5 @@
 """Run one candidate in a forked process, and remove every process and file of it afterwards."""
 
-from __future__ import annotations
-
 import contextlib
 import linecache
 import os
@@ -14,7 +12,7 @@ import pytest
 
 from . import privileges
 from .audit import Activate, install, make_access_check, make_tampered, recognise, unload_harness_modules
-from .channel import open_channel
+from .channel import Job, open_channel
 from .fresh_run import list_hidden, list_hidden_from_all
 
 
@@ -22,12 +20,7 @@ class Child:
     """The process of one candidate: its channel, its job and its guards."""
 
     def __init__(
-        self,
-        session: pytest.Session | None,
-        job: dict[str, Any],
-        message: dict[str, Any],
-        descriptors: list[int],
-        ancestors: list[int],
+        self, session: pytest.Session | None, job: Job, message: Job, descriptors: list[int], ancestors: list[int]
     ) -> None:
         self.channel, output = descriptors
         _redirect(session, output)

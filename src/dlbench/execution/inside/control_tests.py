@@ -4,8 +4,6 @@ The same machinery runs them in the same process before and after the instance's
 fail. A candidate that makes every test pass, or every comparison succeed, makes these pass too.
 """
 
-from __future__ import annotations
-
 import random
 import sys
 import types

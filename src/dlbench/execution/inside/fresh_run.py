@@ -5,8 +5,6 @@ lines may run as soon as the project is imported, so the files of tests are hidd
 the guards are active before. The files that pytest needs are read first, and pytest's importer takes them from memory.
 """
 
-from __future__ import annotations
-
 import ast
 import contextlib
 import importlib
@@ -24,7 +22,7 @@ from _pytest.assertion import rewrite
 from . import privileges
 from .audit import guard_modules, install, list_harness_modules, make_access_check, make_tampered, recognise
 from .audit import unload_harness_modules as unload
-from .channel import Send
+from .channel import Job, Send
 from .control_tests import build_control_tests
 from .integrity import FindReplaced, check, take_snapshot
 from .live_patch import Override
@@ -32,7 +30,7 @@ from .pytest_runner import describe_briefly, make_plugin, new_reports, pytest_ar
 from .return_values import watch
 
 
-def _keep_tests(job: dict[str, Any]) -> None:
+def _keep_tests(job: Job) -> None:
     """Make pytest take the test files and conftests of the instance from memory, each once."""
     tests = {os.path.join(job["tree"], test.partition("::")[0]) for test in job["tests"]}
     needed = [file for file in list_hidden_from_all(job) if file in tests or file.endswith("conftest.py")]
@@ -57,21 +55,21 @@ def disable_current_test_env() -> None:
     runner._update_current_test_var = lambda item, when: None
 
 
-def list_hidden(job: dict[str, Any]) -> list[str]:
+def list_hidden(job: Job) -> list[str]:
     """Files that a candidate must not read: those that hold tests, and the one that holds the reference."""
     return [os.path.join(job["tree"], path) for path in job["hidden"]]
 
 
-def list_hidden_from_all(job: dict[str, Any]) -> list[str]:
+def list_hidden_from_all(job: Job) -> list[str]:
     """The hidden files that nothing in the process may read."""
     return [os.path.join(job["tree"], path) for path in job["blinded"]]
 
 
-def list_test_files(job: dict[str, Any]) -> list[str]:
+def list_test_files(job: Job) -> list[str]:
     return [path for path in list_hidden(job) if path != os.path.join(job["tree"], job["path"])]
 
 
-def run_imported(send: Send, job: dict[str, Any]) -> None:
+def run_imported(send: Send, job: Job) -> None:
     path = os.path.join(job["tree"], job["path"])
     ranges = [(first, last) for first, last in job["ranges"]]
     if job["source"] is not None:
@@ -151,7 +149,7 @@ def override_source(path: str, source: str) -> None:
     linecache.cache[path] = (len(source), None, source.splitlines(keepends=True), path)
 
 
-def _importable(job: dict[str, Any]) -> list[str]:
+def _importable(job: Job) -> list[str]:
     """Modules that another process may import by name, except tests and the harness."""
     hidden = set(list_hidden(job))
     names = [name for name, module in list(sys.modules.items()) if issubclass(type(module), types.ModuleType)]
@@ -163,7 +161,7 @@ def _file(name: str) -> str:
     return str(getattr(sys.modules.get(name), "__file__", None) or "")
 
 
-def _is_own(name: str, job: dict[str, Any]) -> bool:
+def _is_own(name: str, job: Job) -> bool:
     """Is it a module of the target's package, and no test?"""
     first, *parts = name.split(".")
     if any(part.startswith("test") or part.endswith(("_test", "_tests")) or part == "conftest" for part in parts):

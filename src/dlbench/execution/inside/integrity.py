@@ -5,8 +5,6 @@ modules and classes are recorded before it runs and compared by identity between
 libraries add names and fill caches honestly.
 """
 
-from __future__ import annotations
-
 import builtins
 import operator
 import os

@@ -5,7 +5,6 @@ or replaces it before a candidate runs. Its function object is given the candida
 decorator, subclass and closure that holds the function sees the candidate. A candidate's process holds no reference.
 """
 
-from __future__ import annotations
 import __future__
 
 import ast
@@ -18,6 +17,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 _MARK = "_dlbench_called"
+Called = set[tuple[str, int]]
+"""Functions that ran while the project was imported, by file and first line."""
+Matches = Callable[[types.CodeType], bool]
 
 
 class NotInPlace(Exception):
@@ -131,16 +133,12 @@ def install_placeholder(module: str, qualname: str, path: str, text: str, line: 
     _describe(function, None)
 
 
-Called = set[tuple[str, int]]
-"""Functions that ran while the project was imported, by file and first line."""
-
-
 def _holds_mark(code: types.CodeType) -> bool:
     inner = [one for one in code.co_consts if isinstance(one, types.CodeType)]
     return _MARK in code.co_names or any(map(_holds_mark, inner))
 
 
-def _find_only(module: str, qualname: str, matches: Callable[[types.CodeType], bool]) -> types.FunctionType:
+def _find_only(module: str, qualname: str, matches: Matches) -> types.FunctionType:
     holder: Any = sys.modules[module]
     for part in qualname.split(".")[:-1]:
         holder = vars(holder).get(part)
@@ -155,9 +153,6 @@ def _find_only(module: str, qualname: str, matches: Callable[[types.CodeType], b
     if sys.getrefcount(function.__code__) > 2:
         raise NotInPlace("something else holds its code")
     return function
-
-
-Matches = Callable[[types.CodeType], bool]
 
 
 def _unwrap(thing: Any, matches: Matches, seen: set[int]) -> Iterator[types.FunctionType]:  # noqa: ANN401 - any decorator

@@ -1,7 +1,5 @@
 """Entry point of the sandbox: read a job from standard input, drop privileges, then run one candidate or a worker."""
 
-from __future__ import annotations
-
 import json
 import os
 import socket

@@ -4,8 +4,6 @@ A process drops the first three before it touches a project. The process of a ca
 the tests or the reference, and the means to signal the processes that serve it.
 """
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import os
@@ -157,8 +155,9 @@ def scope_signals() -> bool:
 
 def protect(processes: list[int], *, broadcast: bool = False) -> None:
     """Deny this process signals to, and limits on, these processes and init. `broadcast`: `kill(-1)` stays allowed."""
-    denied = [1, *([] if broadcast else [-1 & 0xFFFFFFFF])]
-    denied += [*processes, *(-process & 0xFFFFFFFF for process in processes)]
+    everybody = -1 & 0xFFFFFFFF
+    denied = {1, everybody, *processes, *(-process & 0xFFFFFFFF for process in processes)}
+    denied -= {everybody} if broadcast else set()
     load, equal, leave = 0x20, 0x15, 0x06
     deny, allow = 0x00050001, 0x7FFF0000
 

@@ -6,8 +6,6 @@ Failures are described without source lines: pytest parses every file on the tra
 a failing candidate's time.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import random
@@ -21,13 +19,13 @@ from typing import Any
 
 import pytest
 
-from .channel import Send
+from .audit import Tampered
+from .channel import Job, Send
 from .integrity import FindReplaced, check
 
 _WORST = ("passed", "skipped", "failed", "error")
 _FRAMES = 12
 _MACHINERY = ("/_pytest/", "/pluggy/", "/unittest/")
-Tampered = Callable[[str], None]
 ControlTests = tuple[list[pytest.Item], list[pytest.Item], dict[str, str]]
 """Items to run before the tests, items to run after them, and the expected outcome of each."""
 Reports = dict[str, Any]
@@ -95,7 +93,7 @@ def run_tests(
     send: Send,
     find_replaced: FindReplaced,
     tampered: Tampered,
-    job: dict[str, Any],
+    job: Job,
 ) -> None:
     """Run the tests and send their outcomes. A control test with the wrong outcome means tampering.
 
@@ -160,7 +158,7 @@ def seed_everything() -> None:
         modules["tensorflow"].random.set_seed(0)
 
 
-def pytest_arguments(job: dict[str, Any]) -> list[str]:
+def pytest_arguments(job: Job) -> list[str]:
     functions = dict.fromkeys(test.partition("[")[0] for test in job["tests"])
     options = ["-p", "no:cacheprovider", "-o", "addopts=", "--tb=short", "--rootdir", job["tree"], *job["args"]]
     return [*options, *(["--collect-only"] if job.get("collect_only") else []), *functions]

@@ -4,8 +4,6 @@ Used for candidates whose code does more than compute: what they return, or leav
 objects whose comparison the candidate wrote. An answer of numbers, arrays and the project's own classes has none.
 """
 
-from __future__ import annotations
-
 import sys
 import threading
 import types

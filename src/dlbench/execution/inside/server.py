@@ -7,8 +7,6 @@ reports, and is removed with all that it started. A candidate that cannot be pat
 worker. No process above a child runs a candidate's code.
 """
 
-from __future__ import annotations
-
 import contextlib
 import gc
 import importlib
@@ -25,7 +23,7 @@ import pytest
 
 from . import privileges
 from .audit import Activate, guard_modules, list_harness_modules
-from .channel import receive, send_message
+from .channel import Job, receive, send_message
 from .child import Child, await_end, empty_folders, end_child
 from .control_tests import build_control_tests
 from .fresh_run import disable_current_test_env, list_hidden_from_all, list_test_files, run_imported
@@ -38,11 +36,11 @@ from .return_values import watch
 class Servers(NamedTuple):
     """How an instance is served: by patching the imported module, or by importing it anew in each fork."""
 
-    in_place: Callable[[socket.socket, dict[str, Any], list[int], Called], None]
-    imported: Callable[[socket.socket, dict[str, Any], list[int]], None]
+    in_place: Callable[[socket.socket, Job, list[int], Called], None]
+    imported: Callable[[socket.socket, Job, list[int]], None]
 
 
-def run_worker(control: socket.socket, job: dict[str, Any], servers: Servers) -> None:
+def run_worker(control: socket.socket, job: Job, servers: Servers) -> None:
     """Import the heavy modules, then fork a server for each instance."""
     job["folders"] = {folder: os.listdir(folder) for folder in job["writable"]}
     import_modules(job["preload"])
@@ -55,7 +53,7 @@ def run_worker(control: socket.socket, job: dict[str, Any], servers: Servers) ->
     _fork_servers(control, job, [os.getpid()], set(), servers)
 
 
-def _serve_project(control: socket.socket, job: dict[str, Any], ancestors: list[int], servers: Servers) -> None:
+def _serve_project(control: socket.socket, job: Job, ancestors: list[int], servers: Servers) -> None:
     """Import what all instances of the project import, then fork a server for each instance."""
     called = _import_project(job["own"], job["tree"])
     forbid_backends()
@@ -88,9 +86,7 @@ def import_modules(names: Iterable[str]) -> None:
             importlib.import_module(name)
 
 
-def _fork_servers(
-    control: socket.socket, job: dict[str, Any], ancestors: list[int], called: Called, servers: Servers
-) -> None:
+def _fork_servers(control: socket.socket, job: Job, ancestors: list[int], called: Called, servers: Servers) -> None:
     while True:
         with contextlib.suppress(ChildProcessError):
             while os.waitpid(-1, os.WNOHANG)[0]:
@@ -155,7 +151,7 @@ class Target(NamedTuple):
             os._exit(0)
 
 
-def hide_target(job: dict[str, Any], called: Called) -> Override:
+def hide_target(job: Job, called: Called) -> Override:
     """Install the placeholder if the module is imported already; otherwise its import installs it."""
     path = os.path.join(job["tree"], job["path"])
     with open(path, encoding="utf-8") as file:
@@ -168,7 +164,7 @@ def hide_target(job: dict[str, Any], called: Called) -> Override:
 
 
 def open_target(
-    control: socket.socket, job: dict[str, Any], override: Override, warm_up: Callable[[], None] | None = None
+    control: socket.socket, job: Job, override: Override, warm_up: Callable[[], None] | None = None
 ) -> Target:
     """Find the placeholder, prepare what confines and guards a candidate, and report that the server is open."""
     function = find_placeholder(job["module"], job["qualname"])
@@ -192,7 +188,7 @@ def open_target(
     return target
 
 
-def serve_in_place(control: socket.socket, job: dict[str, Any], ancestors: list[int], called: Called) -> None:
+def serve_in_place(control: socket.socket, job: Job, ancestors: list[int], called: Called) -> None:
     """Serve an instance whose candidates are patched into the imported module."""
     override = hide_target(job, called)
     reports = new_reports()
@@ -223,7 +219,7 @@ def serve_in_place(control: socket.socket, job: dict[str, Any], ancestors: list[
     raise NotInPlace("; ".join(reports["errors"])[:2000] or "pytest did not come to run the tests")
 
 
-def serve_imported(control: socket.socket, job: dict[str, Any], ancestors: list[int]) -> None:
+def serve_imported(control: socket.socket, job: Job, ancestors: list[int]) -> None:
     """Serve an instance whose candidates must be imported. The server holds nothing of the project."""
 
     def judge(child: Child) -> None:
@@ -237,7 +233,7 @@ def serve_imported(control: socket.socket, job: dict[str, Any], ancestors: list[
 
 def serve_children(
     control: socket.socket,
-    job: dict[str, Any],
+    job: Job,
     ancestors: list[int],
     run: Callable[[Child], None],
     session: pytest.Session | None = None,

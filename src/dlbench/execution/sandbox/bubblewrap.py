@@ -43,7 +43,9 @@ class Bubblewrap:
         limit, and a fork bomb would take the machine.
         """
         options = _AS_ROOT if os.geteuid() == 0 else _AS_USER
-        return options if _works(options) else None
+        command = [_bwrap(), *options, *_base(), "--size", "4096", "--tmpfs", "/tmp", "--remount-ro", "/", "true"]
+        ended = subprocess.run(command, capture_output=True, check=False, stdin=subprocess.DEVNULL)
+        return options if ended.returncode == 0 else None
 
     def launch(self, cell: Cell, channel: int) -> Launch:
         privileges = self._privileges
@@ -51,7 +53,8 @@ class Bubblewrap:
         prepared, limits = cell.prepared, cell.limits
         tree = str(prepared.tree)
         places = list(dict.fromkeys([cell.interpreter_root, prepared.environment, prepared.tree]))
-        temporary = _find_temporary(places)
+        # not above the project: a mount there would hide the project, or could replace it
+        temporary = next(folder for folder in _TEMPORARY if not any(place.is_relative_to(folder) for place in places))
         command = [_bwrap(), *privileges, *_base(), *_open_parents(temporary)]
         command += ["--perms", "1777", "--size", str(limits.disk_mb << 20), "--tmpfs", str(temporary)]
         command += ["--perms", "1777", "--size", str(limits.disk_mb << 20), "--tmpfs", _SHARED_MEMORY]
@@ -81,11 +84,6 @@ def _bwrap() -> str:
     return found
 
 
-def _find_temporary(places: list[Path]) -> Path:
-    """A folder that is not above the project: a mount there would hide the project, or could replace it."""
-    return next(folder for folder in _TEMPORARY if not any(place.is_relative_to(folder) for place in places))
-
-
 def _open_parents(place: Path) -> list[str]:
     """Make the parents of a mount point; those that bwrap makes itself can be entered by root only."""
     parents = [str(parent) for parent in reversed(place.parents) if str(parent) != "/"]
@@ -104,11 +102,6 @@ def _base() -> list[str]:
     for place in _SETTINGS:
         command += ["--ro-bind-try", place, place]
     return [*command, *_open_parents(_PROCESSORS), "--ro-bind-try", str(_PROCESSORS), str(_PROCESSORS)]
-
-
-def _works(privileges: tuple[str, ...]) -> bool:
-    command = [_bwrap(), *privileges, *_base(), "--size", "4096", "--tmpfs", "/tmp", "--remount-ro", "/", "true"]
-    return subprocess.run(command, capture_output=True, check=False, stdin=subprocess.DEVNULL).returncode == 0
 
 
 SANDBOXES.add(Bubblewrap.name, Bubblewrap(), order=10)

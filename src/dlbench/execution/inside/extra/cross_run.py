@@ -1,13 +1,10 @@
 """Run one solution against many checks, each in a process of its own, so that no check can affect another.
 
-The worker and its servers work as they do for candidates, but the project's tests are not collected, and nothing here
-can read them. For each solution the server forks a conductor, which takes in the solution and runs none of it, unless
-it must be imported. For each check the conductor forks a process with a time limit, a result channel and a key of its
-own. So whatever a check or a solution does (exit, hang, write, patch, fork, lie) is reported for that check alone. No
-process and no file of it is left before the next check starts.
+The project's tests are not collected, and nothing here can read them. For each solution a server forks a conductor,
+which takes in the solution. For each check the conductor forks a process with a time limit, a result channel and a key
+of its own. So what a check or a solution does (exit, hang, write, patch, fork, lie) is reported for that check alone.
+No process and no file of it is left before the next check starts.
 """
-
-from __future__ import annotations
 
 import contextlib
 import hashlib
@@ -27,7 +24,7 @@ import pytest
 
 from .. import server
 from ..audit import guard_modules, list_harness_modules
-from ..channel import open_channel, send_message
+from ..channel import Job, open_channel, send_message
 from ..child import Child, empty_folders, end_child
 from ..control_tests import THOROUGH
 from ..fresh_run import list_hidden_from_all, list_test_files, override_source
@@ -44,7 +41,7 @@ _STARVED = 3.0
 """A check gets at most this many times its seconds on a busy machine."""
 
 
-def serve_in_place(control: socket.socket, job: dict[str, Any], ancestors: list[int], called: Called) -> None:
+def serve_in_place(control: socket.socket, job: Job, ancestors: list[int], called: Called) -> None:
     """Serve an instance whose solutions are patched into the imported module."""
     override = server.hide_target(job, called)
     server.import_modules(job["own"])
@@ -58,7 +55,7 @@ def serve_in_place(control: socket.socket, job: dict[str, Any], ancestors: list[
     server.serve_children(control, job, ancestors, run)
 
 
-def serve_imported(control: socket.socket, job: dict[str, Any], ancestors: list[int]) -> None:
+def serve_imported(control: socket.socket, job: Job, ancestors: list[int]) -> None:
     """Serve an instance whose solutions must be imported. The server holds nothing of the project."""
     _warm_up()
     server.forbid_backends()

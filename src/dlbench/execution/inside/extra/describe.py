@@ -6,8 +6,6 @@ so, since two values may differ in the part that is missing. The total is limite
 long is rejected and would cost other checks their results.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 _MOST = 64

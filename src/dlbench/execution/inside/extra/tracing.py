@@ -5,8 +5,6 @@ ran deeper down. The project runs as released, without a candidate. It may crash
 before and after it runs. As a plugin (`-p`), this module also reports files that skip themselves on import.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal
@@ -18,13 +16,13 @@ from typing import Any
 
 import pytest
 
-from ..channel import Send
+from ..channel import Job, Send
 from ..pytest_runner import describe_briefly, new_reports, pytest_arguments, seed_everything, take_report
 
 _MANY = 500
 
 
-def run_traced(send: Send, job: dict[str, Any]) -> None:
+def run_traced(send: Send, job: Job) -> None:
     """Run tests and send what each ran. `trace`: trace them; `collect_only`: list the tests and run none."""
     tree = job["tree"] + os.sep
     tests = {os.path.join(job["tree"], path) for path in job["hidden"]}
