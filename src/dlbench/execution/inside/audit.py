@@ -1,11 +1,10 @@
 """Audit hook and module guards: end a candidate that reaches for the judge, the tests or the reference.
 
-No solution needs frames, memory of other objects, lists of the collector, traces, code objects, or the modules of
-pytest and of the tests; every path to the judge or to the expected values leads through one of them. Audit events of
-the interpreter cannot be switched off; guarded modules report an access themselves. The first such access by the
-candidate's own code ends the process with the status `tampered`. Libraries use the same honestly, also when a candidate
-calls them, so the nearest code that names what is accessed counts. Code that was passed the function to call, and
-modules that return what they find to their caller (`inspect`), are skipped.
+No solution needs frames, code objects, traces, lists of the collector, or the modules of pytest and of the tests; every
+path to the judge or to the expected values leads through them. The first access by the candidate's own code ends the
+process as `tampered`. Audit events cannot be switched off; guarded modules report an access themselves. Libraries use
+the same honestly, also when a candidate calls them, so the nearest code that names what is accessed counts. Code that
+was passed the function to call, and modules that return what they find to their caller (`inspect`), are skipped.
 """
 
 import contextlib

@@ -57,6 +57,7 @@ class _TestCase(unittest.TestCase):
 def _test_wrong_comparisons() -> None:
     """Fails, as expected, only if every comparison still tells one from two."""
     case = _TestCase("test_wrong_equal")
+    numpy, torch = sys.modules.get("numpy"), sys.modules.get("torch")
     checks: list[Callable[[], object]] = [
         lambda: pytest.raises(ValueError, int),
         lambda: _assert(pytest.approx(2.0) == 1.0),
@@ -67,8 +68,8 @@ def _test_wrong_comparisons() -> None:
         lambda: case.assertEqual(1, 2),
         lambda: case.assertAlmostEqual(1.0, 2.0),
         lambda: case.assertRaises(ValueError, int),
-        *_numpy_checks(sys.modules.get("numpy")),
-        *_torch_checks(sys.modules.get("torch")),
+        *(_numpy_checks(numpy) if numpy is not None else []),
+        *(_torch_checks(torch) if hasattr(torch, "testing") else []),
     ]
     for check in checks:
         try:
@@ -79,9 +80,7 @@ def _test_wrong_comparisons() -> None:
     raise AssertionError("every comparison works")
 
 
-def _numpy_checks(numpy: Any) -> list[Callable[[], object]]:  # noqa: ANN401 - the module, where it is loaded
-    if numpy is None:
-        return []
+def _numpy_checks(numpy: Any) -> list[Callable[[], object]]:  # noqa: ANN401 - the module
     ones, twos = numpy.ones(3), numpy.full(3, 2.0)
     return [
         lambda: numpy.testing.assert_allclose(ones, twos),
@@ -92,9 +91,7 @@ def _numpy_checks(numpy: Any) -> list[Callable[[], object]]:  # noqa: ANN401 - t
     ]
 
 
-def _torch_checks(torch: Any) -> list[Callable[[], object]]:  # noqa: ANN401 - the module, where it is loaded
-    if torch is None or not hasattr(torch, "testing"):
-        return []
+def _torch_checks(torch: Any) -> list[Callable[[], object]]:  # noqa: ANN401 - the module
     ones, twos = torch.ones(3), torch.full((3,), 2.0)
     return [
         lambda: torch.testing.assert_close(ones, twos),

@@ -101,8 +101,11 @@ def run_imported(send: Send, job: Job) -> None:
     reports = new_reports()
     send("started")
 
-    def loop(session: pytest.Session) -> None:
+    def send_collected(session: pytest.Session) -> None:
         send("collected", tests=[item.nodeid for item in session.items], errors=reports["errors"][:5])
+
+    def loop(session: pytest.Session) -> None:
+        send_collected(session)
         if session.testsfailed:
             raise session.Interrupted("collection failed")
         check(find_replaced, tampered)
@@ -133,9 +136,7 @@ def run_imported(send: Send, job: Job) -> None:
     plugin.pytest_load_initial_conftests = before_conftests
     if job.get("collect_only"):
         del plugin.pytest_runtestloop
-        plugin.pytest_collection_finish = lambda session: send(
-            "collected", tests=[item.nodeid for item in session.items], errors=reports["errors"][:5]
-        )
+        plugin.pytest_collection_finish = send_collected
     pytest.main(pytest_arguments(job), plugins=[plugin])
     sys.stdout.flush()
     sys.stderr.flush()

@@ -10,7 +10,7 @@ import operator
 import os
 import sys
 import types
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 _ROOTS = ("pytest", "_pytest", "pluggy", "unittest", "absl.testing", "hypothesis", "chex._src.asserts")
@@ -48,20 +48,23 @@ def check(find_replaced: FindReplaced, tampered: Callable[[str], None], *, quick
         tampered(f"{replaced} was replaced")
 
 
-_Names = tuple[str, Mapping[str, Any], list[str], list[Any], int | None]
-
-
 def take_snapshot(tests: list[str], tree: str) -> FindReplaced:
     """Record the tests, the project and what judges them; return a function that lists what was replaced since."""
-    kept: list[_Names] = []
-    seen: set[int] = set()
+    kept: list[tuple[str, Mapping[str, Any], list[str], list[Any], int | None]] = []
+    files, seen = set(tests), set[int]()
 
     def add(name: str, names: Mapping[str, Any], *, strict: bool = False) -> None:
         held = [key for key, value in names.items() if strict or isinstance(value, _CODE)]
         kept.append((name, names, held, [names[key] for key in held], len(names) if strict else None))
 
-    for name, names, strict in _find_namespaces(set(tests), tree + os.sep):
-        if id(names) in seen:
+    for name, module in list(sys.modules.items()):
+        if not issubclass(type(module), types.ModuleType):  # libraries of cffi only claim to be modules
+            continue
+        names = types.ModuleType.__getattribute__(module, "__dict__")
+        file = names.get("__file__") or ""
+        is_judge = any(name == root or name.startswith(root + ".") for root in _ROOTS)
+        strict = file in files or name in _STRICT
+        if id(names) in seen or not (strict or is_judge or name in _EXACT or file.startswith(tree + os.sep)):
             continue
         seen.add(id(names))
         add(name, names, strict=strict)
@@ -69,10 +72,10 @@ def take_snapshot(tests: list[str], tree: str) -> FindReplaced:
             if isinstance(value, type) and value.__module__ == name and id(value) not in seen and name != "torch":
                 seen.add(id(value))
                 add(f"{name}.{key}", vars(value))
-    for module, key in _CLASSES:
-        value = getattr(sys.modules.get(module), key, None)
+    for name, key in _CLASSES:
+        value = getattr(sys.modules.get(name), key, None)
         if isinstance(value, type) and id(value) not in seen:
-            add(f"{module}.{key}", vars(value))
+            add(f"{name}.{key}", vars(value))
     same, python = operator.is_, frozenset(dir(builtins))
     most_used = [one for one in kept if one[0] in _MOST_USED or one[4] is not None]
 
@@ -90,15 +93,3 @@ def take_snapshot(tests: list[str], tree: str) -> FindReplaced:
         return found
 
     return find_replaced
-
-
-def _find_namespaces(tests: set[str], tree: str) -> Iterator[tuple[str, Mapping[str, Any], bool]]:
-    for name, module in list(sys.modules.items()):
-        if not issubclass(type(module), types.ModuleType):  # libraries of cffi only claim to be modules
-            continue
-        names = types.ModuleType.__getattribute__(module, "__dict__")
-        file = names.get("__file__") or ""
-        is_judge = any(name == root or name.startswith(root + ".") for root in _ROOTS)
-        is_strict = file in tests or name in _STRICT
-        if is_strict or is_judge or name in _EXACT or file.startswith(tree):
-            yield name, names, is_strict

@@ -1,9 +1,8 @@
 """Run exactly the instance's tests with pytest and report the outcome of each.
 
-The tests run with all plugins of pytest and of the project, in the order of the record, each with fixed seeds. Control
-tests run before and after them, and replaced functions are searched between tests. Outcomes are sent one by one.
-Failures are described without source lines: pytest parses every file on the traceback to show them, which takes most of
-a failing candidate's time.
+The tests run with all plugins, in the order of the record, each with fixed seeds. Control tests run before and after
+them. Outcomes are sent one by one. Failures are described without source lines: pytest parses every file on the
+traceback to show them, which takes most of a failing candidate's time.
 """
 
 import contextlib
@@ -63,7 +62,7 @@ def order_tests(items: list[pytest.Item], tests: list[str]) -> list[pytest.Item]
     return sorted((item for item in items if item.nodeid in places), key=lambda item: places[item.nodeid])
 
 
-def make_plugin(tests: list[str], reports: Reports, on_loop: Callable[[pytest.Session], None]) -> Any:  # noqa: ANN401 - pytest takes anything with hooks
+def make_plugin(tests: list[str], reports: Reports, on_loop: Callable[[pytest.Session], object]) -> Any:  # noqa: ANN401 - pytest takes anything with hooks
     """A pytest plugin that keeps these tests (all, if none is named) and calls `on_loop` in place of pytest's loop."""
 
     def pytest_collectreport(report: pytest.CollectReport) -> None:
@@ -74,15 +73,11 @@ def make_plugin(tests: list[str], reports: Reports, on_loop: Callable[[pytest.Se
         if tests:
             items[:] = order_tests(items, tests)
 
-    def pytest_runtestloop(session: pytest.Session) -> bool:
-        on_loop(session)
-        return True
-
     plugin: Any = types.ModuleType("judge")
     plugin.pytest_collectreport = pytest_collectreport
     plugin.pytest_collection_modifyitems = pytest.hookimpl(trylast=True)(pytest_collection_modifyitems)
     plugin.pytest_runtest_logreport = lambda report: take_report(reports, report)
-    plugin.pytest_runtestloop = pytest.hookimpl(tryfirst=True)(pytest_runtestloop)
+    plugin.pytest_runtestloop = pytest.hookimpl(tryfirst=True)(lambda session: on_loop(session) or True)
     return plugin
 
 

@@ -51,23 +51,19 @@ def watch(
             return
         caller = frame.f_back
         if caller is None or not is_candidate(caller.f_code):
-            found = _search([value, *_arguments(frame)], find_comparing)
-            if found:
+            code, local = frame.f_code, frame.f_locals
+            count = code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & 4) + bool(code.co_flags & 8)
+            # the call may have changed its arguments; its other variables end with it
+            arguments = [local[name] for name in code.co_varnames[:count] if name in local]
+            if found := _search([value, *arguments], find_comparing):
                 tampered(f"the candidate hands out an object that decides itself what it is equal to ({found})")
             check(find_replaced, tampered, quickly=True)
-            targets = [getattr(thread, "_target", None) for thread in all_threads()]
-            if any(is_candidate(target.__code__) for target in targets if hasattr(target, "__code__")):
+            codes = [getattr(getattr(thread, "_target", None), "__code__", None) for thread in all_threads()]
+            if any(is_candidate(code) for code in codes if code is not None):
                 tampered("the candidate goes on in a thread after it has returned")
 
     threading.setprofile(profile)
     sys.setprofile(profile)
-
-
-def _arguments(frame: types.FrameType) -> list[Any]:
-    """The arguments of a call, which it may have changed; its other variables end with it."""
-    code, names = frame.f_code, frame.f_locals
-    count = code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & 4) + bool(code.co_flags & 8)
-    return [names[name] for name in code.co_varnames[:count] if name in names]
 
 
 def _search(values: Iterable[Any], find_comparing: Callable[[type], str], depth: int = 3) -> str:
@@ -75,7 +71,7 @@ def _search(values: Iterable[Any], find_comparing: Callable[[type], str], depth:
         if count > _MANY:
             break
         kind = type(value)
-        found = find_comparing(kind) or _find_masked(value, kind) or _find_shadow(value, kind)
+        found = find_comparing(kind) or _find_odd_array(value, kind)
         if not found and depth:
             inner: Iterable[Any] = ()
             if issubclass(kind, list):
@@ -94,20 +90,14 @@ def _search(values: Iterable[Any], find_comparing: Callable[[type], str], depth:
     return ""
 
 
-def _find_masked(value: Any, kind: type) -> str:  # noqa: ANN401 - any value
-    """An array with every element masked equals any other."""
-    if kind.__name__ not in {"MaskedArray", "MaskedConstant"} or not kind.__module__.startswith("numpy.ma"):
-        return ""
-    mask = sys.modules["numpy"].ma.getmaskarray(value)
-    return "an array with everything masked" if mask.size and mask.all() else ""
-
-
-def _find_shadow(value: Any, kind: type) -> str:  # noqa: ANN401 - any value
-    """An array with methods set on the instance."""
-    if kind.__name__ not in {"Tensor", "Parameter", "ndarray"}:
-        return ""
-    own = getattr(value, "__dict__", None) or {}
-    return next((f"{kind.__name__}.{name}" for name, part in own.items() if callable(part) and hasattr(kind, name)), "")
+def _find_odd_array(value: Any, kind: type) -> str:  # noqa: ANN401 - any value
+    """Recognise an array with every element masked, which equals any other, or with methods set on the instance."""
+    if kind.__name__ in {"MaskedArray", "MaskedConstant"} and kind.__module__.startswith("numpy.ma"):
+        mask = sys.modules["numpy"].ma.getmaskarray(value)
+        return "an array with everything masked" if mask.size and mask.all() else ""
+    own = getattr(value, "__dict__", None) if kind.__name__ in {"Tensor", "Parameter", "ndarray"} else None
+    methods = [name for name, part in (own or {}).items() if callable(part) and hasattr(kind, name)]
+    return f"{kind.__name__}.{methods[0]}" if methods else ""
 
 
 def _find_comparing(kind: type, is_candidate: IsCandidateCode, names: dict[str, Any], written: frozenset[str]) -> str:

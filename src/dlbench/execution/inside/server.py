@@ -1,10 +1,9 @@
 """Serve many candidates from one warm worker by forking, so that no candidate can affect the next.
 
-The worker has imported the heavy modules and nothing of the project. It forks a process that imports what all instances
-of the project need. That process forks a server for an instance, which installs a placeholder for the target and
-collects the tests once. For each candidate the server forks a child, which takes in the candidate, runs the tests,
-reports, and is removed with all that it started. A candidate that cannot be patched in is imported by a child of the
-worker. No process above a child runs a candidate's code.
+The worker has imported the heavy modules. It forks a process that imports what all instances of the project need. That
+one forks a server for an instance, which installs a placeholder for the target and collects the tests once. For each
+candidate the server forks a child, which takes in the candidate, runs the tests, reports, and is removed with all that
+it started. A candidate that cannot be patched in is imported by a child of the worker. Only children run candidates.
 """
 
 import contextlib
@@ -48,7 +47,7 @@ def run_worker(control: socket.socket, job: Job, servers: Servers) -> None:
     sys.stdout.flush()
     os.dup2(null, 1)
     os.dup2(null, 2)
-    freeze_objects()
+    _freeze_objects()
     send_message(control, kind="ready", modules=len(sys.modules), **privileges.describe_confinement())
     _fork_servers(control, job, [os.getpid()], set(), servers)
 
@@ -57,8 +56,7 @@ def _serve_project(control: socket.socket, job: Job, ancestors: list[int], serve
     """Import what all instances of the project import, then fork a server for each instance."""
     called = _import_project(job["own"], job["tree"])
     forbid_backends()
-    freeze_objects()
-    send_message(control, kind="open")
+    report_open(control)
     _fork_servers(control, job, [os.getpid(), *ancestors], called, servers)
 
 
@@ -116,7 +114,12 @@ def _report_failure(control: socket.socket, serve: Callable[[], None]) -> None:
     os._exit(0)
 
 
-def freeze_objects() -> None:
+def report_open(control: socket.socket) -> None:
+    _freeze_objects()
+    send_message(control, kind="open")
+
+
+def _freeze_objects() -> None:
     """Exempt all objects from garbage collection, so that their memory stays shared between forks."""
     gc.collect()
     gc.freeze()
@@ -183,8 +186,7 @@ def open_target(
         guard_modules(list_test_files(job)),
     )
     hide_source(override.path, text, function)
-    freeze_objects()
-    send_message(control, kind="open")
+    report_open(control)
     return target
 
 
@@ -226,8 +228,7 @@ def serve_imported(control: socket.socket, job: Job, ancestors: list[int]) -> No
         child.prepare(None)
         run_imported(child.send, child.job)
 
-    freeze_objects()
-    send_message(control, kind="open")
+    report_open(control)
     serve_children(control, job, ancestors, judge)
 
 

@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 
 from dlbench.execution.sandbox.base import ENTRY, SANDBOXES, Cell, Launch, inside
-from dlbench.execution.sandbox.seccomp import UNSUPPORTED, build_filter, is_supported
+from dlbench.execution.sandbox.seccomp import build_filter, find_filter_obstacle
 
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64")
 _SETTINGS = ("/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives", "/etc/localtime")
@@ -29,8 +29,8 @@ class Bubblewrap:
     warning = ""
 
     def find_obstacle(self) -> str:
-        if not is_supported():
-            return UNSUPPORTED
+        if obstacle := find_filter_obstacle():
+            return obstacle
         if shutil.which("bwrap") is None:
             return "bwrap is not installed (Debian, Ubuntu: apt-get install bubblewrap; Fedora: dnf install bubblewrap)"
         return "" if self._privileges is not None else "bwrap cannot make namespaces here"

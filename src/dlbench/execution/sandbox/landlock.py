@@ -14,7 +14,7 @@ from pathlib import Path
 
 from dlbench.execution.sandbox import reaper
 from dlbench.execution.sandbox.base import ENTRY, SANDBOXES, Cell, Launch, build_tree, inside, make_private_folder
-from dlbench.execution.sandbox.seccomp import UNSUPPORTED, build_filter, is_supported
+from dlbench.execution.sandbox.seccomp import build_filter, find_filter_obstacle
 from dlbench.workspace import home
 
 _READABLE = (
@@ -58,8 +58,8 @@ class Sandlock:
     warning = ""
 
     def find_obstacle(self) -> str:
-        if not is_supported():
-            return UNSUPPORTED
+        if obstacle := find_filter_obstacle():
+            return obstacle
         try:
             from sandlock import landlock_abi_version
         except ImportError:
@@ -82,8 +82,8 @@ class Basic:
     )
 
     def find_obstacle(self) -> str:
-        if not is_supported():
-            return UNSUPPORTED
+        if obstacle := find_filter_obstacle():
+            return obstacle
         if os.geteuid() != 0:
             return "only root can become another user; it is meant for containers that run as root"
         for name, place in (("DLBENCH_HOME", home()), ("the interpreter", Path(sys.executable).resolve())):

@@ -11,6 +11,7 @@ import os
 import signal
 import sys
 from pathlib import Path
+from typing import Any
 
 _PDEATHSIG, _KEEPCAPS, _SUBREAPER, _AMBIENT, _AMBIENT_RAISE, _BOUNDING_DROP = 1, 8, 36, 47, 2, 24
 _READ_SEARCH = 2  # CAP_DAC_READ_SEARCH
@@ -57,17 +58,16 @@ def _kill_all() -> None:
             return
 
 
-def _confine(plan: dict[str, object]) -> None:
+def _confine(plan: dict[str, Any]) -> None:
     user, landlock = plan["user"], plan["landlock"]
     if landlock is not None:
-        assert isinstance(landlock, dict)
         sys.path.append(landlock["packages"])  # this script runs isolated (-I)
 
         from sandlock import Sandbox, confine
 
         readable = [*landlock["readable"], f"/proc/{os.getpid()}"]
         confine(Sandbox(fs_readable=readable, fs_writable=landlock["writable"]))
-    if isinstance(user, int) and os.geteuid() == 0:
+    if user is not None and os.geteuid() == 0:
         # the capability to enter closed folders of root is safe only under Landlock
         _change_user(user, keep=_READ_SEARCH if landlock is not None else None)
 

@@ -1,9 +1,8 @@
 """Build the seccomp filter that denies system calls to a candidate in every sandbox.
 
-The harness installs it before it touches the project. It denies sockets, except local ones at most; tracing and reading
-of other processes; mounts, namespaces, kernel keys and modules; io_uring, which bypasses a filter; and memory that no
-limit counts. A denied call fails with EPERM, as in a container. Landlock does not cover modes and owners of files:
-without mounts of the candidate's own, calls that change them succeed without effect.
+It denies sockets, except local ones at most; tracing and reading of other processes; mounts, namespaces, kernel keys
+and modules; io_uring, which bypasses a filter; and memory that no limit counts. A denied call fails with EPERM, as in a
+container. Landlock does not cover modes and owners of files: calls that change them succeed there without effect.
 """
 
 import platform
@@ -38,11 +37,8 @@ _AARCH64_ATTRIBUTES = (5, 6, 7, 14, 15, 16, 52, 53, 54, 55, 88, 452)
 _MACHINES = {"x86_64": (0xC000003E, 0, _X86_64_ATTRIBUTES), "aarch64": (0xC00000B7, 1, _AARCH64_ATTRIBUTES)}
 
 
-UNSUPPORTED = "no system-call filter is known for this machine's architecture"
-
-
-def is_supported() -> bool:
-    return platform.machine() in _MACHINES
+def find_filter_obstacle() -> str:
+    return "" if platform.machine() in _MACHINES else "no system-call filter is known for this machine's architecture"
 
 
 def build_filter(*, mounted: bool) -> bytes:

@@ -24,7 +24,7 @@ import pytest
 
 from .. import server
 from ..audit import guard_modules, list_harness_modules
-from ..channel import Job, open_channel, send_message
+from ..channel import Job, open_channel
 from ..child import Child, empty_folders, end_child
 from ..control_tests import THOROUGH
 from ..fresh_run import list_hidden_from_all, list_test_files, override_source
@@ -59,8 +59,7 @@ def serve_imported(control: socket.socket, job: Job, ancestors: list[int]) -> No
     """Serve an instance whose solutions must be imported. The server holds nothing of the project."""
     _warm_up()
     server.forbid_backends()
-    server.freeze_objects()
-    send_message(control, kind="open")
+    server.report_open(control)
     server.serve_children(control, job, ancestors, _import_and_run)
 
 

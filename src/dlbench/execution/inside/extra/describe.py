@@ -1,9 +1,8 @@
 """Describe a returned value in a form that JSON holds and that can be compared outside the sandbox.
 
-Numbers, text, containers and arrays are shortened: enough to tell two behaviours apart, not to rebuild the value. An
-array becomes its shape and values at equal distances; any other object the name of its class. A shortened value says
-so, since two values may differ in the part that is missing. The total is limited: a line of the channel that is too
-long is rejected and would cost other checks their results.
+Numbers, text, containers and arrays are shortened, enough to tell two behaviours apart. An array becomes its shape and
+some values at equal distances; any other object the name of its class. A shortened value says so, since two values may
+differ in the missing part. The total is limited: too long a line would cost other checks their results.
 """
 
 from typing import Any
@@ -51,16 +50,13 @@ def _describe(value: Any, depth: int, left: list[int]) -> Any:  # noqa: ANN401 -
         shown = sorted((_describe_safely(one, depth + 1, left) for one in value), key=repr)[:_MOST]
         return {"set": shown} | ({"cut": len(value)} if len(value) > _MOST else {})
     if depth < _DEEPEST and isinstance(value, dict):
-        pairs = list(value.items())[:_MOST]
-        found = {_describe_key(key, left): _describe_safely(one, depth + 1, left) for key, one in pairs}
+        found = {}
+        for key, one in list(value.items())[:_MOST]:
+            name = str(key)[:100]
+            left[0] -= len(name) // 8
+            found[name] = _describe_safely(one, depth + 1, left)
         return _mark_cut(found, "dict", len(value))
     return {"class": type(value).__name__}
-
-
-def _describe_key(key: Any, left: list[int]) -> str:  # noqa: ANN401 - whatever can be a key
-    shown = str(key)[:100]
-    left[0] -= len(shown) // 8
-    return shown
 
 
 def _describe_array(value: Any, shape: Any, left: list[int]) -> dict[str, Any]:  # noqa: ANN401 - of any library
