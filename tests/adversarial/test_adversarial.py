@@ -62,7 +62,9 @@ def test_no_process_and_no_file_is_left(mode: str):
     assert [path for path in traces if Path(path).exists()] == []
 
 
-def test_most_candidates_are_judged_warm():
+@pytest.mark.parametrize("sandbox", ["auto", "sandlock"] if SANDLOCK else ["auto"])
+def test_most_candidates_are_judged_warm(sandbox: str):
     """Otherwise the tests above would not cover the warm mode."""
-    modes = [verdict.mode for verdict in judged("toy", "auto").values() if verdict.sandbox]
+    verdicts = judged("toy", "auto") if sandbox == "auto" else judged("toy", "auto", sandbox)
+    modes = [verdict.mode for verdict in verdicts.values() if verdict.sandbox]
     assert modes.count("in_place") + modes.count("imported") > 0.9 * len(modes)

@@ -4,12 +4,13 @@ import os
 import signal
 import tempfile
 import threading
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from dlbench.dataset import load
-from dlbench.execution import Engine, Limits, choose_sandbox, worker
+from dlbench.execution import Engine, Limits, choose_sandbox, find_sandboxes, worker
 from dlbench.execution.cross_run import CrossRunWorker
 from dlbench.execution.sandbox.base import inside, inside_key
 from dlbench.workspace import prepare
@@ -77,25 +78,44 @@ HOSTILE = {
 }
 
 
-@pytest.fixture(scope="module")
-def runner():
+@contextmanager
+def open_runner(sandbox):
     toy = load(write_toy(Path(tempfile.mkdtemp(prefix="dlbench-cross-run-"))))
-    engine = Engine(choose_sandbox(), Limits(load_seconds=90, test_seconds=5, memory_mb=512, processes=64, file_mb=32))
-    runner = CrossRunWorker(engine, prepare(toy.projects["toy"], toy.root))
+    limits = Limits(load_seconds=90, test_seconds=5, memory_mb=512, processes=64, file_mb=32)
+    runner = CrossRunWorker(Engine(choose_sandbox(sandbox), limits), prepare(toy.projects["toy"], toy.root))
     runner.instance = toy.instances["toy/toy.core.scale"]
     yield runner
     runner.close()
 
 
-@pytest.mark.parametrize("code", [RIGHT, pytest.param(IMPORTED, marks=pytest.mark.slow)], ids=["in place", "imported"])
-def test_hostile_check_affects_only_its_own_result(runner, code):
-    checks = [part for hostile, _ in HOSTILE.values() for part in (hostile, HONEST, WRONG)]
+@pytest.fixture(scope="module")
+def runner():
+    with open_runner("auto") as runner:
+        yield runner
+
+
+def run_hostile_checks(runner, code, names):
+    checks = [part for name in names for part in (HOSTILE[name][0], HONEST, WRONG)]
     found = [one.result for one in runner.run_checks(runner.instance, code, checks, seconds=1.0)]
     assert set(found[1::3]) == {"passed"}
     assert set(found[2::3]) == {"failed"}
-    results = dict(zip(HOSTILE, found[0::3], strict=True))
+    results = dict(zip(names, found[0::3], strict=True))
     assert {name: result for name, result in results.items() if result not in HOSTILE[name][1]} == {}
     assert runner.losses == []
+
+
+@pytest.mark.parametrize("code", [RIGHT, pytest.param(IMPORTED, marks=pytest.mark.slow)], ids=["in place", "imported"])
+def test_hostile_check_affects_only_its_own_result(runner, code):
+    run_hostile_checks(runner, code, list(HOSTILE))
+
+
+@pytest.mark.parametrize("code", [RIGHT, IMPORTED], ids=["in place", "imported"])
+def test_processes_of_a_check_are_ended_without_reading_proc(code):
+    """sandlock hides /proc, so that the children of a process cannot be listed there."""
+    if {kind.name: obstacle for kind, obstacle in find_sandboxes()}["sandlock"]:
+        pytest.skip("sandlock cannot be used on this machine")
+    with open_runner("sandlock") as runner:
+        run_hostile_checks(runner, code, ["hangs", "leaves a daemon", "forks for ever", "kills everybody"])
 
 
 def test_files_of_a_check_are_removed_before_the_next(runner):
