@@ -11,7 +11,7 @@ import pytest
 from dlbench.errors import DLBenchError
 from dlbench.execution import choose_sandbox, find_sandboxes
 from dlbench.execution.inside.child import empty_folders
-from dlbench.execution.sandbox import SANDBOXES
+from dlbench.execution.sandbox.base import SANDBOXES
 
 
 class Broken:

@@ -3,16 +3,7 @@
 from dlbench.errors import DLBenchError
 from dlbench.execution.sandbox.base import SANDBOXES, Cell, Launch, Sandbox, open_cell, remove_leftovers
 
-__all__ = [
-    "SANDBOXES",
-    "Cell",
-    "Launch",
-    "Sandbox",
-    "choose_sandbox",
-    "find_sandboxes",
-    "open_cell",
-    "remove_leftovers",
-]
+__all__ = ["Cell", "Launch", "Sandbox", "choose_sandbox", "find_sandboxes", "open_cell", "remove_leftovers"]
 
 
 def find_sandboxes() -> list[tuple[Sandbox, str]]:
@@ -28,9 +19,9 @@ def choose_sandbox(name: str = "auto") -> Sandbox:
             raise DLBenchError(f"the sandbox {name!r} cannot be used here: {obstacle}", fix="use --sandbox auto")
         return sandbox
     found = find_sandboxes()
-    usable = [sandbox for sandbox, obstacle in found if not obstacle]
-    if usable:
-        return usable[0]
+    for sandbox, obstacle in found:
+        if not obstacle:
+            return sandbox
     reasons = "; ".join(f"{sandbox.name}: {obstacle}" for sandbox, obstacle in found)
     raise DLBenchError(
         f"there is no sandbox on this machine ({reasons})",

@@ -1,8 +1,7 @@
 """Plan what one execution sees (a cell), and define the protocol and the registry of sandboxes.
 
-A cell is the same for every sandbox. It shows the project's tree with the candidate's module in place of the project's;
-the reference is not in it, neither as source nor compiled. A sandbox turns a cell into a command. The rest of the
-engine does not know which sandbox it uses; every verdict names it.
+A cell shows the project's tree with the candidate's module; the reference is not in it, neither as source nor compiled.
+A sandbox turns a cell into a command. The rest of the engine does not depend on the sandbox; every verdict names it.
 """
 
 import contextlib
@@ -55,8 +54,8 @@ def inside() -> Path:
 
 @cache
 def _read_inside(pattern: str) -> dict[str, str]:
-    found = sorted(_INSIDE.glob(pattern))
-    return {path.relative_to(_INSIDE).as_posix(): path.read_text(encoding="utf-8") for path in found}
+    paths = sorted(_INSIDE.glob(pattern))
+    return {path.relative_to(_INSIDE).as_posix(): path.read_text(encoding="utf-8") for path in paths}
 
 
 @cache
@@ -94,8 +93,7 @@ class Cell:
         """Compiled files of the replaced module, relative to the tree, which would show the reference."""
         if self.path is None:
             return []
-        folder = (self.prepared.tree / cache_from_source(self.path)).parent
-        found = folder.glob(f"{Path(self.path).stem}.*.pyc")
+        found = (self.prepared.tree / cache_from_source(self.path)).parent.glob(f"{Path(self.path).stem}.*.pyc")
         return [path.relative_to(self.prepared.tree) for path in found]
 
 
@@ -143,9 +141,7 @@ def _remove_tree(folder: Path) -> None:
 def build_tree(cell: Cell, *, shared: bool) -> Path:
     """Build a tree with the candidate's module for a sandbox that cannot mount: hard links if `shared`, or copies."""
     source, target = cell.prepared.tree, cell.folder / "tree"
-    hidden = {source / path for path in cell.list_compiled()}
-    if cell.path is not None:
-        hidden.add(source / cell.path)
+    hidden = {source / path for path in (*cell.list_compiled(), cell.path) if path is not None}
     for folder, _, files in os.walk(source):
         there = target / Path(folder).relative_to(source)
         there.mkdir(mode=0o755)

@@ -43,7 +43,7 @@ class Bubblewrap:
         limit, and a fork bomb would take the machine.
         """
         options = _AS_ROOT if os.geteuid() == 0 else _AS_USER
-        command = [_bwrap(), *options, *_base(), "--size", "4096", "--tmpfs", "/tmp", "--remount-ro", "/", "true"]
+        command = [*_base(options), "--size", "4096", "--tmpfs", "/tmp", "--remount-ro", "/", "true"]
         ended = subprocess.run(command, capture_output=True, check=False, stdin=subprocess.DEVNULL)
         return options if ended.returncode == 0 else None
 
@@ -55,7 +55,7 @@ class Bubblewrap:
         places = list(dict.fromkeys([cell.interpreter_root, prepared.environment, prepared.tree]))
         # not above the project: a mount there would hide the project, or could replace it
         temporary = next(folder for folder in _TEMPORARY if not any(place.is_relative_to(folder) for place in places))
-        command = [_bwrap(), *privileges, *_base(), *_open_parents(temporary)]
+        command = [*_base(privileges), *_open_parents(temporary)]
         command += ["--perms", "1777", "--size", str(limits.disk_mb << 20), "--tmpfs", str(temporary)]
         command += ["--perms", "1777", "--size", str(limits.disk_mb << 20), "--tmpfs", _SHARED_MEMORY]
         command += ["--perms", "1777", "--dir", f"{temporary}/home"]
@@ -78,20 +78,15 @@ _AS_ROOT = ("--cap-drop", "ALL", "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SE
 _AS_USER = ("--unshare-user", "--uid", "1000", "--gid", "1000", "--cap-drop", "ALL")
 
 
-def _bwrap() -> str:
-    found = shutil.which("bwrap")
-    assert found is not None
-    return found
-
-
 def _open_parents(place: Path) -> list[str]:
     """Make the parents of a mount point; those that bwrap makes itself can be entered by root only."""
     parents = [str(parent) for parent in reversed(place.parents) if str(parent) != "/"]
     return [word for parent in parents for word in ("--perms", "0755", "--dir", parent)]
 
 
-def _base() -> list[str]:
-    command = ["--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]
+def _base(privileges: tuple[str, ...]) -> list[str]:
+    command = [shutil.which("bwrap") or "bwrap", *privileges]
+    command += ["--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]
     command += ["--die-with-parent", "--new-session", "--hostname", "dlbench", "--proc", "/proc", "--dev", "/dev"]
     for place in _SYSTEM:
         path = Path(place)

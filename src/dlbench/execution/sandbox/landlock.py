@@ -5,7 +5,6 @@
 network or trace, but sees what any user of the machine may read. `unconfined` is used on explicit request only.
 """
 
-import importlib.util
 import json
 import os
 import shutil
@@ -18,19 +17,17 @@ from dlbench.execution.sandbox.seccomp import build_filter, find_filter_obstacle
 from dlbench.workspace import home
 
 _READABLE = (
-    *("/usr", "/bin", "/lib", "/lib32", "/lib64"),
+    "/usr", "/bin", "/lib", "/lib32", "/lib64", "/etc/ld.so.cache", "/etc/localtime", "/etc/alternatives",
+    "/sys/devices/system/cpu", "/dev/urandom", "/dev/random", "/dev/zero",
     # not all of /proc, which shows the command lines of other processes
-    *("/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/proc/version", "/proc/filesystems", "/proc/sys"),
-    *("/etc/ld.so.cache", "/etc/localtime", "/etc/alternatives"),
-    "/sys/devices/system/cpu",
-    *("/dev/urandom", "/dev/random", "/dev/zero"),
-)
+    "/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/proc/version", "/proc/filesystems", "/proc/sys",
+)  # fmt: skip
 
 
 def _launch(cell: Cell, channel: int, *, landlock: bool, user: int | None, filtered: bool) -> Launch:
-    # a candidate that runs as our user could change a file through a hard link
-    shared = user is not None
-    tree = build_tree(cell, shared=shared) if cell.path is not None or not landlock else cell.prepared.tree
+    tree = cell.prepared.tree
+    if cell.path is not None or not landlock:  # a candidate that runs as our user could change a file by a hard link
+        tree = build_tree(cell, shared=user is not None)
     temporary = make_private_folder(cell)
     package = cell.folder / "judge"  # another user may not be able to enter the home
     shutil.copytree(inside(), package)
@@ -39,14 +36,12 @@ def _launch(cell: Cell, channel: int, *, landlock: bool, user: int | None, filte
     if landlock:
         places = [*map(Path, _READABLE), cell.interpreter_root, cell.prepared.environment, tree, package]
         readable = [str(place) for place in places if place.exists()]
-        library = importlib.util.find_spec("sandlock")
-        assert library is not None
-        assert library.origin is not None
-        packages = str(Path(library.origin).parent.parent)
+        import sandlock
+
+        packages = str(Path(sandlock.__file__).parent.parent)
         files = {"packages": packages, "readable": readable, "writable": [str(temporary), "/dev/null"]}
-    plan = json.dumps({"user": user, "landlock": files})
-    runner = [str(cell.prepared.python), "-B", "-s", str(package / ENTRY), str(channel)]
-    command = [sys.executable, "-I", reaper.__file__, plan, *runner]
+    command = [sys.executable, "-I", reaper.__file__, json.dumps({"user": user, "landlock": files})]
+    command += [str(cell.prepared.python), "-B", "-s", str(package / ENTRY), str(channel)]
     seccomp = build_filter(mounted=False) if filtered else b""
     readable += [str(temporary), "/dev/null", "/proc/self"]
     return Launch(command, tree, temporary, (str(temporary),), None, seccomp, tuple(readable))
@@ -64,9 +59,8 @@ class Sandlock:
             from sandlock import landlock_abi_version
         except ImportError:
             return "sandlock is not installed (pip install sandlock)"
-        if landlock_abi_version() < 6:
-            return "the kernel's Landlock is too old (ABI 6, Linux 6.12, is needed) or switched off"
-        return ""
+        too_old = "the kernel's Landlock is too old (ABI 6, Linux 6.12, is needed) or switched off"
+        return too_old if landlock_abi_version() < 6 else ""
 
     def launch(self, cell: Cell, channel: int) -> Launch:
         user = cell.user if os.geteuid() == 0 else None

@@ -1,8 +1,7 @@
 """Kill every process of a candidate when its execution ends, without a process namespace.
 
-This script runs between the engine and the harness in sandboxes without bubblewrap. It adopts every orphan, kills all
-of them when the harness ends or the engine dies, and gives the harness its user and its Landlock rules. Arguments: a
-JSON object, then the command.
+This script runs between the engine and the harness in sandboxes without bubblewrap. It gives the harness its user and
+its Landlock rules, and kills all it started when the harness ends or the engine dies. Arguments: JSON, then a command.
 """
 
 import ctypes
