@@ -100,10 +100,8 @@ class Cell:
 @contextmanager
 def open_cell(prepared: Prepared, path: str | None, source: str | None, limits: Limits) -> Iterator[Cell]:
     """A cell that is removed afterwards, with everything that the candidate left in it."""
-    cells = home() / "cells"
-    cells.mkdir(parents=True, exist_ok=True)
-    folder = cells / f"{os.getpid()}-{secrets.token_hex(8)}"
-    folder.mkdir(mode=0o755)
+    folder = home() / "cells" / f"{os.getpid()}-{secrets.token_hex(8)}"
+    folder.mkdir(mode=0o755, parents=True)
     cell = Cell(prepared, path, folder, limits, 1_000_000_000 + secrets.randbelow(1_000_000_000))
     # the lock marks the cell as in use, also for other containers
     lock = os.open(folder / ".held", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
