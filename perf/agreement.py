@@ -22,7 +22,7 @@ from pathlib import Path
 
 from dlbench.agreement.planted import Mix, gather_material, make_solutions
 from dlbench.dataset import Instance, load
-from dlbench.execution import Engine, Limits, choose_confinement
+from dlbench.execution import Engine, Limits, choose_sandbox
 from dlbench.execution.cross_run import CheckResult, CrossRunPool, CrossRunTask
 from dlbench.execution.processes import find_descendants, memory_mb
 from dlbench.workspace import Prepared, prepare
@@ -51,7 +51,7 @@ def main() -> int:
     benchmark = load()
     names = options.project or ["albucore", "globox", "seqeval", "pytorch-optimizer", "keras"]
     prepared = {name: prepare(benchmark.projects[name], benchmark.root) for name in names}
-    engine = Engine(choose_confinement(), Limits())
+    engine = Engine(choose_sandbox(), Limits())
     meetings: list[CrossRunTask] = []
     for name in names:
         fitting = [instance for instance in benchmark.instances.values() if instance.project == name]

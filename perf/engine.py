@@ -23,7 +23,7 @@ from pathlib import Path
 
 from dlbench.agreement.planted import write_copy
 from dlbench.dataset import Instance, load
-from dlbench.execution import Engine, Limits, choose_confinement
+from dlbench.execution import Engine, Limits, choose_sandbox
 from dlbench.execution.pool import Pool, Task
 from dlbench.execution.processes import find_descendants, memory_mb
 from dlbench.execution.reference_profile import profile_reference
@@ -50,7 +50,7 @@ def main() -> int:
         for name in names
         for instance in spread([i for i in benchmark.instances.values() if i.project == name], options.instances)
     ]
-    engine = Engine(choose_confinement(), Limits(test_seconds=20.0))
+    engine = Engine(choose_sandbox(), Limits(test_seconds=20.0))
     pool = Pool(engine, prepared, workers=options.workers)
     print(f"choosing candidates of {len(instances)} instances of {len(names)} projects", flush=True)
     tasks = choose(pool, instances, options.each)

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from dlbench.agreement.planted import write_copy
 from dlbench.dataset import load
-from dlbench.execution import Engine, Limits, choose_confinement
+from dlbench.execution import Engine, Limits, choose_sandbox
 from dlbench.execution.pool import Pool, Task
 from dlbench.execution.ray_cluster.executor import RaySeats
 from dlbench.validation.mutants import write_mutants
@@ -52,7 +52,7 @@ def main() -> int:
     print(
         f"{os.cpu_count()} cores, load before the start {load_average:.1f}{' (NOT QUIET)' if load_average > 0.5 else ''}"
     )
-    engine = Engine(choose_confinement(), Limits(test_seconds=20.0, memory_mb=2048))
+    engine = Engine(choose_sandbox(), Limits(test_seconds=20.0, memory_mb=2048))
     agree = compare_on_one_machine(engine, options)
     agree &= compare_nodes(engine, options)
     return 0 if agree else 1

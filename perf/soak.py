@@ -20,7 +20,7 @@ from collections import Counter
 from pathlib import Path
 
 from dlbench.dataset import load
-from dlbench.execution import Engine, choose_confinement
+from dlbench.execution import Engine, choose_sandbox
 from dlbench.execution.processes import find_descendants, memory_mb
 from dlbench.validation.mutants import write_mutants, write_stub
 from dlbench.workspace import home, prepare
@@ -69,7 +69,7 @@ def write_candidates(projects: list[str]) -> list[dict[str, str]]:
         ready = prepare(benchmark.projects[name], benchmark.root)
         for instance in benchmark.instances.values():
             if instance.project == name:
-                target = Engine(choose_confinement()).asked(ready, instance).target
+                target = Engine(choose_sandbox()).asked(ready, instance).target
                 codes = [target.text, write_stub(target.node, "raises"), write_stub(target.node, "returns_none")]
                 codes += [code for _, code in write_mutants(target.node, 5)]
                 found += [{"instance": instance.id, "code": code} for code in codes]

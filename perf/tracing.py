@@ -11,7 +11,7 @@ import sys
 from dlbench.construction.selection.source_layout import find_layout
 from dlbench.construction.trace import trace
 from dlbench.dataset import load
-from dlbench.execution import Engine, Limits, choose_confinement
+from dlbench.execution import Engine, Limits, choose_sandbox
 from dlbench.workspace import prepare
 
 MOST = 3.0
@@ -23,7 +23,7 @@ def main() -> int:
     parser.add_argument("--files", type=int, default=12, help="test files of a project, at most")
     options = parser.parse_args()
     benchmark = load()
-    engine = Engine(choose_confinement(), Limits(load_seconds=300.0, test_seconds=60.0))
+    engine = Engine(choose_sandbox(), Limits(load_seconds=300.0, test_seconds=60.0))
     is_good = True
     for name in options.project or ["seqeval", "albucore", "pytorch-optimizer"]:
         prepared = prepare(benchmark.projects[name], benchmark.root)

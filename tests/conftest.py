@@ -12,7 +12,7 @@ from hypothesis import settings
 
 from dlbench.dataset import Benchmark, load
 from dlbench.dataset.target import find_target
-from dlbench.execution import Engine, Limits, choose_confinement
+from dlbench.execution import Engine, Limits, choose_sandbox
 from dlbench.workspace import Prepared, prepare
 from tests.scaffold import write_project
 
@@ -144,7 +144,7 @@ def toy_prepared(toy: Benchmark) -> Prepared:
 
 @pytest.fixture(scope="session")
 def engine() -> Engine:
-    return Engine(choose_confinement(), Limits(load_seconds=60, test_seconds=5, memory_mb=1024))
+    return Engine(choose_sandbox(), Limits(load_seconds=60, test_seconds=5, memory_mb=1024))
 
 
 @pytest.fixture(scope="module")

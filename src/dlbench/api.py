@@ -15,7 +15,7 @@ from typing import Any
 from dlbench.dataset import Benchmark, Selection, select
 from dlbench.dataset import load as load_whole
 from dlbench.errors import DLBenchError
-from dlbench.execution import Engine, Limits, choose_confinement
+from dlbench.execution import Engine, Limits, choose_sandbox
 from dlbench.execution.evaluate import evaluate as judge_all
 from dlbench.execution.pool import MODES, Pool
 from dlbench.execution.ray_cluster import open_seats
@@ -60,7 +60,7 @@ def evaluate(
         seats = open_seats(executor, ray_address, workers=workers, cores=cores, memory_mb=memory, sandbox=sandbox)
         if seats is not None:
             stack.callback(seats.close)
-        engine = Engine(choose_confinement(sandbox), limits, seats=seats)
+        engine = Engine(choose_sandbox(sandbox), limits, seats=seats)
         projects = dict.fromkeys(whole.instances[sample.instance].project for sample in given)
         prepared = {name: prepare(whole.projects[name], whole.root) for name in projects}
         pool = Pool(engine, prepared, workers=workers or cores, mode=mode)

@@ -1,4 +1,4 @@
-"""Where hostile candidates meet the engine: one table, two projects, two modes, judged by a pool as any run is."""
+"""Judge all hostile candidates with a pool, as a run does: one table, two projects, two modes."""
 
 import os
 import tempfile
@@ -6,7 +6,7 @@ from pathlib import Path
 
 from dlbench.dataset import Benchmark, Instance, load
 from dlbench.dataset.target import render_signature
-from dlbench.execution import Engine, Limits, choose_confinement
+from dlbench.execution import Engine, Limits, choose_sandbox
 from dlbench.execution.pool import Pool, Task
 from dlbench.runs.verdict import Verdict
 from dlbench.workspace import prepare
@@ -16,7 +16,7 @@ from tests.conftest import write_toy
 
 TORCH = "pytorch-optimizer/pytorch_optimizer.loss.dice.DiceLoss.forward"
 LIMITS = Limits(load_seconds=90, test_seconds=4, memory_mb=512, processes=64, file_mb=32)
-# Less memory than one would give: touching it is slow where the machine is itself a guest, and the time limit comes first.
+# little memory: touching more is slow on a virtual machine, and the time limit would come first
 TORCH_LIMITS = Limits(load_seconds=90, test_seconds=10, memory_mb=1024, processes=64, file_mb=32)
 
 
@@ -28,9 +28,9 @@ def open_project(name: str) -> tuple[Benchmark, Instance]:
     return benchmark, benchmark.instances[TORCH]
 
 
-def write_answers(signature: str, right: str, *, all_of_them: bool) -> dict[str, str]:
-    """Hostile answers by their names; `right` ends those that are hostile beside a right solution."""
-    cheats = CHEATS if all_of_them else []
+def write_answers(signature: str, right: str, *, with_cheats: bool) -> dict[str, str]:
+    """Hostile answers by name. `right`: the body of a correct solution, which follows the hostile statements."""
+    cheats = CHEATS if with_cheats else []
     answers = {cheat.name: cheat.code.replace("{signature}", signature) for cheat in cheats}
     for hostile in BODIES:
         body = "".join(f"    {line}\n" for line in hostile.body.split("\n"))
@@ -41,11 +41,11 @@ def write_answers(signature: str, right: str, *, all_of_them: bool) -> dict[str,
 def judge_all(project: str, mode: str, sandbox: str = "auto") -> dict[str, Verdict]:
     benchmark, instance = open_project(project)
     prepared = prepare(benchmark.projects[instance.project], benchmark.root)
-    engine = Engine(choose_confinement(sandbox), LIMITS if project == "toy" else TORCH_LIMITS)
+    engine = Engine(choose_sandbox(sandbox), LIMITS if project == "toy" else TORCH_LIMITS)
     signature = render_signature(engine.asked(prepared, instance).target.node, decorators=False)
     right = "    if factor == 0:\n        raise ValueError\n    return [value * factor for value in values]\n"
     answers = write_answers(
-        signature, right if project == "toy" else "    return None\n", all_of_them=sandbox == "auto"
+        signature, right if project == "toy" else "    return None\n", with_cheats=sandbox == "auto"
     )
     names = list(answers)
     tasks = [Task(instance, answers[name], number, name) for number, name in enumerate(names)]

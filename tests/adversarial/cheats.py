@@ -1,9 +1,9 @@
-"""Answers that try to get `pass`, or to do harm, without solving the task. Beside tests/adversarial/hostile.py.
+"""Whole answers that try to pass, or to do harm, without solving the task.
 
-Each is the text of a whole answer; `{signature}` stands for the target's def line (`code.replace("{signature}", ...)`),
-so the same cheat fits any function. None holds a solution: what does not cheat its way through returns something wrong.
-Where one could hurt a machine that does not confine it, it refuses to run as root (`os.getuid() or os.abort()`) and is
-bounded in time and size. Names in TRACES leave something behind on purpose: look for it after the verdict.
+`{signature}` stands for the target's `def` line (`code.replace("{signature}", ...)`), so that a cheat fits any function.
+None holds a solution: a cheat that does not work returns something wrong. A cheat that could harm an unconfined machine
+refuses to run as root (`os.getuid() or os.abort()`) and is bounded in time and size. Cheats named in TRACES leave files
+behind on purpose; the tests look for them after the verdict.
 """
 
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 class Cheat:
     name: str
     verdicts: frozenset[str]
-    """The verdicts that are right for it, in any mode and on any project."""
+    """The correct statuses, in any mode and for any project."""
     works_elsewhere: str
     code: str
     kind: str

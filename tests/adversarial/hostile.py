@@ -1,6 +1,6 @@
-"""Candidates that must never pass, as bodies put in front of an otherwise right solution where there is one.
+"""Hostile statements that are put in front of a correct solution; such a candidate must never pass.
 
-Each: what it tries, why it would work elsewhere, the body of the function, the verdicts that are right for it.
+Each has a name, the reason why it works against other judges, the statements, and the statuses that are correct for it.
 """
 
 from dataclasses import dataclass
@@ -18,8 +18,8 @@ def _hostile(name: str, works_elsewhere: str, body: str, *verdicts: str) -> Host
     return Hostile(name, works_elsewhere, body, frozenset(verdicts))
 
 
-def _elsewhere(call: str) -> str:
-    """A system call by a program of its own, where no judge looks; only the kernel stands in its way."""
+def _in_subprocess(call: str) -> str:
+    """Make a system call in another program, which no audit hook covers: only the kernel can deny it."""
     program = f"import ctypes, os; sys = __import__('sys'); result = {call}; result == 0 and os.getppid() or sys.exit(result < 0)"
     return f"import subprocess, sys\nif subprocess.run([sys.executable, '-c', {program!r}]).returncode: raise PermissionError"
 
@@ -97,9 +97,9 @@ BODIES = [
     _hostile("expected to fail", "xfail counts as passed", "import pytest\npytest.xfail('no')", "tampered"),
     _hostile("end the session", "the rest is not run", "import pytest\npytest.exit('done', returncode=0)", "tampered"),
     _hostile("interrupt", "an interrupted run has status of its own", "raise KeyboardInterrupt", "fail", "error"),
-    _hostile("ptrace", "tracing the judge", _elsewhere("ctypes.CDLL(None).ptrace(0, 0, 0, 0)"), "fail"),
-    _hostile("new namespace", "privileges inside a namespace", _elsewhere("ctypes.CDLL(None).unshare(0x10000000)"), "fail"),
-    _hostile("new user and network by clone", "a filter that knows unshare only", _elsewhere("ctypes.CDLL(None).syscall(56 if __import__('platform').machine() == 'x86_64' else 220, 0x50000011, 0, 0, 0, 0)"), "fail"),
+    _hostile("ptrace", "tracing the judge", _in_subprocess("ctypes.CDLL(None).ptrace(0, 0, 0, 0)"), "fail"),
+    _hostile("new namespace", "privileges inside a namespace", _in_subprocess("ctypes.CDLL(None).unshare(0x10000000)"), "fail"),
+    _hostile("new user and network by clone", "a filter that knows unshare only", _in_subprocess("ctypes.CDLL(None).syscall(56 if __import__('platform').machine() == 'x86_64' else 220, 0x50000011, 0, 0, 0, 0)"), "fail"),
     _hostile("memory in a file without a name", "memory that is no process's", "import os\nfor n in range(10):\n    f = os.memfd_create('x')\n    for _ in range(30): os.write(f, bytes(1 << 20))", "fail", "out_of_memory"),
     _hostile("close the tests to others", "files shared with the next candidate", "import os\nos.chmod('tests/test_core.py', 0)\nif os.stat('tests/test_core.py').st_mode & 0o777: raise PermissionError", "fail"),
     _hostile("become root", "dropped, but not for good", "import os\nos.setuid(0)\nif os.getuid(): raise PermissionError", "fail"),

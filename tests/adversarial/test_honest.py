@@ -1,11 +1,11 @@
-"""Code that is unusual and honest is not taken for tampering: it passes, in both modes."""
+"""Unusual but honest code is not reported as tampering: it passes in both modes."""
 
 import tempfile
 from functools import cache
 
 import pytest
 
-from dlbench.execution import Engine, choose_confinement
+from dlbench.execution import Engine, choose_sandbox
 from dlbench.execution.pool import Pool, Task
 from dlbench.runs.verdict import Verdict
 from dlbench.workspace import prepare
@@ -72,7 +72,7 @@ def judge_answers(mode: str, names: list[str]) -> dict[str, Verdict]:
     prepared = {"toy": prepare(benchmark.projects["toy"], benchmark.root)}
     tasks = [Task(instance, ANSWERS[name], number, name) for number, name in enumerate(names)]
     found: dict[str, Verdict] = {}
-    pool = Pool(Engine(choose_confinement(), LIMITS), prepared, workers=2, mode=mode)
+    pool = Pool(Engine(choose_sandbox(), LIMITS), prepared, workers=2, mode=mode)
     pool.run(tasks, lambda task, verdict: found.update({task.name: verdict}))
     return found
 
@@ -85,7 +85,7 @@ def test_honest_code_passes(name: str, mode: str):
 
 
 @pytest.mark.parametrize("mode", ["auto", "fresh"])
-def test_a_cache_in_the_folder_for_temporary_files_changes_no_verdict(mode: str, monkeypatch):
+def test_workspace_below_tmp_changes_no_verdict(mode: str, monkeypatch):
     with tempfile.TemporaryDirectory(dir="/tmp") as home:
         monkeypatch.setenv("DLBENCH_HOME", home)
         verdicts = judge_answers(mode, ["writes and reads a file", "a helper class", "runs a program"])

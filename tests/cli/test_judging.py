@@ -12,7 +12,7 @@ import time
 import pytest
 
 from dlbench.dataset.target import find_target
-from dlbench.execution import find_confinements
+from dlbench.execution import find_sandboxes
 from tests.conftest import MODULE
 
 ID = "toy/toy.core.scale"
@@ -307,7 +307,7 @@ def test_prepare_all_takes_every_project_whatever_is_chosen(dlbench, toy_root):
 @pytest.mark.parametrize("sandbox", ["bubblewrap", "sandlock"])
 def test_what_the_kernel_says_of_the_processors_can_be_read(dlbench, toy_root, tmp_path, write_samples, sandbox):
     """Libraries that find out there what a core can do fail without it, and right answers with them."""
-    if {kind.name: obstacle for kind, obstacle in find_confinements()}[sandbox]:
+    if {kind.name: obstacle for kind, obstacle in find_sandboxes()}[sandbox]:
         pytest.skip(f"{sandbox} cannot be used on this machine")
     look = "    open('/sys/devices/system/cpu/possible').read()\n"
     samples = write_samples({"instance": ID, "code": RIGHT.replace("    if not factor", f"{look}    if not factor", 1)})

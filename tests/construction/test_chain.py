@@ -14,7 +14,7 @@ from dlbench.construction.project_spec import ProjectSpec
 from dlbench.construction.summary import add_to, render_tables, tell
 from dlbench.construction.work_folder import WorkFolder
 from dlbench.errors import DLBenchError
-from dlbench.execution import Engine, Limits, choose_confinement
+from dlbench.execution import Engine, Limits, choose_sandbox
 from tests.construction.planted import EXPECTED, write_planted
 
 
@@ -22,7 +22,7 @@ from tests.construction.planted import EXPECTED, write_planted
 def chain(tmp_path_factory):
     """Everything was done but for the checks of admission."""
     work = WorkFolder(write_planted(tmp_path_factory.mktemp("planted")))
-    engine = Engine(choose_confinement(), Limits(load_seconds=90, test_seconds=4))
+    engine = Engine(choose_sandbox(), Limits(load_seconds=90, test_seconds=4))
     chain = Pipeline(engine, work, ProjectSpec("planted"), lambda text: None, workers=2)
     found = collect(engine, chain.prepared, ["tests/test_model.py"])
     assert found.why == ""

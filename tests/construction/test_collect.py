@@ -7,7 +7,7 @@ from dlbench.construction.pipeline import Pipeline
 from dlbench.construction.project_spec import ProjectSpec
 from dlbench.construction.work_folder import WorkFolder
 from dlbench.errors import DLBenchError
-from dlbench.execution import Engine, Limits, choose_confinement
+from dlbench.execution import Engine, Limits, choose_sandbox
 from tests.scaffold import write_project
 
 GOOD = "def test_good():\n    pass\n"
@@ -29,7 +29,7 @@ TESTS = [file for file in FILES if file.startswith("tests/")]
 def chain(tmp_path_factory):
     root = tmp_path_factory.mktemp("frail")
     write_project(root / "work/benchmark", root / "source", "frail", FILES)
-    engine = Engine(choose_confinement(), Limits(load_seconds=8, test_seconds=5))
+    engine = Engine(choose_sandbox(), Limits(load_seconds=8, test_seconds=5))
     return Pipeline(engine, WorkFolder(root / "work"), ProjectSpec("frail"), lambda text: None)
 
 

@@ -15,7 +15,7 @@ from dlbench.construction.pipeline import run_all
 from dlbench.construction.project_spec import ProjectSpec
 from dlbench.construction.summary import render_tables, summarise, tell
 from dlbench.construction.work_folder import WorkFolder
-from dlbench.execution import Engine, Limits, choose_confinement
+from dlbench.execution import Engine, Limits, choose_sandbox
 from dlbench.workspace.pip_config import read_pip_config
 
 from ..workspace.parts import Index
@@ -57,7 +57,7 @@ def work(folder: Path) -> WorkFolder:
     """What one start over all of them leaves; the good one comes last."""
     work = WorkFolder(folder / "work")
     run_all(
-        Engine(choose_confinement(), LIMITS),
+        Engine(choose_sandbox(), LIMITS),
         work,
         [*map(ProjectSpec, BAD), ProjectSpec(NAME)],
         lambda text: None,
@@ -103,7 +103,7 @@ def test_a_second_start_repeats_nothing_that_was_done_and_tries_again_what_faile
 
     said: list[str] = []
     before = list_files()
-    engine = Engine(choose_confinement(), LIMITS)
+    engine = Engine(choose_sandbox(), LIMITS)
     assert run_all(engine, work, [ProjectSpec(NAME)], said.append, workers=1) == {}
     assert said == []
     assert {path: kept for path, kept in list_files().items() if before[path] != kept} == {}

@@ -13,7 +13,7 @@ from dlbench.construction.pipeline import Pipeline
 from dlbench.construction.project_spec import ProjectSpec
 from dlbench.construction.trace import trace
 from dlbench.construction.work_folder import WorkFolder
-from dlbench.execution import Engine, Limits, choose_confinement
+from dlbench.execution import Engine, Limits, choose_sandbox
 from tests.scaffold import write_project
 
 CORE = """def double(value):
@@ -59,7 +59,7 @@ FILES = {
 def chain(tmp_path_factory):
     root = tmp_path_factory.mktemp("slow")
     write_project(root / "work/benchmark", root / "source", "slow", FILES)
-    engine = Engine(choose_confinement(), Limits(load_seconds=60, test_seconds=10))
+    engine = Engine(choose_sandbox(), Limits(load_seconds=60, test_seconds=10))
     return Pipeline(engine, WorkFolder(root / "work"), ProjectSpec("slow"), lambda text: None, workers=1)
 
 
@@ -81,9 +81,9 @@ from pathlib import Path
 from dlbench.construction.pipeline import Chain
 from dlbench.construction.project_spec import Wish
 from dlbench.construction.work_folder import Work
-from dlbench.execution import Engine, Limits, choose_confinement
+from dlbench.execution import Engine, Limits, choose_sandbox
 
-engine = Engine(choose_confinement(), Limits(load_seconds=60, test_seconds=10))
+engine = Engine(choose_sandbox(), Limits(load_seconds=60, test_seconds=10))
 Chain(engine, Work(Path(sys.argv[1])), Wish("slow"), print, workers=1).trace()
 """
 

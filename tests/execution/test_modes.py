@@ -9,7 +9,7 @@ import threading
 import pytest
 
 from dlbench.dataset import load
-from dlbench.execution import Engine, Limits, choose_confinement, judge
+from dlbench.execution import Engine, Limits, choose_sandbox, judge
 from dlbench.execution.judge import Warm
 from dlbench.execution.limits import JudgeOptions
 from dlbench.execution.pool import Pool, Task
@@ -32,7 +32,7 @@ def shapes(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def make_pool(shapes):
-    engine = Engine(choose_confinement(), LIMITS)
+    engine = Engine(choose_sandbox(), LIMITS)
     prepared = {"shapes": prepare(shapes.projects["shapes"], shapes.root)}
     return lambda mode="auto", workers=2: Pool(engine, prepared, workers=workers, mode=mode)
 
@@ -106,7 +106,7 @@ def test_a_module_that_a_plugin_imports_first_is_not_judged(tmp_path):
     record.write_text(record.read_text().replace('root = "tests"', 'root = "tests", args = ["-p", "toy.core"]'))
     toy = load(root)
     prepared = prepare(toy.projects["toy"], toy.root)
-    verdict = judge(Engine(choose_confinement(), LIMITS), prepared, toy.instances["toy/toy.core.scale"], SCALE)
+    verdict = judge(Engine(choose_sandbox(), LIMITS), prepared, toy.instances["toy/toy.core.scale"], SCALE)
     assert verdict.status == "harness_error"
     assert "plugin" in verdict.message
 
@@ -134,7 +134,7 @@ def test_a_module_that_only_its_tests_import_is_judged_beside_what_only_says_it_
     right = SCALE.replace("return", "class Unusual: pass\n    if factor == 0:\n        raise ValueError\n    return")
     wrong = right.replace("value * factor", "value")
     found = {}
-    pool = Pool(Engine(choose_confinement(), LIMITS), prepared, workers=1, mode=mode)
+    pool = Pool(Engine(choose_sandbox(), LIMITS), prepared, workers=1, mode=mode)
     pool.run(
         [Task(instance, right, 0), Task(instance, wrong, 1)], lambda task, verdict: found.update({task.sample: verdict})
     )
@@ -145,7 +145,7 @@ def _judge_scale(root):
     """What a worker says that has imported what the tests are known to need, of right and wrong answers."""
     toy = load(root)
     instance = toy.instances["toy/toy.core.scale"]
-    engine, prepared = Engine(choose_confinement(), LIMITS), prepare(toy.projects["toy"], toy.root)
+    engine, prepared = Engine(choose_sandbox(), LIMITS), prepare(toy.projects["toy"], toy.root)
     assert "pygments.lexers.haskell" in profile_reference(engine, prepared, instance).modules
     with contextlib.closing(Warm(engine, prepared)) as warm:
         answers = [None, engine.asked(prepared, instance).target.text, "def scale(values, factor=1):\n    return 3\n"]
@@ -315,7 +315,7 @@ def test_a_flaky_test_is_named(tmp_path):
     targets = {"plain": ["test_plain_in_order", "test_plain_keywords", "test_flaky"]}
     benchmark = load(write_shapes(tmp_path, tests=TESTS + flaky, targets=targets))
     prepared = {"shapes": prepare(benchmark.projects["shapes"], benchmark.root)}
-    pool = Pool(Engine(choose_confinement(), LIMITS), prepared, workers=2)
+    pool = Pool(Engine(choose_sandbox(), LIMITS), prepared, workers=2)
     trials = repeat(pool, list(benchmark.instances.values()), 5, shuffle=True)
     assert len(trials) == 5
     broken = [trial for trial in trials if not trial.holds]

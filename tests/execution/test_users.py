@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from dlbench.execution import find_confinements
+from dlbench.execution import find_sandboxes
 from tests.cli.test_judging import ID, RIGHT
 from tests.conftest import write_toy
 
@@ -49,7 +49,7 @@ def open_home():
 
 
 def usable(sandbox: str) -> bool:
-    return sandbox == "basic" or not {kind.name: obstacle for kind, obstacle in find_confinements()}[sandbox]
+    return sandbox == "basic" or not {kind.name: obstacle for kind, obstacle in find_sandboxes()}[sandbox]
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")

@@ -30,15 +30,15 @@ HERE = Where()
 
 
 def make_engine(sandbox: str, timeout: float | None = None, memory: int | None = None, where: Where = HERE) -> "Engine":
-    from dlbench.execution import Engine, Limits, choose_confinement, find_confinements
+    from dlbench.execution import Engine, Limits, choose_sandbox, find_sandboxes
     from dlbench.execution.sandbox import remove_leftovers
 
     remove_leftovers()
-    confinement = choose_confinement(sandbox)
+    confinement = choose_sandbox(sandbox)
     if confinement.warning:
         typer.echo(f"dlbench: warning: {confinement.warning}", err=True)
     elif sandbox == "auto" and confinement.name != "bubblewrap":
-        strongest, obstacle = find_confinements()[0]
+        strongest, obstacle = find_sandboxes()[0]
         log(f"{strongest.name} cannot be used here ({obstacle}); {confinement.name} confines candidates meanwhile")
     given = {"test_seconds": timeout, "memory_mb": memory}
     limits = Limits(**{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type]

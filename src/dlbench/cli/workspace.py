@@ -28,11 +28,11 @@ def prepare(
 def doctor(benchmark: BenchmarkOption = None, json: JsonOption = False) -> None:
     """Say what this machine has and lacks, and how to fix it."""
     from dlbench.dataset import load
-    from dlbench.execution import find_confinements
+    from dlbench.execution import find_sandboxes
     from dlbench.workspace import Finding, examine, prepared_if_ready
 
     findings = examine()
-    confinements = find_confinements()
+    confinements = find_sandboxes()
     for kind, obstacle in confinements:
         detail = obstacle or (kind.warning if kind.warning else "works")
         findings.append(Finding(f"sandbox {kind.name}", not obstacle, detail))

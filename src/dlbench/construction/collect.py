@@ -178,7 +178,7 @@ def collect(engine: Engine, prepared: Prepared, files: list[str], seconds: float
 def _with_plugin(prepared: Prepared) -> Prepared:
     """With one more plugin for pytest, as if the project's record asked for it."""
     setup = prepared.project.tests
-    setup = setup.model_copy(update={"args": (*setup.args, "-p", "inside.collecting.skipped")})
+    setup = setup.model_copy(update={"args": (*setup.args, "-p", "inside.extra.tracing")})
     return replace(prepared, project=prepared.project.model_copy(update={"tests": setup}))
 
 

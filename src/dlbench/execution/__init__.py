@@ -3,12 +3,12 @@
 from dlbench.execution.engine import Engine
 from dlbench.execution.judge import judge
 from dlbench.execution.limits import Limits
-from dlbench.execution.sandbox import choose_confinement, find_confinements
+from dlbench.execution.sandbox import choose_sandbox, find_sandboxes
 
 __all__ = [
     "Engine",
     "Limits",
-    "choose_confinement",
-    "find_confinements",
+    "choose_sandbox",
+    "find_sandboxes",
     "judge",
 ]

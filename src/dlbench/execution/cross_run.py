@@ -61,7 +61,7 @@ class CrossRunWorker(Warm):
 
     work = "cross_run"
 
-    def meet(
+    def run_checks(
         self,
         instance: Instance,
         code: str,
@@ -119,7 +119,7 @@ class CrossRunWorker(Warm):
 def _read(watched: Observation, places: Sequence[int]) -> dict[int, CheckResult]:
     """What was said of each, and of the one that was surely under way when no more was said. Always of one or more."""
     found: dict[int, CheckResult] = {}
-    for said in watched.messages.of_kind("meeting"):
+    for said in watched.messages.of_kind("check"):
         place = places[said["place"]]
         found[place] = CheckResult(Result(said["outcome"]), said["seconds"], said["message"], said["outputs"])
     left = [place for place in places if place not in found]
@@ -199,4 +199,4 @@ class CrossRunPool:
 
 
 def _meet(room: CrossRunWorker, meeting: CrossRunTask, *, seconds: float, outputs: bool) -> list[CheckResult]:
-    return room.meet(meeting.instance, meeting.code, meeting.checks, seconds=seconds, outputs=outputs)
+    return room.run_checks(meeting.instance, meeting.code, meeting.checks, seconds=seconds, outputs=outputs)

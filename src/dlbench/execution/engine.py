@@ -14,7 +14,7 @@ from dlbench.dataset.target import Target, find_target
 from dlbench.execution.limits import Limits
 from dlbench.execution.patch import Place, find_place, plan_patch
 from dlbench.execution.risk_screen import find_forbidden, wants_watching
-from dlbench.execution.sandbox import Confinement
+from dlbench.execution.sandbox import Sandbox
 from dlbench.execution.splice import Spliced, splice
 from dlbench.parsing import parse
 from dlbench.workspace import Prepared
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 class Engine:
     """What every execution of a command has in common."""
 
-    confinement: Confinement
+    confinement: Sandbox
     limits: Limits = field(default_factory=Limits)
     targets: dict[str, "TargetInModule"] = field(default_factory=dict, compare=False, repr=False)
     seats: "Executor | None" = field(default=None, compare=False, repr=False)

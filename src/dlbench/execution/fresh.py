@@ -13,7 +13,7 @@ from dlbench.execution.answer import AnswerError
 from dlbench.execution.engine import Candidate, Engine
 from dlbench.execution.launch import describe_candidate, describe_instance, describe_learning, describe_terms
 from dlbench.execution.limits import DEFAULT, JudgeOptions, allow_watching
-from dlbench.execution.sandbox import Confinement, open_cell
+from dlbench.execution.sandbox import Sandbox, open_cell
 from dlbench.execution.supervise import Observation, supervise
 from dlbench.runs.verdict import Outcome, Status, Verdict
 from dlbench.workspace import Prepared
@@ -124,9 +124,7 @@ def reject(instance: Instance, sample: int, status: Status, message: str) -> Ver
     return Verdict(instance.id, sample, status, dict.fromkeys(instance.tests, Outcome.NOT_RUN), message=message)
 
 
-def to_status(
-    watched: Observation, instance: Instance, confinement: Confinement
-) -> tuple[Status, str, dict[str, Outcome]]:
+def to_status(watched: Observation, instance: Instance, confinement: Sandbox) -> tuple[Status, str, dict[str, Outcome]]:
     tests = dict.fromkeys(instance.tests, Outcome.NOT_RUN)
     messages = watched.messages
     reports = [message for message in messages.of_kind("test") if message["id"] in tests]

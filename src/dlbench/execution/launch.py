@@ -15,7 +15,7 @@ from typing import Any
 from dlbench.dataset import Instance
 from dlbench.execution.limits import JudgeOptions, Limits
 from dlbench.execution.processes import Group, find_descendants
-from dlbench.execution.sandbox import Cell, Confinement, Launch
+from dlbench.execution.sandbox import Cell, Launch, Sandbox
 from dlbench.workspace import Prepared
 
 _FRAMEWORKS = {
@@ -28,7 +28,7 @@ _FRAMEWORKS = {
 
 
 def start(
-    confinement: Confinement,
+    confinement: Sandbox,
     cell: Cell,
     descriptor: int,
     job: dict[str, Any],

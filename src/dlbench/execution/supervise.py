@@ -27,7 +27,7 @@ from typing import Any, Protocol
 from dlbench.execution.launch import start
 from dlbench.execution.limits import Limits
 from dlbench.execution.processes import Group, borrow_group, find_descendants, is_alive, memory_mb, waited_seconds
-from dlbench.execution.sandbox import Cell, Confinement
+from dlbench.execution.sandbox import Cell, Sandbox
 
 _MOST_BYTES = 16 << 20
 
@@ -157,7 +157,7 @@ Listen = Callable[[dict[str, Any]], bool]
 """What to do with a message as it comes; the answer says whether to go on."""
 
 
-def supervise(confinement: Confinement, cell: Cell, job: dict[str, Any], listen: Listen | None = None) -> Observation:
+def supervise(confinement: Sandbox, cell: Cell, job: dict[str, Any], listen: Listen | None = None) -> Observation:
     """One candidate in a sandbox of its own, from its start to its end.
 
     `listen`: who takes its messages, which are not kept. Then every message begins a new limit: that of the tests is

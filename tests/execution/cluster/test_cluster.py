@@ -19,7 +19,7 @@ from dlbench.agreement.planted import write_copy
 from dlbench.construction.admit import admit_all
 from dlbench.dataset import load
 from dlbench.errors import DLBenchError
-from dlbench.execution import Engine, Limits, choose_confinement
+from dlbench.execution import Engine, Limits, choose_sandbox
 from dlbench.execution.cross_run import CrossRunPool, CrossRunTask, Result
 from dlbench.execution.judge import Warm
 from dlbench.execution.pool import Pool, Task
@@ -65,7 +65,7 @@ def prepared(toys):
 
 @pytest.fixture(scope="module")
 def local():
-    return Engine(choose_confinement(), Limits(load_seconds=60, test_seconds=2, memory_mb=1024))
+    return Engine(choose_sandbox(), Limits(load_seconds=60, test_seconds=2, memory_mb=1024))
 
 
 @pytest.fixture(scope="module")

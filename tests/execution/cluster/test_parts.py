@@ -141,7 +141,7 @@ def test_an_environment_without_its_interpreter_is_refused_in_words(elsewhere, t
 
 def test_a_node_without_a_sandbox_refuses_in_words_unless_told_to_do_without(monkeypatch):
     monkeypatch.setattr(
-        "dlbench.execution.sandbox.find_confinements", lambda: [(type("Kind", (), {"name": "walls"}), "none here")]
+        "dlbench.execution.sandbox.find_sandboxes", lambda: [(type("Kind", (), {"name": "walls"}), "none here")]
     )
     host = Host()
     keeping = CachePolicy(Warm, 100.0)

@@ -46,7 +46,7 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 from dlbench import __version__
 from dlbench.dataset import Benchmark, Instance, Selection, load, select
 from dlbench.errors import DLBenchError
-from dlbench.execution import Engine, Limits, choose_confinement
+from dlbench.execution import Engine, Limits, choose_sandbox
 from dlbench.execution.evaluate import Judge
 from dlbench.execution.pool import MODES, Pool
 from dlbench.generation import Message, ReferenceModel, Request, StubModel
@@ -83,7 +83,7 @@ class InspectJudge:
             raise DLBenchError(f"there is no mode {terms.mode!r}", fix=f"use one of: {', '.join(MODES)}")
         self.benchmark = read_benchmark(terms.benchmark)
         self._prepared: dict[str, Prepared] = {}
-        engine = Engine(choose_confinement(terms.sandbox), Limits(test_seconds=terms.timeout, memory_mb=terms.memory))
+        engine = Engine(choose_sandbox(terms.sandbox), Limits(test_seconds=terms.timeout, memory_mb=terms.memory))
         self._pool = Pool(engine, self._prepared, workers=terms.workers or os.cpu_count() or 1, mode=terms.mode)
         self._desk: Judge | None = None
         self._lock = Lock()

@@ -1,20 +1,11 @@
-"""What may a candidate's own code not ask for, and what happens when it does?
+"""Audit hook and module guards: end a candidate that reaches for the judge, the tests or the reference.
 
-Frames, other objects' memory, the collector's lists, traces, code made from nothing, the tests' modules, pytest's: no
-solution needs any of it, and every way to the judge or to the expected values leads through it. The interpreter's audit
-events cannot be switched off, and say when it is asked for; modules say it themselves. The first such question ends the
-process with the verdict `tampered`.
-
-Is it the candidate's own code that asks for this, or a library on its way?
-
-Libraries look at frames, code objects and modules honestly, called by a candidate or not. So what counts is who asks:
-the nearest code that names what is asked for. Code that was handed the function to call, and code that exists to hand
-on what it finds (`inspect`), is looked through.
-
-What happens when a candidate is found out, and how is nothing of the judge found by it?
+No solution needs frames, code objects, traces, lists of the collector, or the modules of pytest and of the tests; every
+path to the judge or to the expected values leads through them. The first access by the candidate's own code ends the
+process as `tampered`. Audit events cannot be switched off; guarded modules report an access themselves. Libraries use
+the same honestly, also when a candidate calls them, so the nearest code that names what is accessed counts. Code that
+was passed the function to call, and modules that return what they find to their caller (`inspect`), are skipped.
 """
-
-from __future__ import annotations
 
 import contextlib
 import os
@@ -27,80 +18,10 @@ from typing import Any
 
 from .channel import Send
 
-HAND_ON = (
-    "inspect",
-    "traceback",
-    "operator",
-    "functools",
-    "cgitb",
-    "bdb",
-    "pdb",
-    "code",
-    "trace",
-    "runpy",
-    "importlib",
-)
+_PASS_ON = {
+    "inspect", "traceback", "operator", "functools", "cgitb", "bdb", "pdb", "code", "trace", "runpy", "importlib",
+}  # fmt: skip
 """Modules of the standard library that give their caller what they find."""
-
-IsCandidateCode = Callable[[CodeType], bool]
-IsCandidateAccess = Callable[[FrameType, str, bool], bool]
-
-
-def recognise(filename: str, ranges: list[tuple[int, int]]) -> IsCandidateCode:
-    """Is this code the candidate's? By file, and by lines where the file has other code too."""
-    cut = [tuple(pair) for pair in ranges]
-
-    def is_mine(code: CodeType) -> bool:
-        if code.co_filename != filename:
-            return False
-        return not cut or any(first <= code.co_firstlineno <= last for first, last in cut)
-
-    return is_mine
-
-
-def make_access_check(is_mine: IsCandidateCode, filename: str, ranges: list[tuple[int, int]]) -> IsCandidateAccess:
-    """A function of a frame and a name: did the candidate ask for the name there?"""
-    library = os.path.dirname(os.__file__)
-    hand_on = {os.path.join(library, f"{name}.py") for name in HAND_ON}
-    hand_on |= {os.path.join(library, name, "__init__.py") for name in ("ctypes", "importlib")}
-
-    shows_lines = {os.path.join(library, f"{name}.py") for name in ("warnings", "traceback")}
-    shows_lines.add(os.path.join(library, "logging", "__init__.py"))
-
-    def runs_mine(frame: FrameType) -> bool:
-        """Also the candidate's lines at the top of a module, whose code begins elsewhere."""
-        if frame.f_code.co_filename != filename:
-            return False
-        return is_mine(frame.f_code) or any(first <= (frame.f_lineno or 0) <= last for first, last in ranges)
-
-    def keeps_to_itself(file: str, name: str) -> bool:
-        """These give their caller texts and values, and not what they looked at."""
-        if file.endswith("traceback.py"):
-            return name == "tb_frame"
-        return file.endswith("inspect.py") and name in {"__defaults__", "__kwdefaults__"}
-
-    def asks(start: FrameType, name: str, strictly: bool) -> bool:
-        frame: FrameType | None = start
-        handed_on = False
-        while frame is not None:
-            code = frame.f_code
-            if runs_mine(frame):
-                return True
-            file = code.co_filename
-            if name == "\0open" and file in shows_lines:
-                return False  # a warning or a log line looks up the source line it came from
-            is_made_up = file[:1] == "<" and file[:7] != "<frozen"
-            if file in hand_on and not keeps_to_itself(file, name):
-                handed_on = True
-            elif not is_made_up and (handed_on or strictly or name in code.co_names):
-                return False
-            frame = frame.f_back
-        return False
-
-    return asks
-
-
-Tampered = Callable[[str], None]
 
 _ALWAYS = {
     "sys._current_frames", "sys._current_exceptions", "sys.settrace", "sys.setprofile", "sys.addaudithook",
@@ -109,121 +30,156 @@ _ALWAYS = {
 }  # fmt: skip
 _FRAMES = {"tb_frame", "gi_frame", "cr_frame", "ag_frame", "__defaults__", "__kwdefaults__"}
 _SET = {"__code__", "__defaults__", "__kwdefaults__"}
-_GUARDED = (
-    "pytest",
-    "_pytest",
-    "pluggy",
-    "unittest",
-    "ctypes",
-    "_ctypes",
-    "_testcapi",
-    "_testinternalcapi",
-)
-
-
+_GUARDED = ("pytest", "_pytest", "pluggy", "unittest", "ctypes", "_ctypes", "_testcapi", "_testinternalcapi")
 FORBIDDEN = (
     *("__globals__", "__closure__", "cell_contents", "__builtins__", "tb_frame", "gi_frame", "cr_frame", "ag_frame"),
     *("_getframe", "_current_frames", "_pytest"),
 )
-"""No solution spells these; an answer that does is found out before it runs, or when it makes code that does."""
+"""No solution uses these names. An answer that does is rejected before it runs, or when it compiles such code."""
+IsCandidateCode = Callable[[CodeType], bool]
+IsCandidateAccess = Callable[[FrameType, str, bool], bool]
+Tampered = Callable[[str], None]
+Activate = Callable[[IsCandidateAccess, Tampered], None]
 
 
-def find_guarded(hidden: list[str]) -> list[tuple[str, types.ModuleType]]:
-    """Modules that only pytest, the tests and libraries may look into."""
-    files = set(hidden)
-    plain = [(name, module) for name, module in list(sys.modules.items()) if type(module) is types.ModuleType]
-    return [
-        (name, module)
-        for name, module in plain
-        if name.partition(".")[0] in _GUARDED or vars(module).get("__file__") in files
-    ]
+def recognise(filename: str, ranges: list[tuple[int, int]]) -> IsCandidateCode:
+    """A function that recognises the candidate's code: by file, and by lines if the file holds other code too."""
+    lines = [tuple(pair) for pair in ranges]
+
+    def is_candidate(code: CodeType) -> bool:
+        if code.co_filename != filename:
+            return False
+        return not lines or any(first <= code.co_firstlineno <= last for first, last in lines)
+
+    return is_candidate
 
 
-def install(asks: IsCandidateAccess, tampered: Tampered, hidden: list[str], arm: Activate) -> None:
-    """From here on a candidate that asks is found out."""
-    arm(asks, tampered)
-    _guard_signals(asks, tampered)
-    sys.addaudithook(_make_hook(asks, tampered, hidden))
+def make_access_check(is_candidate: IsCandidateCode, filename: str, ranges: list[tuple[int, int]]) -> IsCandidateAccess:
+    """A function of a frame and a name: did the candidate's code access the name there?"""
+    library = os.path.dirname(os.__file__)
+    pass_on = {os.path.join(library, f"{name}.py") for name in _PASS_ON}
+    pass_on |= {os.path.join(library, name, "__init__.py") for name in ("ctypes", "importlib")}
+    shows_lines = {os.path.join(library, f"{name}.py") for name in ("warnings", "traceback")}
+    shows_lines.add(os.path.join(library, "logging", "__init__.py"))
+
+    def runs_candidate(frame: FrameType) -> bool:
+        """True also for the candidate's lines at module level, whose code object begins elsewhere."""
+        if frame.f_code.co_filename != filename:
+            return False
+        return is_candidate(frame.f_code) or any(first <= (frame.f_lineno or 0) <= last for first, last in ranges)
+
+    def keeps_private(file: str, name: str) -> bool:
+        """These return text and values to their caller, not the objects they read."""
+        if file.endswith("traceback.py"):
+            return name == "tb_frame"
+        return file.endswith("inspect.py") and name in {"__defaults__", "__kwdefaults__"}
+
+    def is_candidate_access(start: FrameType, name: str, strictly: bool) -> bool:
+        frame: FrameType | None = start
+        passed_on = False
+        while frame is not None:
+            code = frame.f_code
+            if runs_candidate(frame):
+                return True
+            file = code.co_filename
+            if name == "\0open" and file in shows_lines:
+                return False  # a warning or a log record reads its source line
+            is_generated = file[:1] == "<" and file[:7] != "<frozen"
+            if file in pass_on and not keeps_private(file, name):
+                passed_on = True
+            elif not is_generated and (passed_on or strictly or name in code.co_names):
+                return False
+            frame = frame.f_back
+        return False
+
+    return is_candidate_access
+
+
+def install(is_access: IsCandidateAccess, tampered: Tampered, hidden: list[str], activate: Activate) -> None:
+    """Start the audit: from here on an access by the candidate ends the process."""
+    activate(is_access, tampered)
+    _guard_signals(is_access, tampered)
+    sys.addaudithook(_make_hook(is_access, tampered, hidden))
 
 
 def _make_hook(
-    asks: IsCandidateAccess, tampered: Tampered, hidden: list[str]
+    is_access: IsCandidateAccess, tampered: Tampered, hidden: list[str]
 ) -> Callable[[str, tuple[Any, ...]], None]:
     getframe = sys._getframe
     here = getframe(0).f_code.co_filename
-    looking = False
+    is_checking = False
     files = set(hidden)
     names = {path.rpartition("/")[2] for path in hidden}
 
-    def asked(name: str, *, strictly: bool = False) -> bool:
-        nonlocal looking
-        looking = True  # looking at frames is itself an event
+    def by_candidate(name: str, *, strictly: bool = False) -> bool:
+        nonlocal is_checking
+        is_checking = True  # the check reads frames, which is itself an event
         try:
             start = getframe(2)
-            return start.f_code.co_filename != here and asks(start, name, strictly)
+            return start.f_code.co_filename != here and is_access(start, name, strictly)
         finally:
-            looking = False
+            is_checking = False
 
     def hook(event: str, arguments: tuple[Any, ...]) -> None:
-        if looking:
+        if is_checking:
             return
         what = ""
         if event == "sys._getframe":
-            what = "a frame" if asked("_getframe") else ""
+            what = "a frame" if by_candidate("_getframe") else ""
         elif event == "object.__getattr__":
             name = arguments[1]
-            what = f"{name} of {type(arguments[0]).__name__}" if name in _FRAMES and asked(name) else ""
+            what = f"{name} of {type(arguments[0]).__name__}" if name in _FRAMES and by_candidate(name) else ""
         elif event in {"object.__setattr__", "object.__delattr__"}:
             name = arguments[1]
-            what = f"to change {name}" if name in _SET and asked(name) else ""
+            what = f"to change {name}" if name in _SET and by_candidate(name) else ""
         elif event in _ALWAYS:
-            what = event if asked(event.rpartition(".")[2]) else ""
+            what = event if by_candidate(event.rpartition(".")[2]) else ""
         elif event.startswith("ctypes."):
-            what = event if asked("", strictly=True) else ""
+            what = event if by_candidate("", strictly=True) else ""
         elif event == "compile":
             source, file = arguments[:2]
             named = isinstance(file, str) and file[:1] != "<"
             text = source.decode("utf-8", "replace") if isinstance(source, bytes) else source
             readable = isinstance(text, str) and not any(word in text for word in FORBIDDEN)
-            if (named or not readable) and asked("compile"):
+            if (named or not readable) and by_candidate("compile"):
                 what = "to compile code that reaches for the judge, or under a file's name"
         elif event == "open":
             path = arguments[0]
             if isinstance(path, str) and path.rpartition("/")[2] in names and os.path.abspath(path) in files:
-                what = f"the file {path.rpartition('/')[2]}" if asked("\0open") else ""
+                what = f"the file {path.rpartition('/')[2]}" if by_candidate("\0open") else ""
         if what:
             tampered(f"the candidate asked for {what}")
 
     return hook
 
 
-Activate = Callable[[IsCandidateAccess, Tampered], None]
+def guard_modules(tests: list[str]) -> Activate:
+    """Guard the modules of pytest and of the tests against access from outside; return what activates the guard.
 
-
-def guard_modules(guarded: list[tuple[str, types.ModuleType]]) -> Activate:
-    """A module's own functions use its names as ever; only an access from outside is looked at, once armed."""
+    Functions of these modules use their names unchecked; libraries may use them.
+    """
     getframe = sys._getframe
     read, write = types.ModuleType.__getattribute__, types.ModuleType.__setattr__
     harmless = frozenset({"__class__", "__name__", "__spec__", "__file__", "__path__", "__loader__", "__package__"})
-    asks: IsCandidateAccess = lambda frame, name, strictly: False  # noqa: E731 - until somebody is there to ask
+    is_access: IsCandidateAccess = lambda frame, name, strictly: False  # noqa: E731 - until it is activated
     tampered: Tampered = lambda why: None  # noqa: E731
 
-    def arm(new_asks: IsCandidateAccess, new_tampered: Tampered) -> None:
-        nonlocal asks, tampered
-        asks, tampered = new_asks, new_tampered
+    def activate(new_is_access: IsCandidateAccess, new_tampered: Tampered) -> None:
+        nonlocal is_access, tampered
+        is_access, tampered = new_is_access, new_tampered
 
     class Guarded(types.ModuleType):
-        """A module itself, or what stands for it in the table of modules, where nobody finds its own dictionary."""
+        """A module, or its proxy in `sys.modules`, whose `__dict__` is not the module's."""
 
         def __getattribute__(self, name: str) -> Any:  # noqa: ANN401 - whatever the module holds
             module = real.get(id(self), self)
-            if name not in harmless and asks(getframe(1), name, False):
+            if name not in harmless and is_access(getframe(1), name, False):
                 tampered(f"the candidate reached for {name} of the module {read(module, '__name__')}")
             return read(module, name)
 
         def __setattr__(self, name: str, value: object) -> None:
             module = real.get(id(self), self)
-            if asks(getframe(1), name, False):
+            if is_access(getframe(1), name, False):
                 tampered(f"the candidate tried to change {name} of the module {read(module, '__name__')}")
             write(module, name, value)
 
@@ -235,23 +191,27 @@ def guard_modules(guarded: list[tuple[str, types.ModuleType]]) -> Activate:
 
     real: dict[int, types.ModuleType] = {}
     Guarded.__name__ = Guarded.__qualname__ = "module"
-    for name, module in guarded:
+    files = set(tests)
+    for name, module in list(sys.modules.items()):
+        if type(module) is not types.ModuleType:
+            continue
+        if name.partition(".")[0] not in _GUARDED and vars(module).get("__file__") not in files:
+            continue
         module.__class__ = Guarded
         proxy = Guarded(name)
         real[id(proxy)] = module
         sys.modules[name] = proxy
-    return arm
+    return activate
 
 
-def _guard_signals(asks: IsCandidateAccess, tampered: Tampered) -> None:
-    """A signal's handler is given the frame that it interrupts, and no event tells."""
+def _guard_signals(is_access: IsCandidateAccess, tampered: Tampered) -> None:
+    """A signal handler receives the interrupted frame, and no audit event reports it."""
     getframe = sys._getframe
-    modules = [signal, sys.modules["_signal"]]
-    for module in modules:
+    for module in (signal, sys.modules["_signal"]):
         original = module.__dict__["signal"]
 
         def guarded(number: Any, handler: Any, original: Any = original) -> Any:  # noqa: ANN401
-            if callable(handler) and asks(getframe(1), "signal", False):
+            if callable(handler) and is_access(getframe(1), "signal", False):
                 tampered("the candidate asked for a signal's frame")
             return original(number, handler)
 
@@ -260,7 +220,10 @@ def _guard_signals(asks: IsCandidateAccess, tampered: Tampered) -> None:
 
 
 def make_tampered(send: Send, allowed: list[str], *, learn: bool) -> tuple[Callable[[str], None], set[str]]:
-    """What to do when a candidate is found out. What the reference does itself is allowed; learning it ends nothing."""
+    """A function that reports tampering and ends the process, and the set of accesses that the reference itself makes.
+
+    `learn`: record accesses in the set instead.
+    """
     known = set(allowed)
     leave = os._exit
 
@@ -281,7 +244,7 @@ def list_harness_modules() -> list[str]:
 
 
 def unload_harness_modules(names: list[str]) -> None:
-    """Nothing of this package is found by name any more."""
+    """Make sure that no module of this package can be found by name."""
     for name in names:
         sys.modules.pop(name, None)
     sys.modules["__main__"] = types.ModuleType("__main__")

@@ -1,24 +1,28 @@
-"""How does the judge speak, so that nobody else can speak for it?
+"""Send messages to the engine: the keyed result channel and the control socket of a warm worker.
 
-On one pipe; every line carries a number and a keyed hash, so that a line which the candidate writes there is seen as
-such. What it says is bound to the process it began in: a candidate that forks and returns twice is heard once.
+On the result channel every line carries a number and a keyed hash, so that a line that a candidate writes there is
+recognised as forged. The channel is bound to the process that opened it: a candidate that forks and returns twice is
+heard once. The control socket is used by the worker and its servers, which never run a candidate's code.
 """
-
-from __future__ import annotations
 
 import hmac
 import json
 import os
+import socket
+import struct
 from collections.abc import Callable
 from typing import Any
 
 Send = Callable[..., None]
+Job = dict[str, Any]
+"""What the engine asks for; the keys are those of `execution/launch.py`."""
+_HEADER = struct.Struct("=Q")
 
 
 def open_channel(descriptor: int, secret: bytes) -> Send:
-    """A function that sends one message: its kind, and whatever JSON takes."""
+    """Return a function that sends one message: its kind, and content that JSON can hold."""
     os.set_inheritable(descriptor, False)
-    # the key itself is kept by the library for hashing, and by no object of ours that could be read
+    # the hash object keeps the key in C; no Python object that a candidate could read holds it
     keyed = hmac.new(secret, digestmod="sha256")
     count = 0
     process = os.getpid()
@@ -37,3 +41,20 @@ def open_channel(descriptor: int, secret: bytes) -> Send:
             line = line[write(descriptor, line) :]
 
     return send
+
+
+def send_message(control: socket.socket, **content: Any) -> None:  # noqa: ANN401 - whatever JSON takes
+    control.sendall(json.dumps(content).encode() + b"\n")
+
+
+def receive(control: socket.socket) -> tuple[Job, list[int]]:
+    """Receive one message and the descriptors sent with it. If the engine has closed the socket, this process ends."""
+    header, descriptors, _, _ = socket.recv_fds(control, _HEADER.size, 8, socket.MSG_WAITALL)
+    length = _HEADER.unpack(header)[0] if header else os._exit(0)
+    body = bytearray()
+    while len(body) < length:
+        data = control.recv(min(1 << 16, length - len(body)))
+        if not data:
+            os._exit(0)
+        body += data
+    return json.loads(bytes(body)), descriptors

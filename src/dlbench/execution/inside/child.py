@@ -1,9 +1,4 @@
-"""What is the process of one candidate, from the fork to its end?
-
-What is left of a candidate when its verdict is given? Nothing: no process, no file.
-"""
-
-from __future__ import annotations
+"""Run one candidate in a forked process, and remove every process and file of it afterwards."""
 
 import contextlib
 import linecache
@@ -17,77 +12,51 @@ import pytest
 
 from . import privileges
 from .audit import Activate, install, make_access_check, make_tampered, recognise, unload_harness_modules
-from .channel import open_channel
-from .fresh_run import find_blinded, find_hidden
-from .integrity import FindReplaced
-from .pytest_runner import Canaries, Reports, conduct
-from .return_values import watch
+from .channel import Job, open_channel
+from .fresh_run import list_hidden, list_hidden_from_all
 
 
 class Child:
-    """The process of one candidate, from the fork to its end."""
+    """The process of one candidate: its channel, its job and its guards."""
 
     def __init__(
-        self,
-        session: pytest.Session | None,
-        job: dict[str, Any],
-        message: dict[str, Any],
-        descriptors: list[int],
-        above: list[int],
+        self, session: pytest.Session | None, job: Job, message: Job, descriptors: list[int], ancestors: list[int]
     ) -> None:
-        channel, output = descriptors
-        redirect(session, output)
-        # the secret stays in no dictionary, here or with the caller
-        self.send = open_channel(channel, bytes.fromhex(message.pop("secret")))
-        self.session, self.job, self.above = session, job | message, above
+        self.channel, output = descriptors
+        _redirect(session, output)
+        # the secret stays in no dictionary, here or in the caller
+        self.send = open_channel(self.channel, bytes.fromhex(message.pop("secret")))
+        self.job, self.ancestors = job | message, ancestors
+        self.is_scoped = False
+        """Whether `kill(-1)` reaches its own descendants only."""
 
-    def prepare(self, blindfold: int | None) -> None:
-        """Everything that a candidate must not have is given up here, before its first line."""
+    def prepare(self, ruleset: int | None, *, forks: bool = False) -> None:
+        """Drop everything that a candidate must not have. `forks`: the process ends children of its own."""
         privileges.set_limits(self.job["limits"])
         os.chdir(self.job["tree"])
-        if blindfold is not None:
-            privileges.enforce(blindfold)
-        privileges.protect(self.above)
+        if ruleset is not None:
+            self.is_scoped = privileges.enforce(ruleset)
+        privileges.protect(self.ancestors, broadcast=forks and self.is_scoped)
         privileges.make_undumpable()
-        for path in find_blinded(self.job):
+        for path in list_hidden_from_all(self.job):
             if path != os.path.join(self.job["tree"], self.job["path"]):
                 linecache.cache.pop(path, None)
 
-    def guard(self, filename: str, arm: Activate, ours: list[str]) -> None:
-        self.tampered, _ = make_tampered(self.send, self.job["allowed"], learn=False)
-        asks = make_access_check(recognise(filename, []), filename, [])
-        install(asks, self.tampered, find_hidden(self.job), arm)
-        unload_harness_modules(ours)
+    def guard(self, filename: str, ranges: list[tuple[int, int]], activate: Activate, harness: list[str]) -> None:
+        """Start the audit of the candidate's code, and take the harness out of reach."""
 
-    def finish(
-        self,
-        session: pytest.Session,
-        reports: Reports,
-        canaries: Canaries,
-        look: FindReplaced,
-        filename: str,
-        names: dict[str, Any],
-    ) -> None:
-        self.send("collected", tests=[item.nodeid for item in session.items], errors=[])
-        if self.job["watch"]:
-            watch(recognise(filename, []), names, self.job["classes"], look, self.tampered)
-        with contextlib.suppress(session.Interrupted, session.Failed):
-            conduct(
-                session,
-                reports,
-                canaries,
-                self.send,
-                look,
-                self.tampered,
-                closely=self.job["watch"],
-                until_failure=self.job["until_failure"],
-            )
-        self.send("end")
-        os._exit(0)
+        def send(kind: str, **content: Any) -> None:  # noqa: ANN401 - whatever JSON takes
+            self.send(kind, **content)  # looked up late: a cross run opens a channel for each check
+
+        self.is_candidate = recognise(filename, ranges)
+        self.tampered, _ = make_tampered(send, self.job["allowed"], learn=False)
+        is_candidate_access = make_access_check(self.is_candidate, filename, ranges)
+        install(is_candidate_access, self.tampered, list_hidden(self.job), activate)
+        unload_harness_modules(harness)
 
 
-def redirect(session: pytest.Session | None, output: int) -> None:
-    """The files into which pytest keeps output are shared with the server; a child needs its own, and its own exits."""
+def _redirect(session: pytest.Session | None, output: int) -> None:
+    """Send the output to the engine. pytest's capture files are shared with the server, so the child opens its own."""
     manager = session.config.pluginmanager.getplugin("capturemanager") if session is not None else None
     if manager is not None:
         manager.stop_global_capturing()
@@ -98,21 +67,23 @@ def redirect(session: pytest.Session | None, output: int) -> None:
         manager.start_global_capturing()
 
 
-def await_end(child: int, control: socket.socket) -> None:
-    """Until the candidate ends, or the other side has had enough."""
+def await_end(child: int, control: socket.socket, *, is_scoped: bool) -> None:
+    """Wait until the candidate ends or the engine sends a message, which the caller reads."""
     ended = os.pidfd_open(child)
     try:
         ready, _, _ = select.select([ended, control.fileno()], [], [])
-        # what there is to read is taken by whoever serves the next
         if control.fileno() in ready and not control.recv(1, socket.MSG_PEEK):
-            clear(child)
+            end_child(child, is_scoped=is_scoped)
             os._exit(0)
     finally:
         os.close(ended)
 
 
-def clear(child: int) -> tuple[int, int]:
-    """Kills whatever the candidate left; orphans come to us, so that none is missed."""
+def end_child(child: int, *, is_scoped: bool) -> tuple[int, int]:
+    """Kill a child and all that it started; return its exit code and peak memory. We adopt orphans, so none is missed.
+
+    `is_scoped`: `kill(-1)` reaches our descendants only.
+    """
     status, peak = 0, 0
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(child, signal.SIGKILL)
@@ -126,63 +97,79 @@ def clear(child: int) -> tuple[int, int]:
         if pid == child:
             status, peak = os.waitstatus_to_exitcode(ended), usage.ru_maxrss
         elif pid == 0:
-            for orphan in _children():
+            for orphan in [-1] if is_scoped else _list_children():
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(orphan, signal.SIGKILL)
             select.select([], [], [], 0.001)
 
 
-def _children() -> list[int]:
+def _list_children() -> list[int]:
     found = []
-    mine = str(os.getpid())
+    own = str(os.getpid())
     for name in os.listdir("/proc"):
         if name.isdigit():
             with contextlib.suppress(OSError, IndexError), open(f"/proc/{name}/stat") as file:
-                if file.read().rpartition(")")[2].split()[1] == mine:
+                if file.read().rpartition(")")[2].split()[1] == own:
                     found.append(int(name))
     return found
 
 
-def clean(folders: dict[str, list[str]]) -> None:
-    """What one candidate wrote, the next does not find. Each folder with what was in it from the start."""
-    for folder, kept in folders.items():
-        _remove_below(folder, kept)
-        if "home" in kept:
-            _remove_below(os.path.join(folder, "home"), [])
+def empty_folders(folders: dict[str, list[str]]) -> bool:
+    """Remove what a candidate wrote; False if something is left. `folders`: each with the names to keep."""
+    found = [_empty(folder, set(kept)) for folder, kept in folders.items()]
+    found += [_empty(os.path.join(folder, "home"), set()) for folder, kept in folders.items() if "home" in kept]
+    return all(found)
 
 
-def _remove_below(folder: str, kept: list[str]) -> None:
-    """Removes what is in a folder, however deep: what lies deep comes up, and is then removed like all else."""
+def _empty(folder: str, kept: set[str]) -> bool:
     place = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    stays = set(kept)
     try:
-        while True:
-            below = None
-            for name in set(os.listdir(place)) - stays:
-                try:
-                    os.unlink(name, dir_fd=place)
-                except OSError:
-                    below = name
-            if below is None:
-                break
+        for name in _remove_files(place, kept):
             with contextlib.suppress(OSError):
-                os.chmod(below, 0o700, dir_fd=place)  # its owner may have closed it
-            with contextlib.suppress(OSError):
-                _empty(place, below)
-            try:
-                os.rmdir(below, dir_fd=place)
-            except OSError:
-                stays.add(below)  # the sandbox made it, and it is empty
+                _remove_folder(place, name)
+        return set(os.listdir(place)) <= kept
     finally:
         os.close(place)
 
 
-def _empty(place: int, below: str) -> None:
-    inner = os.open(below, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=place)
+def _remove_folder(place: int, name: str) -> None:
+    """Remove a folder with all that is below it, without recursion: a candidate may nest thousands.
+
+    It goes down to the last folder and up again. Landlock forbids moving a folder up to remove it there.
+    """
+    path = [name]
+    here = _enter(place, name)
     try:
-        for name in os.listdir(inner):
-            with contextlib.suppress(OSError):
-                os.chmod(name, 0o700, dir_fd=inner)
-            os.rename(name, f"{os.urandom(8).hex()}-{name[:40]}", src_dir_fd=inner, dst_dir_fd=place)
+        while path:
+            below = _remove_files(here, set())
+            if below:
+                path.append(below[0])
+                inner = _enter(here, below[0])
+            else:
+                inner = os.open("..", os.O_RDONLY | os.O_DIRECTORY, dir_fd=here)
+            os.close(here)
+            here = inner
+            if not below:
+                os.rmdir(path.pop(), dir_fd=here)
     finally:
-        os.close(inner)
+        os.close(here)
+
+
+def _enter(place: int, name: str) -> int:
+    with contextlib.suppress(OSError):
+        os.chmod(name, 0o700, dir_fd=place)  # its owner may have closed it
+    return os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=place)
+
+
+def _remove_files(place: int, kept: set[str]) -> list[str]:
+    """Remove the files and the empty folders in a folder; return the names that are left."""
+    left = []
+    for name in set(os.listdir(place)) - kept:
+        try:
+            os.unlink(name, dir_fd=place)
+        except OSError:
+            try:
+                os.rmdir(name, dir_fd=place)
+            except OSError:
+                left.append(name)
+    return left

@@ -1,98 +1,70 @@
-"""Are the things that tests judge by still what they were?
+"""Integrity snapshot: detect that a candidate replaced something that tests judge by.
 
-A candidate that replaces `torch.allclose`, `pytest.raises` or `builtins.abs` passes any test. So the names of these
-modules and classes are noted before it runs, by identity, and looked at again between tests. Only what was there, and
-was code, counts: libraries add names and fill caches honestly.
+A candidate that replaces `torch.allclose`, `pytest.raises` or `builtins.abs` passes any test. So the values of these
+modules and classes are recorded before it runs and compared by identity between tests. Only code that was there counts:
+libraries add names and fill caches honestly.
 """
-
-from __future__ import annotations
 
 import builtins
 import operator
 import os
 import sys
 import types
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 _ROOTS = ("pytest", "_pytest", "pluggy", "unittest", "absl.testing", "hypothesis", "chex._src.asserts")
-_EXACT = (
-    *("builtins", "operator", "math", "cmath", "functools", "itertools", "collections", "typing", "inspect"),
-    *("numpy", "numpy.testing", "numpy.testing._private.utils", "numpy.linalg", "numpy.random", "numpy._core.numeric"),
-    *(
-        "numpy._core.fromnumeric",
-        "numpy._core.numerictypes",
-        "numpy.ma",
-        "numpy.ma.core",
-        "scipy.stats",
-        "scipy.linalg",
-    ),
-    *("torch", "torch.testing", "torch.testing._comparison", "torch.functional", "torch.nn.functional", "torch.linalg"),
-    *("jax", "jax.numpy", "jax.tree_util", "jax.tree", "jax._src.test_util", "jax._src.public_test_util", "chex"),
-    *("tensorflow", "tensorflow.test", "tensorflow.python.framework.test_util", "tensorflow.python.platform.test"),
-    *("keras", "keras.src.testing", "keras.src.testing.test_case", "pandas", "pandas.testing", "pandas._testing"),
-    *("sklearn.utils._testing", "copy", "time", "random", "os", "os.path", "re", "string"),
-)
-_FIRST: tuple[str, ...] = (
-    "builtins",
-    "math",
-    "operator",
-    "numpy",
-    "numpy.testing",
-    "numpy.testing._private.utils",
-    "torch",
-)
-_FIRST += (
-    "torch.testing",
-    "torch.testing._comparison",
-    "torch.Tensor",
-    "jax.numpy",
-    "unittest.case.TestCase",
-    "pytest",
-)
-_FIRST += ("_pytest.python.Function", "_pytest.runner", "_pytest.reports.TestReport", "_pytest.raises", "functools")
+_EXACT = frozenset({
+    "builtins", "operator", "math", "cmath", "functools", "itertools", "collections", "typing", "inspect", "copy",
+    "time", "random", "os", "os.path", "re", "string", "numpy", "numpy.testing", "numpy.testing._private.utils",
+    "numpy.linalg", "numpy.random", "numpy._core.numeric", "numpy._core.fromnumeric", "numpy._core.numerictypes",
+    "numpy.ma", "numpy.ma.core", "scipy.stats", "scipy.linalg", "torch", "torch.testing",
+    "torch.testing._comparison", "torch.functional", "torch.nn.functional", "torch.linalg", "jax", "jax.numpy",
+    "jax.tree_util", "jax.tree", "jax._src.test_util", "jax._src.public_test_util", "chex", "tensorflow",
+    "tensorflow.test", "tensorflow.python.framework.test_util", "tensorflow.python.platform.test", "keras",
+    "keras.src.testing", "keras.src.testing.test_case", "pandas", "pandas.testing", "pandas._testing",
+    "sklearn.utils._testing",
+})  # fmt: skip
+_MOST_USED = frozenset({
+    "builtins", "math", "operator", "functools", "numpy", "numpy.testing", "numpy.testing._private.utils", "torch",
+    "torch.testing", "torch.testing._comparison", "torch.Tensor", "jax.numpy", "unittest.case.TestCase", "pytest",
+    "_pytest.python.Function", "_pytest.runner", "_pytest.reports.TestReport", "_pytest.raises",
+})  # fmt: skip
 _STRICT = ("json", "json.encoder", "hmac", "hashlib")
 _CLASSES = (
-    ("torch", "Tensor"),
-    ("torch.nn", "Module"),
-    ("numpy", "ndarray"),
-    ("pandas", "DataFrame"),
-    ("pandas", "Series"),
-)
+    ("torch", "Tensor"), ("torch.nn", "Module"), ("numpy", "ndarray"), ("pandas", "DataFrame"), ("pandas", "Series"),
+)  # fmt: skip
 _CODE: tuple[type, ...] = (
-    types.FunctionType,
-    types.BuiltinFunctionType,
-    types.MethodType,
-    type,
-    property,
-    staticmethod,
-    classmethod,
-)
-_CODE += (types.MethodDescriptorType, types.WrapperDescriptorType, types.GetSetDescriptorType)
+    types.FunctionType, types.BuiltinFunctionType, types.MethodType, type, property, staticmethod, classmethod,
+    types.MethodDescriptorType, types.WrapperDescriptorType, types.GetSetDescriptorType,
+)  # fmt: skip
 
 FindReplaced = Callable[[bool], list[str]]
-"""What was replaced: in the names that nearly every comparison uses, or in all."""
+"""Lists what was replaced: in the names that most comparisons use (True), or in all."""
 
 
-def check(look: FindReplaced, tampered: Callable[[str], None], *, quickly: bool = False) -> None:
-    for replaced in look(quickly):
+def check(find_replaced: FindReplaced, tampered: Callable[[str], None], *, quickly: bool = False) -> None:
+    for replaced in find_replaced(quickly):
         tampered(f"{replaced} was replaced")
 
 
-_Names = tuple[str, Mapping[str, Any], list[str], list[Any], int | None]
-
-
 def take_snapshot(tests: list[str], tree: str) -> FindReplaced:
-    """A function that names what was replaced since: in the tests, the project, and in what judges with them."""
-    kept: list[_Names] = []
-    seen: set[int] = set()
+    """Record the tests, the project and what judges them; return a function that lists what was replaced since."""
+    kept: list[tuple[str, Mapping[str, Any], list[str], list[Any], int | None]] = []
+    files, seen = set(tests), set[int]()
 
     def add(name: str, names: Mapping[str, Any], *, strict: bool = False) -> None:
         held = [key for key, value in names.items() if strict or isinstance(value, _CODE)]
         kept.append((name, names, held, [names[key] for key in held], len(names) if strict else None))
 
-    for name, names, strict in _find_namespaces(set(tests), tree + os.sep):
-        if id(names) in seen:
+    for name, module in list(sys.modules.items()):
+        if not issubclass(type(module), types.ModuleType):  # libraries of cffi only claim to be modules
+            continue
+        names = types.ModuleType.__getattribute__(module, "__dict__")
+        file = names.get("__file__") or ""
+        is_judge = any(name == root or name.startswith(root + ".") for root in _ROOTS)
+        strict = file in files or name in _STRICT
+        if id(names) in seen or not (strict or is_judge or name in _EXACT or file.startswith(tree + os.sep)):
             continue
         seen.add(id(names))
         add(name, names, strict=strict)
@@ -100,37 +72,24 @@ def take_snapshot(tests: list[str], tree: str) -> FindReplaced:
             if isinstance(value, type) and value.__module__ == name and id(value) not in seen and name != "torch":
                 seen.add(id(value))
                 add(f"{name}.{key}", vars(value))
-    for module, key in _CLASSES:
-        value = getattr(sys.modules.get(module), key, None)
+    for name, key in _CLASSES:
+        value = getattr(sys.modules.get(name), key, None)
         if isinstance(value, type) and id(value) not in seen:
-            add(f"{module}.{key}", vars(value))
+            add(f"{name}.{key}", vars(value))
     same, python = operator.is_, frozenset(dir(builtins))
+    most_used = [one for one in kept if one[0] in _MOST_USED or one[4] is not None]
 
-    first = [one for one in kept if one[0] in _FIRST or one[4] is not None]
-
-    def look(quickly: bool) -> list[str]:
+    def find_replaced(quickly: bool) -> list[str]:
         found = []
-        for name, names, held, values, count in first if quickly else kept:
+        for name, names, held, values, count in most_used if quickly else kept:
             try:
                 if all(map(same, map(names.__getitem__, held), values)) and count in (None, len(names)):
                     continue
             except KeyError:
                 pass
             found += [f"{name}.{key}" for key, value in zip(held, values, strict=True) if names.get(key) is not value]
-            if count is not None:  # a name that is new may hide one of Python's own
+            if count is not None:  # a new name may hide a builtin
                 found += [f"{name}.{key}" for key in names if key not in held and key in python]
         return found
 
-    return look
-
-
-def _find_namespaces(tests: set[str], tree: str) -> Iterator[tuple[str, Mapping[str, Any], bool]]:
-    for name, module in list(sys.modules.items()):
-        if not issubclass(type(module), types.ModuleType):  # some only say that they are modules (cffi's libraries)
-            continue
-        names = types.ModuleType.__getattribute__(module, "__dict__")
-        file = names.get("__file__") or ""
-        is_judge = any(name == root or name.startswith(root + ".") for root in _ROOTS)
-        is_strict = file in tests or name in _STRICT
-        if is_strict or is_judge or name in _EXACT or file.startswith(tree):
-            yield name, names, is_strict
+    return find_replaced

@@ -1,12 +1,10 @@
-"""How does a candidate take the reference's place in a module that is imported already?
+"""Replace the target in an imported module by a placeholder, and the placeholder by a candidate.
 
-The module was imported with a stand-in, or the reference was exchanged for one before anybody could look: the target
-with its own header and decorators, and nothing in its body but an error. Here the stand-in's function object is given
-the candidate's code, so that every alias, decorator, subclass and closure that holds the function sees the candidate.
-The reference itself is not in a candidate's process.
+The placeholder has the target's header and decorators, and a body that raises. It is imported instead of the reference,
+or replaces it before a candidate runs. Its function object is given the candidate's code, so that every alias,
+decorator, subclass and closure that holds the function sees the candidate. A candidate's process holds no reference.
 """
 
-from __future__ import annotations
 import __future__
 
 import ast
@@ -19,14 +17,17 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 _MARK = "_dlbench_called"
+Called = set[tuple[str, int]]
+"""Functions that ran while the project was imported, by file and first line."""
+Matches = Callable[[types.CodeType], bool]
 
 
 class NotInPlace(Exception):
-    """The stand-in cannot be exchanged faithfully; the candidate must be imported instead."""
+    """The candidate cannot be patched in faithfully and must be imported instead."""
 
 
 class Override:
-    """An importer that gives one file another content; all else is found as ever."""
+    """An importer that replaces the content of one file."""
 
     def __init__(self, path: str, text: str, *, masked: tuple[int, str] | None = None) -> None:
         self.path, self.text, self.masked = path, text, masked
@@ -52,31 +53,26 @@ class _Loader(importlib.machinery.SourceFileLoader):
         if self.override is None:
             return super().get_code(fullname)
         override, self.override = self.override, None
-        tree: Any = override.text
-        if override.masked is not None:
-            tree = strip_body(override.text, *override.masked)
+        tree: Any = strip_body(override.text, *override.masked) if override.masked is not None else override.text
         code: types.CodeType = compile(tree, override.path, "exec", dont_inherit=True)
         return code
 
 
 def strip_body(text: str, line: int, name: str, *, closes: bool = True) -> ast.Module:
-    """The module with the body of the function whose `def` stands on a line replaced by the stand-in.
+    """Parse the module and replace the body of the function whose `def` is on a line by the placeholder's.
 
-    `closes`: a method gets a cell for its class, which some candidate may want.
+    `closes`: a method gets a closure cell for its class, which a candidate may need.
     """
     tree = ast.parse(text)
     for node, inside in _functions(tree, inside=False):
         if node.lineno == line and node.name == name:
-            stand_in = f"import sys\nsys.{_MARK} = True\nraise NotImplementedError\n"
-            if yields(node):
-                stand_in += "yield\n"
-            if inside and closes:
-                stand_in += "__class__\n"
-            body = ast.parse(stand_in).body
-            for part in body:
-                for inner in ast.walk(part):
-                    ast.copy_location(inner, node.body[0])
-            node.body = body
+            placeholder = f"import sys\nsys.{_MARK} = True\nraise NotImplementedError\n"
+            placeholder += "yield\n" if yields(node) else ""
+            placeholder += "__class__\n" if inside and closes else ""
+            body = ast.parse(placeholder)
+            for inner in ast.walk(body):
+                ast.copy_location(inner, node.body[0])
+            node.body = body.body
             return tree
     raise NotInPlace(f"there is no function {name} at line {line}")
 
@@ -104,7 +100,7 @@ def yields(function: _Function) -> bool:
 
 
 def find_placeholder(module: str, qualname: str) -> types.FunctionType:
-    """The one function object that stands for the target, under whatever decorators."""
+    """The function object of the placeholder, beneath any decorators."""
     if hasattr(sys, _MARK):
         raise NotInPlace("it is called while modules are imported or tests collected")
     if module not in sys.modules:
@@ -113,18 +109,23 @@ def find_placeholder(module: str, qualname: str) -> types.FunctionType:
 
 
 def install_placeholder(module: str, qualname: str, path: str, text: str, line: int, called: Called) -> None:
-    """Puts the stand-in where the reference is imported already; nothing of the reference stays."""
+    """Replace the code of the imported reference by the placeholder's."""
     name = qualname.rpartition(".")[2]
-    function = _find_only(
-        module, qualname, lambda code: (code.co_filename, code.co_name) == (path, name) and _begins(text, code, line)
-    )
+
+    def is_reference(code: types.CodeType) -> bool:
+        if (code.co_filename, code.co_name) != (path, name):
+            return False
+        first, last = _span(text, code.co_firstlineno)  # with or without decorators
+        return first < line <= last
+
+    function = _find_only(module, qualname, is_reference)
     if (path, function.__code__.co_firstlineno) in called:
         raise NotInPlace("it is called while modules are imported")
     closes = "__class__" in function.__code__.co_freevars
     code = compile(strip_body(text, line, name, closes=closes), path, "exec", dont_inherit=True)
     for part in qualname.split("."):
         inner = [one for one in code.co_consts if isinstance(one, types.CodeType) and one.co_name == part]
-        # of several definitions of a name, the one that the module kept is the one with the mark
+        # of several definitions of a name, the one with the mark is the one that the module kept
         code = next((one for one in inner if _holds_mark(one)), inner[-1])
     if len(code.co_freevars) != len(function.__code__.co_freevars) or _MARK not in code.co_names:
         raise NotInPlace("it closes over other names than its class")
@@ -132,48 +133,34 @@ def install_placeholder(module: str, qualname: str, path: str, text: str, line: 
     _describe(function, None)
 
 
-Called = set[tuple[str, int]]
-"""Functions that ran while the project was imported, by file and first line."""
-
-
 def _holds_mark(code: types.CodeType) -> bool:
     inner = [one for one in code.co_consts if isinstance(one, types.CodeType)]
     return _MARK in code.co_names or any(map(_holds_mark, inner))
 
 
-def _begins(text: str, code: types.CodeType, line: int) -> bool:
-    """Is this the code of the function whose `def` stands on the line, decorators before it or not?"""
-    first, last = _span(text, code.co_firstlineno)
-    return first < line <= last
-
-
-def _find_only(module: str, qualname: str, is_it: Callable[[types.CodeType], bool]) -> types.FunctionType:
+def _find_only(module: str, qualname: str, matches: Matches) -> types.FunctionType:
     holder: Any = sys.modules[module]
     for part in qualname.split(".")[:-1]:
         holder = vars(holder).get(part)
         if not isinstance(holder, type):
             raise NotInPlace(f"{part} is not a class")
     thing = vars(holder).get(qualname.rpartition(".")[2])
-    found = {id(function): function for function in _unwrap(thing, is_it, set())}
+    found = {id(function): function for function in _unwrap(thing, matches, set())}
     if len(found) != 1:
         raise NotInPlace(f"{len(found)} functions stand for it")
     (function,) = found.values()
-    # one for the function and one for asking; the collector does not list who holds what is frozen
+    # one reference by the function, one by this call; the collector does not list referrers of frozen objects
     if sys.getrefcount(function.__code__) > 2:
         raise NotInPlace("something else holds its code")
     return function
 
 
-def _unwrap(
-    thing: Any,  # noqa: ANN401 - whatever decorators make
-    is_it: Callable[[types.CodeType], bool],
-    seen: set[int],
-) -> Iterator[types.FunctionType]:
+def _unwrap(thing: Any, matches: Matches, seen: set[int]) -> Iterator[types.FunctionType]:  # noqa: ANN401 - any decorator
     if thing is None or id(thing) in seen or len(seen) > 200:
         return
     seen.add(id(thing))
     if isinstance(thing, types.FunctionType):
-        if is_it(thing.__code__):
+        if matches(thing.__code__):
             yield thing
         for cell in thing.__closure__ or ():
             try:
@@ -181,18 +168,16 @@ def _unwrap(
             except ValueError:
                 continue
             if callable(inner) and not isinstance(inner, type):
-                yield from _unwrap(inner, is_it, seen)
+                yield from _unwrap(inner, matches, seen)
     names = ("__func__", "__wrapped__", "fget", "fset", "fdel", "func", "python_function")
     for inner in [getattr(thing, name, None) for name in names]:
         if callable(inner) and not isinstance(inner, type):
-            yield from _unwrap(inner, is_it, seen)
+            yield from _unwrap(inner, matches, seen)
 
 
 def patch_function(function: types.FunctionType, names: dict[str, Any], patch: dict[str, Any]) -> None:
-    """Gives the function the candidate's code; raises whatever the candidate's own statements raise."""
-    flags = 0
-    for future in patch["future"]:
-        flags |= getattr(__future__, future).compiler_flag
+    """Give the function the candidate's code; raise what the candidate's own statements raise."""
+    flags = sum(getattr(__future__, name).compiler_flag for name in set(patch["future"]))
     filename = patch["filename"]
     linecache.cache[filename] = (len(patch["source"]), None, patch["source"].splitlines(keepends=True), filename)
     if patch["helpers"]:
@@ -200,8 +185,8 @@ def patch_function(function: types.FunctionType, names: dict[str, Any], patch: d
         exec(compile(text, filename, "exec", flags, dont_inherit=True), names)
     text = "\n" * (patch["line"] - 1 - len(patch["classes"])) + patch["target"]
     tree = ast.parse(text)
-    node = _only_function(tree)
-    if "__class__" in function.__code__.co_freevars:  # there is a cell for its class, whether it uses it or not
+    ((node, _),) = _functions(tree, inside=False)
+    if "__class__" in function.__code__.co_freevars:  # the cell exists whether the candidate uses it or not
         unreached = ast.If(ast.Constant(0), [ast.Expr(ast.Name("__class__", ast.Load()))], [])
         node.body.append(ast.fix_missing_locations(ast.copy_location(unreached, node.body[-1])))
     code = compile(tree, filename, "exec", flags, dont_inherit=True)
@@ -215,13 +200,8 @@ def patch_function(function: types.FunctionType, names: dict[str, Any], patch: d
         _change_signature(function, patch["signature"], names)
 
 
-def _only_function(tree: ast.AST) -> _Function:
-    (node,) = (node for node, _ in _functions(tree, inside=False))
-    return node
-
-
 def _describe(function: types.FunctionType, docstring: str | None) -> None:
-    """The docstring, also where a decorator copied it."""
+    """Set the docstring, also where a decorator copied it."""
     old, function.__doc__ = function.__doc__, docstring
     holder: Any = sys.modules[function.__module__]
     for part in function.__qualname__.split("."):
@@ -233,7 +213,7 @@ def _describe(function: types.FunctionType, docstring: str | None) -> None:
 
 
 def _change_signature(function: types.FunctionType, signature: dict[str, Any], names: dict[str, Any]) -> None:
-    """New defaults (literals, or those that the reference has for the same parameter) and annotations."""
+    """Set defaults (literals, or the reference's for the same parameter) and annotations."""
     code = function.__code__
     positional = code.co_varnames[: code.co_argcount]
     old = dict(signature["old"])
@@ -241,32 +221,30 @@ def _change_signature(function: types.FunctionType, signature: dict[str, Any], n
     values |= function.__kwdefaults__ or {}
 
     def value_of(name: str) -> Any:  # noqa: ANN401 - any default
-        given = signature["defaults"][name]
-        return values[name] if given is None else ast.literal_eval(given)
+        literal = signature["defaults"][name]
+        return values[name] if literal is None else ast.literal_eval(literal)
 
     function.__defaults__ = tuple(value_of(name) for name in positional if name in signature["defaults"]) or None
     keywords = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
     function.__kwdefaults__ = {name: value_of(name) for name in keywords if name in signature["defaults"]} or None
-    annotations = {}
-    for name, text in signature["annotations"].items():
-        annotations[name] = text if signature["lazy"] else eval(text, names)
+    texts = signature["annotations"].items()
+    annotations = {name: text if signature["lazy"] else eval(text, names) for name, text in texts}
     function.__annotations__.clear()
     function.__annotations__.update(annotations)
 
 
 def hide_source(path: str, text: str, function: types.FunctionType) -> None:
-    """Whoever asks for the module's source finds all of it but the reference."""
+    """Blank the lines of the reference in the cached source of the module."""
     lines = text.splitlines(keepends=True)
-    first = function.__code__.co_firstlineno
-    for number in range(*_span(text, first)):
+    for number in range(*_span(text, function.__code__.co_firstlineno)):
         lines[number] = "\n"
     linecache.cache[path] = (len(text), None, lines, path)
 
 
 def _span(text: str, first: int) -> tuple[int, int]:
-    """The lines, from 0, of the function that begins at a line."""
+    """The line numbers, from 0, of the function that begins at a line."""
     for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        if isinstance(node, _Function):
             begins = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
             if begins == first:
                 return begins - 1, node.end_lineno or begins

@@ -1,6 +1,4 @@
-"""Where does the sandbox begin? Here: one job on the standard input, then either one candidate or many."""
-
-from __future__ import annotations
+"""Entry point of the sandbox: read a job from standard input, drop privileges, then run one candidate or a worker."""
 
 import json
 import os
@@ -11,25 +9,21 @@ import sys
 def main() -> None:
     job = json.loads(sys.stdin.buffer.read())
     descriptor = int(sys.argv[1])
-    null = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(null, 0)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     sys.argv = ["pytest"]
-    here = os.path.dirname(os.path.abspath(__file__))
-    sys.path[0] = os.path.dirname(here)
+    sys.path[0] = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
     from inside import privileges  # type: ignore[import-not-found]
     from inside.channel import open_channel  # type: ignore[import-not-found]
 
-    if job["mode"] != "warm":
-        privileges.set_limits(job["limits"])
-    else:
-        privileges.set_limits({"RLIMIT_CORE": 0})
+    # a worker sets the limits in the process of each candidate
+    privileges.set_limits({"RLIMIT_CORE": 0} if job["mode"] == "warm" else job["limits"])
     privileges.give_up_privileges(job["user"], bytes.fromhex(job["seccomp"]))
     os.chdir(job["tree"])
 
-    import pytest  # noqa: F401 - only now: nothing is left to lose
+    import pytest  # noqa: F401 - only now, without privileges
     from inside.fresh_run import run_imported  # type: ignore[import-not-found]
-    from inside.server import CANDIDATES, work  # type: ignore[import-not-found]
+    from inside.server import CANDIDATES, run_worker  # type: ignore[import-not-found]
 
     sys.path[0] = job["import_path"]
     if job["mode"] == "warm":
@@ -40,7 +34,7 @@ def main() -> None:
             from inside.extra.cross_run import CROSS_RUN  # type: ignore[import-not-found]
 
             servers = CROSS_RUN
-        work(socket.socket(fileno=descriptor), job, servers)
+        run_worker(socket.socket(fileno=descriptor), job, servers)
     send = open_channel(descriptor, bytes.fromhex(job.pop("secret")))
     send("ready", **privileges.describe_confinement())
     if job["mode"] == "traced":

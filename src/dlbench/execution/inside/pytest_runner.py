@@ -1,16 +1,9 @@
-"""How are exactly the instance's tests run, and what became of each?
+"""Run exactly the instance's tests with pytest and report the outcome of each.
 
-By pytest itself, with all its plugins and the project's, in the order of the record, each with fixed seeds; control
-tests of ours run before and after, and between tests it is looked whether anything that tests judge by was replaced.
-The outcomes go out one by one, as they come.
-
-Why did a test fail, in few words?
-
-pytest shows the source of every frame, for which it parses each file on the way: of a failing candidate's time, most.
-Here it is said where the error passed and what it was, without a look at any source.
+The tests run with all plugins, in the order of the record, each with fixed seeds. Control tests run before and after
+them. Outcomes are sent one by one. Failures are described without source lines: pytest parses every file on the
+traceback to show them, which takes most of a failing candidate's time.
 """
-
-from __future__ import annotations
 
 import contextlib
 import os
@@ -25,16 +18,17 @@ from typing import Any
 
 import pytest
 
-from .channel import Send
+from .audit import Tampered
+from .channel import Job, Send
 from .integrity import FindReplaced, check
 
-WORST = ("passed", "skipped", "failed", "error")
-Tampered = Callable[[str], None]
-Canaries = tuple[list[pytest.Item], list[pytest.Item], dict[str, str]]
-
-
+_WORST = ("passed", "skipped", "failed", "error")
+_FRAMES = 12
+_MACHINERY = ("/_pytest/", "/pluggy/", "/unittest/")
+ControlTests = tuple[list[pytest.Item], list[pytest.Item], dict[str, str]]
+"""Items to run before the tests, items to run after them, and the expected outcome of each."""
 Reports = dict[str, Any]
-"""What pytest said of each test: no class, since a class can be found by whoever looks at all of them."""
+"""What pytest reported of each test. No class: a candidate could find it among the subclasses of `object`."""
 
 
 def new_reports() -> Reports:
@@ -42,14 +36,14 @@ def new_reports() -> Reports:
 
 
 def take_report(reports: Reports, report: pytest.TestReport) -> None:
-    """The worst that was said of a test is its outcome."""
+    """The worst of its reports is the outcome of a test."""
     test, seconds = report.nodeid, reports["seconds"]
     seconds[test] = seconds.get(test, 0.0) + report.duration
     outcome: str | None = report.outcome
     if type(report).__name__ == "SubtestReport":
         outcome = "failed" if report.failed else None
     elif hasattr(report, "wasxfail"):
-        outcome = "skipped"  # expected to fail: whatever it did, it did not pass
+        outcome = "skipped"  # a test that is expected to fail never counts as passed
     elif report.failed and report.when != "call":
         outcome = "error"
     elif report.when != "call" and outcome == "passed":
@@ -57,53 +51,52 @@ def take_report(reports: Reports, report: pytest.TestReport) -> None:
     if outcome is None:
         return
     before = reports["outcomes"].get(test, "passed")
-    reports["outcomes"][test] = max(before, outcome, key=WORST.index)
+    reports["outcomes"][test] = max(before, outcome, key=_WORST.index)
     if report.failed and test not in reports["messages"]:
         reports["messages"][test] = report.longreprtext[-2000:]
 
 
-def make_plugin(wanted: list[str], reports: Reports, on_loop: Callable[[pytest.Session], None]) -> Any:  # noqa: ANN401 - pytest takes anything with hooks
-    """A pytest plugin that keeps the wanted tests (all, where none is named) and runs them in our own way."""
-    places = {test: place for place, test in enumerate(wanted)}
+def order_tests(items: list[pytest.Item], tests: list[str]) -> list[pytest.Item]:
+    """The items of these tests, in their order."""
+    places = {test: place for place, test in enumerate(tests)}
+    return sorted((item for item in items if item.nodeid in places), key=lambda item: places[item.nodeid])
+
+
+def make_plugin(tests: list[str], reports: Reports, on_loop: Callable[[pytest.Session], object]) -> Any:  # noqa: ANN401 - pytest takes anything with hooks
+    """A pytest plugin that keeps these tests (all, if none is named) and calls `on_loop` in place of pytest's loop."""
 
     def pytest_collectreport(report: pytest.CollectReport) -> None:
         if report.failed:
             reports["errors"].append(f"{report.nodeid}: {str(report.longrepr)[-3000:]}")
 
     def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-        if places:
-            items[:] = sorted((item for item in items if item.nodeid in places), key=lambda item: places[item.nodeid])
-
-    def pytest_runtestloop(session: pytest.Session) -> bool:
-        on_loop(session)
-        return True
+        if tests:
+            items[:] = order_tests(items, tests)
 
     plugin: Any = types.ModuleType("judge")
     plugin.pytest_collectreport = pytest_collectreport
     plugin.pytest_collection_modifyitems = pytest.hookimpl(trylast=True)(pytest_collection_modifyitems)
     plugin.pytest_runtest_logreport = lambda report: take_report(reports, report)
-    plugin.pytest_runtestloop = pytest.hookimpl(tryfirst=True)(pytest_runtestloop)
+    plugin.pytest_runtestloop = pytest.hookimpl(tryfirst=True)(lambda session: on_loop(session) or True)
     return plugin
 
 
-def conduct(
+def run_tests(
     session: pytest.Session,
     reports: Reports,
-    canaries: Canaries,
+    control_tests: ControlTests,
     send: Send,
-    look: FindReplaced,
+    find_replaced: FindReplaced,
     tampered: Tampered,
-    *,
-    closely: bool,
-    until_failure: bool,
+    job: Job,
 ) -> None:
-    """Runs the tests and sends what became of them; a control test with the wrong outcome is somebody's doing.
+    """Run the tests and send their outcomes. A control test with the wrong outcome means tampering.
 
-    `closely`: it is looked after each test whether anything at all was replaced, and not only at the end, at what
-    nearly every comparison uses. `until_failure`: the tests after the first that does not pass are not run.
+    A watched candidate is checked for replaced names after each test, in all names instead of the most used ones.
     """
-    before, after, expected = canaries
+    before, after, expected = control_tests
     getpid, process = os.getpid, os.getpid()
+    shown = 0
 
     def control(items: list[pytest.Item]) -> None:
         _run(session, items, reports, lambda item: True)
@@ -111,46 +104,38 @@ def conduct(
             if reports["outcomes"].get(item.nodeid) != expected[item.nodeid]:
                 tampered(f"a control test ({item.name}) should have {expected[item.nodeid]} and did not")
 
-    shown = 0
-
-    def tell(item: pytest.Item) -> bool:
+    def report(item: pytest.Item) -> bool:
         nonlocal shown
         if getpid() != process:
             os._exit(0)
-        if closely:
-            check(look, tampered)
+        if job["watch"]:
+            check(find_replaced, tampered)
         message = reports["messages"].get(item.nodeid, "")
         shown += bool(message)
-        send(
-            "test",
-            id=item.nodeid,
-            outcome=reports["outcomes"].get(item.nodeid, "error"),
-            seconds=reports["seconds"].get(item.nodeid, 0.0),
-            processor=reports["processor"].get(item.nodeid, 0.0),
-            message=message if shown <= 5 else "",
-        )
-        return not until_failure or reports["outcomes"].get(item.nodeid) == "passed"
+        outcome = reports["outcomes"].get(item.nodeid, "error")
+        used = {name: reports[name].get(item.nodeid, 0.0) for name in ("seconds", "processor")}
+        send("test", id=item.nodeid, outcome=outcome, **used, message=message if shown <= 5 else "")
+        return not job["until_failure"] or outcome == "passed"
 
     control(before)
-    _run(session, session.items, reports, tell)
+    _run(session, session.items, reports, report)
     control(after)
-    # looking at all names touches much memory that was shared until then
-    check(look, tampered, quickly=not closely)
+    # a search of all names touches much memory that is shared until then
+    check(find_replaced, tampered, quickly=not job["watch"])
 
 
 def _run(
-    session: pytest.Session, items: list[pytest.Item], reports: Reports, tell: Callable[[pytest.Item], bool]
+    session: pytest.Session, items: list[pytest.Item], reports: Reports, report: Callable[[pytest.Item], bool]
 ) -> None:
-    """`tell` says of a test that ran whether to go on."""
-    for place, item in enumerate(items):
-        following = items[place + 1] if place + 1 < len(items) else None
+    """`report` is called after each test and returns whether to go on."""
+    for item, following in zip(items, [*items[1:], None], strict=True):
         seed_everything()
         began = process_time()
         item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
         reports["processor"][item.nodeid] = process_time() - began
-        if not tell(item):
+        if not report(item):
             with contextlib.suppress(Exception):
-                session._setupstate.teardown_exact(None)  # what the following would have used
+                session._setupstate.teardown_exact(None)  # fixtures that the next tests would use
             return
         if session.shouldstop:
             raise session.Interrupted(session.shouldstop)
@@ -168,38 +153,27 @@ def seed_everything() -> None:
         modules["tensorflow"].random.set_seed(0)
 
 
-def pytest_arguments(job: dict[str, Any]) -> list[str]:
+def pytest_arguments(job: Job) -> list[str]:
     functions = dict.fromkeys(test.partition("[")[0] for test in job["tests"])
     options = ["-p", "no:cacheprovider", "-o", "addopts=", "--tb=short", "--rootdir", job["tree"], *job["args"]]
-    if job.get("collect_only"):
-        options.append("--collect-only")
-    return [*options, *functions]
-
-
-_FRAMES = 12
-_MACHINERY = ("/_pytest/", "/pluggy/", "/unittest/")
+    return [*options, *(["--collect-only"] if job.get("collect_only") else []), *functions]
 
 
 def describe_briefly(items: list[pytest.Item], tree: str) -> None:
+    brief: Any = partial(_describe, tree)
     for item in items:
-        brief: Any = partial(_describe, tree)
-        item.repr_failure = brief  # type: ignore[method-assign]
-        item._repr_failure_py = brief  # type: ignore[method-assign]
+        item.repr_failure = item._repr_failure_py = brief  # type: ignore[method-assign]
 
 
 def _describe(tree: str, excinfo: pytest.ExceptionInfo[BaseException], style: object = None) -> str:
-    steps = [(frame.f_code, line) for frame, line in traceback.walk_tb(excinfo.tb)]
-    shown = [
-        f"{_shorten(code.co_filename, tree)}:{line}: in {code.co_name}"
-        for code, line in steps
-        if not any(part in code.co_filename for part in _MACHINERY)
-    ]
-    said = "".join(traceback.format_exception_only(excinfo.type, excinfo.value)).strip()
+    shown = []
+    for frame, line in traceback.walk_tb(excinfo.tb):
+        path = frame.f_code.co_filename
+        if not any(part in path for part in _MACHINERY):
+            path = path.removeprefix(tree + "/").rpartition("site-packages/")[2]
+            shown.append(f"{path}:{line}: in {frame.f_code.co_name}")
+    text = "".join(traceback.format_exception_only(excinfo.type, excinfo.value)).strip()
     cause = excinfo.value.__cause__
     if cause is not None:
-        said += f"\ncaused by {''.join(traceback.format_exception_only(type(cause), cause)).strip()}"
-    return "\n".join([*shown[-_FRAMES:], *(f"E   {line}" for line in said[:1500].split("\n"))])
-
-
-def _shorten(path: str, tree: str) -> str:
-    return path.removeprefix(tree + "/").rpartition("site-packages/")[2]
+        text += f"\ncaused by {''.join(traceback.format_exception_only(type(cause), cause)).strip()}"
+    return "\n".join([*shown[-_FRAMES:], *(f"E   {line}" for line in text[:1500].split("\n"))])

@@ -1,11 +1,8 @@
-"""Is a value that the candidate hands out comparable at all, or does it say yes to everything?
+"""Detect values that decide themselves what they are equal to.
 
-Used for candidates whose code does more than compute: whatever they return, or leave in their arguments, is looked
-through for objects whose comparison the candidate wrote itself. An answer of numbers, arrays and the project's own
-classes has none.
+Used for candidates whose code does more than compute: what they return, or leave in their arguments, is searched for
+objects whose comparison the candidate wrote. An answer of numbers, arrays and the project's own classes has none.
 """
-
-from __future__ import annotations
 
 import sys
 import threading
@@ -16,101 +13,65 @@ from typing import Any
 from .audit import IsCandidateCode
 from .integrity import FindReplaced, check
 
-_COMPARING = frozenset(
-    [
-        "__eq__",
-        "__ne__",
-        "__lt__",
-        "__le__",
-        "__gt__",
-        "__ge__",
-        "__bool__",
-        "__sub__",
-        "__rsub__",
-        "__abs__",
-        "__array_ufunc__",
-        "__array_function__",
-        "__array__",
-        "__torch_function__",
-        "__torch_dispatch__",
-        "__contains__",
-        "__getattribute__",
-        "__getattr__",
-        "__instancecheck__",
-        "__subclasscheck__",
-        "__float__",
-        "__jax_array__",
-        "__class__",
-        "__round__",
-        "__del__",
-        "__array_interface__",
-        "__array_struct__",
-        "__array_priority__",
-        "__index__",
-        "__int__",
-        "__hash__",
-    ]
-)
+_COMPARING = frozenset({
+    "__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__bool__", "__sub__", "__rsub__", "__abs__",
+    "__contains__", "__float__", "__index__", "__int__", "__round__", "__hash__", "__del__", "__class__",
+    "__getattribute__", "__getattr__", "__instancecheck__", "__subclasscheck__", "__array__", "__array_ufunc__",
+    "__array_function__", "__array_interface__", "__array_struct__", "__array_priority__", "__torch_function__",
+    "__torch_dispatch__", "__jax_array__",
+})  # fmt: skip
 _MANY = 200
 _HEAP = 1 << 9
 
 
 def watch(
-    is_mine: IsCandidateCode,
+    is_candidate: IsCandidateCode,
     names: dict[str, Any],
     classes: list[str],
-    look: FindReplaced,
+    find_replaced: FindReplaced,
     tampered: Callable[[str], None],
 ) -> None:
-    """Looks at every value that leaves the candidate's code, and at what it replaced meanwhile."""
-    judged: dict[type, str] = {}
+    """Check every value that leaves the candidate's code, and what the candidate replaced meanwhile."""
+    known: dict[type, str] = {}
     written = frozenset(classes)
     roots = (object, type, types.ModuleType, BaseException, Exception)
     all_threads = threading.enumerate
 
-    def judge(kind: type) -> str:
-        if kind not in judged:
-            judged[kind] = _find_comparing(kind, is_mine, names, written)
-        return judged[kind]
+    def find_comparing(kind: type) -> str:
+        if kind not in known:
+            known[kind] = _find_comparing(kind, is_candidate, names, written)
+        return known[kind]
 
     def profile(frame: types.FrameType, event: str, value: Any) -> None:  # noqa: ANN401 - any return value
-        if not is_mine(frame.f_code):
+        if not is_candidate(frame.f_code):
             return
         if event == "c_call" and getattr(value, "__name__", "") == "__subclasses__" and value.__self__ in roots:
             tampered("the candidate asked for all classes")
         if event != "return":
             return
         caller = frame.f_back
-        if caller is None or not is_mine(caller.f_code):
-            found = _search([value, *_arguments(frame)], judge)
-            if found:
+        if caller is None or not is_candidate(caller.f_code):
+            code, local = frame.f_code, frame.f_locals
+            count = code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & 4) + bool(code.co_flags & 8)
+            # the call may have changed its arguments; its other variables end with it
+            arguments = [local[name] for name in code.co_varnames[:count] if name in local]
+            if found := _search([value, *arguments], find_comparing):
                 tampered(f"the candidate hands out an object that decides itself what it is equal to ({found})")
-            check(look, tampered, quickly=True)
-            if any(is_mine(code) for code in map(_code_of, all_threads()) if code is not None):
+            check(find_replaced, tampered, quickly=True)
+            codes = [getattr(getattr(thread, "_target", None), "__code__", None) for thread in all_threads()]
+            if any(is_candidate(code) for code in codes if code is not None):
                 tampered("the candidate goes on in a thread after it has returned")
 
     threading.setprofile(profile)
     sys.setprofile(profile)
 
 
-def _arguments(frame: types.FrameType) -> list[Any]:
-    """What a function was given, and may have changed; its other variables leave with it."""
-    code, names = frame.f_code, frame.f_locals
-    count = code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & 4) + bool(code.co_flags & 8)
-    return [names[name] for name in code.co_varnames[:count] if name in names]
-
-
-def _code_of(thread: threading.Thread) -> types.CodeType | None:
-    """What a thread runs; our own has nothing to run."""
-    return getattr(getattr(thread, "_target", None), "__code__", None)
-
-
-def _search(values: Iterable[Any], judge: Callable[[type], str], depth: int = 3) -> str:
+def _search(values: Iterable[Any], find_comparing: Callable[[type], str], depth: int = 3) -> str:
     for count, value in enumerate(values):
         if count > _MANY:
             break
         kind = type(value)
-        found = judge(kind) or _find_masked(value, kind) or _find_shadow(value, kind)
+        found = find_comparing(kind) or _find_odd_array(value, kind)
         if not found and depth:
             inner: Iterable[Any] = ()
             if issubclass(kind, list):
@@ -123,30 +84,24 @@ def _search(values: Iterable[Any], judge: Callable[[type], str], depth: int = 3)
                 inner = value.ravel()[:_MANY].tolist()
             elif depth == 3 and kind.__flags__ & _HEAP and not issubclass(kind, type):
                 inner = list(getattr(value, "__dict__", {}).values())
-            found = _search(inner, judge, depth - 1)
+            found = _search(inner, find_comparing, depth - 1)
         if found:
             return found
     return ""
 
 
-def _find_masked(value: Any, kind: type) -> str:  # noqa: ANN401 - any value
-    """Arrays whose every element is masked are equal to all others."""
-    if kind.__name__ not in {"MaskedArray", "MaskedConstant"} or not kind.__module__.startswith("numpy.ma"):
-        return ""
-    mask = sys.modules["numpy"].ma.getmaskarray(value)
-    return "an array with everything masked" if mask.size and mask.all() else ""
+def _find_odd_array(value: Any, kind: type) -> str:  # noqa: ANN401 - any value
+    """Recognise an array with every element masked, which equals any other, or with methods set on the instance."""
+    if kind.__name__ in {"MaskedArray", "MaskedConstant"} and kind.__module__.startswith("numpy.ma"):
+        mask = sys.modules["numpy"].ma.getmaskarray(value)
+        return "an array with everything masked" if mask.size and mask.all() else ""
+    own = getattr(value, "__dict__", None) if kind.__name__ in {"Tensor", "Parameter", "ndarray"} else None
+    methods = [name for name, part in (own or {}).items() if callable(part) and hasattr(kind, name)]
+    return f"{kind.__name__}.{methods[0]}" if methods else ""
 
 
-def _find_shadow(value: Any, kind: type) -> str:  # noqa: ANN401 - any value
-    """An array whose methods are its own."""
-    if kind.__name__ not in {"Tensor", "Parameter", "ndarray"}:
-        return ""
-    own = getattr(value, "__dict__", None) or {}
-    return next((f"{kind.__name__}.{name}" for name, part in own.items() if callable(part) and hasattr(kind, name)), "")
-
-
-def _find_comparing(kind: type, is_mine: IsCandidateCode, names: dict[str, Any], written: frozenset[str]) -> str:
-    """The method by which the candidate, and nobody else, decides what such an object is equal to."""
+def _find_comparing(kind: type, is_candidate: IsCandidateCode, names: dict[str, Any], written: frozenset[str]) -> str:
+    """The method, written by the candidate, that decides what such an object is equal to."""
     module = names["__name__"]
     for cls in (*type.mro(kind), type(kind)):
         own = vars(cls)
@@ -161,7 +116,7 @@ def _find_comparing(kind: type, is_mine: IsCandidateCode, names: dict[str, Any],
                 continue
             method = method.fget if isinstance(method, property) else getattr(method, "__func__", method)
             code = getattr(method, "__code__", None)
-            is_written = isinstance(code, types.CodeType) and is_mine(code)
+            is_written = isinstance(code, types.CodeType) and is_candidate(code)
             is_made_up = isinstance(code, types.CodeType) and code.co_filename == "<string>" and not is_generated
             if is_written or ((is_nameless or is_theirs) and (is_made_up or not isinstance(code, types.CodeType))):
                 return f"{cls.__qualname__}.{name}"
@@ -169,7 +124,7 @@ def _find_comparing(kind: type, is_mine: IsCandidateCode, names: dict[str, Any],
 
 
 def _has_name(cls: type, names: dict[str, Any]) -> bool:
-    """Whether it stands in its module under its name, or came of a function there, as the project's own classes do."""
+    """Is it in its module under its name, or made by a function there, as the project's own classes are?"""
     first, *rest = cls.__qualname__.split(".")
     found = names.get(first)
     for part in rest:

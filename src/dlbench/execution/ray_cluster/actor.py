@@ -24,7 +24,7 @@ from dlbench.execution.judge import Warm
 from dlbench.execution.limits import Limits
 from dlbench.execution.processes import remove_groups
 from dlbench.execution.ray_cluster.transfer import Parcel, Part, describe, finish, settle, take_in
-from dlbench.execution.sandbox import choose_confinement, remove_leftovers
+from dlbench.execution.sandbox import choose_sandbox, remove_leftovers
 from dlbench.execution.sandbox.base import inside_key
 from dlbench.execution.supervise import Interrupted, under_way
 from dlbench.execution.worker_cache import CachePolicy, Held, Item, LocalSeat, NoWorkerAvailable, Result
@@ -78,7 +78,7 @@ class Host:
         node = socket.gethostname()
         try:
             remove_leftovers()
-            engine = Engine(choose_confinement(sandbox), limits)
+            engine = Engine(choose_sandbox(sandbox), limits)
         except DLBenchError as error:
             return Greeting(node, make_key(), str(error))
         self.prepared: dict[str, Prepared] = {}

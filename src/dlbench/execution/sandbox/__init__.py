@@ -1,49 +1,29 @@
-"""Which confinement does a candidate get? The strongest that works here; never none without the user's word."""
-
-from functools import cache
+"""Choose the sandbox that confines candidates: the strongest that works here, and never none unless requested."""
 
 from dlbench.errors import DLBenchError
-from dlbench.execution.sandbox.base import Cell, Confinement, Launch, open_cell, remove_leftovers
-from dlbench.execution.sandbox.bubblewrap import Bubblewrap
-from dlbench.execution.sandbox.landlock import Basic, Sandlock, Unconfined
+from dlbench.execution.sandbox.base import SANDBOXES, Cell, Launch, Sandbox, open_cell, remove_leftovers
 
-__all__ = [
-    "Cell",
-    "Confinement",
-    "Launch",
-    "choose_confinement",
-    "find_confinements",
-    "open_cell",
-    "remove_leftovers",
-]
+__all__ = ["Cell", "Launch", "Sandbox", "choose_sandbox", "find_sandboxes", "open_cell", "remove_leftovers"]
 
 
-@cache
-def _kinds() -> dict[str, Confinement]:
-    kinds: list[Confinement] = [Bubblewrap(), Sandlock(), Basic(), Unconfined()]
-    return {kind.name: kind for kind in kinds}
+def find_sandboxes() -> list[tuple[Sandbox, str]]:
+    """Every sandbox that confines, strongest first, with the reason why it cannot be used here."""
+    return [(sandbox, sandbox.find_obstacle()) for sandbox in SANDBOXES.values() if sandbox.confines]
 
 
-def find_confinements() -> list[tuple[Confinement, str]]:
-    """Every kind that confines, strongest first, with what stands in its way here."""
-    return [(kind, kind.find_obstacle()) for kind in _kinds().values() if kind.confines]
-
-
-def choose_confinement(name: str = "auto") -> Confinement:
-    kinds = _kinds()
+def choose_sandbox(name: str = "auto") -> Sandbox:
     if name != "auto":
-        if name not in kinds:
-            raise DLBenchError(f"there is no sandbox {name!r}", fix=f"use one of: auto, {', '.join(kinds)}")
-        obstacle = kinds[name].find_obstacle()
+        sandbox = SANDBOXES.find(name)
+        obstacle = sandbox.find_obstacle()
         if obstacle:
             raise DLBenchError(f"the sandbox {name!r} cannot be used here: {obstacle}", fix="use --sandbox auto")
-        return kinds[name]
-    found = find_confinements()
-    usable = [kind for kind, obstacle in found if not obstacle]
-    if usable:
-        return usable[0]
-    reasons = "; ".join(f"{kind.name}: {obstacle}" for kind, obstacle in found)
+        return sandbox
+    found = find_sandboxes()
+    for sandbox, obstacle in found:
+        if not obstacle:
+            return sandbox
+    reasons = "; ".join(f"{sandbox.name}: {obstacle}" for sandbox, obstacle in found)
     raise DLBenchError(
         f"there is no sandbox on this machine ({reasons})",
-        fix="install bubblewrap; or, if you trust every candidate with your account, say --sandbox unconfined",
+        fix="install bubblewrap; or, if you trust every candidate with your account, use --sandbox unconfined",
     )

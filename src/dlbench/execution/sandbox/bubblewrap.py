@@ -1,8 +1,8 @@
-"""Confinement by bubblewrap: a candidate sees only what is mounted for it.
+"""Sandbox by bubblewrap: a candidate sees only what is mounted for it.
 
-Own namespaces for processes, network, mounts and names; the interpreter, the environment and the tree read-only; one
-temporary folder in memory. As root it mounts with root's rights and then becomes a user of its own, so that limits on
-processes hold and the files of root stay out of reach; otherwise a user namespace does the same.
+It has namespaces of its own for processes, network, mounts and names; the interpreter, the environment and the tree are
+read-only; one temporary folder is in memory. As root, bubblewrap mounts with root's rights and the harness then becomes
+an unprivileged user, so that process limits hold and root's files cannot be read. Otherwise it uses a user namespace.
 """
 
 import os
@@ -11,13 +11,13 @@ import subprocess
 from functools import cached_property
 from pathlib import Path
 
-from dlbench.execution.sandbox.base import ENTRY, Cell, Launch, inside
-from dlbench.execution.sandbox.seccomp import build_filter, is_supported
+from dlbench.execution.sandbox.base import ENTRY, SANDBOXES, Cell, Launch, inside
+from dlbench.execution.sandbox.seccomp import build_filter, find_filter_obstacle
 
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64")
 _SETTINGS = ("/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives", "/etc/localtime")
 _PROCESSORS = Path("/sys/devices/system/cpu")
-"""What the cores can do; on ARM, torch looks it up there and multiplies no half-precision matrices without it."""
+"""Features of the processor. On ARM, torch reads them here and multiplies no half-precision matrices without them."""
 _INSIDE = Path("/run/dlbench")
 _TEMPORARY = (Path("/tmp"), Path("/var/tmp"), Path("/run/dlbench-tmp"))
 _SHARED_MEMORY = "/dev/shm"
@@ -29,21 +29,23 @@ class Bubblewrap:
     warning = ""
 
     def find_obstacle(self) -> str:
-        if not is_supported():
-            return "no system-call filter is known for this machine's architecture"
+        if obstacle := find_filter_obstacle():
+            return obstacle
         if shutil.which("bwrap") is None:
             return "bwrap is not installed (Debian, Ubuntu: apt-get install bubblewrap; Fedora: dnf install bubblewrap)"
         return "" if self._privileges is not None else "bwrap cannot make namespaces here"
 
     @cached_property
     def _privileges(self) -> tuple[str, ...] | None:
-        """How to make a sandbox here, if it works.
+        """The options that work here, if any do.
 
-        Never a user namespace made by root: inside, the kernel still counts a candidate as root, whose processes no
-        limit bounds, and a fork bomb takes the machine.
+        Root never uses a user namespace: the kernel still counts a candidate inside as root, whose processes have no
+        limit, and a fork bomb would take the machine.
         """
-        way = _AS_ROOT if os.geteuid() == 0 else _AS_USER
-        return way if _works(way) else None
+        options = _AS_ROOT if os.geteuid() == 0 else _AS_USER
+        command = [*_base(options), "--size", "4096", "--tmpfs", "/tmp", "--remount-ro", "/", "true"]
+        ended = subprocess.run(command, capture_output=True, check=False, stdin=subprocess.DEVNULL)
+        return options if ended.returncode == 0 else None
 
     def launch(self, cell: Cell, channel: int) -> Launch:
         privileges = self._privileges
@@ -51,8 +53,9 @@ class Bubblewrap:
         prepared, limits = cell.prepared, cell.limits
         tree = str(prepared.tree)
         places = list(dict.fromkeys([cell.interpreter_root, prepared.environment, prepared.tree]))
-        temporary = _find_temporary(places)
-        command = [_bwrap(), *privileges, *_base(), *_open_parents(temporary)]
+        # not above the project: a mount there would hide the project, or could replace it
+        temporary = next(folder for folder in _TEMPORARY if not any(place.is_relative_to(folder) for place in places))
+        command = [*_base(privileges), *_open_parents(temporary)]
         command += ["--perms", "1777", "--size", str(limits.disk_mb << 20), "--tmpfs", str(temporary)]
         command += ["--perms", "1777", "--size", str(limits.disk_mb << 20), "--tmpfs", _SHARED_MEMORY]
         command += ["--perms", "1777", "--dir", f"{temporary}/home"]
@@ -61,8 +64,8 @@ class Bubblewrap:
                 command += [*_open_parents(place), "--ro-bind", str(place), str(place)]
         if cell.path is not None:
             command += ["--ro-bind", str(cell.spliced), f"{tree}/{cell.path}"]
-            for path in cell.compiled():
-                command += ["--ro-bind", str(cell.nothing), f"{tree}/{path}"]
+            for path in cell.list_compiled():
+                command += ["--ro-bind", str(cell.empty_file), f"{tree}/{path}"]
         command += [*_open_parents(_INSIDE), "--ro-bind", str(inside()), str(_INSIDE)]
         command += ["--remount-ro", "/dev", "--remount-ro", "/"]
         command += ["--chdir", tree, str(prepared.python), "-B", "-s", str(_INSIDE / ENTRY), str(channel)]
@@ -75,25 +78,15 @@ _AS_ROOT = ("--cap-drop", "ALL", "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SE
 _AS_USER = ("--unshare-user", "--uid", "1000", "--gid", "1000", "--cap-drop", "ALL")
 
 
-def _bwrap() -> str:
-    found = shutil.which("bwrap")
-    assert found is not None
-    return found
-
-
-def _find_temporary(places: list[Path]) -> Path:
-    """Never above the project: what is written later could not be read again, or could take the project's place."""
-    return next(folder for folder in _TEMPORARY if not any(place.is_relative_to(folder) for place in places))
-
-
 def _open_parents(place: Path) -> list[str]:
-    """Folders that bwrap makes by itself on the way to a mount are closed to any user but root."""
+    """Make the parents of a mount point; those that bwrap makes itself can be entered by root only."""
     parents = [str(parent) for parent in reversed(place.parents) if str(parent) != "/"]
     return [word for parent in parents for word in ("--perms", "0755", "--dir", parent)]
 
 
-def _base() -> list[str]:
-    command = ["--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]
+def _base(privileges: tuple[str, ...]) -> list[str]:
+    command = [shutil.which("bwrap") or "bwrap", *privileges]
+    command += ["--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]
     command += ["--die-with-parent", "--new-session", "--hostname", "dlbench", "--proc", "/proc", "--dev", "/dev"]
     for place in _SYSTEM:
         path = Path(place)
@@ -106,6 +99,4 @@ def _base() -> list[str]:
     return [*command, *_open_parents(_PROCESSORS), "--ro-bind-try", str(_PROCESSORS), str(_PROCESSORS)]
 
 
-def _works(privileges: tuple[str, ...]) -> bool:
-    command = [_bwrap(), *privileges, *_base(), "--size", "4096", "--tmpfs", "/tmp", "--remount-ro", "/", "true"]
-    return subprocess.run(command, capture_output=True, check=False, stdin=subprocess.DEVNULL).returncode == 0
+SANDBOXES.add(Bubblewrap.name, Bubblewrap(), order=10)

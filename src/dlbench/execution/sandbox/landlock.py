@@ -1,60 +1,50 @@
-"""Confinement where bubblewrap cannot be had: sandlock, the basic level, and none at all.
+"""Sandboxes without bubblewrap: sandlock, basic and unconfined.
 
-sandlock (Landlock) names the files that may be read and the one folder that may be written, without namespaces. The
-basic level needs no kernel feature but seccomp, and root, who can become an unprivileged user: a candidate cannot reach
-the network or trace, yet sees what any user of the machine may read. Unconfined is for a user who says so.
+`sandlock` (Landlock) lists the files that may be read and the one folder that may be written, without namespaces.
+`basic` needs root, which becomes an unprivileged user, and of the kernel only seccomp: a candidate cannot use the
+network or trace, but sees what any user of the machine may read. `unconfined` is used on explicit request only.
 """
 
-import importlib.util
 import json
 import os
 import shutil
 import sys
-from functools import cached_property
 from pathlib import Path
 
 from dlbench.execution.sandbox import reaper
-from dlbench.execution.sandbox.base import ENTRY, Cell, Launch, inside, lay_out_tree, make_private_folder
-from dlbench.execution.sandbox.seccomp import build_filter, is_supported
+from dlbench.execution.sandbox.base import ENTRY, SANDBOXES, Cell, Launch, build_tree, inside, make_private_folder
+from dlbench.execution.sandbox.seccomp import build_filter, find_filter_obstacle
 from dlbench.workspace import home
 
 _READABLE = (
-    *("/usr", "/bin", "/lib", "/lib32", "/lib64"),
-    # not all of /proc: the command lines of other processes are there
-    *("/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/proc/version", "/proc/filesystems", "/proc/sys"),
-    *("/etc/ld.so.cache", "/etc/localtime", "/etc/alternatives"),
-    "/sys/devices/system/cpu",
-    *("/dev/urandom", "/dev/random", "/dev/zero"),
-)
+    "/usr", "/bin", "/lib", "/lib32", "/lib64", "/etc/ld.so.cache", "/etc/localtime", "/etc/alternatives",
+    "/sys/devices/system/cpu", "/dev/urandom", "/dev/random", "/dev/zero",
+    # not all of /proc, which shows the command lines of other processes
+    "/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/proc/version", "/proc/filesystems", "/proc/sys",
+)  # fmt: skip
 
 
 def _launch(cell: Cell, channel: int, *, landlock: bool, user: int | None, filtered: bool) -> Launch:
-    # a candidate that has our own rights can change a file, and with it every hard link of it
-    shared = user is not None
-    tree = lay_out_tree(cell, shared=shared) if cell.path is not None or not landlock else cell.prepared.tree
+    tree = cell.prepared.tree
+    if cell.path is not None or not landlock:  # a candidate that runs as our user could change a file by a hard link
+        tree = build_tree(cell, shared=user is not None)
     temporary = make_private_folder(cell)
-    package = cell.folder / "judge"  # the home may lie where another user cannot go
+    package = cell.folder / "judge"  # another user may not be able to enter the home
     shutil.copytree(inside(), package)
     files = None
     readable: list[str] = []
     if landlock:
         places = [*map(Path, _READABLE), cell.interpreter_root, cell.prepared.environment, tree, package]
         readable = [str(place) for place in places if place.exists()]
-        library = importlib.util.find_spec("sandlock")
-        assert library is not None
-        assert library.origin is not None
-        packages = str(Path(library.origin).parent.parent)
+        import sandlock
+
+        packages = str(Path(sandlock.__file__).parent.parent)
         files = {"packages": packages, "readable": readable, "writable": [str(temporary), "/dev/null"]}
-    plan = json.dumps({"user": user, "landlock": files})
-    runner = [str(cell.prepared.python), "-B", "-s", str(package / ENTRY), str(channel)]
-    command = [sys.executable, "-I", reaper.__file__, plan, *runner]
+    command = [sys.executable, "-I", reaper.__file__, json.dumps({"user": user, "landlock": files})]
+    command += [str(cell.prepared.python), "-B", "-s", str(package / ENTRY), str(channel)]
     seccomp = build_filter(mounted=False) if filtered else b""
-    known = (*readable, str(temporary), "/dev/null", "/proc/self")
-    return Launch(command, tree, temporary, (str(temporary),), None, seccomp, known)
-
-
-def _find_closed_folder(place: Path) -> Path | None:
-    return next((parent for parent in [place, *place.parents] if not parent.stat().st_mode & 0o001), None)
+    readable += [str(temporary), "/dev/null", "/proc/self"]
+    return Launch(command, tree, temporary, (str(temporary),), None, seccomp, tuple(readable))
 
 
 class Sandlock:
@@ -63,19 +53,14 @@ class Sandlock:
     warning = ""
 
     def find_obstacle(self) -> str:
-        return self._obstacle
-
-    @cached_property
-    def _obstacle(self) -> str:
-        if not is_supported():
-            return "no system-call filter is known for this machine's architecture"
+        if obstacle := find_filter_obstacle():
+            return obstacle
         try:
             from sandlock import landlock_abi_version
         except ImportError:
             return "sandlock is not installed (pip install sandlock)"
-        if landlock_abi_version() < 6:
-            return "the kernel's Landlock is too old (ABI 6, Linux 6.12, is needed) or switched off"
-        return ""
+        too_old = "the kernel's Landlock is too old (ABI 6, Linux 6.12, is needed) or switched off"
+        return too_old if landlock_abi_version() < 6 else ""
 
     def launch(self, cell: Cell, channel: int) -> Launch:
         user = cell.user if os.geteuid() == 0 else None
@@ -91,18 +76,18 @@ class Basic:
     )
 
     def find_obstacle(self) -> str:
-        if not is_supported():
-            return "no system-call filter is known for this machine's architecture"
+        if obstacle := find_filter_obstacle():
+            return obstacle
         if os.geteuid() != 0:
-            return "only root can become another user; it is for containers where one is root"
+            return "only root can become another user; it is meant for containers that run as root"
         for name, place in (("DLBENCH_HOME", home()), ("the interpreter", Path(sys.executable).resolve())):
-            closed = _find_closed_folder(place)
-            if closed is not None:
-                return f"{name} lies in {closed}, which no user but root may enter; choose a place open to all"
+            for folder in (place, *place.parents):
+                if not folder.stat().st_mode & 0o001:
+                    return f"{name} is in {folder}, which only root may enter; choose a place open to all"
         return ""
 
     def launch(self, cell: Cell, channel: int) -> Launch:
-        for name in ("sources", "archives"):  # the reference is there, and a candidate is any user
+        for name in ("sources", "archives"):  # they hold the reference, and a candidate may read what any user may
             folder = home() / name
             if folder.is_dir():
                 folder.chmod(0o700)
@@ -112,10 +97,15 @@ class Basic:
 class Unconfined:
     name = "unconfined"
     confines = False
-    warning = "candidates run UNCONFINED, with your rights, as you asked"
+    warning = "candidates run UNCONFINED, with your rights, as requested"
 
     def find_obstacle(self) -> str:
         return ""
 
     def launch(self, cell: Cell, channel: int) -> Launch:
         return _launch(cell, channel, landlock=False, user=None, filtered=False)
+
+
+SANDBOXES.add(Sandlock.name, Sandlock(), order=20)
+SANDBOXES.add(Basic.name, Basic(), order=30)
+SANDBOXES.add(Unconfined.name, Unconfined(), order=1000)

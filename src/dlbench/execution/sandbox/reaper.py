@@ -1,8 +1,7 @@
-"""Who sees to it that nothing of a candidate outlives its verdict, where there is no process namespace?
+"""Kill every process of a candidate when its execution ends, without a process namespace.
 
-This script, between the engine and the runner, for confinement without bubblewrap. It adopts every orphan of what it
-starts, kills them all when the runner ends or the engine dies, and gives the runner its user and, by Landlock, its
-files. Arguments: a JSON object, then the command.
+This script runs between the engine and the harness in sandboxes without bubblewrap. It gives the harness its user and
+its Landlock rules, and kills all it started when the harness ends or the engine dies. Arguments: JSON, then a command.
 """
 
 import ctypes
@@ -11,7 +10,7 @@ import os
 import signal
 import sys
 from pathlib import Path
-from types import FrameType
+from typing import Any
 
 _PDEATHSIG, _KEEPCAPS, _SUBREAPER, _AMBIENT, _AMBIENT_RAISE, _BOUNDING_DROP = 1, 8, 36, 47, 2, 24
 _READ_SEARCH = 2  # CAP_DAC_READ_SEARCH
@@ -23,30 +22,27 @@ libc = ctypes.CDLL(None, use_errno=True)
 def main() -> None:
     plan = json.loads(sys.argv[1])
     libc.prctl(_SUBREAPER, 1, 0, 0, 0)
-    signal.signal(signal.SIGTERM, _stop)
+    signal.signal(signal.SIGTERM, lambda number, frame: _stop(1))
     libc.prctl(_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
     child = os.fork()
     if child == 0:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        _become(plan)
+        _confine(plan)
         os.execv(sys.argv[2], sys.argv[2:])
-    status = 1
-    while True:
+    pid = 0
+    while pid != child:
         pid, ended = os.wait()
-        if pid == child:
-            status = os.waitstatus_to_exitcode(ended)
-            break
-    _kill_all()
-    os._exit(status if status >= 0 else 128 - status)
+    status = os.waitstatus_to_exitcode(ended)
+    _stop(status if status >= 0 else 128 - status)
 
 
-def _stop(number: int, frame: FrameType | None) -> None:
+def _stop(status: int) -> None:
     _kill_all()
-    os._exit(1)
+    os._exit(status)
 
 
 def _kill_all() -> None:
-    """Orphans come to us, so that killing children until none is left reaches every descendant."""
+    """Kill children until none is left. We adopt orphans, so this reaches every descendant."""
     while True:
         for path in Path("/proc").glob("[0-9]*/stat"):
             try:
@@ -61,18 +57,17 @@ def _kill_all() -> None:
             return
 
 
-def _become(plan: dict[str, object]) -> None:
+def _confine(plan: dict[str, Any]) -> None:
     user, landlock = plan["user"], plan["landlock"]
     if landlock is not None:
-        assert isinstance(landlock, dict)
-        sys.path.append(landlock["packages"])  # we run isolated, and it may be anywhere
+        sys.path.append(landlock["packages"])  # this script runs isolated (-I)
 
         from sandlock import Sandbox, confine
 
         readable = [*landlock["readable"], f"/proc/{os.getpid()}"]
         confine(Sandbox(fs_readable=readable, fs_writable=landlock["writable"]))
-    if isinstance(user, int) and os.geteuid() == 0:
-        # reading past a closed folder of root is safe only where Landlock says what may be read at all
+    if user is not None and os.geteuid() == 0:
+        # the capability to enter closed folders of root is safe only under Landlock
         _change_user(user, keep=_READ_SEARCH if landlock is not None else None)
 
 
@@ -89,7 +84,7 @@ def _change_user(user: int, keep: int | None) -> None:
     header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION, 0)
     data = (ctypes.c_uint32 * 6)(1 << keep, 1 << keep, 1 << keep, 0, 0, 0)
     if libc.capset(header, data) or libc.prctl(_AMBIENT, _AMBIENT_RAISE, keep, 0, 0):
-        raise OSError(ctypes.get_errno(), "cannot keep the right to read")
+        raise OSError(ctypes.get_errno(), "cannot keep CAP_DAC_READ_SEARCH")
 
 
 if __name__ == "__main__":

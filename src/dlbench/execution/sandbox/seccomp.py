@@ -1,10 +1,8 @@
-"""Which system calls does a candidate lose, whatever else confines it?
+"""Build the seccomp filter that denies system calls to a candidate in every sandbox.
 
-A filter for the kernel, put together here and installed by the runner before it touches the project: no socket but, at
-most, a local one; no tracing or reading of other processes; no mounts, namespaces, kernel keys or modules; no io_uring,
-which opens sockets behind a filter's back; no memory that no limit counts. A denied call fails with EPERM, as an honest
-library expects of a container. Where files are only named and not mounted (Landlock says nothing of modes and owners),
-changing those of a file seems to succeed and does nothing.
+It denies sockets, except local ones at most; tracing and reading of other processes; mounts, namespaces, kernel keys
+and modules; io_uring, which bypasses a filter; and memory that no limit counts. A denied call fails with EPERM, as in a
+container. Landlock does not cover modes and owners of files: calls that change them succeed there without effect.
 """
 
 import platform
@@ -18,58 +16,50 @@ _LOCAL_SOCKET = 1
 _X32_BIT = 0x40000000
 _NEW_NAMESPACES = 0x7E020000
 
-_X86_64 = {
-    "socket": 41, "clone": 56, "clone3": 435, "memfd_create": 319, "memfd_secret": 447, "shmget": 29,
-    "ptrace": 101, "personality": 135, "pivot_root": 155, "chroot": 161, "acct": 163, "settimeofday": 164,
-    "mount": 165, "umount2": 166, "swapon": 167, "swapoff": 168, "reboot": 169, "sethostname": 170,
-    "init_module": 175, "delete_module": 176, "quotactl": 179, "clock_settime": 227, "kexec_load": 246, "add_key": 248,
-    "request_key": 249, "keyctl": 250, "unshare": 272, "perf_event_open": 298, "name_to_handle_at": 303,
-    "open_by_handle_at": 304, "setns": 308, "process_vm_readv": 310, "process_vm_writev": 311, "finit_module": 313,
-    "kexec_file_load": 320, "bpf": 321, "userfaultfd": 323, "io_uring_setup": 425, "io_uring_enter": 426,
-    "io_uring_register": 427, "open_tree": 428, "move_mount": 429, "fsopen": 430, "fsmount": 432, "pidfd_getfd": 438,
-    "mount_setattr": 442,
+_NUMBERS = {
+    "socket": (41, 198), "clone": (56, 220), "clone3": (435, 435), "memfd_create": (319, 279),
+    "memfd_secret": (447, 447), "shmget": (29, 194), "ptrace": (101, 117), "personality": (135, 92),
+    "pivot_root": (155, 41), "chroot": (161, 51), "acct": (163, 89), "settimeofday": (164, 170), "mount": (165, 40),
+    "umount2": (166, 39), "swapon": (167, 224), "swapoff": (168, 225), "reboot": (169, 142), "sethostname": (170, 161),
+    "init_module": (175, 105), "delete_module": (176, 106), "quotactl": (179, 60), "clock_settime": (227, 112),
+    "kexec_load": (246, 104), "add_key": (248, 217), "request_key": (249, 218), "keyctl": (250, 219),
+    "unshare": (272, 97), "perf_event_open": (298, 241), "name_to_handle_at": (303, 264),
+    "open_by_handle_at": (304, 265), "setns": (308, 268), "process_vm_readv": (310, 270),
+    "process_vm_writev": (311, 271), "finit_module": (313, 273), "kexec_file_load": (320, 294), "bpf": (321, 280),
+    "userfaultfd": (323, 282), "io_uring_setup": (425, 425), "io_uring_enter": (426, 426),
+    "io_uring_register": (427, 427), "open_tree": (428, 428), "move_mount": (429, 429), "fsopen": (430, 430),
+    "fsmount": (432, 432), "pidfd_getfd": (438, 438), "mount_setattr": (442, 442),
 }  # fmt: skip
-_AARCH64 = {
-    "socket": 198, "clone": 220, "clone3": 435, "memfd_create": 279, "memfd_secret": 447, "shmget": 194,
-    "ptrace": 117, "personality": 92, "pivot_root": 41, "chroot": 51, "acct": 89, "settimeofday": 170,
-    "mount": 40, "umount2": 39, "swapon": 224, "swapoff": 225, "reboot": 142, "sethostname": 161, "init_module": 105,
-    "delete_module": 106, "quotactl": 60, "clock_settime": 112, "kexec_load": 104, "add_key": 217, "request_key": 218,
-    "keyctl": 219, "unshare": 97, "perf_event_open": 241, "name_to_handle_at": 264, "open_by_handle_at": 265,
-    "setns": 268, "process_vm_readv": 270, "process_vm_writev": 271, "finit_module": 273, "kexec_file_load": 294,
-    "bpf": 280, "userfaultfd": 282, "io_uring_setup": 425, "io_uring_enter": 426, "io_uring_register": 427,
-    "open_tree": 428, "move_mount": 429, "fsopen": 430, "fsmount": 432, "pidfd_getfd": 438, "mount_setattr": 442,
-}  # fmt: skip
+"""System calls with their numbers on x86_64 and aarch64."""
 _X86_64_ATTRIBUTES = (90, 91, 92, 93, 94, 132, 188, 189, 190, 197, 198, 199, 235, 260, 261, 268, 280, 452)
 _AARCH64_ATTRIBUTES = (5, 6, 7, 14, 15, 16, 52, 53, 54, 55, 88, 452)
-"""chmod, chown, utime, setxattr, removexattr and their kin."""
-_MACHINES = {
-    "x86_64": (0xC000003E, _X86_64, _X86_64_ATTRIBUTES),
-    "aarch64": (0xC00000B7, _AARCH64, _AARCH64_ATTRIBUTES),
-}
+"""chmod, chown, utime, setxattr, removexattr and related calls."""
+_MACHINES = {"x86_64": (0xC000003E, 0, _X86_64_ATTRIBUTES), "aarch64": (0xC00000B7, 1, _AARCH64_ATTRIBUTES)}
 
 
-def is_supported() -> bool:
-    return platform.machine() in _MACHINES
+def find_filter_obstacle() -> str:
+    return "" if platform.machine() in _MACHINES else "no system-call filter is known for this machine's architecture"
 
 
 def build_filter(*, mounted: bool) -> bytes:
-    """The filter program. `mounted`: the file system in sight was put together for the candidate alone."""
-    architecture, numbers, attributes = _MACHINES[platform.machine()]
+    """The filter program. `mounted`: the visible file system is mounted for the candidate alone."""
+    architecture, column, attributes = _MACHINES[platform.machine()]
     program = [
         _step(_LOAD, _ARCHITECTURE),
         _step(_JUMP_EQUAL, architecture, 1, 0),
         _step(_RETURN, _KILL),
         _step(_LOAD, _NUMBER),
-        # the second calling convention of x86 would dodge every number below
+        # the x32 calling convention would bypass every number below
         _step(_JUMP_GREATER_EQUAL, _X32_BIT, 0, 1),
         _step(_RETURN, _KILL),
     ]
-    for name, number in numbers.items():
-        if name == "socket" and mounted:  # a local socket reaches nothing of the host
-            program += _unless(number, _step(_JUMP_EQUAL, _LOCAL_SOCKET, 0, 1), _ALLOW, _DENY)
+    for name, numbers in _NUMBERS.items():
+        number = numbers[column]
+        if name == "socket" and mounted:  # a local socket cannot reach the host
+            program += _decide_by_argument(number, _step(_JUMP_EQUAL, _LOCAL_SOCKET, 0, 1), _ALLOW, _DENY)
         elif name == "clone":
-            program += _unless(number, _step(_JUMP_ANY_BIT, _NEW_NAMESPACES, 0, 1), _DENY, _ALLOW)
-        else:  # of clone3 a filter cannot see the flags; told that it is not there, libraries use clone
+            program += _decide_by_argument(number, _step(_JUMP_ANY_BIT, _NEW_NAMESPACES, 0, 1), _DENY, _ALLOW)
+        else:  # a filter cannot see the flags of clone3; if it seems missing, libraries use clone
             program += [_step(_JUMP_EQUAL, number, 0, 1), _step(_RETURN, _UNKNOWN if name == "clone3" else _DENY)]
     for number in () if mounted else attributes:
         program += [_step(_JUMP_EQUAL, number, 0, 1), _step(_RETURN, _PRETEND)]
@@ -77,8 +67,7 @@ def build_filter(*, mounted: bool) -> bytes:
     return b"".join(program)
 
 
-def _unless(number: int, test: bytes, if_true: int, if_false: int) -> list[bytes]:
-    """A call that is decided by its first argument."""
+def _decide_by_argument(number: int, test: bytes, if_true: int, if_false: int) -> list[bytes]:
     decided = [_step(_LOAD, _FIRST_ARGUMENT), test, _step(_RETURN, if_true), _step(_RETURN, if_false)]
     return [_step(_JUMP_EQUAL, number, 0, len(decided)), *decided]
 

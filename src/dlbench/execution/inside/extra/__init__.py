@@ -1,9 +1,4 @@
-"""What runs inside the sandbox beside pytest, where a project's tests are collected or traced and nothing is judged.
+"""Harness code that decides no verdict: collecting, tracing, and cross runs of solutions against model-written checks.
 
-A package of its own, as that of the meetings is: what decides a verdict, and what was rehearsed with it, stays as it
-was.
-
-What runs inside the sandbox where solutions meet checks: tests that a model wrote, which nobody trusts either.
-
-A package of its own beside the judge's files: what decides a verdict, and what was rehearsed with it, stays as it was.
+It is a package of its own so that `inside_key()` covers only the code that decides verdicts.
 """

@@ -1,16 +1,9 @@
-"""Which functions of the project does each test run?
+"""Trace which functions of the project each test runs, or only collect the tests.
 
-The interpreter's own profiler, which counts in C, is switched on for one test at a time; who called whom tells what the
-test's own code called itself, and what ran only deeper down. Nothing of a candidate is here: it is the project as it
-was released, and it may crash, hang or leave; so every test is said before it runs and after.
-
-Which files skip themselves on import, and why?
-
-A plugin of pytest's, named to it by `-p`. Such a file gives no test and no error, so nobody would hear of it; here its
-report is turned into that of a file that could not be collected, which is told to whoever listens.
+The C profiler of the interpreter runs for one test at a time. Its callers tell what the test's own code called and what
+ran deeper down. The project runs as released, without a candidate. It may crash, hang or exit, so each test is reported
+before and after it runs. As a plugin (`-p`), this module also reports files that skip themselves on import.
 """
-
-from __future__ import annotations
 
 import contextlib
 import os
@@ -23,20 +16,17 @@ from typing import Any
 
 import pytest
 
-from ..channel import Send
+from ..channel import Job, Send
 from ..pytest_runner import describe_briefly, new_reports, pytest_arguments, seed_everything, take_report
 
 _MANY = 500
 
 
-def run_traced(send: Send, job: dict[str, Any]) -> None:
-    """Runs the wanted tests of some files and says what each ran. `trace`: whether to look, or only to run.
-
-    `collect_only`: says which tests there are, and runs none.
-    """
+def run_traced(send: Send, job: Job) -> None:
+    """Run tests and send what each ran. `trace`: trace them; `collect_only`: list the tests and run none."""
     tree = job["tree"] + os.sep
     tests = {os.path.join(job["tree"], path) for path in job["hidden"]}
-    wanted, passed_over = set(job["wanted"]), set(job["passed_over"])
+    selected, excluded = set(job["wanted"]), set(job["passed_over"])
     reports = new_reports()
     numbers: dict[tuple[str, int, str], int] = {}
 
@@ -62,7 +52,7 @@ def run_traced(send: Send, job: dict[str, Any]) -> None:
         send("collected", tests=len(items), errors=[])
         for start in range(0, len(items) if job["collect_only"] else 0, _MANY):
             send("items", ids=[item.nodeid for item in items[start : start + _MANY]])
-        items[:] = [item for item in items if item.nodeid not in passed_over and (not wanted or item.nodeid in wanted)]
+        items[:] = [item for item in items if item.nodeid not in excluded and (not selected or item.nodeid in selected)]
         describe_briefly(items, job["tree"])
 
     def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
@@ -76,27 +66,23 @@ def run_traced(send: Send, job: dict[str, Any]) -> None:
             return (yield)
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
-            direct: set[CodeType] = set()
-            everything: set[CodeType] = set()
-            helpers: set[CodeType] = set()
+            found: dict[str, set[CodeType]] = {"direct": set(), "deeper": set(), "helpers": set()}
             if profile is not None:
                 profile.disable()
-                direct, everything, helpers = _read(profile, tests, is_own)
+                found = _read(profile, tests, is_own)
             send(
                 "traced",
                 id=item.nodeid,
                 outcome=reports["outcomes"].pop(item.nodeid, "error"),
                 seconds=round(reports["seconds"].pop(item.nodeid, 0.0), 4),
-                direct=sorted(map(number, direct)),
-                deeper=sorted(map(number, everything - direct)),
-                helpers=sorted(map(number, helpers)),
                 message=reports["messages"].pop(item.nodeid, "")[-600:],
+                **{name: sorted(map(number, codes)) for name, codes in found.items()},
             )
 
-    def leave_test(number: int, frame: object) -> None:
+    def stop_test(number: int, frame: object) -> None:
         pytest.fail(f"took longer than {job['seconds_each']:.0f} s")
 
-    signal.signal(signal.SIGALRM, leave_test)
+    signal.signal(signal.SIGALRM, stop_test)
     plugin: Any = type(sys)("tracer")
     plugin.pytest_collectstart = pytest_collectstart
     plugin.pytest_collectreport = pytest_collectreport
@@ -110,30 +96,24 @@ def run_traced(send: Send, job: dict[str, Any]) -> None:
     os._exit(0)
 
 
-def _read(
-    profile: Profile, tests: set[str], is_own: Callable[[CodeType], bool]
-) -> tuple[set[CodeType], set[CodeType], set[CodeType]]:
-    """What the tests' code reached without passing through the project, all of the project that ran, and what of their
-    own code the tests called."""
+def _read(profile: Profile, tests: set[str], is_own: Callable[[CodeType], bool]) -> dict[str, set[CodeType]]:
+    """Functions that the tests called directly, functions of the project that ran deeper, and helpers of the tests."""
     calls: dict[CodeType, list[CodeType]] = {}
     for entry in profile.getstats():
         if isinstance(entry.code, CodeType):
-            inner = entry.calls or ()
-            calls[entry.code] = [one.code for one in inner if isinstance(one.code, CodeType)]
-    everything = {code for code in calls if is_own(code)}
+            calls[entry.code] = [one.code for one in entry.calls or () if isinstance(one.code, CodeType)]
     pending = [code for code in calls if code.co_filename in tests]
-    seen, direct = set(pending), set()
+    seen, direct = set(pending), set[CodeType]()
     helpers = {code for caller in pending for code in calls[caller] if code.co_filename in tests}
     while pending:
         for code in calls.get(pending.pop(), ()):
-            if code in seen:
-                continue
-            seen.add(code)
-            if is_own(code):
-                direct.add(code)
-            else:
-                pending.append(code)
-    return direct, everything, helpers
+            if code not in seen:
+                seen.add(code)
+                if is_own(code):
+                    direct.add(code)
+                else:
+                    pending.append(code)
+    return {"direct": direct, "deeper": set(filter(is_own, calls)) - direct, "helpers": helpers}
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -141,5 +121,5 @@ def pytest_collectreport(report: pytest.CollectReport) -> None:
     if report.skipped:
         why = report.longrepr[-1] if isinstance(report.longrepr, tuple) else str(report.longrepr)
         report.outcome = "failed"
-        # begins as construction/collect.py knows it by; what listens keeps the last 1500 characters
+        # construction/collect.py knows this beginning; the reader keeps the last 1500 characters
         report.longrepr = f"skips itself on import: {why[:1200]}"

@@ -1,15 +1,16 @@
-"""Where solutions meet a model's own tests, neither is trusted: what one meeting does costs that meeting and no other."""
+"""Cross runs trust neither solutions nor model-written checks: a hostile check affects its own result only."""
 
 import os
 import signal
 import tempfile
 import threading
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from dlbench.dataset import load
-from dlbench.execution import Engine, Limits, choose_confinement, worker
+from dlbench.execution import Engine, Limits, choose_sandbox, find_sandboxes, worker
 from dlbench.execution.cross_run import CrossRunWorker
 from dlbench.execution.sandbox.base import inside, inside_key
 from dlbench.workspace import prepare
@@ -20,7 +21,7 @@ RIGHT = """def scale(values, factor=2):
         raise ValueError("zero")
     return [value * factor for value in values]
 """
-# a helper that computes when it is made: such a solution must be imported
+# a helper that computes at definition: such a solution must be imported
 IMPORTED = "class Helper:\n    one = len('x')\n\n\n" + RIGHT.replace("value * factor", "Helper.one * value * factor")
 HONEST = "assert scale([1, 2]) == [2, 4]\n"
 WRONG = "assert scale([1, 2]) == [2, 5]\n"
@@ -77,36 +78,53 @@ HOSTILE = {
 }
 
 
+@contextmanager
+def open_runner(sandbox):
+    toy = load(write_toy(Path(tempfile.mkdtemp(prefix="dlbench-cross-run-"))))
+    limits = Limits(load_seconds=90, test_seconds=5, memory_mb=512, processes=64, file_mb=32)
+    runner = CrossRunWorker(Engine(choose_sandbox(sandbox), limits), prepare(toy.projects["toy"], toy.root))
+    runner.instance = toy.instances["toy/toy.core.scale"]
+    yield runner
+    runner.close()
+
+
 @pytest.fixture(scope="module")
-def room():
-    toy = load(write_toy(Path(tempfile.mkdtemp(prefix="dlbench-meetings-"))))
-    engine = Engine(
-        choose_confinement(), Limits(load_seconds=90, test_seconds=5, memory_mb=512, processes=64, file_mb=32)
-    )
-    room = CrossRunWorker(engine, prepare(toy.projects["toy"], toy.root))
-    room.instance = toy.instances["toy/toy.core.scale"]
-    yield room
-    room.close()
+def runner():
+    with open_runner("auto") as runner:
+        yield runner
+
+
+def run_hostile_checks(runner, code, names):
+    checks = [part for name in names for part in (HOSTILE[name][0], HONEST, WRONG)]
+    found = [one.result for one in runner.run_checks(runner.instance, code, checks, seconds=1.0)]
+    assert set(found[1::3]) == {"passed"}
+    assert set(found[2::3]) == {"failed"}
+    results = dict(zip(names, found[0::3], strict=True))
+    assert {name: result for name, result in results.items() if result not in HOSTILE[name][1]} == {}
+    assert runner.losses == []
 
 
 @pytest.mark.parametrize("code", [RIGHT, pytest.param(IMPORTED, marks=pytest.mark.slow)], ids=["in place", "imported"])
-def test_a_hostile_check_costs_its_own_meeting_only(room, code):
-    checks = [part for hostile, _ in HOSTILE.values() for part in (hostile, HONEST, WRONG)]
-    found = [met.result for met in room.meet(room.instance, code, checks, seconds=1.0)]
-    assert set(found[1::3]) == {"passed"}
-    assert set(found[2::3]) == {"failed"}
-    results = dict(zip(HOSTILE, found[0::3], strict=True))
-    assert {name: result for name, result in results.items() if result not in HOSTILE[name][1]} == {}
-    assert room.losses == []
+def test_hostile_check_affects_only_its_own_result(runner, code):
+    run_hostile_checks(runner, code, list(HOSTILE))
 
 
-def test_nothing_that_a_check_wrote_is_found_by_the_next(room):
+@pytest.mark.parametrize("code", [RIGHT, IMPORTED], ids=["in place", "imported"])
+def test_processes_of_a_check_are_ended_without_reading_proc(code):
+    """sandlock hides /proc, so that the children of a process cannot be listed there."""
+    if {kind.name: obstacle for kind, obstacle in find_sandboxes()}["sandlock"]:
+        pytest.skip("sandlock cannot be used on this machine")
+    with open_runner("sandlock") as runner:
+        run_hostile_checks(runner, code, ["hangs", "leaves a daemon", "forks for ever", "kills everybody"])
+
+
+def test_files_of_a_check_are_removed_before_the_next(runner):
     look = "import os, tempfile\nassert not {'a', 'b'} & set(os.listdir(tempfile.gettempdir()))\n"
     look += "assert not os.path.exists('/dev/shm/left')\nassert scale([1])\n"
     deep = "import os, tempfile\nos.chdir(tempfile.gettempdir())\nfor _ in range(1500):\n    os.mkdir('b')\n    os.chdir('b')\n"
     deep += "open('x', 'w').write('x')\nos.chmod('.', 0)\nassert scale([1])\n"
     checks = [HOSTILE["writes files"][0], look, HOSTILE["leaves a daemon"][0], look, deep, look]
-    assert [met.result for met in room.meet(room.instance, RIGHT, checks, seconds=4.0)] == ["passed"] * 6
+    assert [one.result for one in runner.run_checks(runner.instance, RIGHT, checks, seconds=4.0)] == ["passed"] * 6
 
 
 GREEDY = """import os, signal, time
@@ -126,12 +144,12 @@ assert scale([1])
 """
 
 
-def test_a_check_is_not_blamed_for_the_memory_of_the_one_before_it(room):
-    """Use is seen from time to time: when the greedy one is found out, an honest one may be under way already."""
+def test_check_is_not_blamed_for_memory_of_the_previous_check(runner):
+    """Memory is sampled: when the limit is seen to be exceeded, the next honest check may be running."""
     for step in range(10):
         checks = [GREEDY.format(before=0.3 + 0.01 * step), *[HONEST] * 40]
-        found = room.meet(room.instance, RIGHT, checks, seconds=4.0)
-        assert {met.result for met in found[1:]} == {"passed"}
+        found = runner.run_checks(runner.instance, RIGHT, checks, seconds=4.0)
+        assert {one.result for one in found[1:]} == {"passed"}
 
 
 LYING = {
@@ -148,49 +166,53 @@ LYING = {
 
 
 @pytest.mark.parametrize("name", LYING)
-def test_a_solution_that_lies_passes_nothing(room, name):
-    found = room.meet(room.instance, LYING[name], [HONEST, WRONG], seconds=2.0)
-    assert "passed" not in {met.result for met in found}
+def test_lying_solution_passes_no_check(runner, name):
+    found = runner.run_checks(runner.instance, LYING[name], [HONEST, WRONG], seconds=2.0)
+    assert "passed" not in {one.result for one in found}
 
 
-def test_a_solution_that_cannot_take_the_place_is_said_to_be_unusable(room):
-    assert [met.result for met in room.meet(room.instance, "def other():\n    pass\n", [HONEST])] == ["unusable"]
+def test_solution_that_cannot_replace_the_target_is_unusable(runner):
+    assert [one.result for one in runner.run_checks(runner.instance, "def other():\n    pass\n", [HONEST])] == [
+        "unusable"
+    ]
     broken = "class Helper:\n    one = 1 / 0\n\n\n" + RIGHT.replace("value *", "Helper.one * value *")
-    (met,) = room.meet(room.instance, broken, [HONEST])
-    assert met.result == "unusable"
-    assert "ZeroDivisionError" in met.message
+    (result,) = runner.run_checks(runner.instance, broken, [HONEST])
+    assert result.result == "unusable"
+    assert "ZeroDivisionError" in result.message
 
 
-def test_what_solutions_return_is_described(room):
-    (met,) = room.meet(room.instance, RIGHT, ["scale([1.5])\nscale((), 3)\nassert scale([1])\n"], outputs=True)
-    assert met.outputs == [[3.0], [], [2]]
+def test_returned_values_are_described(runner):
+    (result,) = runner.run_checks(
+        runner.instance, RIGHT, ["scale([1.5])\nscale((), 3)\nassert scale([1])\n"], outputs=True
+    )
+    assert result.outputs == [[3.0], [], [2]]
 
 
-def test_a_solution_that_raises_is_not_described_as_one_that_returns_nothing(room):
+def test_raising_is_described_differently_from_returning_none(runner):
     raising = "def scale(values, factor=2):\n    raise ValueError('no')\n"
     nothing = "def scale(values, factor=2):\n    values.clear()\n"
     check = "try:\n    scale([1])\nexcept ValueError:\n    pass\n"
-    assert room.meet(room.instance, raising, [check], outputs=True)[0].outputs == [{"raised": True}]
-    assert room.meet(room.instance, nothing, [check], outputs=True)[0].outputs == [None]
+    assert runner.run_checks(runner.instance, raising, [check], outputs=True)[0].outputs == [{"raised": True}]
+    assert runner.run_checks(runner.instance, nothing, [check], outputs=True)[0].outputs == [None]
 
 
-def test_large_outputs_cost_neither_their_own_meeting_nor_others(room):
-    """A line of the channel is read up to its limit only, and all lines of a solution together, too."""
+def test_large_outputs_do_not_break_the_channel(runner):
+    """The channel limits the length of a line and of all lines of a solution together."""
     large = "def scale(values, factor=2):\n    return [[['text' * 50] * 64] * 64] * 64\n"
-    found = room.meet(room.instance, large, ["assert scale([1])\n"] * 30, outputs=True)
-    assert {met.result for met in found} == {"passed"}
+    found = runner.run_checks(runner.instance, large, ["assert scale([1])\n"] * 30, outputs=True)
+    assert {one.result for one in found} == {"passed"}
 
 
-def test_a_lost_worker_costs_another_attempt_and_nothing_else(room):
-    room.meet(room.instance, RIGHT, [HONEST])
-    room.worker.process.kill()
-    assert [met.result for met in room.meet(room.instance, RIGHT, [HONEST, WRONG])] == ["passed", "failed"]
+def test_lost_worker_costs_only_a_retry(runner):
+    runner.run_checks(runner.instance, RIGHT, [HONEST])
+    runner.worker.process.kill()
+    assert [one.result for one in runner.run_checks(runner.instance, RIGHT, [HONEST, WRONG])] == ["passed", "failed"]
 
 
-def test_a_server_that_the_kernel_ends_with_its_candidate_is_no_lost_worker(room, monkeypatch):
-    """Where a candidate has all memory, the kernel may end the server beside it: here we do both in the kernel's place."""
-    room.meet(room.instance, RIGHT, [HONEST])
-    (server,) = room.worker.servers.values()
+def test_server_killed_for_memory_with_its_candidate_is_no_lost_worker(runner, monkeypatch):
+    """If a candidate exhausts the memory, the kernel may kill its server too; the test simulates both."""
+    runner.run_checks(runner.instance, RIGHT, [HONEST])
+    (server,) = runner.worker.servers.values()
     ended = threading.Event()
 
     def end():
@@ -198,17 +220,17 @@ def test_a_server_that_the_kernel_ends_with_its_candidate_is_no_lost_worker(room
         os.kill(server.pid, signal.SIGKILL)
 
     monkeypatch.setattr(worker, "prepare_group", lambda group, limits: ended.is_set)
-    before = list(room.losses)
+    before = list(runner.losses)
     timer = threading.Timer(0.5, end)
     timer.start()
-    (met,) = room.meet(room.instance, RIGHT, ["import time\ntime.sleep(60)\n"], seconds=10.0)
+    (result,) = runner.run_checks(runner.instance, RIGHT, ["import time\ntime.sleep(60)\n"], seconds=10.0)
     timer.join()
-    assert met.result == "out_of_memory"
-    assert room.losses == before
+    assert result.result == "out_of_memory"
+    assert runner.losses == before
 
 
-def test_what_decides_verdicts_does_not_depend_on_meetings():
-    """Rehearsals are kept under this key; they stay valid while only the meetings' files change."""
+def test_key_of_verdict_code_excludes_cross_run_code():
+    """Reference profiles are stored under this key and stay valid while only cross-run files change."""
     assert inside().name.startswith(inside_key())
     assert inside().name != inside_key()
-    assert (inside() / "inside/meeting/start.py").is_file()
+    assert (inside() / "inside/extra/cross_run.py").is_file()

@@ -1,17 +1,17 @@
-"""What a candidate cannot see, asserted by the candidate itself, and what an honest one may do."""
+"""A candidate cannot see secrets, tests or other processes, and an honest one may use its own folder."""
 
 from pathlib import Path
 
 import pytest
 
-from dlbench.execution import Engine, find_confinements, judge
+from dlbench.execution import Engine, find_sandboxes, judge
 from dlbench.execution.judge import Warm
 from tests.adversarial.arena import LIMITS
 
-KINDS = [kind for kind, obstacle in find_confinements() if not obstacle and kind.name != "basic"]
+SANDBOXES = [sandbox for sandbox, obstacle in find_sandboxes() if not obstacle and sandbox.name != "basic"]
 RIGHT = "    if factor == 0:\n        raise ValueError\n    return [value * factor for value in values]\n"
 HOMES = [str(Path.home() / ".ssh"), str(Path.home() / ".config"), "/home", "/var/log"]
-# what a candidate may read of any process, whether it is allowed to list them or not
+# tries every process id, since /proc may not be listed
 PROCESSES = """import os
 def look(what):
     for p in range(1, 40000):
@@ -23,7 +23,7 @@ SECRETS = {
     "the user's home": "import os\nfor p in HOMES:\n    try: seen = os.listdir(p)\n    except OSError: seen = []\n    assert not seen, seen",
     "keys in the environment": "import os\nassert 'DLBENCH_TEST_SECRET' not in os.environ",
     "keys in the parent's environment": PROCESSES + "assert b'DLBENCH_TEST_SECRET' not in b''.join(look('environ'))",
-    "command lines of others": PROCESSES + "assert all(b'start.py' in line or not line for line in look('cmdline')), list(look('cmdline'))",
+    "command lines of others": PROCESSES + "assert all(b'main.py' in line or not line for line in look('cmdline')), list(look('cmdline'))",
     "the reference's source": "import os\nhere = os.path.dirname(os.path.abspath(__file__))\nfor d, _, fs in os.walk(here):\n    for f in fs:\n        try: text = open(os.path.join(d, f), 'rb').read()\n        except OSError: continue\n        assert b'factor must ' + b'not be zero' not in text",
     "which test is running": "import os\nassert 'PYTEST_CURRENT_TEST' not in os.environ",
 }  # fmt: skip
@@ -31,12 +31,12 @@ SECRETS = {
 
 @pytest.fixture(params=["fresh", "warm"])
 def verdict_on(request, toy, toy_prepared):
-    """Judges a body of the toy's function behind a kind of confinement, in one of the modes."""
+    """Judge statements in the toy's function, in a sandbox and a mode."""
 
-    def run(confinement, body: str):
+    def run(sandbox, body: str):
         text = "".join(f"        {line}\n" for line in body.split("\n"))
-        code = f"def scale(values, factor=2):\n    if factor == 1:\n{text}{RIGHT}"  # once is enough
-        engine, instance = Engine(confinement, LIMITS), toy.instances["toy/toy.core.scale"]
+        code = f"def scale(values, factor=2):\n    if factor == 1:\n{text}{RIGHT}"  # one call is enough
+        engine, instance = Engine(sandbox, LIMITS), toy.instances["toy/toy.core.scale"]
         if request.param == "fresh":
             return judge(engine, toy_prepared, instance, code)
         warm = Warm(engine, toy_prepared)
@@ -50,23 +50,23 @@ def verdict_on(request, toy, toy_prepared):
     return run
 
 
-@pytest.mark.parametrize("confinement", KINDS, ids=lambda kind: kind.name)
+@pytest.mark.parametrize("sandbox", SANDBOXES, ids=lambda sandbox: sandbox.name)
 @pytest.mark.parametrize("name", SECRETS)
-def test_a_candidate_cannot_see(verdict_on, confinement, name, monkeypatch):
-    """The assertion is made inside the sandbox: the candidate passes only when it sees nothing."""
+def test_candidate_cannot_see(verdict_on, sandbox, name, monkeypatch):
+    """The candidate makes the assertion itself: it passes only if it sees nothing."""
     monkeypatch.setenv("DLBENCH_TEST_SECRET", "sesame")
-    verdict = verdict_on(confinement, SECRETS[name].replace("HOMES", repr(HOMES)))
+    verdict = verdict_on(sandbox, SECRETS[name].replace("HOMES", repr(HOMES)))
     if name == "the reference's source" and verdict.status == "tampered":
-        return  # it walked over the module that holds it, and was seen
+        return  # it opened the module that holds the reference, which the audit reports
     assert verdict.passed, verdict.message
 
 
-@pytest.mark.parametrize("confinement", KINDS, ids=lambda kind: kind.name)
-def test_an_honest_candidate_passes_and_may_use_its_own_folder(verdict_on, confinement):
+@pytest.mark.parametrize("sandbox", SANDBOXES, ids=lambda sandbox: sandbox.name)
+def test_honest_candidate_may_write_to_its_own_folder(verdict_on, sandbox):
     body = "import tempfile, os\nwith tempfile.NamedTemporaryFile() as file:\n    file.write(b'x')\n"
     body += "open(os.path.expanduser('~/mine'), 'w').close()"
-    verdict = verdict_on(confinement, body)
+    verdict = verdict_on(sandbox, body)
     assert verdict.passed, verdict.message
     assert set(verdict.tests.values()) == {"passed"}
     assert verdict.memory_mb > 10
-    assert verdict.sandbox == confinement.name
+    assert verdict.sandbox == sandbox.name
