@@ -22,7 +22,7 @@ from dlbench.agreement.planted import write_copy
 from dlbench.dataset import load
 from dlbench.execution import Engine, Limits, choose_confinement
 from dlbench.execution.pool import Pool, Task
-from dlbench.execution.ray_cluster.executor import RaySeats
+from dlbench.execution.ray_cluster.executor import RayExecutor
 from dlbench.validation.mutants import write_mutants
 from dlbench.workspace import Prepared, prepare
 
@@ -68,7 +68,7 @@ def compare_on_one_machine(engine: Engine, options: argparse.Namespace) -> bool:
         for instance in mine[: options.instances]:
             tasks += make_tasks(engine, prepared[name], instance, options.each, len(tasks))
     print(f"one machine: {len(tasks)} candidates of {', '.join(names)}, {options.workers} workers", flush=True)
-    seats = RaySeats("local", workers=options.workers, memory_mb=engine.limits.memory_mb)
+    seats = RayExecutor("local", workers=options.workers, memory_mb=engine.limits.memory_mb)
     try:
         ways = {"local": engine, "ray": replace(engine, seats=seats)}
         found = measure_by_turns(ways, prepared, tasks, options.workers, options.times)
@@ -91,7 +91,7 @@ def compare_nodes(engine: Engine, options: argparse.Namespace) -> bool:
         instance = toys.instances[SCALE]
         waiting = [Task(instance, f"{sleeps}# {number}\n", number) for number in range(options.each)]
         computing = make_tasks(engine, prepared["toy"], instance, 4 * options.each, 0)
-        one, three = (RaySeats(nodes.address, workers=workers) for workers in (1, 3))
+        one, three = (RayExecutor(nodes.address, workers=workers) for workers in (1, 3))
         ways = {"one node": replace(engine, seats=one), "three nodes": replace(engine, seats=three)}
         agree = True
         for what, tasks in (("mostly wait", waiting), ("compute", computing)):

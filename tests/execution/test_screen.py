@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from dlbench.execution.risk_screen import find_forbidden, wants_watching
+from dlbench.execution.risk_screen import find_forbidden, needs_watching
 
 PLAIN = {
     "numbers": "def f(x, y=2):\n    return [a * y for a in x if a > 0]",
@@ -45,14 +45,14 @@ FORBIDDEN = {
 @pytest.mark.parametrize("name", PLAIN)
 def test_plain_code_is_not_watched(name):
     tree = ast.parse(PLAIN[name])
-    assert not wants_watching(tree)
+    assert not needs_watching(tree)
     assert find_forbidden(tree) == []
 
 
 @pytest.mark.parametrize("name", UNUSUAL)
 def test_unusual_code_is_watched_and_not_condemned(name):
     tree = ast.parse(UNUSUAL[name])
-    assert wants_watching(tree)
+    assert needs_watching(tree)
     assert find_forbidden(tree) == []
 
 

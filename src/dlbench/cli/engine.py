@@ -46,12 +46,12 @@ def make_engine(sandbox: str, timeout: float | None = None, memory: int | None =
 
 
 def _find_seats(where: Where, sandbox: str, memory_mb: int) -> "Executor | None":
-    from dlbench.execution.ray_cluster import open_seats
+    from dlbench.execution.ray_cluster import open_executor
 
     if where.executor == "ray":
         need("ray", "ray")
         log("looking for Ray")
-    seats = open_seats(
+    seats = open_executor(
         where.executor,
         where.ray_address,
         workers=where.workers,

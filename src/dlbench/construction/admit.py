@@ -20,8 +20,8 @@ from dlbench.dataset.target import Function, render_signature
 from dlbench.execution.engine import Engine
 from dlbench.execution.judge import Warm
 from dlbench.execution.limits import JudgeOptions
-from dlbench.execution.pool import TaskQueue, keep_busy
-from dlbench.execution.worker_cache import CachePolicy, NoWorkerAvailable, WorkerCache, count_seats, open_cache
+from dlbench.execution.pool import TaskQueue, run_threads
+from dlbench.execution.worker_cache import CachePolicy, NoWorkerAvailable, WorkerCache, count_workers, open_cache
 from dlbench.runs.verdict import Outcome, Status, Verdict
 from dlbench.validation.mutants import BODIES, draw_orders, write_mutants, write_stub
 from dlbench.workspace import Prepared
@@ -110,7 +110,7 @@ def admit_all(
             seat.close()
 
     if work.left:
-        keep_busy(work, [keep] * min(count_seats(engine, workers), work.left))
+        run_threads(work, [keep] * min(count_workers(engine, workers), work.left))
 
 
 @dataclass(frozen=True)

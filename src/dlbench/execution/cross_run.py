@@ -22,11 +22,11 @@ from dlbench.execution.answer import AnswerError
 from dlbench.execution.engine import Candidate, Engine
 from dlbench.execution.judge import Warm
 from dlbench.execution.launch import describe_candidate
-from dlbench.execution.pool import TaskQueue, keep_busy
+from dlbench.execution.pool import TaskQueue, run_threads
 from dlbench.execution.reference_profile import ReferenceProfile, load_profile, load_route, profile_reference
 from dlbench.execution.supervise import Observation
 from dlbench.execution.worker import Server, WorkerLost
-from dlbench.execution.worker_cache import CachePolicy, NoWorkerAvailable, WorkerCache, count_seats, open_cache
+from dlbench.execution.worker_cache import CachePolicy, NoWorkerAvailable, WorkerCache, count_workers, open_cache
 from dlbench.workspace import Prepared
 
 SECONDS = 5.0
@@ -171,8 +171,8 @@ class CrossRunPool:
         work = TaskQueue(meetings, self._estimate)
         if not work.left:
             return
-        count = min(count_seats(self.engine, self.workers), work.left)
-        keep_busy(work, [partial(self._keep, work, on_met)] * count)
+        count = min(count_workers(self.engine, self.workers), work.left)
+        run_threads(work, [partial(self._keep, work, on_met)] * count)
 
     def _keep(self, work: "TaskQueue[CrossRunTask]", on_met: OnMet) -> None:
         seat = open_cache(self.engine, self.prepared, CachePolicy(CrossRunWorker, most=1))

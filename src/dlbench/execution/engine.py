@@ -13,7 +13,7 @@ from dlbench.dataset import Instance
 from dlbench.dataset.target import Target, find_target
 from dlbench.execution.limits import Limits
 from dlbench.execution.patch import Place, find_place, plan_patch
-from dlbench.execution.risk_screen import find_forbidden, wants_watching
+from dlbench.execution.risk_screen import find_forbidden, needs_watching
 from dlbench.execution.sandbox import Confinement
 from dlbench.execution.splice import Spliced, splice
 from dlbench.parsing import parse
@@ -85,7 +85,7 @@ class Candidate:
 
     @cached_property
     def is_watched(self) -> bool:
-        return any(map(wants_watching, self._pieces))
+        return any(map(needs_watching, self._pieces))
 
     @cached_property
     def classes(self) -> list[str]:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dlbench.dataset import Instance
 from dlbench.execution.answer import AnswerError
 from dlbench.execution.engine import Candidate, Engine
-from dlbench.execution.launch import describe_candidate, describe_instance, describe_learning, describe_terms
+from dlbench.execution.launch import describe_candidate, describe_instance, describe_options, describe_profiling
 from dlbench.execution.limits import DEFAULT, JudgeOptions, allow_watching
 from dlbench.execution.sandbox import Confinement, open_cell
 from dlbench.execution.supervise import Observation, supervise
@@ -38,10 +38,10 @@ def run_fresh(
     classes = candidate.classes if candidate is not None else []
     job = describe_instance(prepared, terms.narrow(instance), hides=hides, shows_module=True)
     job |= describe_candidate(ranges=ranges, watch=watch, classes=classes, allowed=allowed)
-    job |= describe_terms(terms)
+    job |= describe_options(terms)
     if learn:
         limits = allow_watching(limits)
-        job |= describe_learning(engine.target_lines(prepared, instance))
+        job |= describe_profiling(engine.target_lines(prepared, instance))
     with open_cell(prepared, instance.path if source is not None else None, source, limits) as cell:
         return supervise(engine.confinement, cell, job)
 

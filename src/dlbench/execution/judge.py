@@ -13,7 +13,7 @@ from typing import Any
 from dlbench.dataset import Instance
 from dlbench.execution.engine import Candidate, Engine
 from dlbench.execution.fresh import judge_with, retry_if_killed, run_fresh, to_status
-from dlbench.execution.launch import describe_candidate, describe_instance, describe_learning, describe_terms
+from dlbench.execution.launch import describe_candidate, describe_instance, describe_options, describe_profiling
 from dlbench.execution.limits import DEFAULT, JudgeOptions, Limits, allow_watching
 from dlbench.execution.reference_profile import (
     ReferenceProfile,
@@ -45,7 +45,7 @@ def judge(
     return judge_with(engine, prepared, terms.narrow(instance), code, sample, run)
 
 
-WAYS = ("project", "worker")
+ROUTES = ("project", "worker")
 """Who forks the server of an instance, in the order in which they are tried."""
 _OPEN_SERVERS = 4
 _LANDLOCK = 1
@@ -119,7 +119,7 @@ class Warm:
         """Where others of the project taught already what is heavy, the worker has imported it."""
         job = describe_instance(self.prepared, instance, hides=hides, shows_module=True)
         server = self._start().open(f"{instance.id} learns {hides}", job | {"serve": "imported"})
-        learning = describe_learning(self.engine.target_lines(self.prepared, instance))
+        learning = describe_profiling(self.engine.target_lines(self.prepared, instance))
         limits = allow_watching(self.engine.limits.for_instance(instance))
         watched = server.run(describe_candidate() | learning, limits, imports=True)
         server.worker.close_server(f"{instance.id} learns {hides}")
@@ -132,11 +132,11 @@ class Warm:
     ) -> Observation:
         limits = terms.limit(self.engine.limits.for_instance(instance))
         if candidate is None:
-            job = describe_candidate(allowed=facts.allowed) | describe_terms(terms)
+            job = describe_candidate(allowed=facts.allowed) | describe_options(terms)
             return self._open_imported(instance, facts, shows_module=True).run(job, limits, imports=True)
         watch = candidate.is_watched or terms.watched
         job = describe_candidate(watch=watch, classes=candidate.classes, allowed=facts.allowed)
-        return self._take_in(instance, candidate, facts, job | describe_terms(terms), limits, imports=terms.imports)
+        return self._take_in(instance, candidate, facts, job | describe_options(terms), limits, imports=terms.imports)
 
     def _take_in(
         self,
@@ -171,7 +171,7 @@ class Warm:
         asked = self.engine.asked(self.prepared, instance)
         job = describe_instance(self.prepared, instance, hides=facts.hides, shows_module=False)
         job |= {"serve": "in_place", "line": asked.target.node.lineno, "lazy": list(facts.late), "own": list(facts.own)}
-        for way in WAYS:
+        for way in ROUTES:
             try:
                 above = self._open_project(worker, facts) if way == "project" else None
                 server = worker.open(instance.id, job, above)

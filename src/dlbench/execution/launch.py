@@ -112,7 +112,7 @@ def _find_compiled(tree: Path, path: str) -> list[str]:
     return [file.relative_to(tree).as_posix() for file in found]
 
 
-def describe_nothing(files: list[str]) -> dict[str, Any]:
+def describe_collection(files: list[str]) -> dict[str, Any]:
     """A job that only collects the tests of some files."""
     nothing = {"path": "", "module": "", "qualname": "", "hidden": [], "blinded": [], "tests": files}
     return nothing | describe_candidate()
@@ -138,12 +138,12 @@ def describe_candidate(
     }
 
 
-def describe_learning(lines: tuple[int, int]) -> dict[str, Any]:
+def describe_profiling(lines: tuple[int, int]) -> dict[str, Any]:
     """The reference where it stands, and its own questions are noted."""
     return {"learn": True, "watch": True, "ranges": [lines]}
 
 
-def describe_terms(terms: JudgeOptions) -> dict[str, Any]:
+def describe_options(terms: JudgeOptions) -> dict[str, Any]:
     job: dict[str, Any] = {"until_failure": terms.until_failure}
     return job | {"tests": list(terms.tests)} if terms.tests else job
 

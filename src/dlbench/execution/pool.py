@@ -27,7 +27,7 @@ from dlbench.execution.worker_cache import (
     CachePolicy,
     NoWorkerAvailable,
     WorkerCache,
-    count_seats,
+    count_workers,
     open_cache,
 )
 from dlbench.runs.verdict import Status, Verdict
@@ -46,12 +46,12 @@ class Task:
     terms: JudgeOptions = DEFAULT
 
 
-class _Todo(Protocol):
+class HasInstance(Protocol):
     @property
     def instance(self) -> Instance: ...
 
 
-Item = TypeVar("Item", bound=_Todo)
+Item = TypeVar("Item", bound=HasInstance)
 
 
 class Pool:
@@ -73,9 +73,9 @@ class Pool:
         work = TaskQueue(tasks, self.estimate)
         if not work.left:
             return
-        count = min(count_seats(self.engine, self.workers), work.left)
+        count = min(count_workers(self.engine, self.workers), work.left)
         self.keepers = [PoolThread(self, work) for _ in range(count)]
-        keep_busy(work, [partial(keeper.run, on_verdict) for keeper in self.keepers])
+        run_threads(work, [partial(keeper.run, on_verdict) for keeper in self.keepers])
 
     def used_mb(self) -> float:
         return sum(keeper.seat.used_mb for keeper in self.keepers)
@@ -174,7 +174,7 @@ class TaskQueue(Generic[Item]):
         return left > self.starts[key]
 
 
-def keep_busy(work: "TaskQueue[Item]", keepers: Sequence[Callable[[], None]]) -> None:
+def run_threads(work: "TaskQueue[Item]", keepers: Sequence[Callable[[], None]]) -> None:
     """A thread for each; what ends one of them ends all."""
     with ThreadPoolExecutor(len(keepers)) as threads:
         futures = [threads.submit(keeper) for keeper in keepers]

@@ -130,7 +130,7 @@ def find_forbidden(tree: ast.Module) -> list[str]:
     return found
 
 
-def wants_watching(tree: ast.Module) -> bool:
+def needs_watching(tree: ast.Module) -> bool:
     nodes = list(ast.walk(tree))
     called = {id(node.func) for node in nodes if isinstance(node, ast.Call) and _is_harmless_call(node)}
     return any(_is_unusual(node) for node in nodes if id(node) not in called)

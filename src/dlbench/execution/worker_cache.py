@@ -71,7 +71,7 @@ class Executor(Protocol):
     ) -> WorkerCache[Held]: ...
 
 
-def count_seats(engine: Engine, wanted: int) -> int:
+def count_workers(engine: Engine, wanted: int) -> int:
     return wanted if engine.seats is None else engine.seats.count(engine, wanted)
 
 
@@ -84,10 +84,10 @@ def open_cache(
     """`used_mb`: what all seats of this machine use together."""
     if engine.seats is not None:
         return engine.seats.open(engine, prepared, keeping)
-    return LocalSeat(engine, prepared, keeping, used_mb)
+    return LocalWorkerCache(engine, prepared, keeping, used_mb)
 
 
-class LocalSeat(Generic[Held]):
+class LocalWorkerCache(Generic[Held]):
     """On this machine; the least recently used worker is the first of them."""
 
     def __init__(

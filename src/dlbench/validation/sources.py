@@ -15,7 +15,7 @@ from dlbench.dataset.leakage import find_leaks
 from dlbench.dataset.target import TargetError, find_target
 from dlbench.errors import DLBenchError
 from dlbench.execution.engine import Engine
-from dlbench.execution.launch import describe_nothing
+from dlbench.execution.launch import describe_collection
 from dlbench.execution.sandbox import open_cell
 from dlbench.execution.sandbox.base import inside_key
 from dlbench.execution.supervise import supervise
@@ -98,7 +98,7 @@ def collect(engine: Engine, prepared: Prepared, files: list[str]) -> frozenset[s
     if memory.is_file():
         return frozenset(json.loads(memory.read_text(encoding="utf-8")))
     with open_cell(prepared, None, None, engine.limits) as cell:
-        watched = supervise(engine.confinement, cell, describe_nothing(present) | {"collect_only": True})
+        watched = supervise(engine.confinement, cell, describe_collection(present) | {"collect_only": True})
     found = watched.messages.of_kind("collected")
     if not found:
         raise DLBenchError(

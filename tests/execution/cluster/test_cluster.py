@@ -23,7 +23,7 @@ from dlbench.execution import Engine, Limits, choose_confinement
 from dlbench.execution.cross_run import CrossRunPool, CrossRunTask, Result
 from dlbench.execution.judge import Warm
 from dlbench.execution.pool import Pool, Task
-from dlbench.execution.ray_cluster.actor import SeatError
+from dlbench.execution.ray_cluster.actor import RemoteTaskError
 from dlbench.execution.worker_cache import CachePolicy
 from dlbench.validation.mutants import BODIES, write_mutants, write_stub
 from dlbench.workspace import prepare
@@ -88,9 +88,9 @@ def said():
 
 @pytest.fixture(scope="module")
 def seats(cluster, said):
-    from dlbench.execution.ray_cluster.executor import RaySeats
+    from dlbench.execution.ray_cluster.executor import RayExecutor
 
-    found = RaySeats(cluster.address, log=said.append, patience=30)
+    found = RayExecutor(cluster.address, log=said.append, patience=30)
     yield found
     found.close()
 
@@ -166,7 +166,7 @@ def test_two_seats_of_a_node_prepare_a_project_once(cluster, seats, prepared, tm
     import ray
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-    from dlbench.execution.ray_cluster.actor import Host
+    from dlbench.execution.ray_cluster.actor import WorkerActor
     from dlbench.execution.ray_cluster.transfer import Part, describe
 
     home = tmp_path_factory.mktemp("once")
@@ -174,7 +174,7 @@ def test_two_seats_of_a_node_prepare_a_project_once(cluster, seats, prepared, tm
     place = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
     away = {"env_vars": {"DLBENCH_HOME": str(home)}}
     options = {"num_cpus": 0, "scheduling_strategy": place, "runtime_env": away}
-    hosts = [ray.remote(Host).options(**options).remote() for _ in range(2)]
+    hosts = [ray.remote(WorkerActor).options(**options).remote() for _ in range(2)]
     for part in Part:
         pieces = seats.ship(prepared["toy"], part, lambda: None)
         assert seats.ship(prepared["toy"], part, lambda: pytest.fail("it was packed before")) is pieces
@@ -214,7 +214,7 @@ def test_fresh_mode_and_meetings_and_admission_are_the_same_there(toys, local, r
 
 def test_a_question_that_ends_every_host_is_given_up_and_the_seat_goes_on(remote, prepared, said):
     seat = remote.seats.open(remote, prepared, CachePolicy(Warm))
-    with pytest.raises(SeatError, match="every seat that it was tried at was lost"):
+    with pytest.raises(RemoteTaskError, match="every seat that it was tried at was lost"):
         seat.ask("toy", lambda warm, item: os.kill(os.getpid(), signal.SIGKILL), None)
     assert len([line for line in said if line.startswith("lost a seat")]) == 3
     assert seat.ask("toy", lambda warm, item: item + 1, 1) == 2

@@ -15,9 +15,16 @@ from dlbench.execution.judge import Warm
 from dlbench.execution.limits import Limits
 from dlbench.execution.ray_cluster import transfer
 from dlbench.execution.ray_cluster import transfer as parcels
-from dlbench.execution.ray_cluster.actor import Greeting, Host
+from dlbench.execution.ray_cluster.actor import ActorInfo, WorkerActor
 from dlbench.execution.ray_cluster.executor import _places_of, connect
-from dlbench.execution.ray_cluster.transfer import Part, describe, find_folder, finish, settle, take_in
+from dlbench.execution.ray_cluster.transfer import (
+    Part,
+    complete_bundle,
+    describe,
+    find_folder,
+    prepare_locally,
+    receive_part,
+)
 from dlbench.execution.worker_cache import CachePolicy
 from dlbench.workspace.environment import environment_folder
 from tests.scaffold import LOCK
@@ -97,12 +104,12 @@ def receive(prepared, part):
 
 def test_what_a_node_has_already_is_neither_made_nor_sent(toy_prepared, monkeypatch):
     monkeypatch.setattr(parcels, "_make", lambda *args: pytest.fail("it is there"))
-    assert settle(describe(toy_prepared)) == {}
-    assert finish(describe(toy_prepared)) == toy_prepared
+    assert prepare_locally(describe(toy_prepared)) == {}
+    assert complete_bundle(describe(toy_prepared)) == toy_prepared
 
 
 def test_a_node_without_an_index_says_what_must_be_sent_and_why(elsewhere):
-    left = settle(elsewhere)
+    left = prepare_locally(elsewhere)
     assert left[Part.SOURCE] == "it is a folder of the driver's"
     assert "index" in left[Part.ENVIRONMENT]
     assert not elsewhere.has(Part.ENVIRONMENT)
@@ -110,10 +117,10 @@ def test_a_node_without_an_index_says_what_must_be_sent_and_why(elsewhere):
 
 def test_a_node_takes_in_what_is_sent_once_and_can_then_judge(elsewhere, toy, toy_prepared, engine):
     for part in Part:
-        assert take_in(elsewhere, part, receive(toy_prepared, part))
-        assert not take_in(elsewhere, part, lambda: pytest.fail("it was there"))
-    assert settle(elsewhere) == {}
-    prepared = finish(elsewhere)
+        assert receive_part(elsewhere, part, receive(toy_prepared, part))
+        assert not receive_part(elsewhere, part, lambda: pytest.fail("it was there"))
+    assert prepare_locally(elsewhere) == {}
+    prepared = complete_bundle(elsewhere)
     assert prepared.tree != toy_prepared.tree
     instance = next(iter(toy.instances.values()))
     assert Warm(engine, prepared)._rehearse(instance).passes
@@ -124,9 +131,9 @@ def test_a_half_sent_folder_is_not_there(elsewhere, toy_prepared):
         yield b"not an archive"
 
     with pytest.raises(tarfile.ReadError):
-        take_in(elsewhere, Part.SOURCE, broken)
+        receive_part(elsewhere, Part.SOURCE, broken)
     assert not elsewhere.has(Part.SOURCE)
-    assert take_in(elsewhere, Part.SOURCE, receive(toy_prepared, Part.SOURCE))
+    assert receive_part(elsewhere, Part.SOURCE, receive(toy_prepared, Part.SOURCE))
 
 
 def test_an_environment_without_its_interpreter_is_refused_in_words(elsewhere, toy_prepared, tmp_path):
@@ -136,21 +143,21 @@ def test_an_environment_without_its_interpreter_is_refused_in_words(elsewhere, t
     pieces: list[bytes] = []
     transfer.pack(bare, pieces.append)
     with pytest.raises(DLBenchError, match="without an interpreter"):
-        take_in(elsewhere, Part.ENVIRONMENT, lambda: iter(pieces))
+        receive_part(elsewhere, Part.ENVIRONMENT, lambda: iter(pieces))
 
 
 def test_a_node_without_a_sandbox_refuses_in_words_unless_told_to_do_without(monkeypatch):
     monkeypatch.setattr(
         "dlbench.execution.sandbox.find_confinements", lambda: [(type("Kind", (), {"name": "walls"}), "none here")]
     )
-    host = Host()
+    host = WorkerActor()
     keeping = CachePolicy(Warm, 100.0)
     assert "there is no sandbox on this machine (walls: none here)" in host.open("auto", Limits(), keeping).refusal
     assert not host.open("unconfined", Limits(), keeping).refusal
 
 
 def test_a_fault_on_a_node_is_told_by_its_name(toy_prepared, engine):
-    host = Host()
+    host = WorkerActor()
     host.open("auto", Limits(), CachePolicy(Warm))
     host.prepare(describe(toy_prepared))
     answer = host.ask("toy", _fail, "this")
@@ -164,9 +171,9 @@ def _fail(warm, item):
 
 
 def make_seats(**given):
-    from dlbench.execution.ray_cluster.executor import RaySeats
+    from dlbench.execution.ray_cluster.executor import RayExecutor
 
-    seats = object.__new__(RaySeats)  # without a Ray behind it
+    seats = object.__new__(RayExecutor)  # without a Ray behind it
     seats.seated, seats._left_at, seats.patience = set(), time.monotonic(), 0.0
     for name, value in given.items():
         setattr(seats, name, value)
@@ -175,7 +182,7 @@ def make_seats(**given):
 
 def test_a_node_with_another_engine_is_not_used():
     with pytest.raises(DLBenchError, match=r"the node far has dlbench 0\.0") as error:
-        make_seats().check_greeting(Greeting("far", "dlbench 0.0, engine x"))
+        make_seats().check_greeting(ActorInfo("far", "dlbench 0.0, engine x"))
     assert "same release" in error.value.fix
 
 
@@ -191,7 +198,7 @@ def test_waiting_for_a_place_ends_only_when_nobody_has_one():
 
 def test_a_project_that_nobody_knows_how_to_build_is_sent(elsewhere):
     unknown = replace(elsewhere, lock="")
-    assert settle(unknown)[Part.ENVIRONMENT] == "its lock is not known"
+    assert prepare_locally(unknown)[Part.ENVIRONMENT] == "its lock is not known"
 
 
 def test_a_node_with_an_index_builds_the_same_environment_itself(elsewhere, monkeypatch, tmp_path):
@@ -206,5 +213,5 @@ def test_a_node_with_an_index_builds_the_same_environment_itself(elsewhere, monk
         (folder / ".dlbench-complete").write_text("{}")
 
     monkeypatch.setattr(parcels, "build_environment", build)
-    assert list(settle(elsewhere)) == [Part.SOURCE]
+    assert list(prepare_locally(elsewhere)) == [Part.SOURCE]
     assert seen == [("toy", LOCK, elsewhere.project.python)]

@@ -12,13 +12,13 @@ from dlbench.errors import DLBenchError
 from dlbench.workspace.home import Log, quiet
 
 if TYPE_CHECKING:
-    from dlbench.execution.ray_cluster.executor import RaySeats
+    from dlbench.execution.ray_cluster.executor import RayExecutor
 
 
 EXECUTORS = ("local", "ray")
 
 
-def open_seats(
+def open_executor(
     executor: str,
     ray_address: str | None,
     *,
@@ -27,7 +27,7 @@ def open_seats(
     memory_mb: float,
     sandbox: str,
     log: Log = quiet,
-) -> "RaySeats | None":
+) -> "RayExecutor | None":
     """The cluster's, for who called to close; None where this machine judges.
 
     `workers`: as many as there are cores where it is None; `cores`: those of a Ray that has to be started here.
@@ -38,6 +38,6 @@ def open_seats(
         if ray_address:
             raise DLBenchError("an address of Ray is for the executor ray alone", fix="say --executor ray, too")
         return None
-    from dlbench.execution.ray_cluster.executor import RaySeats
+    from dlbench.execution.ray_cluster.executor import RayExecutor
 
-    return RaySeats(ray_address, workers=workers, cores=cores, memory_mb=memory_mb, sandbox=sandbox, log=log)
+    return RayExecutor(ray_address, workers=workers, cores=cores, memory_mb=memory_mb, sandbox=sandbox, log=log)

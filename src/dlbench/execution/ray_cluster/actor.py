@@ -23,19 +23,26 @@ from dlbench.execution.engine import Engine
 from dlbench.execution.judge import Warm
 from dlbench.execution.limits import Limits
 from dlbench.execution.processes import remove_groups
-from dlbench.execution.ray_cluster.transfer import Parcel, Part, describe, finish, settle, take_in
+from dlbench.execution.ray_cluster.transfer import (
+    Part,
+    ProjectBundle,
+    complete_bundle,
+    describe,
+    prepare_locally,
+    receive_part,
+)
 from dlbench.execution.sandbox import choose_confinement, remove_leftovers
 from dlbench.execution.sandbox.base import inside_key
 from dlbench.execution.supervise import Interrupted, under_way
-from dlbench.execution.worker_cache import CachePolicy, Held, Item, LocalSeat, NoWorkerAvailable, Result
+from dlbench.execution.worker_cache import CachePolicy, Held, Item, LocalWorkerCache, NoWorkerAvailable, Result
 from dlbench.workspace import Prepared
 
 if TYPE_CHECKING:
-    from dlbench.execution.ray_cluster.executor import RaySeats
+    from dlbench.execution.ray_cluster.executor import RayExecutor
 
 
 @dataclass(frozen=True)
-class Greeting:
+class ActorInfo:
     node: str
     key: str
     refusal: str = ""
@@ -43,7 +50,7 @@ class Greeting:
 
 
 @dataclass(frozen=True)
-class Readiness:
+class PrepareReply:
     """Of one project: what must be sent, each with the reason; or why it cannot be had at all."""
 
     missing: dict[Part, str]
@@ -51,14 +58,14 @@ class Readiness:
 
 
 @dataclass(frozen=True)
-class Receipt:
+class ReceiveReply:
     is_new: bool
     """Whether it was unpacked; another seat of the node may have been faster."""
     refusal: str = ""
 
 
 @dataclass(frozen=True)
-class Answer:
+class TaskReply:
     """What came of one question, and how the seat stands after it."""
 
     result: Any
@@ -72,41 +79,41 @@ def make_key() -> str:
     return f"dlbench {__version__}, engine {inside_key()}"
 
 
-class Host:
-    def open(self, sandbox: str, limits: Limits, keeping: CachePolicy[Warm]) -> Greeting:
+class WorkerActor:
+    def open(self, sandbox: str, limits: Limits, keeping: CachePolicy[Warm]) -> ActorInfo:
         _undo_ray()
         node = socket.gethostname()
         try:
             remove_leftovers()
             engine = Engine(choose_confinement(sandbox), limits)
         except DLBenchError as error:
-            return Greeting(node, make_key(), str(error))
+            return ActorInfo(node, make_key(), str(error))
         self.prepared: dict[str, Prepared] = {}
-        self.seat = LocalSeat(engine, self.prepared, keeping, lambda: self.seat.used_mb)
-        return Greeting(node, make_key())
+        self.seat = LocalWorkerCache(engine, self.prepared, keeping, lambda: self.seat.used_mb)
+        return ActorInfo(node, make_key())
 
-    def prepare(self, parcel: Parcel) -> Readiness:
+    def prepare(self, parcel: ProjectBundle) -> PrepareReply:
         try:
-            missing = settle(parcel)
+            missing = prepare_locally(parcel)
             if not missing:
-                self.prepared[parcel.project.name] = finish(parcel)
-            return Readiness(missing)
+                self.prepared[parcel.project.name] = complete_bundle(parcel)
+            return PrepareReply(missing)
         except DLBenchError as error:
-            return Readiness({}, str(error))
+            return PrepareReply({}, str(error))
 
-    def receive(self, parcel: Parcel, part: Part, pieces: list[Any]) -> Receipt:
+    def receive(self, parcel: ProjectBundle, part: Part, pieces: list[Any]) -> ReceiveReply:
         try:
-            return Receipt(take_in(parcel, part, lambda: _fetch(pieces)))
+            return ReceiveReply(receive_part(parcel, part, lambda: _fetch(pieces)))
         except DLBenchError as error:
-            return Receipt(False, str(error))
+            return ReceiveReply(False, str(error))
 
-    def ask(self, project: str, function: Callable[[Any, Any], Any], item: object) -> Answer:
+    def ask(self, project: str, function: Callable[[Any, Any], Any], item: object) -> TaskReply:
         result, told = None, ""
         try:
             result = self.seat.ask(project, function, item)
         except Exception as error:  # its type may not exist where the answer is read
             told = f"{type(error).__name__}: {error}"
-        return Answer(result, tuple(self.seat.projects), self.seat.used_mb, told)
+        return TaskReply(result, tuple(self.seat.projects), self.seat.used_mb, told)
 
     def close(self) -> None:
         self.seat.close()
@@ -131,13 +138,13 @@ _FAREWELL_SECONDS = 20.0
 _NOWHERE = "before it was opened"
 
 
-class SeatError(Exception):
+class RemoteTaskError(Exception):
     """A question got no answer; the reason is the message."""
 
 
-class RemoteSeat(Generic[Held]):
+class RemoteWorkerCache(Generic[Held]):
     def __init__(
-        self, seats: "RaySeats", engine: Engine, prepared: Mapping[str, Prepared], keeping: CachePolicy[Held]
+        self, seats: "RayExecutor", engine: Engine, prepared: Mapping[str, Prepared], keeping: CachePolicy[Held]
     ) -> None:
         self.seats, self.engine, self.prepared, self.keeping = seats, engine, prepared, keeping
         self.projects: Collection[str] = ()
@@ -155,10 +162,10 @@ class RemoteSeat(Generic[Held]):
             while len(losses) < _ATTEMPTS:
                 try:
                     self._get_ready(project)
-                    answer = cast(Answer, self._wait(self._host.ask.remote(project, function, item)))
+                    answer = cast(TaskReply, self._wait(self._host.ask.remote(project, function, item)))
                 except RayTaskError as error:  # a fault of ours, and no loss
                     self._drop()
-                    raise SeatError(f"{type(error.cause).__name__}: {error.cause}") from None
+                    raise RemoteTaskError(f"{type(error.cause).__name__}: {error.cause}") from None
                 except RayError as error:
                     losses.append(self._tell_loss(error, losses))
                     self._drop()
@@ -168,9 +175,9 @@ class RemoteSeat(Generic[Held]):
                     raise
                 self.projects, self.used_mb = answer.projects, answer.used_mb
                 if answer.error:
-                    raise SeatError(answer.error)
+                    raise RemoteTaskError(answer.error)
                 return cast(Result, answer.result)
-        raise SeatError(f"every seat that it was tried at was lost: {', '.join(losses)}")
+        raise RemoteTaskError(f"every seat that it was tried at was lost: {', '.join(losses)}")
 
     def _tell_loss(self, error: Exception, before: list[str]) -> str:
         """Ends the run where no host can so much as begin: no candidate has anything to do with that."""
@@ -200,15 +207,15 @@ class RemoteSeat(Generic[Held]):
         if project in self._ready:
             return
         parcel = describe(self.prepared[project])
-        found = cast(Readiness, self._wait(self._host.prepare.remote(parcel)))
+        found = cast(PrepareReply, self._wait(self._host.prepare.remote(parcel)))
         for part, why in found.missing.items():
             self.seats.log(f"sending the {part} of {project} to {self.node} ({why.splitlines()[0]})")
             pieces = self.seats.ship(self.prepared[project], part, self._check_stop)
-            receipt = cast(Receipt, self._wait(self._host.receive.remote(parcel, part, pieces)))
+            receipt = cast(ReceiveReply, self._wait(self._host.receive.remote(parcel, part, pieces)))
             if receipt.refusal:
                 raise NoWorkerAvailable(f"the node {self.node} cannot take in {project}: {receipt.refusal}")
         if found.missing:
-            found = cast(Readiness, self._wait(self._host.prepare.remote(parcel)))
+            found = cast(PrepareReply, self._wait(self._host.prepare.remote(parcel)))
         if found.missing or found.refusal:
             why = found.refusal or "; ".join(found.missing.values())
             raise NoWorkerAvailable(f"the node {self.node} cannot prepare {project}: {why}")
@@ -219,7 +226,7 @@ class RemoteSeat(Generic[Held]):
         self._host = self.seats.hire(self.engine)
         share = self.seats.share(self.engine, self.keeping)
         opening = self._host.open.remote(self.seats.sandbox, self.engine.limits, share)
-        greeting = cast(Greeting, self._wait(opening, self.seats.check_patience(time.monotonic())))
+        greeting = cast(ActorInfo, self._wait(opening, self.seats.check_patience(time.monotonic())))
         self.node = greeting.node
         self.seats.check_greeting(greeting)
         self.seats.seated.add(self)

@@ -24,18 +24,18 @@ from typing import Any
 
 from dlbench.errors import DLBenchError
 from dlbench.execution.engine import Engine
-from dlbench.execution.ray_cluster.actor import Greeting, Host, RemoteSeat, make_key
+from dlbench.execution.ray_cluster.actor import ActorInfo, RemoteWorkerCache, WorkerActor, make_key
 from dlbench.execution.ray_cluster.transfer import Part, find_folder, pack
 from dlbench.execution.worker_cache import CachePolicy, Held, NoWorkerAvailable
 from dlbench.workspace import Prepared
 from dlbench.workspace.home import Log, quiet
 
 
-def count_places(memory_mb: float) -> int:
+def count_slots(memory_mb: float) -> int:
     return sum(_places_of(node, memory_mb) for node in _list_nodes())
 
 
-def find_largest(memory_mb: float) -> int:
+def find_most_slots(memory_mb: float) -> int:
     """The most that one node has."""
     return max((_places_of(node, memory_mb) for node in _list_nodes()), default=0)
 
@@ -126,7 +126,7 @@ def _knock(address: str) -> None:
 _PATIENCE = 120.0
 
 
-class RaySeats:
+class RayExecutor:
     """Seats of the cluster at an address, or of a Ray that is started for them alone.
 
     `workers`: how many at most; all that there is room for where nobody said. `sandbox`: as the user named it; every
@@ -145,21 +145,21 @@ class RaySeats:
         patience: float = _PATIENCE,
     ) -> None:
         self.workers, self.sandbox, self.log, self.patience = workers, sandbox, log, patience
-        self.seated: set[RemoteSeat[Any]] = set()
+        self.seated: set[RemoteWorkerCache[Any]] = set()
         self._left_at = time.monotonic()
         self._lock = threading.Lock()
         self._shipped: dict[str, list[Any]] = {}
         self._is_ours = connect(address, workers or cores, memory_mb)
 
     def count(self, engine: Engine, wanted: int) -> int:
-        places = count_places(engine.limits.memory_mb)
+        places = count_slots(engine.limits.memory_mb)
         if not places:
             what = f"no node of the cluster has a core and {engine.limits.memory_mb} MiB of memory to declare"
             raise DLBenchError(what, fix="start nodes that do (`ray start --num-cpus --memory`), or give less --memory")
         return min(self.workers or places, places)
 
-    def open(self, engine: Engine, prepared: Mapping[str, Prepared], keeping: CachePolicy[Held]) -> RemoteSeat[Held]:
-        return RemoteSeat(self, engine, prepared, keeping)
+    def open(self, engine: Engine, prepared: Mapping[str, Prepared], keeping: CachePolicy[Held]) -> RemoteWorkerCache[Held]:
+        return RemoteWorkerCache(self, engine, prepared, keeping)
 
     def close(self) -> None:
         import ray
@@ -173,14 +173,14 @@ class RaySeats:
         import ray
 
         declared = {"num_cpus": 1, "memory": engine.limits.memory_mb << 20, "scheduling_strategy": "SPREAD"}
-        return ray.remote(Host).options(**declared).remote()
+        return ray.remote(WorkerActor).options(**declared).remote()
 
     def share(self, engine: Engine, keeping: CachePolicy[Held]) -> CachePolicy[Held]:
         """What one seat of a full node may keep."""
-        beside = min(self.workers or 1 << 30, find_largest(engine.limits.memory_mb))
+        beside = min(self.workers or 1 << 30, find_most_slots(engine.limits.memory_mb))
         return replace(keeping, memory_mb=keeping.memory_mb / max(1, beside))
 
-    def check_greeting(self, greeting: Greeting) -> None:
+    def check_greeting(self, greeting: ActorInfo) -> None:
         if greeting.refusal:
             raise NoWorkerAvailable(f"nothing can be judged on the node {greeting.node}: {greeting.refusal}")
         if greeting.key != make_key():
@@ -199,7 +199,7 @@ class RaySeats:
 
         return check
 
-    def leave(self, seat: "RemoteSeat[Any]") -> None:
+    def leave(self, seat: "RemoteWorkerCache[Any]") -> None:
         self.seated.discard(seat)
         self._left_at = time.monotonic()
 

@@ -81,7 +81,7 @@ class Part(StrEnum):
 
 
 @dataclass(frozen=True)
-class Parcel:
+class ProjectBundle:
     project: Project
     source: str
     environment: str
@@ -98,9 +98,9 @@ class Parcel:
         return (self.place(part) / "tree").is_dir() if part is Part.SOURCE else is_complete(self.place(part))
 
 
-def describe(prepared: Prepared) -> Parcel:
+def describe(prepared: Prepared) -> ProjectBundle:
     environment = prepared.environment
-    return Parcel(prepared.project, prepared.tree.parent.name, environment.name, lock_text(environment))
+    return ProjectBundle(prepared.project, prepared.tree.parent.name, environment.name, lock_text(environment))
 
 
 def find_folder(prepared: Prepared, part: Part) -> Path:
@@ -108,12 +108,12 @@ def find_folder(prepared: Prepared, part: Part) -> Path:
     return prepared.tree if part is Part.SOURCE else prepared.environment
 
 
-def settle(parcel: Parcel, log: Log = quiet) -> dict[Part, str]:
+def prepare_locally(parcel: ProjectBundle, log: Log = quiet) -> dict[Part, str]:
     """Makes what can be made here. What is left, each with the reason, has to be sent."""
     return {part: why for part in Part if not parcel.has(part) and (why := _make(parcel, part, log))}
 
 
-def take_in(parcel: Parcel, part: Part, receive: Callable[[], Iterator[bytes]], log: Log = quiet) -> bool:
+def receive_part(parcel: ProjectBundle, part: Part, receive: Callable[[], Iterator[bytes]], log: Log = quiet) -> bool:
     """Unpacks what was sent; False where another was faster, and nothing was fetched."""
     place = parcel.place(part)
     with locked(f"{part}-{place.name}", log):
@@ -127,13 +127,13 @@ def take_in(parcel: Parcel, part: Part, receive: Callable[[], Iterator[bytes]], 
     return True
 
 
-def finish(parcel: Parcel, log: Log = quiet) -> Prepared:
+def complete_bundle(parcel: ProjectBundle, log: Log = quiet) -> Prepared:
     """What `prepare` gives, of folders that are there."""
     tree = parcel.place(Part.SOURCE) / "tree"
     return complete(parcel.project, tree, parcel.place(Part.ENVIRONMENT), log)
 
 
-def _make(parcel: Parcel, part: Part, log: Log) -> str:
+def _make(parcel: ProjectBundle, part: Part, log: Log) -> str:
     """Why it could not be made; empty where it was."""
     if part is Part.SOURCE and parcel.project.path:
         return "it is a folder of the driver's"
