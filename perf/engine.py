@@ -95,7 +95,7 @@ def choose(pool: Pool, instances: list[Instance], each: int) -> list[Task]:
     """Variants of the reference that pass, and mutants and stubs that do not; found out beforehand, untimed."""
     trial: list[Task] = []
     for instance in instances:
-        target = pool.engine.asked(pool.prepared[instance.project], instance).target
+        target = pool.engine.target(pool.prepared[instance.project], instance).target
         mutants = [code for _, code in write_mutants(target.node, each)]
         stubs = [write_stub(target.node, kind) for kind in ("raises", "returns_none")]
         for code in [*mutants, *stubs]:
@@ -104,7 +104,7 @@ def choose(pool: Pool, instances: list[Instance], each: int) -> list[Task]:
     pool.run(trial, lambda task, verdict: statuses.update({task.sample: str(verdict.status)}))
     chosen: list[Task] = []
     for instance in instances:
-        node = pool.engine.asked(pool.prepared[instance.project], instance).target.node
+        node = pool.engine.target(pool.prepared[instance.project], instance).target.node
         failing = [t.code for t in trial if t.instance is instance and statuses[t.sample] in {"fail", "error"}]
         for code in failing[: each // 2]:
             chosen.append(Task(instance, code, len(chosen), "fail"))
@@ -155,7 +155,7 @@ def run_bare(engine: Engine, prepared: dict[str, Prepared], tasks: list[Task], w
 
 def judge_bare(engine: Engine, ready: Prepared, task: Task, tree: Path) -> Verdict:
     assert task.code is not None
-    candidate = engine.asked(ready, task.instance).read(task.code)
+    candidate = engine.target(ready, task.instance).read(task.code)
     path = tree / task.instance.path
     original = path.read_bytes()
     path.write_text(candidate.spliced.source, encoding="utf-8")

@@ -106,7 +106,7 @@ def compare_nodes(engine: Engine, options: argparse.Namespace) -> bool:
 
 def make_tasks(engine: Engine, prepared: Prepared, instance, count: int, first: int) -> list[Task]:
     """Copies that pass and mutants, by turns."""
-    node = engine.asked(prepared, instance).target.node
+    node = engine.target(prepared, instance).target.node
     mutants = [code for _, code in write_mutants(node, count)] or [write_copy(node, 0)]
     codes = [write_copy(node, number) if number % 2 else mutants[number % len(mutants)] for number in range(count)]
     return [Task(instance, code, first + number) for number, code in enumerate(codes)]

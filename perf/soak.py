@@ -69,7 +69,7 @@ def write_candidates(projects: list[str]) -> list[dict[str, str]]:
         ready = prepare(benchmark.projects[name], benchmark.root)
         for instance in benchmark.instances.values():
             if instance.project == name:
-                target = Engine(choose_confinement()).asked(ready, instance).target
+                target = Engine(choose_confinement()).target(ready, instance).target
                 codes = [target.text, write_stub(target.node, "raises"), write_stub(target.node, "returns_none")]
                 codes += [code for _, code in write_mutants(target.node, 5)]
                 found += [{"instance": instance.id, "code": code} for code in codes]

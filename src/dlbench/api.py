@@ -60,7 +60,7 @@ def evaluate(
         seats = open_executor(executor, ray_address, workers=workers, cores=cores, memory_mb=memory, sandbox=sandbox)
         if seats is not None:
             stack.callback(seats.close)
-        engine = Engine(choose_confinement(sandbox), limits, seats=seats)
+        engine = Engine(choose_confinement(sandbox), limits, executor=seats)
         projects = dict.fromkeys(whole.instances[sample.instance].project for sample in given)
         prepared = {name: prepare(whole.projects[name], whole.root) for name in projects}
         pool = Pool(engine, prepared, workers=workers or cores, mode=mode)

@@ -92,7 +92,7 @@ def room():
 @pytest.mark.parametrize("code", [RIGHT, pytest.param(IMPORTED, marks=pytest.mark.slow)], ids=["in place", "imported"])
 def test_a_hostile_check_costs_its_own_meeting_only(room, code):
     checks = [part for hostile, _ in HOSTILE.values() for part in (hostile, HONEST, WRONG)]
-    found = [met.result for met in room.meet(room.instance, code, checks, seconds=1.0)]
+    found = [met.result for met in room.run_checks(room.instance, code, checks, seconds=1.0)]
     assert set(found[1::3]) == {"passed"}
     assert set(found[2::3]) == {"failed"}
     results = dict(zip(HOSTILE, found[0::3], strict=True))
@@ -106,7 +106,7 @@ def test_nothing_that_a_check_wrote_is_found_by_the_next(room):
     deep = "import os, tempfile\nos.chdir(tempfile.gettempdir())\nfor _ in range(1500):\n    os.mkdir('b')\n    os.chdir('b')\n"
     deep += "open('x', 'w').write('x')\nos.chmod('.', 0)\nassert scale([1])\n"
     checks = [HOSTILE["writes files"][0], look, HOSTILE["leaves a daemon"][0], look, deep, look]
-    assert [met.result for met in room.meet(room.instance, RIGHT, checks, seconds=4.0)] == ["passed"] * 6
+    assert [met.result for met in room.run_checks(room.instance, RIGHT, checks, seconds=4.0)] == ["passed"] * 6
 
 
 GREEDY = """import os, signal, time
@@ -130,7 +130,7 @@ def test_a_check_is_not_blamed_for_the_memory_of_the_one_before_it(room):
     """Use is seen from time to time: when the greedy one is found out, an honest one may be under way already."""
     for step in range(10):
         checks = [GREEDY.format(before=0.3 + 0.01 * step), *[HONEST] * 40]
-        found = room.meet(room.instance, RIGHT, checks, seconds=4.0)
+        found = room.run_checks(room.instance, RIGHT, checks, seconds=4.0)
         assert {met.result for met in found[1:]} == {"passed"}
 
 
@@ -149,20 +149,20 @@ LYING = {
 
 @pytest.mark.parametrize("name", LYING)
 def test_a_solution_that_lies_passes_nothing(room, name):
-    found = room.meet(room.instance, LYING[name], [HONEST, WRONG], seconds=2.0)
+    found = room.run_checks(room.instance, LYING[name], [HONEST, WRONG], seconds=2.0)
     assert "passed" not in {met.result for met in found}
 
 
 def test_a_solution_that_cannot_take_the_place_is_said_to_be_unusable(room):
-    assert [met.result for met in room.meet(room.instance, "def other():\n    pass\n", [HONEST])] == ["unusable"]
+    assert [met.result for met in room.run_checks(room.instance, "def other():\n    pass\n", [HONEST])] == ["unusable"]
     broken = "class Helper:\n    one = 1 / 0\n\n\n" + RIGHT.replace("value *", "Helper.one * value *")
-    (met,) = room.meet(room.instance, broken, [HONEST])
+    (met,) = room.run_checks(room.instance, broken, [HONEST])
     assert met.result == "unusable"
     assert "ZeroDivisionError" in met.message
 
 
 def test_what_solutions_return_is_described(room):
-    (met,) = room.meet(room.instance, RIGHT, ["scale([1.5])\nscale((), 3)\nassert scale([1])\n"], outputs=True)
+    (met,) = room.run_checks(room.instance, RIGHT, ["scale([1.5])\nscale((), 3)\nassert scale([1])\n"], outputs=True)
     assert met.outputs == [[3.0], [], [2]]
 
 
@@ -170,26 +170,26 @@ def test_a_solution_that_raises_is_not_described_as_one_that_returns_nothing(roo
     raising = "def scale(values, factor=2):\n    raise ValueError('no')\n"
     nothing = "def scale(values, factor=2):\n    values.clear()\n"
     check = "try:\n    scale([1])\nexcept ValueError:\n    pass\n"
-    assert room.meet(room.instance, raising, [check], outputs=True)[0].outputs == [{"raised": True}]
-    assert room.meet(room.instance, nothing, [check], outputs=True)[0].outputs == [None]
+    assert room.run_checks(room.instance, raising, [check], outputs=True)[0].outputs == [{"raised": True}]
+    assert room.run_checks(room.instance, nothing, [check], outputs=True)[0].outputs == [None]
 
 
 def test_large_outputs_cost_neither_their_own_meeting_nor_others(room):
     """A line of the channel is read up to its limit only, and all lines of a solution together, too."""
     large = "def scale(values, factor=2):\n    return [[['text' * 50] * 64] * 64] * 64\n"
-    found = room.meet(room.instance, large, ["assert scale([1])\n"] * 30, outputs=True)
+    found = room.run_checks(room.instance, large, ["assert scale([1])\n"] * 30, outputs=True)
     assert {met.result for met in found} == {"passed"}
 
 
 def test_a_lost_worker_costs_another_attempt_and_nothing_else(room):
-    room.meet(room.instance, RIGHT, [HONEST])
+    room.run_checks(room.instance, RIGHT, [HONEST])
     room.worker.process.kill()
-    assert [met.result for met in room.meet(room.instance, RIGHT, [HONEST, WRONG])] == ["passed", "failed"]
+    assert [met.result for met in room.run_checks(room.instance, RIGHT, [HONEST, WRONG])] == ["passed", "failed"]
 
 
 def test_a_server_that_the_kernel_ends_with_its_candidate_is_no_lost_worker(room, monkeypatch):
     """Where a candidate has all memory, the kernel may end the server beside it: here we do both in the kernel's place."""
-    room.meet(room.instance, RIGHT, [HONEST])
+    room.run_checks(room.instance, RIGHT, [HONEST])
     (server,) = room.worker.servers.values()
     ended = threading.Event()
 
@@ -201,7 +201,7 @@ def test_a_server_that_the_kernel_ends_with_its_candidate_is_no_lost_worker(room
     before = list(room.losses)
     timer = threading.Timer(0.5, end)
     timer.start()
-    (met,) = room.meet(room.instance, RIGHT, ["import time\ntime.sleep(60)\n"], seconds=10.0)
+    (met,) = room.run_checks(room.instance, RIGHT, ["import time\ntime.sleep(60)\n"], seconds=10.0)
     timer.join()
     assert met.result == "out_of_memory"
     assert room.losses == before

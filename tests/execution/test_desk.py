@@ -62,16 +62,16 @@ def without_words(verdicts):
 def test_a_worker_outlives_the_answer_it_was_started_for(open_desk, toy):
     desk, pool = open_desk()
     desk.judge(Sample(SCALE, 0, RIGHT), toy.instances[SCALE])
-    first = pool.keepers[0].seat.warm["toy"]
+    first = pool.caches[0].warm["toy"]
     assert desk.judge(Sample(SCALE, 1, RIGHT), toy.instances[SCALE]).passed
-    assert pool.keepers[0].seat.warm["toy"] is first
+    assert pool.caches[0].warm["toy"] is first
 
 
 def test_a_desk_lets_go_of_workers_when_nothing_comes_and_judges_again_when_something_does(open_desk, toy, monkeypatch):
     monkeypatch.setattr(pools, "IDLE_SECONDS", 0.2)
     desk, pool = open_desk()
     desk.judge(Sample(SCALE, 0, RIGHT), toy.instances[SCALE])
-    while pool.keepers[0].seat.warm:
+    while pool.caches[0].warm:
         time.sleep(0.05)
     assert desk.judge(Sample(SCALE, 1, RIGHT), toy.instances[SCALE]).passed
 
@@ -81,7 +81,7 @@ def test_who_waits_at_a_desk_that_closes_gets_an_error_and_no_verdict(open_desk,
     with ThreadPoolExecutor(2) as callers:
         endless = "def scale(values, factor=2):\n    while True: pass\n"
         waiting = [callers.submit(desk.judge, Sample(SCALE, n, endless), toy.instances[SCALE]) for n in range(2)]
-        while not pool.keepers[0].seat.warm:
+        while not pool.caches[0].warm:
             time.sleep(0.05)
         desk.close()
         for caller in waiting:

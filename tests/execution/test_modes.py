@@ -148,7 +148,7 @@ def _judge_scale(root):
     engine, prepared = Engine(choose_confinement(), LIMITS), prepare(toy.projects["toy"], toy.root)
     assert "pygments.lexers.haskell" in profile_reference(engine, prepared, instance).modules
     with contextlib.closing(Warm(engine, prepared)) as warm:
-        answers = [None, engine.asked(prepared, instance).target.text, "def scale(values, factor=1):\n    return 3\n"]
+        answers = [None, engine.target(prepared, instance).target.text, "def scale(values, factor=1):\n    return 3\n"]
         return [(str(verdict.status), verdict.mode) for verdict in (warm.judge(instance, code) for code in answers)]
 
 
@@ -186,9 +186,9 @@ def test_every_shape_holds(shapes, make_pool):
 def test_some_tests_are_judged_in_an_order_of_their_own(shapes, make_pool, mode):
     instance = shapes.instances["shapes/shapes.core.plain"]
     some = tuple(reversed(instance.tests[:2]))
-    code = make_pool().engine.asked(make_pool().prepared["shapes"], instance).target.text
+    code = make_pool().engine.target(make_pool().prepared["shapes"], instance).target.text
     found = []
-    task = Task(instance, code, terms=JudgeOptions(tests=some))
+    task = Task(instance, code, options=JudgeOptions(tests=some))
     make_pool(mode).run([task], lambda task, verdict: found.append(verdict))
     assert found[0].status == "pass"
     assert tuple(found[0].tests) == some
@@ -198,7 +198,7 @@ def test_some_tests_are_judged_in_an_order_of_their_own(shapes, make_pool, mode)
 def test_whoever_asks_only_whether_anything_fails_does_not_wait_for_the_rest(shapes, make_pool, mode):
     instance = shapes.instances["shapes/shapes.core.plain"]
     found = []
-    task = Task(instance, "def plain(x, y=1):\n    return None\n", terms=JudgeOptions(until_failure=True))
+    task = Task(instance, "def plain(x, y=1):\n    return None\n", options=JudgeOptions(until_failure=True))
     make_pool(mode).run([task], lambda task, verdict: found.append(verdict))
     assert found[0].status == "fail"
     first, *rest = found[0].tests.values()
@@ -211,8 +211,8 @@ def test_the_project_is_imported_once_for_all_its_instances(shapes, make_pool):
     with contextlib.closing(Warm(pool.engine, pool.prepared["shapes"])) as warm:
         for name in ("plain", "generator"):
             instance = shapes.instances[f"shapes/shapes.core.{name}"]
-            assert warm.judge(instance, pool.engine.asked(warm.prepared, instance).target.text).mode == "in_place"
-            assert load_route(warm.prepared, instance, "project")
+            assert warm.judge(instance, pool.engine.target(warm.prepared, instance).target.text).mode == "in_place"
+            assert load_route(pool.engine, warm.prepared, instance, "project")
         assert "shapes.core" in (warm.own or ())
 
 
@@ -221,10 +221,10 @@ def test_what_was_learnt_in_a_worker_is_not_enough_for_a_fresh_interpreter(toy, 
     first, second = (toy.instances[f"toy/toy.core.{name}"] for name in ("scale", "Counter.step"))
     fewer = second.model_copy(update={"tests": second.tests[1:]})  # which nobody else rehearses
     assert profile_reference(engine, toy_prepared, first).is_alone
-    _path(toy_prepared, fewer).unlink(missing_ok=True)
+    _path(engine, toy_prepared, fewer).unlink(missing_ok=True)
     with contextlib.closing(Warm(engine, toy_prepared)) as warm:
-        assert warm.judge(fewer, engine.asked(toy_prepared, fewer).target.text).passed
-        assert not warm.facts[fewer.id].is_alone
+        assert warm.judge(fewer, engine.target(toy_prepared, fewer).target.text).passed
+        assert not warm.profiles[fewer.id].is_alone
     assert profile_reference(engine, toy_prepared, fewer).is_alone
 
 

@@ -42,7 +42,7 @@ def make_engine(sandbox: str, timeout: float | None = None, memory: int | None =
         log(f"{strongest.name} cannot be used here ({obstacle}); {confinement.name} confines candidates meanwhile")
     given = {"test_seconds": timeout, "memory_mb": memory}
     limits = Limits(**{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type]
-    return Engine(confinement, limits, seats=_find_seats(where, sandbox, limits.memory_mb))
+    return Engine(confinement, limits, executor=_find_seats(where, sandbox, limits.memory_mb))
 
 
 def _find_seats(where: Where, sandbox: str, memory_mb: int) -> "Executor | None":

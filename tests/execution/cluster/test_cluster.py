@@ -103,7 +103,7 @@ def remote(local, seats):
 def make_tasks(benchmark, engine, prepared) -> list[Task]:
     tasks: list[Task] = []
     for instance in benchmark.instances.values():
-        target = engine.asked(prepared["toy"], instance).target
+        target = engine.target(prepared["toy"], instance).target
         codes = [None, target.text, *(write_stub(target.node, kind) for kind in BODIES)]
         codes += [code for _, code in write_mutants(target.node, 6)]
         codes += [write_copy(target.node, number) for number in range(6)]
