@@ -79,7 +79,7 @@ def profile_reference(
         # profiling is slower than a plain run: it alone does not prove that the reference fails
         observation = retry_if_killed(lambda: run_fresh(engine, prepared, instance, None))
         status, message, _ = to_status(observation, instance, engine.confinement)
-        failure = "" if status is Status.PASS else f"{status}: {message}"[:1000]
+        failure = "" if status is Status.PASS else f"{status}: {message[-1000:]}"
         engine.failed_references[path] = ReferenceProfile(failure=failure, is_alone=True)
         return engine.failed_references[path]
 

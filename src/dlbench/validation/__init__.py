@@ -185,12 +185,7 @@ def _compare(task: Task, warm: Verdict, fresh: Verdict) -> Trial:
 
 
 def repeat(
-    pool: Pool,
-    instances: list[Instance],
-    times: int,
-    *,
-    shuffle: bool,
-    on_trial: OnTrial = lambda trial: None,
+    pool: Pool, instances: list[Instance], times: int, *, shuffle: bool, on_trial: OnTrial = lambda trial: None
 ) -> list[Trial]:
     """Run the reference repeatedly, in the record's order or in others. A test that does not always pass is flaky."""
     plan = Plan(pool)
