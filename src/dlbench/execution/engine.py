@@ -44,10 +44,6 @@ class Engine:
             self.targets[key] = TargetInModule(instance, read_module(prepared, instance))
         return self.targets[key]
 
-    def target_lines(self, prepared: Prepared, instance: Instance) -> tuple[int, int]:
-        target = self.target(prepared, instance).target
-        return target.first, target.last
-
 
 def read_module(prepared: Prepared, instance: Instance) -> str:
     return (prepared.tree / instance.path).read_text(encoding="utf-8")
@@ -63,6 +59,10 @@ class TargetInModule:
     @cached_property
     def target(self) -> Target:
         return find_target(self.source, self.instance.qualname)
+
+    @property
+    def lines(self) -> tuple[int, int]:
+        return self.target.first, self.target.last
 
     @cached_property
     def place(self) -> Place:

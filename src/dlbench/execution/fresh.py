@@ -40,7 +40,7 @@ def run_fresh(
     job |= describe_options(options)
     if learn:
         limits = allow_watching(limits)
-        job |= describe_profiling(engine.target_lines(prepared, instance))
+        job |= describe_profiling(engine.target(prepared, instance).lines)
     path, source = (instance.path, candidate.spliced.source) if candidate is not None else (None, None)
     with open_cell(prepared, path, source, limits) as cell:
         return supervise(engine.confinement, cell, job)
@@ -81,6 +81,9 @@ def judge_with(
         return reject(instance, sample, Status.HARNESS_ERROR, why)
     status, message, tests = to_status(observation, instance, engine.confinement)
     reports = observation.messages.of_kind("test")
+    # the runner sends the messages of the first few failures only
+    failed = [report for report in reports if tests.get(report["id"]) in (Outcome.FAILED, Outcome.ERROR)]
+    errors = {report["id"]: _shorten_failure(report["message"]) for report in failed if report["message"]}
     return Verdict(
         instance=instance.id,
         sample=sample,
@@ -93,25 +96,17 @@ def judge_with(
         message=message,
         sandbox=engine.confinement.name,
         mode=observation.mode,
-        extra=_keep_errors(observation, tests),
+        extra={"errors": errors} if errors else {},
     )
 
 
-def _keep_errors(observation: Observation, tests: dict[str, Outcome]) -> dict[str, dict[str, str]]:
-    """A short error by test; the runner reports the first few failures only."""
-    failed = [
-        report
-        for report in observation.messages.of_kind("test")
-        if tests.get(report["id"]) in (Outcome.FAILED, Outcome.ERROR) and report["message"]
-    ]
-    return {"errors": {report["id"]: shorten_failure(report["message"]) for report in failed}} if failed else {}
-
-
-def shorten_failure(message: str) -> str:
+def _read_errors(failure: str) -> list[str]:
     """The error lines of a traceback, without the lines that show code."""
-    lines = message.strip().splitlines()
-    errors = [line[1:].strip() for line in lines if line.startswith("E ")] or lines[-1:]
-    return "\n".join(errors)[:_LONGEST]
+    return [line[1:].strip() for line in failure.splitlines() if line.startswith("E ")]
+
+
+def _shorten_failure(failure: str) -> str:
+    return "\n".join(_read_errors(failure) or failure.strip().splitlines()[-1:])[:_LONGEST]
 
 
 def retry_if_killed(run: Callable[[], Observation]) -> Observation:
@@ -179,7 +174,7 @@ def to_status(
 def is_memory_failure(failure: str) -> bool:
     """Whether the exception of a test, or its cause, is a failed allocation. Only its type and the message of an
     allocator count: a test may well fail with a text that mentions memory."""
-    errors = [line[1:].strip() for line in failure.splitlines() if line.startswith("E ")]
+    errors = _read_errors(failure)
     for error in [*errors[:1], *(line.removeprefix("caused by ") for line in errors if line.startswith("caused by "))]:
         name, _, message = error.partition(":")
         if name.endswith(("MemoryError", "ResourceExhaustedError")) and " " not in name:

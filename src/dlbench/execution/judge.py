@@ -117,7 +117,7 @@ class Warm:
         job = describe_instance(self.prepared, instance, hides=hides, shows_module=True)
         name = f"{instance.id} learns {hides}"
         server = self._start().open(name, job | {"serve": "imported"})
-        profiling = describe_profiling(self.engine.target_lines(self.prepared, instance))
+        profiling = describe_profiling(self.engine.target(self.prepared, instance).lines)
         limits = allow_watching(self.engine.limits.for_instance(instance))
         observation = server.run(describe_candidate() | profiling, limits, imports=True)
         server.worker.close_server(name)

@@ -8,6 +8,7 @@ import contextlib
 import json
 import os
 import platform
+import re
 import subprocess
 from functools import cache
 from pathlib import Path
@@ -60,6 +61,7 @@ def start(
 
 
 _LEAST_WORKERS = 16
+_TEST_FILE = re.compile(r"(conftest|test_[^.]*|[^.]*_test)(\..*)?\.pyc?")
 _RESERVED_MB = {"aarch64": 1024}
 """OpenBLAS reserves this much there at the first matrix product and hardly uses it. The real use is measured apart;
 this limit only stops excessive requests at once, and it must not stop torch."""
@@ -96,8 +98,10 @@ def describe_limits(limits: Limits) -> dict[str, int]:
 
 def describe_instance(prepared: Prepared, instance: Instance, *, hides: bool, shows_module: bool) -> dict[str, Any]:
     """`hides`: no test may read its own file. `shows_module`: the module on disk holds the candidate."""
-    tests = find_test_files(prepared.tree, instance.test_files)
-    module = [] if shows_module else [instance.path, *_find_compiled(prepared.tree, instance.path)]
+    tree, path = prepared.tree, Path(instance.path)
+    tests = sorted({*instance.test_files, *_list_test_files(tree)})
+    compiled = (tree / path).parent.glob(f"__pycache__/{path.stem}.*.pyc")
+    module = [] if shows_module else [instance.path, *(file.relative_to(tree).as_posix() for file in compiled)]
     return {
         "path": instance.path,
         "module": instance.module,
@@ -108,10 +112,11 @@ def describe_instance(prepared: Prepared, instance: Instance, *, hides: bool, sh
     }
 
 
-def _find_compiled(tree: Path, path: str) -> list[str]:
-    stem = Path(path).stem
-    found = (tree / path).parent.glob(f"__pycache__/{stem}.*.pyc")
-    return [file.relative_to(tree).as_posix() for file in found]
+@cache
+def _list_test_files(tree: Path) -> list[str]:
+    """All files that match pytest's patterns, and what is compiled from them."""
+    files = [Path(folder, name) for folder, _, names in os.walk(tree) for name in names if _TEST_FILE.fullmatch(name)]
+    return [file.relative_to(tree).as_posix() for file in files]
 
 
 def describe_collection(files: list[str]) -> dict[str, Any]:
@@ -150,24 +155,6 @@ def describe_options(options: JudgeOptions) -> dict[str, Any]:
     return job | {"tests": list(options.tests)} if options.tests else job
 
 
-def find_test_files(tree: Path, files: tuple[str, ...]) -> list[str]:
-    """Files of a tree that hold tests: those named, and all that match pytest's patterns."""
-    return sorted({*files, *_list_test_files(tree)})
-
-
-@cache
-def _list_test_files(tree: Path) -> tuple[str, ...]:
-    found = []
-    for folder, _, names in os.walk(tree):
-        for name in names:
-            stem = name.split(".")[0]
-            if name.endswith((".py", ".pyc")) and (
-                stem == "conftest" or stem.startswith("test_") or stem.endswith("_test")
-            ):
-                found.append((Path(folder) / name).relative_to(tree).as_posix())
-    return tuple(found)
-
-
 def _limit_processes(limits: Limits) -> int:
     """Without its own user, a candidate's processes count together with ours and with those of all other workers, which
     may start at the same time. The limit of one candidate is enforced by counting its process tree."""
@@ -200,10 +187,7 @@ def _environment(cell: Cell, launch: Launch) -> dict[str, str]:
         "PYTHONHASHSEED": "0",
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONNOUSERSITE": "1",
-        "OMP_NUM_THREADS": "1",
-        "OPENBLAS_NUM_THREADS": "1",
-        "MKL_NUM_THREADS": "1",
-        "NUMEXPR_NUM_THREADS": "1",
+        **{f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL", "NUMEXPR")},
         "CUDA_VISIBLE_DEVICES": "",
         "TF_CPP_MIN_LOG_LEVEL": "3",
         "JAX_PLATFORMS": "cpu",

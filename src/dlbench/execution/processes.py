@@ -199,27 +199,21 @@ def _bases() -> tuple[int, tuple[Path, ...]] | None:
     if os.geteuid() != 0:
         return None
     atexit.register(remove_groups)
-    own = _own_paths()
-    unified = [_ROOT / own.get("", "/").lstrip("/")]
-    with contextlib.suppress(OSError):
-        if "memory" in (unified[0] / "cgroup.controllers").read_text().split():
-            _write(unified[0] / "cgroup.subtree_control", "+memory +pids")
-            if _can_limit(2, unified[0]):
-                return 2, tuple(unified)
-    memory = _ROOT / "memory" / own.get("memory", "/").lstrip("/")
-    if not _can_limit(1, memory):
-        return None
-    pids = _ROOT / "pids" / own.get("pids", "/").lstrip("/")
-    return 1, (memory, pids) if (pids / "cgroup.procs").exists() else (memory,)
-
-
-def _own_paths() -> dict[str, str]:
-    found: dict[str, str] = {}
+    own: dict[str, str] = {}
     with contextlib.suppress(OSError):
         for line in Path("/proc/self/cgroup").read_text().splitlines():
             _, names, path = line.split(":", 2)
-            found |= dict.fromkeys(names.split(","), path)
-    return found
+            own |= dict.fromkeys(names.split(","), path.lstrip("/"))
+    unified = _ROOT / own.get("", "")
+    with contextlib.suppress(OSError):
+        if "memory" in (unified / "cgroup.controllers").read_text().split():
+            _write(unified / "cgroup.subtree_control", "+memory +pids")
+            if _can_limit(2, unified):
+                return 2, (unified,)
+    memory, pids = (_ROOT / name / own.get(name, "") for name in ("memory", "pids"))
+    if not _can_limit(1, memory):
+        return None
+    return 1, (memory, pids) if (pids / "cgroup.procs").exists() else (memory,)
 
 
 def _can_limit(version: int, base: Path) -> bool:
@@ -245,11 +239,8 @@ def _write(path: Path, value: object) -> bool:
 
 def _remove(folder: Path) -> None:
     for _ in range(50):
-        try:
+        with contextlib.suppress(OSError):
             folder.rmdir()
-        except FileNotFoundError:
+        if not folder.exists():
             return
-        except OSError:
-            time.sleep(0.01)  # its last process is still ending
-            continue
-        return
+        time.sleep(0.01)  # its last process is still ending

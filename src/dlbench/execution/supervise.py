@@ -107,15 +107,6 @@ class Observation:
     output: str = ""
     mode: str = "fresh"
 
-    def count(self, processes: list[int], limits: Limits, is_full: Callable[[], bool]) -> None:
-        """Record the current use of a process tree and whether it exceeds the limits."""
-        resident = memory_mb(processes, limits.memory_mb)
-        self.memory_mb = max(self.memory_mb, resident)
-        if resident > limits.memory_mb or is_full():
-            self.stopped_for = "memory"
-        elif len(processes) > limits.processes:
-            self.stopped_for = "processes"
-
 
 class _Clock:
     """The time of a candidate, without the time it waited for a processor."""
@@ -172,9 +163,16 @@ class Watch:
             self.clock.enter(self.limits.test_seconds, self.clock.process)
 
     def measure(self, processes: list[int]) -> None:
-        if self.clock.is_over():
-            self.observation.stopped_for = "timeout"
-        self.observation.count(processes, self.limits, self.is_full)
+        """Record the use of a process tree and whether it exceeds a limit."""
+        seen, limits = self.observation, self.limits
+        resident = memory_mb(processes, limits.memory_mb)
+        seen.memory_mb = max(seen.memory_mb, resident)
+        if resident > limits.memory_mb or self.is_full():
+            seen.stopped_for = "memory"
+        elif len(processes) > limits.processes:
+            seen.stopped_for = "processes"
+        elif self.clock.is_over():
+            seen.stopped_for = "timeout"
 
     def finish(self, began: float) -> None:
         check_stop()

@@ -10,7 +10,7 @@ import signal
 import socket
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, cast
 
 from dlbench import __version__
@@ -38,36 +38,15 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class ActorInfo:
-    node: str
-    key: str
+class Reply:
+    """What an actor returns; an exception's type may not exist on the driver, so its message is sent."""
+
+    value: Any = None
     error: str = ""
-    """Why nothing can be judged there."""
-
-
-@dataclass(frozen=True)
-class PrepareReply:
-    """The parts of a project that must be sent, each with the reason; or why it cannot be prepared at all."""
-
-    missing: dict[Part, str]
-    error: str = ""
-
-
-@dataclass(frozen=True)
-class ReceiveReply:
-    is_new: bool
-    """Whether it was unpacked; another actor of the node may have been faster."""
-    error: str = ""
-
-
-@dataclass(frozen=True)
-class TaskReply:
-    """The result of a task, and the state of the cache after it."""
-
-    result: Any
-    projects: tuple[str, ...]
-    used_mb: float
-    error: str = ""
+    """Why the node cannot do it."""
+    projects: tuple[str, ...] = ()
+    used_mb: float = 0.0
+    node: str = field(default_factory=socket.gethostname)
 
 
 def make_key() -> str:
@@ -76,41 +55,44 @@ def make_key() -> str:
 
 
 class WorkerActor:
-    def open(self, sandbox: str, limits: Limits, policy: CachePolicy[Warm]) -> ActorInfo:
+    def open(self, sandbox: str, limits: Limits, policy: CachePolicy[Warm]) -> Reply:
+        """The value is the key of the engine."""
         # Ray blocks SIGINT in its processes; the tests of a candidate would inherit that
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
-        node = socket.gethostname()
         try:
             remove_leftovers()
             engine = Engine(choose_confinement(sandbox), limits)
         except DLBenchError as error:
-            return ActorInfo(node, make_key(), str(error))
+            return Reply(make_key(), str(error))
         self.prepared: dict[str, Prepared] = {}
         self.cache = LocalWorkerCache(engine, self.prepared, policy, lambda: self.cache.used_mb)
-        return ActorInfo(node, make_key())
+        return Reply(make_key())
 
-    def prepare(self, bundle: ProjectBundle) -> PrepareReply:
+    def prepare(self, bundle: ProjectBundle) -> Reply:
+        """The value is the parts that must be sent, each with the reason."""
         try:
             missing = prepare_locally(bundle)
             if not missing:
                 self.prepared[bundle.project.name] = complete_bundle(bundle)
-            return PrepareReply(missing)
+            return Reply(missing)
         except DLBenchError as error:
-            return PrepareReply({}, str(error))
+            return Reply({}, str(error))
 
-    def receive(self, bundle: ProjectBundle, part: Part, pieces: list[Any]) -> ReceiveReply:
+    def receive(self, bundle: ProjectBundle, part: Part, pieces: list[Any]) -> Reply:
+        """The value is whether it was unpacked; another actor of the node may have been faster."""
         try:
-            return ReceiveReply(receive_part(bundle, part, lambda: _fetch(pieces)))
+            return Reply(receive_part(bundle, part, lambda: _fetch(pieces)))
         except DLBenchError as error:
-            return ReceiveReply(False, str(error))
+            return Reply(False, str(error))
 
-    def run(self, project: str, function: Callable[[Any, Any], Any], item: object) -> TaskReply:
-        result, fault = None, ""
+    def run(self, project: str, function: Callable[[Any, Any], Any], item: object) -> Reply:
+        """The value is the result of the task."""
+        result, error = None, ""
         try:
             result = self.cache.run(project, function, item)
-        except Exception as error:  # its type may not exist on the driver
-            fault = f"{type(error).__name__}: {error}"
-        return TaskReply(result, tuple(self.cache.projects), self.cache.used_mb, fault)
+        except Exception as fault:
+            error = f"{type(fault).__name__}: {fault}"
+        return Reply(result, error, tuple(self.cache.projects), self.cache.used_mb)
 
     def close(self) -> None:
         self.cache.close()
@@ -152,7 +134,7 @@ class RemoteWorkerCache(Generic[Held]):
         while len(losses) < _ATTEMPTS:
             try:
                 self._prepare(project)
-                reply = cast(TaskReply, self._wait(self._actor.run.remote(project, function, item)))
+                reply = self._wait(self._actor.run.remote(project, function, item))
             except RayTaskError as error:  # a fault of the harness, and no loss
                 self._drop()
                 raise RemoteTaskError(f"{type(error.cause).__name__}: {error.cause}") from None
@@ -166,7 +148,7 @@ class RemoteWorkerCache(Generic[Held]):
             self.projects, self.used_mb = reply.projects, reply.used_mb
             if reply.error:
                 raise RemoteTaskError(reply.error)
-            return cast(Result, reply.result)
+            return cast(Result, reply.value)
         raise RemoteTaskError(f"every worker that ran the task was lost: {', '.join(losses)}")
 
     def _describe_loss(self, error: Exception, before: list[str]) -> str:
@@ -197,17 +179,17 @@ class RemoteWorkerCache(Generic[Held]):
         if project in self._ready:
             return
         bundle = describe(self.prepared[project])
-        reply = cast(PrepareReply, self._wait(self._actor.prepare.remote(bundle)))
-        for part, why in reply.missing.items():
+        reply = self._wait(self._actor.prepare.remote(bundle))
+        for part, why in reply.value.items():
             self.executor.log(f"sending the {part} of {project} to {self.node} ({why.splitlines()[0]})")
             pieces = self.executor.ship(self.prepared[project], part, check_stop)
-            received = cast(ReceiveReply, self._wait(self._actor.receive.remote(bundle, part, pieces)))
+            received = self._wait(self._actor.receive.remote(bundle, part, pieces))
             if received.error:
                 raise NoWorkerAvailable(f"the node {self.node} cannot receive {project}: {received.error}")
-        if reply.missing:
-            reply = cast(PrepareReply, self._wait(self._actor.prepare.remote(bundle)))
-        if reply.missing or reply.error:
-            why = reply.error or "; ".join(reply.missing.values())
+        if reply.value:
+            reply = self._wait(self._actor.prepare.remote(bundle))
+        if reply.value or reply.error:
+            why = reply.error or "; ".join(reply.value.values())
             raise NoWorkerAvailable(f"the node {self.node} cannot prepare {project}: {why}")
         self._ready.add(project)
 
@@ -216,18 +198,18 @@ class RemoteWorkerCache(Generic[Held]):
         self._actor = self.executor.start_actor(self.engine)
         policy = self.executor.divide(self.engine, self.policy)
         opening = self._actor.open.remote(self.executor.sandbox, self.engine.limits, policy)
-        info = cast(ActorInfo, self._wait(opening, self.executor.make_patience_check(time.monotonic())))
-        self.node = info.node
-        self.executor.check_actor(info)
+        reply = self._wait(opening, self.executor.make_patience_check(time.monotonic()))
+        self.node = reply.node
+        self.executor.check_actor(reply)
         self.executor.active.add(self)
 
-    def _wait(self, reference: object, check: Callable[[], None] = lambda: None) -> object:
+    def _wait(self, reference: object, check: Callable[[], None] = lambda: None) -> Reply:
         import ray
 
         while not ray.wait([reference], timeout=_POLL_SECONDS)[0]:
             check_stop()
             check()
-        return ray.get(reference)
+        return cast(Reply, ray.get(reference))
 
     def _drop(self) -> None:
         """Kill the actor with everything under it."""

@@ -15,7 +15,7 @@ from typing import Any
 
 from dlbench.errors import DLBenchError
 from dlbench.execution.engine import Engine
-from dlbench.execution.ray_cluster.actor import ActorInfo, RemoteWorkerCache, WorkerActor, make_key
+from dlbench.execution.ray_cluster.actor import RemoteWorkerCache, Reply, WorkerActor, make_key
 from dlbench.execution.ray_cluster.transfer import Part, find_folder, pack
 from dlbench.execution.worker_cache import CachePolicy, Held, NoWorkerAvailable
 from dlbench.workspace import Prepared
@@ -160,11 +160,11 @@ class RayExecutor:
         most = max(count_slots(engine.limits.memory_mb), default=0)
         return replace(policy, memory_mb=policy.memory_mb / max(1, min(self.workers or most, most)))
 
-    def check_actor(self, info: ActorInfo) -> None:
-        if info.error:
-            raise NoWorkerAvailable(f"nothing can be judged on the node {info.node}: {info.error}")
-        if info.key != make_key():
-            what = f"the node {info.node} has {info.key}, but this machine has {make_key()}"
+    def check_actor(self, reply: Reply) -> None:
+        if reply.error:
+            raise NoWorkerAvailable(f"nothing can be judged on the node {reply.node}: {reply.error}")
+        if reply.value != make_key():
+            what = f"the node {reply.node} has {reply.value}, but this machine has {make_key()}"
             raise NoWorkerAvailable(what, fix="install the same release on every node: verdicts may differ between two")
 
     def make_patience_check(self, began: float) -> Callable[[], None]:
