@@ -27,8 +27,8 @@ def test_first_failing_thread_ends_the_others():
 class CancelledAfterNext(TaskQueue[Task]):
     """Ctrl-C arrives when a thread has taken a task and not started it."""
 
-    def next(self, *given) -> Task | None:
-        task = super().next(*given)
+    def next(self, *arguments) -> Task | None:
+        task = super().next(*arguments)
         self.cancel()
         return task
 

@@ -63,7 +63,7 @@ def test_candidates_of_a_failing_reference_are_harness_errors(name, mode, tmp_pa
 
 
 def test_reference_that_fails_only_while_profiled_is_no_obstacle(tmp_path, engine, monkeypatch):
-    monkeypatch.setattr(profiles, "parse_profile", lambda *given: None)
+    monkeypatch.setattr(profiles, "parse_profile", lambda *arguments: None)
     toy, prepared = prepare_toy(tmp_path)
     engine = replace(engine, failed_references={})
     assert judge_fresh(engine, prepared, toy.instances[ID], RIGHT).passed
