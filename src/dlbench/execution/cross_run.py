@@ -17,7 +17,7 @@ from dlbench.execution.engine import Engine
 from dlbench.execution.judge import Warm
 from dlbench.execution.launch import describe_candidate
 from dlbench.execution.pool import TaskPool
-from dlbench.execution.reference_profile import ReferenceProfile, load_route, profile_reference
+from dlbench.execution.reference_profile import ReferenceProfile, load_route
 from dlbench.execution.supervise import Observation
 from dlbench.execution.worker import Server, WorkerLost
 from dlbench.execution.worker_cache import CachePolicy
@@ -67,6 +67,7 @@ class CrossRunWorker(Warm):
     """A project's warm worker for cross runs."""
 
     work = "cross_run"
+    runs_tests = False
 
     def run_checks(
         self, instance: Instance, code: str, checks: Sequence[str], *, seconds: float = SECONDS, outputs: bool = False
@@ -96,12 +97,6 @@ class CrossRunWorker(Warm):
                     break
         why = self.losses[-1] if self.losses else ""
         return [found.get(place) or CheckResult(Result.NOT_RUN, message=why) for place in range(len(checks))]
-
-    def profile(self, instance: Instance) -> ReferenceProfile:
-        """A worker for cross runs cannot run the project's tests, so a fresh interpreter profiles the reference."""
-        if instance.id not in self.profiles:
-            self.profiles[instance.id] = profile_reference(self.engine, self.prepared, instance)
-        return self.profiles[instance.id]
 
     def _passes_by(self, route: str, instance: Instance, profile: ReferenceProfile, server: Server) -> bool:
         """What the judge found holds here; a route that was never tried is tried by the checks themselves."""

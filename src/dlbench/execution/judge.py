@@ -61,6 +61,8 @@ class Warm:
 
     work = "candidates"
     """The kind of work its workers do."""
+    runs_tests = True
+    """Whether its workers run the project's tests; otherwise a fresh interpreter profiles the reference."""
 
     def __init__(self, engine: Engine, prepared: Prepared) -> None:
         self.engine = engine
@@ -103,7 +105,8 @@ class Warm:
     def profile(self, instance: Instance) -> ReferenceProfile:
         if instance.id not in self.profiles:
             has_modules = self.worker is not None or bool(load_profiles(self.engine, self.prepared))
-            run = partial(self._run_profiling, instance) if has_modules and not self.fresh_only_reason else None
+            is_warm = self.runs_tests and has_modules and not self.fresh_only_reason
+            run = partial(self._run_profiling, instance) if is_warm else None
             try:
                 profile = profile_reference(self.engine, self.prepared, instance, run)
             except WorkerLost as error:

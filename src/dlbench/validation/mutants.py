@@ -115,12 +115,12 @@ def _untouched(function: Function) -> Iterator[ast.AST]:
     yield function.args
     for node in ast.walk(function):
         match node:
-            case ast.FunctionDef(returns=ast.expr() as words) | ast.AsyncFunctionDef(returns=ast.expr() as words):
-                yield words
-            case ast.arg(annotation=ast.expr() as words) | ast.AnnAssign(annotation=words):
-                yield words
-            case ast.Raise(exc=ast.expr() as words) | ast.Assert(msg=ast.expr() as words):
-                yield words
+            case ast.FunctionDef(returns=ast.expr() as part) | ast.AsyncFunctionDef(returns=ast.expr() as part):
+                yield part
+            case ast.arg(annotation=ast.expr() as part) | ast.AnnAssign(annotation=part):
+                yield part
+            case ast.Raise(exc=ast.expr() as part) | ast.Assert(msg=ast.expr() as part):
+                yield part
             case ast.Expr(value=ast.Call(func=called)) | ast.Call(func=called) if is_logging(called):
                 yield node
 

@@ -4,12 +4,11 @@ A command uses the Ray at the given address, or starts one on this machine that 
 is reported within seconds; Ray itself would retry for minutes. Ray's usage reports are off.
 """
 
-import contextlib
 import os
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -55,38 +54,23 @@ def connect(address: str | None, workers: int, memory_mb: float) -> bool:
     if address.startswith("ray://"):
         fix = "run the command on a node of the cluster, with the address of its head node (port 6379)"
         raise DLBenchError("Ray's client protocol cannot be used", where=address, fix=fix)
-    silent = {"log_to_driver": False, "logging_level": "ERROR"}
-    with _explain_errors(address):
-        if address and address != "local":
-            _check_address(address)
-            ray.init(address=address, **silent)
-        else:
-            ray.init(
-                address="local",
-                num_cpus=workers,
-                num_gpus=0,
-                include_dashboard=False,
-                object_store_memory=_STORE_BYTES,
-                _memory=int(workers * memory_mb) << 20,
-                **silent,
-            )
+    options: dict[str, Any] = {"address": address or "local", "log_to_driver": False, "logging_level": "ERROR"}
+    if options["address"] != "local":
+        _check_address(address)
+    else:
+        options |= {"num_cpus": workers, "num_gpus": 0, "include_dashboard": False}
+        options |= {"object_store_memory": _STORE_BYTES, "_memory": int(workers * memory_mb) << 20}
+    try:
+        ray.init(**options)
+    except Exception as error:  # Ray raises many types
+        first = str(error).strip().splitlines()
+        what = f"Ray does not start: {first[0] if first else type(error).__name__}"
+        raise DLBenchError(what, where=address, fix=_FIX if address else "`ray start --head` may say more") from None
     # Ray reports dead nodes on standard output, which is for the command's results; lost workers are logged anyway
     from ray._private import worker
 
     worker.print_to_stdstream = lambda *args, **named: None
     return True
-
-
-@contextlib.contextmanager
-def _explain_errors(address: str) -> Iterator[None]:
-    try:
-        yield
-    except DLBenchError:
-        raise
-    except Exception as error:  # Ray raises many types
-        first = str(error).strip().splitlines()
-        what = f"Ray does not start: {first[0] if first else type(error).__name__}"
-        raise DLBenchError(what, where=address, fix=_FIX if address else "`ray start --head` may say more") from None
 
 
 def _check_address(address: str) -> None:
