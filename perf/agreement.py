@@ -183,7 +183,7 @@ def run_bare(engine: Engine, prepared: dict[str, Prepared], sample, workers: int
 def lay_out(engine: Engine, ready: Prepared, meeting: CrossRunTask, folder: Path) -> Path:
     tree = folder / str(id(meeting))
     shutil.copytree(ready.tree, tree, symlinks=True)
-    candidate = engine.asked(ready, meeting.instance).read(meeting.code)
+    candidate = engine.target(ready, meeting.instance).read(meeting.code)
     (tree / meeting.instance.path).write_text(candidate.spliced.source, encoding="utf-8")
     return tree
 

@@ -1,9 +1,9 @@
-"""How fast is the engine, and do all ways of judging agree?
+"""Measure the speed of the engine and check that warm, fresh and bare execution agree.
 
-The same candidates, half passing and half failing, are judged three ways in one run: by a bare pytest process for each,
-not confined; in fresh mode; in warm mode. Prints candidates a second, the ratios, the tests' own time, memory, and
-whether every verdict agrees; ends 1 when they do not. All instances would take a day: a bare process takes seconds, so
-four of each of seven projects (numpy, torch, jax, tensorflow) are taken unless others are named.
+Judges the same candidates, half passing and half failing, three times in one run: by one bare unconfined pytest process
+per candidate, in fresh mode, and in warm mode. Prints candidates per second, ratios, the tests' own time, memory and
+agreement; exits with 1 if verdicts differ. By default four instances of each of seven projects (numpy, torch, jax,
+tensorflow), because a bare process takes seconds.
 `python perf/engine.py [--each N] [--instances N] [--project NAME …]`
 """
 
@@ -37,9 +37,9 @@ MIX = ("albucore", "chex", "gpflow", "gpytorch", "keras", "pytorch-optimizer", "
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--each", type=int, default=10, help="candidates of an instance, half of them passing")
-    parser.add_argument("--instances", type=int, default=4, help="of a project, spread over its records")
-    parser.add_argument("--project", action="append", help=f"{', '.join(MIX)} by default")
+    parser.add_argument("--each", type=int, default=10, help="candidates per instance, half of them passing")
+    parser.add_argument("--instances", type=int, default=4, help="instances per project, spread over its records")
+    parser.add_argument("--project", action="append", help=f"default: {', '.join(MIX)}")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     options = parser.parse_args()
     benchmark = load()
@@ -80,22 +80,22 @@ def main() -> int:
         print(
             f"DIFFERS {task.instance.id}: {', '.join(f'{v.mode} {v.status}' for v in three)}: {three[0].message[-300:]}"
         )
-    print(f"verdicts: {len(tasks) - len(differing)} of {len(tasks)} agree in all three ways", flush=True)
+    print(f"verdicts: {len(tasks) - len(differing)} of {len(tasks)} agree in all three", flush=True)
     show_starts(engine, prepared, instances)
     return 1 if differing else 0
 
 
 def spread(instances: list[Instance], most: int) -> list[Instance]:
-    """At most so many, at equal distances: neighbours in the list share a module and resemble one another."""
+    """At most `most` at equal distances, because neighbours share a module."""
     step = max(1.0, len(instances) / most)
     return [instances[int(index * step)] for index in range(min(most, len(instances)))]
 
 
 def choose(pool: Pool, instances: list[Instance], each: int) -> list[Task]:
-    """Variants of the reference that pass, and mutants and stubs that do not; found out beforehand, untimed."""
+    """Passing variants of the reference, and mutants and stubs that fail; determined beforehand, untimed."""
     trial: list[Task] = []
     for instance in instances:
-        target = pool.engine.asked(pool.prepared[instance.project], instance).target
+        target = pool.engine.target(pool.prepared[instance.project], instance).target
         mutants = [code for _, code in write_mutants(target.node, each)]
         stubs = [write_stub(target.node, kind) for kind in ("raises", "returns_none")]
         for code in [*mutants, *stubs]:
@@ -104,7 +104,7 @@ def choose(pool: Pool, instances: list[Instance], each: int) -> list[Task]:
     pool.run(trial, lambda task, verdict: statuses.update({task.sample: str(verdict.status)}))
     chosen: list[Task] = []
     for instance in instances:
-        node = pool.engine.asked(pool.prepared[instance.project], instance).target.node
+        node = pool.engine.target(pool.prepared[instance.project], instance).target.node
         failing = [t.code for t in trial if t.instance is instance and statuses[t.sample] in {"fail", "error"}]
         for code in failing[: each // 2]:
             chosen.append(Task(instance, code, len(chosen), "fail"))
@@ -133,7 +133,7 @@ def timed(run) -> tuple[dict[int, Verdict], float, float]:
 
 
 def run_bare(engine: Engine, prepared: dict[str, Prepared], tasks: list[Task], workers: int, keep) -> None:
-    """What a harness without an engine does: the spliced file in a tree of its own, and a pytest process on it."""
+    """Like a harness without an engine: the spliced file in its own tree, and a pytest process on it."""
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(workers) as threads:
         trees: dict[str, list[Path]] = {name: [] for name in prepared}
         lock = threading.Lock()
@@ -155,7 +155,7 @@ def run_bare(engine: Engine, prepared: dict[str, Prepared], tasks: list[Task], w
 
 def judge_bare(engine: Engine, ready: Prepared, task: Task, tree: Path) -> Verdict:
     assert task.code is not None
-    candidate = engine.asked(ready, task.instance).read(task.code)
+    candidate = engine.target(ready, task.instance).read(task.code)
     path = tree / task.instance.path
     original = path.read_bytes()
     path.write_text(candidate.spliced.source, encoding="utf-8")
@@ -163,14 +163,7 @@ def judge_bare(engine: Engine, ready: Prepared, task: Task, tree: Path) -> Verdi
     environment = {**os.environ, **ready.project.tests.env, "PYTHONPATH": str(tree / inner), "OMP_NUM_THREADS": "1"}
     command = [
         str(ready.python),
-        "-m",
-        "pytest",
-        "-q",
-        "-p",
-        "no:cacheprovider",
-        "-o",
-        "addopts=",
-        "--rootdir",
+        *["-m", "pytest", "-q", "-p", "no:cacheprovider", "-o", "addopts=", "--rootdir"],
         str(tree),
     ]
     began = time.monotonic()
@@ -193,18 +186,18 @@ def agree(warm: Verdict, fresh: Verdict, bare: Verdict) -> bool:
 
 
 def show(tasks: list[Task], warm, fresh, bare, faster: float, slower: float) -> None:
-    print(f"warm is {faster:.1f} times as fast as a bare process; fresh takes {slower:.2f} of a bare process's time")
+    print(f"warm is {faster:.1f} times as fast as bare; fresh takes {slower:.2f} of the time of bare")
     alone = sum(verdict.seconds for verdict in bare.values()) / sum(verdict.seconds for verdict in warm.values())
-    print(f"candidate by candidate, without the start of workers and servers: {alone:.1f} times as fast")
+    print(f"per candidate, without the start of workers and servers: {alone:.1f} times as fast")
     limit = sum(verdict.test_seconds for verdict in warm.values())
     spent = sum(verdict.seconds for verdict in warm.values())
     beside = statistics.median(verdict.seconds - verdict.test_seconds for verdict in warm.values())
-    print(f"the tests themselves take {limit:.1f} s, {limit / spent:.0%} of what warm candidates take")
-    print(f"overhead of a warm candidate beside its tests, median: {beside * 1000:.0f} ms")
-    print(f"ways of the warm mode: {dict(Counter(verdict.mode for verdict in warm.values()))}")
+    print(f"the tests take {limit:.1f} s, {limit / spent:.0%} of the time of warm candidates")
+    print(f"median overhead of a warm candidate: {beside * 1000:.0f} ms")
+    print(f"modes: {dict(Counter(verdict.mode for verdict in warm.values()))}")
     for project in dict.fromkeys(task.instance.project for task in tasks):
         mine = [task.sample for task in tasks if task.instance.project == project]
-        means = [statistics.mean(way[sample].seconds for sample in mine) for way in (bare, fresh, warm)]
+        means = [statistics.mean(found[sample].seconds for sample in mine) for found in (bare, fresh, warm)]
         own = statistics.mean(warm[sample].test_seconds for sample in mine)
         line = "  ".join(f"{name} {value:7.3f} s" for name, value in zip(("bare", "fresh", "warm"), means, strict=True))
         print(
@@ -213,15 +206,15 @@ def show(tasks: list[Task], warm, fresh, bare, faster: float, slower: float) -> 
 
 
 def show_starts(engine: Engine, prepared: dict[str, Prepared], instances: list[Instance]) -> None:
-    """A worker and its first server, against pytest's own collecting of the same tests."""
+    """The start of a worker, compared with the same imports in a bare process."""
     for name, ready in prepared.items():
         instance = next(one for one in instances if one.project == name)
-        facts = profile_reference(engine, ready, instance)
+        profile = profile_reference(engine, ready, instance)
         began = time.monotonic()
-        with contextlib.closing(Worker(engine, ready, list(facts.modules))):
+        with contextlib.closing(Worker(engine, ready, list(profile.modules))):
             warm = time.monotonic() - began
-        # by its standard input: of tensorflow there are more names than an argument may be long
-        code = f"for name in {list(facts.modules)!r}:\n    try:\n        __import__(name)\n    except Exception:\n        pass\n"
+        # on standard input, because the names of tensorflow's modules exceed the limit of an argument
+        code = f"for name in {list(profile.modules)!r}:\n    try:\n        __import__(name)\n    except Exception:\n        pass\n"
         began = time.monotonic()
         subprocess.run(
             [str(ready.python), "-"],

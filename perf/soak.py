@@ -1,8 +1,8 @@
-"""Does every candidate get its one verdict, whatever is killed meanwhile, and is nothing left behind?
+"""Kill processes at random during an evaluation, and check that every candidate gets exactly its one verdict.
 
-Judges 10,000 candidates with `dlbench evaluate` while workers, servers, children and now and then the whole command are
-killed at random; the command is started again until it ends. Then there must be exactly 10,000 verdicts, each equal to
-that of an undisturbed run, and no process, file or growing memory. Ends 1 otherwise.
+Judges 10,000 candidates with `dlbench evaluate` while workers, servers, children and sometimes the whole command are
+killed; the command is restarted until it ends. Then there must be exactly 10,000 verdicts, each equal to that of an
+undisturbed run, and no process, file or growing memory. Exits with 1 otherwise.
 `python perf/soak.py [--candidates N] [--project NAME]`
 """
 
@@ -29,26 +29,26 @@ from dlbench.workspace import home, prepare
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--candidates", type=int, default=10_000)
-    parser.add_argument("--project", action="append", help="albucore by default")
+    parser.add_argument("--project", action="append", help="default: albucore")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--every", type=float, default=4.0, help="seconds between two kills, on the average")
+    parser.add_argument("--every", type=float, default=4.0, help="mean seconds between two kills")
     options = parser.parse_args()
-    chance = random.Random(options.seed)
+    rng = random.Random(options.seed)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         distinct = write_candidates(options.project or ["albucore"])
         expected = judge_undisturbed(distinct, folder / "calm")
         print(f"{len(distinct)} distinct candidates: {dict(Counter(expected))}", flush=True)
         chosen = [index % len(distinct) for index in range(options.candidates)]
-        chance.shuffle(chosen)
+        rng.shuffle(chosen)
         kills, seconds, memory = judge_disturbed(
-            [distinct[index] for index in chosen], folder / "storm", chance, options.every
+            [distinct[index] for index in chosen], folder / "storm", rng, options.every
         )
         problems = compare(folder / "storm/out/verdicts.jsonl", [expected[index] for index in chosen])
         print(f"{options.candidates} candidates in {seconds:.0f} s; killed: {dict(kills)}")
     time.sleep(1)
     left = [pid for pid in find_descendants(os.getpid()) if pid != os.getpid()]
-    # others may be at work on this machine; what their processes hold is theirs
+    # cells of running processes belong to other users of this machine
     cells = [cell for cell in (home() / "cells").glob("*") if not Path("/proc", cell.name.partition("-")[0]).exists()]
     problems += [f"{len(left)} processes are left"] if left else []
     problems += [f"{len(cells)} cells are left: {cells[:3]}"] if cells else []
@@ -58,7 +58,7 @@ def main() -> int:
         problems.append("memory grew")
     for problem in problems[:20]:
         print("PROBLEM", problem)
-    print("every verdict is there and right, and nothing is left" if not problems else f"{len(problems)} problems")
+    print("all verdicts are right, and nothing is left" if not problems else f"{len(problems)} problems")
     return 1 if problems else 0
 
 
@@ -69,7 +69,7 @@ def write_candidates(projects: list[str]) -> list[dict[str, str]]:
         ready = prepare(benchmark.projects[name], benchmark.root)
         for instance in benchmark.instances.values():
             if instance.project == name:
-                target = Engine(choose_sandbox()).asked(ready, instance).target
+                target = Engine(choose_sandbox()).target(ready, instance).target
                 codes = [target.text, write_stub(target.node, "raises"), write_stub(target.node, "returns_none")]
                 codes += [code for _, code in write_mutants(target.node, 5)]
                 found += [{"instance": instance.id, "code": code} for code in codes]
@@ -102,7 +102,7 @@ def read(path: Path) -> list[dict[str, str]]:
 
 
 def judge_disturbed(
-    chosen: list[dict[str, str]], folder: Path, chance: random.Random, every: float
+    chosen: list[dict[str, str]], folder: Path, rng: random.Random, every: float
 ) -> tuple[Counter[str], float, list[float]]:
     samples = write_samples(chosen, folder)
     kills: Counter[str] = Counter()
@@ -111,9 +111,9 @@ def judge_disturbed(
     while True:
         log = (folder / "log").open("ab")
         process = subprocess.Popen(command(samples, folder / "out"), stdout=log, stderr=log)
-        lives_until = time.monotonic() + chance.uniform(10, 30) * every
+        lives_until = time.monotonic() + rng.uniform(10, 30) * every
         while process.poll() is None:
-            time.sleep(chance.uniform(0.5, 1.5) * every)
+            time.sleep(rng.uniform(0.5, 1.5) * every)
             family = find_descendants(process.pid)
             memory.append(memory_mb(family, 0.0))
             if time.monotonic() > lives_until:
@@ -121,8 +121,8 @@ def judge_disturbed(
                 process.wait()
                 kills["the command"] += 1
             elif len(family) > 1:
-                # with a sandbox's first process goes all of it; deeper ones are worker, server and child
-                victim = chance.choice(family[1:])
+                # killing the first process of a sandbox ends all of it; deeper ones are worker, server and child
+                victim = rng.choice(family[1:])
                 kills[role_of(victim)] += 1
                 kill(victim)
             if time.monotonic() - shown > 30:
@@ -131,18 +131,18 @@ def judge_disturbed(
                 print(f"  {done} verdicts after {shown - began:.0f} s, {sum(kills.values())} killed", flush=True)
         if process.returncode == 0:
             return kills, time.monotonic() - began, memory
-        # 1: something could not be judged for all the killing, and the same command tries it again
+        # 1: some candidates became harness errors, and the same command judges them again
         if process.returncode > 1:
             raise SystemExit((folder / "log").read_text()[-3000:])
 
 
 def role_of(pid: int) -> str:
-    """By how many processes of ours inside the sandbox stand above it."""
+    """Told by the number of our processes above it inside the sandbox."""
     depth = 0
     try:
         if Path(f"/proc/{pid}/comm").read_text().strip() == "bwrap":
             return "sandbox"
-        while "start.py" in Path(f"/proc/{pid}/cmdline").read_text():
+        while "main.py" in Path(f"/proc/{pid}/cmdline").read_text():
             pid = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
             depth += Path(f"/proc/{pid}/comm").read_text().strip() != "bwrap"
     except (OSError, ValueError, IndexError):

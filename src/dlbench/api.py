@@ -18,7 +18,7 @@ from dlbench.errors import DLBenchError
 from dlbench.execution import Engine, Limits, choose_sandbox
 from dlbench.execution.evaluate import evaluate as judge_all
 from dlbench.execution.pool import MODES, Pool
-from dlbench.execution.ray_cluster import open_seats
+from dlbench.execution.ray_cluster import open_executor
 from dlbench.runs import read_run
 from dlbench.runs.samples import Sample, parse_samples, read_samples
 from dlbench.runs.verdict import Verdict
@@ -57,10 +57,10 @@ def evaluate(
         raise DLBenchError(f"there is no mode {mode!r}", fix=f"use one of: {', '.join(MODES)}")
     limits, cores = Limits(test_seconds=timeout, memory_mb=memory), os.cpu_count() or 1
     with ExitStack() as stack:
-        seats = open_seats(executor, ray_address, workers=workers, cores=cores, memory_mb=memory, sandbox=sandbox)
+        seats = open_executor(executor, ray_address, workers=workers, cores=cores, memory_mb=memory, sandbox=sandbox)
         if seats is not None:
             stack.callback(seats.close)
-        engine = Engine(choose_sandbox(sandbox), limits, seats=seats)
+        engine = Engine(choose_sandbox(sandbox), limits, executor=seats)
         projects = dict.fromkeys(whole.instances[sample.instance].project for sample in given)
         prepared = {name: prepare(whole.projects[name], whole.root) for name in projects}
         pool = Pool(engine, prepared, workers=workers or cores, mode=mode)

@@ -42,7 +42,7 @@ def judge_all(project: str, mode: str, sandbox: str = "auto") -> dict[str, Verdi
     benchmark, instance = open_project(project)
     prepared = prepare(benchmark.projects[instance.project], benchmark.root)
     engine = Engine(choose_sandbox(sandbox), LIMITS if project == "toy" else TORCH_LIMITS)
-    signature = render_signature(engine.asked(prepared, instance).target.node, decorators=False)
+    signature = render_signature(engine.target(prepared, instance).target.node, decorators=False)
     right = "    if factor == 0:\n        raise ValueError\n    return [value * factor for value in values]\n"
     answers = write_answers(
         signature, right if project == "toy" else "    return None\n", with_cheats=sandbox == "auto"

@@ -40,7 +40,7 @@ def test_an_address_from_the_environment_is_used_where_none_is_given(ask, monkey
     ("words", "what"),
     [
         (["--executor", "cluster"], "there is no executor 'cluster'"),
-        (["--ray-address", "here:1"], "an address of Ray is for the executor ray alone"),
+        (["--ray-address", "here:1"], "--ray-address requires --executor ray"),
     ],
 )
 def test_what_makes_no_sense_is_refused(ask, words, what):

@@ -27,11 +27,11 @@ class Judge:
     def __init__(self, what: str, after: int, status: Status, asking: tuple[str, ...] = ()) -> None:
         self.what, self.after, self.status = what, after, status
         target = SimpleNamespace(node=ast.parse(SOURCE).body[0], text=SOURCE)
-        self.facts = {ROW["id"]: SimpleNamespace(allowed=("torch.manual_seed was replaced", *asking))}
-        self.engine = SimpleNamespace(asked=lambda prepared, instance: SimpleNamespace(target=target))
+        self.profiles = {ROW["id"]: SimpleNamespace(allowed=("torch.manual_seed was replaced", *asking))}
+        self.engine = SimpleNamespace(target=lambda prepared, instance: SimpleNamespace(target=target))
 
-    def judge(self, instance, code, terms=None):
-        tests = terms.tests if terms else instance.tests
+    def judge(self, instance, code, options=None):
+        tests = (options and options.tests) or instance.tests
         is_stub = code.rstrip().endswith(("return None", "NotImplementedError", "NotImplementedError()"))
         if self.what == ("reference" if code == SOURCE else "stub" if is_stub else "other"):
             self.after -= 1

@@ -1,4 +1,4 @@
-"""Warm and fresh say the same of every shape of target and test, whoever judges beside them and whatever dies."""
+"""Warm and fresh mode agree on every shape of target and test, under parallel load and killed processes."""
 
 import contextlib
 import os
@@ -41,13 +41,13 @@ def test_both_modes_agree_on_every_shape(shapes, make_pool):
     instances = list(shapes.instances.values())
     trials = compare_modes(make_pool(), make_pool("fresh"), instances, mutants=2)
     assert [trial for trial in trials if not trial.holds] == []
-    ways = {trial.instance.rpartition("core.")[2]: trial.verdict.mode for trial in trials}
-    assert {name for name, way in ways.items() if way == "in_place"} == set(TARGETS) - {"used_at_import"}
-    assert ways["used_at_import"] == "imported"
+    modes = {trial.instance.rpartition("core.")[2]: trial.verdict.mode for trial in trials}
+    assert {name for name, mode in modes.items() if mode == "in_place"} == set(TARGETS) - {"used_at_import"}
+    assert modes["used_at_import"] == "imported"
 
 
 class Scripted(Pool):
-    """Says of each mutant what a script says, turn by turn, and of all else that it failed."""
+    """Gives mutants scripted outcomes, one by one, and fails everything else."""
 
     def __init__(self, pool, *turns):
         super().__init__(pool.engine, pool.prepared)
@@ -70,9 +70,9 @@ class Scripted(Pool):
         ([{}, {}, {"first": Outcome.PASSED}, {}, {}, {}], True),
         ([{}, {}, {"second": Outcome.PASSED}, {}, {}, {}], False),
     ],
-    ids=["fresh always says the same", "fresh says both of it", "fresh says both of another test"],
+    ids=["fresh is steady", "fresh varies on the test", "fresh varies on another test"],
 )
-def test_a_mutant_on_which_fresh_interpreters_disagree_says_nothing_of_modes(shapes, make_pool, again, holds):
+def test_mutant_that_varies_in_fresh_mode_does_not_count_against_warm_mode(shapes, make_pool, again, holds):
     instance = next(instance for instance in shapes.instances.values() if len(instance.tests) > 2)
     named = dict(zip(("first", "second"), instance.tests, strict=False))
     turns = [{named[name]: outcome for name, outcome in turn.items()} for turn in again]
@@ -83,7 +83,7 @@ def test_a_mutant_on_which_fresh_interpreters_disagree_says_nothing_of_modes(sha
     assert named["first"] in trial.detail
 
 
-def test_a_mutant_that_passes_in_one_mode_only_is_never_excused(shapes, make_pool):
+def test_mutant_that_passes_in_one_mode_only_is_never_excused(shapes, make_pool):
     instance = next(instance for instance in shapes.instances.values() if len(instance.tests) > 2)
     warm = Scripted(make_pool(), dict.fromkeys(instance.tests, Outcome.PASSED))
     trials = compare_modes(warm, Scripted(make_pool(), {}), [instance], mutants=1)
@@ -91,16 +91,16 @@ def test_a_mutant_that_passes_in_one_mode_only_is_never_excused(shapes, make_poo
 
 
 @pytest.mark.parametrize(("outcome", "holds"), [(Outcome.ERROR, True), (Outcome.SKIPPED, False)])
-def test_failing_in_a_test_and_at_its_end_is_one_and_being_skipped_is_not(shapes, make_pool, outcome, holds):
-    """Which of the first two it is may depend on how the threads run that a test has started."""
+def test_failed_and_error_agree_and_skipped_does_not(shapes, make_pool, outcome, holds):
+    """Whether a failing thread of a test makes it failed or error depends on timing."""
     instance = next(instance for instance in shapes.instances.values() if len(instance.tests) > 2)
     warm = Scripted(make_pool(), {instance.tests[0]: outcome})
     trials = compare_modes(warm, Scripted(make_pool(), *[{}] * 7), [instance], mutants=1)
     assert all(trial.holds for trial in trials) is holds
 
 
-def test_a_module_that_a_plugin_imports_first_is_not_judged(tmp_path):
-    """Nothing could have been seen of what the candidate's lines did meanwhile."""
+def test_module_imported_by_a_pytest_plugin_is_a_harness_error(tmp_path):
+    """Nothing guards the candidate while the plugin imports it."""
     root = write_toy(tmp_path)
     record = root / "projects/toy.toml"
     record.write_text(record.read_text().replace('root = "tests"', 'root = "tests", args = ["-p", "toy.core"]'))
@@ -121,12 +121,12 @@ sys.modules["liar"] = Liar()
 
 
 @pytest.mark.parametrize("mode", ["auto", "fresh"])
-def test_a_module_that_only_its_tests_import_is_judged_beside_what_only_says_it_is_a_module(tmp_path, mode):
+def test_fake_module_in_sys_modules_does_not_disturb_a_late_import(tmp_path, mode):
     root = write_toy(tmp_path)
     folder = tmp_path / "source/tests"
     (folder / "conftest.py").write_text(LIAR)
     lines = (folder / "test_core.py").read_text().replace("from toy.core import Counter, scale\n", "")
-    late = "def scale(*given):\n    from toy import core\n\n    return core.scale(*given)\n"
+    late = "def scale(*values):\n    from toy import core\n\n    return core.scale(*values)\n"
     (folder / "test_core.py").write_text(f"{late}\n{lines[: lines.index('class TestCounter')]}")
     toy = load(root)
     (instance,) = (one for one in toy.instances.values() if one.qualname == "scale")
@@ -142,13 +142,13 @@ def test_a_module_that_only_its_tests_import_is_judged_beside_what_only_says_it_
 
 
 def _judge_scale(root):
-    """What a worker says that has imported what the tests are known to need, of right and wrong answers."""
+    """Status and mode of right and wrong answers from a worker that has imported what the tests need."""
     toy = load(root)
     instance = toy.instances["toy/toy.core.scale"]
     engine, prepared = Engine(choose_sandbox(), LIMITS), prepare(toy.projects["toy"], toy.root)
     assert "pygments.lexers.haskell" in profile_reference(engine, prepared, instance).modules
     with contextlib.closing(Warm(engine, prepared)) as warm:
-        answers = [None, engine.asked(prepared, instance).target.text, "def scale(values, factor=1):\n    return 3\n"]
+        answers = [None, engine.target(prepared, instance).target.text, "def scale(values, factor=1):\n    return 3\n"]
         return [(str(verdict.status), verdict.mode) for verdict in (warm.judge(instance, code) for code in answers)]
 
 
@@ -159,7 +159,7 @@ if "pygments.lexers.haskell" in sys.modules:
 """
 
 
-def test_what_only_a_worker_that_imported_much_cannot_judge_is_judged_in_a_fresh_interpreter(tmp_path):
+def test_reference_that_fails_only_in_a_warm_worker_falls_back_to_fresh(tmp_path):
     root = write_toy(tmp_path)
     folder = tmp_path / "source/tests"
     (folder / "conftest.py").write_text(EARLY)
@@ -168,7 +168,7 @@ def test_what_only_a_worker_that_imported_much_cannot_judge_is_judged_in_a_fresh
     assert _judge_scale(root) == [("pass", "fresh"), ("pass", "fresh"), ("fail", "fresh")]
 
 
-def test_a_plugin_that_the_worker_has_imported_is_no_error_where_warnings_are(tmp_path):
+def test_preloaded_plugin_causes_no_warning_turned_error(tmp_path):
     root = write_toy(tmp_path)
     (tmp_path / "source/pytest.ini").write_text("[pytest]\nfilterwarnings = error\n")
     record = root / "projects/toy.toml"
@@ -177,28 +177,28 @@ def test_a_plugin_that_the_worker_has_imported_is_no_error_where_warnings_are(tm
     assert _judge_scale(root) == [("pass", "imported"), ("pass", "in_place"), ("fail", "in_place")]
 
 
-def test_every_shape_holds(shapes, make_pool):
+def test_every_shape_validates(shapes, make_pool):
     trials = validate(make_pool(), list(shapes.instances.values()))
     assert [trial.name for trial in trials if trial.name in {"reference", "spliced"} and not trial.holds] == []
 
 
 @pytest.mark.parametrize("mode", ["auto", "fresh"])
-def test_some_tests_are_judged_in_an_order_of_their_own(shapes, make_pool, mode):
+def test_subset_of_tests_runs_in_the_requested_order(shapes, make_pool, mode):
     instance = shapes.instances["shapes/shapes.core.plain"]
     some = tuple(reversed(instance.tests[:2]))
-    code = make_pool().engine.asked(make_pool().prepared["shapes"], instance).target.text
+    code = make_pool().engine.target(make_pool().prepared["shapes"], instance).target.text
     found = []
-    task = Task(instance, code, terms=JudgeOptions(tests=some))
+    task = Task(instance, code, options=JudgeOptions(tests=some))
     make_pool(mode).run([task], lambda task, verdict: found.append(verdict))
     assert found[0].status == "pass"
     assert tuple(found[0].tests) == some
 
 
 @pytest.mark.parametrize("mode", ["auto", "fresh"])
-def test_whoever_asks_only_whether_anything_fails_does_not_wait_for_the_rest(shapes, make_pool, mode):
+def test_until_failure_skips_the_remaining_tests(shapes, make_pool, mode):
     instance = shapes.instances["shapes/shapes.core.plain"]
     found = []
-    task = Task(instance, "def plain(x, y=1):\n    return None\n", terms=JudgeOptions(until_failure=True))
+    task = Task(instance, "def plain(x, y=1):\n    return None\n", options=JudgeOptions(until_failure=True))
     make_pool(mode).run([task], lambda task, verdict: found.append(verdict))
     assert found[0].status == "fail"
     first, *rest = found[0].tests.values()
@@ -206,25 +206,25 @@ def test_whoever_asks_only_whether_anything_fails_does_not_wait_for_the_rest(sha
     assert set(rest) == {"not_run"}
 
 
-def test_the_project_is_imported_once_for_all_its_instances(shapes, make_pool):
+def test_project_is_imported_once_for_all_its_instances(shapes, make_pool):
     pool = make_pool()
     with contextlib.closing(Warm(pool.engine, pool.prepared["shapes"])) as warm:
         for name in ("plain", "generator"):
             instance = shapes.instances[f"shapes/shapes.core.{name}"]
-            assert warm.judge(instance, pool.engine.asked(warm.prepared, instance).target.text).mode == "in_place"
-            assert load_route(warm.prepared, instance, "project")
+            assert warm.judge(instance, pool.engine.target(warm.prepared, instance).target.text).mode == "in_place"
+            assert load_route(pool.engine, warm.prepared, instance, "project")
         assert "shapes.core" in (warm.own or ())
 
 
-def test_what_was_learnt_in_a_worker_is_not_enough_for_a_fresh_interpreter(toy, toy_prepared, engine):
-    """What modules do when they are imported is seen only where they are."""
+def test_profile_of_a_worker_is_not_enough_for_fresh_mode(toy, toy_prepared, engine):
+    """A worker has imported modules before, so the effects of their import are not seen."""
     first, second = (toy.instances[f"toy/toy.core.{name}"] for name in ("scale", "Counter.step"))
-    fewer = second.model_copy(update={"tests": second.tests[1:]})  # which nobody else rehearses
+    fewer = second.model_copy(update={"tests": second.tests[1:]})  # which no other test profiles
     assert profile_reference(engine, toy_prepared, first).is_alone
-    _path(toy_prepared, fewer).unlink(missing_ok=True)
+    _path(engine, toy_prepared, fewer).unlink(missing_ok=True)
     with contextlib.closing(Warm(engine, toy_prepared)) as warm:
-        assert warm.judge(fewer, engine.asked(toy_prepared, fewer).target.text).passed
-        assert not warm.facts[fewer.id].is_alone
+        assert warm.judge(fewer, engine.target(toy_prepared, fewer).target.text).passed
+        assert not warm.profiles[fewer.id].is_alone
     assert profile_reference(engine, toy_prepared, fewer).is_alone
 
 
@@ -250,14 +250,16 @@ ANSWERS = {
 
 
 @pytest.mark.parametrize("mode", ["auto", "fresh"])
-def test_answers_get_their_verdict_and_their_way(shapes, make_pool, mode):
+def test_answers_get_their_verdict_and_mode(shapes, make_pool, mode):
     tasks = [
         Task(shapes.instances[f"shapes/shapes.core.{name}"], code, number, what)
         for number, (what, (name, code, _, _)) in enumerate(ANSWERS.items())
     ]
     found = {}
     make_pool(mode).run(tasks, lambda task, verdict: found.update({task.name: verdict}))
-    expected = {what: (status, way if mode == "auto" else "fresh") for what, (_, _, status, way) in ANSWERS.items()}
+    expected = {
+        what: (status, served if mode == "auto" else "fresh") for what, (_, _, status, served) in ANSWERS.items()
+    }
     assert {what: (str(verdict.status), verdict.mode) for what, verdict in found.items()} == expected, [
         verdict for what, verdict in found.items() if str(verdict.status) != expected[what][0]
     ]
@@ -284,10 +286,10 @@ def test_results_do_not_depend_on_the_number_of_workers(shapes, make_pool):
     assert [str(alone[number].status) for number in range(4)] == ["pass", "fail", "fail", "error"]
 
 
-def test_whatever_is_killed_every_candidate_gets_its_verdict(shapes, make_pool):
-    """Workers, servers and children, all that this process has under it, one after the other; never twice between two
-    verdicts: on a slow machine no candidate would come to its end."""
-    found, is_over, chance = {}, threading.Event(), random.Random(0)
+def test_every_candidate_gets_its_verdict_whatever_is_killed(shapes, make_pool):
+    """Kills workers, servers and children at random, at most one between two verdicts: otherwise no candidate would
+    finish on a slow machine."""
+    found, is_over, rng = {}, threading.Event(), random.Random(0)
     others = set(find_descendants(os.getpid()))
 
     def kill() -> None:
@@ -297,7 +299,7 @@ def test_whatever_is_killed_every_candidate_gets_its_verdict(shapes, make_pool):
             if family and len(found) > last:
                 last = len(found)
                 with contextlib.suppress(ProcessLookupError):
-                    os.kill(chance.choice(family), signal.SIGKILL)
+                    os.kill(rng.choice(family), signal.SIGKILL)
 
     killer = threading.Thread(target=kill)
     killer.start()
@@ -310,7 +312,7 @@ def test_whatever_is_killed_every_candidate_gets_its_verdict(shapes, make_pool):
     assert set(find_descendants(os.getpid())) <= others
 
 
-def test_a_flaky_test_is_named(tmp_path):
+def test_flaky_test_is_named(tmp_path):
     flaky = "\n\ndef test_flaky():\n    assert 'test_plain_in_order' in SEEN and plain(0) == 11\n"
     targets = {"plain": ["test_plain_in_order", "test_plain_keywords", "test_flaky"]}
     benchmark = load(write_shapes(tmp_path, tests=TESTS + flaky, targets=targets))
@@ -321,8 +323,8 @@ def test_a_flaky_test_is_named(tmp_path):
     broken = [trial for trial in trials if not trial.holds]
     assert broken
     assert {trial.detail.split(": ")[1] for trial in broken} == {"tests/test_shapes.py::test_flaky"}
-    # in one go with the rest, the same ones do not hold
-    told = validate(pool, list(benchmark.instances.values()), 5, shuffle=True)
-    assert [trial.name for trial in told[:4]] == ["reference", "spliced", "raises", "returns_none"]
-    assert all(trial.holds for trial in told[:4])
-    assert [(trial.name, trial.holds) for trial in told[4:]] == [(trial.name, trial.holds) for trial in trials]
+    # together with the other trials, the same ones do not hold
+    together = validate(pool, list(benchmark.instances.values()), 5, shuffle=True)
+    assert [trial.name for trial in together[:4]] == ["reference", "spliced", "raises", "returns_none"]
+    assert all(trial.holds for trial in together[:4])
+    assert [(trial.name, trial.holds) for trial in together[4:]] == [(trial.name, trial.holds) for trial in trials]

@@ -1,7 +1,8 @@
-"""Mutants are valid code, all different, each differs from the reference in one place, and all operators take turns."""
+"""Mutants compile, are distinct, and differ from the reference in one place. Orders of tests differ."""
 
 import ast
 import difflib
+from math import factorial
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 import dlbench
 from dlbench.dataset.target import Function
-from dlbench.validation.mutants import write_mutants
+from dlbench.validation.mutants import draw_orders, write_mutants
 from dlbench.validation.mutation_operators import OPERATORS
 
 REFERENCE = '''def f(x, y=1, *, flag=True):
@@ -27,8 +28,8 @@ REFERENCE = '''def f(x, y=1, *, flag=True):
     return total / len(x)
 '''
 
-# an operator, a function that it finds work in, and a line that it must write
-AT_WORK = [
+# operator, function, and a line of one of its mutants
+EXAMPLES = [
     ("comparison turned", "def f(x):\n    return x < 1", "return x >= 1"),
     ("operator exchanged", "def f(x):\n    return x @ x", "return x + x"),
     ("number off by one", "def f(x):\n    return x * 2", "return x * 3"),
@@ -69,8 +70,8 @@ AT_WORK = [
     ("reduction exchanged", "def f(x):\n    return loss(x, reduction='sum')", "return loss(x, reduction='mean')"),
 ]  # fmt: skip
 
-# what must stay: a function, and the operators that may find work in it all the same
-LEFT_ALONE = [
+# function, and the only operators that may change it
+NOT_MUTATED = [
     ('def f(x):\n    raise ValueError(f"no {x + 1}", 2)', {"statement left out"}),
     ('def f(x):\n    assert x, g(1, 2)', set()),
     ('def f(x):\n    logger.info("at %d", x + 1)', set()),
@@ -112,27 +113,27 @@ def test_mutants_are_valid_different_and_small():
         assert code.startswith("def f(x, y=1, *, flag=True):")
 
 
-def test_the_same_mutants_every_time_and_no_more_than_asked():
+def test_mutants_are_reproducible_and_limited():
     assert write_mutants(parse(REFERENCE), 5) == write_mutants(parse(REFERENCE), 5)
     assert len(write_mutants(parse(REFERENCE), 5)) == 5
     assert write_mutants(parse(REFERENCE), 0) == []
     assert write_mutants(parse(REFERENCE), 5, seed=1) != write_mutants(parse(REFERENCE), 5, seed=2)
 
 
-@pytest.mark.parametrize(("operator", "source", "line"), AT_WORK)
-def test_an_operator_changes_what_its_name_says(operator, source, line):
+@pytest.mark.parametrize(("operator", "source", "line"), EXAMPLES)
+def test_operator_makes_the_change_of_its_name(operator, source, line):
     found = [code for name, code in write_mutants(parse(source), 100) if operator_of(name) == operator]
     assert any(line in map(str.strip, code.splitlines()) for code in found), found
 
 
-def test_every_operator_is_in_the_table_and_every_one_in_the_table_is_shown():
-    assert {operator for operator, _, _ in AT_WORK} == set(OPERATORS)
-    for _, source, _ in AT_WORK:
+def test_table_lists_every_operator():
+    assert {operator for operator, _, _ in EXAMPLES} == set(OPERATORS)
+    for _, source, _ in EXAMPLES:
         assert {operator_of(name) for name, _ in write_mutants(parse(source), 100)} <= set(OPERATORS)
 
 
-@pytest.mark.parametrize(("source", "allowed"), LEFT_ALONE)
-def test_what_no_test_of_behaviour_sees_is_left_alone(source, allowed):
+@pytest.mark.parametrize(("source", "allowed"), NOT_MUTATED)
+def test_code_that_tests_cannot_observe_is_not_mutated(source, allowed):
     assert {operator_of(name) for name, _ in write_mutants(parse(source), 100)} == allowed
 
 
@@ -146,13 +147,13 @@ def test_what_no_test_of_behaviour_sees_is_left_alone(source, allowed):
         ("def f(x):\n    return range(3)", "range bound off by one"),
     ],
 )
-def test_a_number_with_a_meaning_is_changed_in_that_meaning_only(source, operator):
+def test_axis_and_bound_literals_are_not_mutated_as_numbers(source, operator):
     found = {operator_of(name) for name, _ in write_mutants(parse(source), 100)}
     assert operator in found
     assert not found & {"number off by one", "truth negated", "unary minus removed"}
 
 
-def test_operators_take_turns_when_not_all_mutants_are_wanted():
+def test_operators_take_turns_when_mutants_are_limited():
     numbers = "".join(f"    x = g(x, {number})\n" for number in range(2, 30))
     source = f"def f(x):\n{numbers}    y = x.sum(dim=0)\n    return y if x else -y\n"
     kinds = {operator_of(name) for name, _ in write_mutants(parse(source), 1000)}
@@ -162,7 +163,7 @@ def test_operators_take_turns_when_not_all_mutants_are_wanted():
         assert set(few) == kinds
 
 
-def test_the_line_named_is_the_line_changed():
+def test_reported_line_is_the_changed_line():
     source = (
         "@wrapped\ndef f(x):\n    y = x\n    if x:\n        y = x.sum(\n            dim=0,\n        )\n    return y\n"
     )
@@ -172,11 +173,11 @@ def test_the_line_named_is_the_line_changed():
     assert "condition negated in line 3" in names
 
 
-def test_decorators_do_not_come_along():
+def test_mutants_have_no_decorators():
     assert all("wrapped" not in code for _, code in write_mutants(parse("@wrapped\ndef f(x):\n    return -x"), 10))
 
 
-def test_code_that_python_cannot_write_again_has_no_mutants():
+def test_function_that_cannot_be_unparsed_has_no_mutants():
     source = "def f(x):\n    return f\"{x.split('\u00a0')}\"\n"
     try:
         ast.unparse(ast.parse(source))
@@ -228,7 +229,7 @@ BLOCKS = st.one_of(
     st.sampled_from(["def", "async def"]),
     st.integers(0, 9),
 )
-def test_every_mutant_compiles_and_differs_and_comes_again(statements, kind, seed):
+def test_every_mutant_compiles_differs_and_is_reproducible(statements, kind, seed):
     function = parse(f"{kind} f(x, y=1):\n" + "".join(f"    {statement}\n" for statement in statements))
     before = ast.dump(function)
     mutants = write_mutants(function, 20, seed)
@@ -241,8 +242,8 @@ def test_every_mutant_compiles_and_differs_and_comes_again(statements, kind, see
         assert operator_of(name) in OPERATORS
 
 
-def test_real_code_is_mutated_as_well():
-    """Our own: every function of the execution engine."""
+def test_real_code_is_mutated():
+    """Every function of the execution package."""
     folder = Path(dlbench.__file__).parent / "execution"
     functions = [
         node
@@ -256,3 +257,34 @@ def test_real_code_is_mutated_as_well():
         assert mutants
         for name, code in mutants:
             compile(code, name, "exec")
+
+
+@pytest.mark.parametrize("count", [3, 4, 5, 9])
+def test_five_orders_differ_and_start_with_different_tests(count: int) -> None:
+    tests = [f"t{number}" for number in range(count)]
+    for key in ("toy/a", "toy/b", "toy/c"):
+        orders = draw_orders(tests, 5, key)
+        assert len(set(orders)) == 5
+        assert len({order[0] for order in orders}) == min(5, count)
+
+
+@given(st.integers(1, 6), st.integers(0, 8), st.text())
+def test_every_order_is_a_permutation_and_reproducible(count: int, times: int, key: str) -> None:
+    tests = [f"t{number}" for number in range(count)]
+    orders = draw_orders(tests, times, key)
+    assert orders == draw_orders(tests, times, key)
+    assert [sorted(order) for order in orders] == [sorted(tests)] * times
+    assert len(set(orders)) == min(times, factorial(count))
+
+
+def test_first_order_reverses_the_given_one() -> None:
+    """Every test then runs before and after every other, so that any dependency shows."""
+    tests = [f"t{number}" for number in range(6)]
+    orders = [tests, *draw_orders(tests, 1, "toy/a")]
+    before = {(first, then) for order in orders for place, first in enumerate(order) for then in order[place + 1 :]}
+    assert before == {(first, then) for first in tests for then in tests if first != then}
+
+
+def test_orders_differ_between_instances() -> None:
+    tests = [f"t{number}" for number in range(8)]
+    assert draw_orders(tests, 5, "toy/a") != draw_orders(tests, 5, "toy/b")

@@ -1,4 +1,4 @@
-"""What a file of answers says of each is understood, whoever wrote it."""
+"""Samples files of any endpoint are read."""
 
 import pytest
 
@@ -13,7 +13,7 @@ from tests.scoring.made import make_benchmark
         *((reason, False) for reason in ("stop", "end_turn", "", None, 3)),
     ],
 )
-def test_an_answer_at_its_limit_is_known_by_what_any_endpoint_calls_it(reason, is_cut):
+def test_finish_reason_of_any_endpoint_marks_a_cut_off_answer(reason, is_cut):
     benchmark = make_benchmark(1)
     (instance,) = benchmark.instances
     record = {"instance": instance, "answer": "def f(): pass", "finish_reason": reason}

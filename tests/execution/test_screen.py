@@ -1,10 +1,10 @@
-"""What only computes is not watched; what could lie about equality or replace a name is. Never the verdict itself."""
+"""Code that only computes is not watched; code that could forge equality or replace a name is."""
 
 import ast
 
 import pytest
 
-from dlbench.execution.risk_screen import find_forbidden, wants_watching
+from dlbench.execution.risk_screen import find_forbidden, needs_watching
 
 PLAIN = {
     "numbers": "def f(x, y=2):\n    return [a * y for a in x if a > 0]",
@@ -45,22 +45,22 @@ FORBIDDEN = {
 @pytest.mark.parametrize("name", PLAIN)
 def test_plain_code_is_not_watched(name):
     tree = ast.parse(PLAIN[name])
-    assert not wants_watching(tree)
+    assert not needs_watching(tree)
     assert find_forbidden(tree) == []
 
 
 @pytest.mark.parametrize("name", UNUSUAL)
-def test_unusual_code_is_watched_and_not_condemned(name):
+def test_unusual_code_is_watched_but_not_rejected(name):
     tree = ast.parse(UNUSUAL[name])
-    assert wants_watching(tree)
+    assert needs_watching(tree)
     assert find_forbidden(tree) == []
 
 
 @pytest.mark.parametrize("code", FORBIDDEN)
-def test_what_leads_to_the_judge_only_is_found_by_its_name(code):
+def test_names_that_lead_to_the_judge_are_found(code):
     assert FORBIDDEN[code] in find_forbidden(ast.parse(code))
 
 
-def test_words_of_deep_learning_are_not_taken_for_frames():
+def test_ordinary_names_are_not_taken_for_frame_attributes():
     code = "def f(f_back, f_locals):\n    return f_back.get_objects(f_locals)"
     assert find_forbidden(ast.parse(code)) == []

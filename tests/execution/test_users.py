@@ -1,4 +1,4 @@
-"""Confinement holds for whoever runs it: an ordinary user behind bubblewrap or sandlock, root at the basic level.
+"""Confinement holds for an ordinary user with bubblewrap or sandlock, and for root at the basic level.
 
 All of them need an interpreter and a home that any user may enter; the command runs under such an interpreter.
 """
@@ -94,7 +94,7 @@ def test_confinement_holds_for(user, sandbox, open_home):
 
 
 def find_processes(folder: Path) -> list[str]:
-    """What was started from there; other people's candidates may run on this machine at the same time."""
+    """Processes started from the folder; other candidates may run on this machine at the same time."""
     found = []
     for path in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):

@@ -1,4 +1,4 @@
-"""A verdict that was written is read as it was, the quick way as the slow one; what is no verdict is an error."""
+"""Verdict records survive a round trip, and malformed ones are rejected."""
 
 import pytest
 from hypothesis import given, settings
@@ -27,14 +27,14 @@ ODD = st.none() | st.integers() | st.text() | st.lists(st.integers()) | st.dicti
 
 @settings(deadline=None, max_examples=50)
 @given(VERDICTS)
-def test_the_quick_way_to_read_a_record_gives_what_the_slow_one_gives(verdict):
+def test_fast_check_agrees_with_full_parsing(verdict):
     record = verdict.as_record()
     assert Verdict.check_record(record) == Verdict.from_record(record).as_record() == record
 
 
 @settings(deadline=None, max_examples=200)
 @given(VERDICTS, st.sampled_from(sorted(Verdict("", 0, Status.PASS, {}).as_record())), ODD, st.booleans())
-def test_a_record_that_is_amiss_is_completed_or_refused_but_never_taken_as_it_is(verdict, key, value, is_missing):
+def test_malformed_record_is_completed_or_rejected(verdict, key, value, is_missing):
     record = verdict.as_record() | {key: value}
     if is_missing:
         del record[key]

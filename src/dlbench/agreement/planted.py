@@ -60,7 +60,7 @@ class Material:
 
 def make_solutions(engine: Engine, prepared: Prepared, instance: Instance, mix: Mix) -> list[Solution]:
     """In an order drawn by the seed; fewer where the reference has fewer mutants."""
-    node = engine.asked(prepared, instance).target.node
+    node = engine.target(prepared, instance).target.node
     codes = [write_copy(node, number) for number in range(mix.right)]
     codes += [code for _, code in write_mutants(node, mix.solutions - mix.right, mix.seed)]
     Random(f"{mix.seed} {instance.id}").shuffle(codes)

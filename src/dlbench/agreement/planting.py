@@ -108,7 +108,7 @@ def _choose_checks(
 ) -> tuple[dict[str, list[Check]], dict[str, str], list[str]]:
     material = {one.id: gather_material(rooms.prepared[one.project], one, mix) for one in instances}
     references = {
-        one.id: make_solution(write_copy(rooms.engine.asked(rooms.prepared[one.project], one).target.node, -1))
+        one.id: make_solution(write_copy(rooms.engine.target(rooms.prepared[one.project], one).target.node, -1))
         for one in instances
     }
     rows = [Row(one, references[one.id], material[one.id].checks) for one in instances if material[one.id].true]

@@ -352,7 +352,7 @@ def measure_quality(
     wrong: dict[str, list[Solution]] = {}
     rows: list[Row] = []
     for one in instances:
-        node = rooms.engine.asked(rooms.prepared[one.project], one).target.node
+        node = rooms.engine.target(rooms.prepared[one.project], one).target.node
         references[one.id] = make_solution(write_copy(node, -1))
         wrong[one.id] = [make_solution(code) for _, code in write_mutants(node, mutants)]
         checks = list(count(answers[one.id].all_checks))

@@ -42,16 +42,16 @@ def make_engine(sandbox: str, timeout: float | None = None, memory: int | None =
         log(f"{strongest.name} cannot be used here ({obstacle}); {confinement.name} confines candidates meanwhile")
     given = {"test_seconds": timeout, "memory_mb": memory}
     limits = Limits(**{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type]
-    return Engine(confinement, limits, seats=_find_seats(where, sandbox, limits.memory_mb))
+    return Engine(confinement, limits, executor=_find_seats(where, sandbox, limits.memory_mb))
 
 
 def _find_seats(where: Where, sandbox: str, memory_mb: int) -> "Executor | None":
-    from dlbench.execution.ray_cluster import open_seats
+    from dlbench.execution.ray_cluster import open_executor
 
     if where.executor == "ray":
         need("ray", "ray")
         log("looking for Ray")
-    seats = open_seats(
+    seats = open_executor(
         where.executor,
         where.ray_address,
         workers=where.workers,

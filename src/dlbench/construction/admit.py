@@ -6,7 +6,7 @@ small mistakes the tests find. The first reason that stands against a function i
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import date
 from functools import partial
 from itertools import product
@@ -19,9 +19,9 @@ from dlbench.dataset.records import Labels
 from dlbench.dataset.target import Function, render_signature
 from dlbench.execution.engine import Engine
 from dlbench.execution.judge import Warm
-from dlbench.execution.limits import JudgeOptions
-from dlbench.execution.pool import TaskQueue, keep_busy
-from dlbench.execution.worker_cache import CachePolicy, NoWorkerAvailable, WorkerCache, count_seats, open_cache
+from dlbench.execution.limits import DEFAULT, JudgeOptions
+from dlbench.execution.pool import TaskQueue, run_threads
+from dlbench.execution.worker_cache import CachePolicy, NoWorkerAvailable, WorkerCache, count_workers, open_cache
 from dlbench.runs.verdict import Outcome, Status, Verdict
 from dlbench.validation.mutants import BODIES, draw_orders, write_mutants, write_stub
 from dlbench.workspace import Prepared
@@ -101,16 +101,16 @@ def admit_all(
 
     def keep() -> None:
         seat = open_cache(engine, {prepared.project.name: prepared}, CachePolicy(Warm))
-        proposed = work.take(None)
+        proposed = work.next(None)
         try:
             while proposed is not None:
                 on_admission(_admit_at(seat, proposed.instance, mutants))
-                proposed = work.take(proposed, seat.projects)
+                proposed = work.next(proposed, seat.projects)
         finally:
             seat.close()
 
     if work.left:
-        keep_busy(work, [keep] * min(count_seats(engine, workers), work.left))
+        run_threads(work, [keep] * min(count_workers(engine, workers), work.left))
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ class _Proposed:
 
 def _admit_at(seat: WorkerCache[Warm], instance: Instance, mutants: int) -> Admission:
     try:
-        return seat.ask(instance.project, partial(admit, mutants=mutants), instance)
+        return seat.run(instance.project, partial(admit, mutants=mutants), instance)
     except NoWorkerAvailable:
         raise
     except Exception as error:
@@ -130,7 +130,7 @@ def _admit_at(seat: WorkerCache[Warm], instance: Instance, mutants: int) -> Admi
 def admit(warm: Warm, instance: Instance, *, mutants: int = MUTANTS) -> Admission:
     found = Admission(instance.id, tried=len(instance.tests))
     try:
-        node = warm.engine.asked(warm.prepared, instance).target.node
+        node = warm.engine.target(warm.prepared, instance).target.node
         instance = _keep_passing(warm, instance, found)
         _reject_stubs(warm, instance, node, found)
         _repeat(warm, instance, found)
@@ -147,16 +147,17 @@ def _blame_ourselves(error: Exception) -> tuple[str, str]:
     return OUR_FAULT, f"{type(error).__name__}: {error}"[-600:]
 
 
-def _judge(warm: Warm, instance: Instance, code: str, terms: JudgeOptions | None = None) -> Verdict:
+def _judge(warm: Warm, instance: Instance, code: str, options: JudgeOptions = DEFAULT) -> Verdict:
     """What we could not judge says nothing of the function: no mutant was found by it, and no test is flaky."""
-    verdict = warm.judge(instance, code, terms=terms) if terms else warm.judge(instance, code)
+    # the reference may fail: that is what admission finds out
+    verdict = warm.judge(instance, code, options=replace(options, requires_reference=False))
     if verdict.status is Status.HARNESS_ERROR:
         raise _Rejected(OUR_FAULT, verdict.message)
     return verdict
 
 
 def _reference(warm: Warm, instance: Instance) -> str:
-    return warm.engine.asked(warm.prepared, instance).target.text
+    return warm.engine.target(warm.prepared, instance).target.text
 
 
 def _keep_passing(warm: Warm, instance: Instance, found: Admission) -> Instance:
@@ -185,7 +186,7 @@ def _keep_passing(warm: Warm, instance: Instance, found: Admission) -> Instance:
 def _reject_what_looks_at_the_judge(warm: Warm, instance: Instance) -> None:
     """What the reference asks for, a candidate may ask for, too, and ways to the tests lead through it; and an honest
     solution that asks otherwise than the reference does would be taken for a cheat."""
-    if asked := [why for why in warm.facts[instance.id].allowed if why.startswith(ASKED)]:
+    if asked := [why for why in warm.profiles[instance.id].allowed if why.startswith(ASKED)]:
         raise _Rejected("looks_at_the_judge", "; ".join(asked))
 
 

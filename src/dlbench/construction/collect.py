@@ -35,7 +35,7 @@ from dlbench.construction.selection.releases import PYTHON
 from dlbench.construction.selection.source_layout import find_layout
 from dlbench.errors import DLBenchError
 from dlbench.execution.engine import Engine
-from dlbench.execution.launch import describe_nothing
+from dlbench.execution.launch import describe_collection
 from dlbench.execution.sandbox import open_cell
 from dlbench.execution.supervise import supervise
 from dlbench.jsonl import write_whole
@@ -95,7 +95,7 @@ class Run(ABC):
         """Why the process did not come to its end, where that was its own doing and not that the time was up."""
         self._file, self._test, self._has_ended = "", "", False
         self.begin()
-        job = describe_nothing(self.files) | {"mode": "traced", "passed_over": sorted(self.passed_over)}
+        job = describe_collection(self.files) | {"mode": "traced", "passed_over": sorted(self.passed_over)}
         with open_cell(self.prepared, None, None, self.engine.limits) as cell:
             watched = supervise(self.engine.confinement, cell, job | self.describe(), self._listen)
         self.output = watched.output

@@ -1,47 +1,48 @@
-"""What is known of an answer's code before any of it runs?
+"""Hold the settings that all executions share, and analyse a candidate's code before it runs.
 
-How it stands in the module, whether it can be taken in place, whether it wants watching; and what all executions of one
-command have in common. What depends on the instance alone is worked out once.
+The analysis says how the code is spliced into the module, whether it can be patched in place and whether it must be
+watched. What depends on the instance alone is computed once.
 """
 
 import ast
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from dlbench.dataset import Instance
 from dlbench.dataset.target import Target, find_target
 from dlbench.execution.limits import Limits
 from dlbench.execution.patch import Place, find_place, plan_patch
-from dlbench.execution.risk_screen import find_forbidden, wants_watching
+from dlbench.execution.risk_screen import find_forbidden, needs_watching
 from dlbench.execution.sandbox import Sandbox
 from dlbench.execution.splice import Spliced, splice
 from dlbench.parsing import parse
 from dlbench.workspace import Prepared
 
 if TYPE_CHECKING:
+    from dlbench.execution.reference_profile import ReferenceProfile
     from dlbench.execution.worker_cache import Executor
 
 
 @dataclass(frozen=True)
 class Engine:
-    """What every execution of a command has in common."""
+    """The settings of a command's executions, and what its threads share."""
 
     confinement: Sandbox
     limits: Limits = field(default_factory=Limits)
+    executor: "Executor | None" = field(default=None, compare=False, repr=False)
+    """Where candidates are judged; None judges on this machine."""
     targets: dict[str, "TargetInModule"] = field(default_factory=dict, compare=False, repr=False)
-    seats: "Executor | None" = field(default=None, compare=False, repr=False)
-    """Where candidates are judged, if not on this machine."""
+    failed_references: dict[Path, "ReferenceProfile"] = field(default_factory=dict, compare=False, repr=False)
+    profile_locks: dict[Path, Lock] = field(default_factory=dict, compare=False, repr=False)
 
-    def asked(self, prepared: Prepared, instance: Instance) -> "TargetInModule":
+    def target(self, prepared: Prepared, instance: Instance) -> "TargetInModule":
         key = f"{prepared.tree}:{instance.path}:{instance.qualname}"
         if key not in self.targets:
             self.targets[key] = TargetInModule(instance, read_module(prepared, instance))
         return self.targets[key]
-
-    def target_lines(self, prepared: Prepared, instance: Instance) -> tuple[int, int]:
-        target = self.asked(prepared, instance).target
-        return target.first, target.last
 
 
 def read_module(prepared: Prepared, instance: Instance) -> str:
@@ -59,12 +60,16 @@ class TargetInModule:
     def target(self) -> Target:
         return find_target(self.source, self.instance.qualname)
 
+    @property
+    def lines(self) -> tuple[int, int]:
+        return self.target.first, self.target.last
+
     @cached_property
     def place(self) -> Place:
         return find_place(self.source, self.target, self.instance.module)
 
     def read(self, code: str) -> "Candidate":
-        """Raises AnswerError when the code cannot take the target's place."""
+        """Raises AnswerError if the code cannot replace the target."""
         instance = self.instance
         is_package = instance.path.endswith("__init__.py")
         return Candidate(
@@ -74,18 +79,23 @@ class TargetInModule:
 
 @dataclass(frozen=True)
 class Candidate:
-    asked: TargetInModule
+    target: TargetInModule
     spliced: Spliced
 
     @cached_property
     def _pieces(self) -> list[ast.Module]:
         lines = self.spliced.source.split("\n")
         texts = ["\n".join(lines[first - 1 : last]) for first, last in self.spliced.ranges]
-        return [parse(_unindent(text)) for text in texts if text.strip()]
+        # a block instead of dedenting, which would change multi-line strings
+        return [
+            parse(f"if True:\n{text}" if text.lstrip("\n")[:1] in {" ", "\t"} else text)
+            for text in texts
+            if text.strip()
+        ]
 
     @cached_property
     def is_watched(self) -> bool:
-        return any(map(wants_watching, self._pieces))
+        return any(map(needs_watching, self._pieces))
 
     @cached_property
     def classes(self) -> list[str]:
@@ -94,15 +104,9 @@ class Candidate:
 
     @cached_property
     def forbidden(self) -> str:
-        """A name that no solution spells, unless its module does."""
+        """A name that no solution uses, unless its module does."""
         found = (name for piece in self._pieces for name in find_forbidden(piece))
-        return next((name for name in found if name not in self.asked.source), "")
+        return next((name for name in found if name not in self.target.source), "")
 
     def plan_patch(self, filename: str) -> dict[str, Any] | None:
-        return plan_patch(self.asked.place, self.spliced, filename)
-
-
-def _unindent(text: str) -> str:
-    """A member of a class, so that it stands alone; strings of several lines stay as they are."""
-    first = text.lstrip("\n")
-    return f"if True:\n{text}" if first[:1] in {" ", "\t"} else text
+        return plan_patch(self.target.place, self.spliced, filename)

@@ -1,14 +1,10 @@
-"""How do many samples become verdicts, so that a kill at any moment loses nothing and counts nothing twice?
+"""Judge the samples of a file, resumably, or samples that arrive one by one from many callers.
 
-Every verdict is on disk before its worker takes the next sample. A second start reads what is there, checks that it
-speaks of the same answers, and does the rest; at the end the file stands in the order of the samples, as if nothing had
-happened. Verdicts that were our own fault are tried again.
+`evaluate` writes every verdict to disk before its worker takes the next sample. A second start reads the verdicts,
+checks that they belong to the same answers, and judges the rest; harness errors are judged again. At the end the file
+is in the order of the samples.
 
-How are candidates judged that come one by one, from many callers, while the workers stay warm?
-
-A pool is given all its work at once and stops its workers with the last of it. Where another program does the asking,
-answers come whenever a model has written one, and a worker for each of them would import the project each time. A desk
-keeps a pool's threads between them: each takes what has come, and lets go of its workers when nothing has for long.
+`Judge` keeps the threads of a pool between samples that arrive at any time, so that workers stay warm.
 """
 
 import threading
@@ -17,15 +13,16 @@ from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from threading import Lock
 from typing import Any
 
 from dlbench.dataset import Benchmark, Instance
 from dlbench.errors import DLBenchError
 from dlbench.execution.fresh import reject
-from dlbench.execution.pool import Pool, PoolThread, Task, TaskQueue
+from dlbench.execution.judge import Warm
+from dlbench.execution.pool import Pool, Task, TaskQueue
 from dlbench.execution.processes import remove_groups
-from dlbench.execution.supervise import Interrupted, stop_all
+from dlbench.execution.supervise import Interrupted, stop_event
+from dlbench.execution.worker_cache import WorkerCache
 from dlbench.extraction import Extraction, extract
 from dlbench.jsonl import Journal, read_lines, rewrite
 from dlbench.runs.samples import Sample
@@ -49,7 +46,7 @@ def evaluate(
         for verdict in done.values():
             on_verdict(verdict)
         read: dict[tuple[str, int], Extraction] = {}
-        lock = Lock()
+        lock = threading.Lock()
 
         def keep(verdict: Verdict) -> None:
             sample = by_key[verdict.instance, verdict.sample]
@@ -76,7 +73,7 @@ def evaluate(
 
 
 def find_code(sample: Sample, qualname: str) -> Extraction:
-    """The code in a model's words, or why there is none; cut off, too, where the endpoint says so."""
+    """The code in an answer, or why there is none. An answer is also cut off if the endpoint reports it."""
     if sample.is_code:
         code, reason = (sample.text, "the code as given") if sample.text.strip() else (None, "the code is empty")
         return Extraction(code, reason, sample.is_cut)
@@ -85,7 +82,7 @@ def find_code(sample: Sample, qualname: str) -> Extraction:
 
 
 def annotate_extraction(verdict: Verdict, found: Extraction) -> Verdict:
-    """What was seen while the code was looked for; in the message where it explains why none was run."""
+    """Note truncation and other names in the verdict; in the message if they explain why no code ran."""
     notes: dict[str, Any] = {"truncated": True} if found.truncated else {}
     message = verdict.message
     if verdict.status is Status.MISSING_TARGET and found.others:
@@ -112,19 +109,20 @@ def _read_done(samples: list[Sample], path: Path) -> dict[tuple[str, int], Verdi
 
 
 class Judge:
-    """Used by any number of threads. Who opened it closes it."""
+    """Judges samples of any number of threads. Its owner must close it."""
 
     def __init__(self, pool: Pool) -> None:
-        self._work: TaskQueue[Task] = TaskQueue((), pool.estimate, is_open=True)
-        self._promised: dict[int, Future[Verdict]] = {}
-        pool.keepers = [PoolThread(pool, self._work) for _ in range(pool.workers)]
-        # daemons: a program that forgets the desk can still end
-        self._threads = [threading.Thread(target=self._serve, args=[keeper], daemon=True) for keeper in pool.keepers]
+        self.pool = pool
+        self._queue: TaskQueue[Task] = TaskQueue((), pool.estimate, is_open=True)
+        self._pending: dict[int, Future[Verdict]] = {}
+        pool.open_caches(pool.workers)
+        # daemons, so that a program that does not close the judge can still end
+        self._threads = [threading.Thread(target=self._serve, args=[cache], daemon=True) for cache in pool.caches]
         for thread in self._threads:
             thread.start()
 
     def judge(self, sample: Sample, instance: Instance) -> Verdict:
-        """As `evaluate` judges it. Returns when the verdict is there."""
+        """The verdict that `evaluate` gives. Blocks until it is there."""
         found = find_code(sample, instance.qualname)
         if found.code is None:
             verdict = reject(instance, sample.sample, Status.NO_CODE, found.reason)
@@ -133,37 +131,36 @@ class Judge:
         return annotate_extraction(replace(verdict, answer_sha256=sample.sha256), found)
 
     def close(self) -> None:
-        """What is under way is stopped and what waits is given up: who still waits gets an error, and no verdict."""
-        self._work.cancel()
-        if self._promised:
-            stop_all()
-        self._give_up()
+        """Stop the running samples and drop the waiting ones. Their callers get an error and no verdict."""
+        self._queue.cancel()
+        self._fail_pending()
         for thread in self._threads:
             thread.join()
         remove_groups()
 
     def _run(self, task: Task) -> Verdict:
-        promise = self._promised[id(task)] = Future()
-        self._work.add(task)
-        if not self._work.is_open:
-            self._give_up()
-        return promise.result()
+        future = self._pending[id(task)] = Future()
+        self._queue.add(task)
+        if not self._queue.is_open:
+            self._fail_pending()
+        return future.result()
 
-    def _serve(self, keeper: PoolThread) -> None:
+    def _serve(self, cache: WorkerCache[Warm]) -> None:
+        stop_event.set(self._queue.stop)
         try:
             with suppress(Interrupted):
-                while self._work.is_open:
-                    keeper.run(self._keep)
-        finally:  # without this thread nobody may be left to keep the promises
-            self._work.cancel()
-            self._give_up()
+                while self._queue.is_open:
+                    self.pool.run_thread(self._queue, cache, self._resolve)
+        finally:  # without this thread, nobody may be left to judge the pending samples
+            self._queue.cancel()
+            self._fail_pending()
 
-    def _keep(self, task: Task, verdict: Verdict) -> None:
-        promise = self._promised.pop(id(task), None)
-        if promise is not None:
-            promise.set_result(verdict)
+    def _resolve(self, task: Task, verdict: Verdict) -> None:
+        future = self._pending.pop(id(task), None)
+        if future is not None:
+            future.set_result(verdict)
 
-    def _give_up(self) -> None:
-        given_up = [self._promised.pop(key, None) for key in list(self._promised)]
-        for promise in filter(None, given_up):
-            promise.set_exception(DLBenchError("the judge was stopped", fix="start the same command again"))
+    def _fail_pending(self) -> None:
+        for future in [self._pending.pop(key, None) for key in list(self._pending)]:
+            if future is not None:
+                future.set_exception(DLBenchError("the judge was stopped", fix="start the same command again"))

@@ -1,9 +1,7 @@
-"""One candidate in, one verdict out, in a new interpreter on the spliced file. This mode defines what a verdict is.
+"""Judge a candidate in a new interpreter on the spliced file, and map an observed execution to a verdict status.
 
-Slow, since every candidate pays for its imports, and plain: nothing of one execution can reach another. Faster modes
-must agree with it.
-
-What does it mean, what was seen of an execution? The same for every mode.
+Fresh mode defines a verdict. It is slow, since every candidate pays for its imports, and simple: no execution can
+affect another. The other modes must agree with it, and share the mapping to a status.
 """
 
 from collections.abc import Callable
@@ -11,7 +9,7 @@ from collections.abc import Callable
 from dlbench.dataset import Instance
 from dlbench.execution.answer import AnswerError
 from dlbench.execution.engine import Candidate, Engine
-from dlbench.execution.launch import describe_candidate, describe_instance, describe_learning, describe_terms
+from dlbench.execution.launch import describe_candidate, describe_instance, describe_options, describe_profiling
 from dlbench.execution.limits import DEFAULT, JudgeOptions, allow_watching
 from dlbench.execution.sandbox import Sandbox, open_cell
 from dlbench.execution.supervise import Observation, supervise
@@ -28,29 +26,35 @@ def run_fresh(
     allowed: tuple[str, ...] = (),
     hides: bool = True,
     learn: bool = False,
-    terms: JudgeOptions = DEFAULT,
+    options: JudgeOptions = DEFAULT,
 ) -> Observation:
-    """`None` runs the reference where it stands, unspliced. `learn`: the reference's own questions are noted."""
-    limits = terms.limit(engine.limits.for_instance(instance))
-    source = candidate.spliced.source if candidate is not None else None
-    ranges = candidate.spliced.ranges if candidate is not None else []
-    watch = candidate is not None and (candidate.is_watched or terms.watched)
-    classes = candidate.classes if candidate is not None else []
-    job = describe_instance(prepared, terms.narrow(instance), hides=hides, shows_module=True)
-    job |= describe_candidate(ranges=ranges, watch=watch, classes=classes, allowed=allowed)
-    job |= describe_terms(terms)
+    """Run a candidate, or the unspliced reference for None. `learn`: profile the reference."""
+    limits = options.limit(engine.limits.for_instance(instance))
+    job = describe_instance(prepared, options.narrow(instance), hides=hides, shows_module=True)
+    if candidate is None:
+        job |= describe_candidate(allowed=allowed)
+    else:
+        watch = candidate.is_watched or options.watched
+        ranges, classes = candidate.spliced.ranges, candidate.classes
+        job |= describe_candidate(ranges=ranges, watch=watch, classes=classes, allowed=allowed)
+    job |= describe_options(options)
     if learn:
         limits = allow_watching(limits)
-        job |= describe_learning(engine.target_lines(prepared, instance))
-    with open_cell(prepared, instance.path if source is not None else None, source, limits) as cell:
+        job |= describe_profiling(engine.target(prepared, instance).lines)
+    path, source = (instance.path, candidate.spliced.source) if candidate is not None else (None, None)
+    with open_cell(prepared, path, source, limits) as cell:
         return supervise(engine.confinement, cell, job)
 
 
-_MEMORY_SIGNS = ("MemoryError", "can't allocate memory", "bad_alloc", "Unable to allocate", "RESOURCE_EXHAUSTED")
+_ALLOCATION_FAILURES = ("can't allocate memory", "bad_alloc", "Unable to allocate", "RESOURCE_EXHAUSTED")
+"""How C++ libraries report it, in a RuntimeError."""
 _ATTEMPTS = 5
 _KILLED = (-9, 128 + 9)
-_TOLD = (Outcome.FAILED, Outcome.ERROR)
 _LONGEST = 400
+
+
+class ReferenceFailed(Exception):
+    """The reference does not pass on this machine, so no candidate can be judged."""
 
 
 def judge_with(
@@ -64,103 +68,117 @@ def judge_with(
     candidate = None
     if code is not None:
         try:
-            candidate = engine.asked(prepared, instance).read(code)
+            candidate = engine.target(prepared, instance).read(code)
         except AnswerError as error:
             return reject(instance, sample, Status(error.status), error.message)
         if candidate.forbidden:
             why = f"the code reaches for {candidate.forbidden}, which no solution needs"
             return reject(instance, sample, Status.TAMPERED, why)
-    watched = retry_if_killed(lambda: run(candidate))
-    status, message, tests = to_status(watched, instance, engine.confinement)
-    reports = watched.messages.of_kind("test")
+    try:
+        observation = retry_if_killed(lambda: run(candidate))
+    except ReferenceFailed as error:
+        why = f"the reference does not pass on this machine: {error}"
+        return reject(instance, sample, Status.HARNESS_ERROR, why)
+    status, message, tests = to_status(observation, instance, engine.confinement)
+    reports = observation.messages.of_kind("test")
+    # the runner sends the messages of the first few failures only
+    failed = [report for report in reports if tests.get(report["id"]) in (Outcome.FAILED, Outcome.ERROR)]
+    errors = {report["id"]: _shorten_failure(report["message"]) for report in failed if report["message"]}
     return Verdict(
         instance=instance.id,
         sample=sample,
         status=status,
         tests=tests,
-        seconds=watched.seconds,
+        seconds=observation.seconds,
         test_seconds=sum(report["seconds"] for report in reports),
         processor_seconds=sum(report["processor"] for report in reports),
-        memory_mb=watched.memory_mb,
+        memory_mb=observation.memory_mb,
         message=message,
         sandbox=engine.confinement.name,
-        mode=watched.mode,
-        extra=_keep_errors(watched, tests),
+        mode=observation.mode,
+        extra={"errors": errors} if errors else {},
     )
 
 
-def _keep_errors(watched: Observation, tests: dict[str, Outcome]) -> dict[str, dict[str, str]]:
-    """By test, in a line or two, what went wrong; of the few tests whose failure the runner told."""
-    failed = [report for report in watched.messages.of_kind("test") if tests.get(report["id"]) in _TOLD]
-    errors = {report["id"]: shorten_failure(report["message"]) for report in failed if report["message"]}
-    return {"errors": errors} if errors else {}
+def _read_errors(failure: str) -> list[str]:
+    """The error lines of a traceback, without the lines that show code."""
+    return [line[1:].strip() for line in failure.splitlines() if line.startswith("E ")]
 
 
-def shorten_failure(message: str) -> str:
-    """The lines of a traceback that say what was wrong, without those that show code."""
-    lines = message.strip().splitlines()
-    told = [line[1:].strip() for line in lines if line.startswith("E ")] or lines[-1:]
-    return "\n".join(told)[:_LONGEST]
+def _shorten_failure(failure: str) -> str:
+    return "\n".join(_read_errors(failure) or failure.strip().splitlines()[-1:])[:_LONGEST]
 
 
 def retry_if_killed(run: Callable[[], Observation]) -> Observation:
-    """Again, where the machine killed it; a candidate that kills itself does so every time."""
-    watched = run()
+    """Run again if the machine killed it. A candidate that kills itself does so every time."""
+    observation = run()
     for _ in range(_ATTEMPTS - 1):
-        if not _was_killed(watched):
+        if not _was_killed(observation):
             break
-        watched = run()
-    return watched
+        observation = run()
+    return observation
 
 
-def _was_killed(watched: Observation) -> bool:
-    """By a signal that cannot be caught, and not by us: the machine did it, or the candidate does it every time."""
-    is_told = any(watched.messages.of_kind(kind) for kind in ("end", "tampered"))
-    return watched.exit_code in _KILLED and not (watched.stopped_for or watched.messages.forged or is_told)
+def _was_killed(observation: Observation) -> bool:
+    """Whether SIGKILL ended it, and not ours: the machine sent it, or the candidate does so every time."""
+    has_ended = any(observation.messages.of_kind(kind) for kind in ("end", "tampered"))
+    is_ours = observation.stopped_for or observation.messages.forged or has_ended
+    return observation.exit_code in _KILLED and not is_ours
 
 
 def reject(instance: Instance, sample: int, status: Status, message: str) -> Verdict:
-    """A verdict on an answer whose code never ran."""
+    """The verdict on an answer whose code did not run."""
     return Verdict(instance.id, sample, status, dict.fromkeys(instance.tests, Outcome.NOT_RUN), message=message)
 
 
-def to_status(watched: Observation, instance: Instance, confinement: Sandbox) -> tuple[Status, str, dict[str, Outcome]]:
-    tests = dict.fromkeys(instance.tests, Outcome.NOT_RUN)
-    messages = watched.messages
-    reports = [message for message in messages.of_kind("test") if message["id"] in tests]
-    tests |= {message["id"]: Outcome(message["outcome"]) for message in reports}
-    said = next((message["message"] for message in reports if message["message"]), "")
+def to_status(
+    observation: Observation, instance: Instance, confinement: Sandbox
+) -> tuple[Status, str, dict[str, Outcome]]:
+    nothing = dict.fromkeys(instance.tests, Outcome.NOT_RUN)
+    messages = observation.messages
+    reports = [message for message in messages.of_kind("test") if message["id"] in nothing]
+    tests = nothing | {message["id"]: Outcome(message["outcome"]) for message in reports}
+    failure = next((message["message"] for message in reports if message["message"]), "")
     ready = messages.of_kind("ready")
     collected = messages.of_kind("collected")
-    nothing = dict.fromkeys(instance.tests, Outcome.NOT_RUN)
-    if watched.lost:
-        return Status.HARNESS_ERROR, watched.lost, nothing
     if messages.forged:
         return Status.TAMPERED, messages.forged, nothing
     if messages.of_kind("tampered"):
         return Status.TAMPERED, messages.of_kind("tampered")[0]["why"], nothing
     if not ready:
-        reason = watched.stopped_for or f"exit code {watched.exit_code}"
-        return Status.HARNESS_ERROR, f"the sandbox did not start ({reason}): {watched.output[-2000:]}", tests
+        reason = observation.stopped_for or f"exit code {observation.exit_code}"
+        return Status.HARNESS_ERROR, f"the sandbox did not start ({reason}): {observation.output[-2000:]}", tests
     if confinement.confines and (ready[0]["network"] or ready[0]["user"] == 0):
         return Status.HARNESS_ERROR, f"the sandbox {confinement.name} does not confine: {ready[0]}", tests
     if messages.of_kind("unguarded"):
-        why = "a plugin of pytest imports the module before anybody can look at what it does"
+        why = "a pytest plugin imports the module before it can be guarded"
         return Status.HARNESS_ERROR, why, tests
-    if watched.stopped_for == "timeout":
-        phase = "its tests ran" if collected else "it was imported"
-        return Status.TIMEOUT, f"stopped after {watched.seconds:.0f} s while {phase}", tests
-    if watched.stopped_for:
-        what = {"memory": "more memory", "processes": "more processes"}[watched.stopped_for]
-        return Status.OUT_OF_MEMORY, f"stopped: it took {what} than the limit", tests
+    if observation.stopped_for == "timeout":
+        phase = "running its tests" if collected else "importing it"
+        return Status.TIMEOUT, f"stopped after {observation.seconds:.0f} s while {phase}", tests
+    if observation.stopped_for:
+        return Status.OUT_OF_MEMORY, f"stopped: it used more {observation.stopped_for} than the limit", tests
     if not messages.of_kind("end"):
-        died = f"the process ended (exit code {watched.exit_code}) before its tests did"
-        return Status.ERROR, f"{died}: {said or watched.output[-1000:]}".strip(": "), tests
+        died = f"the process ended (exit code {observation.exit_code}) before its tests did"
+        return Status.ERROR, f"{died}: {failure or observation.output[-1000:]}".strip(": "), tests
     if all(outcome is Outcome.PASSED for outcome in tests.values()):
         return Status.PASS, "", tests
-    if any(sign in said for sign in _MEMORY_SIGNS):
-        return Status.OUT_OF_MEMORY, said, tests
+    if is_memory_failure(failure):
+        return Status.OUT_OF_MEMORY, failure, tests
     if not reports:
         errors = collected[0]["errors"] if collected else []
-        return Status.ERROR, "\n".join(errors)[:2000] or watched.output[-2000:], tests
-    return Status.FAIL, said, tests
+        return Status.ERROR, "\n".join(errors)[:2000] or observation.output[-2000:], tests
+    return Status.FAIL, failure, tests
+
+
+def is_memory_failure(failure: str) -> bool:
+    """Whether the exception of a test, or its cause, is a failed allocation. Only its type and the message of an
+    allocator count: a test may well fail with a text that mentions memory."""
+    errors = _read_errors(failure)
+    for error in [*errors[:1], *(line.removeprefix("caused by ") for line in errors if line.startswith("caused by "))]:
+        name, _, message = error.partition(":")
+        if name.endswith(("MemoryError", "ResourceExhaustedError")) and " " not in name:
+            return True
+        if name.endswith("RuntimeError") and any(sign in message for sign in _ALLOCATION_FAILURES):
+            return True
+    return False

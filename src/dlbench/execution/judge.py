@@ -1,10 +1,8 @@
-"""One candidate in, one verdict out, in fresh mode: the definition of a verdict.
+"""Judge one candidate: in a fresh interpreter, or by a warm worker that has already paid for the imports.
 
-One candidate in, one verdict out, without paying for imports: the fast mode, which must agree with the fresh one.
-
-In place where the candidate and the instance allow it, otherwise imported by a fork of the worker, and in a fresh
-interpreter where neither can be had: when there is no Landlock to hide tests and reference, when the reference does not
-pass (or passes there alone), when a worker is lost. Which of these it was stands in the verdict.
+A warm judge patches the candidate in place where the code and the instance allow it, and otherwise lets a fork of the
+worker import it. It falls back to a fresh interpreter without Landlock to hide tests and reference, if the reference
+passes only there, and after lost workers. The verdict names the mode.
 """
 
 from functools import partial
@@ -12,8 +10,8 @@ from typing import Any
 
 from dlbench.dataset import Instance
 from dlbench.execution.engine import Candidate, Engine
-from dlbench.execution.fresh import judge_with, retry_if_killed, run_fresh, to_status
-from dlbench.execution.launch import describe_candidate, describe_instance, describe_learning, describe_terms
+from dlbench.execution.fresh import ReferenceFailed, judge_with, retry_if_killed, run_fresh, to_status
+from dlbench.execution.launch import describe_candidate, describe_instance, describe_options, describe_profiling
 from dlbench.execution.limits import DEFAULT, JudgeOptions, Limits, allow_watching
 from dlbench.execution.reference_profile import (
     ReferenceProfile,
@@ -34,133 +32,135 @@ def judge(
     instance: Instance,
     code: str | None,
     sample: int = 0,
-    terms: JudgeOptions = DEFAULT,
+    options: JudgeOptions = DEFAULT,
 ) -> Verdict:
-    """`None` judges the reference where it stands, unspliced."""
-    facts = profile_reference(engine, prepared, instance)
-
-    def run(candidate: Candidate | None) -> Observation:
-        return run_fresh(engine, prepared, instance, candidate, allowed=facts.allowed, hides=facts.hides, terms=terms)
-
-    return judge_with(engine, prepared, terms.narrow(instance), code, sample, run)
+    """Judge in fresh mode. None judges the unspliced reference."""
+    run = partial(_run_fresh, engine, prepared, instance, options=options)
+    return judge_with(engine, prepared, options.narrow(instance), code, sample, run)
 
 
-WAYS = ("project", "worker")
-"""Who forks the server of an instance, in the order in which they are tried."""
+def _run_fresh(
+    engine: Engine, prepared: Prepared, instance: Instance, candidate: Candidate | None, *, options: JudgeOptions
+) -> Observation:
+    profile = profile_reference(engine, prepared, instance)
+    if candidate is not None and profile.failure and options.requires_reference:
+        raise ReferenceFailed(profile.failure)
+    allowed, hides = profile.allowed, profile.hides
+    return run_fresh(engine, prepared, instance, candidate, allowed=allowed, hides=hides, options=options)
+
+
+ROUTES = ("project", "worker")
+"""The process that forks an instance's server, in the order of preference."""
 _OPEN_SERVERS = 4
 _LANDLOCK = 1
 _ATTEMPTS = 2
 
 
 class Warm:
-    """A project's worker, and which of its instances can be served how."""
+    """A project's warm worker, and how each of its instances can be served."""
 
     work = "candidates"
-    """What its workers are for."""
+    """The kind of work its workers do."""
+    runs_tests = True
+    """Whether its workers run the project's tests; otherwise a fresh interpreter profiles the reference."""
 
     def __init__(self, engine: Engine, prepared: Prepared) -> None:
         self.engine = engine
         self.prepared = prepared
         self.worker: Worker | None = None
-        self.facts: dict[str, ReferenceProfile] = {}
-        self.refused: dict[str, str] = {}
+        self.profiles: dict[str, ReferenceProfile] = {}
+        self.not_in_place: dict[str, str] = {}
         """Why an instance is not served in place."""
         self.losses: list[str] = []
-        """Why workers were lost; each loss cost its candidate another attempt."""
+        """Why workers were lost; each loss costs its candidate another attempt."""
         self.own: tuple[str, ...] | None = None
-        """The project's modules that are imported once, for all instances."""
-        self.is_fresh_only = ""
-        """Why nothing here is served warm at all."""
-        self.sound: dict[str, bool] = {}
-        """Whether the reference passes where this worker's children import it; known where a candidate did not."""
+        """The project's modules that are imported once for all instances."""
+        self.fresh_only_reason = ""
+        """Why nothing here is served warm."""
+        self.passes_imported: dict[str, bool] = {}
+        """Whether the reference passes when a child of this worker imports it; checked after a candidate failed."""
 
-    def judge(self, instance: Instance, code: str | None, sample: int = 0, terms: JudgeOptions = DEFAULT) -> Verdict:
-        """`None` judges the reference where it stands, unspliced."""
+    def judge(self, instance: Instance, code: str | None, sample: int = 0, options: JudgeOptions = DEFAULT) -> Verdict:
+        """None judges the unspliced reference."""
+        run = partial(self._run, instance, options=options)
+        return judge_with(self.engine, self.prepared, options.narrow(instance), code, sample, run)
 
-        def run(candidate: Candidate | None) -> Observation:
-            return self._run(instance, candidate, terms)
-
-        return judge_with(self.engine, self.prepared, terms.narrow(instance), code, sample, run)
-
-    def _run(self, instance: Instance, candidate: Candidate | None, terms: JudgeOptions) -> Observation:
-        facts = self._rehearse(instance)
+    def _run(self, instance: Instance, candidate: Candidate | None, *, options: JudgeOptions) -> Observation:
+        profile = self.profile(instance)
         for _ in range(_ATTEMPTS):
-            if not facts.passes or self.is_fresh_only or not self.sound.get(instance.id, True):
+            if not profile.passes or self.fresh_only_reason or not self.passes_imported.get(instance.id, True):
                 break
             try:
-                watched = self._run_warm(instance, candidate, facts, terms)
-                if not watched.lost and self._can_stand(watched, instance, facts, terms):
-                    return watched
-                if not watched.lost:
-                    continue
-                self.losses.append(watched.lost)
+                observation = self._run_warm(instance, candidate, profile, options)
+                if self._is_conclusive(observation, instance, profile, options):
+                    return observation
             except WorkerLost as error:
-                self.losses.append(str(error))
-            self.close()
-        alone = profile_reference(self.engine, self.prepared, instance)
-        return run_fresh(
-            self.engine, self.prepared, instance, candidate, allowed=alone.allowed, hides=alone.hides, terms=terms
-        )
+                self._lose(error)
+        return _run_fresh(self.engine, self.prepared, instance, candidate, options=options)
 
-    def _rehearse(self, instance: Instance) -> ReferenceProfile:
-        if instance.id not in self.facts:
-            is_known = self.worker is not None or bool(load_profiles(self.prepared))
-            run = partial(self._learn, instance) if is_known and not self.is_fresh_only else None
+    def _lose(self, error: WorkerLost) -> None:
+        self.losses.append(str(error))
+        self.close()
+
+    def profile(self, instance: Instance) -> ReferenceProfile:
+        if instance.id not in self.profiles:
+            has_modules = self.worker is not None or bool(load_profiles(self.engine, self.prepared))
+            is_warm = self.runs_tests and has_modules and not self.fresh_only_reason
+            run = partial(self._run_profiling, instance) if is_warm else None
             try:
-                facts = profile_reference(self.engine, self.prepared, instance, run)
+                profile = profile_reference(self.engine, self.prepared, instance, run)
             except WorkerLost as error:
-                self.losses.append(str(error))
-                self.close()
-                facts = profile_reference(self.engine, self.prepared, instance)
-            self.facts[instance.id] = facts
-        return self.facts[instance.id]
+                self._lose(error)
+                profile = profile_reference(self.engine, self.prepared, instance)
+            self.profiles[instance.id] = profile
+        return self.profiles[instance.id]
 
-    def _learn(self, instance: Instance, hides: bool) -> Observation:
-        """Where others of the project taught already what is heavy, the worker has imported it."""
+    def _run_profiling(self, instance: Instance, hides: bool) -> Observation:
+        """Profile in the worker, which has imported what other instances of the project are known to need."""
         job = describe_instance(self.prepared, instance, hides=hides, shows_module=True)
-        server = self._start().open(f"{instance.id} learns {hides}", job | {"serve": "imported"})
-        learning = describe_learning(self.engine.target_lines(self.prepared, instance))
+        name = f"{instance.id} learns {hides}"
+        server = self._start().open(name, job | {"serve": "imported"})
+        profiling = describe_profiling(self.engine.target(self.prepared, instance).lines)
         limits = allow_watching(self.engine.limits.for_instance(instance))
-        watched = server.run(describe_candidate() | learning, limits, imports=True)
-        server.worker.close_server(f"{instance.id} learns {hides}")
-        if watched.lost:
-            raise WorkerLost(watched.lost)
-        return watched
+        observation = server.run(describe_candidate() | profiling, limits, imports=True)
+        server.worker.close_server(name)
+        return observation
 
     def _run_warm(
-        self, instance: Instance, candidate: Candidate | None, facts: ReferenceProfile, terms: JudgeOptions
+        self, instance: Instance, candidate: Candidate | None, profile: ReferenceProfile, options: JudgeOptions
     ) -> Observation:
-        limits = terms.limit(self.engine.limits.for_instance(instance))
+        limits = options.limit(self.engine.limits.for_instance(instance))
         if candidate is None:
-            job = describe_candidate(allowed=facts.allowed) | describe_terms(terms)
-            return self._open_imported(instance, facts, shows_module=True).run(job, limits, imports=True)
-        watch = candidate.is_watched or terms.watched
-        job = describe_candidate(watch=watch, classes=candidate.classes, allowed=facts.allowed)
-        return self._take_in(instance, candidate, facts, job | describe_terms(terms), limits, imports=terms.imports)
+            job = describe_candidate(allowed=profile.allowed) | describe_options(options)
+            return self._open_imported(instance, profile, shows_module=True).run(job, limits, imports=True)
+        watch = candidate.is_watched or options.watched
+        job = describe_candidate(watch=watch, classes=candidate.classes, allowed=profile.allowed)
+        job |= describe_options(options)
+        return self._run_candidate(instance, candidate, profile, job, limits, imports=options.imports)
 
-    def _take_in(
+    def _run_candidate(
         self,
         instance: Instance,
         candidate: Candidate,
-        facts: ReferenceProfile,
+        profile: ReferenceProfile,
         job: dict[str, Any],
         limits: Limits,
         *,
         imports: bool = False,
     ) -> Observation:
-        """In place, or imported where it must be."""
-        server = self._open_in_place(instance, facts) if not imports else None
+        """Patch it in place, or import it where that is impossible."""
+        server = self._open_in_place(instance, profile) if not imports else None
         patch = candidate.plan_patch(f"{instance.path}:candidate") if server is not None else None
         if server is not None and patch is not None:
-            watched = server.run(job | {"patch": patch}, limits, imports=False)
-            if not watched.messages.of_kind("not_in_place"):
-                return watched
+            observation = server.run(job | {"patch": patch}, limits, imports=False)
+            if not observation.messages.of_kind("not_in_place"):
+                return observation
         job |= {"source": candidate.spliced.source, "ranges": candidate.spliced.ranges}
-        # the candidate stands in the importer; the file would show the reference
-        return self._open_imported(instance, facts, shows_module=False).run(job, limits, imports=True)
+        # the importer holds the candidate; the file would show the reference
+        return self._open_imported(instance, profile, shows_module=False).run(job, limits, imports=True)
 
-    def _open_in_place(self, instance: Instance, facts: ReferenceProfile) -> Server | None:
-        if instance.id in self.refused:
+    def _open_in_place(self, instance: Instance, profile: ReferenceProfile) -> Server | None:
+        if instance.id in self.not_in_place:
             return None
         worker = self._start()
         if instance.id in worker.servers:
@@ -168,77 +168,72 @@ class Warm:
         for other in [name for name in worker.servers if name.partition(" ")[0] != instance.id]:
             if len(worker.servers) >= _OPEN_SERVERS:
                 worker.close_server(other)
-        asked = self.engine.asked(self.prepared, instance)
-        job = describe_instance(self.prepared, instance, hides=facts.hides, shows_module=False)
-        job |= {"serve": "in_place", "line": asked.target.node.lineno, "lazy": list(facts.late), "own": list(facts.own)}
-        for way in WAYS:
+        line = self.engine.target(self.prepared, instance).target.node.lineno
+        job = describe_instance(self.prepared, instance, hides=profile.hides, shows_module=False)
+        job |= {"serve": "in_place", "line": line, "lazy": list(profile.late), "own": list(profile.own)}
+        for route in ROUTES:
             try:
-                above = self._open_project(worker, facts) if way == "project" else None
+                above = self._open_project(worker, profile) if route == "project" else None
                 server = worker.open(instance.id, job, above)
             except CannotServe as error:
-                self.refused[instance.id] = str(error)
+                self.not_in_place[instance.id] = str(error)
                 continue
-            if self._is_faithful(instance, facts, server, way):
-                self.refused.pop(instance.id, None)
+            if self._passes_by(route, instance, profile, server):
+                self.not_in_place.pop(instance.id, None)
                 return server
             worker.close_server(instance.id)
-            self.refused[instance.id] = "the reference does not pass there"
+            self.not_in_place[instance.id] = "the reference does not pass there"
         return None
 
-    def _open_project(self, worker: Worker, facts: ReferenceProfile) -> Control:
-        """The process that has imported what all known instances import; not for one that would not have all of it."""
+    def _open_project(self, worker: Worker, profile: ReferenceProfile) -> Control:
+        """The process that has imported what all known instances import; not for an instance that imports less."""
         if self.own is None:
-            known = [*load_profiles(self.prepared), *self.facts.values()]
+            known = [*load_profiles(self.engine, self.prepared), *self.profiles.values()]
             common = set.intersection(*(set(one.own) for one in known if one.passes))
-            self.own = tuple(name for name in facts.own if name in common)
-        if not self.own or not set(self.own) <= set(facts.own):
-            raise CannotServe("it imports nothing that all instances do")
+            self.own = tuple(name for name in profile.own if name in common)
+        if not self.own or not set(self.own) <= set(profile.own):
+            raise CannotServe("it imports no module that all instances import")
         try:
             return worker.open_project(self.own)
         except CannotServe:
             self.own = ()
             raise
 
-    def _is_faithful(self, instance: Instance, facts: ReferenceProfile, server: Server, way: str) -> bool:
-        """Does the reference pass there? Asked once; what was imported in another order may not be the same."""
-        known = load_route(self.prepared, instance, way)
+    def _passes_by(self, route: str, instance: Instance, profile: ReferenceProfile, server: Server) -> bool:
+        """Whether the reference passes by this route, tried once: another order of imports may change its result."""
+        known = load_route(self.engine, self.prepared, instance, route)
         if known is None:
-            asked = self.engine.asked(self.prepared, instance)
-            reference = asked.read(asked.target.text)
-            patch = reference.plan_patch(f"{instance.path}:candidate")
-            if patch is None:  # nothing to try it with
-                return way == "worker"
-            job = describe_candidate(allowed=facts.allowed) | {"patch": patch}
-            limits = self.engine.limits.for_instance(instance)
-            watched = retry_if_killed(lambda: server.run(job, limits, imports=False))
-            if watched.lost:
-                raise WorkerLost(watched.lost)
-            known = to_status(watched, instance, self.engine.confinement)[0] is Status.PASS
-            save_route(self.prepared, instance, way, known)
+            target = self.engine.target(self.prepared, instance)
+            patch = target.read(target.target.text).plan_patch(f"{instance.path}:candidate")
+            if patch is None:  # the route cannot be tried
+                return route == "worker"
+            job = describe_candidate(allowed=profile.allowed) | {"patch": patch}
+            known = self._reference_passes(server, instance, job, imports=False)
+            save_route(self.engine, self.prepared, instance, route, known)
         return known
 
-    def _can_stand(
-        self, watched: Observation, instance: Instance, facts: ReferenceProfile, terms: JudgeOptions
+    def _is_conclusive(
+        self, observation: Observation, instance: Instance, profile: ReferenceProfile, options: JudgeOptions
     ) -> bool:
-        """What fails where the worker had imported much beforehand may pass where it had not: a plugin of pytest that
-        finds itself imported, say. A failure is the candidate's only where the reference passes in the same way."""
-
-        def passes(watched: Observation, instance: Instance) -> bool:
-            return to_status(watched, instance, self.engine.confinement)[0] is Status.PASS
-
-        if watched.mode != "imported" or passes(watched, terms.narrow(instance)):
+        """An imported candidate may fail only because the worker has imported much beforehand, such as a pytest plugin.
+        Its failure counts only if the reference passes in the same way."""
+        if observation.mode != "imported" or self._is_pass(observation, options.narrow(instance)):
             return True
-        if instance.id not in self.sound:
-            server = self._open_imported(instance, facts, shows_module=True)
-            job, limits = describe_candidate(allowed=facts.allowed), self.engine.limits.for_instance(instance)
-            seen = retry_if_killed(lambda: server.run(job, limits, imports=True))
-            if seen.lost:
-                raise WorkerLost(seen.lost)
-            self.sound[instance.id] = passes(seen, instance)
-        return self.sound[instance.id]
+        if instance.id not in self.passes_imported:
+            server = self._open_imported(instance, profile, shows_module=True)
+            job = describe_candidate(allowed=profile.allowed)
+            self.passes_imported[instance.id] = self._reference_passes(server, instance, job, imports=True)
+        return self.passes_imported[instance.id]
 
-    def _open_imported(self, instance: Instance, facts: ReferenceProfile, *, shows_module: bool) -> Server:
-        job = describe_instance(self.prepared, instance, hides=facts.hides, shows_module=shows_module)
+    def _reference_passes(self, server: Server, instance: Instance, job: dict[str, Any], *, imports: bool) -> bool:
+        limits = self.engine.limits.for_instance(instance)
+        return self._is_pass(retry_if_killed(lambda: server.run(job, limits, imports=imports)), instance)
+
+    def _is_pass(self, observation: Observation, instance: Instance) -> bool:
+        return to_status(observation, instance, self.engine.confinement)[0] is Status.PASS
+
+    def _open_imported(self, instance: Instance, profile: ReferenceProfile, *, shows_module: bool) -> Server:
+        job = describe_instance(self.prepared, instance, hides=profile.hides, shows_module=shows_module)
         name = f"{instance.id} {'reference' if shows_module else 'imported'}"
         return self._start().open(name, job | {"serve": "imported"})
 
@@ -246,25 +241,20 @@ class Warm:
         if self.worker is not None and self.worker.is_lost:
             self.close()
         if self.worker is None:
-            self.worker = Worker(self.engine, self.prepared, self._preload(), self.work)
-            self.sound.clear()
+            known = [*load_profiles(self.engine, self.prepared), *self.profiles.values()]
+            preload = dict.fromkeys(name for profile in known for name in profile.modules)
+            self.worker = Worker(self.engine, self.prepared, list(preload), self.work)
+            self.passes_imported.clear()
             if self.worker.ready["landlock"] < _LANDLOCK:
-                self.is_fresh_only = "there is no Landlock on this machine to hide tests and reference"
-                raise WorkerLost(self.is_fresh_only)
+                self.fresh_only_reason = "this machine has no Landlock to hide tests and reference"
+                raise WorkerLost(self.fresh_only_reason)
         return self.worker
 
-    def _preload(self) -> list[str]:
-        """What the project's instances are known to import, in the order of the first that does."""
-        names: dict[str, None] = {}
-        for facts in [*load_profiles(self.prepared), *self.facts.values()]:
-            names |= dict.fromkeys(facts.modules)
-        return list(names)
-
     def forget(self, instance: Instance) -> None:
-        """What is known of the instance under its id, for whoever changes its tests."""
-        self.facts.pop(instance.id, None)
-        self.refused.pop(instance.id, None)
-        self.sound.pop(instance.id, None)
+        """Drop what is known under the instance's id, for a caller that changes its tests."""
+        self.profiles.pop(instance.id, None)
+        self.not_in_place.pop(instance.id, None)
+        self.passes_imported.pop(instance.id, None)
         if self.worker is not None:
             for name in [name for name in self.worker.servers if name.partition(" ")[0] == instance.id]:
                 self.worker.close_server(name)

@@ -1,12 +1,14 @@
-"""How does a sandbox start, and what is it told of the project, the instance and the candidate?
+"""Start a sandbox, and describe the project, the instance and the candidate to it.
 
-Nothing of the user's goes in: no key, no home, no path. The rest is fixed, so that a verdict does not depend on it.
+The sandbox gets nothing of the user: no key, no home, no path. Its environment is fixed, so that verdicts do not depend
+on it.
 """
 
 import contextlib
 import json
 import os
 import platform
+import re
 import subprocess
 from functools import cache
 from pathlib import Path
@@ -36,7 +38,7 @@ def start(
     group: Group | None = None,
     output: int = subprocess.PIPE,
 ) -> "subprocess.Popen[bytes]":
-    """The sandbox, running, with its job given; in a control group, where one is given."""
+    """Start the sandbox, in the control group if there is one, and send it its job."""
     launch = confinement.launch(cell, descriptor)
     process = subprocess.Popen(
         launch.command,
@@ -49,7 +51,7 @@ def start(
         start_new_session=True,
     )
     assert process.stdin is not None
-    if group is not None:  # it waits for its job, and has not begun to work
+    if group is not None:  # it still waits for its job
         for pid in find_descendants(process.pid):
             group.add(pid)
     with contextlib.suppress(BrokenPipeError):
@@ -58,10 +60,12 @@ def start(
     return process
 
 
+_LEAST_WORKERS = 16
+_TEST_FILE = re.compile(r"(conftest|test_[^.]*|[^.]*_test)(\..*)?\.pyc?")
 _RESERVED_MB = {"aarch64": 1024}
-"""What OpenBLAS reserves there at the first product of matrices, and hardly touches. What is really used is watched
-apart; this limit only ends at once what asks for too much, and it must not end torch."""
-# plugins that a worker has imported already have their asserts as they are; a project may make errors of warnings
+"""OpenBLAS reserves this much there at the first matrix product and hardly uses it. The real use is measured apart;
+this limit only stops excessive requests at once, and it must not stop torch."""
+# pytest cannot rewrite the asserts of plugins that a worker has imported; a project may turn that warning into an error
 _WARM_PLUGINS = ("-W", "ignore::pytest.PytestAssertRewriteWarning")
 
 
@@ -86,16 +90,18 @@ def describe_limits(limits: Limits) -> dict[str, int]:
         "RLIMIT_DATA": (limits.memory_mb + _RESERVED_MB.get(platform.machine(), 0)) << 20,
         "RLIMIT_FSIZE": limits.file_mb << 20,
         "RLIMIT_NOFILE": limits.open_files,
-        "RLIMIT_NPROC": limits.processes + (_own_processes() if os.geteuid() else 0),
+        "RLIMIT_NPROC": _limit_processes(limits),
         "RLIMIT_CPU": int(2 * (limits.load_seconds + limits.test_seconds)) + 1,
         "RLIMIT_CORE": 0,
     }
 
 
 def describe_instance(prepared: Prepared, instance: Instance, *, hides: bool, shows_module: bool) -> dict[str, Any]:
-    """`hides`: no test reads its own file. `shows_module`: the module on disk holds the candidate."""
-    tests = find_test_files(prepared.tree, instance.test_files)
-    module = [] if shows_module else [instance.path, *_find_compiled(prepared.tree, instance.path)]
+    """`hides`: no test may read its own file. `shows_module`: the module on disk holds the candidate."""
+    tree, path = prepared.tree, Path(instance.path)
+    tests = sorted({*instance.test_files, *_list_test_files(tree)})
+    compiled = (tree / path).parent.glob(f"__pycache__/{path.stem}.*.pyc")
+    module = [] if shows_module else [instance.path, *(file.relative_to(tree).as_posix() for file in compiled)]
     return {
         "path": instance.path,
         "module": instance.module,
@@ -106,14 +112,15 @@ def describe_instance(prepared: Prepared, instance: Instance, *, hides: bool, sh
     }
 
 
-def _find_compiled(tree: Path, path: str) -> list[str]:
-    stem = Path(path).stem
-    found = (tree / path).parent.glob(f"__pycache__/{stem}.*.pyc")
-    return [file.relative_to(tree).as_posix() for file in found]
+@cache
+def _list_test_files(tree: Path) -> list[str]:
+    """All files that match pytest's patterns, and what is compiled from them."""
+    files = [Path(folder, name) for folder, _, names in os.walk(tree) for name in names if _TEST_FILE.fullmatch(name)]
+    return [file.relative_to(tree).as_posix() for file in files]
 
 
-def describe_nothing(files: list[str]) -> dict[str, Any]:
-    """A job that only collects the tests of some files."""
+def describe_collection(files: list[str]) -> dict[str, Any]:
+    """A job that only collects the tests of these files."""
     nothing = {"path": "", "module": "", "qualname": "", "hidden": [], "blinded": [], "tests": files}
     return nothing | describe_candidate()
 
@@ -125,7 +132,7 @@ def describe_candidate(
     classes: list[str] | None = None,
     allowed: tuple[str, ...] = (),
 ) -> dict[str, Any]:
-    """`ranges`: the lines of the module that are the candidate's, where it is on disk."""
+    """`ranges`: the lines of the module on disk that belong to the candidate."""
     return {
         "source": None,
         "ranges": ranges or [],
@@ -138,36 +145,25 @@ def describe_candidate(
     }
 
 
-def describe_learning(lines: tuple[int, int]) -> dict[str, Any]:
-    """The reference where it stands, and its own questions are noted."""
+def describe_profiling(lines: tuple[int, int]) -> dict[str, Any]:
+    """Run the unspliced reference and record its accesses to frames, files and the like."""
     return {"learn": True, "watch": True, "ranges": [lines]}
 
 
-def describe_terms(terms: JudgeOptions) -> dict[str, Any]:
-    job: dict[str, Any] = {"until_failure": terms.until_failure}
-    return job | {"tests": list(terms.tests)} if terms.tests else job
+def describe_options(options: JudgeOptions) -> dict[str, Any]:
+    job: dict[str, Any] = {"until_failure": options.until_failure}
+    return job | {"tests": list(options.tests)} if options.tests else job
 
 
-def find_test_files(tree: Path, files: tuple[str, ...]) -> list[str]:
-    """Files of a tree that show tests: those named, and all that pytest would take for some."""
-    return sorted({*files, *_list_test_files(tree)})
+def _limit_processes(limits: Limits) -> int:
+    """Without its own user, a candidate's processes count together with ours and with those of all other workers, which
+    may start at the same time. The limit of one candidate is enforced by counting its process tree."""
+    if os.geteuid() == 0:
+        return limits.processes
+    return _count_own_threads() + limits.processes * max(_LEAST_WORKERS, os.cpu_count() or 1)
 
 
-@cache
-def _list_test_files(tree: Path) -> tuple[str, ...]:
-    found = []
-    for folder, _, names in os.walk(tree):
-        for name in names:
-            stem = name.split(".")[0]
-            if name.endswith((".py", ".pyc")) and (
-                stem == "conftest" or stem.startswith("test_") or stem.endswith("_test")
-            ):
-                found.append((Path(folder) / name).relative_to(tree).as_posix())
-    return tuple(found)
-
-
-def _own_processes() -> int:
-    """Without a user of its own, a candidate's processes are counted together with ours."""
+def _count_own_threads() -> int:
     count = 0
     for path in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
@@ -191,10 +187,7 @@ def _environment(cell: Cell, launch: Launch) -> dict[str, str]:
         "PYTHONHASHSEED": "0",
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONNOUSERSITE": "1",
-        "OMP_NUM_THREADS": "1",
-        "OPENBLAS_NUM_THREADS": "1",
-        "MKL_NUM_THREADS": "1",
-        "NUMEXPR_NUM_THREADS": "1",
+        **{f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL", "NUMEXPR")},
         "CUDA_VISIBLE_DEVICES": "",
         "TF_CPP_MIN_LOG_LEVEL": "3",
         "JAX_PLATFORMS": "cpu",

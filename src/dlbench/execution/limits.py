@@ -1,9 +1,7 @@
-"""How much may a candidate use before it is stopped?
+"""Define the resource limits of an execution and the options of one judgement.
 
-Generous to honest code on a slow machine, tight enough that a hostile one costs seconds. Imports and collection have a
-limit of their own, since importing a framework can take longer than any test.
-
-On which terms is one candidate judged, where they are not the instance's own?
+The limits are generous to honest code on a slow machine and tight enough that hostile code costs only seconds. Imports
+and collection have their own limit, because importing a framework can take longer than any test.
 """
 
 from dataclasses import dataclass, replace
@@ -22,28 +20,30 @@ class Limits:
     disk_mb: int = 512
 
     def for_instance(self, instance: Instance) -> "Limits":
-        """Tests that are slow by nature get ten times what their reference took."""
+        """Allow slow tests ten times the time of their reference."""
         known = instance.measures.seconds or 0.0
         return replace(self, test_seconds=max(self.test_seconds, 10 * known))
 
 
 def allow_watching(limits: Limits) -> Limits:
-    """Tests that are watched closely take several times as long."""
+    """Allow for the slowdown of closely watched tests."""
     return replace(limits, test_seconds=5 * limits.test_seconds)
 
 
 @dataclass(frozen=True)
 class JudgeOptions:
     tests: tuple[str, ...] = ()
-    """Some of the instance's tests, in some order; none named are all of them, in the record's order."""
+    """A subset of the instance's tests, in this order; empty runs all of them in the record's order."""
     until_failure: bool = False
-    """Whoever only asks whether anything fails need not wait for the rest."""
+    """Stop at the first test that does not pass."""
     seconds: float | None = None
-    """For the tests together."""
+    """Time limit of all tests together."""
     imports: bool = False
-    """Imported even where it could be taken in place, as another that it is measured beside must be."""
+    """Import the candidate even where it could be patched in place, to measure it like one that must be imported."""
     watched: bool = False
-    """Watched even where its code gives no cause, for the same reason."""
+    """Watch the candidate even where its code is harmless, for the same reason."""
+    requires_reference: bool = True
+    """Report a harness error instead of judging a candidate of an instance whose reference does not pass here."""
 
     def narrow(self, instance: Instance) -> Instance:
         return instance.model_copy(update={"tests": self.tests}) if self.tests else instance

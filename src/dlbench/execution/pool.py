@@ -1,15 +1,14 @@
-"""How do many candidates keep every core busy, each with a verdict that does not depend on the others?
+"""Run many tasks in parallel on warm workers.
 
-A thread for each core; each has a worker for the project at hand and stays with an instance while there is work for it,
-so that imports and collections are paid once. Long instances go first, and when little is left several threads share
-one. Workers that idle are stopped when memory is short. Whatever dies, its candidate is judged again elsewhere; the
-verdicts do not depend on how many threads there are.
+One thread per worker. A thread stays with an instance, then with its project, while there is work, so that imports and
+collections are paid once. Long instances go first; near the end several threads share one. A task whose worker dies is
+run again elsewhere. Results do not depend on the number of threads.
 """
 
 import threading
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from functools import partial
 from typing import Generic, Protocol, TypeVar
@@ -21,13 +20,15 @@ from dlbench.execution.judge import Warm, judge
 from dlbench.execution.limits import DEFAULT, JudgeOptions
 from dlbench.execution.processes import remove_groups
 from dlbench.execution.reference_profile import load_profile
-from dlbench.execution.supervise import stop_all
+from dlbench.execution.supervise import stop_event
 from dlbench.execution.worker_cache import (
     IDLE_SECONDS,
     CachePolicy,
+    Held,
     NoWorkerAvailable,
+    Result,
     WorkerCache,
-    count_seats,
+    count_workers,
     open_cache,
 )
 from dlbench.runs.verdict import Status, Verdict
@@ -40,56 +41,22 @@ MODES = ("auto", "fresh")
 class Task:
     instance: Instance
     code: str | None
-    """None is the reference where it stands, unspliced."""
+    """None is the unspliced reference."""
     sample: int = 0
     name: str = ""
-    terms: JudgeOptions = DEFAULT
+    options: JudgeOptions = DEFAULT
 
 
-class _Todo(Protocol):
+class HasInstance(Protocol):
     @property
     def instance(self) -> Instance: ...
 
 
-Item = TypeVar("Item", bound=_Todo)
-
-
-class Pool:
-    def __init__(
-        self,
-        engine: Engine,
-        prepared: dict[str, Prepared],
-        *,
-        workers: int = 1,
-        mode: str = "auto",
-        memory_mb: float = 6144.0,
-    ) -> None:
-        self.engine, self.prepared = engine, prepared
-        self.workers, self.mode, self.memory_mb = workers, mode, memory_mb
-        self.keepers: list[PoolThread] = []
-
-    def run(self, tasks: Iterable[Task], on_verdict: Callable[[Task, Verdict], None]) -> None:
-        """Every task once; `on_verdict` is called before its thread takes the next."""
-        work = TaskQueue(tasks, self.estimate)
-        if not work.left:
-            return
-        count = min(count_seats(self.engine, self.workers), work.left)
-        self.keepers = [PoolThread(self, work) for _ in range(count)]
-        keep_busy(work, [partial(keeper.run, on_verdict) for keeper in self.keepers])
-
-    def used_mb(self) -> float:
-        return sum(keeper.seat.used_mb for keeper in self.keepers)
-
-    def estimate(self, instance: Instance) -> tuple[float, float]:
-        """What a candidate takes, and what the start of a worker does."""
-        facts = load_profile(self.prepared[instance.project], instance)
-        if facts is None:
-            return instance.measures.seconds or 1.0, 0.0
-        return facts.seconds, facts.load_seconds if self.mode == "auto" else 0.0
+Item = TypeVar("Item", bound=HasInstance)
 
 
 class TaskQueue(Generic[Item]):
-    """What is left to do, by instance, and who is at it. While it is open, more may come, and who asks waits."""
+    """Waiting tasks by instance, and how many threads work on each. An open queue waits for more tasks."""
 
     def __init__(
         self, tasks: Iterable[Item], estimate: Callable[[Instance], tuple[float, float]], *, is_open: bool = False
@@ -98,8 +65,9 @@ class TaskQueue(Generic[Item]):
         self.seconds: dict[str, float] = {}
         self.starts: dict[str, float] = {}
         self.projects: dict[str, str] = {}
-        self.taken: dict[str, int] = {}
+        self.running: dict[str, int] = {}
         self.is_open = is_open
+        self.stop = threading.Event()
         self.lock = threading.Condition()
         self._estimate = estimate
         for task in tasks:
@@ -120,42 +88,46 @@ class TaskQueue(Generic[Item]):
         return sum(map(len, self.waiting.values()))
 
     def cancel(self) -> None:
+        """Drop the waiting tasks and stop the running ones."""
         with self.lock:
             self.is_open = False
+            self.stop.set()
             self.waiting.clear()
             self.lock.notify_all()
 
-    def take(self, current: Item | None, started: Collection[str] = ()) -> Item | None:
-        """`started`: projects of which the thread that asks has a worker. None: what is left is done by others, or
-        nothing has come for long."""
+    def next(self, current: Item | None, started: Collection[str] = ()) -> Item | None:
+        """The next task of a thread; None if other threads do the rest, or if an open queue stayed empty for long.
+
+        `started`: projects that have a worker in this thread.
+        """
         with self.lock:
             if current is not None:
-                self.taken[current.instance.id] -= 1
+                self.running[current.instance.id] -= 1
             key = self._choose(current, started)
             while key is None and self.is_open:
-                has_come = self.lock.wait(IDLE_SECONDS)
+                is_notified = self.lock.wait(IDLE_SECONDS)
                 key = self._choose(current, started)
-                if not has_come:
+                if not is_notified:
                     break
             if key is None:
                 return None
-            self.taken[key] = self.taken.get(key, 0) + 1
+            self.running[key] = self.running.get(key, 0) + 1
             task = self.waiting[key].popleft()
             if not self.waiting[key]:
                 del self.waiting[key]
             return task
 
     def _choose(self, current: Item | None, started: Collection[str]) -> str | None:
-        """The same instance, else a free one of the same project, else of a project nobody has; the longest first."""
+        """The same instance, else a free one of the same project, else of a project without threads; longest first."""
         if not self.waiting:
             return None
         if current is not None and current.instance.id in self.waiting:
             return current.instance.id
 
-        busy = {self.projects[key] for key, count in self.taken.items() if count}
+        busy = {self.projects[key] for key, count in self.running.items() if count}
 
         def rank(key: str) -> tuple[bool, bool, bool, float]:
-            is_free = not self.taken.get(key)
+            is_free = not self.running.get(key)
             is_near = current is not None and self.projects[key] == current.instance.project
             is_apart = self.projects[key] not in busy  # a second worker of a project imports it a second time
             return is_free, is_near, is_apart, len(self.waiting[key]) * self.seconds[key]
@@ -164,7 +136,7 @@ class TaskQueue(Generic[Item]):
         return max(worth, key=rank, default=None)
 
     def _is_worth_a_start(self, key: str, busy: set[str], started: Collection[str]) -> bool:
-        """Not when those who are at the project will be done before another could have begun."""
+        """False if the project's threads will finish before another worker could have started."""
         project = self.projects[key]
         if project not in busy or project in started:
             return True
@@ -174,51 +146,110 @@ class TaskQueue(Generic[Item]):
         return left > self.starts[key]
 
 
-def keep_busy(work: "TaskQueue[Item]", keepers: Sequence[Callable[[], None]]) -> None:
-    """A thread for each; what ends one of them ends all."""
-    with ThreadPoolExecutor(len(keepers)) as threads:
-        futures = [threads.submit(keeper) for keeper in keepers]
+def run_threads(queue: TaskQueue[Item], targets: Sequence[Callable[[], None]]) -> None:
+    """Run each target in a thread. The first error ends all of them."""
+
+    def run(target: Callable[[], None]) -> None:
+        stop_event.set(queue.stop)
+        target()
+
+    with ThreadPoolExecutor(len(targets)) as threads:
+        futures = [threads.submit(run, target) for target in targets]
         try:
-            for future in futures:
+            for future in as_completed(futures):
                 future.result()
         except BaseException:
-            work.cancel()
-            stop_all()
+            queue.cancel()
             raise
     remove_groups()
 
 
-class PoolThread:
-    """One thread, and the seat that it brings its work to."""
+class TaskPool(Generic[Item, Held, Result]):
+    """Runs each task once, by a function of a warm worker and the task."""
 
-    def __init__(self, pool: Pool, work: "TaskQueue[Task]") -> None:
-        self.work = work
-        self.judge = _judge_fresh if pool.mode == "fresh" else _judge_warm
-        keeping = CachePolicy(Warm, pool.memory_mb)
-        self.seat: WorkerCache[Warm] = open_cache(pool.engine, pool.prepared, keeping, pool.used_mb)
+    def __init__(
+        self,
+        engine: Engine,
+        prepared: dict[str, Prepared],
+        workers: int,
+        policy: CachePolicy[Held],
+        function: Callable[[Held, Item], Result],
+        on_fault: Callable[[Item, str], Result],
+    ) -> None:
+        """`function`: may run on another machine. `on_fault`: the result of a task that could not be run."""
+        self.engine, self.prepared, self.workers, self.policy = engine, prepared, workers, policy
+        self.function, self.on_fault = function, on_fault
+        self.caches: list[WorkerCache[Held]] = []
 
-    def run(self, on_verdict: Callable[[Task, Verdict], None]) -> None:
-        task = self.work.take(None)
+    def run(self, tasks: Iterable[Item], on_result: Callable[[Item, Result], None]) -> None:
+        """`on_result` is called before its thread takes the next task."""
+        queue = TaskQueue(tasks, self.estimate)
+        if queue.left:
+            self.open_caches(min(count_workers(self.engine, self.workers), queue.left))
+            run_threads(queue, [partial(self.run_thread, queue, cache, on_result) for cache in self.caches])
+
+    def open_caches(self, count: int) -> None:
+        self.caches = [open_cache(self.engine, self.prepared, self.policy, self._used_mb) for _ in range(count)]
+
+    def run_thread(
+        self, queue: TaskQueue[Item], cache: WorkerCache[Held], on_result: Callable[[Item, Result], None]
+    ) -> None:
+        task = queue.next(None)
         try:
             while task is not None:
-                on_verdict(task, self._judge(task))
-                task = self.work.take(task, self.seat.projects)
+                on_result(task, self._run_task(cache, task))
+                task = queue.next(task, cache.projects)
         finally:
-            self.seat.close()
+            cache.close()
 
-    def _judge(self, task: Task) -> Verdict:
+    def _run_task(self, cache: WorkerCache[Held], task: Item) -> Result:
         try:
-            return self.seat.ask(task.instance.project, self.judge, task)
+            return cache.run(task.instance.project, self.function, task)
         except NoWorkerAvailable:
             raise
-        except Exception as error:  # whatever it is, it is our fault, and one candidate must not end a run
-            return reject(task.instance, task.sample, Status.HARNESS_ERROR, f"{type(error).__name__}: {error}")
+        except Exception as error:  # a fault of the harness, which must not end the run
+            return self.on_fault(task, f"{type(error).__name__}: {error}")
+
+    def _used_mb(self) -> float:
+        return sum(cache.used_mb for cache in self.caches)
+
+    def estimate(self, instance: Instance) -> tuple[float, float]:
+        """Seconds of a task, and of the start of a worker."""
+        profile = load_profile(self.engine, self.prepared[instance.project], instance)
+        if profile is None:
+            return instance.measures.seconds or 1.0, 0.0
+        return profile.seconds, profile.load_seconds
+
+
+class Pool(TaskPool[Task, Warm, Verdict]):
+    """Judges candidates."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        prepared: dict[str, Prepared],
+        *,
+        workers: int = 1,
+        mode: str = "auto",
+        memory_mb: float = 6144.0,
+    ) -> None:
+        function = _judge_fresh if mode == "fresh" else _judge_warm
+        super().__init__(engine, prepared, workers, CachePolicy(Warm, memory_mb), function, _report_fault)
+        self.mode = mode
+
+    def estimate(self, instance: Instance) -> tuple[float, float]:
+        seconds, start = super().estimate(instance)
+        return seconds, start if self.mode == "auto" else 0.0
 
 
 def _judge_warm(warm: Warm, task: Task) -> Verdict:
-    return warm.judge(task.instance, task.code, task.sample, task.terms)
+    return warm.judge(task.instance, task.code, task.sample, task.options)
 
 
 def _judge_fresh(warm: Warm, task: Task) -> Verdict:
-    """The worker is never started: it only knows where everything is."""
-    return judge(warm.engine, warm.prepared, task.instance, task.code, task.sample, task.terms)
+    """Uses the engine and the project of the warm worker, which is never started."""
+    return judge(warm.engine, warm.prepared, task.instance, task.code, task.sample, task.options)
+
+
+def _report_fault(task: Task, fault: str) -> Verdict:
+    return reject(task.instance, task.sample, Status.HARNESS_ERROR, fault)

@@ -1,57 +1,101 @@
-"""What does a family of processes use, seen from outside?
+"""Measure and end a process tree from outside, and limit it with a control group.
 
-Can the kernel itself count the memory and processes of a whole family?
-
-With a control group it can, and no child that forks dodges it. Version 2 where its memory controller may be used,
-version 1 where it is mounted, else none: then each process has its own limit and the family is counted from outside.
-Groups are kept and used again, since a group that was removed lingers in the kernel.
+A control group lets the kernel count the memory and processes of the whole tree, so that no forking child escapes.
+Version 2 is used where its memory controller is available, else version 1 where it is mounted. Without either, each
+process has its own limit and the tree is counted from outside. Groups are reused, because a removed group lingers in
+the kernel.
 """
 
 import atexit
 import contextlib
 import os
 import secrets
+import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+PATIENCE = 15.0
+
 
 def find_descendants(root: int) -> list[int]:
-    """The process and everything that came of it."""
-    children: dict[int, list[int]] = {}
-    for path in Path("/proc").iterdir():
-        if path.name.isdigit():
-            with contextlib.suppress(OSError, ValueError, IndexError):
-                fields = (path / "stat").read_text().rpartition(")")[2].split()
-                children.setdefault(int(fields[1]), []).append(int(path.name))
-    found, pending = [root], [root]
+    """The process and all its descendants. Reads only their own entries: a scan of /proc costs too much per poll."""
+    found = {root: None}
+    pending = [root]
     while pending:
-        for child in children.get(pending.pop(), []):
-            found.append(child)
-            pending.append(child)
-    return found
+        children = [child for child in _list_children(pending.pop()) if child not in found]
+        found |= dict.fromkeys(children)
+        pending += children
+    return list(found)
+
+
+def _list_children(pid: int) -> list[int]:
+    """Each thread lists the children that it forked, unless the kernel was built without that file."""
+    if not _has_children_files():
+        return [int(path.name) for path in Path("/proc").glob("[0-9]*") if _read_stat(path)[1:2] == [str(pid)]]
+    children: list[int] = []
+    with contextlib.suppress(OSError):
+        for thread in Path(f"/proc/{pid}/task").iterdir():
+            with contextlib.suppress(OSError):
+                children += map(int, (thread / "children").read_text().split())
+    return children
+
+
+@cache
+def _has_children_files() -> bool:
+    return Path(f"/proc/self/task/{threading.get_native_id()}/children").exists()
+
+
+def _read_stat(process: Path) -> list[str]:
+    """State, parent and all that follows; empty for a process that is gone."""
+    try:
+        return (process / "stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return []
 
 
 def is_alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except (OSError, IndexError):
-        return False
+    return _read_stat(Path(f"/proc/{pid}"))[:1] not in ([], ["Z"])
+
+
+def end_tree(pid: int, known: set[int], has_ended: Callable[[], bool]) -> None:
+    """Kill a sandbox with all its processes and wait until they are gone.
+
+    `known`: processes seen earlier, which may have left the tree. The sandbox gets SIGTERM first, so that its reaper
+    can end its descendants.
+    """
+    family = set(known)
+    if not has_ended():
+        family |= set(find_descendants(pid))
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGTERM)
+        _wait_until(has_ended)
+        for member in family if not has_ended() else ():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(member, signal.SIGKILL)
+    # the first process of a namespace ends last, after the kernel has removed all others
+    _wait_until(lambda: has_ended() and not any(map(is_alive, family)))
+
+
+def _wait_until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not condition() and time.monotonic() < deadline:
+        time.sleep(0.002)
 
 
 def waited_seconds(pid: int) -> float:
-    """How long its first thread was ready to run while others had the processor."""
+    """How long its first thread was runnable but waiting for a processor."""
     with contextlib.suppress(OSError, ValueError, IndexError):
         return int(Path(f"/proc/{pid}/schedstat").read_text().split()[1]) / 1e9
     return 0.0
 
 
 def memory_mb(processes: list[int], limit: float) -> float:
-    """Resident memory together; shared pages count once where it would otherwise be over the limit."""
+    """Total resident memory. Shared pages count once if the plain sum exceeds the limit."""
     resident = sum(map(_resident_mb, processes))
     return sum(map(_proportional_mb, processes)) if resident > limit else resident
 
@@ -63,7 +107,7 @@ def _resident_mb(pid: int) -> float:
 
 
 def _proportional_mb(pid: int) -> float:
-    """Where the kernel does not tell, as of a process that made itself opaque, the whole counts."""
+    """Falls back to the resident size where the kernel hides the figure, as for an undumpable process."""
     with contextlib.suppress(OSError, ValueError, IndexError):
         for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
             if line.startswith("Pss:"):
@@ -82,10 +126,10 @@ _FILES = {
 class Group:
     version: int
     folders: tuple[Path, ...]
-    """One in version 2; in version 1 one for memory and, where it can be had, one for processes."""
+    """One in version 2; in version 1 one for memory and, if available, one for processes."""
 
     def limit(self, memory_mb: int, processes: int) -> None:
-        """So much more than is used now, by servers that wait for a candidate."""
+        """Limits the use beyond that of the servers, which are in the group already."""
         used = int((self.folders[0] / _FILES[self.version][2]).read_text())
         for folder in self.folders:
             _write(folder / _FILES[self.version][0], used + (memory_mb << 20))
@@ -97,7 +141,7 @@ class Group:
             _write(folder / "cgroup.procs", process)
 
     def count_kills(self) -> int:
-        """How often the kernel ended a process here for want of memory."""
+        """How often the kernel killed a process of this group for lack of memory."""
         for line in (self.folders[0] / _FILES[self.version][1]).read_text().splitlines():
             name, _, value = line.partition(" ")
             if name == "oom_kill":
@@ -111,7 +155,7 @@ _lock = threading.Lock()
 
 @contextmanager
 def borrow_group() -> Iterator[Group | None]:
-    """A group that nobody else uses meanwhile; None where there is none to be had."""
+    """A group for exclusive use; None where groups are not available."""
     with _lock:
         group = _free.pop() if _free else _make()
     try:
@@ -123,7 +167,7 @@ def borrow_group() -> Iterator[Group | None]:
 
 
 def remove_groups() -> None:
-    """Gives back what this process made, and what processes that were killed left."""
+    """Remove the groups of this process and those that killed processes left behind."""
     with _lock:
         while _free:
             for folder in _free.pop().folders:
@@ -151,31 +195,25 @@ def _make() -> Group | None:
 
 @cache
 def _bases() -> tuple[int, tuple[Path, ...]] | None:
-    """Where groups can be made here, found out by making one; asked once."""
+    """Where groups can be made on this machine, found by making one."""
     if os.geteuid() != 0:
         return None
     atexit.register(remove_groups)
-    own = _own_paths()
-    unified = [_ROOT / own.get("", "/").lstrip("/")]
-    with contextlib.suppress(OSError):
-        if "memory" in (unified[0] / "cgroup.controllers").read_text().split():
-            _write(unified[0] / "cgroup.subtree_control", "+memory +pids")
-            if _can_limit(2, unified[0]):
-                return 2, tuple(unified)
-    memory = _ROOT / "memory" / own.get("memory", "/").lstrip("/")
-    if not _can_limit(1, memory):
-        return None
-    pids = _ROOT / "pids" / own.get("pids", "/").lstrip("/")
-    return 1, (memory, pids) if (pids / "cgroup.procs").exists() else (memory,)
-
-
-def _own_paths() -> dict[str, str]:
-    found: dict[str, str] = {}
+    own: dict[str, str] = {}
     with contextlib.suppress(OSError):
         for line in Path("/proc/self/cgroup").read_text().splitlines():
             _, names, path = line.split(":", 2)
-            found |= dict.fromkeys(names.split(","), path)
-    return found
+            own |= dict.fromkeys(names.split(","), path.lstrip("/"))
+    unified = _ROOT / own.get("", "")
+    with contextlib.suppress(OSError):
+        if "memory" in (unified / "cgroup.controllers").read_text().split():
+            _write(unified / "cgroup.subtree_control", "+memory +pids")
+            if _can_limit(2, unified):
+                return 2, (unified,)
+    memory, pids = (_ROOT / name / own.get(name, "") for name in ("memory", "pids"))
+    if not _can_limit(1, memory):
+        return None
+    return 1, (memory, pids) if (pids / "cgroup.procs").exists() else (memory,)
 
 
 def _can_limit(version: int, base: Path) -> bool:
@@ -201,11 +239,8 @@ def _write(path: Path, value: object) -> bool:
 
 def _remove(folder: Path) -> None:
     for _ in range(50):
-        try:
+        with contextlib.suppress(OSError):
             folder.rmdir()
-        except FileNotFoundError:
+        if not folder.exists():
             return
-        except OSError:
-            time.sleep(0.01)  # its last process is on its way out
-            continue
-        return
+        time.sleep(0.01)  # its last process is still ending

@@ -1,8 +1,8 @@
-"""What does an instance's reference do when its tests run, that nobody could know beforehand?
+"""Profile an instance's reference: what only a run of its tests reveals.
 
-Which modules it imports on the way (a worker imports them once, before it forks), whether it looks at frames or
-replaces functions itself (its candidates may, too), how long its tests take. Learnt by one run of the reference, kept
-in the workspace for as long as nothing of it changes.
+The profile holds the modules that the tests import (a worker imports them once, before it forks), whether the reference
+inspects frames or replaces functions (its candidates may then do so too), and how long the tests take. It is learnt
+from one run and kept in the workspace for as long as nothing that it depends on changes.
 """
 
 import hashlib
@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from dlbench.dataset import Instance
@@ -26,108 +27,117 @@ from dlbench.workspace import Prepared, home
 @dataclass(frozen=True)
 class ReferenceProfile:
     passes: bool = False
-    """A reference that does not pass taught nothing."""
-    why: str = ""
+    """Whether the profiling run passed; otherwise the rest is empty."""
+    failure: str = ""
+    """Why the reference does not pass in a fresh interpreter, even without profiling."""
     hides: bool = True
-    """Whether its tests pass when nobody may read their files; some look at their own source."""
+    """Whether its tests pass when their files cannot be read; some read their own source."""
     allowed: tuple[str, ...] = ()
     modules: tuple[str, ...] = ()
-    """Third-party modules, in the order in which they were imported."""
+    """Third-party modules, in the order of their import."""
     late: tuple[str, ...] = ()
-    """Modules that were imported only when tests ran."""
+    """Modules imported only while tests ran."""
     own: tuple[str, ...] = ()
-    """Modules of the project that were imported before any test ran."""
+    """Modules of the project imported before any test ran."""
     seconds: float = 0.0
     load_seconds: float = 0.0
-    """What came before the tests, mostly imports."""
+    """Time before the tests, mostly imports."""
     is_alone: bool = False
-    """Whether it was learnt in an interpreter of its own, where what modules do on import is seen, too."""
+    """Whether it was made in its own interpreter, where the effects of imports are seen too."""
 
 
-def load_profile(prepared: Prepared, instance: Instance) -> ReferenceProfile | None:
-    path = _path(prepared, instance)
-    return _read(path) if path.is_file() else None
+def load_profile(engine: Engine, prepared: Prepared, instance: Instance) -> ReferenceProfile | None:
+    return _read(_path(engine, prepared, instance))
 
 
 def profile_reference(
     engine: Engine, prepared: Prepared, instance: Instance, run: Callable[[bool], Observation] | None = None
 ) -> ReferenceProfile:
-    """What is known of the instance; learnt now where nothing is.
+    """The profile of an instance, made on first use.
 
-    `run`: who runs it, tests hidden or not; what was learnt so is not enough for a fresh interpreter.
+    `run`: runs the reference with its tests hidden or not, in place of a fresh interpreter. A profile made by it is not
+    enough for fresh mode. A failed profile of fresh mode is remembered for as long as the engine lives.
     """
-    known = load_profile(prepared, instance)
-    if known is not None and (known.is_alone or run is not None):
-        return known
+    path = _path(engine, prepared, instance)
+    with engine.profile_locks.setdefault(path, Lock()):
+        known = _read(path) or engine.failed_references.get(path)
+        if known is not None and (known.is_alone or run is not None):
+            return known
 
-    def run_alone(hides: bool) -> Observation:
-        return run_fresh(engine, prepared, instance, None, learn=True, hides=hides)
+        def run_alone(hides: bool) -> Observation:
+            return run_fresh(engine, prepared, instance, None, learn=True, hides=hides)
 
-    facts = ReferenceProfile()
-    for hides in (True, False):
-        facts = parse_profile(retry_if_killed(partial(run or run_alone, hides)), engine, instance)
-        facts = replace(facts, hides=hides or not facts.passes, is_alone=run is None)
-        if facts.passes:
-            break
-    if facts.passes:
-        path = _path(prepared, instance)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, json.dumps(asdict(facts)))
-    return facts
+        for hides in (True, False):
+            observation = retry_if_killed(partial(run or run_alone, hides))
+            if profile := parse_profile(observation, engine, instance):
+                profile = replace(profile, hides=hides, is_alone=run is None)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                write_whole(path, json.dumps(asdict(profile)))
+                return profile
+        if run is not None:
+            return ReferenceProfile()
+        # profiling is slower than a plain run: it alone does not prove that the reference fails
+        observation = retry_if_killed(lambda: run_fresh(engine, prepared, instance, None))
+        status, message, _ = to_status(observation, instance, engine.confinement)
+        failure = "" if status is Status.PASS else f"{status}: {message[-1000:]}"
+        engine.failed_references[path] = ReferenceProfile(failure=failure, is_alone=True)
+        return engine.failed_references[path]
 
 
-def parse_profile(watched: Observation, engine: Engine, instance: Instance) -> ReferenceProfile:
-    status, message, _ = to_status(watched, instance, engine.confinement)
-    learned = watched.messages.of_kind("learned")
-    if status is not Status.PASS or not learned:
-        return ReferenceProfile(why=f"{status}: {message}"[:1000])
-    said = learned[0]
-    seconds = sum(message["seconds"] for message in watched.messages.of_kind("test"))
+def parse_profile(observation: Observation, engine: Engine, instance: Instance) -> ReferenceProfile | None:
+    """None if the reference did not pass."""
+    learned = observation.messages.of_kind("learned")
+    if not learned or to_status(observation, instance, engine.confinement)[0] is not Status.PASS:
+        return None
+    seconds = sum(message["seconds"] for message in observation.messages.of_kind("test"))
     return ReferenceProfile(
         passes=True,
-        allowed=tuple(said["allowed"]),
-        modules=tuple(said["modules"]),
-        late=tuple(said["late"]),
-        own=tuple(said["own"]),
+        allowed=tuple(learned[0]["allowed"]),
+        modules=tuple(learned[0]["modules"]),
+        late=tuple(learned[0]["late"]),
+        own=tuple(learned[0]["own"]),
         seconds=seconds,
-        load_seconds=max(0.0, watched.seconds - seconds),
+        load_seconds=max(0.0, observation.seconds - seconds),
     )
 
 
-def load_route(prepared: Prepared, instance: Instance, way: str) -> bool | None:
-    """Is the reference known to pass where it is served in this way? None where nobody has tried."""
-    path = _path(prepared, instance).with_suffix(f".{way}")
+def load_route(engine: Engine, prepared: Prepared, instance: Instance, route: str) -> bool | None:
+    """Whether the reference is known to pass when served by this route; None if it was never tried."""
+    path = _path(engine, prepared, instance).with_suffix(f".{route}")
     return path.read_text(encoding="utf-8") == "passes" if path.is_file() else None
 
 
-def save_route(prepared: Prepared, instance: Instance, way: str, passes: bool) -> None:
-    write_whole(_path(prepared, instance).with_suffix(f".{way}"), "passes" if passes else "does not pass")
+def save_route(engine: Engine, prepared: Prepared, instance: Instance, route: str, passes: bool) -> None:
+    path = _path(engine, prepared, instance).with_suffix(f".{route}")
+    write_whole(path, "passes" if passes else "does not pass")
 
 
-def load_profiles(prepared: Prepared) -> list[ReferenceProfile]:
-    """What is known of any instance of the project."""
-    found = [_read(path) for path in sorted(_folder(prepared).glob("*.json"))]
-    return [facts for facts in found if facts is not None]
+def load_profiles(engine: Engine, prepared: Prepared) -> list[ReferenceProfile]:
+    """The profiles of all instances of the project that were run here."""
+    found = [_read(path) for path in sorted(_folder(engine, prepared).glob("*.json"))]
+    return [profile for profile in found if profile is not None]
 
 
 def _read(path: Path) -> ReferenceProfile | None:
-    """What another version of us wrote, or a broken disk, is learnt anew."""
+    """A missing file, a broken one, or one of another version means a new profile."""
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
-        facts: dict[str, Any] = {
+        fields: dict[str, Any] = {
             key: tuple(value) if isinstance(value, list) else value for key, value in record.items()
         }
-        return ReferenceProfile(**facts)
+        return ReferenceProfile(**fields)
     except (OSError, ValueError, TypeError, AttributeError):
         return None
 
 
-def _folder(prepared: Prepared) -> Path:
+def _folder(engine: Engine, prepared: Prepared) -> Path:
+    """One per source, environment, sandbox and version of what runs inside: the profile depends on each of them."""
     setup = prepared.project.tests.model_dump_json()
-    facts = [prepared.tree.parent.name, prepared.environment.name, inside_key(), setup]
-    return home() / "rehearsals" / hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:24]
+    source, environment = prepared.tree.parent.name, prepared.environment.name
+    key = json.dumps([source, environment, engine.confinement.name, inside_key(), setup])
+    return home() / "rehearsals" / hashlib.sha256(key.encode()).hexdigest()[:24]
 
 
-def _path(prepared: Prepared, instance: Instance) -> Path:
+def _path(engine: Engine, prepared: Prepared, instance: Instance) -> Path:
     key = hashlib.sha256(json.dumps([instance.id, *sorted(instance.tests)]).encode()).hexdigest()[:24]
-    return _folder(prepared) / f"{key}.json"
+    return _folder(engine, prepared) / f"{key}.json"

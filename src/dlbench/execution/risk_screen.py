@@ -1,121 +1,34 @@
-"""Does an answer only compute, or does it do anything that wants watching?
+"""Decide from a candidate's code whether its execution must be watched.
 
-Watching what a candidate hands out and replaces slows it down. Nearly all answers only name, call, index and compute;
-they cannot make an object that lies about equality, nor replace what tests judge by, and are not watched. The screen
-decides how closely to look, never what the verdict is: whatever it does not know, it has watched.
+Watching what a candidate returns and replaces slows it down. Nearly all answers only name, call, index and compute;
+they cannot forge equality or replace what tests judge by, and are not watched. The screen decides how closely to watch,
+never the verdict: code that it does not know is watched.
 """
 
 import ast
 
 from dlbench.execution.inside.audit import FORBIDDEN
 
-_NAMES = frozenset(
-    [
-        "eval",
-        "exec",
-        "compile",
-        "__import__",
-        "globals",
-        "vars",
-        "locals",
-        "setattr",
-        "delattr",
-        "open",
-        "breakpoint",
-        "memoryview",
-        "__builtins__",
-        "__loader__",
-        "__spec__",
-        "input",
-        "type",
-        "getattr",
-        "hasattr",
-    ]
-)
-_MODULES = frozenset(
-    [
-        "sys",
-        "os",
-        "gc",
-        "inspect",
-        "ctypes",
-        "_ctypes",
-        "types",
-        "builtins",
-        "importlib",
-        "signal",
-        "_signal",
-        "threading",
-        "_thread",
-        "subprocess",
-        "unittest",
-        "pytest",
-        "_pytest",
-        "pluggy",
-        "mock",
-        "testing",
-        "ma",
-        "masked",
-        "linecache",
-        "traceback",
-        "atexit",
-        "weakref",
-        "operator",
-        "pickle",
-        "marshal",
-        "code",
-        "codeop",
-        "faulthandler",
-        "runpy",
-        "pkgutil",
-        "multiprocessing",
-        "asyncio",
-        "concurrent",
-        "contextvars",
-        "tracemalloc",
-        "trace",
-        "pdb",
-        "bdb",
-        "cgitb",
-        "site",
-        "sysconfig",
-        "tokenize",
-        "hypothesis",
-        "absl",
-        "as_strided",
-        "ctypeslib",
-        "frombuffer",
-        "from_dlpack",
-        "_C",
-        "overrides",
-        "__future__",
-    ]
-)
-_DUNDERS = frozenset(
-    [
-        "__init__",
-        "__class__",
-        "__name__",
-        "__call__",
-        "__getitem__",
-        "__setitem__",
-        "__len__",
-        "__iter__",
-        "__enter__",
-        "__exit__",
-        "__doc__",
-        "__new__",
-        "__next__",
-        "__contains__",
-        "__neg__",
-        "__add__",
-        "__mul__",
-    ]
-)
+_NAMES = {
+    "eval", "exec", "compile", "__import__", "globals", "vars", "locals", "setattr", "delattr", "open", "breakpoint",
+    "memoryview", "__builtins__", "__loader__", "__spec__", "input", "type", "getattr", "hasattr",
+}  # fmt: skip
+_MODULES = {
+    "sys", "os", "gc", "inspect", "ctypes", "_ctypes", "types", "builtins", "importlib", "signal", "_signal",
+    "threading", "_thread", "subprocess", "unittest", "pytest", "_pytest", "pluggy", "mock", "testing", "ma",
+    "masked", "linecache", "traceback", "atexit", "weakref", "operator", "pickle", "marshal", "code", "codeop",
+    "faulthandler", "runpy", "pkgutil", "multiprocessing", "asyncio", "concurrent", "contextvars", "tracemalloc",
+    "trace", "pdb", "bdb", "cgitb", "site", "sysconfig", "tokenize", "hypothesis", "absl", "as_strided", "ctypeslib",
+    "frombuffer", "from_dlpack", "_C", "overrides", "__future__",
+}  # fmt: skip
+_DUNDERS = {
+    "__init__", "__class__", "__name__", "__call__", "__getitem__", "__setitem__", "__len__", "__iter__", "__enter__",
+    "__exit__", "__doc__", "__new__", "__next__", "__contains__", "__neg__", "__add__", "__mul__",
+}  # fmt: skip
 
 
 def find_forbidden(tree: ast.Module) -> list[str]:
-    """Names that lead to the judge or to the tests' values and to nothing else, wherever they are spelt out."""
+    """Names that lead only to the judge or to the values of tests, wherever they are spelt out."""
     found = []
     for node in ast.walk(tree):
         match node:
@@ -130,14 +43,14 @@ def find_forbidden(tree: ast.Module) -> list[str]:
     return found
 
 
-def wants_watching(tree: ast.Module) -> bool:
+def needs_watching(tree: ast.Module) -> bool:
     nodes = list(ast.walk(tree))
     called = {id(node.func) for node in nodes if isinstance(node, ast.Call) and _is_harmless_call(node)}
     return any(_is_unusual(node) for node in nodes if id(node) not in called)
 
 
 def _is_harmless_call(call: ast.Call) -> bool:
-    """`type(x)`, and attributes by a name that is written out: these are as good as the attribute itself."""
+    """`type(x)`, and attributes by a literal name, which equal the plain attribute access."""
     match call:
         case ast.Call(func=ast.Name(id="type"), args=[_], keywords=[]):
             return True

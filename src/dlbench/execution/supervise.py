@@ -1,12 +1,10 @@
-"""How is a confined process watched, from outside and to the end?
+"""Run one confined process, watch it from outside, and leave nothing of it behind.
 
-Its messages are checked, its output is drained and kept short, its time, memory and processes are counted over all its
-descendants. Whatever it does, this returns soon after a limit is reached, and nothing of it is left.
+Its messages are authenticated, its output is drained and truncated, and its time, memory and processes are counted over
+all its descendants. Whatever it does, `supervise` returns soon after a limit is reached.
 
-Did the judge say this, or somebody else?
-
-What arrives on a judge's channel is taken only with the next number and the right keyed hash; the first line without
-ends the listening.
+A message on the judge's channel is accepted only with the next number and the right keyed hash. The first line that
+lacks either ends the reading.
 """
 
 import contextlib
@@ -16,17 +14,17 @@ import json
 import os
 import secrets
 import selectors
-import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from dlbench.execution.launch import start
 from dlbench.execution.limits import Limits
-from dlbench.execution.processes import Group, borrow_group, find_descendants, is_alive, memory_mb, waited_seconds
+from dlbench.execution.processes import Group, borrow_group, end_tree, find_descendants, memory_mb, waited_seconds
 from dlbench.execution.sandbox import Cell, Sandbox
 
 _MOST_BYTES = 16 << 20
@@ -39,18 +37,18 @@ class Messages:
     forged: str = ""
     buffer: bytes = b""
     received: int = 0
-    heard: int = 0
+    count: int = 0
     keeps: bool = True
-    """Whether what was taken is kept, and so must not be too much."""
+    """Whether messages are kept, and so limited in size."""
 
     def feed(self, data: bytes) -> list[dict[str, Any]]:
-        """The new messages in what arrived; no data is the end of the channel."""
+        """The new messages in the data; no data is the end of the channel."""
         self.received += len(data)
         *lines, self.buffer = (self.buffer + data).split(b"\n")
         new: list[dict[str, Any]] = []
         for line in lines:
             if not self.forged:
-                new += self._take(line)
+                new += self._authenticate(line)
         if self.keeps:
             self.taken += new
         if (self.keeps and self.received > _MOST_BYTES) or (not data and self.buffer):
@@ -60,59 +58,46 @@ class Messages:
     def of_kind(self, kind: str) -> list[dict[str, Any]]:
         return [message for message in self.taken if message["kind"] == kind]
 
-    def _take(self, line: bytes) -> list[dict[str, Any]]:
+    def _authenticate(self, line: bytes) -> list[dict[str, Any]]:
         mac, _, body = line.partition(b" ")
         expected = hmac.new(self.secret, body, hashlib.sha256).hexdigest().encode()
         if not hmac.compare_digest(mac, expected):
             self.forged = "something else than the judge wrote on its channel"
             return []
         message = json.loads(body)
-        self.heard += 1
-        if message["n"] != self.heard:
+        self.count += 1
+        if message["n"] != self.count:
             self.forged = "a message of the judge was repeated or left out"
             return []
         return [message]
 
 
-KEPT_OUTPUT = 8 << 10
-LOOK_EVERY = 0.1
-PATIENCE = 15.0
-_STARVED = 3.0
+_KEPT_OUTPUT = 8 << 10
+POLL_SECONDS = 0.1
+_MOST_STARVED = 3.0
+
+stop_event: ContextVar[threading.Event | None] = ContextVar("stop_event", default=None)
+"""Set when the executions of this thread must end. It is bound before a thread takes its first task: an execution that
+has not started yet ends as soon as one under way."""
 
 
 class Interrupted(BaseException):
-    """The user asked to stop; what was running has no verdict."""
+    """The user asked to stop. The execution under way has no verdict."""
 
 
-class Stoppable(Protocol):
-    is_stopped: bool
+def is_stopping() -> bool:
+    event = stop_event.get()
+    return event is not None and event.is_set()
 
 
-_lock = threading.Lock()
-_under_way: set[Stoppable] = set()
-
-
-def stop_all() -> None:
-    """Ends every execution that this process has under way, for a user who does not want to wait for their limits."""
-    with _lock:
-        for watch in _under_way:
-            watch.is_stopped = True
-
-
-@contextlib.contextmanager
-def under_way(watch: Stoppable) -> Iterator[None]:
-    with _lock:
-        _under_way.add(watch)
-    try:
-        yield
-    finally:
-        with _lock:
-            _under_way.discard(watch)
+def check_stop() -> None:
+    if is_stopping():
+        raise Interrupted
 
 
 @dataclass
 class Observation:
-    """What was seen of one process: its messages, how it ended, what it used."""
+    """What was observed of one execution: its messages, how it ended, what it used."""
 
     messages: Messages = field(default_factory=Messages)
     stopped_for: str = ""
@@ -120,108 +105,132 @@ class Observation:
     seconds: float = 0.0
     memory_mb: float = 0.0
     output: str = ""
-    lost: str = ""
-    """Why it cannot be judged at all: whoever served it is gone."""
     mode: str = "fresh"
 
-    def count(self, processes: list[int], limits: Limits, is_full: Callable[[], bool]) -> None:
-        """What a family uses now, and whether that is too much."""
-        resident = memory_mb(processes, limits.memory_mb)
-        self.memory_mb = max(self.memory_mb, resident)
-        if resident > limits.memory_mb or is_full():
-            self.stopped_for = "memory"
-        elif len(processes) > limits.processes:
-            self.stopped_for = "processes"
 
+class _Clock:
+    """The time of a candidate, without the time it waited for a processor."""
 
-class Clock:
-    """The time that a candidate had: what it spent waiting for others to leave the processor is not its own."""
-
-    def __init__(self, limits: Limits) -> None:
-        self.limits = limits
-        self.enter(limits.load_seconds, None)
+    def __init__(self, seconds: float) -> None:
+        self.enter(seconds, None)
 
     def enter(self, seconds: float, process: int | None) -> None:
-        """A new phase with a limit of its own."""
+        """Begin a phase with its own limit."""
         self.began, self.seconds, self.process = time.monotonic(), seconds, process
         self.waited = waited_seconds(process) if process else 0.0
 
     def is_over(self) -> bool:
         passed = time.monotonic() - self.began
-        if passed <= self.seconds or self.process is None or passed > _STARVED * self.seconds:
+        if passed <= self.seconds or self.process is None or passed > _MOST_STARVED * self.seconds:
             return passed > self.seconds
         return passed - (waited_seconds(self.process) - self.waited) > self.seconds
 
 
-Listen = Callable[[dict[str, Any]], bool]
-"""What to do with a message as it comes; the answer says whether to go on."""
-
-
-def supervise(confinement: Sandbox, cell: Cell, job: dict[str, Any], listen: Listen | None = None) -> Observation:
-    """One candidate in a sandbox of its own, from its start to its end.
-
-    `listen`: who takes its messages, which are not kept. Then every message begins a new limit: that of the tests is
-    for one test, and all that comes between two of them has the limit of loading.
-    """
-    seen = Observation()
-    if listen is not None:
-        seen.messages.keeps = False
-    reading, writing = os.pipe()
-    with borrow_group() as group:
-        is_full = prepare_group(group, cell.limits)
-        try:
-            content = {"mode": "fresh", "secret": seen.messages.secret.hex()} | job
-            process = start(confinement, cell, writing, content, group=group)
-        finally:
-            os.close(writing)
-        watch = _Watch(process, reading, seen, cell.limits, is_full, listen)
-        with under_way(watch):
-            try:
-                watch.run()
-            finally:
-                watch.close()
-        if is_full():
-            seen.stopped_for = "memory"
-    return seen
-
-
 def prepare_group(group: Group | None, limits: Limits) -> Callable[[], bool]:
-    """A question: did the kernel end anything here, from now on, for want of memory?"""
+    """Set the group's limits. Returns a function: has the kernel killed a process for lack of memory since?"""
     if group is None:
         return lambda: False
-    # threads are counted there too, and those of the sandbox itself
+    # the group also counts threads and the sandbox's own processes
     group.limit(limits.memory_mb, limits.processes + 16)
     before = group.count_kills()
     return lambda: group.count_kills() > before
 
 
-class _Watch:
+class Watch:
+    """Read the channel and the output of one execution, and measure it until it ends."""
+
+    def __init__(
+        self, observation: Observation, channel: int, output: int, limits: Limits, is_full: Callable[[], bool]
+    ) -> None:
+        self.observation, self.limits, self.is_full = observation, limits, is_full
+        self.channel, self.output = channel, output
+        self.clock = _Clock(limits.load_seconds)
+        self._tail = b""
+
+    def read_output(self) -> bool:
+        data = os.read(self.output, 1 << 16)
+        self._tail = (self._tail + data)[-4 * _KEPT_OUTPUT :]
+        return bool(data)
+
+    def read_messages(self) -> bool:
+        data = os.read(self.channel, 1 << 16)
+        for message in self.observation.messages.feed(data):
+            self.on_message(message)
+        return bool(data)
+
+    def on_message(self, message: dict[str, Any]) -> None:
+        if message["kind"] == "collected":
+            self.clock.enter(self.limits.test_seconds, self.clock.process)
+
+    def measure(self, processes: list[int]) -> None:
+        """Record the use of a process tree and whether it exceeds a limit."""
+        seen, limits = self.observation, self.limits
+        resident = memory_mb(processes, limits.memory_mb)
+        seen.memory_mb = max(seen.memory_mb, resident)
+        if resident > limits.memory_mb or self.is_full():
+            seen.stopped_for = "memory"
+        elif len(processes) > limits.processes:
+            seen.stopped_for = "processes"
+        elif self.clock.is_over():
+            seen.stopped_for = "timeout"
+
+    def finish(self, began: float) -> None:
+        check_stop()
+        self.observation.seconds = time.monotonic() - began
+        self.observation.output = self._tail[-_KEPT_OUTPUT:].decode(errors="replace")
+
+
+Listen = Callable[[dict[str, Any]], bool]
+"""Receives each message as it comes; the result says whether to go on."""
+
+
+def supervise(confinement: Sandbox, cell: Cell, job: dict[str, Any], listen: Listen | None = None) -> Observation:
+    """Run one candidate in its own sandbox, from start to end.
+
+    `listen`: receives the messages, which are not kept. Every message then begins a new limit: the limit of tests
+    applies to one test, and the limit of loading to all that comes between two of them.
+    """
+    observation = Observation()
+    observation.messages.keeps = listen is None
+    reading, writing = os.pipe()
+    with borrow_group() as group:
+        is_full = prepare_group(group, cell.limits)
+        try:
+            content = {"mode": "fresh", "secret": observation.messages.secret.hex()} | job
+            process = start(confinement, cell, writing, content, group=group)
+        finally:
+            os.close(writing)
+        watch = _ProcessWatch(process, reading, observation, cell.limits, is_full, listen)
+        try:
+            watch.run()
+        finally:
+            watch.close()
+        if is_full():
+            observation.stopped_for = "memory"
+    return observation
+
+
+class _ProcessWatch(Watch):
     def __init__(
         self,
         process: "subprocess.Popen[bytes]",
         channel: int,
-        seen: Observation,
+        observation: Observation,
         limits: Limits,
         is_full: Callable[[], bool],
         listen: Listen | None,
     ) -> None:
-        self.process = process
-        self.is_full, self.listen = is_full, listen
-        self.channel = channel
-        self.seen = seen
-        self.limits = limits
-        self.clock = Clock(limits)
-        self.output = b""
-        self.is_stopped = False
+        assert process.stdout is not None
+        super().__init__(observation, channel, process.stdout.fileno(), limits, is_full)
+        self.process, self.listen = process, listen
         self.family: set[int] = set()
 
     def run(self) -> None:
-        assert self.process.stdout is not None
         began = time.monotonic()
         with selectors.DefaultSelector() as selector:
-            selector.register(self.channel, selectors.EVENT_READ, self._take_messages)
-            selector.register(self.process.stdout, selectors.EVENT_READ, self._take_output)
-            looked = 0.0
+            selector.register(self.channel, selectors.EVENT_READ, self.read_messages)
+            selector.register(self.output, selectors.EVENT_READ, self.read_output)
+            measured = 0.0
             ended_at: float | None = None
             while True:
                 for key, _ in selector.select(timeout=0.02):
@@ -230,83 +239,52 @@ class _Watch:
                 now = time.monotonic()
                 if ended_at is None and self._has_ended():
                     ended_at = now
-                # a descendant that kept the pipes open is killed below; its last words are not waited for
+                # a descendant that keeps the pipes open is killed below; its last output is not awaited
                 if ended_at is not None and (not selector.get_map() or now - ended_at > 0.2):
                     break
-                if ended_at is None and now - looked > LOOK_EVERY:
-                    looked = now
-                    self._look()
-                if self.seen.stopped_for or self.seen.messages.forged or self.is_stopped:
+                if ended_at is None and now - measured > POLL_SECONDS:
+                    measured = now
+                    self.measure(find_descendants(self.process.pid))
+                if self.observation.stopped_for or self.observation.messages.forged or is_stopping():
                     break
-        self._kill()
-        if self.is_stopped:
-            raise Interrupted
-        self.seen.seconds = time.monotonic() - began
-        self.seen.output = self.output[-KEPT_OUTPUT:].decode(errors="replace")
+        self._end()
+        self.finish(began)
 
-    def _take_output(self) -> bool:
-        assert self.process.stdout is not None
-        data = os.read(self.process.stdout.fileno(), 1 << 16)
-        self.output = (self.output + data)[-4 * KEPT_OUTPUT :]
-        return bool(data)
-
-    def _take_messages(self) -> bool:
-        data = os.read(self.channel, 1 << 16)
-        for message in self.seen.messages.feed(data):
-            if message["kind"] == "ready":
-                found = find_descendants(self.process.pid)
-                self.family = set(found) - {self.process.pid}
-                self.clock.enter(self.limits.load_seconds, found[-1])
-            if message["kind"] in {"collected", "begins"}:
-                self.clock.enter(self.limits.test_seconds, self.clock.process)
-            if self.listen is None:
-                continue
-            if message["kind"] not in {"ready", "begins"}:
-                self.clock.enter(self.limits.load_seconds, self.clock.process)
-            if not self.listen(message):
-                self.seen.stopped_for = "enough"
-        return bool(data)
+    def on_message(self, message: dict[str, Any]) -> None:
+        kind = message["kind"]
+        if kind == "ready":
+            found = find_descendants(self.process.pid)
+            self.family = set(found) - {self.process.pid}
+            self.clock.enter(self.limits.load_seconds, found[-1])
+        if kind in {"collected", "begins"}:
+            self.clock.enter(self.limits.test_seconds, self.clock.process)
+        if self.listen is None:
+            return
+        if kind not in {"ready", "begins"}:
+            self.clock.enter(self.limits.load_seconds, self.clock.process)
+        if not self.listen(message):
+            self.observation.stopped_for = "enough"
 
     def _has_ended(self) -> bool:
-        if self.seen.exit_code is not None:
+        if self.observation.exit_code is not None:
             return True
+        # not Popen.poll, which would discard the memory usage
         pid, status, usage = os.wait4(self.process.pid, os.WNOHANG)
         if pid == 0:
             return False
-        self.seen.exit_code = self.process.returncode = os.waitstatus_to_exitcode(status)
-        self.seen.memory_mb = max(self.seen.memory_mb, usage.ru_maxrss / 1024)
+        self.observation.exit_code = self.process.returncode = os.waitstatus_to_exitcode(status)
+        self.observation.memory_mb = max(self.observation.memory_mb, usage.ru_maxrss / 1024)
         return True
 
-    def _look(self) -> None:
-        if self.clock.is_over():
-            self.seen.stopped_for = "timeout"
-            return
-        self.seen.count(find_descendants(self.process.pid), self.limits, self.is_full)
-
-    def _kill(self) -> None:
-        """Ends what still runs and waits until it is gone: a verdict is given over an empty room."""
-        if self.seen.exit_code is None:
-            self.family |= set(find_descendants(self.process.pid))
-            # a warden ends its family before itself. Not by Popen: that would wait for it behind our back
-            os.kill(self.process.pid, signal.SIGTERM)
-            wait_until(self._has_ended)
-            for pid in self.family if self.seen.exit_code is None else ():
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
-        # the first process of a namespace goes last, when the kernel has taken all others from it
-        wait_until(lambda: self._has_ended() and not any(map(is_alive, self.family)))
+    def _end(self) -> None:
+        """No verdict is given while anything of the candidate still runs."""
+        end_tree(self.process.pid, self.family, self._has_ended)
 
     def close(self) -> None:
-        if self.seen.exit_code is None:
-            self._kill()
+        if self.observation.exit_code is None:
+            self._end()
         os.close(self.channel)
         for pipe in (self.process.stdin, self.process.stdout):
             if pipe is not None:
                 with contextlib.suppress(BrokenPipeError):
                     pipe.close()
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not condition() and time.monotonic() < deadline:
-        time.sleep(0.002)

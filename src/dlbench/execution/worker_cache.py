@@ -1,8 +1,7 @@
-"""Where is one candidate after the other judged, and who keeps what is warm for the next?
+"""Keep warm workers between tasks, on this machine or through an executor on others.
 
-A seat: one thread sends it one piece of work at a time, and it keeps a worker for each project that it has seen. Seats
-are on this machine unless the engine has others to offer. Workers that idle, that grew, or that memory has no room for
-are stopped; nothing that is asked at a seat may depend on which of them were there.
+One thread sends a cache one task at a time; the cache keeps a worker for each project it has seen. It stops workers
+that idle, that grew, or that do not fit into memory. No result may depend on which workers were there.
 """
 
 import math
@@ -17,7 +16,7 @@ from dlbench.execution.judge import Warm
 from dlbench.workspace import Prepared
 
 IDLE_SECONDS = 120.0
-_LOOK_SECONDS = 5.0
+_CHECK_SECONDS = 5.0
 _GROWTH_MB = 1024.0
 
 Held = TypeVar("Held", bound=Warm)
@@ -27,16 +26,16 @@ Result = TypeVar("Result")
 
 
 class NoWorkerAvailable(DLBenchError):
-    """There is nowhere to work, and nobody knows that there will be: a run ends with it, and can go on later."""
+    """No worker can be started, and none is expected. It ends the run, which can be resumed later."""
 
 
 @dataclass(frozen=True)
 class CachePolicy(Generic[Held]):
-    """Which workers a seat keeps."""
+    """Which workers a cache keeps."""
 
     kind: type[Held]
     memory_mb: float = math.inf
-    """For all seats of a machine together."""
+    """For all caches of a machine together."""
     most: float = math.inf
     """Projects at once."""
 
@@ -44,100 +43,96 @@ class CachePolicy(Generic[Held]):
 class WorkerCache(Protocol[Kept]):
     @property
     def projects(self) -> Collection[str]:
-        """Those that have a worker here."""
+        """The projects that have a worker here."""
         ...
 
     @property
     def used_mb(self) -> float: ...
 
-    def ask(self, project: str, function: Callable[[Kept, Item], Result], item: Item) -> Result:
-        """What the function makes of the project's worker and the item. It may run elsewhere, and must have a name."""
+    def run(self, project: str, function: Callable[[Kept, Item], Result], item: Item) -> Result:
+        """Call the function with the project's worker and the item, maybe on another machine: it must be picklable."""
         ...
 
     def close(self) -> None:
-        """Lets go of all workers; who asks again gets new ones."""
+        """Stop all workers. The next task starts new ones."""
         ...
 
 
 class Executor(Protocol):
-    """Seats that are not on this machine."""
+    """Runs workers on other machines."""
 
-    def count(self, engine: Engine, wanted: int) -> int:
-        """How many there are, where this machine would have so many."""
+    def count(self, engine: Engine, requested: int) -> int:
+        """How many workers it can run; `requested`: what this machine would run."""
         ...
 
     def open(
-        self, engine: Engine, prepared: Mapping[str, Prepared], keeping: CachePolicy[Held]
+        self, engine: Engine, prepared: Mapping[str, Prepared], policy: CachePolicy[Held]
     ) -> WorkerCache[Held]: ...
 
 
-def count_seats(engine: Engine, wanted: int) -> int:
-    return wanted if engine.seats is None else engine.seats.count(engine, wanted)
+def count_workers(engine: Engine, requested: int) -> int:
+    return requested if engine.executor is None else engine.executor.count(engine, requested)
 
 
 def open_cache(
     engine: Engine,
     prepared: Mapping[str, Prepared],
-    keeping: CachePolicy[Held],
+    policy: CachePolicy[Held],
     used_mb: Callable[[], float] = lambda: 0.0,
 ) -> WorkerCache[Held]:
-    """`used_mb`: what all seats of this machine use together."""
-    if engine.seats is not None:
-        return engine.seats.open(engine, prepared, keeping)
-    return LocalSeat(engine, prepared, keeping, used_mb)
+    """`used_mb`: the memory of all caches of this machine together."""
+    if engine.executor is not None:
+        return engine.executor.open(engine, prepared, policy)
+    return LocalWorkerCache(engine, prepared, policy, used_mb)
 
 
-class LocalSeat(Generic[Held]):
-    """On this machine; the least recently used worker is the first of them."""
+class LocalWorkerCache(Generic[Held]):
+    """Workers on this machine, the least recently used first."""
 
     def __init__(
-        self, engine: Engine, prepared: Mapping[str, Prepared], keeping: CachePolicy[Held], used_mb: Callable[[], float]
+        self, engine: Engine, prepared: Mapping[str, Prepared], policy: CachePolicy[Held], used_mb: Callable[[], float]
     ) -> None:
-        self.engine, self.prepared, self.keeping, self.used_by_all = engine, prepared, keeping, used_mb
+        self.engine, self.prepared, self.policy, self.used_by_all = engine, prepared, policy, used_mb
         self.warm: dict[str, Held] = {}
         self.used_mb = 0.0
         self._used_at: dict[str, float] = {}
         self._began_mb: dict[str, float] = {}
-        self._looked = 0.0
+        self._checked_at = 0.0
 
     @property
     def projects(self) -> Collection[str]:
         return self.warm
 
-    def ask(self, project: str, function: Callable[[Held, Item], Result], item: Item) -> Result:
-        held = self._hold(project)
+    def run(self, project: str, function: Callable[[Held, Item], Result], item: Item) -> Result:
+        held = self.warm.pop(project, None)
+        if held is None:
+            while len(self.warm) >= self.policy.most:
+                self._stop(next(iter(self.warm)))
+            held = self.policy.kind(self.engine, self.prepared[project])
+        self.warm[project] = held
+        self._used_at[project] = time.monotonic()
         try:
             return function(held, item)
         finally:
-            self._look(project)
+            self._stop_surplus(project)
 
     def close(self) -> None:
         for project in list(self.warm):
             self._stop(project)
 
-    def _hold(self, project: str) -> Held:
-        held = self.warm.pop(project, None)
-        if held is None:
-            while len(self.warm) >= self.keeping.most:
-                self._stop(next(iter(self.warm)))
-            held = self.keeping.kind(self.engine, self.prepared[project])
-        self.warm[project] = held
-        self._used_at[project] = time.monotonic()
-        return held
-
-    def _look(self, current: str) -> None:
-        """Stops what idles, what grew, and what memory has no room for; the one in use last of all."""
+    def _stop_surplus(self, current: str) -> None:
+        """Stop workers that idle, grew, or exceed the memory; the current one only if it grew."""
         now = time.monotonic()
-        if now - self._looked < _LOOK_SECONDS:
+        if now - self._checked_at < _CHECK_SECONDS:
             return
-        self._looked = now
+        self._checked_at = now
         sizes = {project: warm.memory_mb() for project, warm in self.warm.items()}
         self.used_mb = sum(sizes.values())
         for project, size in sizes.items():
             began = self._began_mb.setdefault(project, size)
-            idles = project != current and now - self._used_at[project] > IDLE_SECONDS
-            is_short = self.used_by_all() > self.keeping.memory_mb and project != current
-            if idles or is_short or size > began + _GROWTH_MB:
+            is_idle = project != current and now - self._used_at[project] > IDLE_SECONDS
+            is_over = project != current and self.used_by_all() > self.policy.memory_mb
+            if is_idle or is_over or size > began + _GROWTH_MB:
                 self._stop(project)
                 self.used_mb -= size
 

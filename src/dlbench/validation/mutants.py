@@ -1,18 +1,11 @@
-"""What would a small mistake in the reference look like?
+"""Write mutants and stubs of a reference, and draw orders of its tests.
 
-Copies of it with one thing changed, each in the way of one operator: a comparison turned, an axis changed, a statement
-left out. Tests that cannot tell them from the reference are weak; two ways of judging that differ on one of them are
-not the same.
+A mutant is a copy with one small change. Tests that cannot tell it from the reference are weak, and two modes that
+differ on one of them are not equivalent. A stub raises or returns None; a test that passes on either is not kept.
 
-What must every kept test reject? The target with its body replaced by nothing: by an error, and by None.
-
-A test that passes on either cannot tell a solution from its absence, and is not kept.
-
-In which orders are an instance's tests tried, before they may be called steady?
-
-In as many different ones as are wanted, or as there are. Drawn one by one from a seed, three tests came in three orders
-of five, and one of them was never the first to run: a test that needs another before it would have stood. Backwards
-first: with the record's own order, every test has then run once before and once after every other.
+Tests run in as many different orders as requested, or as there are. Reversed comes first: with the record's own order,
+every test has then run before and after every other. Orders drawn independently would repeat for few tests, and some
+test might never run first.
 """
 
 import ast
@@ -31,24 +24,24 @@ _Place = tuple[ast.AST, Change]
 
 
 def write_mutants(function: Function, most: int, seed: int = 0) -> list[tuple[str, str]]:
-    """Up to so many, the operators taking turns: what was changed, and the code, all different and all compiling."""
+    """Up to `most` distinct mutants that compile, as change and code. The operators take turns."""
     mutable = _Mutable(function)
     try:
         seen = {mutable.write()}
-    except ValueError:  # what ast cannot write again it cannot write changed
+    except ValueError:  # ast.unparse cannot write this function
         return []
-    chance = random.Random(seed)
+    rng = random.Random(seed)
     queues: dict[str, list[_Place]] = {}
     for place in _find_places(mutable.function):
         queues.setdefault(place[1].operator, []).append(place)
     for queue in queues.values():
-        chance.shuffle(queue)
+        rng.shuffle(queue)
     turns = sorted(queues)
-    chance.shuffle(turns)
+    rng.shuffle(turns)
     found: list[tuple[str, str]] = []
     while turns and len(found) < most:
         operator = turns.pop(0)
-        mutant = _take(mutable, queues[operator], seen)
+        mutant = _next_mutant(mutable, queues[operator], seen)
         if mutant is not None:
             found.append(mutant)
             turns.append(operator)
@@ -56,7 +49,7 @@ def write_mutants(function: Function, most: int, seed: int = 0) -> list[tuple[st
 
 
 class _Mutable:
-    """A copy of a function, without its decorators, in which one thing at a time can be changed."""
+    """A copy of a function without its decorators, to change one node at a time."""
 
     def __init__(self, function: Function) -> None:
         self.function = copy.deepcopy(function)
@@ -83,8 +76,8 @@ class _Mutable:
             setattr(owner, field, old)
 
 
-def _take(mutable: _Mutable, queue: list[_Place], seen: set[str]) -> tuple[str, str] | None:
-    """The next mutant of an operator that is new and compiles."""
+def _next_mutant(mutable: _Mutable, queue: list[_Place], seen: set[str]) -> tuple[str, str] | None:
+    """The next new mutant of an operator that compiles."""
     while queue:
         node, change = queue.pop()
         code = mutable.write_changed(node, change)
@@ -96,7 +89,7 @@ def _take(mutable: _Mutable, queue: list[_Place], seen: set[str]) -> tuple[str, 
 
 def compiles(code: str) -> bool:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # `x is not 1` is worth a warning in a source, not in a mutant
+        warnings.simplefilter("ignore")  # such as that of `x is not 1`
         try:
             compile(code, "<mutant>", "exec", dont_inherit=True)
         except (SyntaxError, ValueError):
@@ -112,28 +105,28 @@ def _find_places(function: Function) -> list[_Place]:
         if id(node) not in kept
         for change in [*find_changes(node), *find_tensor_changes(node)]
     ]
-    # a number that is an axis is changed as an axis, and not once more as a number
+    # a number that is an axis is changed as an axis only
     claimed = {id(part) for _, change in found for part in change.claims}
     return [(node, change) for node, change in found if id(node) not in claimed]
 
 
 def _untouched(function: Function) -> Iterator[ast.AST]:
-    """What is there for a caller or a reader: the header, annotations, messages, logging."""
+    """What tests of behaviour do not see: the header, annotations, messages, logging."""
     yield function.args
     for node in ast.walk(function):
         match node:
-            case ast.FunctionDef(returns=ast.expr() as words) | ast.AsyncFunctionDef(returns=ast.expr() as words):
-                yield words
-            case ast.arg(annotation=ast.expr() as words) | ast.AnnAssign(annotation=words):
-                yield words
-            case ast.Raise(exc=ast.expr() as words) | ast.Assert(msg=ast.expr() as words):
-                yield words
+            case ast.FunctionDef(returns=ast.expr() as part) | ast.AsyncFunctionDef(returns=ast.expr() as part):
+                yield part
+            case ast.arg(annotation=ast.expr() as part) | ast.AnnAssign(annotation=part):
+                yield part
+            case ast.Raise(exc=ast.expr() as part) | ast.Assert(msg=ast.expr() as part):
+                yield part
             case ast.Expr(value=ast.Call(func=called)) | ast.Call(func=called) if is_logging(called):
                 yield node
 
 
 def is_logging(called: ast.expr) -> bool:
-    """Does calling this only tell a person something: `logger.info`, `warnings.warn`?"""
+    """Whether a call of this only logs or warns, as `logger.info` and `warnings.warn`."""
     *owner, name = dotted_name(called).split(".")
     if not owner:
         return name == "warn"
@@ -148,25 +141,25 @@ def write_stub(function: Function, kind: str) -> str:
 
 
 _TRIES = 100
-"""For an order that is not there yet; of two tests there are but two."""
+"""To draw a new order; there may be none left."""
 
 
 def draw_orders(tests: Sequence[str], times: int, key: str) -> list[tuple[str, ...]]:
-    """`times` orders: the given one backwards, then by chance of `key`, the same each time and others for another
-    instance. No two are alike, and no test is the first twice, as long as there are others left."""
-    chance = random.Random(key)
-    leaders = [tests[-1], *chance.sample(tests[:-1], len(tests) - 1)]
+    """`times` orders: reversed, then random with `key` as the seed. No order repeats, and no test comes first twice, as
+    long as others are left."""
+    rng = random.Random(key)
+    leaders = [tests[-1], *rng.sample(tests[:-1], len(tests) - 1)]
     drawn = [tuple(reversed(tests))][:times]
     for count in range(1, times):
-        order = _draw(leaders[count % len(leaders)], tests, chance)
+        order = _draw(leaders[count % len(leaders)], tests, rng)
         for _ in range(_TRIES):
             if order not in drawn:
                 break
-            order = _draw(chance.choice(leaders), tests, chance)
+            order = _draw(rng.choice(leaders), tests, rng)
         drawn.append(order)
     return drawn
 
 
-def _draw(leader: str, tests: Sequence[str], chance: random.Random) -> tuple[str, ...]:
+def _draw(leader: str, tests: Sequence[str], rng: random.Random) -> tuple[str, ...]:
     others = [test for test in tests if test != leader]
-    return (leader, *chance.sample(others, len(others)))
+    return (leader, *rng.sample(others, len(others)))

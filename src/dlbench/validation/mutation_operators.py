@@ -1,12 +1,8 @@
-"""In which ways can code be wrong by a little?
+"""Mutation operators: small mistakes of any Python code, and of code on arrays.
 
-Each operator looks at one node and says what to put in its place, and nothing of whether anybody would notice. Here are
-the table of all, and those that any Python can be wrong by; those of arrays stand in `tensor_mutations`.
-
-In which ways is code on arrays wrong by a little?
-
-By the wrong axis, a dimension kept or lost, a neighbouring type, the wrong reduction: mistakes that run, and often give
-an array of the right shape. Operators for any Python do not make them.
+An operator looks at one node and yields its replacements. Mistakes on arrays (a wrong axis, a dimension kept or lost, a
+neighbouring type, a wrong reduction) run, and often give an array of the right shape; general operators do not make
+them.
 """
 
 import ast
@@ -42,12 +38,12 @@ _COMPARE: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In,
 }  # fmt: skip
 COMPARISONS = {old.__name__: new.__name__ for old, new in _COMPARE.items()}
-"""By its name in the tree, each comparison's opposite."""
+"""The opposite of each comparison, by the names of their node types."""
 _COMPUTE: dict[type[ast.operator], type[ast.operator]] = {
     ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.FloorDiv: ast.Mult,
     ast.Mod: ast.Mult, ast.Pow: ast.Mult, ast.MatMult: ast.Add,
 }  # fmt: skip
-# swapped, these give the same again, or break at the first call whatever is tested
+# swapping their arguments changes nothing, or breaks the first call whatever is tested
 _NOT_SWAPPED = {
     "isinstance", "issubclass", "hasattr", "getattr", "setattr", "delattr", "cast", "max", "min", "maximum", "minimum",
     "add", "multiply", "mul", "equal", "not_equal", "logical_and", "logical_or", "logical_xor", "allclose", "isclose",
@@ -59,10 +55,10 @@ class Change:
     operator: str
     line: int
     field: str
-    """Of the node, that gets another value; empty where the node itself gives way to another."""
+    """The field of the node to set; empty to replace the node itself."""
     value: object
     claims: tuple[ast.AST, ...] = ()
-    """Parts that no other operator should change, because this one does."""
+    """Nodes that no other operator may change, because this one does."""
 
 
 def find_changes(node: ast.AST) -> Iterator[Change]:
@@ -114,7 +110,7 @@ def _change_call(node: ast.Call) -> Iterator[Change]:
 
 
 def _kind(argument: ast.expr) -> str:
-    """A text in the place of a tensor breaks at the first call; two texts in each other's place may not."""
+    """Swapping a text and a tensor breaks the first call; swapping two texts may not."""
     match argument:
         case ast.Constant(value=str()) | ast.JoinedStr():
             return "text"
@@ -133,17 +129,17 @@ def _shift_range(node: ast.Call) -> Iterator[Change]:
 
 
 def setting(operator: str, at: ast.AST, field: str, value: object, *claims: ast.AST) -> Change:
-    """The node with another value of one of its fields; `at` is what stands in the line to name."""
+    """Set a field of the node to another value; `at` gives the line to report."""
     return Change(operator, getattr(at, "lineno", 0), field, value, claims)
 
 
 def replacing(operator: str, at: ast.AST, new: ast.AST) -> Change:
-    """Another node instead of this."""
+    """Replace the node."""
     return Change(operator, getattr(at, "lineno", 0), "", new)
 
 
 def shift(bound: ast.expr, by: int) -> ast.expr:
-    """A number, or what stands for one, greater by so much."""
+    """The expression increased by a number."""
     number = read_number(bound)
     if number is not None:
         return ast.Constant(number + by)
@@ -151,7 +147,7 @@ def shift(bound: ast.expr, by: int) -> ast.expr:
 
 
 def read_number(node: ast.expr) -> int | None:
-    """The whole number that is written here, with its sign."""
+    """The integer literal, with its sign."""
     match node:
         case ast.Constant(value=int(number)) if not isinstance(number, bool):
             return number
@@ -218,7 +214,7 @@ def find_tensor_changes(node: ast.AST) -> Iterator[Change]:
 
 def _change_tensor_call(node: ast.Call, called: ast.Attribute, name: str) -> Iterator[Change]:
     yield from _change_arguments(node, name)
-    own = isinstance(called.value, ast.Name) and called.value.id in {"self", "cls"}  # a method of the project's own
+    own = isinstance(called.value, ast.Name) and called.value.id in {"self", "cls"}  # a method of the project itself
     exchanges = [("reduction exchanged", _REDUCTIONS), ("method exchanged", _METHODS)]
     if not node.args and not node.keywords:  # x.float()
         exchanges.append(("dtype changed", _TORCH_TYPES))
@@ -239,7 +235,7 @@ def _change_arguments(node: ast.Call, name: str) -> Iterator[Change]:
 
 
 def _change_axis(axis: ast.expr, permutes: bool = False) -> ast.expr | None:
-    """0 becomes 1, -1 becomes 0, any other one nearer to them; of several, the last is left out or changes place."""
+    """0 becomes 1, -1 becomes 0, others move one towards them; of several axes, the last is dropped or swapped."""
     number = read_number(axis)
     if number is not None:
         return ast.Constant({0: 1, -1: 0}.get(number, number - 1 if number > 0 else number + 1))

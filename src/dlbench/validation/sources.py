@@ -1,8 +1,7 @@
-"""Do the records still say the truth about the sources?
+"""Check the records against the fetched sources.
 
-Asked of the fetched source of every project: is the file there, is the function in it, has it changed, does pytest
-collect every test that is named, does a prompt quote what it asks for. A record that drifted from its source judges
-models by something nobody looked at.
+For every project: the file and the function exist, the function is unchanged, pytest collects every named test, and the
+prompt does not leak the solution. A record that drifted from its source judges models by code that nobody reviewed.
 """
 
 import hashlib
@@ -15,7 +14,7 @@ from dlbench.dataset.leakage import find_leaks
 from dlbench.dataset.target import TargetError, find_target
 from dlbench.errors import DLBenchError
 from dlbench.execution.engine import Engine
-from dlbench.execution.launch import describe_nothing
+from dlbench.execution.launch import describe_collection
 from dlbench.execution.sandbox import open_cell
 from dlbench.execution.sandbox.base import inside_key
 from dlbench.execution.supervise import supervise
@@ -52,22 +51,16 @@ def _check_project(
         known = collect(engine, prepared, sorted({file for instance in instances for file in instance.test_files}))
     except DLBenchError as error:
         return [*problems, Problem(Kind.MISSING_TEST, where, error.what, error.fix)]
+    fix = "fix the id, or remove it from the record"
     for instance in instances:
-        problems += [
-            Problem(
-                Kind.MISSING_TEST,
-                _where(benchmark, instance.id),
-                f"pytest does not collect {test}",
-                "fix the id, or remove it from the record",
-            )
-            for test in instance.tests
-            if test not in known
-        ]
+        missing = [test for test in instance.tests if test not in known]
+        place = _where(benchmark, instance.id)
+        problems += [Problem(Kind.MISSING_TEST, place, f"pytest does not collect {test}", fix) for test in missing]
     return problems
 
 
 def check_target(instance: Instance, tree: Path, where: str) -> list[Problem]:
-    """What can be said of one instance from the source alone."""
+    """Problems of one instance that the source alone shows."""
     path = tree / instance.path
     if not path.is_file():
         return [Problem(Kind.MISSING_PATH, where, f"the source has no file {instance.path}", "fix the path")]
@@ -88,27 +81,26 @@ def check_target(instance: Instance, tree: Path, where: str) -> list[Problem]:
 
 
 def collect(engine: Engine, prepared: Prepared, files: list[str]) -> frozenset[str]:
-    """The ids of all tests that pytest finds in some files; remembered, since nothing of it can change."""
-    missing = [file for file in files if not (prepared.tree / file).is_file()]
-    present = [file for file in files if file not in missing]
+    """The ids of all tests that pytest collects from these files, cached by all that they depend on."""
+    present = [file for file in files if (prepared.tree / file).is_file()]
     setup = prepared.project.tests.model_dump_json()
-    facts = [prepared.tree.parent.name, prepared.environment.name, *present, inside_key(), setup]
-    key = hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:24]
-    memory = home() / "collected" / f"{key}.json"
-    if memory.is_file():
-        return frozenset(json.loads(memory.read_text(encoding="utf-8")))
+    parts = [prepared.tree.parent.name, prepared.environment.name, *present, inside_key(), setup]
+    key = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:24]
+    cached = home() / "collected" / f"{key}.json"
+    if cached.is_file():
+        return frozenset(json.loads(cached.read_text(encoding="utf-8")))
     with open_cell(prepared, None, None, engine.limits) as cell:
-        watched = supervise(engine.confinement, cell, describe_nothing(present) | {"collect_only": True})
-    found = watched.messages.of_kind("collected")
+        observation = supervise(engine.confinement, cell, describe_collection(present) | {"collect_only": True})
+    found = observation.messages.of_kind("collected")
     if not found:
         raise DLBenchError(
-            f"pytest could not collect the tests: {watched.stopped_for or watched.output[-1500:]}",
+            f"pytest could not collect the tests: {observation.stopped_for or observation.output[-1500:]}",
             fix="`dlbench prepare` the project and look at its tests",
         )
     tests = frozenset(found[0]["tests"])
     if not found[0]["errors"]:
-        memory.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(memory, json.dumps(sorted(tests)))
+        cached.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(cached, json.dumps(sorted(tests)))
     return tests
 
 

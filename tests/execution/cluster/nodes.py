@@ -1,4 +1,4 @@
-"""A real Ray cluster of several nodes on this machine, each with a raylet and workers of its own."""
+"""A real Ray cluster of several nodes on this machine, each with its own raylet and workers."""
 
 import os
 import shutil
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 STORE = 80 << 20
 MEMORY = 4 << 30
-# dead nodes are noticed in a few seconds, and not after half a minute
+# notice dead nodes within seconds instead of half a minute
 CONFIG = {"health_check_initial_delay_ms": 1000, "health_check_period_ms": 500, "health_check_failure_threshold": 6}
 
 
@@ -31,26 +31,26 @@ class Nodes:
         return self.cluster.address
 
     def kill(self, place: int) -> None:
-        """All its processes at once, as when a machine loses its power."""
+        """Kill all its processes at once, as a power failure does."""
         self.cluster.remove_node(self.nodes[place], allow_graceful=False)
 
 
 @contextmanager
 def start_cluster(*environments: dict[str, str], cores: int = 1) -> Iterator[Nodes]:
-    """A node for each environment; the first is the head, and the driver's own."""
+    """One node per environment. The first is the head, and the node of the driver."""
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     import ray
     from ray.cluster_utils import Cluster
 
-    # short: the names of sockets lie under it
+    # short, since names of sockets are limited
     folder = os.environ["RAY_TMPDIR"] = tempfile.mkdtemp(dir="/tmp", prefix="r")
     cluster = Cluster()
     nodes = []
     try:
         for number, environment in enumerate(environments):
             head = {"_system_config": CONFIG, "include_dashboard": False} if not number else {}
-            has = {"num_cpus": cores, "object_store_memory": STORE, "memory": MEMORY * cores}
-            nodes.append(cluster.add_node(wait=not number, env_vars=environment, **has, **head))
+            resources = {"num_cpus": cores, "object_store_memory": STORE, "memory": MEMORY * cores}
+            nodes.append(cluster.add_node(wait=not number, env_vars=environment, **resources, **head))
         cluster.wait_for_nodes()
         yield Nodes(cluster, nodes)
     finally:
@@ -62,7 +62,7 @@ def start_cluster(*environments: dict[str, str], cores: int = 1) -> Iterator[Nod
 
 
 def find_sandboxes(place: Path) -> list[int]:
-    """Processes whose command line names a folder: every sandbox names the project's tree."""
+    """Processes whose command line names the folder, as that of every sandbox names the project's tree."""
     found = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:

@@ -1,4 +1,4 @@
-"""On a real cluster of three nodes every verdict is the local one, whatever dies; nothing is left behind."""
+"""A real cluster of three nodes gives the local verdicts, whatever dies, and leaves nothing behind."""
 
 import json
 import os
@@ -23,7 +23,7 @@ from dlbench.execution import Engine, Limits, choose_sandbox
 from dlbench.execution.cross_run import CrossRunPool, CrossRunTask, Result
 from dlbench.execution.judge import Warm
 from dlbench.execution.pool import Pool, Task
-from dlbench.execution.ray_cluster.actor import SeatError
+from dlbench.execution.ray_cluster.actor import RemoteTaskError
 from dlbench.execution.worker_cache import CachePolicy
 from dlbench.validation.mutants import BODIES, write_mutants, write_stub
 from dlbench.workspace import prepare
@@ -50,7 +50,7 @@ SLEEPS = "def scale(values, factor=2):\n    import time\n    time.sleep(600)\n"
 
 @pytest.fixture(scope="module")
 def toys(tmp_path_factory):
-    """With a comment of its own, so that its sandboxes are known among all others of this machine."""
+    """With a unique comment, to find its sandboxes among all others of this machine."""
     root = tmp_path_factory.mktemp("cluster")
     benchmark = write_toy(root)
     with (root / "source/toy/base.py").open("a") as file:
@@ -82,28 +82,28 @@ def cluster(elsewhere):
 
 
 @pytest.fixture(scope="module")
-def said():
+def log():
     return []
 
 
 @pytest.fixture(scope="module")
-def seats(cluster, said):
-    from dlbench.execution.ray_cluster.executor import RaySeats
+def executor(cluster, log):
+    from dlbench.execution.ray_cluster.executor import RayExecutor
 
-    found = RaySeats(cluster.address, log=said.append, patience=30)
+    found = RayExecutor(cluster.address, log=log.append, patience=30)
     yield found
     found.close()
 
 
 @pytest.fixture(scope="module")
-def remote(local, seats):
-    return replace(local, seats=seats)
+def remote(local, executor):
+    return replace(local, executor=executor)
 
 
 def make_tasks(benchmark, engine, prepared) -> list[Task]:
     tasks: list[Task] = []
     for instance in benchmark.instances.values():
-        target = engine.asked(prepared["toy"], instance).target
+        target = engine.target(prepared["toy"], instance).target
         codes = [None, target.text, *(write_stub(target.node, kind) for kind in BODIES)]
         codes += [code for _, code in write_mutants(target.node, 6)]
         codes += [write_copy(target.node, number) for number in range(6)]
@@ -113,7 +113,7 @@ def make_tasks(benchmark, engine, prepared) -> list[Task]:
 
 
 def plain(value):
-    """Without addresses of objects, seconds, and the width of a progress bar, which is that of the workspace's path."""
+    """Without addresses of objects, seconds, and widths that depend on the path of the workspace."""
     if isinstance(value, dict):
         return {key: plain(one) for key, one in value.items()}
     if isinstance(value, list):
@@ -122,7 +122,7 @@ def plain(value):
 
 
 def judge(engine, prepared, tasks, on_verdict=lambda task: None, mode="auto"):
-    """Steady records by task; a task that comes twice, or never, is noticed."""
+    """Steady records by task; every task must come exactly once."""
     found: dict[int, dict] = {}
 
     def keep(task, verdict):
@@ -145,60 +145,62 @@ def expected(local, prepared, tasks):
     return judge(local, prepared, tasks)
 
 
-def test_every_verdict_of_three_nodes_is_the_local_one(remote, prepared, tasks, expected, seats):
-    assert seats.count(remote, 1) == 3
+def test_every_verdict_of_three_nodes_is_the_local_one(remote, prepared, tasks, expected, executor):
+    assert executor.count(remote, 1) == 3
     assert judge(remote, prepared, tasks) == expected
     assert Counter(record["status"] for record in expected.values()).keys() >= {"pass", "fail", "error", "timeout"}
     assert expected[tasks[-1].sample]["status"] == "pass", "a signal is blocked where candidates run"
 
 
-def test_a_node_without_the_project_and_without_an_index_is_sent_both_halves(said, elsewhere, prepared):
-    """After the test above: what the node got is what the driver has."""
-    sent = [line for line in said if line.startswith("sending")]
-    assert len(sent) == 2, said
+def test_node_without_project_and_index_is_sent_both_parts(log, elsewhere, prepared):
+    """Runs after the test above: the node has what the driver has."""
+    sent = [line for line in log if line.startswith("sending")]
+    assert len(sent) == 2, log
     tree = elsewhere / "sources" / prepared["toy"].tree.parent.name / "tree"
     assert (tree / "toy/core.py").read_bytes() == (prepared["toy"].tree / "toy/core.py").read_bytes()
     assert (elsewhere / "environments" / prepared["toy"].environment.name / "bin/python").exists()
     assert not list(elsewhere.glob("*/.*.building-*"))
 
 
-def test_two_seats_of_a_node_prepare_a_project_once(cluster, seats, prepared, tmp_path_factory):
+def test_two_actors_of_a_node_prepare_a_project_once(cluster, executor, prepared, tmp_path_factory):
     import ray
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-    from dlbench.execution.ray_cluster.actor import Host
+    from dlbench.execution.ray_cluster.actor import WorkerActor
     from dlbench.execution.ray_cluster.transfer import Part, describe
 
     home = tmp_path_factory.mktemp("once")
-    parcel = describe(prepared["toy"])
+    bundle = describe(prepared["toy"])
     place = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
     away = {"env_vars": {"DLBENCH_HOME": str(home)}}
     options = {"num_cpus": 0, "scheduling_strategy": place, "runtime_env": away}
-    hosts = [ray.remote(Host).options(**options).remote() for _ in range(2)]
+    actors = [ray.remote(WorkerActor).options(**options).remote() for _ in range(2)]
     for part in Part:
-        pieces = seats.ship(prepared["toy"], part, lambda: None)
-        assert seats.ship(prepared["toy"], part, lambda: pytest.fail("it was packed before")) is pieces
-        receipts = ray.get([host.receive.remote(parcel, part, pieces) for host in hosts])
-        assert sorted(receipt.is_new for receipt in receipts) == [False, True]
-    for host in hosts:
-        ray.kill(host)
+        pieces = executor.ship(prepared["toy"], part, lambda: None)
+        assert executor.ship(prepared["toy"], part, lambda: pytest.fail("packed twice")) is pieces
+        replies = ray.get([actor.receive.remote(bundle, part, pieces) for actor in actors])
+        assert sorted(reply.value for reply in replies) == [False, True]
+    for actor in actors:
+        ray.kill(actor)
 
 
-def test_fresh_mode_and_meetings_and_admission_are_the_same_there(toys, local, remote, prepared, tasks):
+def test_fresh_mode_cross_runs_and_admission_give_the_local_results(toys, local, remote, prepared, tasks):
     some = tasks[:2]
     assert judge(remote, prepared, some, mode="fresh") == judge(local, prepared, some, mode="fresh")
     instance = toys.instances[SCALE]
     checks = ["assert scale([1], 3) == [3]", "assert scale([1]) == [7]", "scale([1], 0)"]
-    meetings = [CrossRunTask(instance, name, code, checks) for name, code in (("r", RIGHT[SCALE]), ("w", WRONG[SCALE]))]
-    met, admitted = [], []
+    solutions = [
+        CrossRunTask(instance, name, code, checks) for name, code in (("r", RIGHT[SCALE]), ("w", WRONG[SCALE]))
+    ]
+    results, admitted = [], []
     for engine in (local, remote):
         rows: dict[str, list[str]] = {}
 
-        def note(meeting, row, rows=rows):
-            rows[meeting.key] = [str(one.result) for one in row]
+        def note(task, row, rows=rows):
+            rows[task.key] = [str(one.result) for one in row]
 
-        CrossRunPool(engine, prepared, workers=2).run(meetings, note)
-        met.append(rows)
+        CrossRunPool(engine, prepared, workers=2).run(solutions, note)
+        results.append(rows)
         admit_all(
             engine,
             prepared["toy"],
@@ -206,19 +208,19 @@ def test_fresh_mode_and_meetings_and_admission_are_the_same_there(toys, local, r
             lambda found: admitted.append(replace(found, seconds=0.0, memory_mb=0.0)),
             mutants=3,
         )
-    assert met[0] == met[1]
-    assert met[0]["r"] == [str(Result.PASSED), str(Result.FAILED), str(Result.ERROR)]
+    assert results[0] == results[1]
+    assert results[0]["r"] == [str(Result.PASSED), str(Result.FAILED), str(Result.ERROR)]
     assert admitted[0] == admitted[1]
     assert admitted[0].killed
 
 
-def test_a_question_that_ends_every_host_is_given_up_and_the_seat_goes_on(remote, prepared, said):
-    seat = remote.seats.open(remote, prepared, CachePolicy(Warm))
-    with pytest.raises(SeatError, match="every seat that it was tried at was lost"):
-        seat.ask("toy", lambda warm, item: os.kill(os.getpid(), signal.SIGKILL), None)
-    assert len([line for line in said if line.startswith("lost a seat")]) == 3
-    assert seat.ask("toy", lambda warm, item: item + 1, 1) == 2
-    seat.close()
+def test_task_that_kills_every_actor_is_given_up_and_the_cache_goes_on(remote, prepared, log):
+    cache = remote.executor.open(remote, prepared, CachePolicy(Warm))
+    with pytest.raises(RemoteTaskError, match="every worker that ran the task was lost"):
+        cache.run("toy", lambda warm, item: os.kill(os.getpid(), signal.SIGKILL), None)
+    assert len([line for line in log if line.startswith("lost a worker")]) == 3
+    assert cache.run("toy", lambda warm, item: item + 1, 1) == 2
+    cache.close()
 
 
 def write_samples(path: Path, *codes: str) -> Path:
@@ -233,7 +235,7 @@ def start_command(toys, *words: object) -> "subprocess.Popen[str]":
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
-def test_the_command_writes_the_same_file_wherever_it_judges(cluster, seats, toys, tmp_path):
+def test_command_writes_the_same_file_locally_and_on_the_cluster(cluster, executor, toys, tmp_path):
     samples = write_samples(tmp_path / "s.jsonl", RIGHT[SCALE], WRONG[SCALE], HOSTILE[0], "def scale(:\n")
     there = ("--executor", "ray", "--ray-address", cluster.address)
     for name, where in (("here", ()), ("there", there)):
@@ -244,7 +246,7 @@ def test_the_command_writes_the_same_file_wherever_it_judges(cluster, seats, toy
     assert plain(steady(verdicts_of(tmp_path / "there"))) == plain(steady(verdicts_of(tmp_path / "here")))
 
 
-def test_an_interrupted_run_leaves_no_candidate_on_any_node(cluster, seats, toys, prepared, tmp_path):
+def test_interrupted_run_leaves_no_candidate_on_any_node(cluster, executor, toys, prepared, tmp_path):
     samples = write_samples(tmp_path / "s.jsonl", *[SLEEPS] * 60)
     where = ("--executor", "ray", "--ray-address", cluster.address)
     command = start_command(toys, "evaluate", samples, "--out", tmp_path / "out", "--timeout", 600, *where)
@@ -260,15 +262,13 @@ def test_an_interrupted_run_leaves_no_candidate_on_any_node(cluster, seats, toys
 def wait_for(condition, seconds: float = 90.0) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
-        assert time.monotonic() < deadline, "it did not happen"
+        assert time.monotonic() < deadline, "timed out"
         time.sleep(0.1)
 
 
-def test_a_node_killed_in_the_middle_changes_no_verdict(
-    cluster, toys, remote, prepared, tasks, expected, said, elsewhere
-):
-    """When its sandbox runs, and while others wait for their tests to end."""
-    said.clear()
+def test_killed_node_changes_no_verdict(cluster, toys, remote, prepared, tasks, expected, log, elsewhere):
+    """The node dies while its sandbox and others run."""
+    log.clear()
     tree = elsewhere / "sources" / prepared["toy"].tree.parent.name
     slow = [Task(toys.instances[SCALE], SLOW, 1000 + number) for number in range(18)]
     found_when_killed = []
@@ -287,20 +287,20 @@ def test_a_node_killed_in_the_middle_changes_no_verdict(
     assert 0 < len(found_when_killed) < len(found)
     assert {task.sample: found[task.sample] for task in some} == {task.sample: expected[task.sample] for task in some}
     assert {found[task.sample]["status"] for task in slow} == {"pass"}
-    assert [line for line in said if line.startswith("lost a seat")]
+    assert [line for line in log if line.startswith("lost a worker")]
     wait_for(lambda: not find_sandboxes(tree), seconds=10)
 
 
-def test_when_no_place_is_left_the_run_ends_in_words(remote, prepared, tasks, seats, monkeypatch):
-    """All cores of the cluster are taken by somebody else."""
+def test_run_ends_with_an_error_when_no_slot_is_left(remote, prepared, tasks, executor, monkeypatch):
+    """Other work takes all cores of the cluster."""
     import ray
 
-    monkeypatch.setattr(seats, "patience", 3.0)
+    monkeypatch.setattr(executor, "patience", 3.0)
     other = ray.remote(num_cpus=1)(lambda: time.sleep(120))
-    taken = [other.remote() for _ in range(seats.count(remote, 1))]
+    taken = [other.remote() for _ in range(executor.count(remote, 1))]
     wait_for(lambda: ray.available_resources().get("CPU", 0) == 0)
     kept = []
-    with pytest.raises(DLBenchError, match="no place for"):
+    with pytest.raises(DLBenchError, match="no free slot for"):
         Pool(remote, prepared).run(tasks[:2], lambda task, verdict: kept.append(verdict))
     assert not kept
     for one in taken:

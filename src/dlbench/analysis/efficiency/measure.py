@@ -139,7 +139,7 @@ def draw_order(names: Sequence[str], number: int, seed: str) -> list[str]:
 
 def _measure(warm: Warm, job: Job, on_round: Callable[[Instance, Round], None], repeats: int, seed: int) -> str:
     instance, done, wasted = job.instance, list(job.done), 0
-    reference = warm.engine.asked(warm.prepared, instance).target.text
+    reference = warm.engine.target(warm.prepared, instance).target.text
     first = _run(warm, instance, reference, DEFAULT)
     if not first.passed:
         return _blame(REFERENCE, first)
@@ -161,7 +161,7 @@ def _measure(warm: Warm, job: Job, on_round: Callable[[Instance, Round], None], 
 
 def _settle(warm: Warm, instance: Instance, first: Taken, codes: Sequence[str]) -> JudgeOptions:
     """Runs each once, uncounted: the first pays for servers and caches. How the least convenient one must be served."""
-    asked = warm.engine.asked(warm.prepared, instance)
+    asked = warm.engine.target(warm.prepared, instance)
     watched = False
     for code in codes:
         with suppress(AnswerError):  # which its rounds will show as not passing
@@ -171,7 +171,7 @@ def _settle(warm: Warm, instance: Instance, first: Taken, codes: Sequence[str]) 
 
 
 def _run(warm: Warm, instance: Instance, code: str, terms: JudgeOptions) -> Taken:
-    found = warm.judge(instance, code, terms=terms)
+    found = warm.judge(instance, code, options=terms)
     times = found.test_seconds, found.processor_seconds
     return Taken(str(found.status), *times, found.memory_mb, found.mode, found.message[-300:])
 

@@ -1,9 +1,7 @@
-"""Where are candidates judged when one machine is not enough? At seats on the nodes of a Ray cluster.
+"""Judge candidates on the nodes of a Ray cluster.
 
-The driver keeps the schedule and the journal; a node keeps warm workers and gives verdicts. Ray is imported by the
-functions that use it: it is an extra.
-
-Who judges, by a user's word: this machine, or the nodes of a cluster? A mistyped word should cost a moment only.
+The driver keeps the schedule and the journal; actors on the nodes keep warm workers and give verdicts. Ray is an extra,
+so only the functions that use it import it.
 """
 
 from typing import TYPE_CHECKING
@@ -12,13 +10,13 @@ from dlbench.errors import DLBenchError
 from dlbench.workspace.home import Log, quiet
 
 if TYPE_CHECKING:
-    from dlbench.execution.ray_cluster.executor import RaySeats
+    from dlbench.execution.ray_cluster.executor import RayExecutor
 
 
 EXECUTORS = ("local", "ray")
 
 
-def open_seats(
+def open_executor(
     executor: str,
     ray_address: str | None,
     *,
@@ -27,17 +25,17 @@ def open_seats(
     memory_mb: float,
     sandbox: str,
     log: Log = quiet,
-) -> "RaySeats | None":
-    """The cluster's, for who called to close; None where this machine judges.
+) -> "RayExecutor | None":
+    """The executor of a cluster, for the caller to close; None for this machine.
 
-    `workers`: as many as there are cores where it is None; `cores`: those of a Ray that has to be started here.
+    `workers`: None uses all slots of the cluster. `cores`: those of a Ray that must be started here.
     """
     if executor not in EXECUTORS:
         raise DLBenchError(f"there is no executor {executor!r}", fix=f"use one of: {', '.join(EXECUTORS)}")
     if executor == "local":
         if ray_address:
-            raise DLBenchError("an address of Ray is for the executor ray alone", fix="say --executor ray, too")
+            raise DLBenchError("--ray-address requires --executor ray", fix="add --executor ray")
         return None
-    from dlbench.execution.ray_cluster.executor import RaySeats
+    from dlbench.execution.ray_cluster.executor import RayExecutor
 
-    return RaySeats(ray_address, workers=workers, cores=cores, memory_mb=memory_mb, sandbox=sandbox, log=log)
+    return RayExecutor(ray_address, workers=workers, cores=cores, memory_mb=memory_mb, sandbox=sandbox, log=log)

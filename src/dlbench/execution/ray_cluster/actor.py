@@ -1,20 +1,16 @@
-"""What lives on a node: one seat, as the local pool has them, and what it takes to get it ready.
+"""Run workers in a Ray actor on a node, and send tasks to it from a thread of the driver.
 
-An actor of Ray. Everything that has a say in a verdict is the node's own and chosen by the same code as anywhere: its
-sandbox, its copy of the engine, its fixed environment. What Ray does to its processes is undone first.
-
-How does a thread of the driver work at a seat that may be gone at any moment?
-
-It asks and waits. A host that is lost (its node died, its memory was taken) costs the question another try on another
-host; a question that loses several is given up, in words. While there is no place for a new host the thread waits for
-one, as long as any other seat is at work; when there is none for long, the run ends and can go on later.
+The node chooses everything that affects a verdict with the same code as any machine: its sandbox, its copy of the
+engine, its fixed environment. A task whose actor is lost (its node died, its memory was taken) is tried again on
+another actor, and given up after several losses. A thread without an actor waits for one while any other actor works;
+if none has worked for long, the run ends and can be resumed later.
 """
 
 import signal
 import socket
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, cast
 
 from dlbench import __version__
@@ -23,93 +19,83 @@ from dlbench.execution.engine import Engine
 from dlbench.execution.judge import Warm
 from dlbench.execution.limits import Limits
 from dlbench.execution.processes import remove_groups
-from dlbench.execution.ray_cluster.transfer import Parcel, Part, describe, finish, settle, take_in
+from dlbench.execution.ray_cluster.transfer import (
+    Part,
+    ProjectBundle,
+    complete_bundle,
+    describe,
+    prepare_locally,
+    receive_part,
+)
 from dlbench.execution.sandbox import choose_sandbox, remove_leftovers
 from dlbench.execution.sandbox.base import inside_key
-from dlbench.execution.supervise import Interrupted, under_way
-from dlbench.execution.worker_cache import CachePolicy, Held, Item, LocalSeat, NoWorkerAvailable, Result
+from dlbench.execution.supervise import check_stop
+from dlbench.execution.worker_cache import CachePolicy, Held, Item, LocalWorkerCache, NoWorkerAvailable, Result
 from dlbench.workspace import Prepared
 
 if TYPE_CHECKING:
-    from dlbench.execution.ray_cluster.executor import RaySeats
+    from dlbench.execution.ray_cluster.executor import RayExecutor
 
 
 @dataclass(frozen=True)
-class Greeting:
-    node: str
-    key: str
-    refusal: str = ""
-    """Why nothing can be judged there."""
+class Reply:
+    """What an actor returns; an exception's type may not exist on the driver, so its message is sent."""
 
-
-@dataclass(frozen=True)
-class Readiness:
-    """Of one project: what must be sent, each with the reason; or why it cannot be had at all."""
-
-    missing: dict[Part, str]
-    refusal: str = ""
-
-
-@dataclass(frozen=True)
-class Receipt:
-    is_new: bool
-    """Whether it was unpacked; another seat of the node may have been faster."""
-    refusal: str = ""
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What came of one question, and how the seat stands after it."""
-
-    result: Any
-    projects: tuple[str, ...]
-    used_mb: float
+    value: Any = None
     error: str = ""
+    """Why the node cannot do it."""
+    projects: tuple[str, ...] = ()
+    used_mb: float = 0.0
+    node: str = field(default_factory=socket.gethostname)
 
 
 def make_key() -> str:
-    """The same on two machines whose engines judge alike."""
+    """Equal on two machines whose engines judge alike."""
     return f"dlbench {__version__}, engine {inside_key()}"
 
 
-class Host:
-    def open(self, sandbox: str, limits: Limits, keeping: CachePolicy[Warm]) -> Greeting:
-        _undo_ray()
-        node = socket.gethostname()
+class WorkerActor:
+    def open(self, sandbox: str, limits: Limits, policy: CachePolicy[Warm]) -> Reply:
+        """The value is the key of the engine."""
+        # Ray blocks SIGINT in its processes; the tests of a candidate would inherit that
+        signal.pthread_sigmask(signal.SIG_SETMASK, ())
         try:
             remove_leftovers()
             engine = Engine(choose_sandbox(sandbox), limits)
         except DLBenchError as error:
-            return Greeting(node, make_key(), str(error))
+            return Reply(make_key(), str(error))
         self.prepared: dict[str, Prepared] = {}
-        self.seat = LocalSeat(engine, self.prepared, keeping, lambda: self.seat.used_mb)
-        return Greeting(node, make_key())
+        self.cache = LocalWorkerCache(engine, self.prepared, policy, lambda: self.cache.used_mb)
+        return Reply(make_key())
 
-    def prepare(self, parcel: Parcel) -> Readiness:
+    def prepare(self, bundle: ProjectBundle) -> Reply:
+        """The value is the parts that must be sent, each with the reason."""
         try:
-            missing = settle(parcel)
+            missing = prepare_locally(bundle)
             if not missing:
-                self.prepared[parcel.project.name] = finish(parcel)
-            return Readiness(missing)
+                self.prepared[bundle.project.name] = complete_bundle(bundle)
+            return Reply(missing)
         except DLBenchError as error:
-            return Readiness({}, str(error))
+            return Reply({}, str(error))
 
-    def receive(self, parcel: Parcel, part: Part, pieces: list[Any]) -> Receipt:
+    def receive(self, bundle: ProjectBundle, part: Part, pieces: list[Any]) -> Reply:
+        """The value is whether it was unpacked; another actor of the node may have been faster."""
         try:
-            return Receipt(take_in(parcel, part, lambda: _fetch(pieces)))
+            return Reply(receive_part(bundle, part, lambda: _fetch(pieces)))
         except DLBenchError as error:
-            return Receipt(False, str(error))
+            return Reply(False, str(error))
 
-    def ask(self, project: str, function: Callable[[Any, Any], Any], item: object) -> Answer:
-        result, told = None, ""
+    def run(self, project: str, function: Callable[[Any, Any], Any], item: object) -> Reply:
+        """The value is the result of the task."""
+        result, error = None, ""
         try:
-            result = self.seat.ask(project, function, item)
-        except Exception as error:  # its type may not exist where the answer is read
-            told = f"{type(error).__name__}: {error}"
-        return Answer(result, tuple(self.seat.projects), self.seat.used_mb, told)
+            result = self.cache.run(project, function, item)
+        except Exception as fault:
+            error = f"{type(fault).__name__}: {fault}"
+        return Reply(result, error, tuple(self.cache.projects), self.cache.used_mb)
 
     def close(self) -> None:
-        self.seat.close()
+        self.cache.close()
         remove_groups()
 
 
@@ -120,129 +106,118 @@ def _fetch(pieces: list[Any]) -> Iterator[bytes]:
         yield ray.get(piece)
 
 
-def _undo_ray() -> None:
-    """Ray's processes never see Ctrl-C; a candidate's tests may well want to, and would inherit it."""
-    signal.pthread_sigmask(signal.SIG_SETMASK, ())
-
-
 _ATTEMPTS = 3
-_LOOK_SECONDS = 0.5
-_FAREWELL_SECONDS = 20.0
-_NOWHERE = "before it was opened"
+_POLL_SECONDS = 0.5
+_CLOSE_SECONDS = 20.0
+_NOT_STARTED = "before it started"
 
 
-class SeatError(Exception):
-    """A question got no answer; the reason is the message."""
+class RemoteTaskError(Exception):
+    """A task got no result; the message is the reason."""
 
 
-class RemoteSeat(Generic[Held]):
+class RemoteWorkerCache(Generic[Held]):
     def __init__(
-        self, seats: "RaySeats", engine: Engine, prepared: Mapping[str, Prepared], keeping: CachePolicy[Held]
+        self, executor: "RayExecutor", engine: Engine, prepared: Mapping[str, Prepared], policy: CachePolicy[Held]
     ) -> None:
-        self.seats, self.engine, self.prepared, self.keeping = seats, engine, prepared, keeping
+        self.executor, self.engine, self.prepared, self.policy = executor, engine, prepared, policy
         self.projects: Collection[str] = ()
         self.used_mb = 0.0
         self.node = ""
-        self.is_stopped = False
-        self._host: Any = None
+        self._actor: Any = None
         self._ready: set[str] = set()
 
-    def ask(self, project: str, function: Callable[[Held, Item], Result], item: Item) -> Result:
+    def run(self, project: str, function: Callable[[Held, Item], Result], item: Item) -> Result:
         from ray.exceptions import RayError, RayTaskError
 
         losses: list[str] = []
-        with under_way(self):
-            while len(losses) < _ATTEMPTS:
-                try:
-                    self._get_ready(project)
-                    answer = cast(Answer, self._wait(self._host.ask.remote(project, function, item)))
-                except RayTaskError as error:  # a fault of ours, and no loss
-                    self._drop()
-                    raise SeatError(f"{type(error.cause).__name__}: {error.cause}") from None
-                except RayError as error:
-                    losses.append(self._tell_loss(error, losses))
-                    self._drop()
-                    continue
-                except BaseException:
-                    self._drop()
-                    raise
-                self.projects, self.used_mb = answer.projects, answer.used_mb
-                if answer.error:
-                    raise SeatError(answer.error)
-                return cast(Result, answer.result)
-        raise SeatError(f"every seat that it was tried at was lost: {', '.join(losses)}")
+        while len(losses) < _ATTEMPTS:
+            try:
+                self._prepare(project)
+                reply = self._wait(self._actor.run.remote(project, function, item))
+            except RayTaskError as error:  # a fault of the harness, and no loss
+                self._drop()
+                raise RemoteTaskError(f"{type(error.cause).__name__}: {error.cause}") from None
+            except RayError as error:
+                losses.append(self._describe_loss(error, losses))
+                self._drop()
+                continue
+            except BaseException:
+                self._drop()
+                raise
+            self.projects, self.used_mb = reply.projects, reply.used_mb
+            if reply.error:
+                raise RemoteTaskError(reply.error)
+            return cast(Result, reply.value)
+        raise RemoteTaskError(f"every worker that ran the task was lost: {', '.join(losses)}")
 
-    def _tell_loss(self, error: Exception, before: list[str]) -> str:
-        """Ends the run where no host can so much as begin: no candidate has anything to do with that."""
-        if not self.node and before == [_NOWHERE] * (_ATTEMPTS - 1):
+    def _describe_loss(self, error: Exception, before: list[str]) -> str:
+        """Raises NoWorkerAvailable if no actor even starts, which no candidate can cause."""
+        if not self.node and before == [_NOT_STARTED] * (_ATTEMPTS - 1):
             lines = [line.strip() for line in str(error).splitlines() if line.strip()]
             fix = "is the same release of dlbench installed on every node? `ray logs` has more"
-            raise NoWorkerAvailable(f"no seat can be opened on the cluster: {lines[-1] if lines else error!r}", fix=fix)
-        loss = f"{type(error).__name__} on {self.node}" if self.node else _NOWHERE
-        self.seats.log(f"lost a seat ({loss}); what it was at is tried again")
+            raise NoWorkerAvailable(f"no worker starts on the cluster: {lines[-1] if lines else error!r}", fix=fix)
+        loss = f"{type(error).__name__} on {self.node}" if self.node else _NOT_STARTED
+        self.executor.log(f"lost a worker ({loss}); its task is tried again")
         return loss
 
     def close(self) -> None:
-        """Its workers first, so that nothing of them is left on the node."""
+        """Close the actor's workers first, so that nothing of them stays on the node."""
         import ray
         from ray.exceptions import RayError
 
-        if self._host is not None:
+        if self._actor is not None:
             try:
-                ray.get(self._host.close.remote(), timeout=_FAREWELL_SECONDS)
+                ray.get(self._actor.close.remote(), timeout=_CLOSE_SECONDS)
             except RayError:
                 pass
             self._drop()
 
-    def _get_ready(self, project: str) -> None:
-        if self._host is None:
-            self._sit_down()
+    def _prepare(self, project: str) -> None:
+        if self._actor is None:
+            self._start_actor()
         if project in self._ready:
             return
-        parcel = describe(self.prepared[project])
-        found = cast(Readiness, self._wait(self._host.prepare.remote(parcel)))
-        for part, why in found.missing.items():
-            self.seats.log(f"sending the {part} of {project} to {self.node} ({why.splitlines()[0]})")
-            pieces = self.seats.ship(self.prepared[project], part, self._check_stop)
-            receipt = cast(Receipt, self._wait(self._host.receive.remote(parcel, part, pieces)))
-            if receipt.refusal:
-                raise NoWorkerAvailable(f"the node {self.node} cannot take in {project}: {receipt.refusal}")
-        if found.missing:
-            found = cast(Readiness, self._wait(self._host.prepare.remote(parcel)))
-        if found.missing or found.refusal:
-            why = found.refusal or "; ".join(found.missing.values())
+        bundle = describe(self.prepared[project])
+        reply = self._wait(self._actor.prepare.remote(bundle))
+        for part, why in reply.value.items():
+            self.executor.log(f"sending the {part} of {project} to {self.node} ({why.splitlines()[0]})")
+            pieces = self.executor.ship(self.prepared[project], part, check_stop)
+            received = self._wait(self._actor.receive.remote(bundle, part, pieces))
+            if received.error:
+                raise NoWorkerAvailable(f"the node {self.node} cannot receive {project}: {received.error}")
+        if reply.value:
+            reply = self._wait(self._actor.prepare.remote(bundle))
+        if reply.value or reply.error:
+            why = reply.error or "; ".join(reply.value.values())
             raise NoWorkerAvailable(f"the node {self.node} cannot prepare {project}: {why}")
         self._ready.add(project)
 
-    def _sit_down(self) -> None:
-        """Waits for a place, where there is none."""
-        self._host = self.seats.hire(self.engine)
-        share = self.seats.share(self.engine, self.keeping)
-        opening = self._host.open.remote(self.seats.sandbox, self.engine.limits, share)
-        greeting = cast(Greeting, self._wait(opening, self.seats.check_patience(time.monotonic())))
-        self.node = greeting.node
-        self.seats.check_greeting(greeting)
-        self.seats.seated.add(self)
+    def _start_actor(self) -> None:
+        """Waits for a free slot of the cluster."""
+        self._actor = self.executor.start_actor(self.engine)
+        policy = self.executor.divide(self.engine, self.policy)
+        opening = self._actor.open.remote(self.executor.sandbox, self.engine.limits, policy)
+        reply = self._wait(opening, self.executor.make_patience_check(time.monotonic()))
+        self.node = reply.node
+        self.executor.check_actor(reply)
+        self.executor.active.add(self)
 
-    def _wait(self, asked: object, check: Callable[[], None] = lambda: None) -> object:
+    def _wait(self, reference: object, check: Callable[[], None] = lambda: None) -> Reply:
         import ray
 
-        while not ray.wait([asked], timeout=_LOOK_SECONDS)[0]:
-            self._check_stop()
+        while not ray.wait([reference], timeout=_POLL_SECONDS)[0]:
+            check_stop()
             check()
-        return ray.get(asked)
-
-    def _check_stop(self) -> None:
-        if self.is_stopped:
-            raise Interrupted
+        return cast(Reply, ray.get(reference))
 
     def _drop(self) -> None:
-        """What runs there ends at once, with everything under it."""
+        """Kill the actor with everything under it."""
         import ray
 
-        host, self._host = self._host, None
+        actor, self._actor = self._actor, None
         self._ready.clear()
         self.projects, self.used_mb, self.node = (), 0.0, ""
-        self.seats.leave(self)
-        if host is not None:
-            ray.kill(host)
+        self.executor.leave(self)
+        if actor is not None:
+            ray.kill(actor)

@@ -1,13 +1,10 @@
-"""What must a node know to have a project as the driver has it, byte for byte, wherever its own workspace lies?
+"""Give a node the driver's source and environment of a project, byte for byte.
 
-The names of the two folders, which are hashes of what is in them, and what they are made from. What is there already is
-used, as on a shared disk; what the node's own index has is fetched and built there; the rest has to be sent. Each is
-done once on a node, under a lock, however many seats ask for it.
+The names of the two folders are hashes of their content. A node uses what it has, as on a shared disk, fetches and
+builds what its package index has, and receives the rest from the driver. Each happens once per node, under a lock.
 
-How does a folder get from the driver to a node that can get it nowhere else?
-
-As an archive in pieces, which Ray's object store holds and, where they are large, puts on disk: an environment with
-torch in it is larger than the memory that anybody would give away. Neither side ever holds more than a piece.
+A folder travels as an archive in pieces. Ray's object store holds the pieces and spills them to disk: an environment
+with torch exceeds the memory that one would reserve. Neither side ever holds more than one piece.
 """
 
 import io
@@ -30,7 +27,7 @@ _PIECE = 16 << 20
 
 
 def pack(folder: Path, put: Callable[[bytes], None]) -> None:
-    """Gives the folder's archive away piece by piece."""
+    """Pass the folder's archive to `put`, piece by piece."""
     pieces = _Pieces(put)
     with tarfile.open(fileobj=cast(IO[bytes], pieces), mode="w|") as archive:
         archive.add(folder, arcname=".")
@@ -38,7 +35,7 @@ def pack(folder: Path, put: Callable[[bytes], None]) -> None:
 
 
 def unpack(pieces: Iterator[bytes], folder: Path) -> None:
-    """Links may lead out of it, as an environment's to its interpreter do: it comes from the driver, not a stranger."""
+    """The archive comes from the driver, so links may leave the folder, as an environment's link to its interpreter."""
     with tarfile.open(fileobj=cast(IO[bytes], _Stream(pieces)), mode="r|") as archive:
         archive.extractall(folder, filter="tar")
 
@@ -46,17 +43,17 @@ def unpack(pieces: Iterator[bytes], folder: Path) -> None:
 class _Pieces:
     def __init__(self, put: Callable[[bytes], None]) -> None:
         self.put = put
-        self.held = bytearray()
+        self.buffer = bytearray()
 
     def write(self, data: bytes) -> int:
-        self.held += data
-        if len(self.held) >= _PIECE:
+        self.buffer += data
+        if len(self.buffer) >= _PIECE:
             self.flush()
         return len(data)
 
     def flush(self) -> None:
-        self.put(bytes(self.held))
-        self.held.clear()
+        self.put(bytes(self.buffer))
+        self.buffer.clear()
 
 
 class _Stream:
@@ -66,10 +63,7 @@ class _Stream:
 
     def read(self, size: int) -> bytes:
         data = self.current.read(size)
-        while len(data) < size:
-            piece = next(self.pieces, None)
-            if piece is None:
-                break
+        while len(data) < size and (piece := next(self.pieces, None)) is not None:
             self.current = io.BytesIO(piece)
             data += self.current.read(size - len(data))
         return data
@@ -81,15 +75,17 @@ class Part(StrEnum):
 
 
 @dataclass(frozen=True)
-class Parcel:
+class ProjectBundle:
+    """What a node must know to prepare a project like the driver."""
+
     project: Project
     source: str
     environment: str
     lock: str
-    """The text of the lock that the environment was built from; empty where nobody knows it any more."""
+    """The text of the environment's lock; empty if it is unknown."""
 
     def place(self, part: Part) -> Path:
-        """Where the part belongs on the machine that asks."""
+        """The folder of the part on this machine."""
         if part is Part.SOURCE:
             return home() / "sources" / self.source
         return home() / "environments" / self.environment
@@ -98,55 +94,55 @@ class Parcel:
         return (self.place(part) / "tree").is_dir() if part is Part.SOURCE else is_complete(self.place(part))
 
 
-def describe(prepared: Prepared) -> Parcel:
+def describe(prepared: Prepared) -> ProjectBundle:
     environment = prepared.environment
-    return Parcel(prepared.project, prepared.tree.parent.name, environment.name, lock_text(environment))
+    return ProjectBundle(prepared.project, prepared.tree.parent.name, environment.name, lock_text(environment))
 
 
 def find_folder(prepared: Prepared, part: Part) -> Path:
-    """What is sent: of the source the tree alone, since its bytecode is marked as this machine's."""
+    """The folder to send: of the source only the tree, since its bytecode belongs to this machine."""
     return prepared.tree if part is Part.SOURCE else prepared.environment
 
 
-def settle(parcel: Parcel, log: Log = quiet) -> dict[Part, str]:
-    """Makes what can be made here. What is left, each with the reason, has to be sent."""
-    return {part: why for part in Part if not parcel.has(part) and (why := _make(parcel, part, log))}
+def prepare_locally(bundle: ProjectBundle, log: Log = quiet) -> dict[Part, str]:
+    """Make what this node can make. Returns the parts that must be sent, each with the reason."""
+    return {part: why for part in Part if not bundle.has(part) and (why := _make(bundle, part, log))}
 
 
-def take_in(parcel: Parcel, part: Part, receive: Callable[[], Iterator[bytes]], log: Log = quiet) -> bool:
-    """Unpacks what was sent; False where another was faster, and nothing was fetched."""
-    place = parcel.place(part)
+def receive_part(bundle: ProjectBundle, part: Part, receive: Callable[[], Iterator[bytes]], log: Log = quiet) -> bool:
+    """Unpack a part. False if another actor was faster; then nothing is fetched."""
+    place = bundle.place(part)
     with locked(f"{part}-{place.name}", log):
-        if parcel.has(part):
+        if bundle.has(part):
             return False
         with building(place) as folder:
             unpack(receive(), folder / "tree" if part is Part.SOURCE else folder)
-    if not parcel.has(part):
+    if not bundle.has(part):
         what = f"the environment came without an interpreter: there is no {python_of(place).resolve()}"
-        raise DLBenchError(what, where=str(place), fix=f"install Python {parcel.project.python} there, at that place")
+        raise DLBenchError(what, where=str(place), fix=f"install Python {bundle.project.python} there, at that path")
     return True
 
 
-def finish(parcel: Parcel, log: Log = quiet) -> Prepared:
-    """What `prepare` gives, of folders that are there."""
-    tree = parcel.place(Part.SOURCE) / "tree"
-    return complete(parcel.project, tree, parcel.place(Part.ENVIRONMENT), log)
+def complete_bundle(bundle: ProjectBundle, log: Log = quiet) -> Prepared:
+    """What `prepare` returns, from folders that are present."""
+    tree = bundle.place(Part.SOURCE) / "tree"
+    return complete(bundle.project, tree, bundle.place(Part.ENVIRONMENT), log)
 
 
-def _make(parcel: Parcel, part: Part, log: Log) -> str:
-    """Why it could not be made; empty where it was."""
-    if part is Part.SOURCE and parcel.project.path:
-        return "it is a folder of the driver's"
-    if part is Part.ENVIRONMENT and not parcel.lock:
-        return "its lock is not known"
+def _make(bundle: ProjectBundle, part: Part, log: Log) -> str:
+    """Why the part could not be made; empty if it was."""
+    if part is Part.SOURCE and bundle.project.path:
+        return "it is a folder of the driver"
+    if part is Part.ENVIRONMENT and not bundle.lock:
+        return "its lock is unknown"
     with tempfile.TemporaryDirectory(prefix="dlbench-") as root:
-        lock = Path(root, f"{parcel.environment.rpartition('-')[0]}.txt")
-        lock.write_text(parcel.lock, encoding="utf-8")
+        lock = Path(root, f"{bundle.environment.rpartition('-')[0]}.txt")
+        lock.write_text(bundle.lock, encoding="utf-8")
         try:
             if part is Part.SOURCE:
-                fetch(parcel.project, Path(root), log)
+                fetch(bundle.project, Path(root), log)
             else:
-                build_environment(lock, parcel.project.python, log)
+                build_environment(lock, bundle.project.python, log)
         except DLBenchError as error:
             return error.what
-    return "" if parcel.has(part) else "what this node makes of it is something else"
+    return "" if bundle.has(part) else "this node makes something else of it"

@@ -1,4 +1,4 @@
-"""The parts of the cluster that need none: addresses, places, archives in pieces, and what a node does with a parcel."""
+"""Parts of the Ray executor that need no cluster: addresses, slots, archives in pieces, and preparing a bundle."""
 
 import os
 import tarfile
@@ -14,10 +14,16 @@ from dlbench.errors import DLBenchError
 from dlbench.execution.judge import Warm
 from dlbench.execution.limits import Limits
 from dlbench.execution.ray_cluster import transfer
-from dlbench.execution.ray_cluster import transfer as parcels
-from dlbench.execution.ray_cluster.actor import Greeting, Host
-from dlbench.execution.ray_cluster.executor import _places_of, connect
-from dlbench.execution.ray_cluster.transfer import Part, describe, find_folder, finish, settle, take_in
+from dlbench.execution.ray_cluster.actor import Reply, WorkerActor
+from dlbench.execution.ray_cluster.executor import _slots_of, connect
+from dlbench.execution.ray_cluster.transfer import (
+    Part,
+    complete_bundle,
+    describe,
+    find_folder,
+    prepare_locally,
+    receive_part,
+)
 from dlbench.execution.worker_cache import CachePolicy
 from dlbench.workspace.environment import environment_folder
 from tests.scaffold import LOCK
@@ -33,7 +39,7 @@ from tests.scaffold import LOCK
         ("ray://127.0.0.1:10001", "client protocol"),
     ],
 )
-def test_a_bad_address_is_refused_in_words_and_soon(address, what):
+def test_bad_address_is_reported_at_once(address, what):
     pytest.importorskip("ray")
     with pytest.raises(DLBenchError, match=what) as error:
         connect(address, 1, 1024)
@@ -42,7 +48,7 @@ def test_a_bad_address_is_refused_in_words_and_soon(address, what):
 
 
 @pytest.mark.parametrize(
-    ("has", "places"),
+    ("resources", "slots"),
     [
         ({"CPU": 4.0, "memory": 4.0 * 2**30}, 4),
         ({"CPU": 4.0, "memory": 2.5 * 2**30}, 2),
@@ -52,8 +58,8 @@ def test_a_bad_address_is_refused_in_words_and_soon(address, what):
     ],
     ids=["cores", "memory", "half a core", "no core", "no memory"],
 )
-def test_a_node_has_as_many_places_as_it_has_cores_with_memory_for_one_each(has, places):
-    assert _places_of({"Resources": has}, 1024) == places
+def test_node_has_one_slot_per_core_with_memory_for_it(resources, slots):
+    assert _slots_of({"Resources": resources}, 1024) == slots
 
 
 names = st.text(st.sampled_from("abcé.- "), min_size=1, max_size=8).filter(lambda name: name.strip(". "))
@@ -61,7 +67,7 @@ names = st.text(st.sampled_from("abcé.- "), min_size=1, max_size=8).filter(lamb
 
 @given(files=st.dictionaries(names, st.binary(max_size=3000), max_size=6), piece=st.integers(1, 5000))
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_a_folder_comes_out_of_its_pieces_as_it_went_in(files, piece, tmp_path_factory, monkeypatch):
+def test_unpacked_folder_equals_the_packed_one(files, piece, tmp_path_factory, monkeypatch):
     monkeypatch.setattr(transfer, "_PIECE", piece)
     before, after = tmp_path_factory.mktemp("before"), tmp_path_factory.mktemp("after")
     for name, content in files.items():
@@ -81,12 +87,12 @@ def test_a_folder_comes_out_of_its_pieces_as_it_went_in(files, piece, tmp_path_f
 
 @pytest.fixture
 def elsewhere(tmp_path, monkeypatch, toy_prepared):
-    """Another machine's workspace, and what it is told."""
-    parcel = replace(describe(toy_prepared), lock=LOCK)  # the environment may be older than the note of its lock
+    """The workspace of another machine, and the bundle sent to it."""
+    bundle = replace(describe(toy_prepared), lock=LOCK)  # the environment may be older than its recorded lock
     monkeypatch.setenv("DLBENCH_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
     monkeypatch.setenv("PIP_NO_INDEX", "1")
-    return parcel
+    return bundle
 
 
 def receive(prepared, part):
@@ -95,107 +101,107 @@ def receive(prepared, part):
     return lambda: iter(pieces)
 
 
-def test_what_a_node_has_already_is_neither_made_nor_sent(toy_prepared, monkeypatch):
-    monkeypatch.setattr(parcels, "_make", lambda *args: pytest.fail("it is there"))
-    assert settle(describe(toy_prepared)) == {}
-    assert finish(describe(toy_prepared)) == toy_prepared
+def test_node_reuses_what_it_has(toy_prepared, monkeypatch):
+    monkeypatch.setattr(transfer, "_make", lambda *args: pytest.fail("it is present"))
+    assert prepare_locally(describe(toy_prepared)) == {}
+    assert complete_bundle(describe(toy_prepared)) == toy_prepared
 
 
-def test_a_node_without_an_index_says_what_must_be_sent_and_why(elsewhere):
-    left = settle(elsewhere)
-    assert left[Part.SOURCE] == "it is a folder of the driver's"
-    assert "index" in left[Part.ENVIRONMENT]
+def test_node_without_an_index_reports_what_must_be_sent(elsewhere):
+    missing = prepare_locally(elsewhere)
+    assert missing[Part.SOURCE] == "it is a folder of the driver"
+    assert "index" in missing[Part.ENVIRONMENT]
     assert not elsewhere.has(Part.ENVIRONMENT)
 
 
-def test_a_node_takes_in_what_is_sent_once_and_can_then_judge(elsewhere, toy, toy_prepared, engine):
+def test_node_receives_each_part_once_and_can_then_judge(elsewhere, toy, toy_prepared, engine):
     for part in Part:
-        assert take_in(elsewhere, part, receive(toy_prepared, part))
-        assert not take_in(elsewhere, part, lambda: pytest.fail("it was there"))
-    assert settle(elsewhere) == {}
-    prepared = finish(elsewhere)
+        assert receive_part(elsewhere, part, receive(toy_prepared, part))
+        assert not receive_part(elsewhere, part, lambda: pytest.fail("it was received"))
+    assert prepare_locally(elsewhere) == {}
+    prepared = complete_bundle(elsewhere)
     assert prepared.tree != toy_prepared.tree
     instance = next(iter(toy.instances.values()))
-    assert Warm(engine, prepared)._rehearse(instance).passes
+    assert Warm(engine, prepared).profile(instance).passes
 
 
-def test_a_half_sent_folder_is_not_there(elsewhere, toy_prepared):
+def test_partly_sent_folder_does_not_count(elsewhere, toy_prepared):
     def broken():
         yield b"not an archive"
 
     with pytest.raises(tarfile.ReadError):
-        take_in(elsewhere, Part.SOURCE, broken)
+        receive_part(elsewhere, Part.SOURCE, broken)
     assert not elsewhere.has(Part.SOURCE)
-    assert take_in(elsewhere, Part.SOURCE, receive(toy_prepared, Part.SOURCE))
+    assert receive_part(elsewhere, Part.SOURCE, receive(toy_prepared, Part.SOURCE))
 
 
-def test_an_environment_without_its_interpreter_is_refused_in_words(elsewhere, toy_prepared, tmp_path):
+def test_environment_without_its_interpreter_is_rejected(elsewhere, toy_prepared, tmp_path):
     bare = tmp_path / "bare"
     (bare / "bin").mkdir(parents=True)
     (bare / "bin/python").symlink_to(tmp_path / "gone/python")
     pieces: list[bytes] = []
     transfer.pack(bare, pieces.append)
     with pytest.raises(DLBenchError, match="without an interpreter"):
-        take_in(elsewhere, Part.ENVIRONMENT, lambda: iter(pieces))
+        receive_part(elsewhere, Part.ENVIRONMENT, lambda: iter(pieces))
 
 
-def test_a_node_without_a_sandbox_refuses_in_words_unless_told_to_do_without(monkeypatch):
+def test_node_without_a_sandbox_needs_the_unconfined_option(monkeypatch):
     monkeypatch.setattr(
         "dlbench.execution.sandbox.find_sandboxes", lambda: [(type("Kind", (), {"name": "walls"}), "none here")]
     )
-    host = Host()
-    keeping = CachePolicy(Warm, 100.0)
-    assert "there is no sandbox on this machine (walls: none here)" in host.open("auto", Limits(), keeping).refusal
-    assert not host.open("unconfined", Limits(), keeping).refusal
+    actor = WorkerActor()
+    policy = CachePolicy(Warm, 100.0)
+    assert "there is no sandbox on this machine (walls: none here)" in actor.open("auto", Limits(), policy).error
+    assert not actor.open("unconfined", Limits(), policy).error
 
 
-def test_a_fault_on_a_node_is_told_by_its_name(toy_prepared, engine):
-    host = Host()
-    host.open("auto", Limits(), CachePolicy(Warm))
-    host.prepare(describe(toy_prepared))
-    answer = host.ask("toy", _fail, "this")
-    assert answer.error == "KeyError: 'this'"
-    assert answer.projects == ("toy",)
-    host.close()
+def test_fault_on_a_node_is_reported_with_its_type(toy_prepared, engine):
+    actor = WorkerActor()
+    actor.open("auto", Limits(), CachePolicy(Warm))
+    actor.prepare(describe(toy_prepared))
+    reply = actor.run("toy", _fail, "this")
+    assert reply.error == "KeyError: 'this'"
+    assert reply.projects == ("toy",)
+    actor.close()
 
 
 def _fail(warm, item):
     raise KeyError(item)
 
 
-def make_seats(**given):
-    from dlbench.execution.ray_cluster.executor import RaySeats
+def make_executor(**attributes):
+    from dlbench.execution.ray_cluster.executor import RayExecutor
 
-    seats = object.__new__(RaySeats)  # without a Ray behind it
-    seats.seated, seats._left_at, seats.patience = set(), time.monotonic(), 0.0
-    for name, value in given.items():
-        setattr(seats, name, value)
-    return seats
+    executor = object.__new__(RayExecutor)  # without Ray
+    executor.active, executor._left_at, executor.patience = set(), time.monotonic(), 0.0
+    for name, value in attributes.items():
+        setattr(executor, name, value)
+    return executor
 
 
-def test_a_node_with_another_engine_is_not_used():
+def test_node_with_another_engine_is_not_used():
     with pytest.raises(DLBenchError, match=r"the node far has dlbench 0\.0") as error:
-        make_seats().check_greeting(Greeting("far", "dlbench 0.0, engine x"))
+        make_executor().check_actor(Reply("dlbench 0.0, engine x", node="far"))
     assert "same release" in error.value.fix
 
 
-def test_waiting_for_a_place_ends_only_when_nobody_has_one():
-    seats = make_seats(seated={object()})
-    check = seats.check_patience(time.monotonic())
+def test_waiting_for_a_slot_ends_only_when_no_worker_is_active():
+    executor = make_executor(active={object()})
+    check = executor.make_patience_check(time.monotonic())
     time.sleep(0.01)
     check()
-    seats.seated.clear()
-    with pytest.raises(DLBenchError, match="no place"):
+    executor.active.clear()
+    with pytest.raises(DLBenchError, match="no free slot"):
         check()
 
 
-def test_a_project_that_nobody_knows_how_to_build_is_sent(elsewhere):
+def test_environment_without_a_lock_is_sent(elsewhere):
     unknown = replace(elsewhere, lock="")
-    assert settle(unknown)[Part.ENVIRONMENT] == "its lock is not known"
+    assert prepare_locally(unknown)[Part.ENVIRONMENT] == "its lock is unknown"
 
 
-def test_a_node_with_an_index_builds_the_same_environment_itself(elsewhere, monkeypatch, tmp_path):
-    """By the lock that the driver tells, into the folder of the same name."""
+def test_node_with_an_index_builds_the_same_environment(elsewhere, monkeypatch, tmp_path):
+    """From the driver's lock, into the folder of the same name."""
     seen = []
 
     def build(lock, python, log):
@@ -205,6 +211,6 @@ def test_a_node_with_an_index_builds_the_same_environment_itself(elsewhere, monk
         (folder / "bin/python").touch()
         (folder / ".dlbench-complete").write_text("{}")
 
-    monkeypatch.setattr(parcels, "build_environment", build)
-    assert list(settle(elsewhere)) == [Part.SOURCE]
+    monkeypatch.setattr(transfer, "build_environment", build)
+    assert list(prepare_locally(elsewhere)) == [Part.SOURCE]
     assert seen == [("toy", LOCK, elsewhere.project.python)]

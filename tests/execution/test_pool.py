@@ -1,0 +1,45 @@
+"""Threads of a pool end together, at once, on an error or on Ctrl-C."""
+
+from functools import partial
+
+import pytest
+
+from dlbench.execution.pool import Pool, Task, TaskQueue, run_threads
+from dlbench.execution.supervise import Interrupted
+from tests.cli.test_judging import ID
+
+ENDLESS = "def scale(values, factor=2):\n    while True: pass\n"
+
+
+def test_first_failing_thread_ends_the_others():
+    """An error of the second thread must not wait for the first one to finish its work."""
+    queue = TaskQueue([], lambda instance: (1.0, 0.0))
+    stopped = []
+
+    def fail() -> None:
+        raise KeyError("second")
+
+    with pytest.raises(KeyError, match="second"):
+        run_threads(queue, [lambda: stopped.append(queue.stop.wait(20)), fail])
+    assert stopped == [True]
+
+
+class CancelledAfterNext(TaskQueue[Task]):
+    """Ctrl-C arrives when a thread has taken a task and not started it."""
+
+    def next(self, *arguments) -> Task | None:
+        task = super().next(*arguments)
+        self.cancel()
+        return task
+
+
+@pytest.mark.parametrize("mode", ["auto", "fresh"])
+def test_interrupt_between_taking_and_starting_a_task_does_not_wait_for_it(mode, engine, toy, toy_prepared):
+    pool = Pool(engine, {"toy": toy_prepared}, mode=mode)
+    queue = CancelledAfterNext([Task(toy.instances[ID], ENDLESS)], pool.estimate)
+    pool.open_caches(1)
+    found = []
+    run = partial(pool.run_thread, queue, pool.caches[0], lambda task, verdict: found.append(verdict.status))
+    with pytest.raises(Interrupted):
+        run_threads(queue, [run])
+    assert found == [], "the candidate ran until its limit"
