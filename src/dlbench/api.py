@@ -104,6 +104,6 @@ def _read(samples: str | Path | Iterable[Mapping[str, Any] | Sample], benchmark:
 
 
 def _as_record(sample: Sample) -> dict[str, Any]:
-    reason = {"finish_reason": "length"} if sample.is_cut else {}
+    reason = {"finish_reason": "length"} if sample.is_truncated else {}
     text = {"code" if sample.is_code else "answer": sample.text}
     return {"instance": sample.instance, "sample": sample.sample} | text | reason

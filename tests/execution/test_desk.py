@@ -42,7 +42,7 @@ def test_answers_of_many_callers_get_the_verdicts_that_a_file_of_them_gets(
     open_desk, toy, engine, toy_prepared, tmp_path
 ):
     samples = [Sample(SCALE, number, answer) for number, answer in enumerate(ANSWERS)]
-    samples.append(Sample(STEP, 0, "def step(self, by=1):\n    raise ValueError(by)", is_cut=True))
+    samples.append(Sample(STEP, 0, "def step(self, by=1):\n    raise ValueError(by)", is_truncated=True))
     desk, _ = open_desk(workers=2)
     with ThreadPoolExecutor(len(samples)) as callers:
         found = list(callers.map(lambda sample: desk.judge(sample, toy.instances[sample.instance]), samples))

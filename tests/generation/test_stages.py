@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from dlbench.dataset.records import Instance
 from dlbench.errors import DLBenchError
-from dlbench.generation.techniques.stage_predictor import KeptStages, NearestPrompts, hash_prompt
+from dlbench.generation.techniques.stage_predictor import NearestPrompts, PredictedStages, hash_prompt
 
 from .library import INSTANCES
 
@@ -77,12 +77,12 @@ def test_the_weights_are_those_worked_out_by_hand() -> None:
     assert predictor._cosine(predictor._vector(one.prompt), two) == pytest.approx(rate / math.hypot(rate, loss))
 
 
-def keep(path, *instances: Instance, **changed: str) -> KeptStages:
+def keep(path, *instances: Instance, **changed: str) -> PredictedStages:
     lines = [
         {"instance": one.id, "prompt": hash_prompt(one.prompt), "stage": "inference"} | changed for one in instances
     ]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    return KeptStages(path)
+    return PredictedStages(path)
 
 
 def test_what_a_classifier_said_is_taken_and_no_label_is_looked_at(tmp_path) -> None:

@@ -118,7 +118,7 @@ class Opening:
 
 
 def make_budget(model: "Model", name: str, limits: "Limits", prices: Path | None) -> "Budget":
-    from dlbench.generation import FREE, Budget, CommandModel, FileModel, OpenAIModel, find_price
+    from dlbench.generation import Budget, CommandModel, FREE, FileModel, OpenAIModel, find_price
 
     price = find_price(name, prices)
     # A program can ask anybody, a file comes from anywhere; any other model that is no endpoint is on this machine.

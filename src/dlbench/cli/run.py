@@ -5,21 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dlbench.cli.agree import DUAL, Asking, Dual, RewriteOption, RuleOption, Setting, TestsOption, VariantsOption
-from dlbench.cli.app import (
-    CORES,
-    BenchmarkOption,
-    Chosen,
-    ExecutorOption,
-    MemoryOption,
-    ModeOption,
-    PoolMemoryOption,
-    RayAddressOption,
-    SandboxOption,
-    SeatsOption,
-    TimeoutOption,
-    command,
-)
+from dlbench.cli.agree import Asking, DUAL, Dual, RewriteOption, RuleOption, Setting, TestsOption, VariantsOption
+from dlbench.cli.app import BenchmarkOption, CORES, Chosen, ExecutorOption, MemoryOption, ModeOption, PoolMemoryOption, RayAddressOption, SandboxOption, SeatsOption, TimeoutOption, command
 from dlbench.cli.models import (
     ApiKeyOption,
     BaseUrlOption,
@@ -125,7 +112,7 @@ def run(
     from dlbench.cli.output import counted, log
     from dlbench.cli.report import judge_into, show_scores
     from dlbench.generation import Limits, generate
-    from dlbench.generation.sources import Sources, make_asker
+    from dlbench.generation.sources import Sources, make_prompt_builder
     from dlbench.runs import SAMPLES, open_run
     from dlbench.runs.samples import read_samples
 
@@ -147,7 +134,7 @@ def run(
     if dual is not None:
         dual.check(samples)
     plain = technique if dual is None else "zero-shot"
-    asker = make_asker(sources, plain, shots, seed, prompt_tokens, canary=canary, stages=predicted_stages)
+    asker = make_prompt_builder(sources, plain, shots, seed, prompt_tokens, canary=canary, stages=predicted_stages)
     prepare_projects(benchmark, instances)
     _put_together(asker, instances, shots)
     limits = Limits(max_requests, max_tokens_total, max_cost)
@@ -238,7 +225,7 @@ def prompt(
     """Show exactly what a model would be asked, in all turns."""
     from dlbench.cli.output import log
     from dlbench.dataset import load
-    from dlbench.generation.sources import Sources, make_asker
+    from dlbench.generation.sources import Sources, make_prompt_builder
     from dlbench.registry import find_known
 
     if technique == DUAL:
@@ -246,7 +233,7 @@ def prompt(
         raise DLBenchError(f"{DUAL} asks in many wordings, and has no one prompt", where="--technique", fix=fix)
     loaded = load(benchmark)
     sources = Sources(loaded, log)
-    asker = make_asker(sources, technique, shots, seed, prompt_tokens, canary=canary, stages=predicted_stages)
+    asker = make_prompt_builder(sources, technique, shots, seed, prompt_tokens, canary=canary, stages=predicted_stages)
     asked = asker.ask(find_known(instance, loaded.instances, "instance"))
     for number, turn in enumerate(asked.turns):
         if number:

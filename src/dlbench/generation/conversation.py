@@ -25,7 +25,7 @@ _SILENCE = "(no answer)"
 Key = tuple[str, int, str]
 
 
-class Turns:
+class TurnStore:
     """The answers to earlier turns. The file is made when the first of them is kept."""
 
     def __init__(self, path: Path) -> None:
@@ -73,7 +73,7 @@ class Turns:
             self._kept |= {key: answer for record in self._journal.records() for key, answer in _read(record)}
         return self._keeper
 
-    def __enter__(self) -> "Turns":
+    def __enter__(self) -> "TurnStore":
         return self
 
     def __exit__(

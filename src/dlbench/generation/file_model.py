@@ -15,7 +15,7 @@ from dlbench.errors import DLBenchError
 from dlbench.generation.conversation import read_record
 from dlbench.generation.model import Answer, Model, Request
 from dlbench.jsonl import read_lines
-from dlbench.runs.samples import Origin
+from dlbench.runs.samples import OriginCheck
 
 PREFIX = "file:"
 
@@ -25,7 +25,7 @@ class FileModel(Model):
         self._path = path
         self._known: dict[tuple[str, int], dict[str, Any]] = {}
         self._counts: Counter[str] = Counter()
-        origin = Origin()
+        origin = OriginCheck()
         for number, record in read_lines(path):
             origin.check(record, f"{path}:{number}")
             match record:

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any
 from dlbench.errors import DLBenchError
 from dlbench.generation.model import Answer, Model, Request, TransientError
 from dlbench.generation.providers import Secrets, find_endpoint, find_proxy, shorten, shown_url
-from dlbench.runs.samples import is_at_limit
+from dlbench.runs.samples import is_truncated
 
 if TYPE_CHECKING:
     from aiohttp import ClientResponse, ClientSession
@@ -63,7 +63,7 @@ def read_reply(text: str, seconds: float) -> Answer:
         raise InvalidReply("no message in it")
     said, thought = _split(message.get("content"))
     thought = _text(message.get("reasoning_content")) or _text(message.get("reasoning")) or thought
-    is_told = said is not None or reason == "content_filter" or is_at_limit(reason)
+    is_told = said is not None or reason == "content_filter" or is_truncated(reason)
     said = said or _text(message.get("refusal"))
     usage = reply.get("usage")
     answer = Answer(said, usage if isinstance(usage, dict) else {}, str(reason or ""), seconds, thought)

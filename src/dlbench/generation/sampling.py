@@ -23,7 +23,7 @@ from typing import Any
 from dlbench.dataset.records import Instance
 from dlbench.errors import DLBenchError
 from dlbench.generation.budget import Budget
-from dlbench.generation.conversation import TURNS, Turns, as_record, read_record
+from dlbench.generation.conversation import TURNS, TurnStore, as_record, read_record
 from dlbench.generation.model import Answer, Model, Request
 from dlbench.generation.request_log import REQUESTS, BatchedWriter, RequestLog
 from dlbench.generation.retry import RETRIES, RateLimiter, Stopped
@@ -61,7 +61,7 @@ def generate(
     budget = budget or Budget()
     with (
         Journal(samples_path) as journal,
-        Turns(samples_path.with_name(TURNS)) as turns,
+        TurnStore(samples_path.with_name(TURNS)) as turns,
         RequestLog(samples_path.with_name(REQUESTS)) as ledger,
     ):
         there = _already(journal, model.name)
@@ -89,7 +89,7 @@ class _Asking:
         gate: RateLimiter,
         request_of: Callable[[Instance, int], Request],
         keeper: BatchedWriter,
-        turns: Turns,
+        turns: TurnStore,
         work: list[tuple[Instance, int]],
     ) -> None:
         self._gate = gate
@@ -153,7 +153,7 @@ class _Asking:
             self._done.put(error)
 
 
-def _count_spent(budget: Budget, there: dict[Key, dict[str, Any]], turns: Turns, ledger: RequestLog) -> None:
+def _count_spent(budget: Budget, there: dict[Key, dict[str, Any]], turns: TurnStore, ledger: RequestLog) -> None:
     budget.spent.requests += ledger.count
     for key, record in there.items():
         budget.add(read_record(record), ledger.asked(*key))

@@ -9,7 +9,7 @@ from pathlib import Path
 from dlbench.dataset import Benchmark, Instance
 from dlbench.dataset.target import find_target, render_signature
 from dlbench.errors import DLBenchError
-from dlbench.generation.techniques import ExamplePool, KeptStages, PromptBuilder, Settings, find_technique
+from dlbench.generation.techniques import ExamplePool, PredictedStages, PromptBuilder, Settings, find_technique
 from dlbench.generation.techniques.few_shot import FEW_SHOT_PREDICTED_STAGE as PREDICTED
 from dlbench.workspace import fetch
 from dlbench.workspace.home import Log, quiet
@@ -38,7 +38,7 @@ class Sources:
         return render_signature(target.node, decorators=False)
 
 
-def make_asker(
+def make_prompt_builder(
     sources: Sources,
     technique: str,
     shots: int,
@@ -56,5 +56,5 @@ def make_asker(
         fix = f"add --technique {PREDICTED.name}, or leave out --predicted-stages"
         raise DLBenchError(f"{technique} takes no predicted stages", fix=fix)
     settings = Settings(shots, seed, prompt_tokens, benchmark.canary if canary else "")
-    shelf = ExamplePool(benchmark.instances.values(), sources.module, KeptStages(stages) if stages else None)
+    shelf = ExamplePool(benchmark.instances.values(), sources.module, PredictedStages(stages) if stages else None)
     return PromptBuilder(find_technique(technique), shelf, settings)

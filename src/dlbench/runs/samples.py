@@ -21,7 +21,7 @@ from dlbench.jsonl import read_lines
 from dlbench.registry import find_known
 
 
-class Origin:
+class OriginCheck:
     """What the records of one file say so far; those that say nothing go with any."""
 
     def __init__(self) -> None:
@@ -41,7 +41,7 @@ class Origin:
 _AT_LIMIT = {"length", "max_tokens", "model_length", "max_output_tokens"}
 
 
-def is_at_limit(finish_reason: object) -> bool:
+def is_truncated(finish_reason: object) -> bool:
     """Whether the endpoint says that the answer reached the limit on its length; Gemini says it in capitals."""
     return isinstance(finish_reason, str) and finish_reason.lower() in _AT_LIMIT
 
@@ -54,7 +54,7 @@ class Sample:
     sample: int
     text: str
     is_code: bool = False
-    is_cut: bool = False
+    is_truncated: bool = False
     """The endpoint said that the answer reached the limit on its length."""
 
     @property
@@ -73,7 +73,7 @@ def read_samples(path: Path, benchmark: Benchmark) -> list[Sample]:
 def parse_samples(lines: Iterable[tuple[int, dict[str, Any]]], name: str, benchmark: Benchmark) -> list[Sample]:
     samples: dict[tuple[str, int], Sample] = {}
     counts: Counter[str] = Counter()
-    origin = Origin()
+    origin = OriginCheck()
     for number, record in lines:
         where = f"{name}:{number}"
         origin.check(record, where)
@@ -110,5 +110,5 @@ def _parse(record: dict[str, Any], where: str, counts: Counter[str], benchmark: 
         what = 'it has neither "answer" nor "code"' if not given else 'it has both "answer" and "code"'
         fix = 'give the model\'s raw text as "answer", or bare code as "code"'
         raise DLBenchError(f"{what} (as a string)", where=where, fix=fix)
-    is_cut = is_at_limit(record.get("finish_reason"))
-    return Sample(instance, index, record[given[0]], is_code=given[0] == "code", is_cut=is_cut)
+    is_truncated = is_truncated(record.get("finish_reason"))
+    return Sample(instance, index, record[given[0]], is_code=given[0] == "code", is_truncated=is_truncated)

@@ -6,7 +6,7 @@ One list, in the order of the documentation. A technique is added by its own fil
 """
 
 from dlbench.errors import DLBenchError
-from dlbench.generation.techniques.base import Conversation, Question, Shot, Technique
+from dlbench.generation.techniques.base import Conversation, Example, Question, Technique
 from dlbench.generation.techniques.bug_warnings import BUG_WARNINGS as BUG_WARNINGS
 from dlbench.generation.techniques.build import PromptBuilder, Settings
 from dlbench.generation.techniques.chain_of_thought import CHAIN_OF_THOUGHT as CHAIN_OF_THOUGHT
@@ -18,7 +18,7 @@ from dlbench.generation.techniques.few_shot import FEW_SHOT_PREDICTED_STAGE as F
 from dlbench.generation.techniques.few_shot import FEW_SHOT_RANDOM as FEW_SHOT_RANDOM
 from dlbench.generation.techniques.few_shot import FEW_SHOT_SAME_PROJECT as FEW_SHOT_SAME_PROJECT
 from dlbench.generation.techniques.few_shot import FEW_SHOT_SAME_STAGE as FEW_SHOT_SAME_STAGE
-from dlbench.generation.techniques.stage_predictor import KeptStages
+from dlbench.generation.techniques.stage_predictor import PredictedStages
 from dlbench.generation.techniques.zero_shot import MODULE_CONTEXT as MODULE_CONTEXT
 from dlbench.generation.techniques.zero_shot import ZERO_SHOT as ZERO_SHOT
 from dlbench.registry import find_known
@@ -51,12 +51,12 @@ def find_technique(name: str) -> Technique:
 __all__ = [
     "TECHNIQUES",
     "Conversation",
+    "Example",
     "ExamplePool",
-    "KeptStages",
+    "PredictedStages",
     "PromptBuilder",
     "Question",
     "Settings",
-    "Shot",
     "Technique",
     "find_technique",
 ]

@@ -57,7 +57,7 @@ def make_question(instance: Instance, module: ast.Module, target: Target, canary
 
 
 @dataclass(frozen=True)
-class Shot:
+class Example:
     """Another instance with its solution, as an example. Read from the fetched source, never stored."""
 
     instance: Instance
@@ -71,7 +71,7 @@ class Examples(Protocol):
     @property
     def asked(self) -> Instance: ...
 
-    def draw(self, fits: Callable[[Instance], bool]) -> list[Shot]:
+    def draw(self, fits: Callable[[Instance], bool]) -> list[Example]:
         """As many as are wanted of those that fit, or all where there are fewer."""
         ...
 
@@ -82,7 +82,7 @@ class Examples(Protocol):
 class Choice:
     """The chosen examples, and what else of the choice belongs into the sample's record."""
 
-    shots: tuple[Shot, ...] = ()
+    shots: tuple[Example, ...] = ()
     notes: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -100,7 +100,7 @@ class Technique:
 
     name: str
     summary: str
-    word: Callable[[Question, Sequence[Shot]], Turns]
+    word: Callable[[Question, Sequence[Example]], Turns]
     choose: Callable[[Examples], Choice] = choose_none
     neighbours: bool = False
 
@@ -137,12 +137,12 @@ def task_of(question: Question) -> str:
     return describe(question.instance, question.signature, question.context, question.canary)
 
 
-def thoughtful_closing(question: Question | Shot) -> str:
+def thoughtful_closing(question: Question | Example) -> str:
     plain = closing(question.instance)
     return f"{THINK} {plain.removeprefix('Now ')}"
 
 
-def show(shots: Iterable[Shot]) -> list[Message]:
+def show(shots: Iterable[Example]) -> list[Message]:
     """Each example as a turn that was asked and answered, in the words of the question itself."""
     messages: list[Message] = []
     for shot in shots:

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 
 from dlbench.generation.prompt import closing
-from dlbench.generation.techniques.base import Question, Shot, Technique, Turns, system, task_of, user
+from dlbench.generation.techniques.base import Example, Question, Technique, Turns, system, task_of, user
 
 HEAD = "Code like this often fails in the following ways. Take care that yours does not:"
 
@@ -22,7 +22,7 @@ def read_warnings() -> tuple[str, ...]:
     return tuple(bug["warning"] for bug in bugs if "warning" in bug)
 
 
-def render_bug_warnings(question: Question, shots: Sequence[Shot]) -> Turns:
+def render_bug_warnings(question: Question, shots: Sequence[Example]) -> Turns:
     warnings = "\n".join(f"- {warning}" for warning in read_warnings())
     return [[system(), user(task_of(question), f"{HEAD}\n{warnings}", closing(question.instance))]]
 

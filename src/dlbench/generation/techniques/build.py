@@ -18,7 +18,7 @@ from typing import Any
 from dlbench.dataset.records import Instance
 from dlbench.generation.model import Request
 from dlbench.generation.sampling import draw_seed
-from dlbench.generation.techniques.base import Conversation, Question, Shot, Technique, Turns, read_question
+from dlbench.generation.techniques.base import Conversation, Example, Question, Technique, Turns, read_question
 from dlbench.generation.techniques.examples import ExamplePool
 
 CHARACTERS_PER_TOKEN = 4
@@ -30,14 +30,14 @@ def estimate_tokens(turns: Turns) -> int:
 
 
 @dataclass(frozen=True)
-class Fitted:
+class FittedPrompt:
     turns: Turns
-    shots: tuple[Shot, ...]
+    shots: tuple[Example, ...]
     cut: dict[str, Any]
     """What was left out: ids of `shots`, a number of `neighbours`, whether the `skeleton`; empty where nothing was."""
 
 
-def fit(technique: Technique, question: Question, shots: Sequence[Shot], limit: int) -> Fitted:
+def fit(technique: Technique, question: Question, shots: Sequence[Example], limit: int) -> FittedPrompt:
     """`limit`: the most tokens by estimate; 0 for none."""
     whole, kept = question, tuple(shots)
     while True:
@@ -59,7 +59,7 @@ def fit(technique: Technique, question: Question, shots: Sequence[Shot], limit: 
         cut["neighbours"] = len(whole.neighbours) - len(question.neighbours)
     if question.skeleton != whole.skeleton:
         cut["skeleton"] = True
-    return Fitted(turns, kept, cut)
+    return FittedPrompt(turns, kept, cut)
 
 
 @dataclass(frozen=True)

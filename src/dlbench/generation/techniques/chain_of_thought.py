@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dlbench.generation.prompt import SYSTEM, closing
 from dlbench.generation.techniques.base import (
     THINKING_SYSTEM,
+    Example,
     Question,
-    Shot,
     Technique,
     Turns,
     system,
@@ -19,7 +19,7 @@ from dlbench.generation.techniques.base import (
 )
 
 
-def render_chain_of_thought(question: Question, shots: Sequence[Shot]) -> Turns:
+def render_chain_of_thought(question: Question, shots: Sequence[Example]) -> Turns:
     return [[system(THINKING_SYSTEM), user(task_of(question), thoughtful_closing(question))]]
 
 
@@ -35,7 +35,7 @@ PLAN = (
 RULES = SYSTEM.split(". ", 1)[1]
 
 
-def render_self_planning(question: Question, shots: Sequence[Shot]) -> Turns:
+def render_self_planning(question: Question, shots: Sequence[Example]) -> Turns:
     plan = [system(PLANNING_SYSTEM), user(task_of(question), PLAN)]
     return [plan, [user(f"Follow your plan. {closing(question.instance)}", RULES)]]
 

@@ -13,7 +13,7 @@ from dlbench.dataset.records import Instance
 from dlbench.dataset.similarity import Shingles, normal_form, share_shown, shingle
 from dlbench.dataset.target import Target, find_target, render_signature, without_docstring
 from dlbench.extraction.syntax import dedent
-from dlbench.generation.techniques.base import Shot
+from dlbench.generation.techniques.base import Example
 from dlbench.generation.techniques.stage_predictor import NearestPrompts, StagePredictor
 
 NEAR = 0.6
@@ -42,8 +42,8 @@ class ExamplePool:
             self._predictor = NearestPrompts(self.instances)
         return self._predictor
 
-    def beside(self, asked: Instance, seed: int, wanted: int) -> "Drawing":
-        return Drawing(self, asked, seed, wanted)
+    def beside(self, asked: Instance, seed: int, wanted: int) -> "ExampleDraw":
+        return ExampleDraw(self, asked, seed, wanted)
 
     def others(self, asked: Instance) -> list[Instance]:
         """All but the asked one and those whose prompt is nearly its own; a predictor may know their labels."""
@@ -58,9 +58,9 @@ class ExamplePool:
     def _reads_like(self, asked: Instance, other: Instance) -> bool:
         return share_shown(self._prompt(asked), self._prompt(other)) >= NEAR
 
-    def shot(self, instance: Instance) -> Shot:
+    def shot(self, instance: Instance) -> Example:
         target = self._target(instance)
-        return Shot(instance, render_signature(target.node), dedent(without_docstring(target)))
+        return Example(instance, render_signature(target.node), dedent(without_docstring(target)))
 
     def _target(self, instance: Instance) -> Target:
         if instance.id not in self._targets:
@@ -79,7 +79,7 @@ class ExamplePool:
 
 
 @dataclass(frozen=True)
-class Drawing:
+class ExampleDraw:
     """The examples that one instance may be shown; see `interface.Examples`."""
 
     shelf: ExamplePool
@@ -87,8 +87,8 @@ class Drawing:
     seed: int
     wanted: int
 
-    def draw(self, fits: Callable[[Instance], bool]) -> list[Shot]:
-        shots: list[Shot] = []
+    def draw(self, fits: Callable[[Instance], bool]) -> list[Example]:
+        shots: list[Example] = []
         for other in sorted(filter(fits, self.shelf.instances), key=self._place):
             if len(shots) == self.wanted:
                 break

@@ -37,9 +37,9 @@ from dlbench.generation.prompt import closing, describe
 from dlbench.generation.techniques.base import (
     THINKING_SYSTEM,
     Choice,
+    Example,
     Examples,
     Question,
-    Shot,
     Technique,
     Turns,
     show,
@@ -50,7 +50,7 @@ from dlbench.generation.techniques.base import (
 )
 
 
-def render_few_shot(question: Question, shots: Sequence[Shot]) -> Turns:
+def render_few_shot(question: Question, shots: Sequence[Example]) -> Turns:
     return [[system(), *show(shots), user(task_of(question), closing(question.instance))]]
 
 
@@ -196,7 +196,7 @@ def _list(words: Sequence[str]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
-def render_few_shot_chain_of_thought(question: Question, shots: Sequence[Shot]) -> Turns:
+def render_few_shot_chain_of_thought(question: Question, shots: Sequence[Example]) -> Turns:
     messages: list[Message] = [system(THINKING_SYSTEM)]
     for shot in shots:
         messages.append(user(describe(shot.instance, shot.signature, ""), thoughtful_closing(shot)))

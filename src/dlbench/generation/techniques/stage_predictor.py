@@ -66,7 +66,7 @@ class NearestPrompts:
         return {word: weight / length for word, weight in weights.items()}
 
 
-class KeptStages:
+class PredictedStages:
     """What a classifier said, from a file of lines `{"instance": …, "prompt": sha256, "stage": …}`."""
 
     def __init__(self, path: Path) -> None:

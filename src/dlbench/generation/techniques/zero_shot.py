@@ -7,10 +7,10 @@ the signatures of the module's other functions and classes. Never a body: it cou
 from collections.abc import Sequence
 
 from dlbench.generation.prompt import zero_shot
-from dlbench.generation.techniques.base import Question, Shot, Technique, Turns
+from dlbench.generation.techniques.base import Example, Question, Technique, Turns
 
 
-def render_zero_shot(question: Question, shots: Sequence[Shot]) -> Turns:
+def render_zero_shot(question: Question, shots: Sequence[Example]) -> Turns:
     return [zero_shot(question.instance, question.signature, question.context, question.canary)]
 
 
