@@ -131,7 +131,7 @@ def test_predicted_stages_are_for_their_technique_alone(toy_root, tmp_path):
     (tmp_path / "p.jsonl").write_text("")
     ended = ask("prompt", SCALE, "--benchmark", toy_root, "--predicted-stages", tmp_path / "p.jsonl")
     assert ended.exit_code == 1
-    assert "zero-shot takes no predicted stages" in ended.output
+    assert "--predicted-stages requires --technique few-shot-predicted-stage" in ended.output
 
 
 def test_a_predicted_stage_decides_which_examples_are_shown(toy_root, tmp_path):

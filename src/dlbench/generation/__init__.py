@@ -1,17 +1,18 @@
-"""Ask a model, and take the code out of its answer."""
+"""Generate samples: model clients, prompting techniques, budgets and retries."""
 
 from dlbench.generation.budget import Budget, BudgetSpent, Limits
+from dlbench.generation.clients import CLIENTS, ModelClient, ModelOptions, add_client
 from dlbench.generation.command_model import CommandModel
 from dlbench.generation.embedded import EmbeddedModel
 from dlbench.generation.file_model import FileModel
 from dlbench.generation.model import Answer, Message, Model, ReferenceModel, Request, StubModel, TransientError
 from dlbench.generation.openai_client import OpenAIModel
 from dlbench.generation.prices import FREE, Price, find_price
-from dlbench.generation.prompt import zero_shot
 from dlbench.generation.retry import RateLimiter
 from dlbench.generation.sampling import generate
 
 __all__ = [
+    "CLIENTS",
     "FREE",
     "Answer",
     "Budget",
@@ -22,6 +23,8 @@ __all__ = [
     "Limits",
     "Message",
     "Model",
+    "ModelClient",
+    "ModelOptions",
     "OpenAIModel",
     "Price",
     "RateLimiter",
@@ -29,7 +32,7 @@ __all__ = [
     "Request",
     "StubModel",
     "TransientError",
+    "add_client",
     "find_price",
     "generate",
-    "zero_shot",
 ]

@@ -1,7 +1,7 @@
-"""What does an answer cost?
+"""Compute the cost of an answer from a price table, or from what the endpoint reports.
 
-By a table that the user can edit, since prices change and ours are only a start; or by what the endpoint itself says it
-took. A model that stands in no table costs an unknown sum, which is not nothing.
+Prices change and ours are a start, so users can pass their own table. A model that is in no table has an unknown cost,
+not zero.
 """
 
 import math
@@ -18,7 +18,7 @@ from dlbench.generation.providers import presets
 
 _MILLION = 1_000_000
 _OURS = Path(__file__).with_name("prices.toml")
-_FORM = 'write ["NAME"], then input = … and output = … in dollars for a million tokens'
+_FORM = 'write ["NAME"], then input = … and output = … in dollars per million tokens'
 
 
 class _Line(BaseModel):
@@ -30,7 +30,7 @@ class _Line(BaseModel):
 
 @dataclass(frozen=True)
 class Price:
-    """US dollars for a million tokens."""
+    """US dollars per million tokens."""
 
     input: float
     output: float
@@ -43,25 +43,25 @@ FREE = Price(0.0, 0.0)
 
 
 def find_price(model: str, table: Path | None = None) -> Price | None:
-    """Of a model by its name, also without the prefix of the default provider; None where no table has it."""
-    known = _read(_OURS) | (_read(table) if table is not None else {})
-    found = known.get(model) or known.get(f"openai/{model}")
+    """The price of a model, also without the prefix of the default provider; None if no table has it."""
+    prices = _read(_OURS) | (_read(table) if table is not None else {})
+    found = prices.get(model) or prices.get(f"openai/{model}")
     is_local = presets().get(model.partition("/")[0], {}).get("local", False)
     return found or (FREE if is_local else None)
 
 
 def read_cost(usage: Mapping[str, Any], price: Price | None) -> float | None:
-    """What the endpoint says goes first: it knows what was cached and what was given away. A sum that is none would
-    make every later sum pass for less than the most that may be spent."""
-    said = usage.get("cost")
-    if isinstance(said, int | float) and not isinstance(said, bool) and 0 <= said < math.inf:
-        return float(said)
+    """The endpoint's own figure comes first: it knows about caches and discounts. NaN or a negative cost is ignored:
+    added to a sum, it would disable the limit."""
+    reported = usage.get("cost")
+    if isinstance(reported, int | float) and not isinstance(reported, bool) and 0 <= reported < math.inf:
+        return float(reported)
     counted = count_tokens(usage)
     return None if price is None or counted is None else price.of(*counted)
 
 
 def count_tokens(usage: Mapping[str, Any]) -> tuple[float, float] | None:
-    """Of the prompt and of the answer; None where the endpoint does not say."""
+    """Prompt and completion tokens; None if the endpoint does not report them."""
     match usage:
         case {"prompt_tokens": int() | float() as prompt, "completion_tokens": int() | float() as completion}:
             return prompt, completion
