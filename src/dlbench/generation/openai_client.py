@@ -66,7 +66,7 @@ def read_reply(text: str, seconds: float) -> Answer:
 
 
 def _is_complete(answer: Answer) -> bool:
-    """Whether the model ended by itself after counted tokens. A busy endpoint may claim so, but not at every attempt."""
+    """Whether the model ended by itself after counted tokens. A busy endpoint may claim so, but not every time."""
     tokens = answer.usage.get("completion_tokens")
     return isinstance(tokens, int) and tokens > 0 and answer.finish_reason in _COMPLETED
 

@@ -24,7 +24,7 @@ _DEFAULT = "openai"
 
 @dataclass(frozen=True)
 class Endpoint:
-    """`model` is the name that is sent; `limit` and `seed` are parameter names, `seed` "" if the endpoint refuses one."""
+    """`model` is the name to send; `limit` and `seed` are names of parameters, `seed` "" if it is refused."""
 
     model: str
     base_url: str
