@@ -47,11 +47,8 @@ class Budget:
         self._in_flight: list[Usage] = []
         self._changed = asyncio.Condition()
         if self._limits.cost is not None and price is None:
-            raise DLBenchError(
-                "--max-cost requires a price, and this model has none",
-                where=f"model {model}",
-                fix=f'pass --prices FILE with ["{model}"], input = … and output = … in dollars per million tokens',
-            )
+            fix = f'pass --prices FILE with ["{model}"], input = … and output = … in dollars per million tokens'
+            raise DLBenchError("--max-cost requires a price, and this model has none", where=f"model {model}", fix=fix)
 
     def cost_of(self, usage: Mapping[str, Any]) -> float | None:
         return read_cost(usage, self._price)
@@ -110,11 +107,8 @@ class Budget:
             "tokens": ("--max-tokens-total", f"{tokens}, the next request may use {most.tokens:.0f}"),
             "cost": ("--max-cost", f"{cost}, the next request may cost ${most.cost:.4f}"),
         }[short]
-        return BudgetSpent(
-            f"the budget is exhausted: {used}",
-            where=option,
-            fix=f"all answers are kept; run the same command with a higher {option} to resume",
-        )
+        fix = f"all answers are kept; run the same command with a higher {option} to resume"
+        return BudgetSpent(f"the budget is exhausted: {used}", where=option, fix=fix)
 
 
 def count_characters(messages: list[Message]) -> int:

@@ -30,11 +30,8 @@ class CommandModel(Model):
         except ValueError as error:
             raise DLBenchError(f"cannot be parsed: {error}", where=COMMAND, fix="check the quotes") from None
         if not self._words or shutil.which(self._words[0]) is None:
-            raise DLBenchError(
-                "no such program",
-                where=" ".join([COMMAND, *self._words[:1]]),
-                fix="pass the path of an executable, or a name on PATH",
-            )
+            where, fix = " ".join([COMMAND, *self._words[:1]]), "pass the path of an executable, or a name on PATH"
+            raise DLBenchError("no such program", where=where, fix=fix)
         self._name = name
         self._secrets = Secrets()
         self._timeout = timeout
@@ -45,29 +42,19 @@ class CommandModel(Model):
         return self._name
 
     def payload(self, request: Request) -> dict[str, Any]:
-        return {
-            "model": self.name,
-            "instance": request.instance_id,
-            "sample": request.sample,
-            "turn": request.turn,
-            "messages": request.messages,
-            "temperature": request.temperature,
-            "max_tokens": request.max_tokens,
-            "seed": request.seed,
-        }
+        payload = {"model": self.name, "instance": request.instance_id, "sample": request.sample, "turn": request.turn}
+        sampling = {"temperature": request.temperature, "max_tokens": request.max_tokens, "seed": request.seed}
+        return payload | {"messages": request.messages} | sampling
 
     async def answer(self, request: Request) -> Answer:
-        began = time.monotonic()
+        start = time.monotonic()
         process = await self._start()
         try:
             data = json.dumps(self.payload(request)).encode() + b"\n"
             output, errors = await asyncio.wait_for(process.communicate(data), self._timeout)
         except TimeoutError:
-            raise DLBenchError(
-                f"the program did not answer within {self._timeout:g} s",
-                where=self._where,
-                fix=f"raise --request-timeout or lower --concurrency; {RESUME}",
-            ) from None
+            what = f"the program did not answer within {self._timeout:g} s"
+            raise self._error(what, f"raise --request-timeout or lower --concurrency; {RESUME}") from None
         finally:
             # The whole group: killing a shell script leaves its children running.
             with suppress(ProcessLookupError):
@@ -75,12 +62,9 @@ class CommandModel(Model):
             await process.wait()
         if process.returncode:
             end = shorten(self._secrets.hide(errors.decode(errors="replace")), end=True)
-            raise DLBenchError(
-                f"the program exited with status {process.returncode}: {end or 'no output on stderr'}",
-                where=self._where,
-                fix=f"fix the program; {RESUME}",
-            )
-        return Answer(self._secrets.hide(output.decode(errors="replace")), seconds=time.monotonic() - began)
+            what = f"the program exited with status {process.returncode}: {end or 'no output on stderr'}"
+            raise self._error(what, f"fix the program; {RESUME}")
+        return Answer(self._secrets.hide(output.decode(errors="replace")), seconds=time.monotonic() - start)
 
     async def _start(self) -> asyncio.subprocess.Process:
         try:
@@ -93,9 +77,10 @@ class CommandModel(Model):
                 start_new_session=True,
             )
         except OSError as error:
-            raise DLBenchError(
-                f"the program cannot be started: {error.strerror}", where=self._where, fix=f"check {COMMAND}"
-            ) from None
+            raise self._error(f"the program cannot be started: {error.strerror}", f"check {COMMAND}") from None
+
+    def _error(self, what: str, fix: str) -> DLBenchError:
+        return DLBenchError(what, where=self._where, fix=fix)
 
 
 def _open(name: str, options: ModelOptions) -> Model:

@@ -151,11 +151,8 @@ class _Server:
         self._log.seek(0)
         lines = self._log.read().decode(errors="replace").strip().splitlines()
         output = " / ".join(line.strip() for line in lines[-3:])
-        return DLBenchError(
-            f"the server exited with status {self.process.returncode}: {output}",
-            where=f"embedded model {NAME}",
-            fix=f"free memory or lower --concurrency; {RESUME}",
-        )
+        what = f"the server exited with status {self.process.returncode}: {output}"
+        return DLBenchError(what, where=f"model {NAME}", fix=f"free memory or lower --concurrency; {RESUME}")
 
 
 def _stop(process: "subprocess.Popen[str]") -> None:
@@ -175,11 +172,8 @@ def _check_free(port: int) -> None:
         try:
             probe.bind(("127.0.0.1", port))
         except (OSError, OverflowError) as error:
-            raise DLBenchError(
-                f"cannot listen on the port: {error}",
-                where=f"127.0.0.1:{port}",
-                fix="choose another port, or 0 for a free one",
-            ) from None
+            fix = "choose another port, or 0 for a free one"
+            raise DLBenchError(f"cannot listen on the port: {error}", where=f"127.0.0.1:{port}", fix=fix) from None
 
 
 add_client(

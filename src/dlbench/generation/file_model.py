@@ -50,11 +50,9 @@ class FileModel(Model):
     async def answer(self, request: Request) -> Answer:
         record = self._records.get((request.instance_id, request.sample))
         if record is None:
-            raise DLBenchError(
-                f"there is no sample {request.sample} of {request.instance_id}",
-                where=str(self._path),
-                fix="add it, lower --samples, or choose the instances of the file with --instance",
-            )
+            what = f"there is no sample {request.sample} of {request.instance_id}"
+            fix = "add it, lower --samples, or choose the instances of the file with --instance"
+            raise DLBenchError(what, where=str(self._path), fix=fix)
         earlier = record.get("earlier_turns") or []
         turn = earlier[request.turn] if request.turn < len(earlier) else record
         answer = replace(read_record(turn), seconds=0.0)  # nothing was waited for

@@ -243,13 +243,10 @@ class OpenAIModel(Model):
             ) as response:
                 text = (await response.read()).decode("utf-8", "replace")
         except TimeoutError as error:
-            is_connecting = isinstance(error, aiohttp.ConnectionTimeoutError)
-            what = f"no connection within {_CONNECT_TIMEOUT:g} s" if is_connecting else ""
-            raise TransientError(
-                what or f"no answer within {self._timeout:g} s",
-                where=self._where,
-                fix="raise --request-timeout or lower --concurrency",
-            ) from None
+            what, fix = f"no answer within {self._timeout:g} s", "raise --request-timeout or lower --concurrency"
+            if isinstance(error, aiohttp.ConnectionTimeoutError):
+                what = f"no connection within {_CONNECT_TIMEOUT:g} s"
+            raise TransientError(what, where=self._where, fix=fix) from None
         except (aiohttp.InvalidURL, UnicodeError):
             raise DLBenchError("the base URL cannot be used", where=self._where, fix="check --base-url") from None
         except (aiohttp.ClientError, OSError) as error:
@@ -262,12 +259,9 @@ class OpenAIModel(Model):
         try:
             answer = read_reply(text, seconds)
         except InvalidReply as problem:
-            raise TransientError(
-                f"the reply is not a chat completion ({problem}): {self._safe(text) or 'an empty body'}",
-                where=self._where,
-                fix="check that the base URL is OpenAI-compatible (it usually ends in /v1)",
-                fallback_answer=problem.empty_answer,
-            ) from None
+            what = f"the reply is not a chat completion ({problem}): {self._safe(text) or 'an empty body'}"
+            fix = "check that the base URL is OpenAI-compatible (it usually ends in /v1)"
+            raise TransientError(what, where=self._where, fix=fix, fallback_answer=problem.empty_answer) from None
         return replace(answer, text=self._secrets.hide(answer.text), reasoning=self._secrets.hide(answer.reasoning))
 
     async def close(self) -> None:

@@ -7,11 +7,11 @@ not zero.
 import math
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import ConfigDict, Field, ValidationError
+from pydantic.dataclasses import dataclass
 
 from dlbench.errors import DLBenchError
 from dlbench.generation.providers import presets
@@ -21,19 +21,12 @@ _OURS = Path(__file__).with_name("prices.toml")
 _FORM = 'write ["NAME"], then input = … and output = … in dollars per million tokens'
 
 
-class _Line(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-    input: float = Field(ge=0, allow_inf_nan=False)
-    output: float = Field(ge=0, allow_inf_nan=False)
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, config=ConfigDict(extra="forbid", strict=True))
 class Price:
     """US dollars per million tokens."""
 
-    input: float
-    output: float
+    input: float = Field(ge=0, allow_inf_nan=False)
+    output: float = Field(ge=0, allow_inf_nan=False)
 
     def of(self, prompt_tokens: float, completion_tokens: float) -> float:
         return (prompt_tokens * self.input + completion_tokens * self.output) / _MILLION
@@ -80,9 +73,7 @@ def _read(path: Path) -> dict[str, Price]:
 
 def _price(line: object, where: str) -> Price:
     try:
-        read = _Line.model_validate(line)
+        return Price(**line) if isinstance(line, dict) else Price()
     except ValidationError as error:
         first = error.errors()[0]
-        what = f"{'.'.join(map(str, first['loc'])) or 'the entry'}: {first['msg']}"
-        raise DLBenchError(what, where=where, fix=_FORM) from None
-    return Price(read.input, read.output)
+        raise DLBenchError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}", where=where, fix=_FORM) from None

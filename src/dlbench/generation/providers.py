@@ -80,11 +80,8 @@ def _preset_endpoint(prefix: str, model: str, base_url: str | None, key: str, re
     preset = presets()[prefix]
     variable = preset.get("key")
     if variable and not key:
-        raise DLBenchError(
-            "no API key",
-            where=f"model {model} of {prefix}",
-            fix=f"set {variable} or DLBENCH_API_KEY, or pass the --base-url of an endpoint without keys",
-        )
+        fix = f"set {variable} or DLBENCH_API_KEY, or pass the --base-url of an endpoint without keys"
+        raise DLBenchError("no API key", where=f"model {model} of {prefix}", fix=fix)
     reasoning = reasoning or any(fnmatchcase(model, pattern) for pattern in preset.get("reasoning", ()))
     return Endpoint(
         model,
@@ -108,11 +105,8 @@ def _checked(base_url: str) -> str:
     except ValueError:
         parts = urlsplit("")
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise DLBenchError(
-            "the base URL is not an HTTP address",
-            where=shown_url(base_url) if parts.scheme else "--base-url",
-            fix="write http://host:port/v1",
-        )
+        where = shown_url(base_url) if parts.scheme else "--base-url"
+        raise DLBenchError("the base URL is not an HTTP address", where=where, fix="write http://host:port/v1")
     return base_url
 
 

@@ -57,20 +57,11 @@ class Verdict:
         return self.status is Status.PASS
 
     def as_record(self) -> dict[str, Any]:
-        record = {
-            "instance": self.instance,
-            "sample": self.sample,
-            "status": str(self.status),
-            "tests": {test: str(outcome) for test, outcome in self.tests.items()},
-            "seconds": round(self.seconds, 3),
-            "test_seconds": round(self.test_seconds, 3),
-            "memory_mb": round(self.memory_mb, 1),
-            "message": self.message,
-            "sandbox": self.sandbox,
-            "mode": self.mode,
-            "answer_sha256": self.answer_sha256,
-        }
-        return record | self.extra
+        record: dict[str, Any] = {key: getattr(self, key) for key in _TYPES}
+        record["status"] = str(self.status)
+        record["tests"] = {test: str(outcome) for test, outcome in self.tests.items()}
+        record |= {"seconds": round(self.seconds, 3), "test_seconds": round(self.test_seconds, 3)}
+        return record | {"memory_mb": round(self.memory_mb, 1)} | self.extra
 
     @classmethod
     def check_record(cls, record: dict[str, Any], where: str = "") -> dict[str, Any]:
@@ -80,29 +71,19 @@ class Verdict:
     @classmethod
     def from_record(cls, record: dict[str, Any], where: str = "") -> "Verdict":
         try:
-            return cls._from_record(record)
+            return cls(
+                instance=record["instance"],
+                sample=int(record["sample"]),
+                status=Status(record["status"]),
+                tests={test: Outcome(outcome) for test, outcome in record["tests"].items()},
+                mode=record.get("mode", "fresh"),
+                extra={key: value for key, value in record.items() if key not in _TYPES},
+                **{key: float(record.get(key, 0)) for key in ("seconds", "test_seconds", "memory_mb")},
+                **{key: record.get(key, "") for key in ("message", "sandbox", "answer_sha256")},
+            )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             what = f"not a verdict: {type(error).__name__} {error}"
             raise DLBenchError(what, where=where, fix="pass a folder that `run` or `evaluate` wrote") from None
-
-    @classmethod
-    def _from_record(cls, record: dict[str, Any]) -> "Verdict":
-        known = {"instance", "sample", "status", "tests", "seconds", "memory_mb", "message"}
-        known |= {"sandbox", "mode", "answer_sha256", "test_seconds"}
-        return cls(
-            instance=record["instance"],
-            sample=int(record["sample"]),
-            status=Status(record["status"]),
-            tests={test: Outcome(outcome) for test, outcome in record["tests"].items()},
-            seconds=float(record.get("seconds", 0)),
-            test_seconds=float(record.get("test_seconds", 0)),
-            memory_mb=float(record.get("memory_mb", 0)),
-            message=record.get("message", ""),
-            sandbox=record.get("sandbox", ""),
-            mode=record.get("mode", "fresh"),
-            answer_sha256=record.get("answer_sha256", ""),
-            extra={key: value for key, value in record.items() if key not in known},
-        )
 
 
 _STATUSES, _OUTCOMES = frozenset(map(str, Status)), frozenset(map(str, Outcome))
