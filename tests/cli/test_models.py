@@ -252,6 +252,8 @@ def test_killed_run_requests_no_sample_on_disk_again(toy_root, tmp_path):
             assert not kept & set(received[before:])
         # only requests in flight or being written at a kill may be paid for twice
         assert len(chaos.answered) <= 2 * each + 3 * 2 * concurrency
+        logged = len((out / "requests.jsonl").read_text().splitlines())
+        assert logged >= len(chaos.received), "a request was sent that is not in the log"
     samples = samples_of(out)
     assert [(s["instance"], s["sample"]) for s in samples] == [(i, n) for i in (prompts[True], ID) for n in range(each)]
     assert {verdict["status"] for verdict in verdicts_of(out)} == {"pass"}

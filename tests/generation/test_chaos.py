@@ -1,11 +1,6 @@
 """No sample is lost and none is requested again after it was answered, whatever the endpoint does."""
 
-import json
-import signal
-import subprocess
-import sys
 import threading
-import time
 from collections import Counter
 from pathlib import Path
 
@@ -62,45 +57,6 @@ def test_restart_after_an_error_requests_only_missing_samples(tmp_path: Path) ->
         generate(OpenAIModel("m", chaos.url, timeout=TIMEOUT), INSTANCES, request_of, path, N, 32, lambda _: None)
         assert sorted(chaos.answered) == sorted(ALL)
     assert keys(path) == ALL
-
-
-RUN_SCRIPT = """\
-import sys
-from pathlib import Path
-from dlbench.generation import OpenAIModel, generate
-from tests.generation.test_sampling import INSTANCES, request_of
-
-url, path, n, concurrency = sys.argv[1:]
-generate(OpenAIModel("m", url, timeout=10), INSTANCES, request_of, Path(path), int(n), int(concurrency), lambda _: None)
-"""
-
-
-def read_whole_lines(path: Path) -> list[tuple[str, int]]:
-    text = path.read_text() if path.exists() else ""
-    records = [json.loads(line) for line in text.split("\n")[:-1]]
-    return [(record["instance"], record["sample"]) for record in records]
-
-
-@pytest.mark.slow
-def test_restart_after_a_kill_loses_no_sample_and_repeats_none_on_disk(tmp_path: Path) -> None:
-    path, concurrency = tmp_path / "samples.jsonl", 4
-    with Chaos(lambda prompt: prompt, most=1) as chaos:
-        command = [sys.executable, "-c", RUN_SCRIPT, chaos.url, str(path), str(N), str(concurrency)]
-        with subprocess.Popen(command, cwd=ROOT) as process:
-            while process.poll() is None and len(read_whole_lines(path)) < 15:
-                time.sleep(0.01)
-            process.kill()
-        assert process.returncode == -signal.SIGKILL, "the process ended before it was killed"
-        kept = read_whole_lines(path)
-        generate(OpenAIModel("m", chaos.url, timeout=TIMEOUT), INSTANCES, request_of, path, N, 32, lambda _: None)
-        answers = Counter(chaos.answered)
-        sent = len(chaos.received)
-    assert 15 <= len(kept) < len(ALL)
-    assert keys(path) == ALL
-    assert [answers[key] for key in kept] == [1] * len(kept)
-    # only requests in flight or being written may be repeated
-    assert sum(count - 1 for count in answers.values()) <= 2 * concurrency
-    assert len(lines(tmp_path / REQUESTS)) >= sent, "a request was sent that is not in the log"
 
 
 def test_concurrency_is_reached_and_never_exceeded(tmp_path: Path) -> None:

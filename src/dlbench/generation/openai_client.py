@@ -312,25 +312,13 @@ class OpenAIModel(Model):
 
 
 def _open(name: str, options: ModelOptions) -> Model:
-    return OpenAIModel(
-        name,
-        options.base_url,
-        options.api_key,
-        timeout=options.timeout,
-        stream=options.stream,
-        reasoning=options.reasoning,
-    )
+    flags = {"stream": options.stream, "reasoning": options.reasoning}
+    return OpenAIModel(name, options.base_url, options.api_key, timeout=options.timeout, **flags)
 
 
-def _add_client(pattern: str, label: str, summary: str, order: int) -> None:
-    add_client(
-        pattern,
-        ModelClient(label, summary, _open, ("--base-url", "--api-key", "--stream", "--reasoning")),
-        order=order,
-    )
-
-
+_OPTIONS = ("--base-url", "--api-key", "--stream", "--reasoning")
 for _prefix, _preset in presets().items():
-    _source = "a server on this machine, or at --base-url" if _preset.get("local") else f"key in {_preset['key']}"
-    _add_client(f"{_prefix}/*", f"{_prefix}/NAME", _source, 10)
-_add_client("*", "NAME with --base-url", "any OpenAI-compatible endpoint; OpenAI without --base-url", 1000)
+    _summary = "a server on this machine, or at --base-url" if _preset.get("local") else f"key in {_preset['key']}"
+    add_client(f"{_prefix}/*", ModelClient(f"{_prefix}/NAME", _summary, _open, _OPTIONS), order=10)
+_summary = "any OpenAI-compatible endpoint; OpenAI without --base-url"
+add_client("*", ModelClient("NAME with --base-url", _summary, _open, _OPTIONS), order=1000)

@@ -62,18 +62,17 @@ def count_tokens(usage: Mapping[str, Any]) -> tuple[float, float] | None:
 
 
 def _read(path: Path) -> dict[str, Price]:
+    where = str(path)
     try:
-        lines = tomllib.loads(path.read_text(encoding="utf-8"))
+        prices = {}
+        for name, line in tomllib.loads(path.read_text(encoding="utf-8")).items():
+            where = f"{path}: {name}"
+            prices[name] = Price(**line) if isinstance(line, dict) else Price()
     except OSError as error:
-        raise DLBenchError(f"cannot be read: {error.strerror}", where=str(path), fix="check --prices") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise DLBenchError(f"not TOML: {error}", where=str(path), fix=_FORM) from None
-    return {name: _price(line, f"{path}: {name}") for name, line in lines.items()}
-
-
-def _price(line: object, where: str) -> Price:
-    try:
-        return Price(**line) if isinstance(line, dict) else Price()
+        raise DLBenchError(f"cannot be read: {error.strerror}", where=where, fix="check --prices") from None
     except ValidationError as error:
         first = error.errors()[0]
         raise DLBenchError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}", where=where, fix=_FORM) from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise DLBenchError(f"not TOML: {error}", where=where, fix=_FORM) from None
+    return prices

@@ -13,6 +13,7 @@ import hashlib
 import queue
 from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -74,29 +75,24 @@ def generate(
             _sort(journal, instances)
 
 
+@dataclass
 class _Generation:
     """An event loop in a thread of its own: Ctrl-C arrives in the main thread, and there it could interrupt a write."""
 
-    def __init__(
-        self,
-        limiter: RateLimiter,
-        request_of: Callable[[Instance, int], Request],
-        writer: BatchedWriter,
-        turns: TurnStore,
-        work: list[tuple[Instance, int]],
-    ) -> None:
-        self._limiter = limiter
-        self._request_of = request_of
-        self._writer = writer
-        self._turns = turns
-        self._work = iter(work)
-        self._size = len(work)
+    limiter: RateLimiter
+    request_of: Callable[[Instance, int], Request]
+    writer: BatchedWriter
+    turns: TurnStore
+    missing: list[tuple[Instance, int]]
+
+    def __post_init__(self) -> None:
+        self._work = iter(self.missing)
         self._loop = asyncio.new_event_loop()
         self._done: queue.SimpleQueue[dict[str, Any] | BaseException | None] = queue.SimpleQueue()
 
     def run(self, workers: int, on_sample: OnSample) -> None:
         # A daemon: a second Ctrl-C must not wait for a hanging model.
-        thread = Thread(target=self._serve, args=(min(workers, self._size),), daemon=True)
+        thread = Thread(target=self._serve, args=(min(workers, len(self.missing)),), daemon=True)
         failure: BaseException | None = None
         thread.start()
         try:
@@ -107,7 +103,7 @@ class _Generation:
                     on_sample(event)
         except BaseException:
             with suppress(RuntimeError):  # the loop has already ended
-                self._loop.call_soon_threadsafe(self._limiter.stop)
+                self._loop.call_soon_threadsafe(self.limiter.stop)
             thread.join()
             raise
         thread.join()
@@ -129,22 +125,22 @@ class _Generation:
                 *(self._ask(number * min(_STAGGER, _MAX_STAGGER / workers)) for number in range(workers))
             )
         finally:
-            await self._limiter.model.close()
+            await self.limiter.model.close()
 
     async def _ask(self, delay: float) -> None:
         try:
             await asyncio.sleep(delay)
             for instance, sample in self._work:
-                request = self._request_of(instance, sample)
-                answer, earlier = await self._turns.ask(self._limiter, request)
-                cost = self._limiter.budget.cost_of(answer.usage)
-                record = _record(request, self._limiter.model.name, answer, earlier, cost)
-                await self._writer.write(record)
+                request = self.request_of(instance, sample)
+                answer, earlier = await self.turns.ask(self.limiter, request)
+                cost = self.limiter.budget.cost_of(answer.usage)
+                record = _record(request, self.limiter.model.name, answer, earlier, cost)
+                await self.writer.write(record)
                 self._done.put(record)
         except Stopped:
             return
         except BaseException as error:
-            self._limiter.stop()
+            self.limiter.stop()
             self._done.put(error)
 
 

@@ -11,7 +11,7 @@ which the model may have seen in training.
 import ast
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from dlbench.dataset.prompt_context import fenced, join_context, render_imports, render_neighbours, render_skeleton
 from dlbench.dataset.records import Instance
@@ -19,6 +19,9 @@ from dlbench.dataset.target import Target, find_target, render_signature
 from dlbench.generation.model import Message
 from dlbench.parsing import parse
 from dlbench.registry import Registry
+
+if TYPE_CHECKING:
+    from dlbench.generation.techniques.examples import ExampleDraw
 
 
 @dataclass(frozen=True)
@@ -63,19 +66,6 @@ class Example:
     solution: str
 
 
-class Examples(Protocol):
-    """The instances that may be shown as examples for `instance`, in a seeded random order."""
-
-    @property
-    def instance(self) -> Instance: ...
-
-    def draw(self, fits: Callable[[Instance], bool]) -> list[Example]:
-        """The requested number of those that fit, or all of them if there are fewer."""
-        ...
-
-    def predict_stage(self) -> str: ...
-
-
 @dataclass(frozen=True)
 class Choice:
     """The chosen examples; `notes` are further fields of the sample's record."""
@@ -88,7 +78,7 @@ Turns = list[list[Message]]
 """Each turn is sent after the answer to the previous one; the last answer is the sample."""
 
 
-def choose_none(examples: Examples) -> Choice:
+def choose_none(examples: "ExampleDraw") -> Choice:
     return Choice()
 
 
@@ -99,7 +89,7 @@ class Technique:
     name: str
     summary: str
     render: Callable[[Question, Sequence[Example]], Turns]
-    choose: Callable[[Examples], Choice] = choose_none
+    choose: Callable[["ExampleDraw"], Choice] = choose_none
     neighbours: bool = False
 
     @property

@@ -80,7 +80,7 @@ class ExamplePool:
 
 @dataclass(frozen=True)
 class ExampleDraw:
-    """The `Examples` of one instance."""
+    """The instances that may be shown as examples for `instance`."""
 
     pool: ExamplePool
     instance: Instance
@@ -88,6 +88,7 @@ class ExampleDraw:
     count: int
 
     def draw(self, fits: Callable[[Instance], bool]) -> list[Example]:
+        """The first `count` of those that fit, or all of them if there are fewer."""
         examples: list[Example] = []
         for other in sorted(filter(fits, self.pool.instances), key=self._rank):
             if len(examples) == self.count:

@@ -17,9 +17,9 @@ from dlbench.dataset.records import Instance
 from dlbench.dataset.target import find_body, is_prose, parse_function
 from dlbench.generation.techniques.base import (
     REASONING_SYSTEM,
+    SYSTEM,
     Choice,
     Example,
-    Examples,
     Question,
     Technique,
     Turns,
@@ -31,35 +31,44 @@ from dlbench.generation.techniques.base import (
     task_of,
     user,
 )
+from dlbench.generation.techniques.examples import ExampleDraw
 
 PREDICTED_STAGE = "few-shot-predicted-stage"
 _MAX_QUOTE = 60
 _MAX_NAMES = 4
 
 
-def render_few_shot(question: Question, examples: Sequence[Example]) -> Turns:
-    messages = [system()]
+def _render(
+    question: Question,
+    examples: Sequence[Example],
+    instructions: str,
+    close: Callable[[Instance], str],
+    answer: Callable[[str], str],
+) -> Turns:
+    messages = [system(instructions)]
     for example in examples:
-        messages.append(user(describe(example.instance, example.signature), closing(example.instance)))
-        messages.append({"role": "assistant", "content": fenced(example.solution)})
-    return [[*messages, user(task_of(question), closing(question.instance))]]
+        messages.append(user(describe(example.instance, example.signature), close(example.instance)))
+        messages.append({"role": "assistant", "content": answer(example.solution)})
+    return [[*messages, user(task_of(question), close(question.instance))]]
+
+
+def render_few_shot(question: Question, examples: Sequence[Example]) -> Turns:
+    return _render(question, examples, SYSTEM, closing, fenced)
 
 
 def render_few_shot_chain_of_thought(question: Question, examples: Sequence[Example]) -> Turns:
-    messages = [system(REASONING_SYSTEM)]
-    for example in examples:
-        messages.append(user(describe(example.instance, example.signature), reasoning_closing(example.instance)))
-        answer = f"{explain(example.solution)}\n\n{fenced(example.solution)}"
-        messages.append({"role": "assistant", "content": answer})
-    return [[*messages, user(task_of(question), reasoning_closing(question.instance))]]
+    def answer(solution: str) -> str:
+        return f"{explain(solution)}\n\n{fenced(solution)}"
+
+    return _render(question, examples, REASONING_SYSTEM, reasoning_closing, answer)
 
 
-def choose(fits: Callable[[Instance, Instance], bool]) -> Callable[[Examples], Choice]:
+def choose(fits: Callable[[Instance, Instance], bool]) -> Callable[[ExampleDraw], Choice]:
     """Draw the examples for which `fits(instance, example)` holds."""
     return lambda examples: Choice(tuple(examples.draw(lambda other: fits(examples.instance, other))))
 
 
-def choose_predicted_stage(examples: Examples) -> Choice:
+def choose_predicted_stage(examples: ExampleDraw) -> Choice:
     stage = examples.predict_stage()
     drawn = examples.draw(lambda other: other.labels.stage == stage)
     return Choice(tuple(drawn), {"predicted_stage": str(stage)})
