@@ -1,8 +1,10 @@
-"""A model's name means one endpoint, and a key is sent to no other."""
+"""A model's name means one client and one endpoint, and a key is sent to no other."""
 
 import pytest
 
 from dlbench.errors import DLBenchError
+from dlbench.generation import CommandModel, ModelOptions, OpenAIModel, StubModel
+from dlbench.generation.clients import CLIENTS, ModelClient, add_client, render_client_table
 from dlbench.generation.providers import find_endpoint, presets
 
 PROVIDERS = [name for name, preset in presets().items() if not preset.get("local")]
@@ -100,3 +102,24 @@ def test_key_is_stripped_and_an_invalid_key_is_not_shown() -> None:
         with pytest.raises(DLBenchError, match="invalid characters") as caught:
             find_endpoint("m", "http://box/v1", broken)
         assert "sk-" not in str(caught.value)
+
+
+def test_registered_client_is_opened_and_documented(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One call adds a client: no list elsewhere names it."""
+    monkeypatch.setattr(CLIENTS, "_members", {pattern: (100, client) for pattern, client in CLIENTS.items()})
+    client = ModelClient("echo:TEXT", "the text itself", lambda name, options: StubModel(lambda _: name))
+    add_client("echo:*", client, order=0)
+    assert isinstance(ModelOptions().open("echo:hello"), StubModel)
+    assert render_client_table().splitlines()[2] == "| `echo:TEXT` | the text itself |"
+    with pytest.raises(DLBenchError, match="echo:hello does not use --port"):
+        ModelOptions(port=4000).names(["echo:hello"])
+
+
+def test_names_are_resolved_to_clients(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DLBENCH_API_KEY", "key")
+    assert isinstance(ModelOptions(command="cat").open("groq/x"), CommandModel)
+    assert all(isinstance(ModelOptions().open(name), OpenAIModel) for name in ("groq/x", "x", "command", "a/b"))
+    with pytest.raises(DLBenchError, match="reference needs the sources"):
+        ModelOptions().open("reference")
+    with pytest.raises(DLBenchError, match="no such file"):
+        ModelOptions().open("file:missing.jsonl")
