@@ -52,8 +52,7 @@ def start(model: Model, path: Path, limits: Limits, price: Price | None = PRICE,
     generate(model, INSTANCES, request_of, path, 2, concurrency, lambda _: None, budget=Budget(limits, price))
 
 
-def test_requests_are_counted_over_all_starts(tmp_path: Path) -> None:
-    path = tmp_path / "samples.jsonl"
+def test_requests_are_counted_over_all_starts(path: Path) -> None:
     for done in (4, 4, 4):
         model = Counting()
         with pytest.raises(BudgetSpent, match="4 of 4 requests") as caught:
@@ -78,20 +77,18 @@ def test_failed_attempts_count_as_requests(tmp_path: Path) -> None:
     assert [record["attempt"] for record in lines(tmp_path / REQUESTS)] == [0, 1, 2]
 
 
-def test_probe_of_the_prompt_length_counts_as_a_request(tmp_path: Path) -> None:
+def test_probe_of_the_prompt_length_counts_as_a_request(path: Path) -> None:
     """It is counted and logged; without budget for it the prompt is not called too long."""
-    path = tmp_path / "samples.jsonl"
     full = refusal(400, "This model's maximum context length is 8192 tokens", "context_length_exceeded")
     with Endpoint(lambda *_: full) as endpoint, pytest.raises(BudgetSpent, match="3 of 3 requests"):
         start(OpenAIModel("m", endpoint.url), path, Limits(requests=3), concurrency=1)
     assert [record["finish_reason"] for record in lines(path)] == ["context_length"]
-    sent = [record["request"]["body"] for record in lines(tmp_path / REQUESTS)]
+    sent = [record["request"]["body"] for record in lines(path.with_name(REQUESTS))]
     assert sent == endpoint.requests
     assert [body["max_tokens"] for body in sent] == [2048, 1, 2048]
 
 
-def test_too_large_max_tokens_ends_the_run_and_keeps_answers(tmp_path: Path) -> None:
-    path = tmp_path / "samples.jsonl"
+def test_too_large_max_tokens_ends_the_run_and_keeps_answers(path: Path) -> None:
     full = refusal(400, "This model's maximum context length is 8192 tokens", "context_length_exceeded")
 
     def reply(number: int, body: dict[str, object]) -> Reply:
@@ -136,8 +133,7 @@ def test_tokens_and_cost_never_exceed_the_limit(limit: int, prompt: int, used: i
         assert left < room
 
 
-def test_tokens_are_counted_over_all_starts(tmp_path: Path) -> None:
-    path = tmp_path / "samples.jsonl"
+def test_tokens_are_counted_over_all_starts(path: Path) -> None:
     # a request may use 3 + 2048 tokens and uses 1015
     with pytest.raises(BudgetSpent, match="tokens used") as caught:
         start(Counting(1000, 15), path, Limits(tokens=4500))
@@ -152,8 +148,7 @@ def test_tokens_are_counted_over_all_starts(tmp_path: Path) -> None:
     assert keys(path) == REQUESTED
 
 
-def test_conversation_are_counted_once(tmp_path: Path) -> None:
-    path = tmp_path / "samples.jsonl"
+def test_turns_are_counted_once(path: Path) -> None:
     for limit, requests in ((1, 1), (3, 2), (4, 1)):
         model = Planner()
         try:
@@ -168,8 +163,7 @@ def test_conversation_are_counted_once(tmp_path: Path) -> None:
     assert budget.spent.requests == 4
 
 
-def test_samples_record_their_cost(tmp_path: Path) -> None:
-    path = tmp_path / "samples.jsonl"
+def test_samples_record_their_cost(path: Path, tmp_path: Path) -> None:
     start(Counting(10, 5), path, Limits(cost=100.0))
     assert [record["cost"] for record in lines(path)] == [pytest.approx(600 / 1e6)] * 6
     other = tmp_path / "other" / "samples.jsonl"
@@ -181,9 +175,8 @@ def test_cost_reported_by_the_endpoint_comes_first() -> None:
     assert Budget(price=PRICE).cost_of({"prompt_tokens": 10, "completion_tokens": 5, "cost": 0.25}) == 0.25
 
 
-def test_answer_without_usage_is_counted_by_characters(tmp_path: Path) -> None:
+def test_answer_without_usage_is_counted_by_characters(path: Path) -> None:
     """Otherwise an endpoint that reports nothing would have no limit."""
-    path = tmp_path / "samples.jsonl"
     scripted = Scripted(lambda _: "x" * 3000)
     with pytest.raises(BudgetSpent):
         start(scripted, path, Limits(tokens=4000), concurrency=1)

@@ -25,8 +25,7 @@ ALL = [(one.id, sample) for one in INSTANCES for sample in range(N)]
     ("most", "stream"),
     [(2, False), pytest.param(4, False, marks=pytest.mark.slow), pytest.param(3, True, marks=pytest.mark.slow)],
 )
-def test_no_sample_is_lost_or_requested_twice(most: int, stream: bool, tmp_path: Path) -> None:
-    path = tmp_path / "samples.jsonl"
+def test_no_sample_is_lost_or_requested_twice(most: int, stream: bool, path: Path) -> None:
     with Chaos(lambda prompt: f"answer to {prompt}", most) as chaos:
         model = OpenAIModel("m", chaos.url, timeout=TIMEOUT, stream=stream)
         generate(model, INSTANCES, request_of, path, N, 32, lambda _: None)
@@ -34,13 +33,12 @@ def test_no_sample_is_lost_or_requested_twice(most: int, stream: bool, tmp_path:
         assert all(record["answer"] == f"answer to {record['instance']}" for record in lines(path))
         assert all(record["finish_reason"] == "stop" and record["usage"] for record in lines(path))
         assert sorted(chaos.answered) == sorted(ALL)
-        assert len(chaos.received) == len(ALL) + len(chaos.failures) == len(lines(tmp_path / REQUESTS))
+        assert len(chaos.received) == len(ALL) + len(chaos.failures) == len(lines(path.with_name(REQUESTS)))
         assert set(chaos.failures) == set(FAILURES), "the test was too short to meet every failure"
 
 
 @pytest.mark.slow
-def test_restart_after_an_error_requests_only_missing_samples(tmp_path: Path) -> None:
-    path = tmp_path / "samples.jsonl"
+def test_restart_after_an_error_requests_only_missing_samples(path: Path) -> None:
     seen = Counter[str]()
 
     def give_up(_: object) -> None:

@@ -1,11 +1,12 @@
 """Each turn is paid for once: a plan that was answered is not requested again, however the run ended."""
 
 import asyncio
-import json
 import os
+import re
 import subprocess
 import sys
 import textwrap
+from collections.abc import Callable
 from pathlib import Path
 from threading import Barrier
 from typing import Any
@@ -69,8 +70,7 @@ def test_second_turn_contains_the_first_and_the_last_answer_counts(tmp_path: Pat
 
 
 @pytest.mark.parametrize("ends", range(8))
-def test_interrupted_run_requests_each_turn_once(ends: int, tmp_path: Path) -> None:
-    path = tmp_path / "samples.jsonl"
+def test_interrupted_run_requests_each_turn_once(ends: int, path: Path) -> None:
     first = Planner(ends=ends)
     with pytest.raises(DLBenchError, match="gone"):
         run(first, path, n=2)
@@ -85,28 +85,20 @@ def test_interrupted_run_requests_each_turn_once(ends: int, tmp_path: Path) -> N
     assert all(record["usage"]["completion_tokens"] == 10 for record in records)
 
 
-def test_torn_line_of_a_plan_is_requested_again(tmp_path: Path) -> None:
-    path = tmp_path / "samples.jsonl"
+@pytest.mark.parametrize(
+    "edit", [lambda text: text[:-20], lambda text: re.sub('"asked": "[^"]*"', '"asked": "0"', text)]
+)
+def test_torn_line_or_another_prompt_is_requested_again(edit: Callable[[str], str], path: Path) -> None:
     with pytest.raises(DLBenchError):
         run(Planner(ends=1), path)
-    turns = tmp_path / TURNS
-    turns.write_text(turns.read_text()[:-20])
+    turns = path.with_name(TURNS)
+    kept = turns.read_text()
+    turns.write_text(edit(kept))
+    assert turns.read_text() != kept
     again = Planner()
     run(again, path)
     assert len(again.requests) == 4
-    assert len(lines(turns)) == 2
-
-
-def test_answer_to_another_prompt_is_not_reused(tmp_path: Path) -> None:
-    path = tmp_path / "samples.jsonl"
-    with pytest.raises(DLBenchError):
-        run(Planner(ends=1), path)
-    turns = tmp_path / TURNS
-    record = json.loads(turns.read_text())
-    turns.write_text(json.dumps(record | {"asked": "0" * 64}) + "\n")
-    again = Planner()
-    run(again, path)
-    assert len(again.requests) == 4
+    assert sum(kept == line + "\n" for line in turns.read_text().splitlines()) == 1
 
 
 @pytest.mark.parametrize(
@@ -163,8 +155,7 @@ def test_single_turn_creates_no_file_of_turns(tmp_path: Path) -> None:
     assert [len(record["shots"]) for record in lines(tmp_path / "samples.jsonl")] == [3, 3]
 
 
-def test_plan_survives_a_refusal_of_the_second_turn(tmp_path: Path) -> None:
-    path = tmp_path / "samples.jsonl"
+def test_plan_survives_a_refusal_of_the_second_turn(path: Path) -> None:
     with (
         Endpoint(lambda n, _: completion("1. Plan.") if n == 0 else refusal(401, "no")) as bad,
         pytest.raises(DLBenchError, match="refused the API key"),
@@ -191,8 +182,7 @@ KILLED_SCRIPT = """
 """
 
 
-def test_plan_survives_a_kill_during_the_second_turn(tmp_path: Path) -> None:
-    path = tmp_path / "samples.jsonl"
+def test_plan_survives_a_kill_during_the_second_turn(path: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent.parent), *sys.path])}
     command = [sys.executable, "-c", textwrap.dedent(KILLED_SCRIPT), str(path)]
     assert subprocess.run(command, env=environment, check=False, timeout=30).returncode == 9

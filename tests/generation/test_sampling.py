@@ -87,8 +87,7 @@ def test_samples_are_in_the_order_of_the_instances(tmp_path: Path) -> None:
     assert sorted((record["instance"], record["sample"]) for record in seen) == sorted(REQUESTED)
 
 
-def test_resume_requests_only_missing_samples(tmp_path: Path) -> None:
-    path = tmp_path / "samples.jsonl"
+def test_resume_requests_only_missing_samples(path: Path) -> None:
     generate(Scripted(), INSTANCES[:2], request_of, path, 1, 1, lambda _: None)
     with path.open("a") as file:
         file.write('{"instance": "toy/toy.b", "sam')  # a line cut by a kill
@@ -101,15 +100,13 @@ def test_resume_requests_only_missing_samples(tmp_path: Path) -> None:
     assert last.received == []
 
 
-def test_samples_of_other_instances_are_kept(tmp_path: Path) -> None:
-    path = tmp_path / "samples.jsonl"
+def test_samples_of_other_instances_are_kept(path: Path) -> None:
     generate(Scripted(), INSTANCES, request_of, path, 2, 2, lambda _: None)
     generate(Scripted(), INSTANCES[1:2], request_of, path, 1, 2, lambda _: None)
     assert sorted(keys(path)) == sorted(REQUESTED)
 
 
-def test_error_stops_new_requests_and_keeps_those_in_flight(tmp_path: Path) -> None:
-    path = tmp_path / "samples.jsonl"
+def test_error_stops_new_requests_and_keeps_those_in_flight(path: Path) -> None:
     both = threading.Barrier(2)
 
     def act(request: Request) -> str:
@@ -126,15 +123,13 @@ def test_error_stops_new_requests_and_keeps_those_in_flight(tmp_path: Path) -> N
     assert [record["answer"] for record in lines(path)] == ["kept"]
 
 
-def test_error_of_the_caller_stops_generation(tmp_path: Path) -> None:
-    path = tmp_path / "samples.jsonl"
+def test_error_of_the_caller_stops_generation(path: Path) -> None:
     with pytest.raises(ZeroDivisionError):
         generate(Scripted(), INSTANCES, request_of, path, 100, 1, lambda _: 1 // 0)
     assert lines(path)
 
 
-def test_samples_of_two_models_are_not_mixed(tmp_path: Path) -> None:
-    path = tmp_path / "samples.jsonl"
+def test_samples_of_two_models_are_not_mixed(path: Path) -> None:
     generate(Scripted(), INSTANCES, request_of, path, 1, 1, lambda _: None)
     other = Scripted()
     other.name = "other"
@@ -144,8 +139,7 @@ def test_samples_of_two_models_are_not_mixed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("line", ["{}", '{"instance": 1, "sample": 0}', '{"instance": "a", "sample": "0"}'])
-def test_file_of_other_records_is_refused(line: str, tmp_path: Path) -> None:
-    path = tmp_path / "samples.jsonl"
+def test_file_of_other_records_is_refused(line: str, path: Path) -> None:
     path.write_text(line + "\n")
     with pytest.raises(DLBenchError, match="not a file of samples"):
         generate(Scripted(), INSTANCES, request_of, path, 1, 1, lambda _: None)
@@ -157,8 +151,7 @@ def test_zero_samples_or_concurrency_is_refused(n: int, workers: int, tmp_path: 
         generate(Scripted(), INSTANCES, request_of, tmp_path / "samples.jsonl", n, workers, lambda _: None)
 
 
-def test_run_resumes_after_a_failing_endpoint(tmp_path: Path) -> None:
-    path = tmp_path / "samples.jsonl"
+def test_run_resumes_after_a_failing_endpoint(path: Path) -> None:
     with (
         Endpoint(lambda n, body: completion(body["messages"][0]["content"]) if n < 4 else refusal(401, "no")) as bad,
         pytest.raises(DLBenchError, match="refused the API key"),
@@ -191,8 +184,7 @@ CTRL_C = """
 """
 
 
-def test_ctrl_c_keeps_answers_in_flight(tmp_path: Path) -> None:
-    path = tmp_path / "samples.jsonl"
+def test_ctrl_c_keeps_answers_in_flight(path: Path) -> None:
     process = subprocess.Popen(
         [sys.executable, "-c", textwrap.dedent(CTRL_C), str(path)],
         stdout=subprocess.PIPE,

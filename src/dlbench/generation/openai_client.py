@@ -318,7 +318,8 @@ def _open(name: str, options: ModelOptions) -> Model:
 
 _OPTIONS = ("--base-url", "--api-key", "--stream", "--reasoning")
 for _prefix, _preset in presets().items():
-    _summary = "a server on this machine, or at --base-url" if _preset.get("local") else f"its endpoint; key in {_preset['key']}"
+    _is_local = _preset.get("local", False)
+    _summary = "a server on this machine, or at --base-url" if _is_local else f"its endpoint; key in {_preset['key']}"
     add_client(f"{_prefix}/*", ModelClient(f"{_prefix}/NAME", _summary, _open, _OPTIONS), order=10)
 _summary = "any OpenAI-compatible endpoint; OpenAI without --base-url"
 add_client("*", ModelClient("NAME with --base-url", _summary, _open, _OPTIONS), order=1000)
