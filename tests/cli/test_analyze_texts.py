@@ -89,7 +89,7 @@ def test_stage_evaluate_measures_baselines_and_keeps_what_was_told_of_each_promp
     assert "classifier-official-stage" in read_pictures(tmp_path / "pictures")
     refused = ask(*arguments, "--seed", 1)
     assert refused.exit_code == 1
-    assert "begun with another seed" in refused.output
+    assert "this run was started with seed" in refused.output
 
 
 def test_a_dataset_without_labels_cannot_be_learnt_from(tasks, tmp_path):

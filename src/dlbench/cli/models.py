@@ -1,14 +1,12 @@
 """Options that choose a model and bound its requests, shared by all commands that ask one."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperCommand
 
 if TYPE_CHECKING:
-    from click import Context, HelpFormatter
-
     from dlbench.generation import Budget, Limits, Model
 
 ModelOption = Annotated[list[str] | None, typer.Option(help="{models} (repeatable).")]
@@ -45,7 +43,7 @@ class RegistryHelp(TyperCommand):
     They are filled in when help is shown: importing the clients and techniques would slow down every command.
     """
 
-    def format_options(self, ctx: "Context", formatter: "HelpFormatter") -> None:
+    def format_options(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401 - typer has its own copy of click
         from dlbench.generation.clients import describe_clients
         from dlbench.generation.techniques import TECHNIQUES
 
