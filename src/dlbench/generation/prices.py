@@ -67,7 +67,7 @@ def _read(path: Path) -> dict[str, Price]:
         prices = {}
         for name, line in tomllib.loads(path.read_text(encoding="utf-8")).items():
             where = f"{path}: {name}"
-            prices[name] = Price(**line) if isinstance(line, dict) else Price()
+            prices[name] = Price(**(line if isinstance(line, dict) else {}))
     except OSError as error:
         raise DLBenchError(f"cannot be read: {error.strerror}", where=where, fix="check --prices") from None
     except ValidationError as error:

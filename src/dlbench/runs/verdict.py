@@ -76,10 +76,14 @@ class Verdict:
                 sample=int(record["sample"]),
                 status=Status(record["status"]),
                 tests={test: Outcome(outcome) for test, outcome in record["tests"].items()},
+                seconds=float(record.get("seconds", 0)),
+                test_seconds=float(record.get("test_seconds", 0)),
+                memory_mb=float(record.get("memory_mb", 0)),
+                message=record.get("message", ""),
+                sandbox=record.get("sandbox", ""),
                 mode=record.get("mode", "fresh"),
+                answer_sha256=record.get("answer_sha256", ""),
                 extra={key: value for key, value in record.items() if key not in _TYPES},
-                **{key: float(record.get(key, 0)) for key in ("seconds", "test_seconds", "memory_mb")},
-                **{key: record.get(key, "") for key in ("message", "sandbox", "answer_sha256")},
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             what = f"not a verdict: {type(error).__name__} {error}"

@@ -16,7 +16,7 @@ from dlbench.dataset.records import Instance
 from dlbench.generation.model import Request
 from dlbench.generation.sampling import draw_seed
 from dlbench.generation.techniques.base import Conversation, Example, Question, Technique, Turns, read_question
-from dlbench.generation.techniques.examples import ExamplePool
+from dlbench.generation.techniques.examples import ExampleDraw, ExamplePool
 
 CHARACTERS_PER_TOKEN = 4
 
@@ -95,7 +95,7 @@ class PromptBuilder:
         question = read_question(instance, self._pool.source_of(instance), settings.canary)
         if not technique.neighbours:
             question = replace(question, neighbours=())
-        choice = technique.choose(self._pool.examples_for(instance, settings.seed, settings.shots))
+        choice = technique.choose(ExampleDraw(self._pool, instance, settings.seed, settings.shots))
         fitted = fit(technique, question, choice.examples, settings.tokens)
         notes: dict[str, Any] = {"technique": technique.name, **choice.notes}
         if technique.uses_examples:

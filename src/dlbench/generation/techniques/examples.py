@@ -42,9 +42,6 @@ class ExamplePool:
             self._predictor = NearestPrompts(self.instances)
         return self._predictor
 
-    def examples_for(self, instance: Instance, seed: int, count: int) -> "ExampleDraw":
-        return ExampleDraw(self, instance, seed, count)
-
     def others(self, instance: Instance) -> list[Instance]:
         """All other instances but those with a similar prompt; a stage predictor may use their labels."""
         return [other for other in self.instances if other.id != instance.id and not self._is_similar(instance, other)]
