@@ -6,7 +6,7 @@ import pytest
 
 from dlbench.errors import DLBenchError
 from dlbench.generation import FREE, Price, find_price
-from dlbench.generation.prices import _OURS, _read, read_cost
+from dlbench.generation.budget import _OURS, _read, read_cost
 from dlbench.generation.providers import presets
 
 

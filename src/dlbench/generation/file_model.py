@@ -11,7 +11,7 @@ from typing import Any
 
 from dlbench.dataset.prompt_context import fenced
 from dlbench.errors import DLBenchError
-from dlbench.generation.clients import ModelClient, add_client
+from dlbench.generation.clients import ModelClient, ModelOptions, add_client
 from dlbench.generation.conversation import read_record
 from dlbench.generation.model import Answer, Model, Request
 from dlbench.jsonl import read_lines
@@ -81,8 +81,8 @@ def _are_turns(value: object) -> bool:
     )
 
 
-add_client(
-    f"{PREFIX}*",
-    ModelClient("file:PATH", "a file of samples", lambda name, options: FileModel(Path(name.removeprefix(PREFIX)))),
-    order=4,
-)
+def _open(name: str, options: ModelOptions) -> Model:
+    return FileModel(Path(name.removeprefix(PREFIX)))
+
+
+add_client(f"{PREFIX}*", ModelClient("file:PATH", "a file of samples", _open), order=4)

@@ -38,29 +38,17 @@ _MAX_QUOTE = 60
 _MAX_NAMES = 4
 
 
-def _render(
-    question: Question,
-    examples: Sequence[Example],
-    instructions: str,
-    close: Callable[[Instance], str],
-    answer: Callable[[str], str],
-) -> Turns:
-    messages = [system(instructions)]
-    for example in examples:
-        messages.append(user(describe(example.instance, example.signature), close(example.instance)))
-        messages.append({"role": "assistant", "content": answer(example.solution)})
-    return [[*messages, user(task_of(question), close(question.instance))]]
+def render_few_shot(
+    instructions: str, close: Callable[[Instance], str], answer: Callable[[str], str]
+) -> Callable[[Question, Sequence[Example]], Turns]:
+    def render(question: Question, examples: Sequence[Example]) -> Turns:
+        messages = [system(instructions)]
+        for example in examples:
+            messages.append(user(describe(example.instance, example.signature), close(example.instance)))
+            messages.append({"role": "assistant", "content": answer(example.solution)})
+        return [[*messages, user(task_of(question), close(question.instance))]]
 
-
-def render_few_shot(question: Question, examples: Sequence[Example]) -> Turns:
-    return _render(question, examples, SYSTEM, closing, fenced)
-
-
-def render_few_shot_chain_of_thought(question: Question, examples: Sequence[Example]) -> Turns:
-    def answer(solution: str) -> str:
-        return f"{explain(solution)}\n\n{fenced(solution)}"
-
-    return _render(question, examples, REASONING_SYSTEM, reasoning_closing, answer)
+    return render
 
 
 def choose(fits: Callable[[Instance, Instance], bool]) -> Callable[[ExampleDraw], Choice]:
@@ -79,21 +67,21 @@ _same_stage = choose(lambda instance, other: other.labels.stage == instance.labe
 _same_project = choose(lambda instance, other: other.project == instance.project)
 _other_projects = choose(lambda instance, other: other.project != instance.project)
 
-for order, (name, summary, chooser) in enumerate(
+_plain = render_few_shot(SYSTEM, closing, fenced)
+_reasoned = render_few_shot(REASONING_SYSTEM, reasoning_closing, lambda code: f"{explain(code)}\n\n{fenced(code)}")
+
+for _order, _technique in enumerate(
     (
-        ("few-shot-random", "examples drawn at random", _any),
-        ("few-shot-same-stage", "examples with the instance's stage label", _same_stage),
-        (PREDICTED_STAGE, "examples of the stage predicted from the prompt", choose_predicted_stage),
-        ("few-shot-same-project", "examples of the same project", _same_project),
-        ("few-shot-other-projects", "examples of other projects", _other_projects),
+        Technique("few-shot-random", "examples drawn at random", _plain, _any),
+        Technique("few-shot-same-stage", "examples with the instance's stage label", _plain, _same_stage),
+        Technique(PREDICTED_STAGE, "examples of the stage predicted from the prompt", _plain, choose_predicted_stage),
+        Technique("few-shot-same-project", "examples of the same project", _plain, _same_project),
+        Technique("few-shot-other-projects", "examples of other projects", _plain, _other_projects),
+        Technique("few-shot-cot", "random examples with generated reasoning", _reasoned, _any),
     ),
     start=3,
 ):
-    add_technique(Technique(name, summary, render_few_shot, chooser), order=order)
-add_technique(
-    Technique("few-shot-cot", "random examples with generated reasoning", render_few_shot_chain_of_thought, _any),
-    order=8,
-)
+    add_technique(_technique, order=_order)
 
 
 def explain(solution: str) -> str:
