@@ -1,10 +1,9 @@
-"""Does asking keep as many requests in flight as it was told to?
+"""Measure whether generation keeps the requested number of requests in flight.
 
-A server of its own process answers each request after 200 ms. The best that N requests at once can reach is N / latency;
-printed is the share of it that a whole run reaches, with every request and every answer written to disk; the share of
-the N places that the server saw taken; the time of the processor for a request; and the share that the bare HTTP client
-reaches in the same minute, which is what a busy machine leaves.
-`python perf/generation.py [--at-once N …] [--rounds N] [--latency S]`
+A server in its own process answers each request after 200 ms. The ideal rate of N concurrent requests is N / latency.
+Printed: the share of it that a whole run reaches, with every request and answer written to disk; the share of the N
+slots that the server saw occupied; CPU time per request; and the share that a bare HTTP client reaches.
+`python perf/generation.py [--concurrency N …] [--rounds N] [--latency S]`
 """
 
 import argparse
@@ -28,49 +27,49 @@ PROMPT = "Write the function. " * 300
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--at-once", type=int, nargs="+", default=[16, 64])
-    parser.add_argument("--rounds", type=int, default=40, help="requests for each place")
+    parser.add_argument("--concurrency", type=int, nargs="+", default=[16, 64])
+    parser.add_argument("--rounds", type=int, default=40, help="requests per slot")
     parser.add_argument("--latency", type=float, default=0.2)
     options = parser.parse_args()
-    here, there = multiprocessing.Pipe()
+    parent, child = multiprocessing.Pipe()
     busy = multiprocessing.Value("d", 0.0)
-    server = multiprocessing.Process(target=serve, args=(there, busy, options.latency), daemon=True)
+    server = multiprocessing.Process(target=serve, args=(child, busy, options.latency), daemon=True)
     server.start()
-    url = f"http://127.0.0.1:{here.recv()}/v1"
-    for at_once in options.at_once:
-        measure(url, busy, at_once, options.rounds, options.latency)
-        asyncio.run(measure_bare(url, at_once, options.rounds, options.latency))
+    url = f"http://127.0.0.1:{parent.recv()}/v1"
+    for concurrency in options.concurrency:
+        measure(url, busy, concurrency, options.rounds, options.latency)
+        asyncio.run(measure_bare(url, concurrency, options.rounds, options.latency))
     server.terminate()
 
 
-def measure(url: str, busy: "Synchronized[float]", at_once: int, rounds: int, latency: float) -> None:
-    instances = [make_instance(number) for number in range(at_once)]
-    asked = [{"role": "user", "content": PROMPT}]
+def measure(url: str, busy: "Synchronized[float]", concurrency: int, rounds: int, latency: float) -> None:
+    instances = [make_instance(number) for number in range(concurrency)]
+    messages = [{"role": "user", "content": PROMPT}]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "samples.jsonl"
         busy.value = 0.0
-        began, used = time.monotonic(), time.process_time()
+        start, cpu = time.monotonic(), time.process_time()
         generate(
             OpenAIModel("m", url),
             instances,
-            lambda instance, sample: Request(instance.id, sample, asked),
+            lambda instance, sample: Request(instance.id, sample, messages),
             path,
             rounds,
-            at_once,
+            concurrency,
             lambda _: None,
         )
-        seconds, used = time.monotonic() - began, time.process_time() - used
-    total = at_once * rounds
-    reached = total / seconds
+        seconds, cpu = time.monotonic() - start, time.process_time() - cpu
+    total = concurrency * rounds
+    rate = total / seconds
     print(
-        f"{at_once:4} at once: {reached:7.1f} requests/s of {at_once / latency:7.1f} = {reached * latency / at_once:.3f}; "
-        f"{busy.value / seconds / at_once:.3f} of the places taken; "
-        f"{total} requests in {seconds:.1f} s, {used / total * 1000:.2f} ms of the processor each",
+        f"{concurrency:4} in flight: {rate:7.1f} requests/s of {concurrency / latency:7.1f} = {rate * latency / concurrency:.3f}; "
+        f"{busy.value / seconds / concurrency:.3f} of the slots occupied; "
+        f"{total} requests in {seconds:.1f} s, {cpu / total * 1000:.2f} ms of CPU each",
         flush=True,
     )
 
 
-async def measure_bare(url: str, at_once: int, rounds: int, latency: float) -> None:
+async def measure_bare(url: str, concurrency: int, rounds: int, latency: float) -> None:
     body = json.dumps({"model": "m", "messages": [{"role": "user", "content": PROMPT}]}).encode()
 
     async def ask(session: aiohttp.ClientSession) -> None:
@@ -78,10 +77,10 @@ async def measure_bare(url: str, at_once: int, rounds: int, latency: float) -> N
             async with session.post(f"{url}/chat/completions", data=body) as response:
                 await response.read()
 
-    began = time.monotonic()
+    start = time.monotonic()
     async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as session:
-        await asyncio.gather(*(ask(session) for _ in range(at_once)))
-    print(f"     bare client: {rounds * latency / (time.monotonic() - began):.3f}", flush=True)
+        await asyncio.gather(*(ask(session) for _ in range(concurrency)))
+    print(f"     bare client: {rounds * latency / (time.monotonic() - start):.3f}", flush=True)
 
 
 def make_instance(number: int) -> Instance:
@@ -98,7 +97,7 @@ def make_instance(number: int) -> Instance:
 
 
 def serve(port: Connection, busy: "Synchronized[float]", latency: float) -> None:
-    """As little work as can be: what the server takes of the processor, the client lacks."""
+    """With minimal work: the server competes with the client for the CPU."""
     message = {"role": "assistant", "content": "x" * 1500}
     body = json.dumps(
         {
@@ -113,11 +112,11 @@ def serve(port: Connection, busy: "Synchronized[float]", latency: float) -> None
             while True:
                 head = await reader.readuntil(b"\r\n\r\n")
                 await reader.readexactly(int(head.lower().partition(b"content-length:")[2].split(b"\r\n")[0]))
-                began = time.monotonic()
+                start = time.monotonic()
                 await asyncio.sleep(latency)
                 writer.write(reply)
                 await writer.drain()
-                busy.value += time.monotonic() - began
+                busy.value += time.monotonic() - start
         except (asyncio.IncompleteReadError, ConnectionError):
             writer.close()
 

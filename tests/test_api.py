@@ -1,4 +1,4 @@
-"""From Python the benchmark is as short as on the command line, and what docs/api.md shows is so."""
+"""The Python interface works as docs/api.md shows."""
 
 import os
 import re
@@ -20,14 +20,14 @@ def root(tmp_path_factory):
     return write_toy(tmp_path_factory.mktemp("api"))
 
 
-def test_a_split_is_loaded_by_its_name(root):
+def test_split_is_loaded_by_name(root):
     assert list(dlbench.load("demo", root).instances) == [SCALE]
     assert set(dlbench.load(root=root).instances) == {SCALE, STEP}
     with pytest.raises(dlbench.DLBenchError, match="there is no split 'dem'"):
         dlbench.load("dem", root)
 
 
-def test_samples_become_verdicts_and_verdicts_a_score(root, tmp_path):
+def test_samples_are_evaluated_and_scored(root, tmp_path):
     benchmark = dlbench.load(root=root)
     samples = [
         {"instance": SCALE, "answer": f"Sure:\n```python\n{RIGHT[SCALE]}```\n"},
@@ -42,7 +42,7 @@ def test_samples_become_verdicts_and_verdicts_a_score(root, tmp_path):
         assert repr(dlbench.score(same, benchmark)) == repr(found)
 
 
-def test_what_a_person_can_mend_is_an_error_that_says_so(root):
+def test_user_errors_are_explained(root):
     benchmark = dlbench.load(root=root)
     with pytest.raises(dlbench.DLBenchError, match="there is no instance 'toy/none'"):
         dlbench.evaluate([{"instance": "toy/none", "answer": "x"}], benchmark)
@@ -60,41 +60,41 @@ def test_what_a_person_can_mend_is_an_error_that_says_so(root):
         dlbench.score([verdict], benchmark, axes=["stages"])
 
 
-def test_importing_dlbench_loads_nothing_that_is_heavy():
+def test_importing_dlbench_loads_no_heavy_library():
     code = "import sys, dlbench; print({'numpy', 'pydantic', 'libcst', 'openai', 'typer', 'rich'} & set(sys.modules))"
     assert subprocess.check_output([sys.executable, "-c", code], text=True) == "set()\n"
 
 
+def test_dir_lists_the_public_names():
+    assert dir(dlbench) == sorted(dlbench.__all__)
+    assert all(getattr(dlbench, name) is not None for name in dir(dlbench))
+
+
 @pytest.mark.slow
-def test_a_type_checker_sees_what_the_package_offers(tmp_path):
+def test_type_checker_sees_the_public_names(tmp_path):
     program = tmp_path / "program.py"
-    lines = [
-        "import dlbench",
-        "reveal_type(dlbench.load)",
-        "reveal_type(dlbench.evaluate)",
-        "reveal_type(dlbench.score)",
-    ]
-    program.write_text("\n".join(lines) + "\n")
+    names = ("load", "evaluate", "score")
+    program.write_text("import dlbench\n" + "".join(f"reveal_type(dlbench.{name})\n" for name in names))
     command = [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", "--config-file", "", str(program)]
     environment = os.environ | {"MYPYPATH": str(ROOT / "src")}
-    told = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment, check=False).stdout
-    assert told.count("Revealed type") == 3
-    assert "Summary" in told
-    assert '"Any"' not in told
-    assert "error" not in told
+    output = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment, check=False).stdout
+    assert output.count("Revealed type") == 3
+    assert "Summary" in output
+    assert '"Any"' not in output
+    assert "error" not in output
 
 
-def test_every_example_of_the_documentation_runs(root, tmp_path):
-    """In one go, in their order, as a reader would try them, on the toy benchmark."""
+def test_examples_of_the_documentation_run(root, tmp_path):
+    """All of them in one program, on the toy benchmark."""
     examples = re.findall(r"```python\n(.*?)```", (ROOT / "docs/api.md").read_text(), re.DOTALL)
     assert len(examples) >= 4
     program = tmp_path / "examples.py"
     program.write_text("\n".join(examples))
     environment = os.environ | {"DLBENCH_BENCHMARK": str(root)}
-    ended = subprocess.run(
+    process = subprocess.run(
         [sys.executable, str(program)], capture_output=True, text=True, cwd=tmp_path, env=environment, check=False
     )
-    assert ended.returncode == 0, ended.stderr
-    assert SCALE in ended.stdout
-    assert "no_code" in ended.stdout
-    assert "pass@1 0%" in ended.stdout
+    assert process.returncode == 0, process.stderr
+    assert SCALE in process.stdout
+    assert "no_code" in process.stdout
+    assert "pass@1 0%" in process.stdout

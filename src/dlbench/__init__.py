@@ -1,6 +1,6 @@
-"""DL-Bench: how well does a model write deep-learning code?
+"""DL-Bench: evaluate how well models write deep-learning code.
 
-`import dlbench` stays light: what is heavy (pydantic, libcst, numpy, aiohttp) is imported by the part that needs it.
+`import dlbench` stays light: heavy libraries (pydantic, libcst, numpy, aiohttp) are imported on first use.
 """
 
 from importlib import import_module
@@ -47,7 +47,7 @@ _PARTS = {
 }
 
 
-def __getattr__(name: str) -> Any:  # noqa: ANN401 - the type is the attribute's own
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - the type of the attribute
     for part, names in _PARTS.items():
         if name in names:
             return getattr(import_module(f"dlbench.{part}"), name)

@@ -1,7 +1,7 @@
-"""How is the benchmark used from Python? As shortly as from the command line: load, evaluate, score.
+"""The Python interface: load a benchmark, evaluate samples, score verdicts.
 
-Everything that the commands promise holds here: candidates are confined, every verdict is on disk before the next with
-`out`, and what a person can fix is a `DLBenchError`.
+It gives the guarantees of the commands: candidates are confined, with `out` every verdict is on disk before the next
+candidate runs, and an error that the user can fix is a `DLBenchError`.
 """
 
 import os
@@ -20,7 +20,7 @@ from dlbench.execution.evaluate import evaluate as judge_all
 from dlbench.execution.pool import MODES, Pool
 from dlbench.execution.ray_cluster import open_executor
 from dlbench.runs import read_run
-from dlbench.runs.samples import Sample, parse_samples, read_samples
+from dlbench.runs.samples import Sample, duplicate_sample, parse_samples, read_samples
 from dlbench.runs.verdict import Verdict
 from dlbench.scoring import Summary, summarise
 from dlbench.scoring.breakdowns import LABELS
@@ -28,7 +28,7 @@ from dlbench.workspace import prepare
 
 
 def load(split: str = "full", root: str | Path | None = None) -> Benchmark:
-    """The benchmark with the instances of a split; `root`: the folder of another benchmark than ours."""
+    """The benchmark with the instances of a split; `root`: the folder of another benchmark."""
     whole = load_whole(Path(root) if root else None)
     return replace(whole, instances={one.id: one for one in select(whole, Selection(split=split))})
 
@@ -46,13 +46,13 @@ def evaluate(
     executor: str = "local",
     ray_address: str | None = None,
 ) -> list[Verdict]:
-    """A verdict for each sample, in their order. `samples`: a JSONL file, or records such as it holds.
+    """A verdict for each sample, in order. `samples`: a JSONL file, or records of one.
 
-    With a folder `out` each verdict is kept at once in `verdicts.jsonl`, and a second call goes on where a first was
-    stopped. `timeout` in seconds and `memory` in MiB are for one candidate. `executor="ray"` judges on a cluster.
+    With a folder `out` each verdict is written to `verdicts.jsonl` at once, and a second call resumes an interrupted
+    one. `timeout` (seconds) and `memory` (MiB) apply to one candidate. `executor="ray"` runs on a cluster.
     """
     whole = benchmark or load_whole()
-    given = _read(samples, whole)
+    parsed = _read(samples, whole)
     if mode not in MODES:
         raise DLBenchError(f"there is no mode {mode!r}", fix=f"use one of: {', '.join(MODES)}")
     limits, cores = Limits(test_seconds=timeout, memory_mb=memory), os.cpu_count() or 1
@@ -61,11 +61,11 @@ def evaluate(
         if seats is not None:
             stack.callback(seats.close)
         engine = Engine(choose_sandbox(sandbox), limits, executor=seats)
-        projects = dict.fromkeys(whole.instances[sample.instance].project for sample in given)
+        projects = dict.fromkeys(whole.instances[sample.instance].project for sample in parsed)
         prepared = {name: prepare(whole.projects[name], whole.root) for name in projects}
         pool = Pool(engine, prepared, workers=workers or cores, mode=mode)
         folder = Path(out) if out else Path(stack.enter_context(TemporaryDirectory(prefix="dlbench-")))
-        return judge_all(whole, pool, given, folder)
+        return judge_all(whole, pool, parsed, folder)
 
 
 def score(
@@ -73,26 +73,23 @@ def score(
     benchmark: Benchmark | None = None,
     axes: Sequence[str] = LABELS,
 ) -> Summary:
-    """pass@k, passing rate and intervals, overall and by `axes`. `verdicts`: a run folder, verdicts, or records, each
-    sample's once."""
+    """pass@k, test pass rate and intervals, overall and by `axes`. `verdicts`: a run folder, verdicts, or records."""
     if isinstance(verdicts, str | Path):
         records = read_run(Path(verdicts)).verdicts
     else:
-        known = [one if isinstance(one, Verdict) else Verdict.from_record(dict(one), "verdicts") for one in verdicts]
-        _refuse_twice(known)
-        records = [one.as_record() for one in known]
+        parsed = [one if isinstance(one, Verdict) else Verdict.from_record(dict(one), "verdicts") for one in verdicts]
+        _refuse_duplicates(parsed)
+        records = [one.as_record() for one in parsed]
     return summarise(records, benchmark or load_whole(), axes)
 
 
-def _refuse_twice(verdicts: Sequence[Verdict]) -> None:
-    """Two verdicts on one sample would count as two samples, and pass@k would be of more than were drawn."""
+def _refuse_duplicates(verdicts: Sequence[Verdict]) -> None:
+    """Two verdicts on one sample would count as two samples."""
     seen: set[tuple[str, int]] = set()
     for number, verdict in enumerate(verdicts, 1):
         key = verdict.instance, verdict.sample
         if key in seen:
-            what = f"sample {verdict.sample} of {verdict.instance} is given twice"
-            fix = "give each sample's verdict once; number the samples of several runs on"
-            raise DLBenchError(what, where=f"verdicts:{number}", fix=fix)
+            raise duplicate_sample(*key, f"verdicts:{number}")
         seen.add(key)
 
 
@@ -104,6 +101,6 @@ def _read(samples: str | Path | Iterable[Mapping[str, Any] | Sample], benchmark:
 
 
 def _as_record(sample: Sample) -> dict[str, Any]:
-    reason = {"finish_reason": "length"} if sample.is_cut else {}
+    reason = {"finish_reason": "length"} if sample.is_truncated else {}
     text = {"code" if sample.is_code else "answer": sample.text}
     return {"instance": sample.instance, "sample": sample.sample} | text | reason

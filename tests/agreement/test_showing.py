@@ -18,7 +18,7 @@ def test_a_method_is_asked_for_under_one_name_everywhere():
     question = show_question(instance, SOURCE, variant)
     assert "def f1(self, amount, times=1):  # the one to write" in question.skeleton
     assert "again = f1" in question.skeleton
-    [[_, asked]] = find_technique("zero-shot").word(question, ())
+    [[_, asked]] = find_technique("zero-shot").render(question, ())
     assert "method `f1` of the class `Net`" in asked["content"]
     assert "Module: toy.core\n" in asked["content"]
     assert "Other words." in asked["content"]

@@ -10,7 +10,7 @@ from dlbench.bridges.exports import Format
 from dlbench.cli import app
 from dlbench.cli.exchange import Shape
 from dlbench.dataset import load
-from dlbench.generation.sources import Sources, make_asker
+from dlbench.generation.sources import Sources, make_prompt_builder
 from tests.conftest import MODULE, write_toy
 
 SCALE, STEP = "toy/toy.core.scale", "toy/toy.core.Counter.step"
@@ -95,7 +95,9 @@ def test_lines_say_what_zero_shot_asks_and_keep_to_the_choice(root, export):
     folder, _ = export("jsonl", split="demo")
     (row,) = read_lines(folder / "demo.jsonl")
     benchmark = load(root)
-    (system, user), *_ = make_asker(Sources(benchmark), "zero-shot", 3, 0, 6000).ask(benchmark.instances[SCALE]).turns
+    (system, user), *_ = (
+        make_prompt_builder(Sources(benchmark), "zero-shot", 3, 0, 6000).build(benchmark.instances[SCALE]).turns
+    )
     assert (row["id"], row["system"], row["prompt"]) == (SCALE, system["content"], user["content"])
     assert row["tests"] == list(benchmark.instances[SCALE].tests)
     assert (row["license"], row["stage"], row["kind"]) == ("Apache-2.0", "pre_post_processing", "function")

@@ -14,7 +14,7 @@ import dlbench
 from dlbench.bridges.inspect.task import LATER_TURNS, as_score, close_judges, dl_bench
 from dlbench.cli import app
 from dlbench.dataset import Selection, load, select
-from dlbench.generation.sources import Sources, make_asker
+from dlbench.generation.sources import Sources, make_prompt_builder
 from dlbench.generation.techniques import TECHNIQUES
 from dlbench.runs.verdict import Outcome, Status, Verdict
 from tests.bridges.asking import accuracy, find_asked, run
@@ -93,9 +93,9 @@ def test_a_log_holds_no_reference(log):
 @pytest.mark.parametrize("technique", TECHNIQUES)
 def test_a_technique_asks_through_inspect_what_it_asks_through_us(technique, root, toys):
     task = dl_bench(technique=technique, benchmark=str(root), seed=3, shots=1)
-    asker = make_asker(Sources(toys), technique, 1, 3, 6000)
+    prompts = make_prompt_builder(Sources(toys), technique, 1, 3, 6000)
     for sample in task.dataset:
-        first, *later = asker.ask(toys.instances[sample.id]).turns
+        first, *later = prompts.build(toys.instances[sample.id]).turns
         assert [(message.role, message.text) for message in sample.input] == [
             (message["role"], message["content"]) for message in first
         ]

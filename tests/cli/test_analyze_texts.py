@@ -89,7 +89,7 @@ def test_stage_evaluate_measures_baselines_and_keeps_what_was_told_of_each_promp
     assert "classifier-official-stage" in read_pictures(tmp_path / "pictures")
     refused = ask(*arguments, "--seed", 1)
     assert refused.exit_code == 1
-    assert "begun with another seed" in refused.output
+    assert "this run was started with seed" in refused.output
 
 
 def test_a_dataset_without_labels_cannot_be_learnt_from(tasks, tmp_path):
@@ -131,7 +131,7 @@ def test_predicted_stages_are_for_their_technique_alone(toy_root, tmp_path):
     (tmp_path / "p.jsonl").write_text("")
     ended = ask("prompt", SCALE, "--benchmark", toy_root, "--predicted-stages", tmp_path / "p.jsonl")
     assert ended.exit_code == 1
-    assert "zero-shot takes no predicted stages" in ended.output
+    assert "--predicted-stages requires --technique few-shot-predicted-stage" in ended.output
 
 
 def test_a_predicted_stage_decides_which_examples_are_shown(toy_root, tmp_path):

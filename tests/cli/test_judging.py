@@ -235,7 +235,7 @@ def test_a_report_that_cannot_be_written_gets_a_clear_message(dlbench, toy_root,
     dlbench("evaluate", samples, "--out", tmp_path / "out", "--benchmark", toy_root)
     ended = dlbench("report", tmp_path / "out", "--out", tmp_path / "out/config.json", "--benchmark", toy_root)
     assert ended.status == 1
-    assert "cannot be made" in ended.err
+    assert "cannot be created" in ended.err
     assert "Traceback" not in ended.said
 
 

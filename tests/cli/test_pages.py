@@ -67,7 +67,7 @@ def test_our_own_faults_end_the_command_when_all_is_written(run, toy_root, tmp_p
 
 
 @pytest.mark.parametrize(
-    ("more", "message"), [(["--public"], "none is asked for"), (["--out", "{}/run/config.json/x"], "cannot be made")]
+    ("more", "message"), [(["--public"], "none is asked for"), (["--out", "{}/run/config.json/x"], "cannot be created")]
 )
 def test_a_report_that_cannot_be_written_gets_a_clear_message(run, toy_root, tmp_path, more, message):
     ended = ask("report", run, "--benchmark", toy_root, *(one.format(tmp_path) for one in more))

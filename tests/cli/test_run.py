@@ -1,4 +1,4 @@
-"""A model is asked over HTTP, its answers are judged, and whatever the endpoint does, nothing is lost."""
+"""`run` asks a model over HTTP and evaluates its answers; nothing is lost whatever the endpoint does."""
 
 import json
 
@@ -12,16 +12,16 @@ STEP = "def step(self, by=1):\n    self.count += by\n    return self.count\n"
 
 @pytest.fixture
 def endpoint():
-    """Answers rightly, but for what `plan` says of the coming requests."""
+    """Answers correctly, except where `plan` lists statuses of the next requests."""
     plan: list[int | str] = []
 
-    def reply(number, asked):
+    def reply(number, body):
         status = plan.pop(0) if plan else 200
         if status == "nonsense":
             return 200, {"Content-Type": "text/html"}, "<html>welcome</html>"
         if status != 200:
             return refusal(status, f"status {status}", retry_after="0")
-        code = STEP if "Counter" in asked["messages"][-1]["content"] else RIGHT
+        code = STEP if "Counter" in body["messages"][-1]["content"] else RIGHT
         return completion(f"Here:\n\n```python\n{code}```")
 
     with Endpoint(reply) as server:
@@ -29,14 +29,14 @@ def endpoint():
         yield server
 
 
-def ask(dlbench, endpoint, toy_root, out, *more):
+def run(dlbench, endpoint, toy_root, out, *more):
     arguments = ("--model", "m", "--base-url", endpoint.url, "--out", out, "--benchmark", toy_root, "--concurrency", 1)
     return dlbench("run", *arguments, *more, env={"DLBENCH_API_KEY": "sk-very-secret"})
 
 
-def test_run_asks_judges_and_prints_a_table(dlbench, endpoint, toy_root, tmp_path):
+def test_run_evaluates_and_prints_a_table(dlbench, endpoint, toy_root, tmp_path):
     out = tmp_path / "run"
-    ended = ask(dlbench, endpoint, toy_root, out)
+    ended = run(dlbench, endpoint, toy_root, out)
     assert ended.status == 0, ended.err
     assert "100.0 %" in ended.out
     assert [verdict["status"] for verdict in verdicts_of(out)] == ["pass", "pass"]
@@ -47,37 +47,39 @@ def test_run_asks_judges_and_prints_a_table(dlbench, endpoint, toy_root, tmp_pat
     assert "sk-very-secret" not in everything
 
 
-def test_a_429_is_waited_out(dlbench, endpoint, toy_root, tmp_path):
+def test_status_429_is_retried(dlbench, endpoint, toy_root, tmp_path):
     endpoint.plan += [429, 429]
-    assert ask(dlbench, endpoint, toy_root, tmp_path / "run").status == 0
+    assert run(dlbench, endpoint, toy_root, tmp_path / "run").status == 0
     assert len(endpoint.requests) == 4
 
 
-@pytest.mark.parametrize(("trouble", "word"), [(401, "key"), ("nonsense", "html")])  # nonsense may pass: --retries 0
-def test_an_endpoint_that_refuses_ends_the_run_with_what_was_done(dlbench, endpoint, toy_root, tmp_path, trouble, word):
+@pytest.mark.parametrize(
+    ("failure", "word"), [(401, "key"), ("nonsense", "html")]
+)  # the latter is transient: --retries 0
+def test_failing_endpoint_ends_the_run_and_keeps_answers(dlbench, endpoint, toy_root, tmp_path, failure, word):
     out = tmp_path / "run"
-    endpoint.plan += [200, trouble]
-    ended = ask(dlbench, endpoint, toy_root, out, "--retries", 0)
+    endpoint.plan += [200, failure]
+    ended = run(dlbench, endpoint, toy_root, out, "--retries", 0)
     assert ended.status == 1
     assert word in ended.err.lower()
     assert "Traceback" not in ended.said
     assert len((out / "samples.jsonl").read_text().splitlines()) == 1
     endpoint.requests.clear()
-    again = ask(dlbench, endpoint, toy_root, out)
+    again = run(dlbench, endpoint, toy_root, out)
     assert again.status == 0, again.err
     assert len(endpoint.requests) == 1
 
 
-def test_an_endpoint_that_is_not_there_gets_a_clear_message(dlbench, toy_root, tmp_path):
-    with Endpoint(lambda number, asked: completion("")) as gone:
+def test_unreachable_endpoint_is_reported(dlbench, toy_root, tmp_path):
+    with Endpoint(lambda number, body: completion("")) as gone:
         pass
-    ended = ask(dlbench, gone, toy_root, tmp_path / "run", "--retries", 0)
+    ended = run(dlbench, gone, toy_root, tmp_path / "run", "--retries", 0)
     assert ended.status == 1
     assert "127.0.0.1" in ended.err
     assert "Traceback" not in ended.said
 
 
-def test_a_taken_port_gets_a_clear_message(dlbench, endpoint, toy_root, tmp_path):
+def test_occupied_port_is_reported(dlbench, endpoint, toy_root, tmp_path):
     port = endpoint.url.rpartition(":")[2].partition("/")[0]
     ended = dlbench("run", "--model", "embedded", "--port", port, "--out", tmp_path / "run", "--benchmark", toy_root)
     assert ended.status == 1
@@ -85,17 +87,17 @@ def test_a_taken_port_gets_a_clear_message(dlbench, endpoint, toy_root, tmp_path
     assert "Traceback" not in ended.said
 
 
-def test_a_folder_of_another_run_is_not_written_to(dlbench, endpoint, toy_root, tmp_path):
+def test_folder_of_another_run_is_refused(dlbench, endpoint, toy_root, tmp_path):
     out = tmp_path / "run"
-    ask(dlbench, endpoint, toy_root, out)
+    run(dlbench, endpoint, toy_root, out)
     before = {path.name: path.read_text() for path in out.iterdir()}
-    ended = ask(dlbench, endpoint, toy_root, out, "--temperature", 0.5)
+    ended = run(dlbench, endpoint, toy_root, out, "--temperature", 0.5)
     assert ended.status == 1
-    assert "another temperature" in ended.err
+    assert "this run was started with temperature 0.0, you passed 0.5" in ended.err
     assert {path.name: path.read_text() for path in out.iterdir()} == before
 
 
-def test_reference_passes_and_stub_fails_side_by_side(dlbench, toy_root, tmp_path):
+def test_reference_passes_and_stub_fails(dlbench, toy_root, tmp_path):
     out = tmp_path / "both"
     ended = dlbench("run", "--model", "reference", "--model", "stub", "--out", out, "--benchmark", toy_root)
     assert ended.status == 0, ended.err

@@ -1,4 +1,4 @@
-"""What is shown is what is sent: `prompt --technique` and `run --technique` agree, and the run says how it asked."""
+"""`prompt --technique` shows what `run --technique` sends, and the run records the technique."""
 
 import json
 
@@ -6,6 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from dlbench.cli.app import app
+from dlbench.generation.clients import describe_clients
 from dlbench.generation.techniques import TECHNIQUES
 from tests.generation.endpoint import Endpoint, completion
 
@@ -21,8 +22,8 @@ def cli():
 
 @pytest.fixture
 def unjudged(monkeypatch):
-    """Asking is what is looked at here; the answers are not judged."""
-    for name in ("engine.make_engine", "engine.prepare_projects", "scores.judge_into", "scores.show_scores"):
+    """Skip the evaluation of answers."""
+    for name in ("engine.make_engine", "engine.prepare_projects", "report.judge_into", "report.show_scores"):
         monkeypatch.setattr(f"dlbench.cli.{name}", lambda *_: None)
 
 
@@ -32,58 +33,57 @@ def shown(out: str) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("technique", TECHNIQUES)
-def test_what_prompt_shows_is_what_run_sends(technique, cli, unjudged, toy_root, tmp_path, monkeypatch):
+def test_prompt_shows_what_run_sends(technique, cli, unjudged, toy_root, tmp_path, monkeypatch):
     monkeypatch.setenv("DLBENCH_API_KEY", "k")
     common = ("--benchmark", toy_root, "--technique", technique, "--seed", 3, "--shots", 1)
-    asked = cli("prompt", STEP, *common)
-    assert asked.exit_code == 0, asked.output
+    prompted = cli("prompt", STEP, *common)
+    assert prompted.exit_code == 0, prompted.output
     with Endpoint(lambda number, body: completion(f"answer {number}")) as endpoint:
         where = ("--model", "m", "--base-url", endpoint.url, "--out", tmp_path / "run", "--instance", STEP)
         ended = cli("run", *where, *common)
         assert ended.exit_code == 0, ended.output
         sent = [(message["role"], message["content"]) for message in endpoint.requests[-1]["messages"]]
-    heard = {"(the model's answer to turn 1)": "answer 0"}
-    assert sent == [(role, heard.get(text, text)) for role, text in shown(asked.stdout)]
+    answers = {"(the model's answer to turn 1)": "answer 0"}
+    assert sent == [(role, answers.get(text, text)) for role, text in shown(prompted.stdout)]
     assert len(endpoint.requests) == (2 if technique == "self-planning" else 1)
     record = json.loads((tmp_path / "run/samples.jsonl").read_text())
     config = json.loads((tmp_path / "run/config.json").read_text())
     assert record["technique"] == config["technique"] == technique
-    assert config["shots"] == (1 if TECHNIQUES[technique].wants_shots else 0)
-    if TECHNIQUES[technique].wants_shots and technique != "few-shot-other-projects":
+    assert config["shots"] == (1 if TECHNIQUES[technique].uses_examples else 0)
+    if TECHNIQUES[technique].uses_examples and technique != "few-shot-other-projects":
         assert record["shots"] == [SCALE]
 
 
-def test_a_run_goes_on_only_with_its_own_technique(cli, unjudged, toy_root, tmp_path):
+def test_run_resumes_only_with_its_own_technique(cli, unjudged, toy_root, tmp_path):
     common = ("run", "--model", "stub", "--benchmark", toy_root, "--out", tmp_path / "run")
     assert cli(*common, "--technique", "guided").exit_code == 0
     refused = cli(*common, "--technique", "zero-shot")
     assert refused.exit_code == 1
-    assert "another technique" in refused.output
+    assert "started with technique guided, you passed zero-shot" in refused.output
 
 
-def test_help_names_every_technique(cli):
+def test_help_lists_the_registries(cli):
     for command in ("run", "prompt"):
-        said = " ".join(cli(command, "--help").output.split())
-        for technique in TECHNIQUES:
-            assert technique in said.replace("- ", "-")
+        text = " ".join(cli(command, "--help").output.split()).replace("- ", "-")
+        assert ", ".join(TECHNIQUES) in text
+        assert command != "run" or describe_clients() in text
 
 
-def test_an_unknown_technique_is_an_error_with_the_list(cli, toy_root):
+def test_unknown_technique_lists_the_known_ones(cli, toy_root):
     ended = cli("prompt", STEP, "--benchmark", toy_root, "--technique", "telepathy")
     assert ended.exit_code == 1
     assert "there is no technique 'telepathy'" in ended.output
     assert "self-planning" in ended.output
 
 
-def test_a_technique_of_many_prompts_says_where_they_are_shown(cli, toy_root):
-    """The help names it, so that "there is no such technique" would be wrong."""
+def test_prompt_of_dual_agreement_points_to_mutate(cli, toy_root):
     ended = cli("prompt", STEP, "--benchmark", toy_root, "--technique", "dual-agreement")
     assert ended.exit_code == 1
     assert f"`dlbench agree mutate {STEP}` shows its wordings" in ended.output
 
 
-def test_missing_examples_are_said_before_the_run(cli, unjudged, toy_root, tmp_path):
+def test_shortage_of_examples_is_reported_before_the_run(cli, unjudged, toy_root, tmp_path):
     where = ("--model", "stub", "--benchmark", toy_root, "--out", tmp_path / "run")
     ended = cli("run", *where, "--technique", "few-shot-other-projects")
     assert ended.exit_code == 0
-    assert "2 of 2 instances are asked with fewer than 3 examples, 2 of them with none" in ended.output
+    assert "2 of 2 instances have fewer than 3 examples, 2 have none" in ended.output

@@ -40,7 +40,7 @@ def open_judge(engine, toy_prepared):
 
 def test_samples_of_many_callers_get_the_verdicts_of_evaluate(open_judge, toy, engine, toy_prepared, tmp_path):
     samples = [Sample(SCALE, number, answer) for number, answer in enumerate(ANSWERS)]
-    samples.append(Sample(STEP, 0, "def step(self, by=1):\n    raise ValueError(by)", is_cut=True))
+    samples.append(Sample(STEP, 0, "def step(self, by=1):\n    raise ValueError(by)", is_truncated=True))
     judge, _ = open_judge(workers=2)
     with ThreadPoolExecutor(len(samples)) as callers:
         found = list(callers.map(lambda sample: judge.judge(sample, toy.instances[sample.instance]), samples))

@@ -1,4 +1,4 @@
-"""A real HTTP endpoint on this machine that speaks the chat completions protocol, and misbehaves when told to."""
+"""A local HTTP endpoint that implements chat completions and can misbehave."""
 
 import json
 import threading
@@ -9,7 +9,7 @@ from typing import Any
 
 
 class Cut(str):
-    """A body of which the end does not come: the connection is closed before."""
+    """A body whose end is missing: the connection is closed early."""
 
 
 Reply = tuple[int, dict[str, str], str]
@@ -26,7 +26,7 @@ def completion(text: str | None, **message: object) -> Reply:
 
 
 def stream(*pieces: str, done: bool = True, **delta: str) -> Reply:
-    """The same as a stream of events; without `done` it just ends."""
+    """The same as a stream of events; without `done` it ends early."""
     events: list[object] = [{"choices": [{"index": 0, "delta": delta}]}] if delta else []
     events += [{"choices": [{"index": 0, "delta": {"content": piece}, "finish_reason": None}]} for piece in pieces]
     if done:
@@ -42,7 +42,7 @@ def refusal(status: int, message: str, code: str = "", **headers: str) -> Reply:
 
 
 class Endpoint:
-    """`reply` makes the answer to the n-th request (from 0) out of its body."""
+    """`reply(n, body)` returns the response to the n-th request (from 0)."""
 
     def __init__(self, reply: Callable[[int, dict[str, Any]], Reply]) -> None:
         self.requests: list[dict[str, Any]] = []
@@ -74,7 +74,7 @@ class Endpoint:
                     pass
 
             def log_message(self, *_: object) -> None:
-                """The tests' output stays theirs."""
+                """No log in the output of the tests."""
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True

@@ -1,4 +1,4 @@
-"""A small library of our own: three projects in memory, every function with its prompt, stage and reference."""
+"""Three small projects in memory: every function with its prompt, stage and reference."""
 
 from datetime import date
 
@@ -71,52 +71,17 @@ def rank(readings):
 ''',
 }  # fmt: skip
 
-_ASKED = [
-    (
-        "plants",
-        "water",
-        "pre_post_processing",
-        "Pour each number of `amounts`, but never more than `limit`, and list what was poured.",
-    ),
-    (
-        "plants",
-        "sprinkle",
-        "pre_post_processing",
-        "Return the doses as a list, each one capped from above at the value `most`.",
-    ),
-    (
-        "plants",
-        "Garden.harvest",
-        "inference",
-        "Sort the living beds by how ripe the model predicts them to be on a day.",
-    ),
-    ("plants", "Garden.prune", "training", "Drop dead beds from the end; stop the loop at the first one alive."),
-    (
-        "clouds",
-        "smooth",
-        "pre_post_processing",
-        "Average a field over a moving window of the given width, same length.",
-    ),
-    (
-        "clouds",
-        "score",
-        "evaluation_metrics",
-        "Measure agreement: the share of hits among all cells predicted or observed.",
-    ),
-    (
-        "clouds",
-        "fit",
-        "training",
-        "Train by gradient steps: for each row lower the weights by rate times error times row.",
-    ),
-    ("rivers", "depth", "model_construction", "Subtract the floor from the level inside the context of metres."),
-    (
-        "rivers",
-        "rank",
-        "evaluation_metrics",
-        "Measure the place of every reading when they are put in ascending order.",
-    ),
-]
+_FACTS = """
+plants water pre_post_processing Pour each number of `amounts`, but never more than `limit`, and list what was poured.
+plants sprinkle pre_post_processing Return the doses as a list, each one capped from above at the value `most`.
+plants Garden.harvest inference Sort the living beds by how ripe the model predicts them to be on a day.
+plants Garden.prune training Drop dead beds from the end; stop the loop at the first one alive.
+clouds smooth pre_post_processing Average a field over a moving window of the given width, same length.
+clouds score evaluation_metrics Measure agreement: the share of hits among all cells predicted or observed.
+clouds fit training Train by gradient steps: for each row lower the weights by rate times error times row.
+rivers depth model_construction Subtract the floor from the level inside the context of metres.
+rivers rank evaluation_metrics Measure the place of every reading when they are put in ascending order.
+"""
 
 
 def _instance(project: str, qualname: str, stage: str, prompt: str) -> Instance:
@@ -132,13 +97,13 @@ def _instance(project: str, qualname: str, stage: str, prompt: str) -> Instance:
     )
 
 
-INSTANCES = {asked.id: asked for asked in (_instance(*facts) for facts in _ASKED)}
+INSTANCES = {one.id: one for one in (_instance(*line.split(" ", 3)) for line in _FACTS.strip().splitlines())}
 
 
 def source_of(instance: Instance) -> str:
     return SOURCES[instance.project]
 
 
-def shelf(**changed: Instance) -> ExamplePool:
-    """All instances, with those of the given names in place of their own."""
-    return ExamplePool([changed.get(each.name, each) for each in INSTANCES.values()], source_of)
+def example_pool(**replaced: Instance) -> ExamplePool:
+    """All instances; those of the given names are replaced."""
+    return ExamplePool([replaced.get(each.name, each) for each in INSTANCES.values()], source_of)

@@ -1,4 +1,4 @@
-"""A bound is kept, over kills and with many requests at once; and what was answered before it was reached is kept."""
+"""Budgets hold across kills and with many requests in flight, and keep all answers."""
 
 import asyncio
 import json
@@ -26,15 +26,15 @@ from dlbench.generation.request_log import REQUESTS
 from dlbench.generation.retry import RateLimiter
 
 from .endpoint import Endpoint, Reply, completion, refusal
-from .test_sampling import INSTANCES, WANTED, Scripted, keys, lines, request_of
-from .test_turns import ASKED, Planner
-from .test_turns import request_of as planned
+from .test_conversation import RIVERS, Planner
+from .test_conversation import request_of as planned
+from .test_sampling import INSTANCES, REQUESTED, Scripted, keys, lines, request_of
 
 PRICE = Price(input=10.0, output=100.0)
 
 
 class Counting(Model):
-    """Answers with the usage that it is told, after a moment."""
+    """Answers after a moment, with a fixed usage."""
 
     name = "counting"
 
@@ -48,12 +48,11 @@ class Counting(Model):
         return Answer("x", dict(self.usage))
 
 
-def start(model: Model, path: Path, limits: Limits, price: Price | None = PRICE, at_once: int = 3) -> None:
-    generate(model, INSTANCES, request_of, path, 2, at_once, lambda _: None, budget=Budget(limits, price))
+def start(model: Model, path: Path, limits: Limits, price: Price | None = PRICE, concurrency: int = 3) -> None:
+    generate(model, INSTANCES, request_of, path, 2, concurrency, lambda _: None, budget=Budget(limits, price))
 
 
-def test_requests_are_counted_over_all_starts_and_the_run_says_how_to_go_on(tmp_path: Path) -> None:
-    path = tmp_path / "samples.jsonl"
+def test_requests_are_counted_over_all_starts(path: Path) -> None:
     for done in (4, 4, 4):
         model = Counting()
         with pytest.raises(BudgetSpent, match="4 of 4 requests") as caught:
@@ -62,10 +61,10 @@ def test_requests_are_counted_over_all_starts_and_the_run_says_how_to_go_on(tmp_
     assert model.answered == 0
     assert "higher --max-requests" in caught.value.fix
     start(Counting(), path, Limits(requests=6))
-    assert keys(path) == WANTED
+    assert keys(path) == REQUESTED
 
 
-def test_a_try_that_failed_was_a_request(tmp_path: Path) -> None:
+def test_failed_attempts_count_as_requests(tmp_path: Path) -> None:
     class Failing(Scripted):
         async def answer(self, request: Request) -> Answer:
             await super().answer(request)
@@ -73,32 +72,30 @@ def test_a_try_that_failed_was_a_request(tmp_path: Path) -> None:
 
     model = Failing()
     with pytest.raises(BudgetSpent):
-        start(model, tmp_path / "samples.jsonl", Limits(requests=3), at_once=1)
-    assert len(model.asked) == 3
+        start(model, tmp_path / "samples.jsonl", Limits(requests=3), concurrency=1)
+    assert len(model.received) == 3
     assert [record["attempt"] for record in lines(tmp_path / REQUESTS)] == [0, 1, 2]
 
 
-def test_asking_whether_a_prompt_alone_fits_is_a_request_like_any_other(tmp_path: Path) -> None:
-    """Counted and written down; and without the budget for it nothing is said of the prompt."""
-    path = tmp_path / "samples.jsonl"
+def test_probe_of_the_prompt_length_counts_as_a_request(path: Path) -> None:
+    """It is counted and logged; without budget for it the prompt is not called too long."""
     full = refusal(400, "This model's maximum context length is 8192 tokens", "context_length_exceeded")
     with Endpoint(lambda *_: full) as endpoint, pytest.raises(BudgetSpent, match="3 of 3 requests"):
-        start(OpenAIModel("m", endpoint.url), path, Limits(requests=3), at_once=1)
+        start(OpenAIModel("m", endpoint.url), path, Limits(requests=3), concurrency=1)
     assert [record["finish_reason"] for record in lines(path)] == ["context_length"]
-    sent = [record["request"]["body"] for record in lines(tmp_path / REQUESTS)]
+    sent = [record["request"]["body"] for record in lines(path.with_name(REQUESTS))]
     assert sent == endpoint.requests
     assert [body["max_tokens"] for body in sent] == [2048, 1, 2048]
 
 
-def test_a_longest_answer_that_does_not_fit_ends_the_run_and_keeps_what_was_answered(tmp_path: Path) -> None:
-    path = tmp_path / "samples.jsonl"
+def test_too_large_max_tokens_ends_the_run_and_keeps_answers(path: Path) -> None:
     full = refusal(400, "This model's maximum context length is 8192 tokens", "context_length_exceeded")
 
     def reply(number: int, body: dict[str, object]) -> Reply:
         return full if number and body["max_tokens"] != 1 else completion("def f(): pass")
 
     with Endpoint(reply) as endpoint, pytest.raises(DLBenchError, match="the prompt alone fits"):
-        start(OpenAIModel("m", endpoint.url), path, Limits(), at_once=1)
+        start(OpenAIModel("m", endpoint.url), path, Limits(), concurrency=1)
     assert [record["answer"] for record in lines(path)] == ["def f(): pass"]
 
 
@@ -106,26 +103,24 @@ def test_a_longest_answer_that_does_not_fit_ends_the_run_and_keeps_what_was_answ
     limit=st.integers(1, 30_000),
     prompt=st.integers(0, 6),
     used=st.integers(0, 2048),
-    at_once=st.integers(1, 8),
+    concurrency=st.integers(1, 8),
     by=st.sampled_from(["tokens", "cost"]),
 )
 @settings(max_examples=30, deadline=None)
-def test_tokens_and_money_are_never_more_than_allowed(
-    limit: int, prompt: int, used: int, at_once: int, by: str
-) -> None:
-    """Whatever each answer takes up to its own limit, and however many are under way."""
+def test_tokens_and_cost_never_exceed_the_limit(limit: int, prompt: int, used: int, concurrency: int, by: str) -> None:
+    """Whatever each answer uses up to its own limit, and however many are in flight."""
     bound = Limits(tokens=limit) if by == "tokens" else Limits(cost=limit / 1e5)
     budget = Budget(bound, PRICE)
     model = Counting(prompt, used)
 
-    async def ask_on(gate: RateLimiter) -> None:
+    async def ask_on(limiter: RateLimiter) -> None:
         request = Request("a/b", 0, [{"role": "user", "content": "x" * 20}])
         for _ in range(10):
-            await gate.ask(request)
+            await limiter.ask(request)
 
     async def ask_all() -> list[BaseException | None]:
-        gate = RateLimiter(model, budget=budget, at_once=at_once)
-        return await asyncio.gather(*(ask_on(gate) for _ in range(at_once)), return_exceptions=True)
+        limiter = RateLimiter(model, budget=budget, concurrency=concurrency)
+        return await asyncio.gather(*(ask_on(limiter) for _ in range(concurrency)), return_exceptions=True)
 
     ended = asyncio.run(ask_all())
     assert all(one is None or isinstance(one, BudgetSpent) for one in ended)
@@ -138,10 +133,9 @@ def test_tokens_and_money_are_never_more_than_allowed(
         assert left < room
 
 
-def test_tokens_are_counted_over_all_starts(tmp_path: Path) -> None:
-    path = tmp_path / "samples.jsonl"
-    # a request may take 3 + 2048 tokens and takes 1015
-    with pytest.raises(BudgetSpent, match="tokens were used") as caught:
+def test_tokens_are_counted_over_all_starts(path: Path) -> None:
+    # a request may use 3 + 2048 tokens and uses 1015
+    with pytest.raises(BudgetSpent, match="tokens used") as caught:
         start(Counting(1000, 15), path, Limits(tokens=4500))
     assert "--max-tokens-total" in caught.value.fix
     kept = len(lines(path))
@@ -151,27 +145,25 @@ def test_tokens_are_counted_over_all_starts(tmp_path: Path) -> None:
         start(again, path, Limits(tokens=4500))
     assert again.answered == 0
     start(Counting(1000, 15), path, Limits(tokens=10_000))
-    assert keys(path) == WANTED
+    assert keys(path) == REQUESTED
 
 
-def test_turns_count_as_well_and_once(tmp_path: Path) -> None:
-    path = tmp_path / "samples.jsonl"
+def test_turns_are_counted_once(path: Path) -> None:
     for limit, requests in ((1, 1), (3, 2), (4, 1)):
         model = Planner()
         try:
             generate(
-                model, ASKED, planned, path, 1, 1, lambda _: None, budget=Budget(Limits(requests=limit, tokens=10**6))
+                model, RIVERS, planned, path, 1, 1, lambda _: None, budget=Budget(Limits(requests=limit, tokens=10**6))
             )
         except BudgetSpent:
             assert limit < 4
         assert len(model.requests) == requests
     budget = Budget()
-    generate(Planner(), ASKED, planned, path, 1, 1, lambda _: None, budget=budget)
+    generate(Planner(), RIVERS, planned, path, 1, 1, lambda _: None, budget=budget)
     assert budget.spent.requests == 4
 
 
-def test_what_an_answer_cost_stands_with_it(tmp_path: Path) -> None:
-    path = tmp_path / "samples.jsonl"
+def test_samples_record_their_cost(path: Path, tmp_path: Path) -> None:
     start(Counting(10, 5), path, Limits(cost=100.0))
     assert [record["cost"] for record in lines(path)] == [pytest.approx(600 / 1e6)] * 6
     other = tmp_path / "other" / "samples.jsonl"
@@ -179,31 +171,30 @@ def test_what_an_answer_cost_stands_with_it(tmp_path: Path) -> None:
     assert "cost" not in lines(other)[0]
 
 
-def test_what_the_endpoint_says_it_cost_goes_first() -> None:
+def test_cost_reported_by_the_endpoint_comes_first() -> None:
     assert Budget(price=PRICE).cost_of({"prompt_tokens": 10, "completion_tokens": 5, "cost": 0.25}) == 0.25
 
 
-def test_an_answer_without_usage_is_counted_by_its_characters(tmp_path: Path) -> None:
-    """Taken for nothing, an endpoint that says nothing would have no bound."""
-    path = tmp_path / "samples.jsonl"
+def test_answer_without_usage_is_counted_by_characters(path: Path) -> None:
+    """Otherwise an endpoint that reports nothing would have no limit."""
     scripted = Scripted(lambda _: "x" * 3000)
     with pytest.raises(BudgetSpent):
-        start(scripted, path, Limits(tokens=4000), at_once=1)
-    assert len(scripted.asked) == 2
+        start(scripted, path, Limits(tokens=4000), concurrency=1)
+    assert len(scripted.received) == 2
     again = Scripted()
     with pytest.raises(BudgetSpent):
-        start(again, path, Limits(tokens=4000), at_once=1)
-    assert again.asked == []
+        start(again, path, Limits(tokens=4000), concurrency=1)
+    assert again.received == []
 
 
-def test_money_without_a_price_is_refused() -> None:
-    with pytest.raises(DLBenchError, match="no price is known") as caught:
+def test_max_cost_requires_a_price() -> None:
+    with pytest.raises(DLBenchError, match="--max-cost requires a price") as caught:
         Budget(Limits(cost=1.0), None, "my/model")
     assert '["my/model"]' in caught.value.fix
     assert "--prices" in caught.value.fix
 
 
-def test_the_exact_request_is_kept_without_the_key(tmp_path: Path) -> None:
+def test_request_is_logged_exactly_and_without_the_key(tmp_path: Path) -> None:
     with Endpoint(lambda *_: completion("hi")) as endpoint:
         url = endpoint.url.replace("http://", "http://user:sk-password@") + "?token=sk-in-the-query"
         model = OpenAIModel("m", url, "sk-very-secret")
@@ -215,7 +206,7 @@ def test_the_exact_request_is_kept_without_the_key(tmp_path: Path) -> None:
     assert endpoint.headers[0]["authorization"] == "Bearer sk-very-secret"
 
 
-def test_tries_in_which_a_model_spent_tokens_and_said_nothing_count_towards_the_bound() -> None:
+def test_empty_attempts_with_counted_tokens_use_the_budget() -> None:
     budget = Budget(Limits(tokens=100), PRICE)
 
     async def ask_once(url: str) -> Answer:

@@ -1,4 +1,4 @@
-"""The embedded model is real, stays in its own process, and leaves nothing behind."""
+"""The embedded model is real, runs in its own process, and leaves nothing behind."""
 
 import asyncio
 import os
@@ -23,7 +23,7 @@ def request(prompt: str, tokens: int = 16) -> Request:
     return Request("toy/toy.add", 0, [{"role": "user", "content": prompt}], 0.0, tokens, 1)
 
 
-def gone(pid: int) -> bool:
+def has_exited(pid: int) -> bool:
     for _ in range(100):
         if not is_alive(pid):
             return True
@@ -49,7 +49,7 @@ def model() -> Iterator[EmbeddedModel]:
     asyncio.run(model.close())
 
 
-def test_it_answers_with_code_and_says_the_same_again(model: EmbeddedModel) -> None:
+def test_answers_with_code_and_is_deterministic(model: EmbeddedModel) -> None:
     first, second = ask(model, request(PROMPT), request(PROMPT))
     assert "def add" in first.text
     assert first.usage["completion_tokens"] <= 16
@@ -57,35 +57,35 @@ def test_it_answers_with_code_and_says_the_same_again(model: EmbeddedModel) -> N
     assert second.text == first.text
 
 
-def test_a_prompt_longer_than_the_context_is_refused_alone(model: EmbeddedModel) -> None:
+def test_prompt_longer_than_the_context_does_not_affect_others(model: EmbeddedModel) -> None:
     refused, answered = ask(model, request("word " * 9000), request(PROMPT, 4))
     assert (refused.text, refused.finish_reason) == ("", "context_length")
     assert answered.text
 
 
-def test_nothing_of_the_engine_reaches_the_terminal_and_close_ends_it(capfd: pytest.CaptureFixture[str]) -> None:
-    said: list[str] = []
-    model = EmbeddedModel(parallel=1, log=said.append)
+def test_engine_output_stays_off_the_terminal_and_close_ends_it(capfd: pytest.CaptureFixture[str]) -> None:
+    messages: list[str] = []
+    model = EmbeddedModel(parallel=1, log=messages.append)
     pid = model.servers[0].process.pid
     asyncio.run(model.close())
     asyncio.run(model.close())
-    assert gone(pid)
+    assert has_exited(pid)
     assert capfd.readouterr() == ("", "")
-    assert said[-1].startswith("starting the embedded model")
+    assert messages[-1].startswith("starting the embedded model")
 
 
-def test_a_server_that_dies_is_an_error_that_says_so() -> None:
+def test_server_that_dies_is_an_error() -> None:
     model = EmbeddedModel(parallel=1)
     os.kill(model.servers[0].process.pid, signal.SIGKILL)
-    with pytest.raises(DLBenchError, match="ended with status -9") as caught:
+    with pytest.raises(DLBenchError, match="exited with status -9") as caught:
         ask(model, request(PROMPT))
-    assert "what was done is kept" in caught.value.fix
+    assert "finished work is kept" in caught.value.fix
     asyncio.run(model.close())
 
 
 @pytest.mark.slow
-def test_the_server_dies_with_us() -> None:
-    """A killed run must not leave a server that eats the machine."""
+def test_server_exits_with_its_parent() -> None:
+    """A killed run must not leave a busy server behind."""
     code = """
         import time
         from dlbench.generation import EmbeddedModel
@@ -99,25 +99,25 @@ def test_the_server_dies_with_us() -> None:
     assert is_alive(pid)
     parent.kill()
     parent.communicate()
-    assert gone(pid)
+    assert has_exited(pid)
 
 
-def test_a_port_that_is_taken_is_said() -> None:
+def test_occupied_port_is_an_error() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
-        with pytest.raises(DLBenchError, match="the port cannot be used"):
+        with pytest.raises(DLBenchError, match="cannot listen on the port"):
             EmbeddedModel(port=taken.getsockname()[1])
 
 
-def test_a_missing_engine_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_engine_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(embedded.importlib.util, "find_spec", lambda _: None)
     with pytest.raises(DLBenchError) as caught:
         EmbeddedModel()
     assert caught.value.fix == 'pip install "dlbench[embedded]"'
 
 
-def test_importing_generation_brings_no_heavy_library() -> None:
+def test_importing_generation_loads_no_heavy_library() -> None:
     code = "import sys, dlbench.generation; print({'aiohttp', 'xllamacpp', 'libcst', 'torch'} & set(sys.modules))"
     output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert output.strip() == "set()"

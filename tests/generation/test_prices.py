@@ -1,4 +1,4 @@
-"""A price is known or it is not; the user's goes before ours."""
+"""A price is known or unknown, never guessed; the user's table overrides ours."""
 
 from pathlib import Path
 
@@ -6,23 +6,23 @@ import pytest
 
 from dlbench.errors import DLBenchError
 from dlbench.generation import FREE, Price, find_price
-from dlbench.generation.prices import _OURS, _read, read_cost
+from dlbench.generation.budget import _OURS, _read, read_cost
 from dlbench.generation.providers import presets
 
 
-def test_our_table_can_be_read_and_names_known_providers() -> None:
-    known = _read(_OURS)
-    assert {name.partition("/")[0] for name in known} <= presets().keys()
-    assert all(0 < price.input <= price.output for price in known.values())
+def test_our_table_is_valid_and_names_known_providers() -> None:
+    prices = _read(_OURS)
+    assert {name.partition("/")[0] for name in prices} <= presets().keys()
+    assert all(0 < price.input <= price.output for price in prices.values())
 
 
-def test_a_million_tokens_cost_what_the_table_says() -> None:
+def test_prices_are_per_million_tokens() -> None:
     assert Price(2.0, 8.0).of(1_000_000, 0) == 2.0
     assert Price(2.0, 8.0).of(500_000, 250_000) == 3.0
     assert read_cost({"prompt_tokens": 500_000, "completion_tokens": 250_000}, Price(2.0, 8.0)) == 3.0
 
 
-def test_the_user_s_table_goes_before_ours_and_adds_to_it(tmp_path: Path) -> None:
+def test_user_table_overrides_and_extends_ours(tmp_path: Path) -> None:
     table = tmp_path / "prices.toml"
     table.write_text('["openai/gpt-4o"]\ninput = 1\noutput = 2\n["mine"]\ninput = 0.5\noutput = 0.5\n')
     assert find_price("gpt-4o", table) == find_price("openai/gpt-4o", table) == Price(1, 2)
@@ -30,16 +30,16 @@ def test_the_user_s_table_goes_before_ours_and_adds_to_it(tmp_path: Path) -> Non
     assert find_price("openai/gpt-4o-mini", table) == find_price("openai/gpt-4o-mini")
 
 
-def test_a_model_in_no_table_has_no_price_and_a_server_of_ones_own_costs_nothing() -> None:
+def test_unknown_model_has_no_price_and_local_server_is_free() -> None:
     assert find_price("groq/nobody-knows") is None
     assert find_price("vllm/anything") == FREE
     assert read_cost({"prompt_tokens": 5, "completion_tokens": 5}, None) is None
     assert read_cost({"prompt_tokens": 5}, Price(1, 1)) is None
 
 
-@pytest.mark.parametrize("said", [float("nan"), -1.0, float("inf"), True, "0.1"])
-def test_a_cost_that_is_no_sum_is_not_believed(said: object) -> None:
-    usage = {"prompt_tokens": 1_000_000, "completion_tokens": 0, "cost": said}
+@pytest.mark.parametrize("cost", [float("nan"), -1.0, float("inf"), True, "0.1"])
+def test_invalid_reported_cost_is_ignored(cost: object) -> None:
+    usage = {"prompt_tokens": 1_000_000, "completion_tokens": 0, "cost": cost}
     assert read_cost(usage, Price(2.0, 8.0)) == 2.0
 
 
@@ -47,7 +47,7 @@ def test_a_cost_that_is_no_sum_is_not_believed(said: object) -> None:
     "text",
     ['["m"]\ninput = 1\n', '["m"]\ninput = -1\noutput = 1\n', '["m"]\ninput = nan\noutput = 1\n', "m = 3\n", "[m\n"],
 )
-def test_a_table_that_is_none_is_named(text: str, tmp_path: Path) -> None:
+def test_invalid_table_is_named(text: str, tmp_path: Path) -> None:
     table = tmp_path / "prices.toml"
     table.write_text(text)
     with pytest.raises(DLBenchError) as caught:
@@ -56,6 +56,6 @@ def test_a_table_that_is_none_is_named(text: str, tmp_path: Path) -> None:
     assert "input = " in caught.value.fix
 
 
-def test_a_table_that_is_not_there_is_named(tmp_path: Path) -> None:
+def test_missing_table_is_named(tmp_path: Path) -> None:
     with pytest.raises(DLBenchError, match="cannot be read"):
         find_price("m", tmp_path / "none.toml")

@@ -1,4 +1,4 @@
-"""Only what arrived whole is an answer."""
+"""Only a complete reply is an answer."""
 
 import json
 
@@ -15,7 +15,7 @@ def body(message: object, reason: str | None = "stop", **more: object) -> str:
     return json.dumps({"choices": [{"message": message, "finish_reason": reason}], **more})
 
 
-def test_a_stream_says_the_same_as_one_object() -> None:
+def test_stream_equals_single_object() -> None:
     whole = read_reply(completion("def f(): pass", reasoning_content="hm")[2], 1.5)
     pieces = read_reply(stream("def f()", ": pass", reasoning_content="hm")[2], 1.5)
     assert pieces == whole
@@ -24,7 +24,7 @@ def test_a_stream_says_the_same_as_one_object() -> None:
 
 
 @given(st.lists(st.text(), min_size=1, max_size=4), st.data())
-def test_a_stream_cut_off_before_its_end_is_no_answer(pieces: list[str], data: st.DataObject) -> None:
+def test_truncated_stream_is_not_an_answer(pieces: list[str], data: st.DataObject) -> None:
     text = stream(*pieces)[2]
     ends = text.index('"finish_reason": "stop"')
     cut = data.draw(st.integers(0, ends))
@@ -33,8 +33,8 @@ def test_a_stream_cut_off_before_its_end_is_no_answer(pieces: list[str], data: s
 
 
 @given(st.text(), st.data())
-def test_a_body_cut_off_is_no_answer(said: str, data: st.DataObject) -> None:
-    text = completion(said)[2]
+def test_truncated_body_is_not_an_answer(content: str, data: st.DataObject) -> None:
+    text = completion(content)[2]
     with pytest.raises(InvalidReply):
         read_reply(text[: data.draw(st.integers(0, len(text) - 1))], 0)
 
@@ -56,7 +56,7 @@ JSON = st.recursive(
 
 
 @given(JSON, st.sampled_from(["{}", "data: {}\n\n", "data: {}\n\ndata: [DONE]\n\n"]))
-def test_any_nonsense_is_called_so(reply: object, shape: str) -> None:
+def test_arbitrary_json_is_an_answer_or_invalid(reply: object, shape: str) -> None:
     try:
         answer = read_reply(shape.replace("{}", json.dumps(reply)), 0)
     except InvalidReply:
@@ -68,12 +68,12 @@ def test_any_nonsense_is_called_so(reply: object, shape: str) -> None:
 @pytest.mark.parametrize(
     "text", ["", "  ", "null", "[]", "[[[" * 100_000, "data:", "data: x\n\n", ": ping\n\n", "\x00"]
 )
-def test_what_is_no_reply_at_all(text: str) -> None:
+def test_invalid_body_is_not_an_answer(text: str) -> None:
     with pytest.raises(InvalidReply):
         read_reply(text, 0)
 
 
-def test_an_error_with_a_good_status_is_no_answer() -> None:
+def test_error_with_status_200_is_not_an_answer() -> None:
     for text in (
         '{"error": {"message": "overloaded", "code": 529}}',
         body({"content": "def f("}, "error"),
@@ -83,7 +83,7 @@ def test_an_error_with_a_good_status_is_no_answer() -> None:
             read_reply(text, 0)
 
 
-def test_thinking_in_parts_is_kept_apart() -> None:
+def test_reasoning_parts_are_separated() -> None:
     parts = [
         {"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]},
         {"type": "text", "text": "def f(): pass"},
@@ -108,28 +108,28 @@ def test_thinking_in_parts_is_kept_apart() -> None:
         ({"content": ""}, "stop", ""),
     ],
 )
-def test_a_model_that_says_nothing_has_answered(message: dict[str, object], reason: str, text: str) -> None:
+def test_explained_empty_answer_is_an_answer(message: dict[str, object], reason: str, text: str) -> None:
     answer = read_reply(body(message, reason), 0)
     assert (answer.text, answer.finish_reason) == (text, reason)
 
 
-def test_silence_may_be_an_answer_only_after_tokens_that_were_counted() -> None:
-    silent = json.loads(body({"content": None}, "stop"))
+def test_empty_answer_is_a_fallback_only_after_counted_tokens() -> None:
+    empty = json.loads(body({"content": None}, "stop"))
     for usage in (None, {}, {"completion_tokens": 0}, {"completion_tokens": 1}):
         with pytest.raises(InvalidReply, match="no text") as caught:
-            read_reply(json.dumps(silent | {"usage": usage}), 0)
-        assert (caught.value.silence is not None) == (usage == {"completion_tokens": 1})
+            read_reply(json.dumps(empty | {"usage": usage}), 0)
+        assert (caught.value.empty_answer is not None) == (usage == {"completion_tokens": 1})
 
 
 @pytest.mark.parametrize("reason", ["tool_calls", "function_call"])
-def test_a_call_of_a_tool_that_was_not_offered_is_silence_that_may_be_the_answer(reason: str) -> None:
+def test_unoffered_tool_call_is_an_empty_fallback(reason: str) -> None:
     message = {"content": None, "tool_calls": [{"type": "function", "function": {"name": "f", "arguments": "{}"}}]}
     with pytest.raises(InvalidReply, match="no text") as caught:
         read_reply(body(message, reason, usage={"completion_tokens": 9}), 0)
-    assert caught.value.silence is not None
-    assert (caught.value.silence.text, caught.value.silence.finish_reason) == ("", reason)
+    assert caught.value.empty_answer is not None
+    assert (caught.value.empty_answer.text, caught.value.empty_answer.finish_reason) == ("", reason)
 
 
-def test_a_line_separator_inside_a_piece_is_text() -> None:
+def test_unicode_line_separator_inside_an_event_is_text() -> None:
     event = json.dumps({"choices": [{"delta": {"content": "a\u2028b"}, "finish_reason": "stop"}]}, ensure_ascii=False)
     assert read_reply(f": ping\r\n\r\nevent: x\r\ndata:{event}\r\n\r\n", 0).text == "a\u2028b"

@@ -1,4 +1,4 @@
-"""A request is paid for once: nothing that was answered is lost, and nothing is asked twice."""
+"""A request is paid for once: no answer is lost and nothing is requested twice."""
 
 import asyncio
 import json
@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable
 from datetime import date
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ import pytest
 from dlbench.dataset.records import Instance, Labels
 from dlbench.errors import DLBenchError
 from dlbench.generation import Answer, Model, OpenAIModel, Request, generate
+from dlbench.generation.sampling import draw_seed
 
 from .endpoint import Endpoint, completion, refusal
 
@@ -39,21 +41,19 @@ def instance(name: str) -> Instance:
 INSTANCES = [instance(name) for name in ("c", "a", "b")]
 
 
-def request_of(asked: Instance, sample: int) -> Request:
-    return Request(asked.id, sample, [{"role": "user", "content": asked.id}], seed=sample)
+def request_of(instance: Instance, sample: int) -> Request:
+    return Request(instance.id, sample, [{"role": "user", "content": instance.id}], seed=sample)
 
 
 class Scripted(Model):
     name = "scripted"
 
-    def __init__(
-        self, act: Callable[[Request], str] = lambda request: f"{request.instance_id} {request.sample}"
-    ) -> None:
+    def __init__(self, act: Callable[[Request], str] = lambda request: f"{request.instance_id} {request.sample}"):
         self._act = act
-        self.asked: list[tuple[str, int]] = []
+        self.received: list[tuple[str, int]] = []
 
     async def answer(self, request: Request) -> Answer:
-        self.asked.append((request.instance_id, request.sample))
+        self.received.append((request.instance_id, request.sample))
         text = await asyncio.to_thread(self._act, request)
         return Answer(text, {"completion_tokens": 1}, "stop", 0.25)
 
@@ -66,15 +66,15 @@ def keys(path: Path) -> list[tuple[str, int]]:
     return [(record["instance"], record["sample"]) for record in lines(path)]
 
 
-WANTED = [(asked.id, sample) for asked in INSTANCES for sample in range(2)]
+REQUESTED = [(one.id, sample) for one in INSTANCES for sample in range(2)]
 
 
-def test_every_sample_is_there_in_the_order_of_the_instances(tmp_path: Path) -> None:
+def test_samples_are_in_the_order_of_the_instances(tmp_path: Path) -> None:
     path = tmp_path / "run" / "samples.jsonl"
     seen: list[dict[str, Any]] = []
     slow_first = Scripted(lambda request: time.sleep(0.2 if request.instance_id == "toy/toy.c" else 0) or "x")
     generate(slow_first, INSTANCES, request_of, path, 2, 4, seen.append)
-    assert keys(path) == WANTED
+    assert keys(path) == REQUESTED
     assert lines(path)[0] == {
         "instance": "toy/toy.c",
         "sample": 0,
@@ -84,32 +84,29 @@ def test_every_sample_is_there_in_the_order_of_the_instances(tmp_path: Path) -> 
         "finish_reason": "stop",
         "seconds": 0.25,
     }
-    assert sorted((record["instance"], record["sample"]) for record in seen) == sorted(WANTED)
+    assert sorted((record["instance"], record["sample"]) for record in seen) == sorted(REQUESTED)
 
 
-def test_going_on_asks_only_for_what_is_missing(tmp_path: Path) -> None:
-    path = tmp_path / "samples.jsonl"
+def test_resume_requests_only_missing_samples(path: Path) -> None:
     generate(Scripted(), INSTANCES[:2], request_of, path, 1, 1, lambda _: None)
     with path.open("a") as file:
-        file.write('{"instance": "toy/toy.b", "sam')  # a kill in the middle of a line
+        file.write('{"instance": "toy/toy.b", "sam')  # a line cut by a kill
     again = Scripted()
     generate(again, INSTANCES, request_of, path, 2, 2, lambda _: None)
-    assert sorted(again.asked) == sorted(set(WANTED) - {("toy/toy.c", 0), ("toy/toy.a", 0)})
-    assert keys(path) == WANTED
+    assert sorted(again.received) == sorted(set(REQUESTED) - {("toy/toy.c", 0), ("toy/toy.a", 0)})
+    assert keys(path) == REQUESTED
     last = Scripted()
     generate(last, INSTANCES, request_of, path, 2, 2, lambda _: None)
-    assert last.asked == []
+    assert last.received == []
 
 
-def test_a_wider_run_s_samples_are_kept(tmp_path: Path) -> None:
-    path = tmp_path / "samples.jsonl"
+def test_samples_of_other_instances_are_kept(path: Path) -> None:
     generate(Scripted(), INSTANCES, request_of, path, 2, 2, lambda _: None)
     generate(Scripted(), INSTANCES[1:2], request_of, path, 1, 2, lambda _: None)
-    assert sorted(keys(path)) == sorted(WANTED)
+    assert sorted(keys(path)) == sorted(REQUESTED)
 
 
-def test_an_error_stops_new_requests_and_keeps_those_under_way(tmp_path: Path) -> None:
-    path = tmp_path / "samples.jsonl"
+def test_error_stops_new_requests_and_keeps_those_in_flight(path: Path) -> None:
     both = threading.Barrier(2)
 
     def act(request: Request) -> str:
@@ -122,43 +119,39 @@ def test_an_error_stops_new_requests_and_keeps_those_under_way(tmp_path: Path) -
     model = Scripted(act)
     with pytest.raises(DLBenchError, match="no more"):
         generate(model, INSTANCES, request_of, path, 1, 2, lambda _: None)
-    assert len(model.asked) == 2
+    assert len(model.received) == 2
     assert [record["answer"] for record in lines(path)] == ["kept"]
 
 
-def test_an_error_of_the_caller_stops_too(tmp_path: Path) -> None:
-    path = tmp_path / "samples.jsonl"
+def test_error_of_the_caller_stops_generation(path: Path) -> None:
     with pytest.raises(ZeroDivisionError):
         generate(Scripted(), INSTANCES, request_of, path, 100, 1, lambda _: 1 // 0)
     assert lines(path)
 
 
-def test_samples_of_two_models_are_not_mixed(tmp_path: Path) -> None:
-    path = tmp_path / "samples.jsonl"
+def test_samples_of_two_models_are_not_mixed(path: Path) -> None:
     generate(Scripted(), INSTANCES, request_of, path, 1, 1, lambda _: None)
     other = Scripted()
     other.name = "other"
-    with pytest.raises(DLBenchError, match="holds samples of the model scripted"):
+    with pytest.raises(DLBenchError, match="holds samples of the model scripted, not of other"):
         generate(other, INSTANCES, request_of, path, 2, 1, lambda _: None)
-    assert other.asked == []
+    assert other.received == []
 
 
 @pytest.mark.parametrize("line", ["{}", '{"instance": 1, "sample": 0}', '{"instance": "a", "sample": "0"}'])
-def test_a_file_that_is_no_journal_of_samples_is_refused(line: str, tmp_path: Path) -> None:
-    path = tmp_path / "samples.jsonl"
+def test_file_of_other_records_is_refused(line: str, path: Path) -> None:
     path.write_text(line + "\n")
-    with pytest.raises(DLBenchError, match="without an instance"):
+    with pytest.raises(DLBenchError, match="not a file of samples"):
         generate(Scripted(), INSTANCES, request_of, path, 1, 1, lambda _: None)
 
 
 @pytest.mark.parametrize(("n", "workers"), [(0, 1), (1, 0)])
-def test_nothing_to_do_is_said(n: int, workers: int, tmp_path: Path) -> None:
+def test_zero_samples_or_concurrency_is_refused(n: int, workers: int, tmp_path: Path) -> None:
     with pytest.raises(DLBenchError):
         generate(Scripted(), INSTANCES, request_of, tmp_path / "samples.jsonl", n, workers, lambda _: None)
 
 
-def test_a_failing_endpoint_keeps_what_was_done_and_the_next_run_goes_on(tmp_path: Path) -> None:
-    path = tmp_path / "samples.jsonl"
+def test_run_resumes_after_a_failing_endpoint(path: Path) -> None:
     with (
         Endpoint(lambda n, body: completion(body["messages"][0]["content"]) if n < 4 else refusal(401, "no")) as bad,
         pytest.raises(DLBenchError, match="refused the API key"),
@@ -168,15 +161,15 @@ def test_a_failing_endpoint_keeps_what_was_done_and_the_next_run_goes_on(tmp_pat
     assert kept == 4
     with Endpoint(lambda _, body: completion(body["messages"][0]["content"])) as good:
         generate(OpenAIModel("m", good.url, "k"), INSTANCES, request_of, path, 2, 2, lambda _: None)
-    assert len(good.requests) == len(WANTED) - kept
-    assert keys(path) == WANTED
+    assert len(good.requests) == len(REQUESTED) - kept
+    assert keys(path) == REQUESTED
     assert all(record["answer"] == record["instance"] for record in lines(path))
 
 
 CTRL_C = """
     import signal, sys, time
     from pathlib import Path
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # a background shell ignores it for its children
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a background shell makes its children ignore it
     from generation.test_sampling import INSTANCES, Scripted, generate, request_of
 
     def act(request):
@@ -191,8 +184,7 @@ CTRL_C = """
 """
 
 
-def test_ctrl_c_keeps_the_answers_under_way(tmp_path: Path) -> None:
-    path = tmp_path / "samples.jsonl"
+def test_ctrl_c_keeps_answers_in_flight(path: Path) -> None:
     process = subprocess.Popen(
         [sys.executable, "-c", textwrap.dedent(CTRL_C), str(path)],
         stdout=subprocess.PIPE,
@@ -200,11 +192,20 @@ def test_ctrl_c_keeps_the_answers_under_way(tmp_path: Path) -> None:
         env={**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent.parent), *sys.path])},
     )
     assert process.stdout is not None
-    said = [process.stdout.readline().strip() for _ in range(2)]
-    assert said == ["up", "got"]
+    output = [process.stdout.readline().strip() for _ in range(2)]
+    assert output == ["up", "got"]
     time.sleep(0.3)
     process.send_signal(signal.SIGINT)
     rest, _ = process.communicate(timeout=20)
     assert rest.split()[-1] == "stopped"
     assert process.returncode == 0
     assert len(lines(path)) == 4
+
+
+def test_seeds_differ_between_samples_and_runs_and_fit_31_bits() -> None:
+    """Otherwise instances would share their random draws, and runs would share samples."""
+    instances = [f"toy/toy.f{number}" for number in range(20)]
+    seeds = [draw_seed(*key) for key in product(range(5), instances, range(10))]
+    assert len(set(seeds)) == len(seeds)
+    assert all(0 <= seed < 2**31 for seed in seeds)
+    assert draw_seed(1, "toy/toy.f0", 0) == draw_seed(1, "toy/toy.f0", 0)

@@ -35,7 +35,6 @@ from dlbench.cli.models import (
     MaxCostOption,
     MaxRequestsOption,
     MaxTokensTotalOption,
-    Opening,
     PricesOption,
     make_budget,
 )
@@ -49,7 +48,7 @@ if TYPE_CHECKING:
     from dlbench.agreement.variants import Variant
     from dlbench.dataset import Benchmark, Instance
     from dlbench.execution import Engine
-    from dlbench.generation import Budget, Limits, Model
+    from dlbench.generation import Budget, Limits, Model, ModelOptions
     from dlbench.generation.sources import Sources
     from dlbench.scoring import Comparison
 
@@ -90,14 +89,14 @@ def mutate(
 ) -> None:
     """Show the variants of an instance's prompt, what each changes, and what was dropped and why."""
     from dlbench.dataset import load
-    from dlbench.generation import Limits
+    from dlbench.generation import Limits, ModelOptions
     from dlbench.generation.sources import Sources
     from dlbench.registry import find_known
 
     loaded = load(benchmark)
     found = find_known(instance, loaded.instances, "instance")
-    asked = model or (Opening(command=model_command).names(None)[0] if model_command else None)
-    opening = Opening(base_url, api_key, model_command, concurrency=1)
+    asked = model or (ModelOptions(command=model_command).names(None)[0] if model_command else None)
+    opening = ModelOptions(base_url, api_key, model_command, concurrency=1)
     limits = Limits(max_requests, max_tokens_total, max_cost)
     making = _make(found, Sources(loaded), operator or [], count, seed, asked, opening, limits, prices)
     variants = asyncio.run(making)
@@ -116,7 +115,7 @@ async def _make(
     count: int,
     seed: int,
     name: str | None,
-    opening: Opening,
+    opening: "ModelOptions",
     limits: "Limits",
     prices: Path | None,
 ) -> "Variants":
@@ -128,7 +127,7 @@ async def _make(
     source = sources.module(instance)
     if name is None:
         return await gather_variants(instance, operators=operators, count=count, seed=seed, source=source)
-    model = opening.open(name, sources)
+    model = opening.open(name, sources, log)
     try:
         gate = RateLimiter(model, budget=make_budget(model, name, limits, prices), log=log)
         log(f"{model.name} is asked where no rule helps")
@@ -185,7 +184,7 @@ class Setting:
 class Asking:
     """Who is asked, and how far it may go."""
 
-    opening: "Opening"
+    opening: "ModelOptions"
     name: str
     model: "Model"
     budget: "Budget"
@@ -274,10 +273,10 @@ class Dual:
     async def _make_variants(self, setting: Setting, asking: Asking) -> "dict[str, Variants]":
         """Within the run's budget, where a model is asked to rephrase."""
         from dlbench.agreement.mutation import gather_variants
-        from dlbench.cli.output import counted
+        from dlbench.cli.output import counted, log
         from dlbench.generation import RateLimiter
 
-        model = asking.opening.open(asking.name, setting.sources) if self.rewrite else None
+        model = asking.opening.open(asking.name, setting.sources, log) if self.rewrite else None
         gate = RateLimiter(model, budget=asking.budget, retries=asking.retries) if model is not None else None
         found: dict[str, Variants] = {}
         try:

@@ -27,9 +27,8 @@ if TYPE_CHECKING:
     from dlbench.analysis.bugs.explain import Explained
     from dlbench.analysis.bugs.llm_judge import Judged
     from dlbench.analysis.bugs.planting.truth import Truth
-    from dlbench.cli.models import Opening
     from dlbench.dataset import Benchmark
-    from dlbench.generation import Limits
+    from dlbench.generation import Limits, ModelOptions
 
 FAILURES = "failures.jsonl"
 
@@ -81,10 +80,9 @@ def bugs(
     """Which kinds of bugs make candidates fail? By rules, a model as judge, people's votes; and how they agree."""
     from dlbench.analysis.bugs.agreement import agree, read_people
     from dlbench.analysis.bugs.explain import Library, explain
-    from dlbench.cli.models import Opening
     from dlbench.cli.output import counted
     from dlbench.dataset import load
-    from dlbench.generation import Limits
+    from dlbench.generation import Limits, ModelOptions
     from dlbench.jsonl import rewrite, write_whole
     from dlbench.reporting.studies import bugs as telling
     from dlbench.runs import make_folder
@@ -110,7 +108,7 @@ def bugs(
     raters = {"rules": {one.failure.id: one.by_rules.category for one in found}}
     reasons: dict[str, str] = {}
     if out is not None and (judge or judge_command):
-        opening = Opening(base_url, api_key, judge_command, request_timeout, concurrency=concurrency)
+        opening = ModelOptions(base_url, api_key, judge_command, request_timeout, concurrency=concurrency)
         unsure = [one for one in found if judge_below == 1.0 or one.by_rules.confidence < judge_below]
         if not unsure:
             fix = "give a higher --judge-below, or no judge"
@@ -206,7 +204,7 @@ def _measure(found: "Sequence[Explained]", truths: "dict[str, Truth]") -> "Measu
 
 
 def _ask(
-    opening: "Opening",
+    opening: "ModelOptions",
     model: str | None,
     found: "list[Explained]",
     out: Path,
@@ -221,7 +219,7 @@ def _ask(
     name = opening.names([model] if model else None)[0]
     if name in ("reference", "stub"):
         raise DLBenchError(f"{name} cannot judge", where="--judge", fix="give a model that answers questions")
-    asked = opening.open(name, None)
+    asked = opening.open(name, log=log)
     folder = out / f"judge-{name.replace('/', '_').replace(':', '_')}"
     with counted(f"asking {asked.name}", len(found)) as advance:
         return ask_judge(

@@ -76,9 +76,9 @@ def find_code(sample: Sample, qualname: str) -> Extraction:
     """The code in an answer, or why there is none. An answer is also cut off if the endpoint reports it."""
     if sample.is_code:
         code, reason = (sample.text, "the code as given") if sample.text.strip() else (None, "the code is empty")
-        return Extraction(code, reason, sample.is_cut)
+        return Extraction(code, reason, sample.is_truncated)
     found = extract(sample.text, qualname)
-    return replace(found, truncated=found.truncated or sample.is_cut)
+    return replace(found, truncated=found.truncated or sample.is_truncated)
 
 
 def annotate_extraction(verdict: Verdict, found: Extraction) -> Verdict:

@@ -1,13 +1,12 @@
-"""Ask a model, and take the code out of its answer."""
+"""Generate samples: model clients, prompting techniques, budgets and retries."""
 
-from dlbench.generation.budget import Budget, BudgetSpent, Limits
+from dlbench.generation.budget import FREE, Budget, BudgetSpent, Limits, Price, find_price
+from dlbench.generation.clients import ModelOptions
 from dlbench.generation.command_model import CommandModel
 from dlbench.generation.embedded import EmbeddedModel
 from dlbench.generation.file_model import FileModel
 from dlbench.generation.model import Answer, Message, Model, ReferenceModel, Request, StubModel, TransientError
 from dlbench.generation.openai_client import OpenAIModel
-from dlbench.generation.prices import FREE, Price, find_price
-from dlbench.generation.prompt import zero_shot
 from dlbench.generation.retry import RateLimiter
 from dlbench.generation.sampling import generate
 
@@ -22,6 +21,7 @@ __all__ = [
     "Limits",
     "Message",
     "Model",
+    "ModelOptions",
     "OpenAIModel",
     "Price",
     "RateLimiter",
@@ -31,5 +31,4 @@ __all__ = [
     "TransientError",
     "find_price",
     "generate",
-    "zero_shot",
 ]

@@ -1,23 +1,90 @@
-"""May this request still be sent?
+"""Price answers, and bound a run in requests, tokens and dollars over all its starts.
 
-A run may be bounded in requests, tokens and money, over all its starts: what earlier ones used is read from the run's
-folder. A request is sent only while the most that it can take still fits beside what those under way can take; so the
-bound holds although nobody knows what an answer takes before it is there. When nothing fits any more the run ends, with
-everything kept.
+What earlier starts used is read from the run's folder. The cost of an answer is unknown until it arrives, so a request
+is sent only while its maximum fits beside the maxima of the requests in flight. When nothing fits, the run ends and
+keeps everything.
+
+Prices change and ours are a start, so users can pass their own table. A model that is in no table has an unknown cost,
+not zero.
 """
 
 import asyncio
+import math
+import tomllib
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
+
+from pydantic import ConfigDict, Field, ValidationError
+from pydantic.dataclasses import dataclass as checked_dataclass
 
 from dlbench.errors import DLBenchError
 from dlbench.generation.model import Answer, Message, Request
-from dlbench.generation.prices import Price, count_tokens, read_cost
+from dlbench.generation.providers import presets
 
-# Code has about three characters a token, and a bound must rather be kept too early than too late.
-_CHARACTERS = 3
+# Code has about three characters per token; a bound must err on the low side.
+_CHARACTERS_PER_TOKEN = 3
+_OURS = Path(__file__).with_name("prices.toml")
+_FORM = 'write ["NAME"], then input = … and output = … in dollars per million tokens'
+
+
+@checked_dataclass(frozen=True, config=ConfigDict(extra="forbid", strict=True))
+class Price:
+    """US dollars per million tokens."""
+
+    input: float = Field(ge=0, allow_inf_nan=False)
+    output: float = Field(ge=0, allow_inf_nan=False)
+
+    def of(self, prompt_tokens: float, completion_tokens: float) -> float:
+        return (prompt_tokens * self.input + completion_tokens * self.output) / 1_000_000
+
+
+FREE = Price(0.0, 0.0)
+
+
+def find_price(model: str, table: Path | None = None) -> Price | None:
+    """The price of a model, also without the prefix of the default provider; None if no table has it."""
+    prices = _read(_OURS) | (_read(table) if table is not None else {})
+    found = prices.get(model) or prices.get(f"openai/{model}")
+    is_local = presets().get(model.partition("/")[0], {}).get("local", False)
+    return found or (FREE if is_local else None)
+
+
+def read_cost(usage: Mapping[str, Any], price: Price | None) -> float | None:
+    """The endpoint's own figure comes first: it knows about caches and discounts. NaN or a negative cost is ignored:
+    added to a sum, it would disable the limit."""
+    reported = usage.get("cost")
+    if isinstance(reported, int | float) and not isinstance(reported, bool) and 0 <= reported < math.inf:
+        return float(reported)
+    counted = count_tokens(usage)
+    return None if price is None or counted is None else price.of(*counted)
+
+
+def count_tokens(usage: Mapping[str, Any]) -> tuple[float, float] | None:
+    """Prompt and completion tokens; None if the endpoint does not report them."""
+    match usage:
+        case {"prompt_tokens": int() | float() as prompt, "completion_tokens": int() | float() as completion}:
+            return prompt, completion
+    return None
+
+
+def _read(path: Path) -> dict[str, Price]:
+    where = str(path)
+    try:
+        prices = {}
+        for name, line in tomllib.loads(path.read_text(encoding="utf-8")).items():
+            where = f"{path}: {name}"
+            prices[name] = Price(**(line if isinstance(line, dict) else {}))
+    except OSError as error:
+        raise DLBenchError(f"cannot be read: {error.strerror}", where=where, fix="check --prices") from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise DLBenchError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}", where=where, fix=_FORM) from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise DLBenchError(f"not TOML: {error}", where=where, fix=_FORM) from None
+    return prices
 
 
 @dataclass(frozen=True)
@@ -28,14 +95,14 @@ class Limits:
 
 
 @dataclass
-class Spent:
+class Usage:
     requests: int = 0
     tokens: float = 0
     cost: float = 0.0
 
 
 class BudgetSpent(DLBenchError):
-    """Nothing more may be asked; what was answered is kept."""
+    """The budget allows no further request; all answers are kept."""
 
 
 class Budget:
@@ -44,78 +111,72 @@ class Budget:
     def __init__(self, limits: Limits | None = None, price: Price | None = None, model: str = "") -> None:
         self._limits = limits or Limits()
         self._price = price
-        self.spent = Spent()
-        self._under_way: list[Spent] = []
+        self.spent = Usage()
+        self._in_flight: list[Usage] = []
         self._changed = asyncio.Condition()
         if self._limits.cost is not None and price is None:
-            raise DLBenchError(
-                "no price is known, so --max-cost cannot be kept",
-                where=f"model {model}",
-                fix=f'give --prices FILE with ["{model}"], input = … and output = … in dollars for a million tokens',
-            )
+            fix = f'pass --prices FILE with ["{model}"], input = … and output = … in dollars per million tokens'
+            raise DLBenchError("--max-cost requires a price, and this model has none", where=f"model {model}", fix=fix)
 
     def cost_of(self, usage: Mapping[str, Any]) -> float | None:
         return read_cost(usage, self._price)
 
-    def add(self, answer: Answer, asked: int) -> None:
-        """Counts an answer; where the endpoint does not say how many tokens it took, by the characters of what was
-        `asked` and answered."""
+    def add(self, answer: Answer, prompt_characters: int) -> None:
+        """Count an answer; if the endpoint reports no tokens, estimate them from the characters."""
         counted = count_tokens(answer.usage)
         if counted is None and answer.finish_reason == "context_length":
             return
-        said = len(answer.text) + len(answer.reasoning)
-        prompt, completion = counted or (asked / _CHARACTERS, said / _CHARACTERS)
+        characters = len(answer.text) + len(answer.reasoning)
+        estimate = prompt_characters / _CHARACTERS_PER_TOKEN, characters / _CHARACTERS_PER_TOKEN
+        prompt, completion = counted or estimate
         self.spent.tokens += prompt + completion
         cost = self.cost_of(answer.usage)
         self.spent.cost += cost if cost is not None else self._price_of(prompt, completion)
 
     @asynccontextmanager
-    async def room(self, request: Request) -> AsyncIterator[None]:
-        """While inside, the most that this request can take is set aside."""
-        prompt = count_characters(request.messages) / _CHARACTERS
-        most = Spent(1, prompt + request.max_tokens, self._price_of(prompt, request.max_tokens))
+    async def reserve(self, request: Request) -> AsyncIterator[None]:
+        """Reserve the maximum that this request can use while it is in flight."""
+        prompt = count_characters(request.messages) / _CHARACTERS_PER_TOKEN
+        most = Usage(1, prompt + request.max_tokens, self._price_of(prompt, request.max_tokens))
         async with self._changed:
             while (short := self._shortage(most)) is not None:
-                if short == "requests" or not self._under_way:
-                    raise self._used_up(short, most)
+                if short == "requests" or not self._in_flight:
+                    raise self._exhausted(short, most)
                 await self._changed.wait()
             self.spent.requests += 1
-            self._under_way.append(most)
+            self._in_flight.append(most)
         try:
             yield
         finally:
             async with self._changed:
-                self._under_way.remove(most)
+                self._in_flight.remove(most)
                 self._changed.notify_all()
 
     def _price_of(self, prompt: float, completion: float) -> float:
         return self._price.of(prompt, completion) if self._price else 0.0
 
-    def _shortage(self, most: Spent) -> str | None:
+    def _shortage(self, most: Usage) -> str | None:
         limits, spent = self._limits, self.spent
         if limits.requests is not None and spent.requests + 1 > limits.requests:
             return "requests"
-        set_aside = [*self._under_way, most]
-        if limits.tokens is not None and spent.tokens + sum(one.tokens for one in set_aside) > limits.tokens:
+        reserved = [*self._in_flight, most]
+        if limits.tokens is not None and spent.tokens + sum(one.tokens for one in reserved) > limits.tokens:
             return "tokens"
-        if limits.cost is not None and spent.cost + sum(one.cost for one in set_aside) > limits.cost:
+        if limits.cost is not None and spent.cost + sum(one.cost for one in reserved) > limits.cost:
             return "cost"
         return None
 
-    def _used_up(self, short: str, most: Spent) -> BudgetSpent:
+    def _exhausted(self, short: str, most: Usage) -> BudgetSpent:
         limits, spent = self._limits, self.spent
-        tokens = f"{spent.tokens:.0f} of {limits.tokens} tokens were used"
-        cost = f"${spent.cost:.4f} of ${limits.cost or 0:.4f} was spent"
+        tokens = f"{spent.tokens:.0f} of {limits.tokens} tokens used"
+        cost = f"${spent.cost:.4f} of ${limits.cost or 0:.4f} spent"
         option, used = {
-            "requests": ("--max-requests", f"{spent.requests} of {limits.requests} requests were sent"),
-            "tokens": ("--max-tokens-total", f"{tokens}, and the next request may take {most.tokens:.0f}"),
-            "cost": ("--max-cost", f"{cost}, and the next request may cost ${most.cost:.4f}"),
+            "requests": ("--max-requests", f"{spent.requests} of {limits.requests} requests sent"),
+            "tokens": ("--max-tokens-total", f"{tokens}, the next request may use {most.tokens:.0f}"),
+            "cost": ("--max-cost", f"{cost}, the next request may cost ${most.cost:.4f}"),
         }[short]
-        return BudgetSpent(
-            f"the budget is used up: {used}",
-            where=option,
-            fix=f"every answer is kept; start the same command with a higher {option} and it goes on from there",
-        )
+        fix = f"all answers are kept; run the same command with a higher {option} to resume"
+        return BudgetSpent(f"the budget is exhausted: {used}", where=option, fix=fix)
 
 
 def count_characters(messages: list[Message]) -> int:

@@ -1,7 +1,7 @@
-"""How is a model asked that only a program of the user's knows?
+"""Ask a program of the user's: the client behind `--model-command`.
 
-The program is started for each request, reads it as one JSON object from its input, and writes the answer as plain text
-to its output. A status other than 0 is an error, never an answer; so is an answer that does not come.
+The program is started for each request, reads it as one JSON object on stdin, and writes the answer as plain text to
+stdout. A non-zero exit status or a timeout is an error, never an answer.
 """
 
 import asyncio
@@ -16,70 +16,55 @@ from pathlib import Path
 from typing import Any
 
 from dlbench.errors import DLBenchError
-from dlbench.generation.model import GOES_ON, Answer, Model, Request
+from dlbench.generation.clients import COMMAND, ModelClient, ModelOptions, add_client
+from dlbench.generation.model import RESUME, Answer, Model, Request
 from dlbench.generation.providers import Secrets, shorten
 
 
 class CommandModel(Model):
-    """`command` is split like a shell does, and not run by one. `name` is for the record: a command can hold a key."""
+    """`command` is split as a shell does, but no shell runs it. `name` goes into records: a command can hold a key."""
 
     def __init__(self, command: str, name: str = "command", timeout: float = 300) -> None:
         try:
             self._words = shlex.split(command)
         except ValueError as error:
-            raise DLBenchError(f"not a command: {error}", where="--model-command", fix="check its quotes") from None
+            raise DLBenchError(f"cannot be parsed: {error}", where=COMMAND, fix="check the quotes") from None
         if not self._words or shutil.which(self._words[0]) is None:
-            raise DLBenchError(
-                "there is no such program",
-                where=f"--model-command {self._words[0] if self._words else ''}".strip(),
-                fix="give a program that can be run, with its path or on PATH",
-            )
+            where, fix = " ".join([COMMAND, *self._words[:1]]), "pass the path of an executable, or a name on PATH"
+            raise DLBenchError("no such program", where=where, fix=fix)
         self._name = name
         self._secrets = Secrets()
         self._timeout = timeout
-        self._where = f"--model-command {Path(self._words[0]).name}"
+        self._where = f"{COMMAND} {Path(self._words[0]).name}"
 
     @property
     def name(self) -> str:
         return self._name
 
-    def form(self, request: Request) -> dict[str, Any]:
-        return {
-            "model": self.name,
-            "instance": request.instance_id,
-            "sample": request.sample,
-            "turn": request.turn,
-            "messages": request.messages,
-            "temperature": request.temperature,
-            "max_tokens": request.max_tokens,
-            "seed": request.seed,
-        }
+    def payload(self, request: Request) -> dict[str, Any]:
+        payload = {"model": self.name, "instance": request.instance_id, "sample": request.sample, "turn": request.turn}
+        sampling = {"temperature": request.temperature, "max_tokens": request.max_tokens, "seed": request.seed}
+        return payload | {"messages": request.messages} | sampling
 
     async def answer(self, request: Request) -> Answer:
-        began = time.monotonic()
+        start = time.monotonic()
         process = await self._start()
         try:
-            asked = json.dumps(self.form(request)).encode() + b"\n"
-            said, complaint = await asyncio.wait_for(process.communicate(asked), self._timeout)
+            data = json.dumps(self.payload(request)).encode() + b"\n"
+            output, errors = await asyncio.wait_for(process.communicate(data), self._timeout)
         except TimeoutError:
-            raise DLBenchError(
-                f"the program gave no answer within {self._timeout:g} s",
-                where=self._where,
-                fix=f"give it more time with --request-timeout, or fewer requests with --concurrency; {GOES_ON}",
-            ) from None
+            what = f"the program did not answer within {self._timeout:g} s"
+            raise self._error(what, f"raise --request-timeout or lower --concurrency; {RESUME}") from None
         finally:
-            # Its children too: a shell script that is killed leaves what it started.
+            # The whole group: killing a shell script leaves its children running.
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             await process.wait()
         if process.returncode:
-            end = shorten(self._secrets.hide(complaint.decode(errors="replace")), end=True)
-            raise DLBenchError(
-                f"the program ended with status {process.returncode}: {end or 'it said nothing'}",
-                where=self._where,
-                fix=f"fix the program; {GOES_ON}",
-            )
-        return Answer(self._secrets.hide(said.decode(errors="replace")), seconds=time.monotonic() - began)
+            end = shorten(self._secrets.hide(errors.decode(errors="replace")), end=True)
+            what = f"the program exited with status {process.returncode}: {end or 'no output on stderr'}"
+            raise self._error(what, f"fix the program; {RESUME}")
+        return Answer(self._secrets.hide(output.decode(errors="replace")), seconds=time.monotonic() - start)
 
     async def _start(self) -> asyncio.subprocess.Process:
         try:
@@ -88,10 +73,18 @@ class CommandModel(Model):
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.PIPE,
-                # Out of the terminal's reach: Ctrl-C lets the answers under way be finished.
+                # A new session: Ctrl-C in the terminal must not kill requests in flight.
                 start_new_session=True,
             )
         except OSError as error:
-            raise DLBenchError(
-                f"the program cannot be started: {error.strerror}", where=self._where, fix="check --model-command"
-            ) from None
+            raise self._error(f"the program cannot be started: {error.strerror}", f"check {COMMAND}") from None
+
+    def _error(self, what: str, fix: str) -> DLBenchError:
+        return DLBenchError(what, where=self._where, fix=fix)
+
+
+def _open(name: str, options: ModelOptions) -> Model:
+    return CommandModel(options.command or "", name, options.timeout)
+
+
+add_client(COMMAND, ModelClient("NAME with --model-command CMD", "a program of yours", _open), order=5)

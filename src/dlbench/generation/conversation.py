@@ -1,8 +1,8 @@
-"""How is a model asked in several turns, and no turn twice?
+"""Send the turns of a conversation, none of them twice.
 
-A technique may ask for a plan before the code. The answer to an earlier turn is paid for like any other, so it is on
-disk before the next turn is asked, in a file beside the samples; a run that is started again takes it from there. Kept
-with each is a hash of what was asked: an answer to another question is not taken for this one's.
+A technique may ask for a plan before the code. The answer to an earlier turn is paid for, so it is on disk before the
+next turn is sent, in a file beside the samples; a resumed run reads it from there. A hash of the prompt is stored with
+each answer, so that an answer to another prompt is not reused.
 """
 
 import hashlib
@@ -10,7 +10,6 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from dlbench.extraction.reasoning import without_reasoning
@@ -20,65 +19,62 @@ from dlbench.generation.retry import RateLimiter
 from dlbench.jsonl import Journal
 
 TURNS = "turns.jsonl"
-_SILENCE = "(no answer)"
+_NO_ANSWER = "(no answer)"
 
 Key = tuple[str, int, str]
 
 
-class Turns:
-    """The answers to earlier turns. The file is made when the first of them is kept."""
+class TurnStore:
+    """The answers to earlier turns. The file is created with the first of them."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._journal: Journal | None = None
-        self._keeper: BatchedWriter | None = None
-        self._kept: dict[Key, Answer] = {}
+        self._writer: BatchedWriter | None = None
+        self._answers: dict[Key, Answer] = {}
         if path.is_file():
             self._open()
 
-    async def ask(self, gate: RateLimiter, request: Request) -> tuple[Answer, list[Answer]]:
-        """The answer that counts, with usage and seconds of all turns, and the answers to the turns before it."""
+    async def ask(self, limiter: RateLimiter, request: Request) -> tuple[Answer, list[Answer]]:
+        """The last answer, with usage and seconds of all turns, and the answers to the earlier turns."""
         messages, earlier = list(request.messages), list[Answer]()
         for follow_up in request.follow_ups:
-            answer = await self._ask_once(gate, replace(request, messages=messages, follow_ups=(), turn=len(earlier)))
-            if answer.finish_reason == "context_length":  # what was too long once is not tried with more
+            answer = await self._ask_once(
+                limiter, replace(request, messages=messages, follow_ups=(), turn=len(earlier))
+            )
+            if answer.finish_reason == "context_length":  # a longer prompt would not fit either
                 return _total(answer, earlier), earlier
             earlier.append(answer)
-            messages = [*messages, _said(answer), *follow_up]
-        last = await gate.ask(replace(request, messages=messages, follow_ups=(), turn=len(earlier)))
+            messages = [*messages, _as_message(answer), *follow_up]
+        last = await limiter.ask(replace(request, messages=messages, follow_ups=(), turn=len(earlier)))
         return _total(last, earlier), earlier
 
-    def kept(self) -> dict[tuple[str, int], list[Answer]]:
+    def answers(self) -> dict[tuple[str, int], list[Answer]]:
         """By instance and sample."""
         found: dict[tuple[str, int], list[Answer]] = {}
-        for (instance, sample, _), answer in self._kept.items():
+        for (instance, sample, _), answer in self._answers.items():
             found.setdefault((instance, sample), []).append(answer)
         return found
 
-    async def _ask_once(self, gate: RateLimiter, request: Request) -> Answer:
-        name = gate.model.name
-        asked = hashlib.sha256(json.dumps([name, request.messages]).encode()).hexdigest()
-        key = (request.instance_id, request.sample, asked)
-        if key not in self._kept:
-            answer = await gate.ask(request)
-            facts = {"instance": request.instance_id, "sample": request.sample, "model": name, "asked": asked}
-            await self._open().keep(facts | as_record(answer))
-            self._kept[key] = answer
-        return self._kept[key]
+    async def _ask_once(self, limiter: RateLimiter, request: Request) -> Answer:
+        name = limiter.model.name
+        digest = hashlib.sha256(json.dumps([name, request.messages]).encode()).hexdigest()
+        key = (request.instance_id, request.sample, digest)
+        if key not in self._answers:
+            answer = await limiter.ask(request)
+            record = {"instance": request.instance_id, "sample": request.sample, "model": name, "asked": digest}
+            await self._open().write(record | as_record(answer))
+            self._answers[key] = answer
+        return self._answers[key]
 
     def _open(self) -> BatchedWriter:
-        if self._journal is None or self._keeper is None:
+        if self._journal is None or self._writer is None:
             self._journal = Journal(self._path)
-            self._keeper = BatchedWriter(self._journal)
-            self._kept |= {key: answer for record in self._journal.records() for key, answer in _read(record)}
-        return self._keeper
+            self._writer = BatchedWriter(self._journal)
+            self._answers |= {key: answer for record in self._journal.records() for key, answer in _read(record)}
+        return self._writer
 
-    def __enter__(self) -> "Turns":
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
         if self._journal is not None:
             self._journal.close()
 
@@ -96,7 +92,7 @@ def as_record(answer: Answer) -> dict[str, Any]:
 
 
 def read_record(record: Mapping[str, Any]) -> Answer:
-    """The other way round; what a record does not say, or says with null, is as if nothing was."""
+    """The inverse of `as_record`; a missing or null field has its default."""
     usage, seconds = record.get("usage"), record.get("seconds")
     return Answer(
         str(record.get("answer") or ""),
@@ -109,15 +105,15 @@ def read_record(record: Mapping[str, Any]) -> Answer:
 
 def _read(record: Mapping[str, Any]) -> list[tuple[Key, Answer]]:
     match record:
-        case {"instance": str(instance), "sample": int(sample), "asked": str(asked), "answer": str()}:
-            return [((instance, sample, asked), read_record(record))]
+        case {"instance": str(instance), "sample": int(sample), "asked": str(digest), "answer": str()}:
+            return [((instance, sample, digest), read_record(record))]
     return []
 
 
-def _said(answer: Answer) -> Message:
-    """What the model hears of itself: not what it said to itself, and never nothing, which many endpoints refuse."""
-    said, _ = without_reasoning(answer.text)
-    return {"role": "assistant", "content": said.strip() or _SILENCE}
+def _as_message(answer: Answer) -> Message:
+    """The answer as history: without reasoning, and never empty, which many endpoints refuse."""
+    text, _ = without_reasoning(answer.text)
+    return {"role": "assistant", "content": text.strip() or _NO_ANSWER}
 
 
 def _total(last: Answer, earlier: list[Answer]) -> Answer:
@@ -130,11 +126,11 @@ def _total(last: Answer, earlier: list[Answer]) -> Answer:
 def _add(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
     total = dict(one)
     for name, value in other.items():
-        there = total.get(name)
+        current = total.get(name)
         if isinstance(value, Mapping):
-            total[name] = _add(there if isinstance(there, Mapping) else {}, value)
-        elif isinstance(value, int | float) and isinstance(there, int | float):
-            total[name] = there + value
-        elif there is None:
+            total[name] = _add(current if isinstance(current, Mapping) else {}, value)
+        elif isinstance(value, int | float) and isinstance(current, int | float):
+            total[name] = current + value
+        elif current is None:
             total[name] = value
     return total

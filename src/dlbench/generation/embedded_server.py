@@ -1,8 +1,7 @@
-"""What runs in the embedded model's own process?
+"""Serve the embedded model's weights over HTTP on the loopback address, in a process of its own.
 
-`python embedded_server.py MODEL PARENT PORT CONTEXT` serves the weights over HTTP on the loopback address,
-says where on its first line of output, and ends when its parent is gone. In a process of its own, so that the engine's
-logs stay off the user's terminal and a crash in it does not take the run along.
+`python embedded_server.py MODEL PARENT PORT CONTEXT` prints its address as the first line of output and exits when its
+parent is gone. The separate process keeps the engine's log off the user's terminal and its crashes out of the run.
 """
 
 import os
@@ -17,12 +16,12 @@ class _Server(Protocol):
 
 def main() -> None:
     model, parent, port, context = sys.argv[1], *(int(word) for word in sys.argv[2:])
-    # The engine writes to both streams; only the address may reach the parent.
-    answer = os.fdopen(os.dup(1), "w")
+    # The engine logs to both streams; the parent reads only the address.
+    output = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     server = _serve(model, port, context)
-    print(server.listening_address, file=answer, flush=True)
-    # A killed parent cannot stop us, so we look for ourselves.
+    print(server.listening_address, file=output, flush=True)
+    # A killed parent cannot stop this process.
     while os.getppid() == parent:
         time.sleep(0.2)
     os._exit(0)
@@ -39,7 +38,7 @@ def _serve(model: str, port: int, context: int) -> _Server:
     params.n_ctx = context
     params.cpuparams.n_threads = 1
     params.cpuparams_batch.n_threads = 1
-    # An answer must not depend on which prompts came before it.
+    # An answer must not depend on earlier prompts.
     params.cache_prompt = False
     params.warmup = False
     params.ui = False

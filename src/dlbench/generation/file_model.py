@@ -1,7 +1,6 @@
-"""How is a model asked whose answers somebody has already?
+"""Take the answers from a file of samples, as `run` writes it and `evaluate` reads it.
 
-They stand in a file of samples, as `run` writes it and `evaluate` reads it. What is asked for and not there is an
-error: an empty answer in its place would be scored.
+A sample that the file lacks is an error: an empty answer in its place would be scored.
 """
 
 from collections import Counter
@@ -12,10 +11,11 @@ from typing import Any
 
 from dlbench.dataset.prompt_context import fenced
 from dlbench.errors import DLBenchError
+from dlbench.generation.clients import ModelClient, ModelOptions, add_client
 from dlbench.generation.conversation import read_record
 from dlbench.generation.model import Answer, Model, Request
 from dlbench.jsonl import read_lines
-from dlbench.runs.samples import Origin
+from dlbench.runs.samples import OriginCheck, duplicate_sample
 
 PREFIX = "file:"
 
@@ -23,61 +23,54 @@ PREFIX = "file:"
 class FileModel(Model):
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._known: dict[tuple[str, int], dict[str, Any]] = {}
+        self._records: dict[tuple[str, int], dict[str, Any]] = {}
         self._counts: Counter[str] = Counter()
-        origin = Origin()
+        origin = OriginCheck()
         for number, record in read_lines(path):
-            origin.check(record, f"{path}:{number}")
+            where = f"{path}:{number}"
+            origin.check(record, where)
             match record:
                 case {"earlier_turns": turns} if turns and not _are_turns(turns):
-                    raise DLBenchError(
-                        '"earlier_turns" is not a list of answers',
-                        where=f"{path}:{number}",
-                        fix='write "earlier_turns": [{"answer": "raw text of the model"}], or leave it out',
-                    )
+                    fix = 'write "earlier_turns": [{"answer": "raw text of the model"}], or remove it'
+                    raise DLBenchError('"earlier_turns" is not a list of answers', where=where, fix=fix)
                 case {"instance": str(instance), "answer": str()} | {"instance": str(instance), "code": str()}:
-                    self._keep(instance, record, number)
+                    self._add(instance, record, where)
                 case _:
-                    raise DLBenchError(
-                        'it has no "instance" with an "answer" or "code"',
-                        where=f"{path}:{number}",
-                        fix='write {"instance": "project/name", "sample": 0, "answer": "raw text of the model"}',
-                    )
+                    fix = 'write {"instance": "project/name", "sample": 0, "answer": "raw text of the model"}'
+                    raise DLBenchError('no "instance" with an "answer" or "code"', where=where, fix=fix)
 
     @property
     def name(self) -> str:
         return f"{PREFIX}{self._path.name}"
 
+    def describe_sampling(self, temperature: float, max_tokens: int) -> dict[str, float | int | None]:
+        """Nothing: how the answers were sampled is not known."""
+        return {}
+
     async def answer(self, request: Request) -> Answer:
-        record = self._known.get((request.instance_id, request.sample))
+        record = self._records.get((request.instance_id, request.sample))
         if record is None:
-            raise DLBenchError(
-                f"holds no sample {request.sample} of {request.instance_id}",
-                where=str(self._path),
-                fix="add it, ask for fewer --samples, or choose the instances that are there with --instance",
-            )
+            what = f"there is no sample {request.sample} of {request.instance_id}"
+            fix = "add it, lower --samples, or choose the instances of the file with --instance"
+            raise DLBenchError(what, where=str(self._path), fix=fix)
         earlier = record.get("earlier_turns") or []
-        said = earlier[request.turn] if request.turn < len(earlier) else record
-        answer = replace(read_record(said), seconds=0.0)  # nobody was waited for
-        if not isinstance(said.get("answer"), str):
-            answer = replace(answer, text=fenced(said["code"]))
-        # The record's usage is of all its turns; told with each of them, it would be counted twice.
+        turn = earlier[request.turn] if request.turn < len(earlier) else record
+        answer = replace(read_record(turn), seconds=0.0)  # nothing was waited for
+        if not isinstance(turn.get("answer"), str):
+            answer = replace(answer, text=fenced(turn["code"]))
+        # The record's usage covers all its turns, so it is reported with one of them.
         return replace(answer, usage=_usage(record) if request.turn == len(earlier) else {})
 
-    def _keep(self, instance: str, record: dict[str, Any], number: int) -> None:
+    def _add(self, instance: str, record: dict[str, Any], where: str) -> None:
         sample = record.get("sample", self._counts[instance])
         self._counts[instance] += 1
-        if (instance, sample) in self._known:
-            raise DLBenchError(
-                f"sample {sample} of {instance} is given twice",
-                where=f"{self._path}:{number}",
-                fix='number the samples of an instance with "sample": 0, 1, 2, …',
-            )
-        self._known[instance, sample] = record
+        if (instance, sample) in self._records:
+            raise duplicate_sample(instance, sample, where)
+        self._records[instance, sample] = record
 
 
 def _usage(record: Mapping[str, Any]) -> dict[str, Any]:
-    """With the cost, which a run writes beside it and which only the file knows."""
+    """With the cost, which a run writes beside the usage and which only the file knows."""
     usage, cost = read_record(record).usage, record.get("cost")
     return usage if cost is None else {"cost": cost} | usage
 
@@ -86,3 +79,10 @@ def _are_turns(value: object) -> bool:
     return isinstance(value, list) and all(
         isinstance(one, dict) and isinstance(one.get("answer"), str) for one in value
     )
+
+
+def _open(name: str, options: ModelOptions) -> Model:
+    return FileModel(Path(name.removeprefix(PREFIX)))
+
+
+add_client(f"{PREFIX}*", ModelClient("file:PATH", "a file of samples", _open), order=4)

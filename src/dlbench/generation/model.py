@@ -1,12 +1,10 @@
-"""What is a model, to the rest of the system?
+"""Define what a model is: a name and an asynchronous `answer`; with the two baselines, `reference` and `stub`.
 
-Anything with a name that answers requests. It makes one try, and it says what went wrong as a `DLBenchError`: an answer
-made up in place of an error would be scored as the model's own. What may be gone at the next try is `Passing`.
+A model makes one attempt. A failure is a `DLBenchError`, or a `TransientError` if a retry may succeed; it is never
+turned into an answer, which would be scored.
 
-What do the best and the worst answer score?
-
-`reference` answers with the project's own code and must pass everything; `stub` answers with a function that does
-nothing and must pass nothing. Where either does not hold, the harness is wrong and no other score can be trusted.
+`reference` answers with the project's own code and must pass every test; `stub` answers with a function that raises and
+must fail every test. If either does not hold, the harness is wrong and no score can be trusted.
 """
 
 import textwrap
@@ -17,9 +15,9 @@ from typing import Any, Protocol, TypedDict
 from dlbench.dataset.prompt_context import fenced
 from dlbench.errors import DLBenchError
 from dlbench.extraction.syntax import dedent
+from dlbench.generation.clients import ModelClient, ModelOptions, add_client
 
-# What OpenAI, Anthropic, Mistral and OpenAI's newer interface call an answer that reached the limit on its length.
-GOES_ON = "what was done is kept; start the same command again and it goes on from there"
+RESUME = "finished work is kept; run the same command again to resume"
 
 
 class Message(TypedDict):
@@ -29,8 +27,8 @@ class Message(TypedDict):
 
 @dataclass(frozen=True)
 class Request:
-    """A model is asked `messages`. Each of `follow_ups` is asked after the answer to what came before it; the last
-    answer counts. `turn` counts those before. `notes` go into the sample's record: how the request was made."""
+    """`messages` are sent first, then each of `follow_ups` after the previous answer; the last answer is the sample.
+    `turn` is the number of previous turns. `notes` are further fields of the sample's record."""
 
     instance_id: str
     sample: int
@@ -45,8 +43,8 @@ class Request:
 
 @dataclass(frozen=True)
 class Answer:
-    """`reasoning` is what the endpoint itself kept apart from the answer. `refusal` is what it said in its stead:
-    that prompt and longest answer do not fit into the model's context together."""
+    """`reasoning` is what the endpoint itself separates from the answer. `refusal` is the endpoint's message that
+    prompt and `max_tokens` together exceed the model's context."""
 
     text: str
     usage: dict[str, Any] = field(default_factory=dict)
@@ -57,8 +55,8 @@ class Answer:
 
 
 class TransientError(DLBenchError):
-    """Trouble that another try may not meet; `after` is how many seconds the endpoint wants to be left alone, and 0
-    where the next try needs no wait. `settles`: the answer that it is where every try meets it."""
+    """A failure that a retry may fix. `after`: seconds that the endpoint asks to wait, 0 to retry immediately.
+    `fallback_answer`: the answer to record if every attempt fails this way."""
 
     def __init__(
         self,
@@ -67,32 +65,40 @@ class TransientError(DLBenchError):
         where: str = "",
         fix: str = "",
         after: float | None = None,
-        settles: "Answer | None" = None,
+        fallback_answer: "Answer | None" = None,
     ) -> None:
         super().__init__(what, where=where, fix=fix)
         self.after = after
-        self.settles = settles
+        self.fallback_answer = fallback_answer
 
 
 class Model(Protocol):
-    """Asked many requests at once, all in one event loop."""
+    """Handles concurrent requests, all in one event loop."""
+
+    is_free: bool = False
+    """Whether requests cost nothing because the model runs in or beside this process."""
 
     @property
     def name(self) -> str: ...
 
     async def answer(self, request: Request) -> Answer: ...
 
-    def form(self, request: Request) -> dict[str, Any]:
-        """Exactly what is sent, for the record: never with a key in it."""
+    def payload(self, request: Request) -> dict[str, Any]:
+        """What is sent, for the request log; without the API key."""
         return {"model": self.name, "messages": request.messages}
 
+    def describe_sampling(self, temperature: float, max_tokens: int) -> dict[str, float | int | None]:
+        """The sampling settings in the run's configuration."""
+        return {"temperature": temperature, "max_tokens": max_tokens}
+
     async def close(self) -> None:
-        """Lets go of what is held, in the loop that it was taken in."""
+        """Release resources, in the event loop that used them."""
         return
 
 
 class ReferenceModel(Model):
     name = "reference"
+    is_free = True
 
     def __init__(self, reference_of: Callable[[str], str]) -> None:
         self._reference_of = reference_of
@@ -102,15 +108,24 @@ class ReferenceModel(Model):
 
 
 class StubModel(Model):
-    """`signature_of` gives the `def` line or lines of an instance, without decorators."""
+    """`signature_of` returns the `def` line or lines of an instance, without decorators."""
 
     name = "stub"
+    is_free = True
 
     def __init__(self, signature_of: Callable[[str], str]) -> None:
         self._signature_of = signature_of
 
     async def answer(self, request: Request) -> Answer:
-        signature = textwrap.dedent(self._signature_of(request.instance_id)).strip()
-        if not signature.endswith(":"):
-            signature += ":"
-        return Answer(fenced(f"{signature}\n    raise NotImplementedError"))
+        signature = textwrap.dedent(self._signature_of(request.instance_id)).strip().removesuffix(":")
+        return Answer(fenced(f"{signature}:\n    raise NotImplementedError"))
+
+
+def _open_baseline(name: str, options: ModelOptions) -> Model:
+    if options.sources is None:
+        raise DLBenchError(f"{name} needs the sources of a benchmark", where="--model", fix="choose another model")
+    return ReferenceModel(options.sources.reference) if name == "reference" else StubModel(options.sources.signature)
+
+
+add_client("reference", ModelClient("reference", "the project's own code: must score 100 %", _open_baseline), order=2)
+add_client("stub", ModelClient("stub", "a function that raises: must score 0 %", _open_baseline), order=3)

@@ -1,20 +1,11 @@
-"""How is a model behind an OpenAI-compatible endpoint asked?
+"""Ask a model behind an OpenAI-compatible endpoint.
 
-Endpoints are busy, restarted, misnamed and rate-limited. Each try ends with an answer, with trouble that may pass, or
-with an error that is said at once and by name. A refusal taken for an answer would be a zero that the model did not
-earn. The HTTP client is aiohttp: it takes a fifth of the time of the processor that others take for a request, and what
-the client takes is missing where many requests are kept in flight.
+Endpoints are busy, restarted, misconfigured and rate-limited. Each attempt ends in an answer, a `TransientError`, or an
+error that names the cause: a failure recorded as an answer would be a zero that the model did not earn. A truncated
+stream, half an object, an error with status 200 and a reply without a choice are failures; an empty answer of a model
+that reasoned until its limit, or refused, is the model's own.
 
-What did the endpoint answer, and did all of it arrive?
-
-A body is one JSON object or a stream of events. A stream that stops before it says that it is done, half an object, an
-error sent with status 200, an answer without a choice: none of these is an answer, and taken for one it would be a zero
-that the model did not earn. An empty answer from a model that thought until its limit, or refused, is its own.
-
-What does an endpoint's refusal mean, and is it worth another try?
-
-A busy endpoint is waited for as long as it says; an account without money stays without money, and a wrong key stays
-wrong: tried again, it would only take longer to say so.
+The HTTP client is aiohttp: it uses a fifth of the CPU time of others, which matters with many requests in flight.
 """
 
 import json
@@ -26,26 +17,29 @@ from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
 from dlbench.errors import DLBenchError
+from dlbench.generation.clients import ModelClient, ModelOptions, add_client
 from dlbench.generation.model import Answer, Model, Request, TransientError
-from dlbench.generation.providers import Secrets, find_endpoint, find_proxy, shorten, shown_url
-from dlbench.runs.samples import is_at_limit
+from dlbench.generation.providers import Secrets, find_endpoint, find_proxy, presets, shorten, shown_url
+from dlbench.runs.samples import is_truncated
 
 if TYPE_CHECKING:
     from aiohttp import ClientResponse, ClientSession
 
-
-# OpenRouter ends what its provider broke off with this; the text before it is a part.
-_BROKEN = "error"
-# Models that learnt to use tools call one now and then that nobody offered them, and say nothing beside it.
-_ENDED = ("stop", "tool_calls", "function_call")
+# Models trained to use tools sometimes call one that was not offered, and return no text.
+_COMPLETED = ("stop", "tool_calls", "function_call")
+_CONTEXT = ("context_length", "context length", "context size", "exceed_context", "maximum context", "context window")
+_RETRYABLE = (408, 409, 425, 429)
+_CONNECT_TIMEOUT = 30.0
+# With --stream the timeout bounds the silence between two events; the whole may take this many times as long.
+_STREAM_FACTOR = 10
 
 
 class InvalidReply(Exception):
-    """What came is no answer; the text says why. `silence`: the empty answer that it is, if every try gives it."""
+    """The reply is not an answer; the text is the reason. `empty_answer`: to record if every attempt gives it."""
 
-    def __init__(self, why: str, silence: Answer | None = None) -> None:
-        super().__init__(why)
-        self.silence = silence
+    def __init__(self, reason: str, empty_answer: Answer | None = None) -> None:
+        super().__init__(reason)
+        self.empty_answer = empty_answer
 
 
 def read_reply(text: str, seconds: float) -> Answer:
@@ -54,34 +48,31 @@ def read_reply(text: str, seconds: float) -> Answer:
         raise InvalidReply("not a chat completion")
     choices = reply.get("choices")
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
-        raise InvalidReply("an error" if reply.get("error") else "no choice in it")
-    choice = choices[0]
-    message, reason = choice.get("message"), choice.get("finish_reason")
-    if reason == _BROKEN or choice.get("error"):
-        raise InvalidReply("broken off by the endpoint")
+        raise InvalidReply("an error" if reply.get("error") else "no choice")
+    message, reason = choices[0].get("message"), choices[0].get("finish_reason")
+    if reason == "error" or choices[0].get("error"):  # OpenRouter, if its provider broke off
+        raise InvalidReply("interrupted by the endpoint")
     if not isinstance(message, dict):
-        raise InvalidReply("no message in it")
-    said, thought = _split(message.get("content"))
-    thought = _text(message.get("reasoning_content")) or _text(message.get("reasoning")) or thought
-    is_told = said is not None or reason == "content_filter" or is_at_limit(reason)
-    said = said or _text(message.get("refusal"))
+        raise InvalidReply("no message")
+    content, reasoning = _split(message.get("content"))
+    reasoning = _text(message.get("reasoning_content")) or _text(message.get("reasoning")) or reasoning
+    is_explained = content is not None or reason == "content_filter" or is_truncated(reason)
+    content = content or _text(message.get("refusal"))
     usage = reply.get("usage")
-    answer = Answer(said, usage if isinstance(usage, dict) else {}, str(reason or ""), seconds, thought)
-    if not said and not thought and not is_told:
-        raise InvalidReply("no text in it", answer if _ended_by_itself(answer) else None)
+    answer = Answer(content, usage if isinstance(usage, dict) else {}, str(reason or ""), seconds, reasoning)
+    if not content and not reasoning and not is_explained:
+        raise InvalidReply("no text", answer if _is_complete(answer) else None)
     return answer
 
 
-def _ended_by_itself(answer: Answer) -> bool:
-    """After tokens that the endpoint counted. A busy one may say so, too, but not at every try."""
-    match answer.usage:
-        case {"completion_tokens": int(tokens)} if tokens > 0:
-            return answer.finish_reason in _ENDED
-    return False
+def _is_complete(answer: Answer) -> bool:
+    """Whether the model ended by itself after counted tokens. A busy endpoint may claim so, but not every time."""
+    tokens = answer.usage.get("completion_tokens")
+    return isinstance(tokens, int) and tokens > 0 and answer.finish_reason in _COMPLETED
 
 
 def is_stream(text: str) -> bool:
-    """By what it holds: servers stream without being asked to, and name the type wrongly."""
+    """By content: some servers stream unasked and declare the wrong type."""
     return text.lstrip("\ufeff \r\n").startswith(("data:", "event:", "id:", ":"))
 
 
@@ -89,47 +80,47 @@ def _load(text: str) -> object:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
-        raise InvalidReply("not JSON, or cut off") from None
+        raise InvalidReply("not JSON, or truncated") from None
 
 
 def _join(text: str) -> dict[str, Any]:
-    """The one completion that the events of a stream tell in pieces."""
-    said: dict[str, str] = {}
+    """The completion that a stream of events adds up to."""
+    message: dict[str, str] = {}
     reason, usage, done = None, None, False
     for event in _events(text):
         if event == "[DONE]":
             done = True
             continue
-        piece = _load(event)
-        if not isinstance(piece, dict) or piece.get("error"):
+        chunk = _load(event)
+        if not isinstance(chunk, dict) or chunk.get("error"):
             raise InvalidReply("an error in the stream")
-        usage = piece.get("usage") or usage
-        match piece.get("choices"):
+        usage = chunk.get("usage") or usage
+        match chunk.get("choices"):
             case [dict() as choice, *_]:
                 reason = choice.get("finish_reason") or reason
-                _add(said, choice.get("delta"))
+                _add(message, choice.get("delta"))
             case [] | None:
                 pass
             case _:
-                raise InvalidReply("a stream of something else")
+                raise InvalidReply("a stream of another format")
     if reason is None and not done:
-        raise InvalidReply("a stream that was cut off")
-    return {"choices": [{"message": said, "finish_reason": reason}], "usage": usage}
+        raise InvalidReply("a truncated stream")
+    return {"choices": [{"message": message, "finish_reason": reason}], "usage": usage}
 
 
-def _add(said: dict[str, str], delta: object) -> None:
+def _add(message: dict[str, str], delta: object) -> None:
     if not isinstance(delta, dict):
         return
-    content, thought = _split(delta.get("content"))
-    pieces = {"content": content, "reasoning": thought or delta.get("reasoning")}
-    pieces |= {name: delta.get(name) for name in ("reasoning_content", "refusal")}
-    for name, piece in pieces.items():
-        if isinstance(piece, str):
-            said[name] = said.get(name, "") + piece
+    content, reasoning = _split(delta.get("content"))
+    parts = {"content": content, "reasoning": reasoning or delta.get("reasoning")}
+    parts |= {name: delta.get(name) for name in ("reasoning_content", "refusal")}
+    for name, part in parts.items():
+        if isinstance(part, str):
+            message[name] = message.get(name, "") + part
 
 
 def _events(text: str) -> Iterator[str]:
-    # Not splitlines: a JSON string may hold a line separator that is no line's end here.
+    # Not splitlines: a JSON string may contain other Unicode line separators.
     for block in text.replace("\r\n", "\n").split("\n\n"):
         data = [line[5:].removeprefix(" ") for line in block.split("\n") if line.startswith("data:")]
         if data:
@@ -137,87 +128,63 @@ def _events(text: str) -> Iterator[str]:
 
 
 def _split(content: object) -> tuple[str | None, str]:
-    """What was said and what was thought: some endpoints tell both as one list of parts."""
+    """Text and reasoning: some endpoints send both as one list of parts."""
     if content is None or isinstance(content, str):
         return content, ""
     if not isinstance(content, list):
-        raise InvalidReply("a content that is no text")
-    said, thought = "", ""
+        raise InvalidReply("content that is not text")
+    text, reasoning = "", ""
     for part in content:
         match part:
-            case {"type": "text", "text": str(words)}:
-                said += words
+            case {"type": "text", "text": str(piece)}:
+                text += piece
             case {"type": "thinking", "thinking": inner}:
-                thought += inner if isinstance(inner, str) else (_split(inner)[0] or "")
+                reasoning += inner if isinstance(inner, str) else (_split(inner)[0] or "")
             case _:
-                raise InvalidReply("a part of the content that is no text")
-    return said, thought
+                raise InvalidReply("a part of the content that is not text")
+    return text, reasoning
 
 
 def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-_CONTEXT = ("context_length", "context length", "context size", "exceed_context", "maximum context", "context window")
-_PASSING = (408, 409, 425, 429)
-
-
 @dataclass(frozen=True)
 class Refusal:
+    """An HTTP status other than 200. A busy endpoint is retried; an empty account or a wrong key is not."""
+
     status: int
     retry_after: str | None
     text: str
 
-    def as_error(self, said: str, where: str) -> DLBenchError:
-        """`said` is what may be shown of the text."""
-        what, fix = self._explain(said)
-        if self._passes():
-            # told to come back at once, or at a time that has passed: our own waits are the better guess
+    def as_error(self, shown: str, where: str) -> DLBenchError:
+        """`shown`: the part of the text that may be shown."""
+        what, fix = self._explain()
+        what = f"{what} (HTTP {self.status}): {shown}"
+        if "insufficient_quota" not in self.text and (self.status in _RETRYABLE or self.status >= 500):
+            # "Retry at once", or at a time in the past: our own back-off is the better guess.
             return TransientError(what, where=where, fix=fix, after=read_retry_after(self.retry_after) or None)
         return DLBenchError(what, where=where, fix=fix)
 
-    def _passes(self) -> bool:
-        return "insufficient_quota" not in self.text and (self.status in _PASSING or self.status >= 500)
-
-    def _explain(self, said: str) -> tuple[str, str]:
-        status = self.status
-        if status in (401, 403):
-            fix = "set the endpoint's variable (docs/models.md) or DLBENCH_API_KEY to a key that is valid for it"
-            return f"the endpoint refused the API key (HTTP {status}): {said}", fix
-        if status == 404:
-            fix = "check the name of the model, and the base URL (it mostly ends in /v1)"
-            return f"the endpoint does not know the model or the path (HTTP 404): {said}", fix
-        if 300 <= status < 400:
-            return (
-                f"the endpoint is elsewhere (HTTP {status}): {said}",
-                "check the base URL: http or https, and its path",
-            )
-        if status == 429:
-            fix = "wait, ask with a lower --concurrency, or look after the account's quota"
-            return f"the endpoint answers no more requests for now (HTTP 429): {said}", fix
-        if status >= 500:
-            return f"the endpoint fails (HTTP {status}): {said}", "wait until it works again"
-        fix = "change what it names (seed, max tokens, the model); --reasoning asks without a temperature"
-        return f"the endpoint refused the request (HTTP {status}): {said}", fix
-
-
-def is_context_refusal(status: int, text: str) -> bool:
-    said = text.lower()
-    return status in (400, 413, 422) and any(words in said for words in _CONTEXT)
-
-
-def is_filtered(status: int, text: str) -> bool:
-    """A content filter refuses the prompt (Azure's does so by a status); asked again, it would refuse again."""
-    return status == 400 and '"content_filter"' in text
-
-
-def renames_limit(status: int, text: str) -> bool:
-    """Newer endpoints know the longest answer by another name only."""
-    return status == 400 and "max_completion_tokens" in text
+    def _explain(self) -> tuple[str, str]:
+        if self.status in (401, 403):
+            fix = "set the endpoint's variable (docs/models.md) or DLBENCH_API_KEY to a valid key"
+            return "the endpoint refused the API key", fix
+        if self.status == 404:
+            fix = "check the model's name and the base URL (it usually ends in /v1)"
+            return "the endpoint does not know the model or the path", fix
+        if 300 <= self.status < 400:
+            return "the endpoint redirects elsewhere", "check the base URL: http or https, and its path"
+        if self.status == 429:
+            return "the endpoint's rate limit is reached", "wait, lower --concurrency, or check the account's quota"
+        if self.status >= 500:
+            return "the endpoint failed", "wait until it works again"
+        fix = "change the parameter that it names (seed, max tokens, model); --reasoning omits the temperature"
+        return "the endpoint refused the request", fix
 
 
 def read_retry_after(value: str | None) -> float | None:
-    """Seconds, or a date of HTTP."""
+    """Seconds; the header holds seconds or an HTTP date."""
     if value is None:
         return None
     try:
@@ -231,13 +198,8 @@ def read_retry_after(value: str | None) -> float | None:
         return None
 
 
-_CONNECT = 30.0
-# A stream says something all the time; that it never ends is another matter.
-_WHOLE_STREAM = 10
-
-
 class OpenAIModel(Model):
-    """`timeout` bounds a whole try; of a stream, the silence between two pieces."""
+    """`timeout` bounds a whole attempt; with `stream`, the silence between two events."""
 
     def __init__(
         self,
@@ -263,50 +225,44 @@ class OpenAIModel(Model):
     def name(self) -> str:
         return self._name
 
-    def form(self, request: Request) -> dict[str, Any]:
+    def payload(self, request: Request) -> dict[str, Any]:
         return {"url": shown_url(self.endpoint.url), "body": self._body(request)}
+
+    def describe_sampling(self, temperature: float, max_tokens: int) -> dict[str, float | int | None]:
+        return {"temperature": None if self.endpoint.reasoning else temperature, "max_tokens": max_tokens}
 
     async def answer(self, request: Request) -> Answer:
         import aiohttp
 
         body = self._body(request)
-        began = time.monotonic()
+        start = time.monotonic()
         try:
-            # Not followed: an address that sends the key elsewhere is the user's to change.
+            # Redirects are not followed: they would send the key elsewhere.
             async with self._open().post(
                 self.endpoint.url, data=json.dumps(body).encode(), allow_redirects=False, proxy=self._proxy
             ) as response:
                 text = (await response.read()).decode("utf-8", "replace")
         except TimeoutError as error:
-            what = "connection" if isinstance(error, aiohttp.ConnectionTimeoutError) else "answer"
-            limit = _CONNECT if what == "connection" else self._timeout
-            raise TransientError(
-                f"the endpoint gave no {what} within {limit:g} s",
-                where=self._where,
-                fix="give it more time with --request-timeout, or fewer requests with --concurrency",
-            ) from None
+            what, fix = f"no answer within {self._timeout:g} s", "raise --request-timeout or lower --concurrency"
+            if isinstance(error, aiohttp.ConnectionTimeoutError):
+                what = f"no connection within {_CONNECT_TIMEOUT:g} s"
+            raise TransientError(what, where=self._where, fix=fix) from None
         except (aiohttp.InvalidURL, UnicodeError):
             raise DLBenchError("the base URL cannot be used", where=self._where, fix="check --base-url") from None
         except (aiohttp.ClientError, OSError) as error:
             what = self._safe(str(error) or type(error).__name__)
-            raise TransientError(
-                f"the endpoint cannot be reached, or broke off: {what}",
-                where=self._where,
-                fix="check the base URL and the connection",
-            ) from None
-        seconds = time.monotonic() - began
+            fix = "check the base URL and the connection"
+            raise TransientError(f"the connection failed: {what}", where=self._where, fix=fix) from None
+        seconds = time.monotonic() - start
         if response.status != 200:
             return self._refused(response, text, seconds, body)
         try:
-            return self._without_key(read_reply(text, seconds))
+            answer = read_reply(text, seconds)
         except InvalidReply as problem:
-            raise TransientError(
-                f"the endpoint answered, but not with a chat completion ({problem}): "
-                f"{self._safe(text) or 'nothing at all'}",
-                where=self._where,
-                fix="check that the base URL is the endpoint's OpenAI-compatible address (it mostly ends in /v1)",
-                settles=problem.silence,
-            ) from None
+            what = f"the reply is not a chat completion ({problem}): {self._safe(text) or 'an empty body'}"
+            fix = "check that the base URL is OpenAI-compatible (it usually ends in /v1)"
+            raise TransientError(what, where=self._where, fix=fix, fallback_answer=problem.empty_answer) from None
+        return replace(answer, text=self._secrets.hide(answer.text), reasoning=self._secrets.hide(answer.reasoning))
 
     async def close(self) -> None:
         if self._session is not None:
@@ -317,12 +273,11 @@ class OpenAIModel(Model):
         import aiohttp
 
         if self._session is None:
-            whole = self._timeout * (_WHOLE_STREAM if self._stream else 1)
+            total = self._timeout * (_STREAM_FACTOR if self._stream else 1)
             self._session = aiohttp.ClientSession(
                 headers={"Content-Type": "application/json", **self.endpoint.authorization},
-                timeout=aiohttp.ClientTimeout(total=whole, sock_connect=_CONNECT, sock_read=self._timeout),
-                # How many are asked at once is the caller's word.
-                connector=aiohttp.TCPConnector(limit=0),
+                timeout=aiohttp.ClientTimeout(total=total, sock_connect=_CONNECT_TIMEOUT, sock_read=self._timeout),
+                connector=aiohttp.TCPConnector(limit=0),  # the caller limits concurrency
                 cookie_jar=aiohttp.DummyCookieJar(),
             )
         return self._session
@@ -339,21 +294,32 @@ class OpenAIModel(Model):
         return body | dict(endpoint.body)
 
     def _refused(self, response: "ClientResponse", text: str, seconds: float, body: dict[str, Any]) -> Answer:
-        if is_context_refusal(response.status, text):
-            return Answer("", finish_reason="context_length", seconds=seconds, refusal=self._safe(text))
-        if is_filtered(response.status, text):
+        status, shown = response.status, self._safe(text)
+        if status in (400, 413, 422) and any(words in text.lower() for words in _CONTEXT):
+            return Answer("", finish_reason="context_length", seconds=seconds, refusal=shown)
+        # Azure's content filter refuses a prompt by status; it would refuse a retry as well.
+        if status == 400 and '"content_filter"' in text:
             return Answer("", finish_reason="content_filter", seconds=seconds)
-        if renames_limit(response.status, text) and "max_tokens" in body:
+        # Newer endpoints accept the limit under another name only.
+        if status == 400 and "max_completion_tokens" in text and "max_tokens" in body:
             self._limit = "max_completion_tokens"
-            raise TransientError("the endpoint has another name for max_tokens", where=self._where, after=0)
-        raise Refusal(response.status, response.headers.get("Retry-After"), text).as_error(
-            self._safe(text), self._where
-        )
-
-    def _without_key(self, answer: Answer) -> Answer:
-        said, thought = (self._secrets.hide(text) for text in (answer.text, answer.reasoning))
-        return replace(answer, text=said, reasoning=thought)
+            raise TransientError("the endpoint renamed max_tokens", where=self._where, after=0)
+        raise Refusal(status, response.headers.get("Retry-After"), text).as_error(shown, self._where)
 
     def _safe(self, text: str) -> str:
-        """Short, on one line, and without the key, which some endpoints repeat in what they say."""
+        """Short, on one line, and without the key, which some endpoints repeat."""
         return shorten(self._secrets.hide(text))
+
+
+def _open(name: str, options: ModelOptions) -> Model:
+    flags = {"stream": options.stream, "reasoning": options.reasoning}
+    return OpenAIModel(name, options.base_url, options.api_key, timeout=options.timeout, **flags)
+
+
+_OPTIONS = ("--base-url", "--api-key", "--stream", "--reasoning")
+for _prefix, _preset in presets().items():
+    _is_local = _preset.get("local", False)
+    _summary = "a server on this machine, or at --base-url" if _is_local else f"its endpoint; key in {_preset['key']}"
+    add_client(f"{_prefix}/*", ModelClient(f"{_prefix}/NAME", _summary, _open, _OPTIONS), order=10)
+_summary = "any OpenAI-compatible endpoint; OpenAI without --base-url"
+add_client("*", ModelClient("NAME with --base-url", _summary, _open, _OPTIONS), order=1000)

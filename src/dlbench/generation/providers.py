@@ -1,12 +1,8 @@
-"""Which endpoint does a model's name mean, and how does it want to be spoken to?
+"""Map a model's name to an endpoint, and keep API keys out of everything that is written or shown.
 
-`groq/…` is enough to say address, key and habits; they stand in `providers.toml`, not in code: a new provider is
-four lines of data. A key goes only to the endpoint that it belongs to: a name read wrongly must not hand it to another.
-
-How is a key kept out of everything that is written or shown?
-
-Endpoints repeat the key in what they refuse, programs print their environment, and a run folder is shared. Whatever
-comes from outside passes through `hide` before it is said or kept.
+`groq/…` implies address, key variable and quirks; they are data in `providers.toml`. A key is sent only to the endpoint
+it belongs to. Endpoints repeat keys in error messages, programs print their environment, and run folders are shared, so
+all external text passes through `Secrets.hide`.
 """
 
 import functools
@@ -28,7 +24,7 @@ _DEFAULT = "openai"
 
 @dataclass(frozen=True)
 class Endpoint:
-    """`model` is the name that is sent; `limit` and `seed` are what these are called here, `seed` "" where refused."""
+    """`model` is the name to send; `limit` and `seed` are names of parameters, `seed` "" if it is refused."""
 
     model: str
     base_url: str
@@ -41,14 +37,14 @@ class Endpoint:
 
     @property
     def url(self) -> str:
-        """Where to post. A user and a password in the address count only where no key is given."""
+        """The URL to post to. Credentials in the address are used only without a key."""
         parts = urlsplit(self.base_url)
         host = parts.netloc.rpartition("@")[2] if self.key else parts.netloc
         return urlunsplit(parts._replace(netloc=host, path=parts.path.rstrip("/") + "/chat/completions"))
 
     @property
     def authorization(self) -> dict[str, str]:
-        """None beside a user and a password; `none` for servers that want a key and take any."""
+        """Empty with credentials in the address; the key `none` for servers that require any key."""
         has_user = not self.key and "@" in urlsplit(self.base_url).netloc
         return {} if has_user else {"Authorization": f"Bearer {self.key or 'none'}"}
 
@@ -66,7 +62,7 @@ def presets() -> dict[str, dict[str, Any]]:
 def find_endpoint(
     name: str, base_url: str | None = None, api_key: str | None = None, *, reasoning: bool = False
 ) -> Endpoint:
-    """With a base URL, the prefix of a provider is part of the name: many servers call models `openai/…`."""
+    """With a base URL, a provider's prefix is part of the model's name: many servers call models `openai/…`."""
     prefix, _, rest = name.partition("/")
     preset = presets().get(prefix) if rest else None
     if preset is not None and (base_url is None or preset.get("local")):
@@ -84,11 +80,8 @@ def _preset_endpoint(prefix: str, model: str, base_url: str | None, key: str, re
     preset = presets()[prefix]
     variable = preset.get("key")
     if variable and not key:
-        raise DLBenchError(
-            "no API key is given",
-            where=f"model {model} of {prefix}",
-            fix=f"set {variable} (or DLBENCH_API_KEY), or give --base-url of an endpoint that needs none",
-        )
+        fix = f"set {variable} or DLBENCH_API_KEY, or pass the --base-url of an endpoint without keys"
+        raise DLBenchError("no API key", where=f"model {model} of {prefix}", fix=fix)
     reasoning = reasoning or any(fnmatchcase(model, pattern) for pattern in preset.get("reasoning", ()))
     return Endpoint(
         model,
@@ -112,33 +105,30 @@ def _checked(base_url: str) -> str:
     except ValueError:
         parts = urlsplit("")
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise DLBenchError(
-            "the base URL is not an http or https address",
-            where=shown_url(base_url) if parts.scheme else "--base-url",
-            fix="give it as http://host:port/v1",
-        )
+        where = shown_url(base_url) if parts.scheme else "--base-url"
+        raise DLBenchError("the base URL is not an HTTP address", where=where, fix="write http://host:port/v1")
     return base_url
 
 
 def _checked_key(key: str) -> str:
-    """Read from a file, a key often comes with the end of its line."""
+    """A key that was read from a file often ends with a line break."""
     key = key.strip()
     if not (key.isascii() and key.isprintable()):
-        fix = "check the variable that holds it, or --api-key"
-        raise DLBenchError("the API key has characters that no key has", where="API key", fix=fix)
+        fix = "check the environment variable, or --api-key"
+        raise DLBenchError("the API key contains invalid characters", where="API key", fix=fix)
     return key
 
 
 def shown_url(base_url: str) -> str:
-    """Without a user, a password or a query, where some endpoints want their key."""
+    """Without credentials and query, which may contain a key."""
     parts = urlsplit(base_url)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
 def find_proxy(base_url: str) -> str | None:
-    """The environment's. None reaches this machine's own loopback address.
+    """The environment's proxy; None for loopback addresses.
 
-    By hand: trusted with the environment, the HTTP client would take users and passwords from ~/.netrc as well.
+    Not left to the HTTP client, which would also read credentials from ~/.netrc.
     """
     parts = urlsplit(base_url)
     host = parts.hostname or ""
@@ -147,19 +137,19 @@ def find_proxy(base_url: str) -> str | None:
     return getproxies().get(parts.scheme)
 
 
-# What is shorter stands in code and prose as well: hidden there, it would change an answer.
-_SHORTEST = 8
-_NAMES = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS?)$", re.IGNORECASE)
-_SHOWN = 300
+# Shorter values also occur in code and prose; hiding them would change answers.
+_MIN_LENGTH = 8
+_SECRET_VARIABLE = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS?)$", re.IGNORECASE)
+_MAX_SHOWN = 300
 
 
 class Secrets:
-    """These keys, and those that the environment names as such."""
+    """The given keys, and the environment variables that are named like keys."""
 
     def __init__(self, *keys: str) -> None:
-        planted = (value for name, value in os.environ.items() if _NAMES.search(name))
-        # The longest first: one may begin with another.
-        self._keys = sorted({key for key in (*keys, *planted) if len(key) >= _SHORTEST}, key=len, reverse=True)
+        variables = (value for name, value in os.environ.items() if _SECRET_VARIABLE.search(name))
+        # Longest first: one key may be the prefix of another.
+        self._keys = sorted({key for key in (*keys, *variables) if len(key) >= _MIN_LENGTH}, key=len, reverse=True)
 
     def hide(self, text: str) -> str:
         for key in self._keys:
@@ -169,8 +159,8 @@ class Secrets:
 
 
 def shorten(text: str, *, end: bool = False) -> str:
-    """One line of it for a message: its beginning, or its end."""
+    """One line for a message: the beginning of the text, or its end."""
     line = " ".join(text.split())
-    if len(line) <= _SHOWN:
+    if len(line) <= _MAX_SHOWN:
         return line
-    return "…" + line[-_SHOWN:] if end else line[:_SHOWN] + "…"
+    return "…" + line[-_MAX_SHOWN:] if end else line[:_MAX_SHOWN] + "…"

@@ -1,10 +1,9 @@
-"""How is one request brought to an answer?
+"""Bring one request to an answer: within the budget, logged before it is sent, retried after transient errors.
 
-Through one gate for all turns of all samples: within the budget, written down before it is sent, and tried again while
-the trouble may pass. Waits grow from try to try, differ at random so that many requests do not come back at once, and
-are never shorter than the endpoint says; a wait that is too long ends the run, which can be started again. A request
-that does not fit into the model's context is sent once more for an answer of one token: that tells a prompt that is too
-long, which is the model's failure, from a longest answer that is too long, which is a setting's.
+Waits grow from attempt to attempt, are jittered, and are never shorter than the endpoint asks; a wait that is too long
+ends the run, which can be resumed. A request that exceeds the model's context is sent once more with a limit of one
+token: this separates a prompt that is too long, a failure of the model, from a --max-tokens that is too large, a wrong
+setting.
 """
 
 import asyncio
@@ -14,75 +13,71 @@ from dataclasses import replace
 
 from dlbench.errors import DLBenchError
 from dlbench.generation.budget import Budget, BudgetSpent, count_characters
-from dlbench.generation.model import GOES_ON, Answer, Model, Request, TransientError
+from dlbench.generation.model import RESUME, Answer, Model, Request, TransientError
 from dlbench.generation.request_log import RequestLog
 from dlbench.workspace.home import Log, quiet
 
 RETRIES = 6
-_LONGEST_WAIT = 120.0
-_LONGEST_BACKOFF = 30.0
-_QUIET = 5.0
-_FITS = (
-    "give `dlbench run` a lower --max-tokens or a lower --prompt-tokens, and a new --out with it: a run folder goes on "
-    "only with the settings that it was begun with; or give the model a longer context where it is served, and start "
-    "the same command again: it goes on from there"
+_MAX_WAIT = 120.0
+_MAX_BACKOFF = 30.0
+_LOG_INTERVAL = 5.0
+_FIT_CONTEXT = (
+    "pass a lower --max-tokens or --prompt-tokens and a new --out, since a run folder keeps its settings; or serve the "
+    "model with a longer context and run the same command again to resume"
 )
 
 
 class Stopped(Exception):
-    """Nothing more is sent: the run is ending."""
+    """The run is ending; nothing more is sent."""
 
 
 class RateLimiter:
-    """Lets `at_once` requests through at a time; one that waits to be tried again keeps its place, for an endpoint that
-    is busy is not to be asked for more. `retries` counts the tries after the first. Used in one event loop."""
+    """At most `concurrency` requests at a time, including those that wait for a retry: a busy endpoint must not get
+    more. `retries` counts the attempts after the first. For one event loop."""
 
     def __init__(
         self,
         model: Model,
-        ledger: RequestLog | None = None,
+        request_log: RequestLog | None = None,
         budget: Budget | None = None,
         *,
-        at_once: int = 1,
+        concurrency: int = 1,
         retries: int = RETRIES,
         log: Log = quiet,
     ) -> None:
         self.model = model
         self.budget = budget or Budget()
-        self._ledger = ledger
-        self._places = asyncio.Semaphore(at_once)
+        self._request_log = request_log
+        self._slots = asyncio.Semaphore(concurrency)
         self._retries = retries
         self._stop = asyncio.Event()
-        self._say = log
-        self._said = -_QUIET
+        self._log = log
+        self._last_log = -_LOG_INTERVAL
 
     def stop(self) -> None:
-        """From now on nothing is sent and no wait is waited; what is under way may still come."""
+        """Send nothing more and end all waits; requests in flight may still be answered."""
         self._stop.set()
 
     async def ask(self, request: Request) -> Answer:
-        async with self._places:
+        async with self._slots:
             answer = await self._ask(request)
             if answer.refusal and request.max_tokens > 1:
-                await self._must_be_the_prompt(request, answer.refusal)
+                await self._check_prompt_too_long(request, answer.refusal)
             return answer
 
-    async def _must_be_the_prompt(self, request: Request, refusal: str) -> None:
-        """The refusal is the model's own failure only where no longest answer, however short, makes it fit."""
+    async def _check_prompt_too_long(self, request: Request, refusal: str) -> None:
+        """The refusal is the model's failure only if the prompt does not fit with a limit of one token either."""
         where = f"model {self.model.name}, {request.instance_id}"
-        what = (
-            f"the endpoint refused a prompt with a longest answer of {request.max_tokens} tokens as too long for the "
-            f"model's context: {refusal}"
-        )
+        what = f"prompt and --max-tokens {request.max_tokens} exceed the model's context: {refusal}"
         try:
             probe = await self._ask(replace(request, max_tokens=1))
         except BudgetSpent:
             raise
         except DLBenchError as problem:
-            told = f"{what}; whether the prompt alone fits is not known, for asked with 1 token: {problem.what}"
-            raise DLBenchError(told, where=where, fix=f"{problem.fix}; or {_FITS}") from None
+            what += f"; whether the prompt alone fits is unknown, a request with 1 token failed: {problem.what}"
+            raise DLBenchError(what, where=where, fix=f"{problem.fix}; or {_FIT_CONTEXT}") from None
         if not probe.refusal:
-            raise DLBenchError(f"{what}; the prompt alone fits", where=where, fix=_FITS)
+            raise DLBenchError(f"{what}; the prompt alone fits", where=where, fix=_FIT_CONTEXT)
 
     async def _ask(self, request: Request) -> Answer:
         attempt = 0
@@ -91,36 +86,38 @@ class RateLimiter:
                 return await self._try(request, attempt)
             except TransientError as problem:
                 attempt += 1
-                if attempt > self._retries and problem.settles is not None:
-                    return problem.settles
+                if attempt > self._retries and problem.fallback_answer is not None:
+                    return problem.fallback_answer
                 after = problem.after or 0.0
-                if attempt > self._retries or after > _LONGEST_WAIT:
-                    fix = f"{problem.fix}; {GOES_ON}" if problem.fix else GOES_ON
-                    told = f"; it wants to be left alone for {after:.0f} s" if after > _LONGEST_WAIT else ""
-                    raise DLBenchError(f"{problem.what}{told}", where=problem.where, fix=fix) from None
+                if attempt > self._retries or after > _MAX_WAIT:
+                    fix = f"{problem.fix}; {RESUME}" if problem.fix else RESUME
+                    what = problem.what
+                    if after > _MAX_WAIT:
+                        what += f"; it asked to retry after {after:.0f} s, above the limit of {_MAX_WAIT:.0f} s"
+                    raise DLBenchError(what, where=problem.where, fix=fix) from None
                 await self._wait(problem, attempt)
 
     async def _try(self, request: Request, attempt: int) -> Answer:
-        async with self.budget.room(request):
+        async with self.budget.reserve(request):
             if self._stop.is_set():
                 raise Stopped
-            if self._ledger is not None:
-                self._ledger.write(self.model, request, attempt)
-            asked = count_characters(request.messages)
+            if self._request_log is not None:
+                self._request_log.write(self.model, request, attempt)
+            characters = count_characters(request.messages)
             try:
                 answer = await self.model.answer(request)
             except TransientError as problem:
-                if problem.settles is not None:  # paid for like any other, whatever the next try says
-                    self.budget.add(problem.settles, asked)
+                if problem.fallback_answer is not None:  # charged, whatever the next attempt returns
+                    self.budget.add(problem.fallback_answer, characters)
                 raise
-            self.budget.add(answer, asked)
+            self.budget.add(answer, characters)
             return answer
 
     async def _wait(self, problem: TransientError, attempt: int) -> None:
         seconds = find_wait(problem.after, attempt)
-        if seconds and time.monotonic() - self._said > _QUIET:
-            self._said = time.monotonic()
-            self._say(f"{problem.what}; trying again in {seconds:.0f} s ({attempt} of {self._retries})")
+        if seconds and time.monotonic() - self._last_log > _LOG_INTERVAL:
+            self._last_log = time.monotonic()
+            self._log(f"{problem.what}; retrying in {seconds:.0f} s ({attempt} of {self._retries})")
         try:
             await asyncio.wait_for(self._stop.wait(), seconds)
         except TimeoutError:
@@ -129,12 +126,12 @@ class RateLimiter:
 
 
 def find_wait(after: float | None, attempt: int) -> float:
-    """Seconds before the next try; `after` is what the endpoint says, 0 where the next try needs no wait.
+    """Seconds before the next attempt; `after`: what the endpoint asks for, 0 to retry immediately.
 
-    What it says is a lower bound: many that are told the same second come back together, and all but one are refused
-    again. Waits that did not grow would then use up every try within seconds.
+    `after` is a lower bound: many requests that get the same value return together, and all but one are refused again.
+    Without growing waits they would use up every attempt within seconds.
     """
     if after == 0:
         return 0.0
-    backoff = min(0.5 * 2.0**attempt, _LONGEST_BACKOFF)
+    backoff = min(0.5 * 2.0**attempt, _MAX_BACKOFF)
     return max(after or 0.0, 0.75 * backoff) + random.uniform(0.0, 0.25) * backoff

@@ -1,21 +1,19 @@
-"""How does a run get its samples, each asked for once?
+"""Generate the samples of a run: many requests in flight, each answer written at once, none requested twice.
 
-Requests cost time and money. Many are in flight at once, in one event loop; every answer is written as soon as it is
-there; a run that is started again asks only for what is missing; an error, a budget that is used up or Ctrl-C stops new
-requests, and the answers that are under way are still kept.
+A resumed run requests only what is missing. An error, an exhausted budget or Ctrl-C stops new requests; answers in
+flight are still kept.
 
-Which seed does one request get, so that chance falls anew for each?
-
-Were it the run's seed plus the sample's number, all instances of a run would meet the same throw of the dice, and one
-unlucky throw would show in all of them at once; and the second sample of one run would be the first of the next, so
-that several runs would be fewer than they say. Both make the spread between runs wrong, and the intervals with it.
+Each request has its own seed, hashed from the run's seed, the instance and the sample's index. With `seed + index`, all
+instances would share their random draws and consecutive runs would share samples: variance between runs, and the
+intervals, would be wrong.
 """
 
 import asyncio
 import hashlib
 import queue
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -23,16 +21,16 @@ from typing import Any
 from dlbench.dataset.records import Instance
 from dlbench.errors import DLBenchError
 from dlbench.generation.budget import Budget
-from dlbench.generation.conversation import TURNS, Turns, as_record, read_record
+from dlbench.generation.conversation import TURNS, TurnStore, as_record, read_record
 from dlbench.generation.model import Answer, Model, Request
 from dlbench.generation.request_log import REQUESTS, BatchedWriter, RequestLog
 from dlbench.generation.retry import RETRIES, RateLimiter, Stopped
 from dlbench.jsonl import Journal, rewrite
 from dlbench.workspace.home import Log, quiet
 
-# Requests that start together are answered together, and each then waits for all the others' answers to be read:
-# seconds between two first requests, and in all at most.
-_APART, _RAMP = 0.002, 0.4
+# Requests that start together are answered together and then wait for each other: seconds between the first requests,
+# and the maximum for all of them.
+_STAGGER, _MAX_STAGGER = 0.002, 0.4
 
 Key = tuple[str, int]
 OnSample = Callable[[dict[str, Any]], None]
@@ -51,59 +49,50 @@ def generate(
     retries: int = RETRIES,
     log: Log = quiet,
 ) -> None:
-    """`n` samples of each instance in `samples_path`, `concurrency` requests at once; then the model is closed.
+    """Write `n` samples of each instance to `samples_path`, with `concurrency` requests in flight; close the model.
 
-    `n` may depend on the instance. `on_sample` gets each new record, in the caller's thread. `budget` counts what
-    earlier starts have used as well.
+    `n` may depend on the instance. `on_sample` gets each new record, in the caller's thread. `budget` includes what
+    earlier starts used.
     """
     if (isinstance(n, int) and n < 1) or concurrency < 1:
-        raise DLBenchError(f"{n} samples with {concurrency} at once is nothing to do", fix="give 1 or more of each")
+        fix = "pass 1 or more of each"
+        raise DLBenchError(f"cannot generate {n} samples with a concurrency of {concurrency}", fix=fix)
     budget = budget or Budget()
     with (
         Journal(samples_path) as journal,
-        Turns(samples_path.with_name(TURNS)) as turns,
-        RequestLog(samples_path.with_name(REQUESTS)) as ledger,
+        closing(TurnStore(samples_path.with_name(TURNS))) as turns,
+        closing(RequestLog(samples_path.with_name(REQUESTS))) as request_log,
     ):
-        there = _already(journal, model.name)
-        _count_spent(budget, there, turns, ledger)
+        known = _read_known(journal, model.name)
+        _count_spent(budget, known, turns, request_log)
         counts = [n if isinstance(n, int) else n(instance) for instance in instances]
-        wanted = [
-            (instance, sample) for instance, count in zip(instances, counts, strict=True) for sample in range(count)
-        ]
-        missing = [(instance, sample) for instance, sample in wanted if (instance.id, sample) not in there]
-        gate = RateLimiter(model, ledger, budget, at_once=concurrency, retries=retries, log=log)
-        # Twice as many as may ask: while one's answer is written, another asks.
-        _Asking(gate, request_of, BatchedWriter(journal), turns, missing).run(2 * concurrency, on_sample)
-        if missing or list(there) != [(instance.id, sample) for instance, sample in wanted]:
-            _put_in_order(journal, instances)
+        requested = [(one, index) for one, count in zip(instances, counts, strict=True) for index in range(count)]
+        missing = [(instance, sample) for instance, sample in requested if (instance.id, sample) not in known]
+        limiter = RateLimiter(model, request_log, budget, concurrency=concurrency, retries=retries, log=log)
+        # Twice the concurrency: while one worker's answer is written, another sends.
+        _Generation(limiter, request_of, BatchedWriter(journal), turns, missing).run(2 * concurrency, on_sample)
+        if missing or list(known) != [(instance.id, sample) for instance, sample in requested]:
+            _sort(journal, instances)
 
 
-class _Asking:
-    """A thread with the event loop in which all is asked and kept, and the thread that waits for it.
+@dataclass
+class _Generation:
+    """An event loop in a thread of its own: Ctrl-C arrives in the main thread, and there it could interrupt a write."""
 
-    Ctrl-C arrives in the main thread: were the loop there, it could cut a write.
-    """
+    limiter: RateLimiter
+    request_of: Callable[[Instance, int], Request]
+    writer: BatchedWriter
+    turns: TurnStore
+    missing: list[tuple[Instance, int]]
 
-    def __init__(
-        self,
-        gate: RateLimiter,
-        request_of: Callable[[Instance, int], Request],
-        keeper: BatchedWriter,
-        turns: Turns,
-        work: list[tuple[Instance, int]],
-    ) -> None:
-        self._gate = gate
-        self._request_of = request_of
-        self._keeper = keeper
-        self._turns = turns
-        self._work = iter(work)
-        self._size = len(work)
+    def __post_init__(self) -> None:
+        self._work = iter(self.missing)
         self._loop = asyncio.new_event_loop()
         self._done: queue.SimpleQueue[dict[str, Any] | BaseException | None] = queue.SimpleQueue()
 
     def run(self, workers: int, on_sample: OnSample) -> None:
-        # A daemon: a second Ctrl-C must end the command, not wait for a model that hangs.
-        thread = Thread(target=self._serve, args=(min(workers, self._size),), daemon=True)
+        # A daemon: a second Ctrl-C must not wait for a hanging model.
+        thread = Thread(target=self._serve, args=(min(workers, len(self.missing)),), daemon=True)
         failure: BaseException | None = None
         thread.start()
         try:
@@ -113,8 +102,8 @@ class _Asking:
                 else:
                     on_sample(event)
         except BaseException:
-            with suppress(RuntimeError):  # the loop has ended by itself
-                self._loop.call_soon_threadsafe(self._gate.stop)
+            with suppress(RuntimeError):  # the loop has already ended
+                self._loop.call_soon_threadsafe(self.limiter.stop)
             thread.join()
             raise
         thread.join()
@@ -132,35 +121,37 @@ class _Asking:
 
     async def _ask_all(self, workers: int) -> None:
         try:
-            await asyncio.gather(*(self._ask(number * min(_APART, _RAMP / workers)) for number in range(workers)))
+            await asyncio.gather(
+                *(self._ask(number * min(_STAGGER, _MAX_STAGGER / workers)) for number in range(workers))
+            )
         finally:
-            await self._gate.model.close()
+            await self.limiter.model.close()
 
     async def _ask(self, delay: float) -> None:
         try:
             await asyncio.sleep(delay)
             for instance, sample in self._work:
-                request = self._request_of(instance, sample)
-                answer, earlier = await self._turns.ask(self._gate, request)
-                cost = self._gate.budget.cost_of(answer.usage)
-                record = _record(request, self._gate.model.name, answer, earlier, cost)
-                await self._keeper.keep(record)
+                request = self.request_of(instance, sample)
+                answer, earlier = await self.turns.ask(self.limiter, request)
+                cost = self.limiter.budget.cost_of(answer.usage)
+                record = _record(request, self.limiter.model.name, answer, earlier, cost)
+                await self.writer.write(record)
                 self._done.put(record)
         except Stopped:
             return
         except BaseException as error:
-            self._gate.stop()
+            self.limiter.stop()
             self._done.put(error)
 
 
-def _count_spent(budget: Budget, there: dict[Key, dict[str, Any]], turns: Turns, ledger: RequestLog) -> None:
-    budget.spent.requests += ledger.count
-    for key, record in there.items():
-        budget.add(read_record(record), ledger.asked(*key))
-    for key, answers in turns.kept().items():
-        if key not in there:  # a sample's own record counts its turns
+def _count_spent(budget: Budget, known: dict[Key, dict[str, Any]], turns: TurnStore, request_log: RequestLog) -> None:
+    budget.spent.requests += request_log.count
+    for key, record in known.items():
+        budget.add(read_record(record), request_log.prompt_characters(*key))
+    for key, answers in turns.answers().items():
+        if key not in known:  # a sample's own record includes its turns
             for answer in answers:
-                budget.add(answer, ledger.asked(*key))
+                budget.add(answer, request_log.prompt_characters(*key))
 
 
 def _record(
@@ -175,38 +166,32 @@ def _record(
     return record
 
 
-def _already(journal: Journal, model: str) -> dict[Key, dict[str, Any]]:
-    there: dict[Key, dict[str, Any]] = {}
+def _read_known(journal: Journal, model: str) -> dict[Key, dict[str, Any]]:
+    known: dict[Key, dict[str, Any]] = {}
     for record in journal.records():
         match record:
             case {"instance": str(instance), "sample": int(sample)}:
-                there.setdefault((instance, sample), record)
+                known.setdefault((instance, sample), record)
             case _:
-                raise DLBenchError(
-                    "a record without an instance or a sample number",
-                    where=str(journal.path),
-                    fix="this is not a file of samples; choose another --out folder",
-                )
-        if record.get("model", model) != model:
-            raise DLBenchError(
-                f"holds samples of the model {record['model']}, and {model} is asked now",
-                where=str(journal.path),
-                fix="choose another --out folder for another model",
-            )
-    return there
+                what = "not a file of samples: a record without an instance or a sample index"
+                raise DLBenchError(what, where=str(journal.path), fix="choose another --out folder")
+        if (other := record.get("model", model)) != model:
+            what = f"the file holds samples of the model {other}, not of {model}"
+            raise DLBenchError(what, where=str(journal.path), fix="choose another --out folder for another model")
+    return known
 
 
-def _put_in_order(journal: Journal, instances: Sequence[Instance]) -> None:
-    """By instance and sample, each once; what an earlier, wider run asked beside these comes after them."""
-    place = {instance.id: number for number, instance in enumerate(instances)}
-    there: dict[Key, dict[str, Any]] = {}
+def _sort(journal: Journal, instances: Sequence[Instance]) -> None:
+    """By instance and sample, each once; samples of other instances, from an earlier run, come last."""
+    position = {instance.id: number for number, instance in enumerate(instances)}
+    known: dict[Key, dict[str, Any]] = {}
     for record in journal.records():
-        there.setdefault((record["instance"], record["sample"]), record)
-    keys = sorted(there, key=lambda key: (place.get(key[0], len(place)), key[0], key[1]))
-    rewrite(journal.path, [there[key] for key in keys])
+        known.setdefault((record["instance"], record["sample"]), record)
+    keys = sorted(known, key=lambda key: (position.get(key[0], len(position)), key[0], key[1]))
+    rewrite(journal.path, [known[key] for key in keys])
 
 
 def draw_seed(seed: int, instance: str, sample: int) -> int:
-    """From 0 to 2^31 - 1, which every endpoint takes; the same on every machine."""
+    """The seed of one request: 0 to 2^31 - 1, which every endpoint accepts; the same on every machine."""
     digest = hashlib.sha256(f"{seed}\n{instance}\n{sample}".encode()).digest()
     return int.from_bytes(digest[:4], "big") >> 1

@@ -1,7 +1,6 @@
-"""What do the fetched sources say of an instance: its reference, its signature, its surroundings?
+"""Read references, signatures and modules of instances from the fetched sources.
 
-None of it is stored in the repository, so whatever asks a model or shows a solution reads it here, from the release
-that the project's record pins.
+None of them is stored in the repository; they come from the release that the project's record pins.
 """
 
 from pathlib import Path
@@ -9,8 +8,8 @@ from pathlib import Path
 from dlbench.dataset import Benchmark, Instance
 from dlbench.dataset.target import find_target, render_signature
 from dlbench.errors import DLBenchError
-from dlbench.generation.techniques import ExamplePool, KeptStages, PromptBuilder, Settings, find_technique
-from dlbench.generation.techniques.few_shot import FEW_SHOT_PREDICTED_STAGE as PREDICTED
+from dlbench.generation.techniques import ExamplePool, PredictedStages, PromptBuilder, Settings, find_technique
+from dlbench.generation.techniques.few_shot import PREDICTED_STAGE
 from dlbench.workspace import fetch
 from dlbench.workspace.home import Log, quiet
 
@@ -18,15 +17,15 @@ from dlbench.workspace.home import Log, quiet
 class Sources:
     def __init__(self, benchmark: Benchmark, log: Log = quiet) -> None:
         self.benchmark = benchmark
-        self._say = log
+        self._log = log
         self._texts: dict[tuple[str, str], str] = {}
 
     def module(self, instance: Instance) -> str:
-        place = instance.project, instance.path
-        if place not in self._texts:
-            tree = fetch(self.benchmark.project_of(instance), self.benchmark.root, self._say)
-            self._texts[place] = (tree / instance.path).read_text(encoding="utf-8")
-        return self._texts[place]
+        key = instance.project, instance.path
+        if key not in self._texts:
+            tree = fetch(self.benchmark.project_of(instance), self.benchmark.root, self._log)
+            self._texts[key] = (tree / instance.path).read_text(encoding="utf-8")
+        return self._texts[key]
 
     def reference(self, instance_id: str) -> str:
         instance = self.benchmark.instances[instance_id]
@@ -38,7 +37,7 @@ class Sources:
         return render_signature(target.node, decorators=False)
 
 
-def make_asker(
+def make_prompt_builder(
     sources: Sources,
     technique: str,
     shots: int,
@@ -50,11 +49,11 @@ def make_asker(
 ) -> PromptBuilder:
     benchmark = sources.benchmark
     if canary and not benchmark.canary:
-        fix = "write a string that stands nowhere else into its file CANARY, or leave out --canary"
+        fix = "write a unique string to its file CANARY, or remove --canary"
         raise DLBenchError("the benchmark has no canary", where=str(benchmark.root), fix=fix)
-    if stages is not None and technique != PREDICTED.name:
-        fix = f"add --technique {PREDICTED.name}, or leave out --predicted-stages"
-        raise DLBenchError(f"{technique} takes no predicted stages", fix=fix)
+    if stages is not None and technique != PREDICTED_STAGE:
+        fix = f"add --technique {PREDICTED_STAGE}, or remove --predicted-stages"
+        raise DLBenchError(f"--predicted-stages requires --technique {PREDICTED_STAGE}, not {technique}", fix=fix)
     settings = Settings(shots, seed, prompt_tokens, benchmark.canary if canary else "")
-    shelf = ExamplePool(benchmark.instances.values(), sources.module, KeptStages(stages) if stages else None)
-    return PromptBuilder(find_technique(technique), shelf, settings)
+    pool = ExamplePool(benchmark.instances.values(), sources.module, PredictedStages(stages) if stages else None)
+    return PromptBuilder(find_technique(technique), pool, settings)

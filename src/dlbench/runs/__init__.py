@@ -1,7 +1,6 @@
-"""What does a run folder hold?
+"""Read and write run folders: `config.json`, `samples.jsonl` and `verdicts.jsonl`.
 
-`config.json`, `samples.jsonl`, `verdicts.jsonl`: enough to score it again, to go on with it, and to say later what was
-run. A folder is never written with a configuration other than its own.
+They suffice to score a run again, to resume it, and to document it. A folder never mixes two configurations.
 """
 
 import json
@@ -29,37 +28,41 @@ class Run:
 
 
 def open_run(folder: Path, config: Mapping[str, Any]) -> None:
-    """Makes the folder, or goes on with it when it was begun with the same configuration."""
+    """Create the folder, or resume it if it was started with the same configuration."""
     make_folder(folder)
     path = folder / CONFIG
     if path.is_file():
-        known = _read_config(path)
-        differing = sorted(key for key in {*known, *config} if known.get(key) != config.get(key))
+        started = _read_config(path)
+        differing = sorted(key for key in {*started, *config} if started.get(key) != config.get(key))
         if differing:
-            raise DLBenchError(
-                f"the folder was begun with another {', '.join(differing)}",
-                where=str(folder),
-                fix="go on with the same settings, or give a new --out",
-            )
+            what = "; ".join(_describe_difference(key, started.get(key), config.get(key)) for key in differing)
+            fix = "resume with the same settings, or choose a new --out"
+            raise DLBenchError(what, where=str(folder), fix=fix)
         return
     if (folder / VERDICTS).is_file():
-        raise DLBenchError("there are verdicts here of an unknown run", where=str(folder), fix="give a new --out")
+        raise DLBenchError("the folder holds verdicts of an unknown run", where=str(folder), fix="choose a new --out")
     write_whole(path, json.dumps(dict(config), indent=2, ensure_ascii=False) + "\n")
+
+
+def _describe_difference(key: str, started: object, passed: object) -> str:
+    if isinstance(started, list | dict) or isinstance(passed, list | dict):
+        return f"this run was started with other {key}"
+    return f"this run was started with {key} {started}, you passed {passed}"
 
 
 def make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise DLBenchError(f"cannot be made: {error.strerror}", where=str(folder), fix="give another --out") from None
+        what = f"the folder cannot be created: {error.strerror}"
+        raise DLBenchError(what, where=str(folder), fix="choose another --out") from None
 
 
 def read_head(folder: Path) -> Run:
-    """A run without its verdicts, which are nearly all of it."""
+    """A run without its verdicts, which are most of the data."""
     if not (folder / VERDICTS).is_file():
-        raise DLBenchError(
-            "there are no verdicts here", where=str(folder), fix="give a folder that `run` or `evaluate` wrote"
-        )
+        fix = "pass a folder that `run` or `evaluate` wrote"
+        raise DLBenchError("there are no verdicts here", where=str(folder), fix=fix)
     config = _read_config(folder / CONFIG) if (folder / CONFIG).is_file() else {}
     return Run(folder, config, [])
 
@@ -70,12 +73,12 @@ def read_run(folder: Path) -> Run:
     name = str(path)
     for number, record in read_lines(path):
         whole = Verdict.check_record(record, f"{name}:{number}")
-        verdicts[whole["instance"], whole["sample"]] = whole  # tried again, the last word counts
+        verdicts[whole["instance"], whole["sample"]] = whole  # judged again: the last verdict counts
     return replace(head, verdicts=list(verdicts.values()))
 
 
 def keep_samples(samples: Path, folder: Path) -> None:
-    """A copy of what was judged, so that the folder still shows it when the file it came from has gone."""
+    """Copy what was judged into the folder, which then does not depend on the original file."""
     kept = folder / SAMPLES
     if samples.resolve() != kept.resolve():
         write_whole(kept, read_text(samples))
@@ -86,5 +89,5 @@ def _read_config(path: Path) -> dict[str, Any]:
         config = json.loads(path.read_text(encoding="utf-8"))
         assert isinstance(config, dict)
     except (OSError, ValueError, AssertionError):
-        raise DLBenchError("not a run's configuration", where=str(path), fix="give a new --out") from None
+        raise DLBenchError("not the configuration of a run", where=str(path), fix="choose a new --out") from None
     return config

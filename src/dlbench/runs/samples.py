@@ -1,11 +1,8 @@
-"""What did a model answer, and to what? The file that people exchange, read strictly.
+"""Read samples, the file that people exchange: what a model answered, to which instance.
 
-A line that is not understood is an error with its number: a sample dropped in silence would change a score.
-
-Are all answers of a file one model's, asked in one way?
-
-Answers without numbers are counted through. Two models' in one file would become samples of one, which solves what
-either of them solves: a score that nobody has.
+Reading is strict: a line that is not understood is an error with its number, since a dropped sample would change a
+score. All samples of a file must come from one model and technique: answers without an index are numbered in order, so
+those of two models would count as samples of one model that solves what either solves.
 """
 
 import hashlib
@@ -21,29 +18,27 @@ from dlbench.jsonl import read_lines
 from dlbench.registry import find_known
 
 
-class Origin:
-    """What the records of one file say so far; those that say nothing go with any."""
+class OriginCheck:
+    """Refuse records of a second model or technique; records that name none are accepted."""
 
     def __init__(self) -> None:
-        self._said: dict[str, str] = {}
+        self._first: dict[str, str] = {}
 
     def check(self, record: Mapping[str, Any], where: str) -> None:
         for key in ("model", "technique"):
-            said = record.get(key)
-            if isinstance(said, str) and self._said.setdefault(key, said) != said:
-                raise DLBenchError(
-                    f"an answer of another {key} than before: {said}, not {self._said[key]}",
-                    where=where,
-                    fix=f'give each {key} a file of its own; where they are meant as one, leave "{key}" out',
-                )
+            value = record.get(key)
+            if isinstance(value, str) and self._first.setdefault(key, value) != value:
+                what = f"an answer of the {key} {value} in a file of {self._first[key]}"
+                fix = f'write one file per {key}; if they are meant as one, remove "{key}"'
+                raise DLBenchError(what, where=where, fix=fix)
 
 
-_AT_LIMIT = {"length", "max_tokens", "model_length", "max_output_tokens"}
+_LENGTH_REASONS = {"length", "max_tokens", "model_length", "max_output_tokens"}
 
 
-def is_at_limit(finish_reason: object) -> bool:
-    """Whether the endpoint says that the answer reached the limit on its length; Gemini says it in capitals."""
-    return isinstance(finish_reason, str) and finish_reason.lower() in _AT_LIMIT
+def is_truncated(finish_reason: object) -> bool:
+    """Whether the endpoint reports that the answer reached its length limit; Gemini writes it in capitals."""
+    return isinstance(finish_reason, str) and finish_reason.lower() in _LENGTH_REASONS
 
 
 @dataclass(frozen=True)
@@ -54,8 +49,8 @@ class Sample:
     sample: int
     text: str
     is_code: bool = False
-    is_cut: bool = False
-    """The endpoint said that the answer reached the limit on its length."""
+    is_truncated: bool = False
+    """The endpoint reported that the answer reached its length limit."""
 
     @property
     def key(self) -> tuple[str, int]:
@@ -66,6 +61,11 @@ class Sample:
         return hashlib.sha256(self.text.encode(errors="surrogatepass")).hexdigest()
 
 
+def duplicate_sample(instance: str, sample: int, where: str) -> DLBenchError:
+    fix = 'number the samples of an instance with "sample": 0, 1, 2, …'
+    return DLBenchError(f"sample {sample} of {instance} is given twice", where=where, fix=fix)
+
+
 def read_samples(path: Path, benchmark: Benchmark) -> list[Sample]:
     return parse_samples(read_lines(path), str(path), benchmark)
 
@@ -73,29 +73,25 @@ def read_samples(path: Path, benchmark: Benchmark) -> list[Sample]:
 def parse_samples(lines: Iterable[tuple[int, dict[str, Any]]], name: str, benchmark: Benchmark) -> list[Sample]:
     samples: dict[tuple[str, int], Sample] = {}
     counts: Counter[str] = Counter()
-    origin = Origin()
+    origin = OriginCheck()
     for number, record in lines:
         where = f"{name}:{number}"
         origin.check(record, where)
         sample = _parse(record, where, counts, benchmark)
         if sample.key in samples:
-            raise DLBenchError(
-                f"sample {sample.sample} of {sample.instance} is given twice",
-                where=where,
-                fix='number the samples of an instance with "sample": 0, 1, 2, …',
-            )
+            raise duplicate_sample(*sample.key, where)
         samples[sample.key] = sample
     if not samples:
-        raise DLBenchError("there is no sample in the file", where=name, fix="write one JSON object a line")
+        raise DLBenchError("there is no sample in the file", where=name, fix="write one JSON object per line")
     return list(samples.values())
 
 
 def _parse(record: dict[str, Any], where: str, counts: Counter[str], benchmark: Benchmark) -> Sample:
     instance = record.get("instance")
     if not isinstance(instance, str):
-        fix = 'give "instance": "project/name"'
+        fix = 'write "instance": "project/name"'
         if "task_id" in record:
-            fix = "a file of evalplus's shape becomes samples by `dlbench import evalplus`"
+            fix = "`dlbench import evalplus` converts files of evalplus"
         raise DLBenchError('"instance" is missing or not a string', where=where, fix=fix)
     try:
         find_known(instance, benchmark.instances, "instance")
@@ -103,12 +99,12 @@ def _parse(record: dict[str, Any], where: str, counts: Counter[str], benchmark: 
         raise DLBenchError(error.what, where=where, fix=error.fix) from None
     index = record.get("sample", counts[instance])
     if not isinstance(index, int) or isinstance(index, bool) or index < 0:
-        raise DLBenchError('"sample" is not a whole number from 0', where=where, fix='give "sample": 0, 1, 2, …')
+        raise DLBenchError('"sample" is not a whole number from 0', where=where, fix='write "sample": 0, 1, 2, …')
     counts[instance] += 1
-    given = [key for key in ("answer", "code") if isinstance(record.get(key), str)]
-    if len(given) != 1:
-        what = 'it has neither "answer" nor "code"' if not given else 'it has both "answer" and "code"'
-        fix = 'give the model\'s raw text as "answer", or bare code as "code"'
-        raise DLBenchError(f"{what} (as a string)", where=where, fix=fix)
-    is_cut = is_at_limit(record.get("finish_reason"))
-    return Sample(instance, index, record[given[0]], is_code=given[0] == "code", is_cut=is_cut)
+    keys = [key for key in ("answer", "code") if isinstance(record.get(key), str)]
+    if len(keys) != 1:
+        what = 'both "answer" and "code" are present' if keys else 'neither "answer" nor "code" is a string'
+        fix = 'write the model\'s raw text as "answer", or bare code as "code"'
+        raise DLBenchError(what, where=where, fix=fix)
+    truncated = is_truncated(record.get("finish_reason"))
+    return Sample(instance, index, record[keys[0]], is_code=keys[0] == "code", is_truncated=truncated)

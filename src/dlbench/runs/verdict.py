@@ -1,7 +1,7 @@
-"""What happened when an instance's tests ran on a candidate?
+"""Define the verdict on a candidate: a status, and an outcome for every test.
 
-A status and an outcome for every test. Statuses keep apart what a model did wrong, what a candidate tried to do to the
-judge, and what is our own fault: `harness_error` is loud, stays in the denominator and never counts silently.
+Statuses separate a model's mistakes, attempts to tamper with the judge, and our own faults: a `harness_error` is
+reported, stays in the denominator and is never silently counted against a model.
 """
 
 from dataclasses import dataclass, field
@@ -16,13 +16,13 @@ VERDICTS = "verdicts.jsonl"
 class Status(StrEnum):
     PASS = "pass"  # every test passed
     FAIL = "fail"  # the tests ran and at least one did not pass
-    ERROR = "error"  # the candidate broke the module or ended the process before its tests could be judged
+    ERROR = "error"  # the candidate broke the module or ended the process before the tests finished
     TIMEOUT = "timeout"
     OUT_OF_MEMORY = "out_of_memory"
-    NO_CODE = "no_code"  # the answer holds no code
+    NO_CODE = "no_code"  # the answer contains no code
     SYNTAX_ERROR = "syntax_error"
-    MISSING_TARGET = "missing_target"  # the code does not define what was asked for
-    TAMPERED = "tampered"  # it reached for the judge, the tests or the reference
+    MISSING_TARGET = "missing_target"  # the code does not define the target
+    TAMPERED = "tampered"  # it manipulated the judge, the tests or the reference
     HARNESS_ERROR = "harness_error"  # our fault
 
 
@@ -42,9 +42,9 @@ class Verdict:
     tests: dict[str, Outcome]
     seconds: float = 0.0
     test_seconds: float = 0.0
-    """What the tests themselves took, without imports and all else."""
+    """Of the tests alone, without imports."""
     processor_seconds: float = field(default=0.0, compare=False)
-    """What of it the processor worked, in all threads but not in other processes. For studies; not on record."""
+    """CPU time of the tests in all threads, without child processes. For studies; not recorded."""
     memory_mb: float = 0.0
     message: str = ""
     sandbox: str = ""
@@ -57,52 +57,37 @@ class Verdict:
         return self.status is Status.PASS
 
     def as_record(self) -> dict[str, Any]:
-        record = {
-            "instance": self.instance,
-            "sample": self.sample,
-            "status": str(self.status),
-            "tests": {test: str(outcome) for test, outcome in self.tests.items()},
-            "seconds": round(self.seconds, 3),
-            "test_seconds": round(self.test_seconds, 3),
-            "memory_mb": round(self.memory_mb, 1),
-            "message": self.message,
-            "sandbox": self.sandbox,
-            "mode": self.mode,
-            "answer_sha256": self.answer_sha256,
-        }
-        return record | self.extra
+        record: dict[str, Any] = {key: getattr(self, key) for key in _TYPES}
+        record["status"] = str(self.status)
+        record["tests"] = {test: str(outcome) for test, outcome in self.tests.items()}
+        record |= {"seconds": round(self.seconds, 3), "test_seconds": round(self.test_seconds, 3)}
+        return record | {"memory_mb": round(self.memory_mb, 1)} | self.extra
 
     @classmethod
     def check_record(cls, record: dict[str, Any], where: str = "") -> dict[str, Any]:
-        """The record, whole; as `from_record` and `as_record` give it, but many times faster where nothing is amiss."""
-        return record if _is_whole(record) else cls.from_record(record, where).as_record()
+        """The complete record: `from_record(record).as_record()`, but many times faster if nothing is missing."""
+        return record if _is_complete(record) else cls.from_record(record, where).as_record()
 
     @classmethod
     def from_record(cls, record: dict[str, Any], where: str = "") -> "Verdict":
         try:
-            return cls._from_record(record)
+            return cls(
+                instance=record["instance"],
+                sample=int(record["sample"]),
+                status=Status(record["status"]),
+                tests={test: Outcome(outcome) for test, outcome in record["tests"].items()},
+                seconds=float(record.get("seconds", 0)),
+                test_seconds=float(record.get("test_seconds", 0)),
+                memory_mb=float(record.get("memory_mb", 0)),
+                message=record.get("message", ""),
+                sandbox=record.get("sandbox", ""),
+                mode=record.get("mode", "fresh"),
+                answer_sha256=record.get("answer_sha256", ""),
+                extra={key: value for key, value in record.items() if key not in _TYPES},
+            )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             what = f"not a verdict: {type(error).__name__} {error}"
-            raise DLBenchError(what, where=where, fix="give a folder that `run` or `evaluate` wrote") from None
-
-    @classmethod
-    def _from_record(cls, record: dict[str, Any]) -> "Verdict":
-        known = {"instance", "sample", "status", "tests", "seconds", "memory_mb", "message"}
-        known |= {"sandbox", "mode", "answer_sha256", "test_seconds"}
-        return cls(
-            instance=record["instance"],
-            sample=int(record["sample"]),
-            status=Status(record["status"]),
-            tests={test: Outcome(outcome) for test, outcome in record["tests"].items()},
-            seconds=float(record.get("seconds", 0)),
-            test_seconds=float(record.get("test_seconds", 0)),
-            memory_mb=float(record.get("memory_mb", 0)),
-            message=record.get("message", ""),
-            sandbox=record.get("sandbox", ""),
-            mode=record.get("mode", "fresh"),
-            answer_sha256=record.get("answer_sha256", ""),
-            extra={key: value for key, value in record.items() if key not in known},
-        )
+            raise DLBenchError(what, where=where, fix="pass a folder that `run` or `evaluate` wrote") from None
 
 
 _STATUSES, _OUTCOMES = frozenset(map(str, Status)), frozenset(map(str, Outcome))
@@ -111,7 +96,7 @@ _TYPES |= {"memory_mb": float, "message": str, "sandbox": str, "mode": str, "ans
 _TYPE_LIST = list(_TYPES.values())
 
 
-def _is_whole(record: dict[str, Any]) -> bool:
+def _is_complete(record: dict[str, Any]) -> bool:
     if list(map(type, map(record.get, _TYPES))) != _TYPE_LIST or record["status"] not in _STATUSES:
         return False
     outcomes = record["tests"].values()

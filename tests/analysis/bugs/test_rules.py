@@ -7,7 +7,7 @@ import pytest
 
 from dlbench.analysis.bugs.rules import classify, mark_error
 from dlbench.analysis.bugs.taxonomy import read_categories
-from dlbench.generation.techniques import bug_warnings
+from dlbench.generation.techniques import zero_shot
 from tests.analysis.bugs.made import BODY, CHECK, HEADER, find_evidence, inside
 
 RIGHT = HEADER + CHECK + BODY
@@ -89,7 +89,7 @@ def test_a_constant_that_the_prompt_hides_is_no_bug_of_the_writer(toy):
 
 
 def test_categories_are_those_that_warnings_are_made_from():
-    known = tomllib.loads(Path(bug_warnings.__file__).with_name("bugs.toml").read_text(encoding="utf-8"))["bug"]
+    known = tomllib.loads(Path(zero_shot.__file__).with_name("bugs.toml").read_text(encoding="utf-8"))["bug"]
     assert {one.name: one.seen for one in read_categories().values()} == {bug["kind"]: bug["seen"] for bug in known}
 
 

@@ -20,7 +20,7 @@ from typing import Any
 from dlbench.construction.selection.licenses import list_licence_files
 from dlbench.dataset import Benchmark, Instance, Project
 from dlbench.dataset.prompt_context import fenced
-from dlbench.generation.sources import Sources, make_asker
+from dlbench.generation.sources import Sources, make_prompt_builder
 from dlbench.jsonl import rewrite
 from dlbench.reporting.export import write_parquet
 from dlbench.workspace import fetch
@@ -80,11 +80,11 @@ def make_rows(
     on_row: Callable[[str], None] = lambda name: None,
 ) -> list[Row]:
     """One for each instance: `system` and `prompt` are exactly what zero-shot sends."""
-    asker = make_asker(sources, "zero-shot", shots=0, seed=0, prompt_tokens=6000, canary=wanted.canary)
+    prompts = make_prompt_builder(sources, "zero-shot", shots=0, seed=0, prompt_tokens=6000, canary=wanted.canary)
     rows = []
     for instance in instances:
         project = benchmark.project_of(instance)
-        (system, user), *_ = asker.ask(instance).turns
+        (system, user), *_ = prompts.build(instance).turns
         row: Row = {
             "id": instance.id,
             "system": system["content"],

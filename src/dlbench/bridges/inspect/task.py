@@ -50,7 +50,7 @@ from dlbench.execution import Engine, Limits, choose_sandbox
 from dlbench.execution.evaluate import Judge
 from dlbench.execution.pool import MODES, Pool
 from dlbench.generation import Message, ReferenceModel, Request, StubModel
-from dlbench.generation.sources import Sources, make_asker
+from dlbench.generation.sources import Sources, make_prompt_builder
 from dlbench.generation.techniques import PromptBuilder
 from dlbench.registry import find_known
 from dlbench.runs.samples import Sample
@@ -189,7 +189,9 @@ def verdict(
 
     async def score(state: TaskState, target: Target) -> Score:
         output = state.output
-        sample = Sample(str(state.sample_id), state.epoch - 1, output.completion, is_cut=output.stop_reason in CUT)
+        sample = Sample(
+            str(state.sample_id), state.epoch - 1, output.completion, is_truncated=output.stop_reason in CUT
+        )
         # a limiter of its own, since the shared one is for short calls and a verdict can take a minute
         found = await run_sync(find_judge(terms).judge, sample, limiter=CapacityLimiter(1), abandon_on_cancel=True)
         if found.status is Status.HARNESS_ERROR:
@@ -238,9 +240,9 @@ def dl_bench(
     chosen = select(whole, Selection(split=split))
     for project in dict.fromkeys(instance.project for instance in chosen):
         judge.prepare(project, print)
-    asker = make_asker(Sources(whole), technique, shots, seed, prompt_tokens, canary=canary)
+    prompts = make_prompt_builder(Sources(whole), technique, shots, seed, prompt_tokens, canary=canary)
     return Task(
-        dataset=MemoryDataset([make_sample(instance, asker) for instance in chosen], name=f"dlbench {split}"),
+        dataset=MemoryDataset([make_sample(instance, prompts) for instance in chosen], name=f"dlbench {split}"),
         solver=converse(),
         scorer=verdict(benchmark, sandbox, mode, timeout, memory, workers),
         epochs=Epochs(samples, ["mean", *(f"pass_at_{k}" for k in KS if 1 < k <= samples)]),
@@ -250,8 +252,8 @@ def dl_bench(
     )
 
 
-def make_sample(instance: Instance, asker: PromptBuilder) -> InspectSample:
-    conversation = asker.ask(instance)
+def make_sample(instance: Instance, prompts: PromptBuilder) -> InspectSample:
+    conversation = prompts.build(instance)
     first, *later = conversation.turns
     facts = {"project": instance.project} | {axis: str(label) for axis, label in instance.labels.model_dump().items()}
     notes = dict(conversation.notes) | ({LATER_TURNS: later} if later else {})

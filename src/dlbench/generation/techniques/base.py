@@ -1,31 +1,32 @@
-"""What is a prompting technique?
+"""Define prompting techniques, their registry, and the sentences that they share.
 
-Two functions: one chooses which other instances are shown as examples, one puts question and examples into words.
-Neither knows of budgets, seeds or models. So the same cut, the same draw and the same record serve all techniques, and
-a difference between two scores is a difference between two ways to ask.
+A technique is two functions: one chooses examples, one renders task and examples as messages. Token limits, seeds and
+records are handled outside (`build.py`), and all techniques describe the task as zero-shot does and add to it. So a
+difference between two scores is a difference between two techniques.
 
-Which sentences do several techniques share?
-
-A technique that words the task in its own way would measure its wording. So all of them show the task as zero-shot
-does, and add to it.
+A prompt holds our own description, the signature and the module's context; never the project's docstring or solution,
+which the model may have seen in training.
 """
 
 import ast
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from dlbench.dataset.prompt_context import fenced, join_context, render_imports, render_neighbours, render_skeleton
 from dlbench.dataset.records import Instance
 from dlbench.dataset.target import Target, find_target, render_signature
 from dlbench.generation.model import Message
-from dlbench.generation.prompt import SYSTEM, closing, describe
 from dlbench.parsing import parse
+from dlbench.registry import Registry
+
+if TYPE_CHECKING:
+    from dlbench.generation.techniques.examples import ExampleDraw
 
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked, in the pieces that a budget can take away: neighbours first, then the skeleton."""
+    """The task in the pieces that a token limit can remove: neighbours first, then the skeleton."""
 
     instance: Instance
     signature: str
@@ -45,7 +46,7 @@ def read_question(instance: Instance, source: str, canary: str = "") -> Question
 
 
 def make_question(instance: Instance, module: ast.Module, target: Target, canary: str = "") -> Question:
-    """For who has the module parsed already; the names shown are those of the trees."""
+    """As `read_question`, from a parsed module; names are those of the trees."""
     return Question(
         instance,
         render_signature(target.node),
@@ -57,72 +58,77 @@ def make_question(instance: Instance, module: ast.Module, target: Target, canary
 
 
 @dataclass(frozen=True)
-class Shot:
-    """Another instance with its solution, as an example. Read from the fetched source, never stored."""
+class Example:
+    """Another instance with its solution, read from the fetched source and never stored."""
 
     instance: Instance
     signature: str
     solution: str
 
 
-class Examples(Protocol):
-    """The instances that may be shown beside the asked one, in the order of a seeded draw."""
-
-    @property
-    def asked(self) -> Instance: ...
-
-    def draw(self, fits: Callable[[Instance], bool]) -> list[Shot]:
-        """As many as are wanted of those that fit, or all where there are fewer."""
-        ...
-
-    def predict_stage(self) -> str: ...
-
-
 @dataclass(frozen=True)
 class Choice:
-    """The chosen examples, and what else of the choice belongs into the sample's record."""
+    """The chosen examples; `notes` are further fields of the sample's record."""
 
-    shots: tuple[Shot, ...] = ()
+    examples: tuple[Example, ...] = ()
     notes: Mapping[str, Any] = field(default_factory=dict)
 
 
 Turns = list[list[Message]]
-"""Each turn is asked after the answer to the one before; the answer to the last one counts."""
+"""Each turn is sent after the answer to the previous one; the last answer is the sample."""
 
 
-def choose_none(examples: Examples) -> Choice:
+def choose_none(examples: "ExampleDraw") -> Choice:
     return Choice()
 
 
 @dataclass(frozen=True)
 class Technique:
-    """`choose` is `choose_none` for a technique without examples; `neighbours`: the question shows their signatures."""
+    """`summary` appears in the documentation; `neighbours`: show the signatures of the module's other definitions."""
 
     name: str
     summary: str
-    word: Callable[[Question, Sequence[Shot]], Turns]
-    choose: Callable[[Examples], Choice] = choose_none
+    render: Callable[[Question, Sequence[Example]], Turns]
+    choose: Callable[["ExampleDraw"], Choice] = choose_none
     neighbours: bool = False
 
     @property
-    def wants_shots(self) -> bool:
+    def uses_examples(self) -> bool:
         return self.choose is not choose_none
+
+
+TECHNIQUES: Registry[Technique] = Registry("technique", "dlbench.generation.techniques")
+
+
+def add_technique(technique: Technique, *, order: int = 100) -> Technique:
+    """Register a technique under its name; `order` is its place in help texts and tables."""
+    return TECHNIQUES.add(technique.name, technique, order=order)
+
+
+def render_technique_table() -> str:
+    """The Markdown table of the documentation."""
+    rows = [f"| `{name}` | {technique.summary} |" for name, technique in TECHNIQUES.items()]
+    return "\n".join(["| technique | prompt |", "| --- | --- |", *rows])
 
 
 @dataclass(frozen=True)
 class Conversation:
-    """Exactly what is sent. `notes` say how it came about, for the sample's record."""
+    """Exactly what is sent. `notes` document how it was made, for the sample's record."""
 
     turns: Turns
     notes: Mapping[str, Any]
 
 
-THINKING_SYSTEM = (
+SYSTEM = (
+    "You write Python for deep-learning projects. Answer with one Python code block that contains the complete "
+    "definition asked for. Helper functions and imports are allowed in the same block. "
+    "Write no tests, no examples and no explanations."
+)
+REASONING_SYSTEM = (
     "You write Python for deep-learning projects. First think step by step, in short sentences and without code. Then "
     "give one Python code block that contains the complete definition asked for. Helper functions and imports are "
     "allowed in the same block. Write no tests and no examples."
 )
-THINK = "Let's think step by step, and then"
 
 
 def system(text: str = SYSTEM) -> Message:
@@ -137,15 +143,24 @@ def task_of(question: Question) -> str:
     return describe(question.instance, question.signature, question.context, question.canary)
 
 
-def thoughtful_closing(question: Question | Shot) -> str:
-    plain = closing(question.instance)
-    return f"{THINK} {plain.removeprefix('Now ')}"
+def describe(instance: Instance, signature: str, context: str = "", canary: str = "") -> str:
+    """The task without instructions. `context`: imports and class skeleton; `canary`: a string to find copies by."""
+    owner = instance.qualname.rpartition(".")[0]
+    kind = f"method `{instance.name}` of the class `{owner}`" if owner else f"function `{instance.name}`"
+    parts = [f"Benchmark data, not to be trained on. Canary: {canary}"] if canary else []
+    parts += [
+        f"Project: {instance.project}\nModule: {instance.module}\nWrite the {kind}.",
+        instance.prompt.strip(),
+        f"Signature:\n\n{fenced(signature)}",
+    ]
+    if context.strip():
+        parts.append(f"What the module already has:\n\n{fenced(context)}")
+    return "\n\n".join(parts)
 
 
-def show(shots: Iterable[Shot]) -> list[Message]:
-    """Each example as a turn that was asked and answered, in the words of the question itself."""
-    messages: list[Message] = []
-    for shot in shots:
-        messages.append(user(describe(shot.instance, shot.signature, ""), closing(shot.instance)))
-        messages.append({"role": "assistant", "content": fenced(shot.solution)})
-    return messages
+def closing(instance: Instance) -> str:
+    return f"Now write the complete definition of `{instance.name}` in one Python code block."
+
+
+def reasoning_closing(instance: Instance) -> str:
+    return f"Let's think step by step, and then {closing(instance).removeprefix('Now ')}"

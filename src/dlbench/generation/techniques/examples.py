@@ -1,8 +1,8 @@
-"""Which instances may be shown beside the asked one, and in which order are they drawn?
+"""Choose the instances that may be shown as examples, in a seeded random order.
 
-An example that is the asked instance, or nearly it, would give the answer away, and the score would be a lie. So an
-instance is never shown beside one of whose code or prompt it holds a large share. The order of a draw comes from hashes
-of the seed and the two ids: the same on every machine, and hardly changed by an instance more in the benchmark.
+An example that contains much of the answer would invalidate the score, so an instance is excluded if it shares a large
+part of the code or the prompt. The order is by hashes of the seed and both ids: the same on every machine, and nearly
+unchanged when an instance is added to the benchmark.
 """
 
 import hashlib
@@ -13,15 +13,15 @@ from dlbench.dataset.records import Instance
 from dlbench.dataset.similarity import Shingles, normal_form, share_shown, shingle
 from dlbench.dataset.target import Target, find_target, render_signature, without_docstring
 from dlbench.extraction.syntax import dedent
-from dlbench.generation.techniques.base import Shot
+from dlbench.generation.techniques.base import Example
 from dlbench.generation.techniques.stage_predictor import NearestPrompts, StagePredictor
 
 NEAR = 0.6
-"""An example holds less than this share of the asked function's runs of five tokens, and of its prompt's."""
+"""Examples share less than this part of the 5-token shingles of the instance's code, and of its prompt."""
 
 
 class ExamplePool:
-    """`source_of` gives the text of an instance's module; it is read only for what is drawn. Thread-safe."""
+    """`source_of` returns the text of an instance's module; it is called only for drawn instances. Thread-safe."""
 
     def __init__(
         self,
@@ -42,25 +42,22 @@ class ExamplePool:
             self._predictor = NearestPrompts(self.instances)
         return self._predictor
 
-    def beside(self, asked: Instance, seed: int, wanted: int) -> "Drawing":
-        return Drawing(self, asked, seed, wanted)
+    def others(self, instance: Instance) -> list[Instance]:
+        """All other instances but those with a similar prompt; a stage predictor may use their labels."""
+        return [other for other in self.instances if other.id != instance.id and not self._is_similar(instance, other)]
 
-    def others(self, asked: Instance) -> list[Instance]:
-        """All but the asked one and those whose prompt is nearly its own; a predictor may know their labels."""
-        return [other for other in self.instances if other.id != asked.id and not self._reads_like(asked, other)]
-
-    def gives_away(self, asked: Instance, other: Instance) -> bool:
-        """Would the other, shown as an example, show a large share of what is asked?"""
-        if other.id == asked.id or other.sha256 == asked.sha256 or self._reads_like(asked, other):
+    def reveals(self, instance: Instance, other: Instance) -> bool:
+        """Whether `other` as an example shows a large part of the solution of `instance`."""
+        if other.id == instance.id or other.sha256 == instance.sha256 or self._is_similar(instance, other):
             return True
-        return share_shown(self._code_of(asked), self._code_of(other)) >= NEAR
+        return share_shown(self._code_of(instance), self._code_of(other)) >= NEAR
 
-    def _reads_like(self, asked: Instance, other: Instance) -> bool:
-        return share_shown(self._prompt(asked), self._prompt(other)) >= NEAR
+    def _is_similar(self, instance: Instance, other: Instance) -> bool:
+        return share_shown(self._prompt(instance), self._prompt(other)) >= NEAR
 
-    def shot(self, instance: Instance) -> Shot:
+    def example(self, instance: Instance) -> Example:
         target = self._target(instance)
-        return Shot(instance, render_signature(target.node), dedent(without_docstring(target)))
+        return Example(instance, render_signature(target.node), dedent(without_docstring(target)))
 
     def _target(self, instance: Instance) -> Target:
         if instance.id not in self._targets:
@@ -79,25 +76,26 @@ class ExamplePool:
 
 
 @dataclass(frozen=True)
-class Drawing:
-    """The examples that one instance may be shown; see `interface.Examples`."""
+class ExampleDraw:
+    """The instances that may be shown as examples for `instance`."""
 
-    shelf: ExamplePool
-    asked: Instance
+    pool: ExamplePool
+    instance: Instance
     seed: int
-    wanted: int
+    count: int
 
-    def draw(self, fits: Callable[[Instance], bool]) -> list[Shot]:
-        shots: list[Shot] = []
-        for other in sorted(filter(fits, self.shelf.instances), key=self._place):
-            if len(shots) == self.wanted:
+    def draw(self, fits: Callable[[Instance], bool]) -> list[Example]:
+        """The first `count` of those that fit, or all of them if there are fewer."""
+        examples: list[Example] = []
+        for other in sorted(filter(fits, self.pool.instances), key=self._rank):
+            if len(examples) == self.count:
                 break
-            if not self.shelf.gives_away(self.asked, other):
-                shots.append(self.shelf.shot(other))
-        return shots
+            if not self.pool.reveals(self.instance, other):
+                examples.append(self.pool.example(other))
+        return examples
 
     def predict_stage(self) -> str:
-        return self.shelf.predictor.predict(self.asked, self.shelf.others(self.asked))
+        return self.pool.predictor.predict(self.instance, self.pool.others(self.instance))
 
-    def _place(self, other: Instance) -> str:
-        return hashlib.sha256(f"{self.seed}\n{self.asked.id}\n{other.id}".encode()).hexdigest()
+    def _rank(self, other: Instance) -> str:
+        return hashlib.sha256(f"{self.seed}\n{self.instance.id}\n{other.id}".encode()).hexdigest()

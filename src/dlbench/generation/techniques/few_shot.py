@@ -1,209 +1,177 @@
-"""What have the few-shot techniques in common? All but the choice of their examples.
+"""The techniques with examples, which differ in how they choose them.
 
-Examples stand before the question as turns already answered, so that the form of an answer is shown along with its
-content.
+Examples precede the question as answered turns, so they also show the form of an answer. `few-shot-same-stage` uses the
+instance's label, which a user does not have: it bounds what `few-shot-predicted-stage` can reach with a perfect
+predictor.
 
-Examples drawn from the whole benchmark: do examples help at all?
-
-Examples of the pipeline stage that the asked instance is labelled with.
-
-A user has no labels; what this gives is the most that examples by predicted stage can reach with a perfect predictor.
-
-Examples of the pipeline stage that is predicted from the prompt: what a user without labels can do.
-
-Examples of the asked instance's own project: its habits, its helpers, its names.
-
-Examples of any project but the asked instance's own: what is left of the help when the project's habits are gone.
-
-What would somebody have thought before writing this function?
-
-A retelling made by a program: what is given, then a sentence for each statement of the body, the assignments of one run
-together. It stands in for thoughts written by a person, which nobody has, and quotes no more code than names and short
-conditions.
-
-Examples that think aloud before they answer, and a question that asks for the same.
-
-Nobody has written thoughts for the instances. They are made by a program from each example's solution, so they say what
-it does in which order, and not why.
+`few-shot-cot` needs reasoning for its examples, and nobody has written any. `explain` generates it from the solution:
+the arguments, then a sentence for each statement, with runs of assignments merged. It states what is done in which
+order, not why, and quotes no more code than names and short conditions.
 """
 
 import ast
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from dlbench.dataset.prompt_context import fenced
+from dlbench.dataset.records import Instance
 from dlbench.dataset.target import find_body, is_prose, parse_function
-from dlbench.generation.model import Message
-from dlbench.generation.prompt import closing, describe
 from dlbench.generation.techniques.base import (
-    THINKING_SYSTEM,
+    REASONING_SYSTEM,
+    SYSTEM,
     Choice,
-    Examples,
+    Example,
     Question,
-    Shot,
     Technique,
     Turns,
-    show,
+    add_technique,
+    closing,
+    describe,
+    reasoning_closing,
     system,
     task_of,
-    thoughtful_closing,
     user,
 )
+from dlbench.generation.techniques.examples import ExampleDraw
+
+PREDICTED_STAGE = "few-shot-predicted-stage"
+_MAX_QUOTE = 60
+_MAX_NAMES = 4
 
 
-def render_few_shot(question: Question, shots: Sequence[Shot]) -> Turns:
-    return [[system(), *show(shots), user(task_of(question), closing(question.instance))]]
+def render_few_shot(
+    instructions: str, close: Callable[[Instance], str], answer: Callable[[str], str]
+) -> Callable[[Question, Sequence[Example]], Turns]:
+    def render(question: Question, examples: Sequence[Example]) -> Turns:
+        messages = [system(instructions)]
+        for example in examples:
+            messages.append(user(describe(example.instance, example.signature), close(example.instance)))
+            messages.append({"role": "assistant", "content": answer(example.solution)})
+        return [[*messages, user(task_of(question), close(question.instance))]]
+
+    return render
 
 
-def choose_random(examples: Examples) -> Choice:
-    return Choice(tuple(examples.draw(lambda other: True)))
+def choose(fits: Callable[[Instance, Instance], bool]) -> Callable[[ExampleDraw], Choice]:
+    """Draw the examples for which `fits(instance, example)` holds."""
+    return lambda examples: Choice(tuple(examples.draw(lambda other: fits(examples.instance, other))))
 
 
-FEW_SHOT_RANDOM = Technique("few-shot-random", "examples drawn at random", render_few_shot, choose_random)
-
-
-def choose_same_stage(examples: Examples) -> Choice:
-    stage = examples.asked.labels.stage
-    return Choice(tuple(examples.draw(lambda other: other.labels.stage == stage)))
-
-
-FEW_SHOT_SAME_STAGE = Technique(
-    "few-shot-same-stage", "examples of the stage it is labelled with", render_few_shot, choose_same_stage
-)
-
-
-def choose_predicted_stage(examples: Examples) -> Choice:
+def choose_predicted_stage(examples: ExampleDraw) -> Choice:
     stage = examples.predict_stage()
-    shots = examples.draw(lambda other: other.labels.stage == stage)
-    return Choice(tuple(shots), {"predicted_stage": str(stage)})
+    drawn = examples.draw(lambda other: other.labels.stage == stage)
+    return Choice(tuple(drawn), {"predicted_stage": str(stage)})
 
 
-FEW_SHOT_PREDICTED_STAGE = Technique(
-    "few-shot-predicted-stage",
-    "examples of the stage predicted from its prompt",
-    render_few_shot,
-    choose_predicted_stage,
-)
+_any = choose(lambda instance, other: True)
+_same_stage = choose(lambda instance, other: other.labels.stage == instance.labels.stage)
+_same_project = choose(lambda instance, other: other.project == instance.project)
+_other_projects = choose(lambda instance, other: other.project != instance.project)
+
+_plain = render_few_shot(SYSTEM, closing, fenced)
+_reasoned = render_few_shot(REASONING_SYSTEM, reasoning_closing, lambda code: f"{explain(code)}\n\n{fenced(code)}")
+
+for _order, _technique in enumerate(
+    (
+        Technique("few-shot-random", "examples drawn at random", _plain, _any),
+        Technique("few-shot-same-stage", "examples with the instance's stage label", _plain, _same_stage),
+        Technique(PREDICTED_STAGE, "examples of the stage predicted from the prompt", _plain, choose_predicted_stage),
+        Technique("few-shot-same-project", "examples of the same project", _plain, _same_project),
+        Technique("few-shot-other-projects", "examples of other projects", _plain, _other_projects),
+        Technique("few-shot-cot", "random examples with generated reasoning", _reasoned, _any),
+    ),
+    start=3,
+):
+    add_technique(_technique, order=_order)
 
 
-def choose_same_project(examples: Examples) -> Choice:
-    return Choice(tuple(examples.draw(lambda other: other.project == examples.asked.project)))
-
-
-FEW_SHOT_SAME_PROJECT = Technique(
-    "few-shot-same-project", "examples of the same project", render_few_shot, choose_same_project
-)
-
-
-def choose_other_projects(examples: Examples) -> Choice:
-    return Choice(tuple(examples.draw(lambda other: other.project != examples.asked.project)))
-
-
-FEW_SHOT_OTHER_PROJECTS = Technique(
-    "few-shot-other-projects", "examples of other projects", render_few_shot, choose_other_projects
-)
-
-
-_LONGEST = 60
-_MOST_NAMES = 4
-
-
-def retell(solution: str) -> str:
+def explain(solution: str) -> str:
+    """Numbered sentences that state what a function does."""
     function = parse_function(solution)
     arguments = function.args
     every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
-    given = [f"`{argument.arg}`" for argument in every if argument.arg not in ("self", "cls")]
-    steps = [f"I am given {_list(given)}." if given else "I am given no arguments.", *_tell(find_body(function))]
+    names = [f"`{argument.arg}`" for argument in every if argument.arg not in ("self", "cls")]
+    steps = [
+        f"I am given {_join(names)}." if names else "I am given no arguments.",
+        *_describe_all(find_body(function)),
+    ]
     return "\n".join(f"{number}. {step}" for number, step in enumerate(steps, 1))
 
 
-def _tell(statements: Iterable[ast.stmt]) -> Iterator[str]:
+def _describe_all(statements: Iterable[ast.stmt]) -> Iterator[str]:
     run: list[ast.stmt] = []
     for statement in statements:
         if isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign):
             run.append(statement)
             continue
         if run:
-            yield f"I {_deeds(run)}."
+            yield f"I {_actions(run)}."
             run = []
-        yield from _tell_one(statement)
+        yield from _describe(statement)
     if run:
-        yield f"I {_deeds(run)}."
+        yield f"I {_actions(run)}."
 
 
-def _tell_one(statement: ast.stmt) -> Iterator[str]:
+def _describe(statement: ast.stmt) -> Iterator[str]:
     match statement:
         case ast.If(test=test, body=body, orelse=orelse):
-            yield f"Where {_quote(test)}, I {_deeds(body)}."
+            yield f"Where {_quote(test)}, I {_actions(body)}."
             if orelse:
-                first, *rest = _tell(orelse)
+                first, *rest = _describe_all(orelse)
                 yield f"Otherwise: {first}"
                 yield from rest
         case ast.For(target=target, iter=over) | ast.AsyncFor(target=target, iter=over):
-            yield f"For each {_quote(target)} of {_quote(over)}, I {_deeds(statement.body)}."
+            yield f"For each {_quote(target)} of {_quote(over)}, I {_actions(statement.body)}."
         case ast.While(test=test, body=body):
-            yield f"As long as {_quote(test)}, I {_deeds(body)}."
+            yield f"As long as {_quote(test)}, I {_actions(body)}."
         case ast.With() | ast.AsyncWith():
-            yield f"Inside {_list([_quote(item.context_expr) for item in statement.items])}, I go on as follows."
-            yield from _tell(statement.body)
+            yield f"Inside {_join([_quote(item.context_expr) for item in statement.items])}, I go on as follows."
+            yield from _describe_all(statement.body)
         case ast.Try():
-            yield from _tell(statement.body)
+            yield from _describe_all(statement.body)
             yield "I deal with the errors that this can raise."
         case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
             yield f"I need a helper `{name}`."
         case ast.Return() | ast.Raise() | ast.Expr() if not is_prose(statement):
-            yield f"I {_deeds([statement])}."
+            yield f"I {_actions([statement])}."
 
 
-def _deeds(statements: Sequence[ast.stmt]) -> str:
-    """What a run of statements does, however deep: names it sets, what it calls for effect, how it ends."""
-    deeds: dict[str, list[str]] = {"work out": [], "call": [], "raise": [], "give back": []}
+def _actions(statements: Sequence[ast.stmt]) -> str:
+    """What statements do at any depth: the names they set, what they call for its effect, how they end."""
+    actions: dict[str, list[str]] = {"work out": [], "call": [], "raise": [], "give back": []}
     for node in (node for statement in statements for node in ast.walk(statement)):
         match node:
             case ast.Assign(targets=targets):
-                deeds["work out"] += [_quote(target) for target in targets]
+                actions["work out"] += [_quote(target) for target in targets]
             case ast.AnnAssign(target=target) | ast.AugAssign(target=target):
-                deeds["work out"].append(_quote(target))
+                actions["work out"].append(_quote(target))
             case ast.Expr(value=ast.Call(func=called)):
-                deeds["call"].append(_quote(called))
+                actions["call"].append(_quote(called))
             case ast.Raise(exc=error):
-                deeds["raise"].append(_quote(error.func if isinstance(error, ast.Call) else error))
+                actions["raise"].append(_quote(error.func if isinstance(error, ast.Call) else error))
             case ast.Return(value=value):
-                deeds["give back"].append(_quote(value) if value else "nothing")
-    said = [f"{verb} {_list(list(dict.fromkeys(names))[:_MOST_NAMES])}" for verb, names in deeds.items() if names]
-    return ", ".join(said) or "do nothing more"
+                actions["give back"].append(_quote(value) if value else "nothing")
+    parts = [f"{verb} {_join(list(dict.fromkeys(names))[:_MAX_NAMES])}" for verb, names in actions.items() if names]
+    return ", ".join(parts) or "do nothing more"
 
 
 def _quote(node: ast.expr | None) -> str:
     if isinstance(node, ast.Tuple):
         return ", ".join(_quote(item) for item in node.elts) or "`()`"
     text = "" if node is None else _unparse(node)
-    return f"`{text}`" if 0 < len(text) <= _LONGEST and "\n" not in text and "`" not in text else _name(node)
+    return f"`{text}`" if 0 < len(text) <= _MAX_QUOTE and "\n" not in text and "`" not in text else _name(node)
 
 
 def _name(node: ast.expr | None) -> str:
     called = _unparse(node.func) if isinstance(node, ast.Call) else ""
-    return f"the result of `{called}`" if 0 < len(called) <= _LONGEST and "`" not in called else "the expression"
+    return f"the result of `{called}`" if 0 < len(called) <= _MAX_QUOTE and "`" not in called else "the expression"
 
 
 def _unparse(node: ast.expr) -> str:
     try:
         return ast.unparse(node)
-    except ValueError:  # before Python 3.12, what needs a backslash cannot be written between an f-string's braces
+    except ValueError:  # before Python 3.12 a backslash cannot be written inside the braces of an f-string
         return ""
 
 
-def _list(words: Sequence[str]) -> str:
+def _join(words: Sequence[str]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
-
-
-def render_few_shot_chain_of_thought(question: Question, shots: Sequence[Shot]) -> Turns:
-    messages: list[Message] = [system(THINKING_SYSTEM)]
-    for shot in shots:
-        messages.append(user(describe(shot.instance, shot.signature, ""), thoughtful_closing(shot)))
-        messages.append({"role": "assistant", "content": f"{retell(shot.solution)}\n\n{fenced(shot.solution)}"})
-    return [[*messages, user(task_of(question), thoughtful_closing(question))]]
-
-
-FEW_SHOT_CHAIN_OF_THOUGHT = Technique(
-    "few-shot-cot", "random examples that think before they answer", render_few_shot_chain_of_thought, choose_random
-)

@@ -1,8 +1,8 @@
-"""Which stage of the pipeline does a prompt belong to, for somebody who has no labels?
+"""Predict the pipeline stage of a prompt for a user who has no labels.
 
-One interface and two answers. Without further ado, a vote of the five prompts most like it, by the cosine of their
-TF-IDF vectors. Or what a trained classifier said in cross-validation (`dlbench analyze stage evaluate` writes the
-file): always one that had not seen the prompt. Only labels of other instances are seen either way.
+Two implementations: a vote of the five nearest prompts by TF-IDF cosine, and a file of predictions by a trained
+classifier in cross-validation (`dlbench analyze stage evaluate` writes it), each made without having seen the prompt.
+Both use labels of other instances only.
 """
 
 import hashlib
@@ -26,48 +26,50 @@ Vector = dict[str, float]
 
 
 class StagePredictor(Protocol):
-    def predict(self, asked: Instance, known: Sequence[Instance]) -> Stage:
-        """By the prompt of `asked` and by prompts and labels of `known`; the label of `asked` is not looked at."""
+    def predict(self, instance: Instance, known: Sequence[Instance]) -> Stage:
+        """From the prompt of `instance` and the prompts and labels of `known`; its own label is not used."""
         ...
 
 
 class NearestPrompts:
-    """How rare a word is is counted over all `instances`; that needs no label."""
+    """Inverse document frequencies come from all `instances`, which needs no labels."""
 
-    def __init__(self, instances: Sequence[Instance], voters: int = 5) -> None:
-        self._voters = voters
+    def __init__(self, instances: Sequence[Instance], neighbours: int = 5) -> None:
+        self._neighbours = neighbours
         self._size = len(instances)
-        self._spread = Counter(word for instance in instances for word in set(_words(instance.prompt)))
+        self._documents = Counter(word for instance in instances for word in set(_words(instance.prompt)))
         self._vectors = {instance.id: self._vector(instance.prompt) for instance in instances}
 
-    def predict(self, asked: Instance, known: Sequence[Instance]) -> Stage:
+    def predict(self, instance: Instance, known: Sequence[Instance]) -> Stage:
         if not known:
-            fix = "predicting a stage needs labelled instances beside the asked one"
-            raise DLBenchError("there is no other instance to learn from", where=asked.id, fix=fix)
-        vector = self._vector(asked.prompt)
-        near = sorted(((self._cosine(vector, other), other.id, other.labels.stage) for other in known), key=_closeness)
+            fix = "the benchmark needs other labelled instances to predict a stage"
+            raise DLBenchError("there is no other instance to learn from", where=instance.id, fix=fix)
+        vector = self._vector(instance.prompt)
+        near = sorted((-self._cosine(vector, other), other.id, other.labels.stage) for other in known)
         votes: dict[Stage, float] = defaultdict(float)
-        for cosine, _, stage in near[: self._voters]:
-            votes[stage] += cosine
+        for negated, _, stage in near[: self._neighbours]:
+            votes[stage] -= negated
         return max(Stage, key=lambda stage: votes.get(stage, -1.0))
 
     def _cosine(self, vector: Vector, other: Instance) -> float:
-        across = self._vectors.get(other.id) or self._vector(other.prompt)
-        return sum(weight * across[word] for word, weight in vector.items() if word in across)
+        weights = self._vectors.get(other.id) or self._vector(other.prompt)
+        return sum(weight * weights[word] for word, weight in vector.items() if word in weights)
 
     def _vector(self, text: str) -> Vector:
-        """Of length one, so that a product of two is their cosine."""
+        """Normalised TF-IDF weights: the dot product of two vectors is their cosine."""
         counts = Counter(_words(text))
         weights = {
-            word: (1 + math.log(count)) * (1 + math.log((1 + self._size) / (1 + self._spread[word])))
+            word: (1 + math.log(count)) * (1 + math.log((1 + self._size) / (1 + self._documents[word])))
             for word, count in counts.items()
         }
         length = math.sqrt(sum(weight * weight for weight in weights.values()))
         return {word: weight / length for word, weight in weights.items()}
 
 
-class KeptStages:
-    """What a classifier said, from a file of lines `{"instance": …, "prompt": sha256, "stage": …}`."""
+class PredictedStages:
+    """Predictions of a classifier, from lines `{"instance": …, "prompt": sha256, "stage": …}`."""
+
+    _FIX = "`dlbench analyze stage evaluate --out DIR` rewrites the file"
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -79,16 +81,14 @@ class KeptStages:
                 what = f"not a predicted stage: {error!r}"
                 raise DLBenchError(what, where=f"{path}:{number}", fix=self._FIX) from None
 
-    def predict(self, asked: Instance, known: Sequence[Instance]) -> Stage:
-        prompt, stage = self._stages.get(asked.id, ("", None))
+    def predict(self, instance: Instance, known: Sequence[Instance]) -> Stage:
+        prompt, stage = self._stages.get(instance.id, ("", None))
         if stage is None:
-            raise DLBenchError(f"there is no predicted stage of {asked.id}", where=str(self._path), fix=self._FIX)
-        if prompt != hash_prompt(asked.prompt):
-            what = f"the stage of {asked.id} was predicted from another prompt"
+            raise DLBenchError(f"there is no predicted stage of {instance.id}", where=str(self._path), fix=self._FIX)
+        if prompt != hash_prompt(instance.prompt):
+            what = f"the stage of {instance.id} was predicted from another prompt"
             raise DLBenchError(what, where=str(self._path), fix=self._FIX)
         return stage
-
-    _FIX = "`dlbench analyze stage evaluate --out DIR` writes the file anew"
 
 
 def hash_prompt(prompt: str) -> str:
@@ -97,7 +97,3 @@ def hash_prompt(prompt: str) -> str:
 
 def _words(text: str) -> list[str]:
     return _WORD.findall(text.lower())
-
-
-def _closeness(near: tuple[float, str, Stage]) -> tuple[float, str]:
-    return -near[0], near[1]

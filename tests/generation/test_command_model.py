@@ -1,4 +1,4 @@
-"""A program's answer is what it wrote, and its failure is never an answer."""
+"""A program's output is the answer; its failure never is."""
 
 import asyncio
 import json
@@ -17,12 +17,11 @@ REQUEST = Request("toy/toy.f", 2, [{"role": "user", "content": "häh?"}], 0.5, 7
 
 
 def ask(code: str, timeout: float = 30, **more: str) -> Answer:
-    return asyncio.run(
-        CommandModel(f"{sys.executable} -c {shlex.quote(code)}", timeout=timeout, **more).answer(REQUEST)
-    )
+    model = CommandModel(f"{sys.executable} -c {shlex.quote(code)}", timeout=timeout, **more)
+    return asyncio.run(model.answer(REQUEST))
 
 
-def test_the_program_reads_the_whole_request_and_its_output_is_the_answer() -> None:
+def test_program_reads_the_request_and_its_output_is_the_answer() -> None:
     answer = ask("import sys; print(sys.stdin.read(), end='')")
     assert json.loads(answer.text) == {
         "model": "command",
@@ -37,35 +36,35 @@ def test_the_program_reads_the_whole_request_and_its_output_is_the_answer() -> N
     assert answer.seconds > 0
 
 
-def test_a_program_that_does_not_read_may_still_answer() -> None:
+def test_program_need_not_read_its_input() -> None:
     assert ask("print('x')").text == "x\n"
 
 
-def test_a_status_other_than_0_is_an_error_with_the_end_of_what_it_complained() -> None:
+def test_nonzero_status_is_an_error_with_the_end_of_stderr() -> None:
     with pytest.raises(DLBenchError, match="status 3") as caught:
         ask("import sys; print('def f(): pass'); print('a' * 5000 + ' no such model', file=sys.stderr); sys.exit(3)")
     assert caught.value.what.endswith("no such model")
     assert len(caught.value.what) < 500
-    assert "what was done is kept" in caught.value.fix
+    assert "finished work is kept" in caught.value.fix
 
 
-def test_a_program_that_hangs_is_ended_with_its_children(tmp_path: Path) -> None:
+def test_hanging_program_is_killed_with_its_children(tmp_path: Path) -> None:
     pid = tmp_path / "pid"
     code = (
         f"import subprocess; p = subprocess.Popen(['sleep', '60']); open({str(pid)!r}, 'w').write(str(p.pid)); p.wait()"
     )
-    began = time.monotonic()
-    with pytest.raises(DLBenchError, match="no answer within 2 s"):
+    start = time.monotonic()
+    with pytest.raises(DLBenchError, match="did not answer within 2 s"):
         ask(code, timeout=2)
-    assert time.monotonic() - began < 20
-    # The signal is sent when the answer is given up; the kernel delivers it when the child next has its turn.
-    late = time.monotonic() + 20
+    assert time.monotonic() - start < 20
+    # The kernel delivers the signal when the child is next scheduled.
+    deadline = time.monotonic() + 20
     while is_alive(int(pid.read_text())):
-        assert time.monotonic() < late
+        assert time.monotonic() < deadline
         time.sleep(0.01)
 
 
-def test_a_key_that_it_prints_is_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_printed_keys_are_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOME_API_KEY", "sk-planted-123456")
     assert ask("import os; print(os.environ['SOME_API_KEY'])").text == "***\n"
     with pytest.raises(DLBenchError) as caught:
@@ -74,6 +73,6 @@ def test_a_key_that_it_prints_is_hidden(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 @pytest.mark.parametrize("command", ["", "no-such-program-here -x", "echo 'open"])
-def test_what_cannot_be_run_is_said_before_anything_is_asked(command: str) -> None:
+def test_command_that_cannot_run_is_refused_at_once(command: str) -> None:
     with pytest.raises(DLBenchError):
         CommandModel(command)

@@ -1,8 +1,10 @@
-"""A name means one endpoint, and a key goes to no other."""
+"""A model's name means one client and one endpoint, and a key is sent to no other."""
 
 import pytest
 
 from dlbench.errors import DLBenchError
+from dlbench.generation import CommandModel, ModelOptions, OpenAIModel, StubModel
+from dlbench.generation.clients import CLIENTS, ModelClient, add_client, render_client_table
 from dlbench.generation.providers import find_endpoint, presets
 
 PROVIDERS = [name for name, preset in presets().items() if not preset.get("local")]
@@ -10,13 +12,13 @@ SERVERS = [name for name, preset in presets().items() if preset.get("local")]
 
 
 @pytest.fixture(autouse=True)
-def no_keys_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+def clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     variables = [preset["key"] for preset in presets().values() if "key" in preset]
     for name in ("DLBENCH_BASE_URL", "DLBENCH_API_KEY", "OPENAI_BASE_URL", *variables):
         monkeypatch.delenv(name, raising=False)
 
 
-def test_the_usual_ones_are_there() -> None:
+def test_common_providers_are_known() -> None:
     assert {"openai", "anthropic", "openrouter", "together", "deepseek", "mistral", "groq", "gemini"} <= {*PROVIDERS}
     assert {"vllm", "ollama", "llamacpp"} <= {*SERVERS}
     known = {"base_url", "key", "local", "limit", "seed", "reasoning", "body"}
@@ -24,7 +26,7 @@ def test_the_usual_ones_are_there() -> None:
 
 
 @pytest.mark.parametrize("prefix", PROVIDERS)
-def test_a_provider_gets_its_own_key_and_no_other(prefix: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_provider_gets_only_its_own_key(prefix: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, preset in presets().items():
         if "key" in preset:
             monkeypatch.setenv(preset["key"], f"key-of-{name}")
@@ -37,9 +39,7 @@ def test_a_provider_gets_its_own_key_and_no_other(prefix: str, monkeypatch: pyte
 
 
 @pytest.mark.parametrize("prefix", PROVIDERS)
-def test_a_provider_without_its_key_is_refused_by_the_name_of_its_variable(
-    prefix: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_missing_key_is_named_by_its_variable(prefix: str, monkeypatch: pytest.MonkeyPatch) -> None:
     variable = presets()[prefix]["key"]
     with pytest.raises(DLBenchError, match="no API key") as caught:
         find_endpoint(f"{prefix}/m")
@@ -49,7 +49,7 @@ def test_a_provider_without_its_key_is_refused_by_the_name_of_its_variable(
 
 
 @pytest.mark.parametrize("prefix", SERVERS)
-def test_a_server_of_ones_own_needs_no_key_and_gets_no_provider_s(prefix: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_local_server_needs_no_key_and_gets_none(prefix: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "key-of-openai")
     endpoint = find_endpoint(f"{prefix}/org/model")
     assert (endpoint.model, endpoint.key, endpoint.local) == ("org/model", "", True)
@@ -57,13 +57,13 @@ def test_a_server_of_ones_own_needs_no_key_and_gets_no_provider_s(prefix: str, m
     assert (moved.model, moved.base_url, moved.local) == ("org/model", "http://box:9/v1", True)
 
 
-def test_with_a_base_url_a_provider_s_prefix_is_part_of_the_name() -> None:
-    """Servers call models as their makers do: openai/gpt-oss-20b on one's own machine."""
+def test_base_url_makes_the_prefix_part_of_the_name() -> None:
+    """Local servers use names such as openai/gpt-oss-20b."""
     endpoint = find_endpoint("openai/gpt-oss-20b", "http://localhost:8000/v1")
     assert (endpoint.model, endpoint.base_url) == ("openai/gpt-oss-20b", "http://localhost:8000/v1")
 
 
-def test_an_unknown_prefix_is_part_of_the_name(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unknown_prefix_is_part_of_the_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "key-of-openai")
     endpoint = find_endpoint("meta-llama/Llama")
     assert (endpoint.model, endpoint.base_url) == ("meta-llama/Llama", presets()["openai"]["base_url"])
@@ -80,7 +80,7 @@ def test_an_unknown_prefix_is_part_of_the_name(monkeypatch: pytest.MonkeyPatch) 
         ("groq/o3", False),
     ],
 )
-def test_models_that_refuse_a_temperature_are_known(
+def test_models_that_reject_a_temperature_are_known(
     name: str, reasoning: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DLBENCH_API_KEY", "key")
@@ -91,14 +91,35 @@ def test_models_that_refuse_a_temperature_are_known(
 
 
 @pytest.mark.parametrize("url", ["localhost:8000/v1", "ftp://x/v1", "http://", "http://[::1/v1", "nothing", "/v1"])
-def test_what_is_no_address_is_refused(url: str) -> None:
-    with pytest.raises(DLBenchError, match="not an http"):
+def test_invalid_address_is_refused(url: str) -> None:
+    with pytest.raises(DLBenchError, match="not an HTTP"):
         find_endpoint("m", url)
 
 
-def test_a_key_with_the_end_of_its_line_is_understood_and_a_broken_one_is_not_shown() -> None:
+def test_key_is_stripped_and_an_invalid_key_is_not_shown() -> None:
     assert find_endpoint("m", "http://box/v1", " sk-key\n").key == "sk-key"
     for broken in ("sk-one\nsk-two", "sk-„quoted“"):
-        with pytest.raises(DLBenchError, match="characters that no key has") as caught:
+        with pytest.raises(DLBenchError, match="invalid characters") as caught:
             find_endpoint("m", "http://box/v1", broken)
         assert "sk-" not in str(caught.value)
+
+
+def test_registered_client_is_opened_and_documented(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One call adds a client: no list elsewhere names it."""
+    monkeypatch.setattr(CLIENTS, "_members", {pattern: (100, client) for pattern, client in CLIENTS.items()})
+    client = ModelClient("echo:TEXT", "the text itself", lambda name, options: StubModel(lambda _: name))
+    add_client("echo:*", client, order=0)
+    assert isinstance(ModelOptions().open("echo:hello"), StubModel)
+    assert render_client_table().splitlines()[2] == "| `echo:TEXT` | the text itself |"
+    with pytest.raises(DLBenchError, match="echo:hello does not use --port"):
+        ModelOptions(port=4000).names(["echo:hello"])
+
+
+def test_names_are_resolved_to_clients(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DLBENCH_API_KEY", "key")
+    assert isinstance(ModelOptions(command="cat").open("groq/x"), CommandModel)
+    assert all(isinstance(ModelOptions().open(name), OpenAIModel) for name in ("groq/x", "x", "command", "a/b"))
+    with pytest.raises(DLBenchError, match="reference needs the sources"):
+        ModelOptions().open("reference")
+    with pytest.raises(DLBenchError, match="no such file"):
+        ModelOptions().open("file:missing.jsonl")
