@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dlbench.agreement.model_tests import MOST_CHECKS, count, read_checks
-from dlbench.agreement.model_tests.rename import use_own_names
-from dlbench.agreement.requests import ask_for_checks
+from dlbench.agreement.model_tests import MAX_TESTS, count_distinct, read_model_tests
+from dlbench.agreement.model_tests.rename import restore_names
+from dlbench.agreement.requests import build_test_prompt
 from dlbench.agreement.variants import Variant
 
 
@@ -23,7 +23,7 @@ def run(check, **names):
 
 
 def read(text, qualname="scale"):
-    return read_checks(text, qualname)
+    return read_model_tests(text, qualname)
 
 
 def test_each_test_function_is_one_check_that_runs_alone():
@@ -187,7 +187,7 @@ def test_a_library_s_function_that_the_target_is_compared_with_stays_the_library
     answer = "from scipy import scale as expected\n\ndef test_1():\n    assert scale([1]) == expected([1])\n"
     assert "from scipy import scale as expected" in read(answer).checks[0].code
     own = Variant("scipy/scipy.core.scale", 0, "original", "…", "scale")
-    assert "expected = scale" in read_checks(answer, "scale", own).checks[0].code
+    assert "expected = scale" in read_model_tests(answer, "scale", own).checks[0].code
 
 
 def test_of_a_test_that_defines_a_generator_inside_nothing_is_lost():
@@ -198,17 +198,17 @@ def test_of_a_test_that_defines_a_generator_inside_nothing_is_lost():
 def test_what_is_more_than_is_taken_is_said():
     many = "".join(f"def test_{number}():\n    assert scale([{number}])\n\n" for number in range(23))
     found = read(many)
-    assert len(found.checks) == MOST_CHECKS == 20
+    assert len(found.checks) == MAX_TESTS == 20
     assert [one.partition(":")[0] for one in found.dropped] == ["test_20", "test_21", "test_22"]
     table = f"@pytest.mark.parametrize('x', {[*range(30)]})\ndef test_1(x):\n    assert scale([x])\n"
-    assert len(read(table).checks) == MOST_CHECKS
+    assert len(read(table).checks) == MAX_TESTS
     assert "at most" in read(table).dropped[0]
 
 
 def test_tables_that_would_cross_into_billions_of_cases_are_read_at_once():
     tables = "".join(f"@pytest.mark.parametrize('x{number}', {[*range(100)]})\n" for number in range(9))
     names = ", ".join(f"x{number}" for number in range(9))
-    assert len(read(f"{tables}def test_1({names}):\n    assert scale([x0])\n").checks) == MOST_CHECKS
+    assert len(read(f"{tables}def test_1({names}):\n    assert scale([x0])\n").checks) == MAX_TESTS
 
 
 @pytest.mark.parametrize(
@@ -224,7 +224,7 @@ def test_a_library_s_function_of_the_same_name_is_not_the_target():
     for line in ("np.scale([1])", "np.ma.scale([1])", "callable(scale)"):
         assert not read(f"import numpy as np\n\ndef test_1():\n    assert {line}\n").checks
     keras = Variant("keras/keras.ops.scale", 0, "original", "…", "scale")
-    assert read_checks("import keras\n\ndef test_1():\n    assert keras.ops.scale([1])\n", "scale", keras).checks
+    assert read_model_tests("import keras\n\ndef test_1():\n    assert keras.ops.scale([1])\n", "scale", keras).checks
 
 
 def test_data_that_is_called_like_the_method_stays():
@@ -288,12 +288,12 @@ def test_two_checks_that_differ_in_names_and_messages_only_are_one():
     other = "def test_b():\n    values = [1]\n    assert scale(values) == [2]\n"
     different = "def test_c():\n    values = [1]\n    assert scale(values) == [3]\n"
     checks = read(one + other + different).checks
-    assert list(count(checks).values()) == [2, 1]
+    assert list(count_distinct(checks).values()) == [2, 1]
     assert [check.id for check in read(one + other + different).checks] == [check.id for check in checks]
 
 
 def test_the_prompt_asks_for_as_many_tests_as_wanted_and_for_no_solution():
-    system, user = ask_for_checks("the task", "scale", 7)
+    system, user = build_test_prompt("the task", "scale", 7)
     assert "7 test functions" in user["content"]
     assert user["content"].startswith("the task")
     assert "Do not implement" in system["content"]
@@ -302,10 +302,10 @@ def test_the_prompt_asks_for_as_many_tests_as_wanted_and_for_no_solution():
 def test_tests_of_a_renamed_function_call_it_by_its_own_name_and_keywords():
     variant = Variant("toy/toy.core.scale", 3, "name_neutral", "…", "f1", {"values": "a", "factor": "b"})
     answer = "from somewhere import f1\nscale = 3\nassert f1(a=[1], b=scale) == [3]\nassert f1([1], b=2) == [2]\n"
-    for check in read_checks(answer, "scale", variant).checks:
+    for check in read_model_tests(answer, "scale", variant).checks:
         run(check)
     method = Variant("toy/toy.core.Counter.step", 1, "name_neutral", "…", "f1")
-    (check,) = read_checks("assert Counter().f1() == 1\n", "Counter.step", method).checks
+    (check,) = read_model_tests("assert Counter().f1() == 1\n", "Counter.step", method).checks
     assert ".step()" in check.code
 
 
@@ -326,19 +326,19 @@ def test_tests_of_a_renamed_function_call_it_by_its_own_name_and_keywords():
 def test_keywords_of_calls_that_lead_to_the_target_are_its_own(qualname, call, becomes):
     name = qualname.rpartition(".")[2]
     shown = Variant(f"toy/toy.core.{qualname}", 1, "parameter_names", "…", name, {"a": "b"})
-    (statement,) = use_own_names(ast.parse(call).body, shown)
+    (statement,) = restore_names(ast.parse(call).body, shown)
     assert ast.unparse(statement) == becomes
 
 
 def test_a_parameter_of_a_helper_makes_room_with_its_uses():
     variant = Variant("toy/toy.core.scale", 3, "name_neutral", "…", "f1")
     answer = "def first(scale):\n    return scale[0]\n\ndef test_1():\n    assert first(f1([1])) == 2\n"
-    (check,) = read_checks(answer, "scale", variant).checks
+    (check,) = read_model_tests(answer, "scale", variant).checks
     run(check)
     by_keyword = answer.replace("first(f1([1]))", "first(scale=f1([1]))")
-    run(read_checks(by_keyword, "scale", variant).checks[0])
+    run(read_model_tests(by_keyword, "scale", variant).checks[0])
     table = "@pytest.mark.parametrize('scale, more', [(1, 2)])\ndef test_1(scale, more):\n    assert f1([scale]) == [more]\n"
-    run(read_checks(table, "scale", variant).checks[0])
+    run(read_model_tests(table, "scale", variant).checks[0])
 
 
 @pytest.mark.parametrize(
@@ -352,7 +352,7 @@ def test_a_parameter_of_a_helper_makes_room_with_its_uses():
 )  # fmt: skip
 def test_a_name_that_makes_room_takes_nobody_else_s(answer):
     variant = Variant("toy/toy.core.scale", 3, "name_neutral", "…", "f1")
-    (check,) = read_checks(answer, "scale", variant).checks
+    (check,) = read_model_tests(answer, "scale", variant).checks
     run(check)
 
 
@@ -366,7 +366,7 @@ def test_what_parses_and_cannot_be_run_is_left_out():
 def test_a_test_that_repeats_itself_too_deeply_costs_only_itself():
     chain = "    if x:\n        pass\n" + "    elif x:\n        pass\n" * 400
     answer = f"def test_1():\n    x = f1([1])\n{chain}\ndef test_2():\n    assert f1([1]) == [2]\n"
-    found = read_checks(answer, "scale", Variant("toy/toy.core.scale", 3, "name_neutral", "…", "f1"))
+    found = read_model_tests(answer, "scale", Variant("toy/toy.core.scale", 3, "name_neutral", "…", "f1"))
     run(found.checks[0])
     assert found.dropped == ["test_1: it is cut off, or does not compile"]
 
@@ -392,5 +392,5 @@ def test_whatever_names_a_test_uses_it_is_read_without_an_error(names):
         f"    assert f1({one}, {two}={three}, {four}={five})\n\n"
         f"def test_2():\n    global {one}\n    assert f1({two}, {three}={four})\n"
     )
-    for check in read_checks(answer, "scale", variant).checks:
+    for check in read_model_tests(answer, "scale", variant).checks:
         compile(check.code, "<check>", "exec")

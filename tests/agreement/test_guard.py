@@ -2,8 +2,8 @@
 
 import pytest
 
-from dlbench.agreement.mutation.base import Original, Wording
-from dlbench.agreement.mutation.meaning_guard import ByCharacters, find_fault
+from dlbench.agreement.mutation.base import Original, Paraphrase
+from dlbench.agreement.mutation.meaning_guard import CharacterSimilarity, find_violation
 from tests.agreement.made import SOURCE, TASK, make_instance
 
 ORIGINAL = Original(make_instance(), SOURCE)
@@ -36,7 +36,7 @@ PLANTED = {
 def test_a_planted_change_of_meaning_is_refused_with_its_reason(planted):
     old, new, reason = PLANTED[planted]
     task = TASK.replace(old, new) if old in TASK else f"{TASK} It is {new}."
-    fault = find_fault(ORIGINAL, Wording(task, "scale"), ByCharacters())
+    fault = find_violation(ORIGINAL, Paraphrase(task, "scale"), CharacterSimilarity())
     assert fault
     assert reason in fault
 
@@ -48,7 +48,7 @@ def test_two_things_that_changed_places_are_refused():
         "Divide `y` by `x` along axis 0, then sum along axis 1.",
         "Divide `x` by `y` along axis 1, then sum along axis 0.",
     ):
-        assert "another order" in find_fault(original, Wording(wrong, "scale"), ByCharacters())
+        assert "another order" in find_violation(original, Paraphrase(wrong, "scale"), CharacterSimilarity())
 
 
 MOVED = {
@@ -88,27 +88,29 @@ def test_what_is_said_of_something_else_is_refused(planted):
     before, after = (
         f"{part} The result is given back as a copy, with its values as they were." for part in MOVED[planted]
     )
-    assert find_fault(Original(make_instance(before)), Wording(after, "scale"), ByCharacters())
-    assert find_fault(Original(make_instance(before)), Wording(before, "scale"), ByCharacters()) == ""
+    assert find_violation(Original(make_instance(before)), Paraphrase(after, "scale"), CharacterSimilarity())
+    assert find_violation(Original(make_instance(before)), Paraphrase(before, "scale"), CharacterSimilarity()) == ""
 
 
 def test_a_sentence_that_is_left_out_is_refused():
     lost = "Broken records that the sensor marks are repaired beforehand."
     task = f"Return the sum of `x` over axis 0. {lost} The result has the shape of one row of the input."
-    fault = find_fault(Original(make_instance(task)), Wording(task.replace(f"{lost} ", ""), "scale"), ByCharacters())
+    fault = find_violation(
+        Original(make_instance(task)), Paraphrase(task.replace(f"{lost} ", ""), "scale"), CharacterSimilarity()
+    )
     assert "a sentence is lost" in fault
 
 
 def test_a_denial_may_move_against_what_it_denies():
     original = Original(make_instance("Do not change `x` along axis 0. Return the sum."))
     passive = "`x` must not be changed along axis 0. Return the sum."
-    assert find_fault(original, Wording(passive, "scale"), ByCharacters()) == ""
+    assert find_violation(original, Paraphrase(passive, "scale"), CharacterSimilarity()) == ""
 
 
 def test_sentences_may_change_places_and_be_joined():
     original = Original(make_instance("`a` is a list of 3 ints. `b` is a float."))
     for fine in ("`b` is a float. `a` is a list of 3 ints.", "`a` is a list of 3 ints and `b` is a float."):
-        assert find_fault(original, Wording(fine, "scale"), ByCharacters()) == ""
+        assert find_violation(original, Paraphrase(fine, "scale"), CharacterSimilarity()) == ""
 
 
 def test_what_has_an_opposite_may_be_said_otherwise():
@@ -120,38 +122,40 @@ def test_what_has_an_opposite_may_be_said_otherwise():
     ):
         texts = (f"{part} The result holds its values as they were, whatever it is called." for part in (before, fine))
         original, wording = next(texts), next(texts)
-        assert find_fault(Original(make_instance(original)), Wording(wording, "scale"), ByCharacters()) == ""
+        assert (
+            find_violation(Original(make_instance(original)), Paraphrase(wording, "scale"), CharacterSimilarity()) == ""
+        )
 
 
 def test_other_words_for_the_same_pass():
     task = TASK.replace("Compute", "Calculate").replace("return it", "give it back").replace("entry", "element")
-    assert find_fault(ORIGINAL, Wording(task, "scale"), ByCharacters()) == ""
+    assert find_violation(ORIGINAL, Paraphrase(task, "scale"), CharacterSimilarity()) == ""
 
 
 @pytest.mark.parametrize("text", ["", "  \n", "I cannot help with that.", "Compute something."], ids=["empty", "blank", "refusal", "short"])  # fmt: skip
 def test_a_text_that_says_next_to_nothing_is_refused(text):
-    assert find_fault(ORIGINAL, Wording(text, "scale"), ByCharacters())
+    assert find_violation(ORIGINAL, Paraphrase(text, "scale"), CharacterSimilarity())
 
 
 def test_a_text_about_something_else_with_the_same_facts_is_refused():
     original = Original(
         make_instance("Translate the sentence into another language, word by word, as a dictionary would do.")
     )
-    fault = find_fault(original, Wording("Whoever climbs mountains as a dictionary does gets tired quickly, they believe.", "scale"), ByCharacters())  # fmt: skip
+    fault = find_violation(original, Paraphrase("Whoever climbs mountains as a dictionary does gets tired quickly, they believe.", "scale"), CharacterSimilarity())  # fmt: skip
     assert "similarity" in fault
 
 
 @pytest.mark.parametrize("name", ["smooth", "np", "class", "list", "two words", "img", "factor"])
 def test_a_name_that_is_taken_or_none_is_refused(name):
-    assert "name" in find_fault(ORIGINAL, Wording(TASK, name), ByCharacters())
+    assert "name" in find_violation(ORIGINAL, Paraphrase(TASK, name), CharacterSimilarity())
 
 
 def test_two_parameters_may_not_get_one_name():
-    wording = Wording(TASK, "scale", {"img": "same_name", "factor": "same_name"})
-    assert find_fault(ORIGINAL, wording, ByCharacters()) == "two things have one name"
+    wording = Paraphrase(TASK, "scale", {"img": "same_name", "factor": "same_name"})
+    assert find_violation(ORIGINAL, wording, CharacterSimilarity()) == "two things have one name"
 
 
 def test_a_text_that_still_speaks_of_the_old_parameter_and_the_new_one_is_judged_under_one_name():
     renamed = TASK.replace("`factor`", "`multiplier`")
-    assert find_fault(ORIGINAL, Wording(renamed, "scale", {"factor": "multiplier"}), ByCharacters()) == ""
-    assert "code" in find_fault(ORIGINAL, Wording(renamed, "scale"), ByCharacters())
+    assert find_violation(ORIGINAL, Paraphrase(renamed, "scale", {"factor": "multiplier"}), CharacterSimilarity()) == ""
+    assert "code" in find_violation(ORIGINAL, Paraphrase(renamed, "scale"), CharacterSimilarity())

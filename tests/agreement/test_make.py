@@ -6,8 +6,8 @@ import json
 import pytest
 
 from dlbench.agreement.mutation import gather_variants, make_variants, show_difference
-from dlbench.agreement.mutation.meaning_guard import ByCharacters, ByEmbedding, find_measure
-from dlbench.agreement.requests import Wording, count_requests, make_request
+from dlbench.agreement.mutation.meaning_guard import CharacterSimilarity, EmbeddingSimilarity, default_similarity
+from dlbench.agreement.requests import RequestOptions, count_requests, make_request
 from dlbench.errors import DLBenchError
 from dlbench.generation import Budget, BudgetSpent, Limits, OpenAIModel, RateLimiter
 from dlbench.generation.sampling import draw_seed
@@ -65,7 +65,7 @@ def test_no_answer_of_a_run_shares_its_seed_with_one_of_the_next():
     variants = make().kept
     samples = range(count_requests(variants))
     requests = [
-        make_request(make_instance(), SOURCE, variants, sample, Wording(3, 0.7, 64, seed, 6000, ""))
+        make_request(make_instance(), SOURCE, variants, sample, RequestOptions(3, 0.7, 64, seed, 6000, ""))
         for seed in (0, 1)
         for sample in samples
     ]
@@ -136,7 +136,10 @@ def test_a_difference_shows_what_went_and_what_came():
 
 
 def test_close_texts_are_closer_than_far_ones():
-    for measure in {ByCharacters().name: ByCharacters(), find_measure().name: find_measure()}.values():
+    for measure in {
+        CharacterSimilarity().name: CharacterSimilarity(),
+        default_similarity().name: default_similarity(),
+    }.values():
         close = measure.compare(TASK, TASK.replace("Compute", "Calculate"))
         assert close > measure.threshold > measure.compare(TASK, "Write a poem about the sea and its many ships.")
         assert measure.compare(TASK, TASK) == pytest.approx(1)
@@ -147,4 +150,4 @@ def test_embeddings_know_a_paraphrase():
     pytest.importorskip("sentence_transformers")
     one = "Map every pixel of a uint8 image through a lookup table and return a uint8 array of the same shape."
     other = "Each pixel of an image in uint8 is to be replaced by its entry in a lookup table; the outcome is a uint8 array."
-    assert ByEmbedding().compare(one, other) > ByEmbedding.threshold
+    assert EmbeddingSimilarity().compare(one, other) > EmbeddingSimilarity.threshold

@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from dlbench.agreement.matrix import MATRIX, Matrix, Row, fill_matrix, read_matrix
-from dlbench.agreement.model_tests import read_checks
+from dlbench.agreement.matrix import MATRIX, Matrix, MatrixRow, fill_matrix, read_matrix
+from dlbench.agreement.model_tests import read_model_tests
 from dlbench.agreement.selection import choose
-from dlbench.agreement.solutions import gather, make_solution
+from dlbench.agreement.solutions import group_identical, make_solution
 from dlbench.errors import DLBenchError
 from dlbench.execution.cross_run import CrossRunPool
 
@@ -31,9 +31,9 @@ def rooms(engine, toy_prepared):
 
 @pytest.fixture
 def rows(toy):
-    checks = read_checks(CHECKS, "scale").checks
+    checks = read_model_tests(CHECKS, "scale").checks
     instance = toy.instances["toy/toy.core.scale"]
-    return [Row(instance, make_solution(code), checks) for code in (RIGHT, WRONG)]
+    return [MatrixRow(instance, make_solution(code), checks) for code in (RIGHT, WRONG)]
 
 
 def test_the_right_solution_is_chosen_from_the_kept_matrix_alone(rooms, rows, tmp_path):
@@ -53,7 +53,7 @@ def test_a_second_start_runs_only_what_is_missing(rooms, rows, tmp_path):
     path = tmp_path / MATRIX
     fill_matrix(rooms, rows[:1], path)
     first = path.read_text()
-    narrow = [Row(row.instance, row.solution, row.checks[:2]) for row in rows]
+    narrow = [MatrixRow(row.instance, row.solution, row.checks[:2]) for row in rows]
     fill_matrix(rooms, [*rows[:1], narrow[1]], path)
     assert path.read_text().startswith(first)
     records = [json.loads(line) for line in path.read_text().splitlines()]
@@ -96,5 +96,5 @@ def test_a_file_that_is_no_matrix_is_refused_with_its_line(tmp_path):
 
 def test_solutions_that_differ_in_comments_only_are_one_written_twice():
     twice = [make_solution(RIGHT), make_solution(WRONG), make_solution(RIGHT + "\n# the same\n")]
-    assert list(gather(twice).values()) == [[0, 2], [1]]
+    assert list(group_identical(twice).values()) == [[0, 2], [1]]
     assert make_solution("def scale(:").id != make_solution("def scale(::").id

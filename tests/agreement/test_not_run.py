@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dlbench.agreement.model_tests import read_checks
+from dlbench.agreement.model_tests import read_model_tests
 from dlbench.agreement.planted import Mix
 from dlbench.agreement.planting import run_planted
 from dlbench.agreement.solutions import Answers
@@ -24,7 +24,7 @@ def broken(engine, toy_prepared):
 
 
 def test_where_no_reference_could_be_run_no_test_is_called_wrong(broken, engine, toy, tmp_path):
-    answers = {SCALE: Answers({}, {0: read_checks("assert scale([1]) == [2]\n", "scale").checks})}
+    answers = {SCALE: Answers({}, {0: read_model_tests("assert scale([1]) == [2]\n", "scale").checks})}
     with pytest.raises(DLBenchError, match="6 of 6 meetings of solutions and tests could not be run"):
         measure_quality(CrossRunPool(engine, broken), [toy.instances[SCALE]], answers, tmp_path / "q.jsonl")
 
@@ -32,7 +32,7 @@ def test_where_no_reference_could_be_run_no_test_is_called_wrong(broken, engine,
 def test_what_was_not_run_is_in_no_share_of_quality(engine, toy, toy_prepared, broken, tmp_path):
     """The second test was met by nobody yet; it is neither right nor wrong."""
     path, instance = tmp_path / "q.jsonl", toy.instances[SCALE]
-    checks = read_checks("assert scale([1]) == [2]\nassert scale([2]) == [4]\n", "scale").checks
+    checks = read_model_tests("assert scale([1]) == [2]\nassert scale([2]) == [4]\n", "scale").checks
     first = measure_quality(
         CrossRunPool(engine, {"toy": toy_prepared}), [instance], {SCALE: Answers({}, {0: checks[:1]})}, path
     )

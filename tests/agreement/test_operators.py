@@ -8,16 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dlbench.agreement.mutation import OPERATORS
-from dlbench.agreement.mutation.base import Original, Unfit, Wording
-from dlbench.agreement.mutation.meaning_guard import ByCharacters, find_fault
-from dlbench.agreement.mutation.text import read, replace_pieces
+from dlbench.agreement.mutation.base import NotApplicable, Original, Paraphrase
+from dlbench.agreement.mutation.meaning_guard import CharacterSimilarity, find_violation
+from dlbench.agreement.mutation.text import parse_prompt, replace_pieces
 from dlbench.dataset import load
 from tests.agreement.made import SOURCE, TASK, make_instance
 
 RULES = [name for name, operator in OPERATORS.items() if operator.change is not None]
 
 
-def change(name: str, task: str = TASK, seed: int = 0, source: str = SOURCE, qualname: str = "scale") -> Wording:
+def change(name: str, task: str = TASK, seed: int = 0, source: str = SOURCE, qualname: str = "scale") -> Paraphrase:
     rule = OPERATORS[name].change
     assert rule is not None
     return rule(Original(make_instance(task, qualname), source), Random(seed))
@@ -30,8 +30,8 @@ def every(name: str, task: str) -> set[str]:
 @pytest.mark.parametrize("name", RULES)
 def test_what_carries_the_meaning_survives(name):
     wording = change(name)
-    assert wording != Wording(TASK, "scale")
-    assert find_fault(Original(make_instance(), SOURCE), wording, ByCharacters()) == ""
+    assert wording != Paraphrase(TASK, "scale")
+    assert find_violation(Original(make_instance(), SOURCE), wording, CharacterSimilarity()) == ""
     for kept in ("(H, W, C)", "0..255", "2.5", "ValueError", '"scale needs non-negative values"', "axis 1", "Gaussian"):
         assert kept.lower() in wording.task.lower()
         assert kept in wording.task or name == "upper-case"
@@ -46,14 +46,14 @@ def test_verbs_are_exchanged_in_their_form_and_nouns_are_not():
     assert every("verbs", "It computes the sum.") == {"It calculates the sum.", "It determines the sum."}
     assert every("verbs", "Raise ValueError if `x` is empty.") == {"Throw ValueError if `x` is empty."}
     for kept in ("Raise `x` to the power 2.", "The return of `x` is an int.", "`x` need not be sorted."):
-        with pytest.raises(Unfit):
+        with pytest.raises(NotApplicable):
             change("verbs", kept)
 
 
 def test_synonyms_keep_capital_and_article_and_leave_fixed_phrases():
     assert every("synonyms", "Give an image.") == {"Give a picture."}
     assert every("synonyms", "Images are kept.") == {"Pictures are kept."}
-    with pytest.raises(Unfit):
+    with pytest.raises(NotApplicable):
         change("synonyms", "Round to a whole number, element by element, and keep `image` and image_size.")
 
 
@@ -66,7 +66,7 @@ def test_upper_case_leaves_code_names_strings_and_shapes():
 
 
 def test_a_word_in_which_no_two_letters_differ_is_not_mistyped():
-    with pytest.raises(Unfit, match="no word is long enough"):
+    with pytest.raises(NotApplicable, match="no word is long enough"):
         change("typos", "Do it with `x` as xxxxxxx.")
     assert change("typos", "Do it with `x` as xxxxxxx counted.").task.startswith("Do it with `x` as xxxxxxx ")
 
@@ -107,7 +107,7 @@ def test_what_is_no_order_is_left_alone():
         "Score per class.",
     ):
         for name in ("declarative", "questions", "passive"):
-            with pytest.raises(Unfit):
+            with pytest.raises(NotApplicable):
                 change(name, task)
 
 
@@ -120,7 +120,7 @@ def test_orders_become_passive_where_the_object_ends_for_sure():
         "Rescale an image with care, and return a new array.",
         "Return a frame of the same kind as `x`.",
     ):
-        with pytest.raises(Unfit):
+        with pytest.raises(NotApplicable):
             change("passive", doubtful)
 
 
@@ -128,7 +128,7 @@ def test_only_independent_sentences_change_places():
     assert every("reorder", "Sum up. `a` is 1. `b` is 2.") == {"Sum up. `b` is 2. `a` is 1."}
     assert every("reorder", "`a` is 1. It is kept. `b` is 2.") == {"`b` is 2. `a` is 1. It is kept."}
     for dependent in ("`a` is 1. `b` is the same.", "`a` is 1. `b` is 2. Both are kept.", "Sum up. Then stop."):
-        with pytest.raises(Unfit):
+        with pytest.raises(NotApplicable):
             change("reorder", dependent)
 
 
@@ -155,7 +155,7 @@ def test_a_method_of_the_base_class_keeps_its_name():
 
 def test_what_python_itself_calls_has_no_other_name():
     for name in ("name-neutral", "name-descriptive", "name-misleading"):
-        with pytest.raises(Unfit, match="__init__"):
+        with pytest.raises(NotApplicable, match="__init__"):
             change(name, qualname="Net.__init__")
 
 
@@ -175,16 +175,16 @@ def test_parameters_are_renamed_only_where_nothing_else_can_be_meant():
     assert wording.parameters == {"factor": "multiplier"}  # `img` stands in a call, `strict` beside a message
     assert "`multiplier` (default 2.5)" in wording.task
     assert "`smooth(img, sigma=1)`" in wording.task
-    with pytest.raises(Unfit):
+    with pytest.raises(NotApplicable):
         change("parameter-names", "ValueError names the argument: `factor`, `img` or `strict`.")
-    with pytest.raises(Unfit):
+    with pytest.raises(NotApplicable):
         change("parameter-names", source="")
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.text(st.sampled_from(list("ab XY.`\"'()[],0-1_\n:é\0")), max_size=60))
 def test_any_text_is_read_without_loss(text):
-    reading = read(text)
+    reading = parse_prompt(text)
     assert len(reading.hidden) == len(text)
     for piece in (*reading.fixed, *reading.words, *reading.sentences):
         assert text[piece.start : piece.end] == piece.text
@@ -196,7 +196,7 @@ def test_any_text_is_read_without_loss(text):
 def test_no_text_breaks_a_rule(name, text, seed):
     try:
         wording = change(name, f"Return `x`. {text}", seed)
-    except Unfit:
+    except NotApplicable:
         return
     assert wording.task
     assert wording.task.count("`") == f"Return `x`. {text}".strip().count("`")
@@ -212,10 +212,10 @@ def test_on_real_prompts_what_a_rule_makes_passes_the_guard(name):
         assert rule is not None
         try:
             wording = rule(original, Random(0))
-        except Unfit:
+        except NotApplicable:
             continue
         tried += 1
-        if fault := find_fault(original, wording, ByCharacters()):
+        if fault := find_violation(original, wording, CharacterSimilarity()):
             refused.append((instance.id, fault))
     assert tried >= 3
     assert len(refused) <= tried / 10, refused

@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 
-from dlbench.agreement.model_tests import read_tests
+from dlbench.agreement.model_tests import read_project_tests
 from dlbench.agreement.planted import (
     Material,
     Mix,
@@ -30,7 +30,7 @@ def holds(check, space):
 
 @pytest.fixture
 def check():
-    return read_tests("def test_1():\n    assert scale([1, 2], 3) == [3, 6]\n", {"test_1"}).checks[0]
+    return read_project_tests("def test_1():\n    assert scale([1, 2], 3) == [3, 6]\n", {"test_1"}).checks[0]
 
 
 def test_a_check_that_is_turned_round_passes_just_where_the_check_fails(check):
@@ -47,19 +47,19 @@ def test_a_check_with_a_changed_number_is_another_check(check):
 
 
 def test_a_check_without_a_number_has_none_to_change():
-    (bare,) = read_tests("def test_1():\n    assert scale('a') == 'b'\n", {"test_1"}).checks
+    (bare,) = read_project_tests("def test_1():\n    assert scale('a') == 'b'\n", {"test_1"}).checks
     assert alter(bare, Random(0)) is None
 
 
 def test_tests_are_cut_out_by_name_and_by_class():
-    found = read_tests(TESTS, {"test_scale", "TestCounter.test_step"})
+    found = read_project_tests(TESTS, {"test_scale", "TestCounter.test_step"})
     assert len(found.checks) == 4
     assert all("toy.core import" in one.code for one in found.checks)
 
 
 def test_the_mix_of_checks_is_the_one_asked_for(check):
     texts = [f"def test_1():\n    assert scale([{number}]) == [{2 * number}]\n" for number in range(1, 13)]
-    true = tuple(read_tests(text, {"test_1"}).checks[0] for text in texts)
+    true = tuple(read_project_tests(text, {"test_1"}).checks[0] for text in texts)
     material = Material(true, tuple(alter(one, Random(1)) for one in true), tuple(map(turn_round, true)))
     chosen = choose_checks(material, [one.id for one in true], Mix(checks=10, wrong=0.4), "x")
     ids = {one.id for one in true}

@@ -6,8 +6,8 @@ from random import Random
 import pytest
 
 from dlbench.agreement.mutation import OPERATORS
-from dlbench.agreement.mutation.base import Original, Unfit
-from dlbench.agreement.mutation.meaning_guard import ByCharacters, find_fault
+from dlbench.agreement.mutation.base import NotApplicable, Original
+from dlbench.agreement.mutation.meaning_guard import CharacterSimilarity, find_violation
 from dlbench.dataset import load
 from dlbench.workspace import fetch
 from dlbench.workspace.home import quiet
@@ -17,15 +17,15 @@ RULES = {name: operator.change for name, operator in OPERATORS.items() if operat
 
 @pytest.mark.slow
 def test_nineteen_of_twenty_wordings_of_every_rule_pass(capsys):
-    benchmark, measure = load(), ByCharacters()
+    benchmark, measure = load(), CharacterSimilarity()
     counts: dict[str, Counter[str]] = {name: Counter() for name in RULES}
     for instance in benchmark.instances.values():
         tree = fetch(benchmark.project_of(instance), benchmark.root, quiet)
         original = Original(instance, (tree / instance.path).read_text(encoding="utf-8"))
         for name, rule in RULES.items():
             try:
-                fault = find_fault(original, rule(original, Random(f"{instance.id}/{name}")), measure)
-            except Unfit:
+                fault = find_violation(original, rule(original, Random(f"{instance.id}/{name}")), measure)
+            except NotApplicable:
                 counts[name]["nothing to do"] += 1
             else:
                 counts[name]["refused" if fault else "passed"] += 1

@@ -4,19 +4,19 @@ import json
 
 import pytest
 
-from dlbench.agreement import Chosen, choose_for, make_sample, write_choices
+from dlbench.agreement import Selection, choose_for, make_sample, write_choices
 from dlbench.agreement.matrix import Matrix
-from dlbench.agreement.model_tests import read_checks
+from dlbench.agreement.model_tests import read_model_tests
 from dlbench.agreement.solutions import Answers, make_solution
 from dlbench.agreement.study import (
     InstanceVotes,
     RunArtifacts,
+    collect_votes,
     compare_operators,
-    hold_against,
-    make_polls,
+    compare_rules,
+    count_effects,
     measure_consistency,
-    read_material,
-    sort_effects,
+    read_artifacts,
 )
 from dlbench.agreement.variants import Variant, read_variants, write_variants
 from dlbench.errors import DLBenchError
@@ -30,7 +30,7 @@ def make_material(statuses: dict[str, list[str]]) -> RunArtifacts:
     variants, answers, matrix = {}, {}, Matrix()
     for instance, ends in statuses.items():
         variants[instance] = [Variant(instance, n, OPERATORS[n], "…", "f") for n in range(len(ends))]
-        checks = read_checks("assert f(1)\nassert f(2)\n", "f").checks
+        checks = read_model_tests("assert f(1)\nassert f(2)\n", "f").checks
         solutions = {n: make_solution(f"def f(x):\n    return {n}\n") for n in range(len(ends))}
         answers[instance] = Answers(dict(solutions), {0: checks})
         answers[instance].records += [{"sample": n, "answer": "", "seconds": 1.0} for n in range(2 * len(ends))]
@@ -49,7 +49,7 @@ def material():
 
 
 def test_pass_at_1_of_agreement_of_the_original_of_random_and_of_the_best(material, toy):
-    found = hold_against(make_polls(material, ("codet",)), "codet", toy)
+    found = compare_rules(collect_votes(material, ("codet",)), "codet", toy)
     scores = {one.name: one.pass_at_1 for one in found.standings}
     assert scores == pytest.approx({"codet": 1.0, "original alone": 0.5, "random choice": 2 / 3, "best possible": 1.0})
     assert found.pairs[0].only_a == (SCALE,)
@@ -58,21 +58,21 @@ def test_pass_at_1_of_agreement_of_the_original_of_random_and_of_the_best(materi
 def test_chance_draws_from_answers_with_code_as_a_rule_does(toy):
     """Otherwise passing over empty answers would look like agreement."""
     poll = InstanceVotes(SCALE, (False, True, False, False), {"codet": 1}, usable=(False, True, True, False))
-    found = hold_against([poll], "codet", toy)
+    found = compare_rules([poll], "codet", toy)
     assert {one.name: one.pass_at_1 for one in found.standings}["random choice"] == 0.5
 
 
 def test_the_gain_over_chance_is_tested_by_the_chances_themselves(toy):
     """Two instances, one of eight solutions right, both chosen: 2 (1/8)² by hand."""
     polls = [InstanceVotes(one, (True, *[False] * 7), {"codet": 0}) for one in (SCALE, STEP)]
-    pairs = {pair.b: pair for pair in hold_against(polls, "codet", toy, has_original=False).pairs}
+    pairs = {pair.b: pair for pair in compare_rules(polls, "codet", toy, has_original=False).pairs}
     assert pairs["random choice"].permutation == pytest.approx(2 / 64)
     assert pairs["random choice"].permutation_holm == pytest.approx(4 / 64)
 
 
 def test_what_our_own_fault_kept_from_being_judged_is_left_out_and_named(toy):
     material = make_material({SCALE: ["fail", "harness_error", "pass"], STEP: ["pass", "pass", "error"]})
-    found = hold_against(make_polls(material, ("codet",)), "codet", toy)
+    found = compare_rules(collect_votes(material, ("codet",)), "codet", toy)
     assert (found.instances, found.harness_errors) == ((STEP,), (SCALE,))
 
 
@@ -89,12 +89,12 @@ def test_a_solution_without_a_verdict_is_not_taken_for_a_failure(toy, tmp_path):
     (inner / "answers.jsonl").write_text("".join(json.dumps(one) + "\n" for one in answers))
     (inner / "matrix.jsonl").write_text("")
     with pytest.raises(DLBenchError, match="have no verdict yet"):
-        read_material(tmp_path, toy)
+        read_artifacts(tmp_path, toy)
 
 
 def test_a_solution_that_cannot_stand_in_the_target_s_place_has_no_vote():
     """Three that never ran do the same as one another: nothing."""
-    checks = read_checks("assert f(1)\n", "f").checks
+    checks = read_model_tests("assert f(1)\n", "f").checks
     solutions = {n: make_solution(f"def f(x):\n    return {n}\n") for n in range(5)}
     matrix = Matrix()
     for number, one in solutions.items():
@@ -124,17 +124,17 @@ def test_flips_and_consistency_are_counted_by_instance(material):
 
 
 def test_effects_are_sorted_by_what_became_of_the_original(material):
-    found = sort_effects(material)
+    found = count_effects(material)
     assert found["typos"] == {"the same code": 0, "the same end": 1, "helped": 1, "harmed": 0, "failed otherwise": 0}
     assert found["upper-case"]["harmed"] == 1
     other = make_material({SCALE: ["fail", "error", "fail"]})
-    assert sort_effects(other)["typos"]["failed otherwise"] == 1
+    assert count_effects(other)["typos"]["failed otherwise"] == 1
 
 
 def test_where_no_variant_gave_code_the_original_answer_stands():
     answers = Answers({0: None, 1: None}, {}, [], [{"sample": 0, "answer": "no idea", "seconds": 1.0}])
     chosen = choose_for(Matrix(), SCALE, answers, "codet", 0)
-    assert chosen == Chosen(SCALE, 0, "codet", 0.0, (), 0, 0, 0, fell_back=True)
+    assert chosen == Selection(SCALE, 0, "codet", 0.0, (), 0, 0, 0, fell_back=True)
     sample = make_sample(chosen, answers, [Variant(SCALE, 0, "original", "…", "scale")], "m")
     assert sample["answer"] == "no idea"
     assert "code" not in sample
@@ -147,7 +147,7 @@ def test_a_chosen_answer_that_was_cut_off_is_known_as_such():
     variants = [Variant(SCALE, 0, "original", "…", "scale"), Variant(SCALE, 1, "typos", "…", "scale")]
     made = [
         make_sample(
-            Chosen(SCALE, one, "codet", 0.0, (), 0, 0, 0, fell_back=False),
+            Selection(SCALE, one, "codet", 0.0, (), 0, 0, 0, fell_back=False),
             Answers(solutions, {}, [], records),
             variants,
             "m",

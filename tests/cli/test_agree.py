@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from dlbench.agreement.model_tests import MOST_CHECKS
+from dlbench.agreement.model_tests import MAX_TESTS
 from tests.generation.endpoint import Endpoint, completion
 
 SCALE = "toy/toy.core.scale"
@@ -161,10 +161,10 @@ def test_what_makes_no_sense_is_refused_before_anything_is_asked(dlbench, toy_ro
 
 def test_more_tests_than_are_taken_of_an_answer_are_not_asked_for(dlbench, toy_root, tmp_path):
     with Endpoint(reply) as endpoint:
-        ended = run(dlbench, toy_root, tmp_path / "out", endpoint.url, "--tests", str(MOST_CHECKS + 1))
+        ended = run(dlbench, toy_root, tmp_path / "out", endpoint.url, "--tests", str(MAX_TESTS + 1))
         assert endpoint.requests == []
     assert ended.status == 2
-    assert f"less than or equal to {MOST_CHECKS}" in ended.err
+    assert f"less than or equal to {MAX_TESTS}" in ended.err
 
 
 def test_the_one_prompt_of_agreement_is_not_shown_but_where_its_wordings_are(dlbench, toy_root):

@@ -17,10 +17,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from dlbench.agreement.matrix import Matrix, Row, fill_matrix
-from dlbench.agreement.model_tests import count
+from dlbench.agreement.matrix import Matrix, MatrixRow, fill_matrix
+from dlbench.agreement.model_tests import count_distinct
 from dlbench.agreement.selection import choose
-from dlbench.agreement.solutions import Answers, gather
+from dlbench.agreement.solutions import Answers, group_identical
 from dlbench.agreement.variants import Variant
 from dlbench.dataset import Instance
 from dlbench.errors import DLBenchError
@@ -33,7 +33,7 @@ TECHNIQUE = "dual-agreement"
 
 
 @dataclass(frozen=True)
-class Chosen:
+class Selection:
     """For one instance: which variant's solution answers, and on what grounds."""
 
     instance: str
@@ -57,34 +57,34 @@ def meet_all(
     instances: Sequence[Instance],
     answers: Mapping[str, Answers],
     path: Path,
-    on_row: Callable[[Row], None] = lambda row: None,
+    on_row: Callable[[MatrixRow], None] = lambda row: None,
 ) -> Matrix:
     return fill_matrix(rooms, list_rows(instances, answers), path, on_row)
 
 
-def list_rows(instances: Sequence[Instance], answers: Mapping[str, Answers]) -> list[Row]:
+def list_rows(instances: Sequence[Instance], answers: Mapping[str, Answers]) -> list[MatrixRow]:
     """Every distinct solution with every distinct test of its instance."""
     rows = []
     for instance in instances:
-        checks = list(count(answers[instance.id].all_checks))
+        checks = list(count_distinct(answers[instance.id].all_checks))
         distinct = {one.id: one for one in answers[instance.id].usable.values()}
-        rows += [Row(instance, solution, checks) for solution in distinct.values() if checks]
+        rows += [MatrixRow(instance, solution, checks) for solution in distinct.values() if checks]
     return rows
 
 
-def choose_for(matrix: Matrix, instance: str, answers: Answers, rule: str, seed: int) -> Chosen:
+def choose_for(matrix: Matrix, instance: str, answers: Answers, rule: str, seed: int) -> Selection:
     usable = answers.usable
     if not usable:
-        return Chosen(instance, 0, rule, 0.0, (), 0, 0, 0, fell_back=True)
+        return Selection(instance, 0, rule, 0.0, (), 0, 0, 0, fell_back=True)
     indices = list(usable)
-    everyone = gather(list(usable.values()))
+    everyone = group_identical(list(usable.values()))
     places = {key: everyone[key] for key in matrix.find_standing(instance, everyone)}
-    checks = {check.id: times for check, times in count(answers.all_checks).items()}
+    checks = {check.id: times for check, times in count_distinct(answers.all_checks).items()}
     ballot = matrix.make_ballot(instance, {key: len(found) for key, found in places.items()}, checks)
     outputs = matrix.find_outputs(instance, places, checks)
     choice = choose(ballot, rule, seed=seed, key=instance, outputs=outputs)
     written = [[indices[place] for place in found] for found in places.values()]
-    return Chosen(
+    return Selection(
         instance,
         written[choice.solution][0],
         rule,
@@ -97,22 +97,22 @@ def choose_for(matrix: Matrix, instance: str, answers: Answers, rule: str, seed:
     )
 
 
-def write_choices(path: Path, choices: Sequence[Chosen]) -> None:
+def write_choices(path: Path, choices: Sequence[Selection]) -> None:
     rewrite(path, (asdict(choice) for choice in choices))
 
 
-def read_choices(path: Path) -> dict[str, Chosen]:
-    found: dict[str, Chosen] = {}
+def read_choices(path: Path) -> dict[str, Selection]:
+    found: dict[str, Selection] = {}
     for number, record in read_lines(path):
         try:
-            found[record["instance"]] = Chosen(**{**record, "agreeing": tuple(record["agreeing"])})
+            found[record["instance"]] = Selection(**{**record, "agreeing": tuple(record["agreeing"])})
         except (KeyError, TypeError) as error:
             fix = "give a folder that `dlbench run --technique dual-agreement` wrote"
             raise DLBenchError(f"not a choice: {error}", where=f"{path}:{number}", fix=fix) from None
     return found
 
 
-def make_sample(choice: Chosen, answers: Answers, variants: Sequence[Variant], model: str) -> dict[str, Any]:
+def make_sample(choice: Selection, answers: Answers, variants: Sequence[Variant], model: str) -> dict[str, Any]:
     """The record of the chosen solution; usage, seconds and cost are those of all requests of the instance."""
     usage = total_usage(answers.records)
     told = {"prompt_tokens": usage.prompt_tokens, "completion_tokens": usage.completion_tokens}

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dlbench.agreement.model_tests import Check
-from dlbench.agreement.selection.consensus import VoteMatrix, make_ballot
+from dlbench.agreement.model_tests import ModelTest
+from dlbench.agreement.selection.consensus import VoteMatrix, make_vote_matrix
 from dlbench.agreement.selection.rules import Outputs
 from dlbench.agreement.solutions import Solution
 from dlbench.dataset import Instance
@@ -35,12 +35,12 @@ Key = tuple[str, str]
 
 
 @dataclass(frozen=True)
-class Row:
+class MatrixRow:
     """What is to be known: one solution on these checks."""
 
     instance: Instance
     solution: Solution
-    checks: Sequence[Check]
+    checks: Sequence[ModelTest]
 
 
 class Matrix:
@@ -58,7 +58,7 @@ class Matrix:
         self.outputs.setdefault(key, {}).update(record.get("outputs", {}))
         self.seconds += sum(record.get("seconds", {}).values())
 
-    def find_missing(self, row: Row) -> list[Check]:
+    def find_missing(self, row: MatrixRow) -> list[ModelTest]:
         there = self.results.get((row.instance.id, row.solution.id), {})
         return [check for check in row.checks if there.get(check.id, _OURS) == _OURS]
 
@@ -86,7 +86,7 @@ class Matrix:
         fit = [one for one in everyone if _UNUSABLE not in self.results.get((instance, one), {}).values()]
         return fit or everyone
 
-    def find_not_run(self, rows: Iterable[Row]) -> dict[str, int]:
+    def find_not_run(self, rows: Iterable[MatrixRow]) -> dict[str, int]:
         """By instance, how many of these meetings are not known: our own fault."""
         found: dict[str, int] = {}
         for row in rows:
@@ -97,7 +97,7 @@ class Matrix:
     def make_ballot(self, instance: str, solutions: Mapping[str, int], checks: Mapping[str, int]) -> VoteMatrix:
         """Ids with how often each was written; a meeting that is not known was not passed."""
         passed = [[self.passes(instance, solution, check) for check in checks] for solution in solutions]
-        return make_ballot(passed, list(solutions.values()), list(checks.values()))
+        return make_vote_matrix(passed, list(solutions.values()), list(checks.values()))
 
     def find_outputs(self, instance: str, solutions: Iterable[str], checks: Iterable[str]) -> Outputs:
         """Whoever broke off returned nothing; how it ended stands for it, or it would behave like all who fail."""
@@ -128,12 +128,12 @@ def read_matrix(path: Path) -> Matrix:
 
 
 def fill_matrix(
-    rooms: CrossRunPool, rows: Sequence[Row], path: Path, on_row: Callable[[Row], None] = lambda row: None
+    rooms: CrossRunPool, rows: Sequence[MatrixRow], path: Path, on_row: Callable[[MatrixRow], None] = lambda row: None
 ) -> Matrix:
     """Runs what is not known yet; the journal is the truth."""
     with Journal(path) as journal:
         matrix = read_matrix(path)
-        todo: dict[Key, tuple[Row, list[Check]]] = {}
+        todo: dict[Key, tuple[MatrixRow, list[ModelTest]]] = {}
         for row in rows:
             missing = matrix.find_missing(row)
             if missing:
@@ -156,7 +156,7 @@ def fill_matrix(
     return matrix
 
 
-def _record(row: Row, checks: Sequence[Check], met: Sequence[CheckResult]) -> dict[str, Any]:
+def _record(row: MatrixRow, checks: Sequence[ModelTest], met: Sequence[CheckResult]) -> dict[str, Any]:
     pairs = list(zip(checks, met, strict=True))
     record: dict[str, Any] = {
         "instance": row.instance.id,
@@ -169,7 +169,7 @@ def _record(row: Row, checks: Sequence[Check], met: Sequence[CheckResult]) -> di
     return record | ({"messages": messages} if messages else {}) | ({"outputs": outputs} if outputs else {})
 
 
-def tell_not_run(matrix: Matrix, rows: Sequence[Row]) -> str:
+def describe_not_run(matrix: Matrix, rows: Sequence[MatrixRow]) -> str:
     """How many and whose; empty where all took place. Raises where none did."""
     missing, meetings = matrix.find_not_run(rows), sum(len(row.checks) for row in rows)
     if not missing:

@@ -14,7 +14,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from random import Random
 
-from dlbench.agreement.model_tests import Check, make_check, read_tests
+from dlbench.agreement.model_tests import ModelTest, make_model_test, read_project_tests
 from dlbench.agreement.solutions import Solution, make_solution
 from dlbench.dataset import Instance
 from dlbench.dataset.target import Function
@@ -44,12 +44,12 @@ class Mix:
 class Material:
     """What checks can be made of, before the reference has met them: it passes the true ones and fails the planted."""
 
-    true: tuple[Check, ...]
-    altered: tuple[Check, ...]
-    turned: tuple[Check, ...]
+    true: tuple[ModelTest, ...]
+    altered: tuple[ModelTest, ...]
+    turned: tuple[ModelTest, ...]
 
     @property
-    def checks(self) -> list[Check]:
+    def checks(self) -> list[ModelTest]:
         return list({check.id: check for check in (*self.true, *self.altered, *self.turned)}.values())
 
     def keep(self, ids: Collection[str]) -> "Material":
@@ -81,10 +81,10 @@ def gather_material(prepared: Prepared, instance: Instance, mix: Mix) -> Materia
     """From half of the instance's tests."""
     chance = Random(f"{mix.seed} {instance.id}")
     half = _draw_half(instance, chance)
-    found: list[Check] = []
+    found: list[ModelTest] = []
     for file in instance.test_files:
         names = {test.partition("::")[2].replace("::", ".") for test in half if test.startswith(f"{file}::")}
-        found += read_tests((prepared.tree / file).read_text(encoding="utf-8"), names).checks
+        found += read_project_tests((prepared.tree / file).read_text(encoding="utf-8"), names).checks
     chance.shuffle(found)
     true = tuple(found[: mix.checks + _SPARE])
     some = true[: round(mix.wrong * mix.checks) + _SPARE]
@@ -106,13 +106,13 @@ def _draw_half(instance: Instance, chance: Random) -> list[str]:
     return functions[: (len(functions) + 1) // 2]
 
 
-def choose_checks(material: Material, passed: Sequence[str], mix: Mix, key: str) -> list[Check]:
+def choose_checks(material: Material, passed: Sequence[str], mix: Mix, key: str) -> list[ModelTest]:
     """A known mix of those that the reference passes and those that it fails; `passed`: the ids of the former."""
     chance, held = Random(f"{mix.seed} {key}"), set(passed)
     true = [check for check in material.true if check.id in held]
     sources = [[check for check in part if check.id not in held] for part in (material.turned, material.altered)]
     wanted = min(mix.checks, round(len(true) / (1 - mix.wrong)) if mix.wrong < 1 else mix.checks)
-    planted: list[Check] = []
+    planted: list[ModelTest] = []
     wrong = round(mix.wrong * wanted)
     for place in range(wrong):
         first = 0 if place < mix.turned * wrong else 1
@@ -124,7 +124,7 @@ def choose_checks(material: Material, passed: Sequence[str], mix: Mix, key: str)
     return chosen
 
 
-def alter(check: Check, chance: Random) -> Check | None:
+def alter(check: ModelTest, chance: Random) -> ModelTest | None:
     """With one number of the test itself changed; None where it has none."""
     for _ in range(_TRIES):
         tree = parse(check.code)
@@ -136,17 +136,17 @@ def alter(check: Check, chance: Random) -> Check | None:
         node = chance.choice(numbers)
         assert isinstance(node.value, int | float)
         node.value += chance.choice([1, -1, 2, 10])
-        changed = make_check(tree.body)
+        changed = make_model_test(tree.body)
         if changed is not None and changed.id != check.id:
             return changed
     return None
 
 
-def turn_round(check: Check) -> Check | None:
+def turn_round(check: ModelTest) -> ModelTest | None:
     """Passes where an assertion of the check fails, and only there."""
     text = f"try:\n{textwrap.indent(check.code, '    ')}except AssertionError:\n    pass\n"
     text += "else:\n    raise AssertionError('it holds')\n"
     try:
-        return make_check(parse(text).body)
+        return make_model_test(parse(text).body)
     except SyntaxError:
         return None

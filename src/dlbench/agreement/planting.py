@@ -9,11 +9,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dlbench.agreement.matrix import MATRIX, Matrix, Row, fill_matrix, tell_not_run
-from dlbench.agreement.model_tests import Check
+from dlbench.agreement.matrix import MATRIX, Matrix, MatrixRow, describe_not_run, fill_matrix
+from dlbench.agreement.model_tests import ModelTest
 from dlbench.agreement.planted import Mix, choose_checks, find_held_out, gather_material, make_solutions, write_copy
 from dlbench.agreement.selection import RULES, choose
-from dlbench.agreement.solutions import Solution, gather, make_solution
+from dlbench.agreement.solutions import Solution, group_identical, make_solution
 from dlbench.agreement.study import InstanceVotes
 from dlbench.dataset import Benchmark, Instance
 from dlbench.execution.cross_run import CrossRunPool
@@ -57,12 +57,12 @@ def run_planted(
     }
     kept = [instance for instance in instances if instance.id in chosen]
     rows = [
-        Row(instance, solution, chosen[instance.id])
+        MatrixRow(instance, solution, chosen[instance.id])
         for instance in kept
         for solution in _distinct(solutions[instance.id])
     ]
     matrix = fill_matrix(rooms, rows, out / MATRIX, lambda row: on_step(f"{row.instance.id}: met its checks"))
-    not_run += [told] if (told := tell_not_run(matrix, rows)) else []
+    not_run += [told] if (told := describe_not_run(matrix, rows)) else []
     samples = [
         Sample(instance.id, number, solution.code, is_code=True)
         for instance in kept
@@ -89,12 +89,12 @@ def choose_all(
     matrix: Matrix,
     instance: str,
     solutions: Sequence[Solution],
-    checks: Sequence[Check] | Mapping[Check, int],
+    checks: Sequence[ModelTest] | Mapping[ModelTest, int],
     seed: int,
     rules: Sequence[str] = RULES[:-1],
 ) -> dict[str, int]:
     """By rule, the place of the chosen solution among those written."""
-    everyone = gather(solutions)
+    everyone = group_identical(solutions)
     places = {key: everyone[key] for key in matrix.find_standing(instance, everyone)}
     counts = {check.id: checks[check] if isinstance(checks, Mapping) else 1 for check in checks}
     ballot = matrix.make_ballot(instance, {key: len(found) for key, found in places.items()}, counts)
@@ -105,17 +105,17 @@ def choose_all(
 
 def _choose_checks(
     instances: Sequence[Instance], rooms: CrossRunPool, mix: Mix, path: Path, on_step: OnStep
-) -> tuple[dict[str, list[Check]], dict[str, str], list[str]]:
+) -> tuple[dict[str, list[ModelTest]], dict[str, str], list[str]]:
     material = {one.id: gather_material(rooms.prepared[one.project], one, mix) for one in instances}
     references = {
         one.id: make_solution(write_copy(rooms.engine.asked(rooms.prepared[one.project], one).target.node, -1))
         for one in instances
     }
-    rows = [Row(one, references[one.id], material[one.id].checks) for one in instances if material[one.id].true]
+    rows = [MatrixRow(one, references[one.id], material[one.id].checks) for one in instances if material[one.id].true]
     matrix = fill_matrix(rooms, rows, path, lambda row: on_step(f"{row.instance.id}: the reference met its checks"))
-    told = tell_not_run(matrix, rows)
+    told = describe_not_run(matrix, rows)
     unmet = matrix.find_not_run(rows)
-    chosen: dict[str, list[Check]] = {}
+    chosen: dict[str, list[ModelTest]] = {}
     left_out: dict[str, str] = {}
     for one in instances:
         known = matrix.results.get((one.id, references[one.id].id), {})
@@ -133,4 +133,4 @@ def _choose_checks(
 
 
 def _distinct(solutions: Sequence[Solution]) -> list[Solution]:
-    return [solutions[places[0]] for places in gather(solutions).values()]
+    return [solutions[places[0]] for places in group_identical(solutions).values()]

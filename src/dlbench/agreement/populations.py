@@ -9,7 +9,7 @@ makes again and again, in solutions and in tests) vote together, and that is how
 from dataclasses import dataclass
 from random import Random
 
-from dlbench.agreement.selection.consensus import VoteMatrix, make_ballot
+from dlbench.agreement.selection.consensus import VoteMatrix, make_vote_matrix
 
 
 @dataclass(frozen=True)
@@ -49,4 +49,4 @@ def make_population(kind: Kind, seed: int) -> Population:
                 passed[row][column] = not caught[column] if check_right else check_is_common[column]
             else:
                 passed[row][column] = check_right and chance.random() < kind.lucky
-    return Population(make_ballot(passed), tuple(is_right))
+    return Population(make_vote_matrix(passed), tuple(is_right))

@@ -33,14 +33,14 @@ from dlbench.generation.techniques.base import Question, make_question, task_of
 from dlbench.generation.techniques.build import fit
 from dlbench.parsing import parse
 
-CHECKS = 5
+TESTS_PER_VARIANT = 5
 SYSTEM = (
     "You write tests in Python for deep-learning projects. Answer with one Python code block that contains only test "
     "functions. Do not implement what is tested."
 )
 
 
-def ask_for_checks(task: str, name: str, count: int = CHECKS) -> list[Message]:
+def build_test_prompt(task: str, name: str, count: int = TESTS_PER_VARIANT) -> list[Message]:
     """`task`: the description that the solutions' prompt has, without its last sentence; `name`: what to call."""
     rules = (
         f"Now write {count} test functions for `{name}`, named test_1 to test_{count}, in one Python code block. "
@@ -53,10 +53,10 @@ def ask_for_checks(task: str, name: str, count: int = CHECKS) -> list[Message]:
 
 
 @dataclass(frozen=True)
-class Wording:
+class RequestOptions:
     """What all requests have in common."""
 
-    checks: int = CHECKS
+    checks: int = TESTS_PER_VARIANT
     temperature: float = 0.0
     max_tokens: int = 1024
     seed: int = 0
@@ -129,7 +129,7 @@ def count_requests(variants: Sequence[Variant]) -> int:
 
 
 def make_request(
-    instance: Instance, source: str, variants: Sequence[Variant], sample: int, wording: Wording
+    instance: Instance, source: str, variants: Sequence[Variant], sample: int, wording: RequestOptions
 ) -> Request:
     """`source`: the text of the instance's module."""
     variant = variants[sample // 2]
@@ -139,7 +139,7 @@ def make_request(
     notes: dict[str, object] = {"variant": variant.index, "operator": variant.operator, "asks_for": "solution"}
     if sample % 2:
         question = replace(question, skeleton="" if fitted.cut else question.skeleton)
-        messages = ask_for_checks(task_of(question), variant.function, wording.checks)
+        messages = build_test_prompt(task_of(question), variant.function, wording.checks)
         notes["asks_for"] = "tests"
     if fitted.cut:
         notes["cut"] = fitted.cut

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dlbench.agreement.model_tests import Check, read_checks
+from dlbench.agreement.model_tests import ModelTest, read_model_tests
 from dlbench.agreement.rename_back import map_back
 from dlbench.agreement.variants import Variant
 from dlbench.dataset import Instance
@@ -40,7 +40,7 @@ def make_solution(code: str) -> Solution:
     return Solution(hashlib.sha256(same.encode(errors="surrogatepass")).hexdigest()[:16], code)
 
 
-def gather(solutions: Sequence[Solution]) -> dict[str, list[int]]:
+def group_identical(solutions: Sequence[Solution]) -> dict[str, list[int]]:
     """By id, in the order of their first appearance, the places at which each stands."""
     places: dict[str, list[int]] = {}
     for place, solution in enumerate(solutions):
@@ -53,7 +53,7 @@ class Answers:
     """Of one instance; by the variant's index."""
 
     solutions: dict[int, Solution | None] = field(default_factory=dict)
-    checks: dict[int, list[Check]] = field(default_factory=dict)
+    checks: dict[int, list[ModelTest]] = field(default_factory=dict)
     dropped: list[str] = field(default_factory=list)
     records: list[dict[str, Any]] = field(default_factory=list)
 
@@ -62,7 +62,7 @@ class Answers:
         return {index: solution for index, solution in self.solutions.items() if solution is not None}
 
     @property
-    def all_checks(self) -> list[Check]:
+    def all_checks(self) -> list[ModelTest]:
         return [check for index in sorted(self.checks) for check in self.checks[index]]
 
 
@@ -83,7 +83,7 @@ def read_answers(
         answers = found[instance.id]
         answers.records.append(record)
         if sample % 2:
-            reading = read_checks(text, instance.qualname, variant)
+            reading = read_model_tests(text, instance.qualname, variant)
             answers.checks[variant.index] = reading.checks
             answers.dropped += reading.dropped
         else:

@@ -26,9 +26,9 @@ from itertools import combinations
 from pathlib import Path
 from statistics import fmean
 
-from dlbench.agreement import CHOICES, FOLDER, Chosen, choose_for, read_choices
-from dlbench.agreement.matrix import MATRIX, Matrix, Row, fill_matrix, read_matrix, tell_not_run
-from dlbench.agreement.model_tests import count
+from dlbench.agreement import CHOICES, FOLDER, Selection, choose_for, read_choices
+from dlbench.agreement.matrix import MATRIX, Matrix, MatrixRow, describe_not_run, fill_matrix, read_matrix
+from dlbench.agreement.model_tests import count_distinct
 from dlbench.agreement.planted import write_copy
 from dlbench.agreement.requests import ANSWERS
 from dlbench.agreement.solutions import Answers, Solution, make_solution, read_answers
@@ -67,7 +67,7 @@ class InstanceVotes:
         return kept or self.solved
 
 
-def hold_against(
+def compare_rules(
     polls: Sequence[InstanceVotes], rule: str, benchmark: Benchmark, *, has_original: bool = True
 ) -> Comparison:
     """The rule against everything else, paired by instance; against chance by the exact chances of that choice."""
@@ -108,7 +108,7 @@ class RunArtifacts:
     answers: Mapping[str, Answers]
     statuses: Mapping[str, Mapping[int, str]]
     """What the judge said of each variant's solution; `no_code` where there is none."""
-    choices: Mapping[str, Chosen]
+    choices: Mapping[str, Selection]
     matrix: Matrix
 
     @property
@@ -121,7 +121,7 @@ class RunArtifacts:
         return tuple(self.statuses[instance][variant.index] == "pass" for variant in self.variants[instance])
 
 
-def read_material(folder: Path, benchmark: Benchmark) -> RunArtifacts:
+def read_artifacts(folder: Path, benchmark: Benchmark) -> RunArtifacts:
     inner = folder / FOLDER
     needed = (VARIANTS, ANSWERS, MATRIX, CHOICES)
     missing = [name for name in needed if not (inner / name).is_file()]
@@ -170,7 +170,7 @@ def list_samples(answers: Mapping[str, Answers]) -> list[Sample]:
 EFFECTS = ("the same code", "the same end", "helped", "harmed", "failed otherwise")
 
 
-def make_polls(
+def collect_votes(
     material: RunArtifacts, rules: Sequence[str], seed: int = 0, *, own: bool = False
 ) -> list[InstanceVotes]:
     """The choice of each rule, made again from what was kept; with `own`, that of the run's rule is the one that the
@@ -293,7 +293,7 @@ def _is_other(material: RunArtifacts, instance: str) -> bool:
     return chosen is not None and (original is None or chosen.id != original.id)
 
 
-def sort_effects(material: RunArtifacts) -> dict[str, dict[str, int]]:
+def count_effects(material: RunArtifacts) -> dict[str, dict[str, int]]:
     """By operator, how many wordings had which effect; `failed otherwise`: both fail, in another way."""
     found: dict[str, dict[str, int]] = {}
     for instance in material.sound:
@@ -346,26 +346,26 @@ def measure_quality(
     answers: Mapping[str, Answers],
     path: Path,
     mutants: int = MUTANTS,
-    on_row: Callable[[Row], None] = lambda row: None,
+    on_row: Callable[[MatrixRow], None] = lambda row: None,
 ) -> Quality:
     references: dict[str, Solution] = {}
     wrong: dict[str, list[Solution]] = {}
-    rows: list[Row] = []
+    rows: list[MatrixRow] = []
     for one in instances:
         node = rooms.engine.asked(rooms.prepared[one.project], one).target.node
         references[one.id] = make_solution(write_copy(node, -1))
         wrong[one.id] = [make_solution(code) for _, code in write_mutants(node, mutants)]
-        checks = list(count(answers[one.id].all_checks))
-        rows += [Row(one, solution, checks) for solution in (references[one.id], *wrong[one.id]) if checks]
+        checks = list(count_distinct(answers[one.id].all_checks))
+        rows += [MatrixRow(one, solution, checks) for solution in (references[one.id], *wrong[one.id]) if checks]
     matrix = fill_matrix(rooms, rows, path, on_row)
-    not_run = tell_not_run(matrix, rows)
+    not_run = describe_not_run(matrix, rows)
     is_right: list[bool] = []
     is_telling: list[bool] = []
     is_killed: list[bool] = []
     without = distinct = 0
     for one in instances:
         reference = references[one.id].id
-        written = list(count(answers[one.id].all_checks))
+        written = list(count_distinct(answers[one.id].all_checks))
         distinct += len(written)
         checks = [check for check in written if matrix.is_known(one.id, reference, check.id)]
         right = [check for check in checks if matrix.passes(one.id, reference, check.id)]

@@ -43,7 +43,7 @@ from dlbench.errors import DLBenchError
 
 if TYPE_CHECKING:
     from dlbench.agreement.mutation import Variants
-    from dlbench.agreement.requests import Wording
+    from dlbench.agreement.requests import RequestOptions
     from dlbench.agreement.solutions import Answers
     from dlbench.agreement.study import Quality, RunArtifacts
     from dlbench.agreement.variants import Variant
@@ -164,7 +164,7 @@ RewriteOption = Annotated[
 
 
 @dataclass(frozen=True)
-class Setting:
+class RunSetup:
     """What is asked about, and where it goes."""
 
     benchmark: "Benchmark"
@@ -182,7 +182,7 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class Asking:
+class ModelSetup:
     """Who is asked, and how far it may go."""
 
     opening: "Opening"
@@ -194,7 +194,7 @@ class Asking:
 
 
 @dataclass(frozen=True)
-class Dual:
+class DualAgreement:
     variants: int
     tests: int
     rule: str
@@ -216,10 +216,10 @@ class Dual:
     def describe(self) -> dict[str, Any]:
         return {"variants": self.variants, "tests": self.tests, "rule": self.rule, "rewrite": self.rewrite}
 
-    def ask_and_choose(self, setting: Setting, asking: Asking, wording: "Wording") -> None:
+    def ask_and_choose(self, setting: RunSetup, asking: ModelSetup, wording: "RequestOptions") -> None:
         """Leaves one sample for each instance, and beside them all it came from."""
         from dlbench.agreement import CHOICES, choose_for, list_rows, make_sample, meet_all, read_choices, write_choices
-        from dlbench.agreement.matrix import MATRIX, tell_not_run
+        from dlbench.agreement.matrix import MATRIX, describe_not_run
         from dlbench.agreement.requests import ANSWERS
         from dlbench.agreement.solutions import read_answers
         from dlbench.cli.engine import prepare_projects
@@ -240,7 +240,7 @@ class Dual:
             matrix = meet_all(
                 rooms, setting.instances, answers, setting.inner / MATRIX, lambda row: advance(row.instance.id)
             )
-        if told := tell_not_run(matrix, rows):
+        if told := describe_not_run(matrix, rows):
             log(f"{told}; they count as not passed")
         if (setting.folder / VERDICTS).is_file():
             # what was judged stays chosen, even where meetings that were our fault have been made up for since
@@ -255,7 +255,7 @@ class Dual:
         )
         self._judge_all(setting, answers)
 
-    def _find_variants(self, setting: Setting, asking: Asking) -> "dict[str, list[Variant]]":
+    def _find_variants(self, setting: RunSetup, asking: ModelSetup) -> "dict[str, list[Variant]]":
         """Made once: a second start asks what the first one asked."""
         import asyncio
 
@@ -271,7 +271,7 @@ class Dual:
         write_variants(path, [variant for one in found.values() for variant in one.kept])
         return {instance: one.kept for instance, one in found.items()}
 
-    async def _make_variants(self, setting: Setting, asking: Asking) -> "dict[str, Variants]":
+    async def _make_variants(self, setting: RunSetup, asking: ModelSetup) -> "dict[str, Variants]":
         """Within the run's budget, where a model is asked to rephrase."""
         from dlbench.agreement.mutation import gather_variants
         from dlbench.cli.output import counted
@@ -293,7 +293,9 @@ class Dual:
                 await model.close()
         return found
 
-    def _ask(self, setting: Setting, asking: Asking, wording: "Wording", variants: "dict[str, list[Variant]]") -> None:
+    def _ask(
+        self, setting: RunSetup, asking: ModelSetup, wording: "RequestOptions", variants: "dict[str, list[Variant]]"
+    ) -> None:
         from dlbench.agreement.requests import ANSWERS, count_requests, make_request
         from dlbench.cli.output import counted, log
         from dlbench.generation import generate
@@ -315,7 +317,7 @@ class Dual:
                 log=log,
             )
 
-    def _judge_all(self, setting: Setting, answers: "dict[str, Answers]") -> None:
+    def _judge_all(self, setting: RunSetup, answers: "dict[str, Answers]") -> None:
         """What every variant's solution was worth, when the choice is made: for the gain and the study."""
         from dlbench.agreement.study import list_samples
         from dlbench.cli.report import judge_into
@@ -346,7 +348,7 @@ def choose(
 ) -> None:
     """Choose again by another rule or seed, from the matrix that was kept; what would it have given?"""
     from dlbench.agreement.selection import RULES
-    from dlbench.agreement.study import read_material
+    from dlbench.agreement.study import read_artifacts
     from dlbench.cli.output import print_json
     from dlbench.dataset import load
     from dlbench.registry import find_known
@@ -355,7 +357,7 @@ def choose(
 
     find_known(rule, dict.fromkeys(RULES), "rule of choice")
     loaded = load(benchmark)
-    material = read_material(run, loaded)
+    material = read_artifacts(run, loaded)
     rules = (rule, *(name for name in RULES if name not in {rule, "random"}))
     found = find_gain(material, read_run(run), loaded, rules, seed)
     if json:
@@ -382,14 +384,14 @@ def study(
     json: JsonOption = False,
 ) -> None:
     """How brittle is the model to phrasing? By operator, by instance, and what agreement made of it."""
-    from dlbench.agreement.study import read_material
+    from dlbench.agreement.study import read_artifacts
     from dlbench.dataset import load
-    from dlbench.reporting.studies.agreement import study_material, tabulate_quality, tell_flips
+    from dlbench.reporting.studies.agreement import describe_flips, study_artifacts, tabulate_quality
     from dlbench.runs import read_run
 
     loaded = load(benchmark)
-    material = read_material(run, loaded)
-    studied = study_material(material, read_run(run), loaded, seed)
+    material = read_artifacts(run, loaded)
+    studied = study_artifacts(material, read_run(run), loaded, seed)
     tables = dict(studied.tables)
     record: dict[str, object] = {
         "gain": studied.gain,
@@ -403,30 +405,30 @@ def study(
         record["quality"] = found
         tables["the model's own tests"] = tabulate_quality(found)
         faults += [f"NOT COUNTED: {found.not_run}"] if found.not_run else []
-    notes = [*faults, *tell_flips(studied.consistency)]
+    notes = [*faults, *describe_flips(studied.consistency)]
     show(tables, notes, record if json else None)
     write_pictures(pictures, studied.pictures)
 
 
 def print_gain(benchmark: "Benchmark", folder: Path, rule: str) -> None:
     """What the technique gave, and beside it what it took."""
-    from dlbench.agreement.study import read_material
+    from dlbench.agreement.study import read_artifacts
     from dlbench.reporting.studies.agreement import find_gain
     from dlbench.runs import read_run
 
-    material = read_material(folder, benchmark)
+    material = read_artifacts(folder, benchmark)
     _print_gain(find_gain(material, read_run(folder), benchmark, (rule,)), material)
 
 
 def _print_gain(found: "Comparison", material: "RunArtifacts") -> None:
     from dlbench.cli.output import open_console
-    from dlbench.reporting.studies.agreement import tabulate_gain, tell_cost, tell_not_counted
+    from dlbench.reporting.studies.agreement import describe_cost, describe_not_counted, tabulate_gain
     from dlbench.reporting.tables import draw
 
     open_console().print(draw(f"what agreement gives, on {len(found.instances)} instances", tabulate_gain(found)))
-    if fault := tell_not_counted(found):
+    if fault := describe_not_counted(found):
         typer.echo(fault)
-    typer.echo(tell_cost(material))
+    typer.echo(describe_cost(material))
 
 
 def _measure_quality(

@@ -47,12 +47,12 @@ def planted(
     """Choose among the reference and its mutants, by tests of the project with wrong ones planted among them."""
     from dlbench.agreement.planted import Mix
     from dlbench.agreement.planting import run_planted
-    from dlbench.agreement.study import hold_against
+    from dlbench.agreement.study import compare_rules
     from dlbench.cli.engine import Where, make_engine, make_pool, prepare_projects
     from dlbench.cli.output import counted, open_console, print_json
     from dlbench.errors import DLBenchError
     from dlbench.execution.cross_run import CrossRunPool
-    from dlbench.reporting.studies.agreement import tabulate_gain, tell_not_counted
+    from dlbench.reporting.studies.agreement import describe_not_counted, tabulate_gain
     from dlbench.reporting.tables import draw
     from dlbench.runs import open_run
 
@@ -73,7 +73,7 @@ def planted(
     if not made.polls:
         raise DLBenchError("no test of the chosen instances stands alone", fix="choose other instances")
     found = {
-        name: hold_against(polls, "codet", chosen.benchmark, has_original=False)
+        name: compare_rules(polls, "codet", chosen.benchmark, has_original=False)
         for name, polls in (("all tests", made.polls), ("tests that nobody chose by", made.held_out))
         if polls
     }
@@ -89,7 +89,7 @@ def planted(
         return
     for name, one in found.items():
         open_console().print(draw(f"{len(one.instances)} instances, judged by {name}; {mix}", tabulate_gain(one)))
-        if fault := tell_not_counted(one):
+        if fault := describe_not_counted(one):
             typer.echo(fault)
     for told in made.not_run:
         typer.echo(f"NOT RUN: {told}")

@@ -5,7 +5,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dlbench.cli.agree import DUAL, Asking, Dual, RewriteOption, RuleOption, Setting, TestsOption, VariantsOption
+from dlbench.cli.agree import (
+    DUAL,
+    DualAgreement,
+    ModelSetup,
+    RewriteOption,
+    RuleOption,
+    RunSetup,
+    TestsOption,
+    VariantsOption,
+)
 from dlbench.cli.app import (
     CORES,
     BenchmarkOption,
@@ -120,7 +129,7 @@ def run(
 ) -> None:
     """Ask a model for the chosen instances, judge its answers, and print pass@1 overall and by label."""
     from dlbench import __version__
-    from dlbench.agreement.requests import Wording
+    from dlbench.agreement.requests import RequestOptions
     from dlbench.cli.engine import Where, check_mode, make_engine, prepare_projects
     from dlbench.cli.output import counted, log
     from dlbench.cli.report import judge_into, show_scores
@@ -143,7 +152,11 @@ def run(
         _refuse_unused(technique, [name for name, (value, usual) in for_dual.items() if value != usual])
     engine = make_engine(sandbox, timeout, memory, Where(executor, ray_address, workers))
     sources = Sources(benchmark, log)
-    dual = Dual(variants, tests, rule, rewrite, workers or CORES, mode, pool_memory) if technique == DUAL else None
+    dual = (
+        DualAgreement(variants, tests, rule, rewrite, workers or CORES, mode, pool_memory)
+        if technique == DUAL
+        else None
+    )
     if dual is not None:
         dual.check(samples)
     plain = technique if dual is None else "zero-shot"
@@ -176,9 +189,9 @@ def run(
         open_run(folder, config)
         if dual is not None:
             dual.ask_and_choose(
-                Setting(benchmark, instances, sources, engine, folder, seed),
-                Asking(opening, name, asked, budget, concurrency, retries),
-                Wording(tests, temperature, max_tokens, seed, prompt_tokens, benchmark.canary if canary else ""),
+                RunSetup(benchmark, instances, sources, engine, folder, seed),
+                ModelSetup(opening, name, asked, budget, concurrency, retries),
+                RequestOptions(tests, temperature, max_tokens, seed, prompt_tokens, benchmark.canary if canary else ""),
             )
         else:
             with counted(f"asking {asked.name}", len(instances) * samples) as advance:

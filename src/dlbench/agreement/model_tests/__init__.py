@@ -30,7 +30,7 @@ from dlbench.agreement.model_tests.cases import (
     read_part,
     read_statements,
 )
-from dlbench.agreement.model_tests.rename import CALLED_BY_CLASS, last_name, use_own_names
+from dlbench.agreement.model_tests.rename import CALLED_BY_CLASS, last_name, restore_names
 from dlbench.agreement.variants import Variant
 from dlbench.dataset.similarity import normal_form
 from dlbench.dataset.target import Function, is_prose
@@ -39,12 +39,12 @@ from dlbench.parsing import parse
 
 
 @dataclass(frozen=True)
-class Check:
+class ModelTest:
     id: str
     code: str
 
 
-def make_check(statements: Sequence[ast.stmt]) -> Check | None:
+def make_model_test(statements: Sequence[ast.stmt]) -> ModelTest | None:
     """None where the code, put together, does not compile."""
     code = ast.unparse(ast.Module(list(statements), [])) + "\n"
     try:
@@ -52,7 +52,7 @@ def make_check(statements: Sequence[ast.stmt]) -> Check | None:
         normal = _normalise(code)
     except (SyntaxError, ValueError, RecursionError, MemoryError, DLBenchError):
         return None
-    return Check(hashlib.sha256(normal.encode(errors="surrogatepass")).hexdigest()[:16], code)
+    return ModelTest(hashlib.sha256(normal.encode(errors="surrogatepass")).hexdigest()[:16], code)
 
 
 def _normalise(code: str) -> str:
@@ -67,9 +67,9 @@ def _normalise(code: str) -> str:
     return normal_form(f"def check():\n{textwrap.indent(ast.unparse(tree), '    ')}\n")
 
 
-def count(checks: Sequence[Check]) -> dict[Check, int]:
+def count_distinct(checks: Sequence[ModelTest]) -> dict[ModelTest, int]:
     """The distinct ones, in the order of their first appearance, with how often each was written."""
-    first: dict[str, Check] = {}
+    first: dict[str, ModelTest] = {}
     times: dict[str, int] = {}
     for check in checks:
         first.setdefault(check.id, check)
@@ -77,7 +77,7 @@ def count(checks: Sequence[Check]) -> dict[Check, int]:
     return {check: times[key] for key, check in first.items()}
 
 
-MOST_CHECKS = 20
+MAX_TESTS = 20
 """Of one answer: five or so are asked for, and every one meets every solution."""
 _BROKEN = "it is cut off, or does not compile"
 _LOOKERS = {
@@ -92,18 +92,18 @@ _LIBRARIES = {
 
 
 @dataclass
-class Reading:
-    checks: list[Check] = field(default_factory=list)
+class ParsedTests:
+    checks: list[ModelTest] = field(default_factory=list)
     dropped: list[str] = field(default_factory=list)
     """Why, each with the test's name."""
 
 
-def read_checks(answer: str, qualname: str, variant: Variant | None = None) -> Reading:
+def read_model_tests(answer: str, qualname: str, variant: Variant | None = None) -> ParsedTests:
     """`variant`: the one that was asked, where it may have shown other names than the project's. Never raises."""
     statements, broken = read_statements(answer)
     statements = _flatten(statements)
     if variant is not None:
-        renamed = keep_compiling(use_own_names(statements, variant))
+        renamed = keep_compiling(restore_names(statements, variant))
         statements, broken = renamed.whole, [*broken, *renamed.broken]
 
     def refuse(case: Case, whole: Sequence[ast.stmt]) -> str:
@@ -117,7 +117,7 @@ def read_checks(answer: str, qualname: str, variant: Variant | None = None) -> R
     return reading
 
 
-def read_tests(source: str, names: Collection[str]) -> Reading:
+def read_project_tests(source: str, names: Collection[str]) -> ParsedTests:
     """The tests of these names (`test_x`, `Class.test_x`) in the text of a file, made to stand alone like a model's."""
 
     return _collect(_flatten(parse(source).body), _Own(""), lambda case, whole: "", names)
@@ -138,13 +138,13 @@ def _collect(
     own: _Own,
     refuse: Callable[[Case, Sequence[ast.stmt]], str],
     names: Collection[str] | None = None,
-) -> Reading:
+) -> ParsedTests:
     """`names`: those of the tests that are wanted, if not all."""
     statements = _Imports(own).visit(ast.Module(statements, [])).body
     around = [
         read_part(place, one) for place, one in enumerate(statements) if not find_cases(one) and not _defines(one, own)
     ]
-    reading = Reading()
+    reading = ParsedTests()
     for place, node in enumerate(statements):
         for case in find_cases(node) if not _defines(node, own) else ():
             if names is not None and case.name not in names:
@@ -154,13 +154,13 @@ def _collect(
             setup = [part for part in around if part.place < last]
             whole = [*find_needed(case.statements, setup), *case.statements] if not case.refused else []
             refused = case.refused or refuse(case, whole)
-            check = make_check(whole) if not refused else None
+            check = make_model_test(whole) if not refused else None
             if check is None:
                 reading.dropped.append(f"{case.name}: {refused or _BROKEN}")
-            elif len(reading.checks) < MOST_CHECKS:
+            elif len(reading.checks) < MAX_TESTS:
                 reading.checks.append(check)
             else:
-                reading.dropped.append(f"{case.name}: {MOST_CHECKS} of one answer are taken at most")
+                reading.dropped.append(f"{case.name}: {MAX_TESTS} of one answer are taken at most")
     return reading
 
 

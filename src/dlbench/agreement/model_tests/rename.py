@@ -17,7 +17,7 @@ CALLED_BY_CLASS = ("forward", "call", "__call__")
 """Called when the object is, by Python or under frameworks' hooks."""
 
 
-def use_own_names(statements: Sequence[ast.stmt], variant: Variant) -> list[ast.stmt]:
+def restore_names(statements: Sequence[ast.stmt], variant: Variant) -> list[ast.stmt]:
     *_, owner, own = variant.instance.rpartition("/")[2].split(".")
     shown = {name: project for project, name in variant.parameters.items() if name != project}
     if variant.function == own and not shown:

@@ -18,14 +18,14 @@ from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from random import Random
 
-from dlbench.agreement.mutation.base import Family, Operator, Original, Unfit, Wording
+from dlbench.agreement.mutation.base import Family, NotApplicable, Operator, Original, Paraphrase
 from dlbench.agreement.mutation.identifiers import NAME_DESCRIPTIVE as NAME_DESCRIPTIVE
 from dlbench.agreement.mutation.identifiers import NAME_MISLEADING as NAME_MISLEADING
 from dlbench.agreement.mutation.identifiers import NAME_NEUTRAL as NAME_NEUTRAL
 from dlbench.agreement.mutation.identifiers import PARAMETER_NAMES as PARAMETER_NAMES
-from dlbench.agreement.mutation.meaning_guard import Measure, find_fault, find_measure
+from dlbench.agreement.mutation.meaning_guard import Similarity, default_similarity, find_violation
 from dlbench.agreement.mutation.rewrite import REPHRASE as REPHRASE
-from dlbench.agreement.mutation.rewrite import ask_for_words
+from dlbench.agreement.mutation.rewrite import request_paraphrase
 from dlbench.agreement.mutation.sentences import DECLARATIVE as DECLARATIVE
 from dlbench.agreement.mutation.sentences import PASSIVE as PASSIVE
 from dlbench.agreement.mutation.sentences import QUESTIONS as QUESTIONS
@@ -133,7 +133,7 @@ async def gather_variants(
     """The same in an event loop, for many instances at once behind one gate with one budget."""
     if count < 1:
         raise DLBenchError(f"{count} variants is nothing to make", where=instance.id, fix="ask for 1 or more")
-    making = _Making(Original(instance, source), seed, gate, find_measure())
+    making = _Making(Original(instance, source), seed, gate, default_similarity())
     order = find_operators(operators)
     Random(f"{seed}/{instance.id}").shuffle(order)
     for number in range(ROUNDS):
@@ -150,7 +150,7 @@ class _Making:
     original: Original
     seed: int
     gate: RateLimiter | None
-    measure: Measure
+    measure: Similarity
     kept: list[Variant] = field(default_factory=list)
     dropped: list[Dropped] = field(default_factory=list)
 
@@ -168,7 +168,7 @@ class _Making:
         """Whether another try could bring something else."""
         try:
             wording = await self._change(operator, number)
-        except Unfit as reason:
+        except NotApplicable as reason:
             if number == 0:
                 self._drop(operator, str(reason))
             return False
@@ -176,7 +176,7 @@ class _Making:
             if number == 0:
                 self._drop(operator, "the same as a variant before it", wording.task)
             return True
-        if fault := find_fault(self.original, wording, self.measure):
+        if fault := find_violation(self.original, wording, self.measure):
             self._drop(operator, fault, wording.task)
             return True
         index = len(self.kept)
@@ -184,27 +184,27 @@ class _Making:
         self.kept.append(made)
         return True
 
-    async def _change(self, operator: Operator, number: int) -> Wording:
+    async def _change(self, operator: Operator, number: int) -> Paraphrase:
         chance = Random(f"{self.seed}/{self._id}/{operator.name}/{number}")
         try:
             if operator.change is not None:
                 return operator.change(self.original, chance)
-        except Unfit:
+        except NotApplicable:
             if self.gate is None or not operator.order:
                 raise
         if self.gate is None:
-            raise Unfit("it needs a model, and none was given")
+            raise NotApplicable("it needs a model, and none was given")
         seed = draw_seed(self.seed, f"{self._id}/{operator.name}", number)
         task = self.original.task
-        return Wording(
-            await ask_for_words(self.gate, self._id, operator.order, task, number, seed), self.original.function
+        return Paraphrase(
+            await request_paraphrase(self.gate, self._id, operator.order, task, number, seed), self.original.function
         )
 
     def _drop(self, operator: Operator, reason: str, task: str = "") -> None:
         self.dropped.append(Dropped(self._id, operator.name, reason, task))
 
 
-def _is_same(wording: Wording, variant: Variant) -> bool:
+def _is_same(wording: Paraphrase, variant: Variant) -> bool:
     mine = (wording.task, wording.function, dict(wording.parameters))
     return mine == (variant.task, variant.function, dict(variant.parameters))
 

@@ -63,7 +63,7 @@ class Original:
 
 
 @dataclass(frozen=True)
-class Wording:
+class Paraphrase:
     """What an operator made of it; `parameters` maps the project's names to those shown, if others."""
 
     task: str
@@ -71,11 +71,11 @@ class Wording:
     parameters: Mapping[str, str] = field(default_factory=dict)
 
 
-class Unfit(Exception):
+class NotApplicable(Exception):
     """The operator has nothing to do on this task; the text says why."""
 
 
-Change = Callable[[Original, Random], Wording]
+Change = Callable[[Original, Random], Paraphrase]
 """Raises `Unfit` where there is nothing to change."""
 
 

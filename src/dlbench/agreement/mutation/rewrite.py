@@ -41,7 +41,7 @@ _PREFACE = re.compile(r"\A(?:sure|certainly|of course|here)\b[^\n]*:[ \t]*\n+", 
 _CHARACTERS_A_TOKEN = 2
 
 
-async def ask_for_words(gate: RateLimiter, instance_id: str, order: str, text: str, number: int, seed: int) -> str:
+async def request_paraphrase(gate: RateLimiter, instance_id: str, order: str, text: str, number: int, seed: int) -> str:
     """`number` counts the requests of one instance; another `seed` is another request."""
     messages: list[Message] = [
         {"role": "system", "content": _SYSTEM},

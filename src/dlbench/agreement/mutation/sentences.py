@@ -24,8 +24,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
 
-from dlbench.agreement.mutation.base import Family, Operator, Original, Unfit, Wording
-from dlbench.agreement.mutation.text import Piece, Reading, capitalised, read, read_words, replace_pieces
+from dlbench.agreement.mutation.base import Family, NotApplicable, Operator, Original, Paraphrase
+from dlbench.agreement.mutation.text import ParsedPrompt, Piece, capitalize, load_words, parse_prompt, replace_pieces
 
 _DENIED = re.compile(r"(Do not|Don't|Never) ([a-z]+)\b")
 _FIRST = re.compile(r"([A-Z][a-z]+) (?=\S)")
@@ -43,7 +43,7 @@ _AFTER_JOIN = re.compile(r"(?:(?<=\band )|(?<=\bbut )|(?<=\bthen )|(?<=\bor )|(?
 
 
 @dataclass(frozen=True)
-class Order:
+class Instruction:
     """`verb` is its base form; `rest` is what follows, up to the end mark; `denied` is empty, or how it is denied."""
 
     sentence: Piece
@@ -53,37 +53,37 @@ class Order:
     denied: str = ""
 
 
-def find_orders(reading: Reading) -> Iterator[Order]:
+def find_orders(reading: ParsedPrompt) -> Iterator[Instruction]:
     for sentence in reading.sentences:
         if (found := _read_order(reading, sentence)) is not None:
             yield found
 
 
-def say_otherwise(original: Original, log: Callable[[Order], str | None]) -> Wording:
+def say_otherwise(original: Original, log: Callable[[Instruction], str | None]) -> Paraphrase:
     """Every order that can be said so."""
     changes = []
-    for order in find_orders(read(original.task)):
+    for order in find_orders(parse_prompt(original.task)):
         if (said := log(order)) is not None:
             changes.append((order.sentence, said))
     if not changes:
-        raise Unfit("no sentence is an order that the rule can turn")
-    return Wording(replace_pieces(original.task, changes), original.function)
+        raise NotApplicable("no sentence is an order that the rule can turn")
+    return Paraphrase(replace_pieces(original.task, changes), original.function)
 
 
 def has_second_order(rest: str) -> bool:
     """Does another verb follow that belongs to the same order: compute it and return it?"""
-    verbs = read_words().orders
+    verbs = load_words().orders
     return any(word in verbs for word in _AFTER_JOIN.findall(rest))
 
 
-def _read_order(reading: Reading, sentence: Piece) -> Order | None:
+def _read_order(reading: ParsedPrompt, sentence: Piece) -> Instruction | None:
     text = sentence.text
     shown = reading.hidden[sentence.start : sentence.end]
     end = text[-1] if text[-1] in ".:;" else ""
     body = text.removesuffix(end) if end else text
-    orders = read_words().orders
+    orders = load_words().orders
     if (denied := _DENIED.match(shown)) and denied[2] in orders:
-        return Order(sentence, denied[2], body[denied.end() :].lstrip(), end, denied[1])
+        return Instruction(sentence, denied[2], body[denied.end() :].lstrip(), end, denied[1])
     first = _FIRST.match(shown)
     if first is None or first[1].lower() not in orders or "?" in shown:
         return None
@@ -92,21 +92,23 @@ def _read_order(reading: Reading, sentence: Piece) -> Order | None:
     following = re.match(r"[a-z]+", hidden)
     if hidden.startswith("\0"):
         return (
-            Order(sentence, verb, rest, end) if verb not in _NOUNS or verb in ("set", "call", "draw", "use") else None
+            Instruction(sentence, verb, rest, end)
+            if verb not in _NOUNS or verb in ("set", "call", "draw", "use")
+            else None
         )
     allowed = _NEVER_AFTER_NOUN if verb in _NOUNS else _OBJECT
-    return Order(sentence, verb, rest, end) if following and following[0] in allowed else None
+    return Instruction(sentence, verb, rest, end) if following and following[0] in allowed else None
 
 
 _DENIALS = {"Do not": "must not", "Don't": "must not", "Never": "must never", "": "must"}
 
 
-def change_declarative(original: Original, chance: Random) -> Wording:
+def change_declarative(original: Original, chance: Random) -> Paraphrase:
     subject = "The method" if original.instance.is_method else "The function"
     return say_otherwise(original, lambda order: _state(subject, order))
 
 
-def _state(subject: str, order: Order) -> str:
+def _state(subject: str, order: Instruction) -> str:
     return f"{subject} {_DENIALS[order.denied]} {order.verb} {order.rest}{order.end}"
 
 
@@ -122,12 +124,12 @@ DECLARATIVE = Operator(
 _OPENINGS = ("Could you", "Can you", "Would you")
 
 
-def change_questions(original: Original, chance: Random) -> Wording:
+def change_questions(original: Original, chance: Random) -> Paraphrase:
     opening = chance.choice(_OPENINGS)
     return say_otherwise(original, lambda order: _ask(opening, order))
 
 
-def _ask(opening: str, order: Order) -> str | None:
+def _ask(opening: str, order: Instruction) -> str | None:
     if order.denied or order.end != ".":  # an end that announces a list stays an announcement
         return None
     return f"{opening} {order.verb} {order.rest}?"
@@ -168,13 +170,13 @@ _DOERS = {
 }
 
 
-def change_passive(original: Original, chance: Random) -> Wording:
+def change_passive(original: Original, chance: Random) -> Paraphrase:
     return say_otherwise(original, _turn)
 
 
-def _turn(order: Order) -> str | None:
-    participle = read_words().orders[order.verb]
-    hidden = read(order.rest).hidden
+def _turn(order: Instruction) -> str | None:
+    participle = load_words().orders[order.verb]
+    hidden = parse_prompt(order.rest).hidden
     first = re.match(r"[a-z]+", hidden)
     if not participle or order.denied or order.end not in (".", "") or (first and first[0] in _DOERS):
         return None
@@ -182,7 +184,7 @@ def _turn(order: Order) -> str | None:
     stop = clause.start() if clause else len(order.rest)
     if _DOUBTFUL.search(hidden[:stop]) or has_second_order(hidden) or not order.rest[:stop].strip():
         return None
-    return f"{capitalised(order.rest[:stop])} must be {participle}{order.rest[stop:]}{order.end}"
+    return f"{capitalize(order.rest[:stop])} must be {participle}{order.rest[stop:]}{order.end}"
 
 
 PASSIVE = Operator(
@@ -202,20 +204,20 @@ _BACK = re.compile(
 )
 
 
-def change_reorder(original: Original, chance: Random) -> Wording:
-    reading = read(original.task)
+def change_reorder(original: Original, chance: Random) -> Paraphrase:
+    reading = parse_prompt(original.task)
     groups = [*_group_paragraphs(reading), *_group_sentences(reading)]
     if not groups:
-        raise Unfit("no two sentences or paragraphs next to each other are independent")
+        raise NotApplicable("no two sentences or paragraphs next to each other are independent")
     group = chance.choice(groups)
     shuffled = list(group)
     while shuffled == list(group):
         chance.shuffle(shuffled)
     changes = [(place, piece.text) for place, piece in zip(group, shuffled, strict=True)]
-    return Wording(replace_pieces(original.task, changes), original.function)
+    return Paraphrase(replace_pieces(original.task, changes), original.function)
 
 
-def _group_sentences(reading: Reading) -> list[list[Piece]]:
+def _group_sentences(reading: ParsedPrompt) -> list[list[Piece]]:
     """Runs within a line of blocks: a sentence that stands alone, with those after it that go on with `It`."""
     groups: list[list[Piece]] = []
     for line in _find_parts(reading.text, r"[^\n]+"):
@@ -233,7 +235,7 @@ def _group_sentences(reading: Reading) -> list[list[Piece]]:
     return [group for group in groups if len(group) > 1]
 
 
-def _group_paragraphs(reading: Reading) -> list[list[Piece]]:
+def _group_paragraphs(reading: ParsedPrompt) -> list[list[Piece]]:
     groups: list[list[Piece]] = [[]]
     for paragraph in _find_parts(reading.text, r"[^\n](?:(?!\n\n).)*(?<!\n)"):
         first = _sentences_in(reading, paragraph)[:1]
@@ -246,11 +248,11 @@ def _group_paragraphs(reading: Reading) -> list[list[Piece]]:
     return [group for group in groups if len(group) > 1]
 
 
-def _sentences_in(reading: Reading, part: Piece) -> list[Piece]:
+def _sentences_in(reading: ParsedPrompt, part: Piece) -> list[Piece]:
     return [each for each in reading.sentences if part.start <= each.start and each.end <= part.end]
 
 
-def _is_independent(reading: Reading, sentence: Piece) -> bool:
+def _is_independent(reading: ParsedPrompt, sentence: Piece) -> bool:
     return sentence.text.startswith("`") and not _BACK.search(reading.hidden[sentence.start : sentence.end])
 
 

@@ -14,23 +14,23 @@ import re
 from collections.abc import Iterator
 from random import Random
 
-from dlbench.agreement.mutation.base import Family, Operator, Original, Unfit, Wording
+from dlbench.agreement.mutation.base import Family, NotApplicable, Operator, Original, Paraphrase
 from dlbench.agreement.mutation.text import (
     Exchange,
+    ParsedPrompt,
     Piece,
-    Reading,
     Verb,
-    exchange_some,
-    is_touchy,
-    read,
-    read_words,
+    is_protected,
+    load_words,
+    parse_prompt,
     replace_pieces,
+    replace_some,
 )
 
 
-def change_upper_case(original: Original, chance: Random) -> Wording:
-    words = read(original.task).words
-    return Wording(replace_pieces(original.task, [(word, word.text.upper()) for word in words]), original.function)
+def change_upper_case(original: Original, chance: Random) -> Paraphrase:
+    words = parse_prompt(original.task).words
+    return Paraphrase(replace_pieces(original.task, [(word, word.text.upper()) for word in words]), original.function)
 
 
 UPPER_CASE = Operator("upper-case", Family.LEXICAL, "all prose in capitals", change_upper_case)
@@ -40,19 +40,19 @@ _SHORTEST = 6
 _MOST = 3
 
 
-def change_typos(original: Original, chance: Random) -> Wording:
-    reading = read(original.task)
+def change_typos(original: Original, chance: Random) -> Paraphrase:
+    reading = parse_prompt(original.task)
     known = {word.text.lower() for word in reading.words} | _read_vocabulary()
     long = [word for word in reading.words if len(word.text) >= _SHORTEST and word.text.isalpha()]
-    fit = [word for word in long if not is_touchy(word.text) and _find_places(word.text)]
+    fit = [word for word in long if not is_protected(word.text) and _find_places(word.text)]
     if not fit:
-        raise Unfit("no word is long enough and free to be mistyped")
+        raise NotApplicable("no word is long enough and free to be mistyped")
     chosen = chance.sample(fit, min(len(fit), chance.randint(1, _MOST)))
     slips = [(word, _slip(word.text, chance)) for word in chosen]
     kept = [(word, slip) for word, slip in slips if slip.lower() not in known]
     if not kept:
-        raise Unfit("every slip would make another word")
-    return Wording(replace_pieces(original.task, kept), original.function)
+        raise NotApplicable("every slip would make another word")
+    return Paraphrase(replace_pieces(original.task, kept), original.function)
 
 
 def _slip(word: str, chance: Random) -> str:
@@ -66,7 +66,7 @@ def _find_places(word: str) -> list[int]:
 
 
 def _read_vocabulary() -> set[str]:
-    words = read_words()
+    words = load_words()
     verbs = {form for verb in words.verbs for forms in (verb.forms, *verb.others) for form in forms}
     synonyms = {*words.synonyms, *(other for others in words.synonyms.values() for other in others)}
     return verbs | synonyms | {*words.orders, *words.orders.values()} | words.untouchable
@@ -75,8 +75,8 @@ def _read_vocabulary() -> set[str]:
 TYPOS = Operator("typos", Family.LEXICAL, "letters exchanged in one to three long words", change_typos)
 
 
-def change_synonyms(original: Original, chance: Random) -> Wording:
-    reading, table = read(original.task), read_words().synonyms
+def change_synonyms(original: Original, chance: Random) -> Paraphrase:
+    reading, table = parse_prompt(original.task), load_words().synonyms
     longest_first = sorted(table, key=len, reverse=True)
     pattern = re.compile(rf"(?<![\w\0'’-])(?:{'|'.join(longest_first)})(?![\w\0'’-])", re.IGNORECASE)  # noqa: RUF001
     found = [
@@ -84,7 +84,7 @@ def change_synonyms(original: Original, chance: Random) -> Wording:
         for match in pattern.finditer(reading.hidden)
         if table[match[0].lower()]
     ]
-    return exchange_some(original, reading, found, chance)
+    return replace_some(original, reading, found, chance)
 
 
 SYNONYMS = Operator("synonyms", Family.LEXICAL, "synonyms of domain words", change_synonyms)
@@ -114,13 +114,13 @@ _PARTICIPLE = 2
 _NEAR = 3
 
 
-def change_verbs(original: Original, chance: Random) -> Wording:
-    reading = read(original.task)
-    return exchange_some(original, reading, list(_find(reading, chance)), chance)
+def change_verbs(original: Original, chance: Random) -> Paraphrase:
+    reading = parse_prompt(original.task)
+    return replace_some(original, reading, list(_find(reading, chance)), chance)
 
 
-def _find(reading: Reading, chance: Random) -> Iterator[Exchange]:
-    known = {form: (verb, place) for verb in read_words().verbs for place, form in enumerate(verb.forms) if form}
+def _find(reading: ParsedPrompt, chance: Random) -> Iterator[Exchange]:
+    known = {form: (verb, place) for verb in load_words().verbs for place, form in enumerate(verb.forms) if form}
     for sentence in reading.sentences:
         tokens = reading.within(sentence)
         for number, token in enumerate(tokens):

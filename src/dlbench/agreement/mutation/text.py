@@ -25,7 +25,7 @@ from importlib.resources import files
 from random import Random
 from typing import Any
 
-from dlbench.agreement.mutation.base import Original, Unfit, Wording
+from dlbench.agreement.mutation.base import NotApplicable, Original, Paraphrase
 
 _IRREGULAR = {
     "axes": "axis", "indices": "index", "matrices": "matrix", "vertices": "vertex", "n't": "not",
@@ -45,7 +45,7 @@ class Verb:
 
 
 @dataclass(frozen=True)
-class Words:
+class WordTable:
     verbs: tuple[Verb, ...]
     synonyms: Mapping[str, tuple[str, ...]]
     orders: Mapping[str, str]
@@ -62,9 +62,9 @@ class Words:
 
 
 @cache
-def read_words() -> Words:
+def load_words() -> WordTable:
     table = _read_table()
-    return Words(
+    return WordTable(
         tuple(
             Verb(tuple(row["from"]), tuple(tuple(other) for other in row["to"]), row.get("before", ""))
             for row in table["verbs"]
@@ -99,8 +99,8 @@ def stem(word: str) -> str:
     return _PLURALS.sub("", low)
 
 
-def is_touchy(word: str) -> bool:
-    return stem(word) in read_words().untouchable or word.lower().endswith("n't")
+def is_protected(word: str) -> bool:
+    return stem(word) in load_words().untouchable or word.lower().endswith("n't")
 
 
 class Kind(StrEnum):
@@ -145,7 +145,7 @@ class Fixed(Piece):
 
 
 @dataclass(frozen=True)
-class Reading:
+class ParsedPrompt:
     """`hidden` is the text with every fixed piece blanked out, of the same length."""
 
     text: str
@@ -162,7 +162,7 @@ class Reading:
 
 
 @lru_cache(maxsize=512)
-def read(text: str) -> Reading:
+def parse_prompt(text: str) -> ParsedPrompt:
     fixed = [
         Fixed(found.start(), found.end(), found[0], Kind(found.lastgroup or "")) for found in _FIXED.finditer(text)
     ]
@@ -176,7 +176,7 @@ def read(text: str) -> Reading:
         else:
             words.append(piece)
     fixed.sort(key=lambda each: each.start)
-    return Reading(text, _hide(text, fixed), tuple(fixed), tuple(sentences), tuple(words))
+    return ParsedPrompt(text, _hide(text, fixed), tuple(fixed), tuple(sentences), tuple(words))
 
 
 def replace_pieces(text: str, changes: Iterable[tuple[Piece, str]]) -> str:
@@ -185,14 +185,14 @@ def replace_pieces(text: str, changes: Iterable[tuple[Piece, str]]) -> str:
     return text
 
 
-def capitalised(text: str) -> str:
+def capitalize(text: str) -> str:
     """With a capital letter in front, unless it begins with something fixed."""
     return text[:1].upper() + text[1:]
 
 
 def _is_name(word: str) -> bool:
     """Inside a sentence: Gaussian, Dice, Adam. All capitals are a way of writing, and so is `The` after a colon."""
-    return word[0].isupper() and (word == "A" or not word.isupper()) and word.lower() not in read_words().kept["touchy"]
+    return word[0].isupper() and (word == "A" or not word.isupper()) and word.lower() not in load_words().kept["touchy"]
 
 
 def _hide(text: str, fixed: Iterable[Piece]) -> str:
@@ -223,16 +223,16 @@ _VOWELS = "aeiou"
 Exchange = tuple[Piece, str]
 
 
-def exchange_some(original: Original, reading: Reading, found: Sequence[Exchange], chance: Random) -> Wording:
+def replace_some(original: Original, reading: ParsedPrompt, found: Sequence[Exchange], chance: Random) -> Paraphrase:
     if not found:
-        raise Unfit("no word of the text is in the table")
+        raise NotApplicable("no word of the text is in the table")
     chosen = chance.sample(list(found), min(len(found), chance.randint(1, MOST)))
     changes = [_fit_article(reading, piece, new) for piece, new in chosen]
-    return Wording(replace_pieces(original.task, changes), original.function)
+    return Paraphrase(replace_pieces(original.task, changes), original.function)
 
 
-def _fit_article(reading: Reading, piece: Piece, new: str) -> Exchange:
-    new = capitalised(new) if piece.text[0].isupper() else new
+def _fit_article(reading: ParsedPrompt, piece: Piece, new: str) -> Exchange:
+    new = capitalize(new) if piece.text[0].isupper() else new
     article = next((word for word in reading.words if word.end + 1 == piece.start), None)
     if article is None or article.text.lower() not in ("a", "an"):
         return piece, new

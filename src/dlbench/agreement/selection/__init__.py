@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from random import Random
 
 from dlbench.agreement.selection.consensus import Consensus, VoteMatrix, find_sets
-from dlbench.agreement.selection.rules import Outputs, find_alike, score_b4, score_codet, score_mbr
+from dlbench.agreement.selection.rules import Outputs, find_equivalent, score_b4, score_codet, score_mbr
 from dlbench.registry import find_known
 
 CODET, B4, MBR, RANDOM = "codet", "b4", "mbr-exec", "random"
@@ -46,7 +46,7 @@ def choose(
     if rule == RANDOM:
         return Choice(_draw(lot, ballot, everyone), RANDOM, 0.0, everyone)
     if rule == MBR:
-        scores = score_mbr(ballot, find_alike(ballot, outputs))
+        scores = score_mbr(ballot, find_equivalent(ballot, outputs))
         best = tuple(place for place in everyone if scores[place] == scores.max())
         blind = len(ballot.checks) == 0  # nobody ran, and so all are alike
         return Choice(_draw(lot, ballot, best), MBR, float(scores.max()), best, fell_back=blind)

@@ -30,7 +30,7 @@ class VoteMatrix:
     """How often each test was written."""
 
 
-def make_ballot(
+def make_vote_matrix(
     passed: Sequence[Sequence[bool]] | Passed,
     solutions: Sequence[int] | None = None,
     checks: Sequence[int] | None = None,

@@ -90,12 +90,14 @@ def are_near(one: Any, other: Any, *, relative: float = RELATIVE, absolute: floa
     return type(one) is type(other) and bool(one == other)
 
 
-def tells(output: Any) -> bool:  # noqa: ANN401 - what JSON has
+def is_informative(output: Any) -> bool:  # noqa: ANN401 - what JSON has
     """Whether it says what was returned: nothing, an error, and a bare class or cut text say only a part."""
     if isinstance(output, Mapping):
-        return not output.keys() & {"class", "raised", "cut"} and all(tells(value) for value in output.values())
+        return not output.keys() & {"class", "raised", "cut"} and all(
+            is_informative(value) for value in output.values()
+        )
     if _is_list(output):
-        return all(tells(value) for value in output)
+        return all(is_informative(value) for value in output)
     return output is not None
 
 
@@ -112,7 +114,7 @@ Outputs = Sequence[Mapping[int, Sequence[Any]]]
 """For each solution, by the place of a test, what the solution returned there, call by call."""
 
 
-def find_alike(ballot: VoteMatrix, outputs: Outputs | None = None) -> Alike:
+def find_equivalent(ballot: VoteMatrix, outputs: Outputs | None = None) -> Alike:
     """Who does the same as whom; by outputs on those tests on which both have some."""
     count = len(ballot.solutions)
     alike = np.eye(count, dtype=np.bool_)
@@ -128,7 +130,7 @@ def _do_the_same(ballot: VoteMatrix, outputs: Outputs | None, one: int, other: i
         right = outputs[other].get(check) if outputs is not None else None
         if left and right and not are_near(left, right):
             return False
-        if not (left and right and tells(left) and tells(right)) and (
+        if not (left and right and is_informative(left) and is_informative(right)) and (
             ballot.passed[one, check] != ballot.passed[other, check]
         ):
             return False

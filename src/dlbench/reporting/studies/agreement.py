@@ -15,12 +15,12 @@ from dlbench.agreement.study import (
     Effect,
     Quality,
     RunArtifacts,
+    collect_votes,
     compare_operators,
-    hold_against,
-    make_polls,
+    compare_rules,
+    count_effects,
     measure_consistency,
-    read_material,
-    sort_effects,
+    read_artifacts,
 )
 from dlbench.dataset import Benchmark
 from dlbench.errors import DLBenchError
@@ -106,7 +106,7 @@ def tabulate_quality(one: Quality) -> Tabled:
     return ["", "value"], rows
 
 
-def tell_flips(one: Consistency) -> list[str]:
+def describe_flips(one: Consistency) -> list[str]:
     """The instances by name, for whoever wants to read the prompts."""
     lines = []
     for words, names in (("solved by another wording only", one.helped), ("lost by another wording", one.harmed)):
@@ -142,12 +142,12 @@ def draw_agreement(
     }
 
 
-def tell_not_counted(found: Comparison) -> str:
+def describe_not_counted(found: Comparison) -> str:
     """Aloud, or instances would be missing in silence."""
     return f"NOT COUNTED: harness errors on {', '.join(found.harness_errors)}" if found.harness_errors else ""
 
 
-def tell_cost(material: RunArtifacts) -> str:
+def describe_cost(material: RunArtifacts) -> str:
     """What was asked for the choice, beside what the original prompt alone would have taken."""
     everything = [record for answers in material.answers.values() for record in answers.records]
     alone = [record for record in everything if record["sample"] == 0]
@@ -165,7 +165,7 @@ RULES = ("codet", "b4", "mbr-exec")
 
 
 @dataclass(frozen=True)
-class Studied:
+class AgreementStudy:
     gain: Comparison
     operators: Sequence[Effect]
     consistency: Consistency
@@ -199,29 +199,29 @@ def find_gain(
 ) -> Comparison:
     """By the run's own choices and seed, unless another seed is given: lots then fall otherwise than in its samples."""
     drawn = int(run.config.get("seed", 0)) if seed is None else seed
-    return hold_against(make_polls(material, rules, drawn, own=seed is None), rules[0], benchmark)
+    return compare_rules(collect_votes(material, rules, drawn, own=seed is None), rules[0], benchmark)
 
 
-def study_material(material: RunArtifacts, run: Run, benchmark: Benchmark, seed: int | None = None) -> Studied:
+def study_artifacts(material: RunArtifacts, run: Run, benchmark: Benchmark, seed: int | None = None) -> AgreementStudy:
     # the run's own rule first: the others are held against it
     own = str(run.config.get("rule", RULES[0]))
     rules = [own, *(rule for rule in RULES if rule != own)]
     gain = find_gain(material, run, benchmark, rules, seed)
-    return Studied(
+    return AgreementStudy(
         gain,
         compare_operators(material, benchmark),
         measure_consistency(material),
-        sort_effects(material),
-        tell_cost(material),
-        tell_not_counted(gain),
+        count_effects(material),
+        describe_cost(material),
+        describe_not_counted(gain),
     )
 
 
-def study_run(run: Run, benchmark: Benchmark) -> Studied | str | None:
+def study_run(run: Run, benchmark: Benchmark) -> AgreementStudy | str | None:
     """None for a run without agreement, or one that has not chosen yet; where nothing can be shown, the reason."""
     if not (run.folder / FOLDER / CHOICES).is_file():
         return None
     try:
-        return study_material(read_material(run.folder, benchmark), run, benchmark)
+        return study_artifacts(read_artifacts(run.folder, benchmark), run, benchmark)
     except DLBenchError as error:
         return f"NOT SHOWN: {error}"
