@@ -4,10 +4,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-
-from dlbench.agreement.model_tests import read_model_tests
 from dlbench.agreement.planted import Mix
 from dlbench.agreement.planting import run_planted
+
+from dlbench.agreement.model_tests import read_model_tests
 from dlbench.agreement.solutions import Answers
 from dlbench.agreement.study import measure_quality
 from dlbench.errors import DLBenchError
