@@ -1,14 +1,14 @@
-"""A wording that asks for something else is refused, with the reason; one that asks for the same is not."""
+"""A paraphrase that changes the task is rejected with the reason; one that keeps it is not."""
 
 import pytest
 
-from dlbench.agreement.mutation.base import Original, Wording
-from dlbench.agreement.mutation.meaning_guard import ByCharacters, find_fault
-from tests.agreement.made import SOURCE, TASK, make_instance
+from dlbench.agreement.mutation.base import Original, Paraphrase
+from dlbench.agreement.mutation.meaning_guard import CharacterSimilarity, find_violation
+from tests.agreement.instances import SOURCE, TASK, make_instance
 
 ORIGINAL = Original(make_instance(), SOURCE)
 
-PLANTED = {
+INJECTED = {
     "dropped number": ("(default 2.5) ", "", "a number"),
     "changed number": ("0..255", "0..256", "a number"),
     "changed axis number": ("axis 1", "axis 0", "a number"),
@@ -32,23 +32,23 @@ PLANTED = {
 }
 
 
-@pytest.mark.parametrize("planted", PLANTED)
-def test_a_planted_change_of_meaning_is_refused_with_its_reason(planted):
-    old, new, reason = PLANTED[planted]
+@pytest.mark.parametrize("injected", INJECTED)
+def test_injected_change_of_meaning_is_rejected_with_its_reason(injected):
+    old, new, reason = INJECTED[injected]
     task = TASK.replace(old, new) if old in TASK else f"{TASK} It is {new}."
-    fault = find_fault(ORIGINAL, Wording(task, "scale"), ByCharacters())
-    assert fault
-    assert reason in fault
+    violation = find_violation(ORIGINAL, Paraphrase(task, "scale"), CharacterSimilarity())
+    assert violation
+    assert reason in violation
 
 
-def test_two_things_that_changed_places_are_refused():
+def test_swapped_operands_are_rejected():
     task = "Divide `x` by `y` along axis 0, then sum along axis 1."
     original = Original(make_instance(task))
     for wrong in (
         "Divide `y` by `x` along axis 0, then sum along axis 1.",
         "Divide `x` by `y` along axis 1, then sum along axis 0.",
     ):
-        assert "another order" in find_fault(original, Wording(wrong, "scale"), ByCharacters())
+        assert "order of statements" in find_violation(original, Paraphrase(wrong, "scale"), CharacterSimilarity())
 
 
 MOVED = {
@@ -82,76 +82,81 @@ MOVED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("planted", MOVED)
-def test_what_is_said_of_something_else_is_refused(planted):
-    """The words may be the same ones, and as many."""
+@pytest.mark.parametrize("injected", MOVED)
+def test_reversed_or_moved_statement_is_rejected(injected):
+    """Even if the words are the same and as many."""
     before, after = (
-        f"{part} The result is given back as a copy, with its values as they were." for part in MOVED[planted]
+        f"{part} The result is given back as a copy, with its values as they were." for part in MOVED[injected]
     )
-    assert find_fault(Original(make_instance(before)), Wording(after, "scale"), ByCharacters())
-    assert find_fault(Original(make_instance(before)), Wording(before, "scale"), ByCharacters()) == ""
+    assert find_violation(Original(make_instance(before)), Paraphrase(after, "scale"), CharacterSimilarity())
+    assert find_violation(Original(make_instance(before)), Paraphrase(before, "scale"), CharacterSimilarity()) == ""
 
 
-def test_a_sentence_that_is_left_out_is_refused():
+def test_missing_sentence_is_rejected():
     lost = "Broken records that the sensor marks are repaired beforehand."
     task = f"Return the sum of `x` over axis 0. {lost} The result has the shape of one row of the input."
-    fault = find_fault(Original(make_instance(task)), Wording(task.replace(f"{lost} ", ""), "scale"), ByCharacters())
-    assert "a sentence is lost" in fault
+    violation = find_violation(
+        Original(make_instance(task)), Paraphrase(task.replace(f"{lost} ", ""), "scale"), CharacterSimilarity()
+    )
+    assert "a sentence is lost" in violation
 
 
-def test_a_denial_may_move_against_what_it_denies():
+def test_negation_may_move_past_its_object():
     original = Original(make_instance("Do not change `x` along axis 0. Return the sum."))
     passive = "`x` must not be changed along axis 0. Return the sum."
-    assert find_fault(original, Wording(passive, "scale"), ByCharacters()) == ""
+    assert find_violation(original, Paraphrase(passive, "scale"), CharacterSimilarity()) == ""
 
 
-def test_sentences_may_change_places_and_be_joined():
+def test_sentences_may_be_reordered_and_joined():
     original = Original(make_instance("`a` is a list of 3 ints. `b` is a float."))
     for fine in ("`b` is a float. `a` is a list of 3 ints.", "`a` is a list of 3 ints and `b` is a float."):
-        assert find_fault(original, Wording(fine, "scale"), ByCharacters()) == ""
+        assert find_violation(original, Paraphrase(fine, "scale"), CharacterSimilarity()) == ""
 
 
-def test_what_has_an_opposite_may_be_said_otherwise():
-    """Only a word that goes while its opposite comes has turned something round."""
+def test_word_with_an_opposite_may_be_paraphrased():
+    """Only a word that is replaced by its opposite reverses the meaning."""
     for before, fine in (
         ("Return a copy of the same kind as `x`.", "Return a copy of an identical kind as `x`."),
         ("Flip `x` horizontally.", "Flip `x` in horizontal direction."),
         ("At the start of `x` keep the entries.", "At the beginning of `x` retain the entries."),
     ):
         texts = (f"{part} The result holds its values as they were, whatever it is called." for part in (before, fine))
-        original, wording = next(texts), next(texts)
-        assert find_fault(Original(make_instance(original)), Wording(wording, "scale"), ByCharacters()) == ""
+        original, paraphrase = next(texts), next(texts)
+        assert (
+            find_violation(Original(make_instance(original)), Paraphrase(paraphrase, "scale"), CharacterSimilarity())
+            == ""
+        )
 
 
-def test_other_words_for_the_same_pass():
+def test_synonyms_pass():
     task = TASK.replace("Compute", "Calculate").replace("return it", "give it back").replace("entry", "element")
-    assert find_fault(ORIGINAL, Wording(task, "scale"), ByCharacters()) == ""
+    assert find_violation(ORIGINAL, Paraphrase(task, "scale"), CharacterSimilarity()) == ""
 
 
 @pytest.mark.parametrize("text", ["", "  \n", "I cannot help with that.", "Compute something."], ids=["empty", "blank", "refusal", "short"])  # fmt: skip
-def test_a_text_that_says_next_to_nothing_is_refused(text):
-    assert find_fault(ORIGINAL, Wording(text, "scale"), ByCharacters())
+def test_empty_or_short_text_is_rejected(text):
+    assert find_violation(ORIGINAL, Paraphrase(text, "scale"), CharacterSimilarity())
 
 
-def test_a_text_about_something_else_with_the_same_facts_is_refused():
+def test_unrelated_text_with_the_same_facts_is_rejected():
     original = Original(
         make_instance("Translate the sentence into another language, word by word, as a dictionary would do.")
     )
-    fault = find_fault(original, Wording("Whoever climbs mountains as a dictionary does gets tired quickly, they believe.", "scale"), ByCharacters())  # fmt: skip
-    assert "similarity" in fault
+    violation = find_violation(original, Paraphrase("Whoever climbs mountains as a dictionary does gets tired quickly, they believe.", "scale"), CharacterSimilarity())  # fmt: skip
+    assert "similarity" in violation
 
 
 @pytest.mark.parametrize("name", ["smooth", "np", "class", "list", "two words", "img", "factor"])
-def test_a_name_that_is_taken_or_none_is_refused(name):
-    assert "name" in find_fault(ORIGINAL, Wording(TASK, name), ByCharacters())
+def test_taken_or_invalid_name_is_rejected(name):
+    assert "name" in find_violation(ORIGINAL, Paraphrase(TASK, name), CharacterSimilarity())
 
 
-def test_two_parameters_may_not_get_one_name():
-    wording = Wording(TASK, "scale", {"img": "same_name", "factor": "same_name"})
-    assert find_fault(ORIGINAL, wording, ByCharacters()) == "two things have one name"
+def test_two_parameters_must_not_share_a_name():
+    paraphrase = Paraphrase(TASK, "scale", {"img": "same_name", "factor": "same_name"})
+    assert find_violation(ORIGINAL, paraphrase, CharacterSimilarity()) == "two names became one"
 
 
-def test_a_text_that_still_speaks_of_the_old_parameter_and_the_new_one_is_judged_under_one_name():
+def test_renamed_parameter_is_compared_under_its_old_name():
     renamed = TASK.replace("`factor`", "`multiplier`")
-    assert find_fault(ORIGINAL, Wording(renamed, "scale", {"factor": "multiplier"}), ByCharacters()) == ""
-    assert "code" in find_fault(ORIGINAL, Wording(renamed, "scale"), ByCharacters())
+    assert find_violation(ORIGINAL, Paraphrase(renamed, "scale", {"factor": "multiplier"}), CharacterSimilarity()) == ""
+    assert "code" in find_violation(ORIGINAL, Paraphrase(renamed, "scale"), CharacterSimilarity())

@@ -1,22 +1,22 @@
-"""The study's figures are those that can be counted by hand."""
+"""The figures of the study equal manual counts."""
 
 import json
 
 import pytest
 
-from dlbench.agreement import Chosen, choose_for, make_sample, write_choices
+from dlbench.agreement import SelectedSolution, choose_for, make_sample, write_choices
 from dlbench.agreement.matrix import Matrix
-from dlbench.agreement.model_tests import read_checks
+from dlbench.agreement.model_tests import read_model_tests
 from dlbench.agreement.solutions import Answers, make_solution
 from dlbench.agreement.study import (
     InstanceVotes,
     RunArtifacts,
+    collect_votes,
     compare_operators,
-    hold_against,
-    make_polls,
+    compare_rules,
+    count_effects,
     measure_consistency,
-    read_material,
-    sort_effects,
+    read_artifacts,
 )
 from dlbench.agreement.variants import Variant, read_variants, write_variants
 from dlbench.errors import DLBenchError
@@ -25,17 +25,17 @@ SCALE, STEP = "toy/toy.core.scale", "toy/toy.core.Counter.step"
 OPERATORS = ("original", "typos", "upper-case")
 
 
-def make_material(statuses: dict[str, list[str]]) -> RunArtifacts:
-    """Variants of which those that pass also pass both checks, and the others none."""
+def make_artifacts(statuses: dict[str, list[str]]) -> RunArtifacts:
+    """Variants that pass also pass both tests; the others pass none."""
     variants, answers, matrix = {}, {}, Matrix()
     for instance, ends in statuses.items():
         variants[instance] = [Variant(instance, n, OPERATORS[n], "…", "f") for n in range(len(ends))]
-        checks = read_checks("assert f(1)\nassert f(2)\n", "f").checks
+        tests = read_model_tests("assert f(1)\nassert f(2)\n", "f").tests
         solutions = {n: make_solution(f"def f(x):\n    return {n}\n") for n in range(len(ends))}
-        answers[instance] = Answers(dict(solutions), {0: checks})
+        answers[instance] = Answers(dict(solutions), {0: tests})
         answers[instance].records += [{"sample": n, "answer": "", "seconds": 1.0} for n in range(2 * len(ends))]
         for number, end in enumerate(ends):
-            results = {check.id: "passed" if end == "pass" else "failed" for check in checks}
+            results = {test.id: "passed" if end == "pass" else "failed" for test in tests}
             matrix.add({"instance": instance, "solution": solutions[number].id, "results": results})
     choices = {one: choose_for(matrix, one, answers[one], "codet", 0) for one in statuses}
     return RunArtifacts(
@@ -44,44 +44,44 @@ def make_material(statuses: dict[str, list[str]]) -> RunArtifacts:
 
 
 @pytest.fixture
-def material():
-    return make_material({SCALE: ["fail", "pass", "pass"], STEP: ["pass", "pass", "error"]})
+def artifacts():
+    return make_artifacts({SCALE: ["fail", "pass", "pass"], STEP: ["pass", "pass", "error"]})
 
 
-def test_pass_at_1_of_agreement_of_the_original_of_random_and_of_the_best(material, toy):
-    found = hold_against(make_polls(material, ("codet",)), "codet", toy)
+def test_pass_at_1_of_rule_original_random_and_best(artifacts, toy):
+    found = compare_rules(collect_votes(artifacts, ("codet",)), "codet", toy)
     scores = {one.name: one.pass_at_1 for one in found.standings}
     assert scores == pytest.approx({"codet": 1.0, "original alone": 0.5, "random choice": 2 / 3, "best possible": 1.0})
     assert found.pairs[0].only_a == (SCALE,)
 
 
-def test_chance_draws_from_answers_with_code_as_a_rule_does(toy):
-    """Otherwise passing over empty answers would look like agreement."""
-    poll = InstanceVotes(SCALE, (False, True, False, False), {"codet": 1}, usable=(False, True, True, False))
-    found = hold_against([poll], "codet", toy)
+def test_random_choice_draws_from_usable_solutions(toy):
+    """Otherwise skipping empty answers would look like a gain."""
+    votes = InstanceVotes(SCALE, (False, True, False, False), {"codet": 1}, usable=(False, True, True, False))
+    found = compare_rules([votes], "codet", toy)
     assert {one.name: one.pass_at_1 for one in found.standings}["random choice"] == 0.5
 
 
-def test_the_gain_over_chance_is_tested_by_the_chances_themselves(toy):
+def test_gain_over_random_choice_is_tested_exactly(toy):
     """Two instances, one of eight solutions right, both chosen: 2 (1/8)² by hand."""
-    polls = [InstanceVotes(one, (True, *[False] * 7), {"codet": 0}) for one in (SCALE, STEP)]
-    pairs = {pair.b: pair for pair in hold_against(polls, "codet", toy, has_original=False).pairs}
+    votes = [InstanceVotes(one, (True, *[False] * 7), {"codet": 0}) for one in (SCALE, STEP)]
+    pairs = {pair.b: pair for pair in compare_rules(votes, "codet", toy, has_original=False).pairs}
     assert pairs["random choice"].permutation == pytest.approx(2 / 64)
     assert pairs["random choice"].permutation_holm == pytest.approx(4 / 64)
 
 
-def test_what_our_own_fault_kept_from_being_judged_is_left_out_and_named(toy):
-    material = make_material({SCALE: ["fail", "harness_error", "pass"], STEP: ["pass", "pass", "error"]})
-    found = hold_against(make_polls(material, ("codet",)), "codet", toy)
+def test_instance_with_harness_error_is_left_out_and_named(toy):
+    artifacts = make_artifacts({SCALE: ["fail", "harness_error", "pass"], STEP: ["pass", "pass", "error"]})
+    found = compare_rules(collect_votes(artifacts, ("codet",)), "codet", toy)
     assert (found.instances, found.harness_errors) == ((STEP,), (SCALE,))
 
 
-def test_a_solution_without_a_verdict_is_not_taken_for_a_failure(toy, tmp_path):
+def test_solution_without_verdict_is_an_error(toy, tmp_path):
     inner = tmp_path / "agreement"
     inner.mkdir()
-    material = make_material({SCALE: ["pass", "pass", "fail"]})
-    write_variants(inner / "variants.jsonl", list(material.variants[SCALE]))
-    write_choices(inner / "choices.jsonl", list(material.choices.values()))
+    artifacts = make_artifacts({SCALE: ["pass", "pass", "fail"]})
+    write_variants(inner / "variants.jsonl", list(artifacts.variants[SCALE]))
+    write_choices(inner / "choices.jsonl", list(artifacts.choices.values()))
     answers = [
         {"instance": SCALE, "sample": sample, "answer": "```python\ndef f(values, factor=2):\n    return 1\n```"}
         for sample in range(6)
@@ -89,25 +89,25 @@ def test_a_solution_without_a_verdict_is_not_taken_for_a_failure(toy, tmp_path):
     (inner / "answers.jsonl").write_text("".join(json.dumps(one) + "\n" for one in answers))
     (inner / "matrix.jsonl").write_text("")
     with pytest.raises(DLBenchError, match="have no verdict yet"):
-        read_material(tmp_path, toy)
+        read_artifacts(tmp_path, toy)
 
 
-def test_a_solution_that_cannot_stand_in_the_target_s_place_has_no_vote():
-    """Three that never ran do the same as one another: nothing."""
-    checks = read_checks("assert f(1)\n", "f").checks
+def test_unusable_solution_has_no_vote():
+    """Three solutions that never ran would equal each other."""
+    tests = read_model_tests("assert f(1)\n", "f").tests
     solutions = {n: make_solution(f"def f(x):\n    return {n}\n") for n in range(5)}
     matrix = Matrix()
     for number, one in solutions.items():
         result = "passed" if number < 2 else "unusable"
-        matrix.add({"instance": SCALE, "solution": one.id, "results": {checks[0].id: result}})
+        matrix.add({"instance": SCALE, "solution": one.id, "results": {tests[0].id: result}})
     chosen = {
-        choose_for(matrix, SCALE, Answers(dict(solutions), {0: checks}), "mbr-exec", seed).variant for seed in range(9)
+        choose_for(matrix, SCALE, Answers(dict(solutions), {0: tests}), "mbr-exec", seed).variant for seed in range(9)
     }
     assert chosen <= {0, 1}
 
 
-def test_each_operator_is_held_against_the_original_on_its_own_instances(material, toy):
-    effects = {one.operator: one for one in compare_operators(material, toy)}
+def test_operator_is_compared_with_the_original_on_its_instances(artifacts, toy):
+    effects = {one.operator: one for one in compare_operators(artifacts, toy)}
     assert effects["typos"].difference == pytest.approx(0.5)
     assert effects["typos"].only_operator == (SCALE,)
     assert effects["upper-case"].difference == pytest.approx(0.0)
@@ -115,39 +115,39 @@ def test_each_operator_is_held_against_the_original_on_its_own_instances(materia
     assert all(one.p_holm >= one.p for one in effects.values())
 
 
-def test_flips_and_consistency_are_counted_by_instance(material):
-    found = measure_consistency(material)
+def test_flips_and_consistency_are_counted_by_instance(artifacts):
+    found = measure_consistency(artifacts)
     assert (found.helped, found.harmed) == ((SCALE,), (STEP,))
     assert (found.all_pass, found.none_pass) == (0, 0)
     assert found.agreeing == pytest.approx(1 / 3)
     assert found.from_variants in (0.5, 1.0)
 
 
-def test_effects_are_sorted_by_what_became_of_the_original(material):
-    found = sort_effects(material)
+def test_effects_are_counted_against_the_original(artifacts):
+    found = count_effects(artifacts)
     assert found["typos"] == {"the same code": 0, "the same end": 1, "helped": 1, "harmed": 0, "failed otherwise": 0}
     assert found["upper-case"]["harmed"] == 1
-    other = make_material({SCALE: ["fail", "error", "fail"]})
-    assert sort_effects(other)["typos"]["failed otherwise"] == 1
+    other = make_artifacts({SCALE: ["fail", "error", "fail"]})
+    assert count_effects(other)["typos"]["failed otherwise"] == 1
 
 
-def test_where_no_variant_gave_code_the_original_answer_stands():
+def test_original_answer_is_used_if_no_variant_has_code():
     answers = Answers({0: None, 1: None}, {}, [], [{"sample": 0, "answer": "no idea", "seconds": 1.0}])
     chosen = choose_for(Matrix(), SCALE, answers, "codet", 0)
-    assert chosen == Chosen(SCALE, 0, "codet", 0.0, (), 0, 0, 0, fell_back=True)
+    assert chosen == SelectedSolution(SCALE, 0, "codet", 0.0, (), 0, 0, 0, fell_back=True)
     sample = make_sample(chosen, answers, [Variant(SCALE, 0, "original", "…", "scale")], "m")
     assert sample["answer"] == "no idea"
     assert "code" not in sample
 
 
-def test_a_chosen_answer_that_was_cut_off_is_known_as_such():
+def test_finish_reason_is_that_of_the_selected_answer():
     records = [{"sample": n, "answer": "def scale(): 1", "seconds": 1.0, "finish_reason": "stop"} for n in range(4)]
-    records[2]["finish_reason"] = "length"  # the solution of the second wording
+    records[2]["finish_reason"] = "length"  # the solution of the second variant
     solutions = dict.fromkeys(range(2), make_solution("def scale(): 1\n"))
     variants = [Variant(SCALE, 0, "original", "…", "scale"), Variant(SCALE, 1, "typos", "…", "scale")]
     made = [
         make_sample(
-            Chosen(SCALE, one, "codet", 0.0, (), 0, 0, 0, fell_back=False),
+            SelectedSolution(SCALE, one, "codet", 0.0, (), 0, 0, 0, fell_back=False),
             Answers(solutions, {}, [], records),
             variants,
             "m",
@@ -157,11 +157,11 @@ def test_a_chosen_answer_that_was_cut_off_is_known_as_such():
     assert [sample["finish_reason"] for sample in made] == ["stop", "length"]
 
 
-def test_variants_are_kept_and_read_in_their_order(tmp_path):
+def test_variants_are_read_in_their_order(tmp_path):
     path = tmp_path / "variants.jsonl"
     variants = [Variant(SCALE, 0, "original", "…", "scale"), Variant(SCALE, 1, "typos", "…", "f", {"values": "a"})]
     write_variants(path, variants)
     assert read_variants(path) == {SCALE: variants}
     write_variants(path, variants[::-1])
-    with pytest.raises(DLBenchError, match="out of turn"):
+    with pytest.raises(DLBenchError, match="out of order"):
         read_variants(path)

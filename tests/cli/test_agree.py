@@ -1,11 +1,11 @@
-"""Dual agreement from the command line: a real endpoint, real variants, a real matrix, and nothing asked or run twice."""
+"""Dual agreement from the command line, with a real endpoint, variants and matrix; nothing is asked or run twice."""
 
 import json
 import re
 
 import pytest
 
-from dlbench.agreement.model_tests import MOST_CHECKS
+from dlbench.agreement.model_tests import MAX_TESTS
 from tests.generation.endpoint import Endpoint, completion
 
 SCALE = "toy/toy.core.scale"
@@ -39,7 +39,7 @@ WRONG = "```python\ndef {name}({values}, {factor}=2):\n    return [each + {facto
 
 
 def reply(number, body):
-    """Knows the function under whatever names it is asked, and gets the original wording wrong."""
+    """Solves the task under any names, but fails on the original prompt."""
     prompt = body["messages"][-1]["content"]
     name, values, factor = re.search(r"def (\w+)\((\w+), (\w+)=2\)", prompt).groups()
     if "test functions" in prompt:
@@ -62,13 +62,13 @@ def agreed(dlbench, toy_root, tmp_path):
         ended = run(dlbench, toy_root, tmp_path / "out", endpoint.url)
         asked = len(endpoint.requests)
         again = run(dlbench, toy_root, tmp_path / "out", endpoint.url)
-        assert len(endpoint.requests) == asked, "a second start asked again"
+        assert len(endpoint.requests) == asked, "the second start sent requests"
     assert ended.status == 0, ended.said
     assert again.status == 0, again.said
     return ended, asked, tmp_path / "out"
 
 
-def test_a_wording_that_the_model_understands_answers_for_all(agreed, dlbench, toy_root):
+def test_solution_of_a_variant_is_selected(agreed, dlbench, toy_root):
     ended, asked, out = agreed
     (sample,) = [json.loads(line) for line in (out / "samples.jsonl").read_text().splitlines()]
     (verdict,) = [json.loads(line) for line in (out / "verdicts.jsonl").read_text().splitlines()]
@@ -118,8 +118,8 @@ def test_a_wording_that_the_model_understands_answers_for_all(agreed, dlbench, t
         assert "NOT SHOWN" in (out / "page" / name).read_text()
 
 
-def test_the_gain_that_is_shown_is_that_of_the_samples_whatever_the_seed(dlbench, toy_root, tmp_path):
-    """Where nothing passes the lot decides, and another seed's lot is another answer."""
+def test_gain_is_that_of_the_samples_for_any_seed(dlbench, toy_root, tmp_path):
+    """If nothing passes, the draw decides, and another seed draws another solution."""
 
     def fail_all_tests(number, body):
         name, *_ = re.search(r"def (\w+)\(", body["messages"][-1]["content"]).groups()
@@ -138,7 +138,7 @@ def test_the_gain_that_is_shown_is_that_of_the_samples_whatever_the_seed(dlbench
             assert codet["pass_at_1"] == (verdict["status"] == "pass")
 
 
-def test_every_variant_is_judged_in_the_mode_that_was_asked_for(dlbench, toy_root, tmp_path):
+def test_every_variant_is_judged_in_the_requested_mode(dlbench, toy_root, tmp_path):
     with Endpoint(reply) as endpoint:
         ended = run(dlbench, toy_root, tmp_path / "out", endpoint.url, "--mode", "fresh", "--variants", "2")
     assert ended.status == 0, ended.said
@@ -147,53 +147,34 @@ def test_every_variant_is_judged_in_the_mode_that_was_asked_for(dlbench, toy_roo
 
 
 @pytest.mark.parametrize(
-    ("more", "said"),
-    [(("--rule", "codez"), "rule of choice"), (("--samples", "3"), "--variants says how many")],
+    ("options", "message"),
+    [(("--rule", "codez"), "selection rule"), (("--samples", "3"), "--variants sets how many")],
     ids=["rule", "samples"],
 )
-def test_what_makes_no_sense_is_refused_before_anything_is_asked(dlbench, toy_root, tmp_path, more, said):
+def test_invalid_option_is_an_error_before_any_request(dlbench, toy_root, tmp_path, options, message):
     with Endpoint(reply) as endpoint:
-        ended = run(dlbench, toy_root, tmp_path / "out", endpoint.url, *more)
+        ended = run(dlbench, toy_root, tmp_path / "out", endpoint.url, *options)
         assert endpoint.requests == []
     assert ended.status == 1
-    assert said in ended.err
+    assert message in ended.err
 
 
-def test_more_tests_than_are_taken_of_an_answer_are_not_asked_for(dlbench, toy_root, tmp_path):
+def test_tests_above_the_limit_are_an_error(dlbench, toy_root, tmp_path):
     with Endpoint(reply) as endpoint:
-        ended = run(dlbench, toy_root, tmp_path / "out", endpoint.url, "--tests", str(MOST_CHECKS + 1))
+        ended = run(dlbench, toy_root, tmp_path / "out", endpoint.url, "--tests", str(MAX_TESTS + 1))
         assert endpoint.requests == []
     assert ended.status == 2
-    assert f"less than or equal to {MOST_CHECKS}" in ended.err
+    assert f"less than or equal to {MAX_TESTS}" in ended.err
 
 
-def test_the_one_prompt_of_agreement_is_not_shown_but_where_its_wordings_are(dlbench, toy_root):
+def test_prompt_points_to_the_variants(dlbench, toy_root):
     ended = dlbench("prompt", SCALE, "--technique", "dual-agreement", "--benchmark", toy_root)
     assert ended.status == 1
     assert f"dlbench agree mutate {SCALE}" in ended.err
     assert "dual-agreement" not in dlbench("prompt", "--help").out
 
 
-def test_a_folder_without_agreement_is_refused(dlbench, toy_root, tmp_path):
+def test_folder_without_agreement_is_an_error(dlbench, toy_root, tmp_path):
     ended = dlbench("agree", "study", tmp_path, "--benchmark", toy_root)
     assert ended.status == 1
     assert "dual-agreement" in ended.err
-
-
-def test_planted_populations_go_through_the_whole_pipeline(dlbench, toy_root, tmp_path):
-    ended = dlbench("agree", "planted", "--benchmark", toy_root, "--out", tmp_path / "p", "--wrong", "0", "--json")
-    assert ended.status == 0, ended.said
-    found = json.loads(ended.out)
-    assert set(found["comparison"]) == {"all tests", "tests that nobody chose by"}
-    for comparison in found["comparison"].values():
-        standings = {one["name"]: one["pass_at_1"] for one in comparison["standings"]}
-        assert standings["codet"] >= standings["random choice"]
-        assert standings["best possible"] == 1.0
-
-
-def test_a_planted_mix_with_more_references_than_solutions_is_refused(dlbench, toy_root, tmp_path):
-    given = ("--out", tmp_path / "p", "--solutions", "2", "--right", "5")
-    ended = dlbench("agree", "planted", "--benchmark", toy_root, *given)
-    assert ended.status == 1
-    assert "--right: 5 of 2 solutions cannot be the reference" in ended.err
-    assert not (tmp_path / "p").exists()

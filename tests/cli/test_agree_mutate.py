@@ -1,11 +1,11 @@
-"""A person sees each variant of a prompt, what it changes, and what was dropped and why."""
+"""`agree mutate` shows each variant of a prompt, what it changes, and what was dropped and why."""
 
 import json
 
 from tests.generation.endpoint import Endpoint, completion
 
 
-def test_variants_are_shown_with_their_differences_and_what_was_dropped(dlbench, toy_root):
+def test_shows_variants_with_differences_and_dropped_ones(dlbench, toy_root):
     shown = dlbench("agree", "mutate", "toy/toy.core.scale", "--benchmark", toy_root, "--count", 6, "--operator", "verbs",
                     "--operator", "upper-case", "--operator", "name-neutral", "--operator", "rephrase", "--operator", "parameter-names")  # fmt: skip
     assert shown.status == 0, shown.err
@@ -13,10 +13,10 @@ def test_variants_are_shown_with_their_differences_and_what_was_dropped(dlbench,
     assert "{+LIST+}" in shown.out
     assert "name-neutral: f1" in shown.out
     assert "factor as multiplier" in shown.out
-    assert "dropped: rephrase: it needs a model, and none was given" in shown.out
+    assert "dropped: rephrase: requires a model, and none is configured" in shown.out
 
 
-def test_json_holds_the_same_and_a_seed_repeats_it(dlbench, toy_root):
+def test_json_is_reproducible_by_seed(dlbench, toy_root):
     asked = (
         "agree",
         "mutate",
@@ -36,7 +36,7 @@ def test_json_holds_the_same_and_a_seed_repeats_it(dlbench, toy_root):
     assert json.loads(dlbench(*asked).out) == made
 
 
-def test_a_model_is_asked_where_no_rule_helps_and_only_once(dlbench, toy_root, tmp_path):
+def test_model_paraphrases_once_where_no_rule_applies(dlbench, toy_root, tmp_path):
     text = "Provide a list in which each number of `values` is multiplied by `factor`; zero is refused by ValueError."
     with Endpoint(lambda number, body: completion(text)) as endpoint:
         home = {"DLBENCH_HOME": str(tmp_path / "home"), "DLBENCH_API_KEY": "key"}
@@ -49,9 +49,16 @@ def test_a_model_is_asked_where_no_rule_helps_and_only_once(dlbench, toy_root, t
         assert len(endpoint.requests) == 1
 
 
-def test_what_is_unknown_is_named(dlbench, toy_root):
+def test_unknown_operator_or_instance_is_an_error(dlbench, toy_root):
     wrong = dlbench("agree", "mutate", "toy/toy.core.scale", "--benchmark", toy_root, "--operator", "verb")
     assert wrong.status == 1
     assert "there is no operator 'verb'" in wrong.err
-    assert "choose of verbs, synonyms" in wrong.err
+    assert "choose one of verbs, synonyms" in wrong.err
     assert dlbench("agree", "mutate", "toy/toy.core.scal", "--benchmark", toy_root).status == 1
+
+
+def test_list_shows_every_operator(dlbench, toy_root):
+    shown = dlbench("agree", "mutate", "toy/toy.core.scale", "--benchmark", toy_root, "--operator", "list")
+    assert shown.status == 0, shown.err
+    assert "| `verbs` | lexical |" in shown.out
+    assert "| `parameter-names` | naming |" in shown.out

@@ -49,9 +49,7 @@ def test_what_makes_no_sense_is_refused(ask, words, what):
     assert what in ended.output
 
 
-@pytest.mark.parametrize(
-    "command", ["run", "evaluate", "validate", "construct admit", "agree planted", "agree study"], ids=str
-)
+@pytest.mark.parametrize("command", ["run", "evaluate", "validate", "construct admit", "agree study"], ids=str)
 def test_every_command_that_executes_can_do_so_elsewhere(command):
     told = CliRunner().invoke(app, [*command.split(), "--help"], env={"COLUMNS": "200"}).output
     assert "--executor" in told

@@ -1,30 +1,23 @@
-"""Ask the same thing in other words, let the model write tests too, and let solutions and tests vote.
+"""Dual execution agreement: select one solution per instance by the votes of the model's own solutions and tests.
 
-One prompt gives one answer, and a model that fails on it may have known better under another phrasing. What is here
-makes variants of a prompt that mean the same, runs every solution on every test that the model wrote, and chooses the
-solution on which most agree, without the project's own tests.
-
-How do answers become one solution for each instance?
-
-All distinct solutions meet all distinct tests, of whichever variant; the rule chooses; what was chosen becomes the
-instance's one sample, with the usage of everything that was asked for it: agreement is not cheaper than it is. The
-project's own tests have no part in it.
+A model that fails on one prompt may succeed on a paraphrase. This package makes paraphrases that mean the same, runs
+every distinct solution on every distinct test that the model wrote, and selects the solution on which most agree. The
+project's own tests take no part. The selected solution becomes the instance's sample, with the usage of all requests.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from dlbench.agreement.matrix import Matrix, Row, fill_matrix
-from dlbench.agreement.model_tests import count
-from dlbench.agreement.selection import choose
-from dlbench.agreement.solutions import Answers, gather
+from dlbench.agreement.matrix import Matrix, MatrixRow
+from dlbench.agreement.model_tests import ModelTest, count_distinct
+from dlbench.agreement.selection import Choice, choose
+from dlbench.agreement.solutions import Answers, Solution, group_identical
 from dlbench.agreement.variants import Variant
 from dlbench.dataset import Instance
 from dlbench.errors import DLBenchError
-from dlbench.execution.cross_run import CrossRunPool
 from dlbench.jsonl import read_lines, rewrite
 from dlbench.scoring import total_usage
 
@@ -33,101 +26,98 @@ TECHNIQUE = "dual-agreement"
 
 
 @dataclass(frozen=True)
-class Chosen:
-    """For one instance: which variant's solution answers, and on what grounds."""
+class SelectedSolution:
+    """The selected variant of one instance, and why. The names of the fields are the keys of `choices.jsonl`."""
 
     instance: str
     variant: int
-    """0, the original, where no variant gave any code."""
+    """0, the original, where no variant has code."""
     rule: str
     score: float
     agreeing: tuple[int, ...]
-    """Variants whose solutions pass the same tests as the chosen one."""
+    """Variants whose solutions pass the same tests as the selected one."""
     checks: int
-    """Tests on which they agree."""
+    """The number of tests that they all pass."""
     solutions_met: int
     checks_met: int
-    """Distinct ones that took part."""
+    """The numbers of distinct solutions and tests that took part."""
     fell_back: bool
-    """Nothing passed anything, or nothing could meet: taken by lot."""
+    """No solution passed anything, or nothing ran: a random one was drawn."""
 
 
-def meet_all(
-    rooms: CrossRunPool,
-    instances: Sequence[Instance],
-    answers: Mapping[str, Answers],
-    path: Path,
-    on_row: Callable[[Row], None] = lambda row: None,
-) -> Matrix:
-    return fill_matrix(rooms, list_rows(instances, answers), path, on_row)
-
-
-def list_rows(instances: Sequence[Instance], answers: Mapping[str, Answers]) -> list[Row]:
+def list_rows(instances: Sequence[Instance], answers: Mapping[str, Answers]) -> list[MatrixRow]:
     """Every distinct solution with every distinct test of its instance."""
     rows = []
     for instance in instances:
-        checks = list(count(answers[instance.id].all_checks))
+        tests = list(count_distinct(answers[instance.id].all_tests))
         distinct = {one.id: one for one in answers[instance.id].usable.values()}
-        rows += [Row(instance, solution, checks) for solution in distinct.values() if checks]
+        rows += [MatrixRow(instance, solution, tests) for solution in distinct.values() if tests]
     return rows
 
 
-def choose_for(matrix: Matrix, instance: str, answers: Answers, rule: str, seed: int) -> Chosen:
+def select(
+    matrix: Matrix, instance: str, solutions: Sequence[Solution], tests: Mapping[ModelTest, int], rule: str, seed: int
+) -> tuple[Choice, list[list[int]]]:
+    """The choice, and for each row of its vote matrix the indices of the identical solutions."""
+    groups = group_identical(solutions)
+    runnable = {one: groups[one] for one in matrix.find_runnable(instance, groups)}
+    counts = {test.id: times for test, times in tests.items()}
+    votes = matrix.make_votes(instance, {one: len(indices) for one, indices in runnable.items()}, counts)
+    outputs = matrix.find_outputs(instance, runnable, counts)
+    return choose(votes, rule, seed=seed, key=instance, outputs=outputs), list(runnable.values())
+
+
+def choose_for(matrix: Matrix, instance: str, answers: Answers, rule: str, seed: int) -> SelectedSolution:
     usable = answers.usable
     if not usable:
-        return Chosen(instance, 0, rule, 0.0, (), 0, 0, 0, fell_back=True)
-    indices = list(usable)
-    everyone = gather(list(usable.values()))
-    places = {key: everyone[key] for key in matrix.find_standing(instance, everyone)}
-    checks = {check.id: times for check, times in count(answers.all_checks).items()}
-    ballot = matrix.make_ballot(instance, {key: len(found) for key, found in places.items()}, checks)
-    outputs = matrix.find_outputs(instance, places, checks)
-    choice = choose(ballot, rule, seed=seed, key=instance, outputs=outputs)
-    written = [[indices[place] for place in found] for found in places.values()]
-    return Chosen(
+        return SelectedSolution(instance, 0, rule, 0.0, (), 0, 0, 0, fell_back=True)
+    tests = count_distinct(answers.all_tests)
+    choice, groups = select(matrix, instance, list(usable.values()), tests, rule, seed)
+    variants = list(usable)
+    return SelectedSolution(
         instance,
-        written[choice.solution][0],
+        variants[groups[choice.solution][0]],
         rule,
         choice.score,
-        tuple(sorted(index for member in choice.members for index in written[member])),
-        len(choice.checks),
-        len(places),
-        len(checks),
+        tuple(sorted(variants[index] for member in choice.members for index in groups[member])),
+        len(choice.tests),
+        len(groups),
+        len(tests),
         choice.fell_back,
     )
 
 
-def write_choices(path: Path, choices: Sequence[Chosen]) -> None:
+def write_choices(path: Path, choices: Sequence[SelectedSolution]) -> None:
     rewrite(path, (asdict(choice) for choice in choices))
 
 
-def read_choices(path: Path) -> dict[str, Chosen]:
-    found: dict[str, Chosen] = {}
+def read_choices(path: Path) -> dict[str, SelectedSolution]:
+    found: dict[str, SelectedSolution] = {}
     for number, record in read_lines(path):
         try:
-            found[record["instance"]] = Chosen(**{**record, "agreeing": tuple(record["agreeing"])})
+            found[record["instance"]] = SelectedSolution(**{**record, "agreeing": tuple(record["agreeing"])})
         except (KeyError, TypeError) as error:
-            fix = "give a folder that `dlbench run --technique dual-agreement` wrote"
+            fix = "pass a folder that `dlbench run --technique dual-agreement` wrote"
             raise DLBenchError(f"not a choice: {error}", where=f"{path}:{number}", fix=fix) from None
     return found
 
 
-def make_sample(choice: Chosen, answers: Answers, variants: Sequence[Variant], model: str) -> dict[str, Any]:
-    """The record of the chosen solution; usage, seconds and cost are those of all requests of the instance."""
+def make_sample(choice: SelectedSolution, answers: Answers, variants: Sequence[Variant], model: str) -> dict[str, Any]:
+    """The record of the selected solution; usage, seconds and cost are those of all requests of the instance."""
     usage = total_usage(answers.records)
-    told = {"prompt_tokens": usage.prompt_tokens, "completion_tokens": usage.completion_tokens}
+    tokens = {"prompt_tokens": usage.prompt_tokens, "completion_tokens": usage.completion_tokens}
     record: dict[str, Any] = {"instance": choice.instance, "sample": 0, "model": model, "technique": TECHNIQUE}
     solution = answers.solutions.get(choice.variant)
-    asked = next((one for one in answers.records if one["sample"] == 2 * choice.variant), {})
+    answer = next((one for one in answers.records if one["sample"] == 2 * choice.variant), {})
     if solution is not None:
         record["code"] = solution.code
     else:
-        record["answer"] = str(asked["answer"])
-    if "finish_reason" in asked:  # that the answer was cut off belongs to the score
-        record["finish_reason"] = asked["finish_reason"]
+        record["answer"] = str(answer["answer"])
+    if "finish_reason" in answer:  # reports warn about answers that were cut off
+        record["finish_reason"] = answer["finish_reason"]
     record |= {"variant": choice.variant, "operator": variants[choice.variant].operator, "rule": choice.rule}
     record |= {"fell_back": choice.fell_back, "requests": len(answers.records), "seconds": round(usage.seconds, 3)}
-    record["usage"] = {name: int(value) for name, value in told.items() if not math.isnan(value)}
+    record["usage"] = {name: int(value) for name, value in tokens.items() if not math.isnan(value)}
     if not math.isnan(usage.cost):
         record["cost"] = usage.cost
     return record

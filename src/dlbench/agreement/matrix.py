@@ -1,21 +1,17 @@
-"""Which solution passed which check? Kept, so that every choice and every figure can be made again without running.
+"""Run every solution of an instance on every test that the model wrote, and keep the results.
 
-One line of a journal for each solution of an instance, on disk before the next is begun. A second start runs what is
-missing: new solutions, new checks, and what was our own fault. Nothing in it depends on how the choice is made.
-
-Which meetings did our own fault prevent?
-
-A sandbox that does not start says nothing of a solution, nor of a test. Where some meetings are missing it is said
-aloud; where all are, there is nothing to choose by and nothing to measure, and no figure is given.
+The journal has one line for each solution, written before the next one starts. A second start runs what is missing: new
+solutions, new tests, and harness errors. Choices and studies are made from the journal alone, without running anything.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dlbench.agreement.model_tests import Check
-from dlbench.agreement.selection.consensus import VoteMatrix, make_ballot
+from dlbench.agreement.model_tests import ModelTest
+from dlbench.agreement.selection.consensus import VoteMatrix, make_vote_matrix
 from dlbench.agreement.selection.rules import Outputs
 from dlbench.agreement.solutions import Solution
 from dlbench.dataset import Instance
@@ -24,33 +20,30 @@ from dlbench.execution.cross_run import CheckResult, CrossRunPool, CrossRunTask,
 from dlbench.jsonl import Journal, read_lines
 
 MATRIX = "matrix.jsonl"
-_PASSED = str(Result.PASSED)
-_OURS = str(Result.NOT_RUN)
-_UNUSABLE = str(Result.UNUSABLE)
-_BROKE_OFF = {str(one) for one in (Result.TIMEOUT, Result.CRASHED, Result.OUT_OF_MEMORY, Result.TAMPERED)}
-_FAILED = {str(one) for one in (Result.FAILED, Result.ERROR, Result.TIMEOUT, Result.CRASHED, Result.OUT_OF_MEMORY)}
+_ABORTED = {Result.TIMEOUT, Result.CRASHED, Result.OUT_OF_MEMORY, Result.TAMPERED}
+_FAILED = {Result.FAILED, Result.ERROR, Result.TIMEOUT, Result.CRASHED, Result.OUT_OF_MEMORY}
 
 Key = tuple[str, str]
 """Instance and solution."""
 
 
 @dataclass(frozen=True)
-class Row:
-    """What is to be known: one solution on these checks."""
+class MatrixRow:
+    """One solution and the tests to run on it."""
 
     instance: Instance
     solution: Solution
-    checks: Sequence[Check]
+    tests: Sequence[ModelTest]
 
 
 class Matrix:
-    """What is known: by instance and solution, the record of each check."""
+    """The known results, by instance and solution, then by test."""
 
     def __init__(self) -> None:
         self.results: dict[Key, dict[str, str]] = {}
         self.outputs: dict[Key, dict[str, list[Any]]] = {}
         self.seconds = 0.0
-        """What all meetings took, one after the other."""
+        """The time of all runs together."""
 
     def add(self, record: Mapping[str, Any]) -> None:
         key = record["instance"], record["solution"]
@@ -58,62 +51,55 @@ class Matrix:
         self.outputs.setdefault(key, {}).update(record.get("outputs", {}))
         self.seconds += sum(record.get("seconds", {}).values())
 
-    def find_missing(self, row: Row) -> list[Check]:
-        there = self.results.get((row.instance.id, row.solution.id), {})
-        return [check for check in row.checks if there.get(check.id, _OURS) == _OURS]
-
     def count(self) -> dict[str, int]:
-        """How many meetings ended how."""
-        found: dict[str, int] = {}
-        for results in self.results.values():
-            for result in results.values():
-                found[result] = found.get(result, 0) + 1
-        return found
+        """How many runs had which result."""
+        return dict(Counter(result for results in self.results.values() for result in results.values()))
 
-    def passes(self, instance: str, solution: str, check: str) -> bool:
-        return self.results.get((instance, solution), {}).get(check) == _PASSED
+    def result(self, instance: str, solution: str, test: str) -> str:
+        return self.results.get((instance, solution), {}).get(test, Result.NOT_RUN)
 
-    def fails(self, instance: str, solution: str, check: str) -> bool:
-        """That it was run and did not pass, which is more than that it is not known to pass."""
-        return self.results.get((instance, solution), {}).get(check) in _FAILED
+    def passes(self, instance: str, solution: str, test: str) -> bool:
+        return self.result(instance, solution, test) == Result.PASSED
 
-    def is_known(self, instance: str, solution: str, check: str) -> bool:
-        return self.results.get((instance, solution), {}).get(check, _OURS) != _OURS
+    def fails(self, instance: str, solution: str, test: str) -> bool:
+        """It ran and did not pass; a run without a result neither passes nor fails."""
+        return self.result(instance, solution, test) in _FAILED
 
-    def find_standing(self, instance: str, solutions: Iterable[str]) -> list[str]:
-        """Those that could take the target's place; all of them where none could. Who did not run has no vote."""
-        everyone = list(solutions)
-        fit = [one for one in everyone if _UNUSABLE not in self.results.get((instance, one), {}).values()]
-        return fit or everyone
+    def is_known(self, instance: str, solution: str, test: str) -> bool:
+        return self.result(instance, solution, test) != Result.NOT_RUN
 
-    def find_not_run(self, rows: Iterable[Row]) -> dict[str, int]:
-        """By instance, how many of these meetings are not known: our own fault."""
-        found: dict[str, int] = {}
+    def find_missing(self, row: MatrixRow) -> list[ModelTest]:
+        return [test for test in row.tests if not self.is_known(row.instance.id, row.solution.id, test.id)]
+
+    def find_runnable(self, instance: str, solutions: Iterable[str]) -> list[str]:
+        """The solutions that could replace the target; all of them if none could. The others have no vote."""
+        ids = list(solutions)
+        runnable = [one for one in ids if Result.UNUSABLE not in self.results.get((instance, one), {}).values()]
+        return runnable or ids
+
+    def find_not_run(self, rows: Iterable[MatrixRow]) -> dict[str, int]:
+        """By instance, how many of these runs have no result because of a harness error."""
+        found = Counter[str]()
         for row in rows:
-            if missing := self.find_missing(row):
-                found[row.instance.id] = found.get(row.instance.id, 0) + len(missing)
+            if missing := len(self.find_missing(row)):
+                found[row.instance.id] += missing
+        return dict(found)
+
+    def make_votes(self, instance: str, solutions: Mapping[str, int], tests: Mapping[str, int]) -> VoteMatrix:
+        """Ids with how often each was written; a run without a result counts as not passed."""
+        passed = [[self.passes(instance, solution, test) for test in tests] for solution in solutions]
+        return make_vote_matrix(passed, list(solutions.values()), list(tests.values()))
+
+    def find_outputs(self, instance: str, solutions: Iterable[str], tests: Iterable[str]) -> Outputs:
+        """An aborted run returned nothing; its result stands for it, or it would equal every run that fails."""
+        columns = {test: column for column, test in enumerate(tests)}
+        found = []
+        for solution in solutions:
+            key = instance, solution
+            aborted = {test: [{"ended": one}] for test, one in self.results.get(key, {}).items() if one in _ABORTED}
+            known = aborted | self.outputs.get(key, {})
+            found.append({columns[test]: output for test, output in known.items() if test in columns})
         return found
-
-    def make_ballot(self, instance: str, solutions: Mapping[str, int], checks: Mapping[str, int]) -> VoteMatrix:
-        """Ids with how often each was written; a meeting that is not known was not passed."""
-        passed = [[self.passes(instance, solution, check) for check in checks] for solution in solutions]
-        return make_ballot(passed, list(solutions.values()), list(checks.values()))
-
-    def find_outputs(self, instance: str, solutions: Iterable[str], checks: Iterable[str]) -> Outputs:
-        """Whoever broke off returned nothing; how it ended stands for it, or it would behave like all who fail."""
-        places = {check: place for place, check in enumerate(checks)}
-        return [
-            {
-                places[check]: found
-                for check, found in (self._find_ends(instance, one) | self.outputs.get((instance, one), {})).items()
-                if check in places
-            }
-            for one in solutions
-        ]
-
-    def _find_ends(self, instance: str, solution: str) -> dict[str, list[Any]]:
-        known = self.results.get((instance, solution), {})
-        return {check: [{"ended": result}] for check, result in known.items() if result in _BROKE_OFF}
 
 
 def read_matrix(path: Path) -> Matrix:
@@ -123,59 +109,61 @@ def read_matrix(path: Path) -> Matrix:
             matrix.add(record)
         except (KeyError, TypeError, AttributeError) as error:
             what = f"not a row of a matrix: {type(error).__name__} {error}"
-            raise DLBenchError(what, where=f"{path}:{number}", fix="give a folder that `dlbench` wrote") from None
+            raise DLBenchError(what, where=f"{path}:{number}", fix="pass a folder that `dlbench` wrote") from None
     return matrix
 
 
 def fill_matrix(
-    rooms: CrossRunPool, rows: Sequence[Row], path: Path, on_row: Callable[[Row], None] = lambda row: None
+    pool: CrossRunPool, rows: Sequence[MatrixRow], path: Path, on_row: Callable[[MatrixRow], None] = lambda row: None
 ) -> Matrix:
-    """Runs what is not known yet; the journal is the truth."""
+    """Run what has no result yet, and append it to the journal."""
     with Journal(path) as journal:
         matrix = read_matrix(path)
-        todo: dict[Key, tuple[Row, list[Check]]] = {}
+        pending: dict[Key, tuple[MatrixRow, list[ModelTest]]] = {}
         for row in rows:
-            missing = matrix.find_missing(row)
-            if missing:
-                todo[row.instance.id, row.solution.id] = row, missing
+            if missing := matrix.find_missing(row):
+                pending[row.instance.id, row.solution.id] = row, missing
             else:
                 on_row(row)
-        meetings = [
-            CrossRunTask(row.instance, row.solution.id, row.solution.code, [check.code for check in missing])
-            for row, missing in todo.values()
-        ]
 
-        def keep(meeting: CrossRunTask, met: list[CheckResult]) -> None:
-            row, missing = todo[meeting.instance.id, meeting.key]
-            record = _record(row, missing, met)
+        def save(task: CrossRunTask, results: list[CheckResult]) -> None:
+            row, missing = pending[task.instance.id, task.key]
+            record = _make_record(row, missing, results)
             journal.append(record)
             matrix.add(record)
             on_row(row)
 
-        rooms.run(meetings, keep)
+        tasks = [
+            CrossRunTask(row.instance, row.solution.id, row.solution.code, [test.code for test in missing])
+            for row, missing in pending.values()
+        ]
+        pool.run(tasks, save)
     return matrix
 
 
-def _record(row: Row, checks: Sequence[Check], met: Sequence[CheckResult]) -> dict[str, Any]:
-    pairs = list(zip(checks, met, strict=True))
+def _make_record(row: MatrixRow, tests: Sequence[ModelTest], results: Sequence[CheckResult]) -> dict[str, Any]:
+    pairs = list(zip(tests, results, strict=True))
     record: dict[str, Any] = {
         "instance": row.instance.id,
         "solution": row.solution.id,
-        "results": {check.id: str(one.result) for check, one in pairs},
-        "seconds": {check.id: one.seconds for check, one in pairs},
+        "results": {test.id: str(one.result) for test, one in pairs},
+        "seconds": {test.id: one.seconds for test, one in pairs},
     }
-    messages = {check.id: one.message[:150] for check, one in pairs if one.message}
-    outputs = {check.id: one.outputs for check, one in pairs if one.outputs}
+    messages = {test.id: one.message[:150] for test, one in pairs if one.message}
+    outputs = {test.id: one.outputs for test, one in pairs if one.outputs}
     return record | ({"messages": messages} if messages else {}) | ({"outputs": outputs} if outputs else {})
 
 
-def tell_not_run(matrix: Matrix, rows: Sequence[Row]) -> str:
-    """How many and whose; empty where all took place. Raises where none did."""
-    missing, meetings = matrix.find_not_run(rows), sum(len(row.checks) for row in rows)
+def describe_not_run(matrix: Matrix, rows: Sequence[MatrixRow]) -> str:
+    """How many runs have no result, by instance; empty if none. Raises if no run has a result.
+
+    A sandbox that does not start says nothing about a solution or a test, so nothing is computed from such runs.
+    """
+    missing, total = matrix.find_not_run(rows), sum(len(row.tests) for row in rows)
     if not missing:
         return ""
-    told = f"{sum(missing.values())} of {meetings} meetings of solutions and tests could not be run"
-    if sum(missing.values()) == meetings:
-        fix = "`dlbench doctor` says what this machine lacks; start again, which tries them again"
-        raise DLBenchError(told, where=next(iter(missing)), fix=fix)
-    return f"{told}: {', '.join(f'{one} ({count})' for one, count in missing.items())}"
+    what = f"{sum(missing.values())} of {total} runs of solutions on tests have no result"
+    if sum(missing.values()) == total:
+        fix = "`dlbench doctor` lists what is missing on this machine; run the command again to retry"
+        raise DLBenchError(what, where=next(iter(missing)), fix=fix)
+    return f"{what}: {', '.join(f'{one} ({count})' for one, count in missing.items())}"

@@ -1,12 +1,13 @@
-"""How is code that was asked for under other names turned into what the project calls?
+"""Rename the function and parameters of an answer from the variant's names back to the project's.
 
 The answer to a variant defines `f1(picture)` where the project calls `scale(img)`. A text replacement would also change
-strings, attributes and variables of other scopes that happen to be spelt so, and a variable that already has the name
-would silently become the parameter. So names are changed by scope; what stands in the way is made room for first.
+strings, attributes and variables of other scopes, and a variable that already has the name would become the parameter.
+So names are changed by scope, and conflicting names are renamed first.
 """
 
 import builtins
 from collections.abc import Iterator, Mapping
+from typing import TypeVar
 
 import libcst as cst
 from libcst.metadata import (
@@ -24,13 +25,14 @@ from dlbench.agreement.variants import Variant
 from dlbench.execution.splice import leftmost, rename_globals
 
 Scopes = Mapping[cst.CSTNode, Scope | None]
+_Named = TypeVar("_Named", bound=cst.CSTNode)
 
 
 def map_back(code: str, variant: Variant) -> str:
-    """The code under the project's names. What does not parse, is nested too deeply (models repeat themselves: a sum of
-    a thousand terms, hundreds of `elif`), or defines nothing of that name, stays as it is."""
-    own = _Own(variant)
-    if not own.is_other:
+    """The code under the project's names. Code that does not parse, is nested too deeply (a sum of a thousand terms,
+    hundreds of `elif`) or does not define the function stays as it is."""
+    own = _Names(variant)
+    if own.shown == own.name and not own.parameters:
         return code
     try:
         module = cst.parse_module(code)
@@ -43,31 +45,27 @@ def map_back(code: str, variant: Variant) -> str:
         return code
 
 
-class _Own:
+class _Names:
     """The names of one variant: those shown, and the project's own."""
 
     def __init__(self, variant: Variant) -> None:
         *_, owner, name = variant.instance.rpartition("/")[2].split(".")
         self.name, self.owner, self.shown = name, owner, variant.function
-        self.parameters = {shown: own for own, shown in variant.parameters.items() if shown != own}
-
-    @property
-    def is_other(self) -> bool:
-        return self.shown != self.name or bool(self.parameters)
+        self.parameters = variant.own_parameters
 
 
-def _find_targets(module: cst.Module, own: _Own) -> list[cst.FunctionDef]:
-    """Its definitions: at module level, or else in classes; under the name shown, or else under its own."""
-    every = [*_list_functions(module, in_classes=False)], [*_list_functions(module, in_classes=True)]
+def _find_targets(module: cst.Module, own: _Names) -> list[cst.FunctionDef]:
+    """Definitions of the function: at module level, else in classes; under the name shown, else the project's."""
+    by_place = [*_list_functions(module, in_classes=False)], [*_list_functions(module, in_classes=True)]
     for name in (own.shown, own.name):
-        for functions in every:
+        for functions in by_place:
             if found := [function for function in functions if function.name.value == name]:
                 return found
     return []
 
 
 def _list_functions(node: cst.CSTNode, *, in_classes: bool) -> Iterator[cst.FunctionDef]:
-    """Of the module's own scope, branches entered; or of the classes in it."""
+    """Functions of the module's scope, including branches; or those of its classes."""
     for child in node.children:
         if isinstance(child, cst.FunctionDef):
             if not in_classes:
@@ -80,20 +78,20 @@ def _list_functions(node: cst.CSTNode, *, in_classes: bool) -> Iterator[cst.Func
             yield from _list_functions(child, in_classes=in_classes)
 
 
-def _free_names(module: cst.Module, own: _Own) -> cst.Module:
-    """What else the code itself has at module level under one of the project's names gets another name."""
-    wanted = set(own.parameters.values()) - {own.shown, own.name}
+def _free_names(module: cst.Module, own: _Names) -> cst.Module:
+    """Rename module-level names of the answer that conflict with one of the project's names."""
+    needed = set(own.parameters.values()) - {own.shown, own.name}
     if own.shown in (function.name.value for function in _list_functions(module, in_classes=False)):
-        wanted |= {own.name} - {own.shown}
-    if not wanted & _list_names(module):
+        needed |= {own.name} - {own.shown}
+    if not needed & _list_names(module):
         return module
     scopes = MetadataWrapper(module).resolve(ScopeProvider)
-    scope = next((each.globals for each in scopes.values() if each is not None), None)
-    taken = sorted(name for name in wanted if scope is not None and scope.assignments[name])
+    scope = next((one.globals for one in scopes.values() if one is not None), None)
+    taken = sorted(name for name in needed if scope is not None and scope.assignments[name])
     return rename_globals(module, {name: _fresh(module, name) for name in taken})
 
 
-def _rename_parameters(module: cst.Module, own: _Own) -> cst.Module:
+def _rename_parameters(module: cst.Module, own: _Names) -> cst.Module:
     if not own.parameters:
         return module
     wrapper = MetadataWrapper(module)
@@ -112,16 +110,14 @@ def _rename_parameters(module: cst.Module, own: _Own) -> cst.Module:
 
 def _rename_parameter(function: cst.FunctionDef, shown: str, name: str, scopes: Scopes, edits: "_Edits") -> None:
     scope = _scope_inside(function, scopes)
-    inner = {each for each in scopes.values() if each is not None and _is_within(each, scope)}
-    if _is_captured(function.body, name):
-        free = set[cst.CSTNode]()
-    else:
-        free = {leftmost(access) for each in inner for access in each.accesses[name] if _is_free(each, name)}
-    edits.outer |= dict.fromkeys((node for node in free if isinstance(node, cst.Name)), name)
-    taken = any(each.assignments[name] for each in inner) or _is_captured(function.body, name)
-    if taken or _is_bound_oddly(function, shown, scope):
-        # the body goes on with the name that it knows
-        edits.names[next(each for each in _list_parameters(function) if each.name.value == shown)] = name
+    inner = {one for one in scopes.values() if one is not None and _is_within(one, scope)}
+    captured = _is_captured(function.body, name)
+    if not captured:
+        free = {leftmost(access) for one in inner for access in one.accesses[name] if _is_free(one, name)}
+        edits.outer |= dict.fromkeys((node for node in free if isinstance(node, cst.Name)), name)
+    if captured or any(one.assignments[name] for one in inner) or _is_bound_elsewhere(function, shown, scope):
+        # the body keeps the name shown, as an alias
+        edits.names[next(one for one in _list_parameters(function) if one.name.value == shown)] = name
         edits.aliases.setdefault(function, []).append((shown, name))
         return
     for assignment in scope[shown]:
@@ -131,30 +127,26 @@ def _rename_parameter(function: cst.FunctionDef, shown: str, name: str, scopes: 
             edits.names[leftmost(access)] = name
 
 
-def _is_bound_oddly(function: cst.FunctionDef, name: str, scope: Scope) -> bool:
-    """By an import or from an inner function: rare, and not worth being renamed in all its forms."""
-    outside = {
-        item.name.value for node in _walk(function.body) if isinstance(node, cst.Nonlocal) for item in node.names
-    }
-    return name in outside or any(isinstance(each, ImportAssignment) for each in scope[name])
+def _is_bound_elsewhere(function: cst.FunctionDef, name: str, scope: Scope) -> bool:
+    """An import or an inner function binds the name: too rare to rename in all its forms."""
+    nonlocals = [node for node in _walk(function.body) if isinstance(node, cst.Nonlocal)]
+    outside = {item.name.value for node in nonlocals for item in node.names}
+    return name in outside or any(isinstance(one, ImportAssignment) for one in scope[name])
 
 
 def _is_captured(body: cst.CSTNode, name: str) -> bool:
-    """By a `match` statement, whose captures libcst takes for uses."""
+    """A `match` statement captures the name; libcst takes captures for uses."""
     for node in _walk(body):
         match node:
             case cst.MatchAs(name=cst.Name(value=captured)) | cst.MatchStar(name=cst.Name(value=captured)):
-                found = captured
-            case cst.MatchMapping(rest=cst.Name(value=captured)):
-                found = captured
-            case _:
-                continue
-        if found == name:
-            return True
+                if captured == name:
+                    return True
+            case cst.MatchMapping(rest=cst.Name(value=captured)) if captured == name:
+                return True
     return False
 
 
-def _rename_function(module: cst.Module, own: _Own) -> cst.Module:
+def _rename_function(module: cst.Module, own: _Names) -> cst.Module:
     if own.shown == own.name:
         return module
     wrapper = MetadataWrapper(module)
@@ -166,8 +158,8 @@ def _rename_function(module: cst.Module, own: _Own) -> cst.Module:
     if not targets or targets[0].name.value != own.shown:
         return wrapper.module.visit(edits)
     scope = scopes[targets[0]]
-    if isinstance(scope, ClassScope) and any(each.scope is scope for each in scope[own.name]):
-        return wrapper.module.visit(edits)  # both are there, and the one under its own name is meant
+    if isinstance(scope, ClassScope) and any(one.scope is scope for one in scope[own.name]):
+        return wrapper.module.visit(edits)  # the class defines both names: the project's is the one to judge
     for target in targets:
         edits.names[target] = own.name
         if scopes[target] is not scope:
@@ -184,7 +176,7 @@ def _rename_function(module: cst.Module, own: _Own) -> cst.Module:
     return wrapper.module.visit(edits)
 
 
-def _find_calls(wrapper: MetadataWrapper, own: _Own) -> Iterator[cst.Call]:
+def _find_calls(wrapper: MetadataWrapper, own: _Names) -> Iterator[cst.Call]:
     """Calls of the function itself, and `partial` of it."""
     scopes = wrapper.resolve(ScopeProvider)
     for call in _walk(wrapper.module):
@@ -197,7 +189,7 @@ def _find_calls(wrapper: MetadataWrapper, own: _Own) -> Iterator[cst.Call]:
                 yield call
 
 
-def _means_target(node: cst.BaseExpression, scopes: Scopes, own: _Own) -> bool:
+def _means_target(node: cst.BaseExpression, scopes: Scopes, own: _Names) -> bool:
     if isinstance(node, cst.Name):
         scope = scopes.get(node)
         return node.value in (own.shown, own.name) and scope is not None and _is_free(scope, node.value)
@@ -206,8 +198,8 @@ def _means_target(node: cst.BaseExpression, scopes: Scopes, own: _Own) -> bool:
     return False
 
 
-def _is_own_object(node: cst.BaseExpression, own: _Own) -> bool:
-    """`self`, its class, or `super()`: whose methods are those of the asked class."""
+def _is_own_object(node: cst.BaseExpression, own: _Names) -> bool:
+    """`self`, its class, or `super()`: objects whose methods are those of the target's class."""
     match node:
         case cst.Name(value=name):
             return name in ("self", "cls", own.owner)
@@ -221,12 +213,12 @@ def _is_own_object(node: cst.BaseExpression, own: _Own) -> bool:
 
 
 def _is_free(scope: Scope, name: str) -> bool:
-    """Is the name, from here, the module's own or nobody's?"""
+    """Whether the name, seen from this scope, is global, a builtin or unbound."""
     return all(isinstance(found.scope, GlobalScope | BuiltinScope) for found in scope[name])
 
 
 def _is_shadowed(scope: Scope, outer: Scope | None, name: str) -> bool:
-    """Has something in between a name of its own that is spelt so? libcst takes `x` in `x = x` for the outer one."""
+    """Whether a scope in between binds the name. libcst takes `x` in `x = x` for the outer one."""
     while scope is not outer and scope.parent is not scope:
         if not isinstance(scope, ClassScope) and scope.assignments[name]:
             return True
@@ -249,8 +241,8 @@ def _scope_inside(function: cst.FunctionDef, scopes: Scopes) -> Scope:
 
 
 def _list_parameters(function: cst.FunctionDef) -> list[cst.Param]:
-    given = function.params
-    return [*given.posonly_params, *given.params, *given.kwonly_params]
+    params = function.params
+    return [*params.posonly_params, *params.params, *params.kwonly_params]
 
 
 def _list_names(module: cst.Module) -> set[str]:
@@ -271,8 +263,8 @@ def _fresh(module: cst.Module, name: str) -> str:
 
 
 class _Edits(cst.CSTTransformer):
-    """`names`: what is spelt otherwise from now on; `outer`: names to be looked up past whatever hides them; `aliases`:
-    names that a body goes on with, and what they are now."""
+    """`names`: nodes with their new name; `outer`: global or builtin names to look up explicitly, since a parameter now
+    hides them; `aliases`: (old, new) names that the first line of a body assigns."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -282,7 +274,7 @@ class _Edits(cst.CSTTransformer):
         self._quote = '"'
 
     def visit_FormattedString(self, node: cst.FormattedString) -> None:
-        # before Python 3.12 an f-string's own quotes may not stand in it
+        # before Python 3.12 an f-string must not contain its own quotes
         self._quote = "'" if '"' in node.start else '"'
 
     def leave_FormattedString(
@@ -302,18 +294,18 @@ class _Edits(cst.CSTTransformer):
         return updated_node
 
     def leave_Param(self, original_node: cst.Param, updated_node: cst.Param) -> cst.Param:
-        if original_node not in self.names:
-            return updated_node
-        return updated_node.with_changes(name=cst.Name(self.names[original_node]))
+        return self._rename(original_node, updated_node)
 
     def leave_ClassDef(self, original_node: cst.ClassDef, updated_node: cst.ClassDef) -> cst.ClassDef:
+        return self._rename(original_node, updated_node)
+
+    def _rename(self, original_node: cst.CSTNode, updated_node: _Named) -> _Named:
         if original_node not in self.names:
             return updated_node
         return updated_node.with_changes(name=cst.Name(self.names[original_node]))
 
     def leave_FunctionDef(self, original_node: cst.FunctionDef, updated_node: cst.FunctionDef) -> cst.FunctionDef:
-        if original_node in self.names:
-            updated_node = updated_node.with_changes(name=cst.Name(self.names[original_node]))
+        updated_node = self._rename(original_node, updated_node)
         for shown, name in self.aliases.get(original_node, ()):
             updated_node = updated_node.with_changes(body=_begin_with(updated_node.body, f"{shown} = {name}"))
         return updated_node

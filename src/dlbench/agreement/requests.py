@@ -1,21 +1,8 @@
-"""What is a model asked, for each variant of each instance?
+"""Build the requests of dual agreement: for each variant, one for the function and one for tests of it.
 
-Twice: for the function, in the words of zero-shot, and for tests of it. Both see the same task under the same names, so
-that what differs between two solutions of an instance is the wording and nothing else. One journal holds all answers:
-sample 2v is the function for variant v, sample 2v + 1 its tests.
-
-How is a model asked for tests of a function that it has not seen?
-
-With the task as the solutions' prompt tells it, and with rules that make the answer usable: complete functions, each
-alone, no fixture, no file, expected values written out. The solution is not asked for in the same breath: tests written
-beside a solution say what that solution does.
-
-What have all requests of a run in common?
-
-What does a model see of a variant?
-
-The task in its words, and the signature and the skeleton of the class under its names: a prompt that says `f1` above a
-signature that says `scale` would ask for two things.
+Both show the same task under the same names, so two solutions of an instance differ by the paraphrase alone. The
+request for tests does not ask for the function: tests written beside a solution repeat what the solution does. One
+journal holds all answers: sample 2v is the function for variant v, sample 2v + 1 its tests.
 """
 
 import ast
@@ -25,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from dlbench.agreement.variants import Variant
 from dlbench.dataset import Instance
-from dlbench.dataset.target import Function, Target, find_target, render_signature
+from dlbench.dataset.target import Function, Target, find_target
 from dlbench.generation.model import Message, Request
 from dlbench.generation.sampling import draw_seed
 from dlbench.generation.techniques import find_technique
@@ -33,15 +20,52 @@ from dlbench.generation.techniques.base import Question, make_question, task_of
 from dlbench.generation.techniques.build import fit
 from dlbench.parsing import parse
 
-CHECKS = 5
+ANSWERS = "answers.jsonl"
+TESTS_PER_VARIANT = 5
 SYSTEM = (
     "You write tests in Python for deep-learning projects. Answer with one Python code block that contains only test "
     "functions. Do not implement what is tested."
 )
 
 
-def ask_for_checks(task: str, name: str, count: int = CHECKS) -> list[Message]:
-    """`task`: the description that the solutions' prompt has, without its last sentence; `name`: what to call."""
+@dataclass(frozen=True)
+class RequestOptions:
+    """Options that all requests of a run share."""
+
+    tests: int = TESTS_PER_VARIANT
+    temperature: float = 0.0
+    max_tokens: int = 1024
+    seed: int = 0
+    prompt_tokens: int = 6000
+    """The estimated length of a prompt at most; 0 for no limit."""
+    canary: str = ""
+
+
+def count_requests(variants: Sequence[Variant]) -> int:
+    return 2 * len(variants)
+
+
+def make_request(
+    instance: Instance, source: str, variants: Sequence[Variant], sample: int, options: RequestOptions
+) -> Request:
+    """`source` is the text of the instance's module."""
+    variant = variants[sample // 2]
+    question = replace(show_question(instance, source, variant, options.canary), neighbours=())
+    fitted = fit(find_technique("zero-shot"), question, (), options.prompt_tokens)
+    messages: list[Message] = fitted.turns[0]
+    notes: dict[str, object] = {"variant": variant.index, "operator": variant.operator, "asks_for": "solution"}
+    if sample % 2:
+        question = replace(question, skeleton="" if fitted.cut else question.skeleton)
+        messages = build_test_prompt(task_of(question), variant.function, options.tests)
+        notes["asks_for"] = "tests"
+    if fitted.cut:
+        notes["cut"] = fitted.cut
+    seed = draw_seed(options.seed, instance.id, sample)
+    return Request(instance.id, sample, messages, options.temperature, options.max_tokens, seed, notes=notes)
+
+
+def build_test_prompt(task: str, name: str, count: int = TESTS_PER_VARIANT) -> list[Message]:
+    """`task` is the description in the prompt for the function, without its last sentence; `name` is what to call."""
     rules = (
         f"Now write {count} test functions for `{name}`, named test_1 to test_{count}, in one Python code block. "
         f"Each calls `{name}` on small inputs that are written out or seeded and asserts on what it returns or raises, "
@@ -52,96 +76,46 @@ def ask_for_checks(task: str, name: str, count: int = CHECKS) -> list[Message]:
     return [{"role": "system", "content": SYSTEM}, {"role": "user", "content": f"{task}\n\n{rules}"}]
 
 
-@dataclass(frozen=True)
-class Wording:
-    """What all requests have in common."""
-
-    checks: int = CHECKS
-    temperature: float = 0.0
-    max_tokens: int = 1024
-    seed: int = 0
-    tokens: int = 6000
-    """The most that a prompt has by estimate, 0 for any."""
-    canary: str = ""
-
-
 def show_question(instance: Instance, source: str, variant: Variant, canary: str = "") -> Question:
-    """As `read_question`, for any technique to put into words; `source`: the text of the instance's module.
+    """As `read_question`, with the variant's task, and its names in the signature and in the skeleton of the class.
 
-    The instance in it is made up: it has the variant's names and words, and serves for nothing but showing.
+    The instance in the question exists only to build the prompt. `source` is the text of the instance's module.
     """
     module = parse(source)
     target = find_target(source, instance.qualname, module)
     _rename_in_place(module, target, variant)
-    return make_question(show_instance(instance, variant), module, target, canary)
-
-
-def show_instance(instance: Instance, variant: Variant) -> Instance:
     owner, dot, _ = instance.qualname.rpartition(".")
     qualname = f"{owner}{dot}{variant.function}"
-    own = f"{instance.project}/{instance.module}.{qualname}"
-    return instance.model_copy(update={"id": own, "qualname": qualname, "prompt": variant.task})
-
-
-def show_signature(instance: Instance, source: str, variant: Variant) -> str:
-    target = find_target(source, instance.qualname)
-    return render_signature(rename_target(target.node, variant.function, variant.parameters))
+    shown_id = f"{instance.project}/{instance.module}.{qualname}"
+    shown = instance.model_copy(update={"id": shown_id, "qualname": qualname, "prompt": variant.task})
+    return make_question(shown, module, target, canary)
 
 
 def rename_target(node: Function, function: str, parameters: Mapping[str, str]) -> Function:
-    """The same header under other names; what is below it stays as it is."""
+    """The function with another name and other parameter names; its body stays as it is."""
     renamed = copy.copy(node)
     renamed.args = copy.deepcopy(node.args)
     renamed.name = function
-    for argument in _list_arguments(renamed.args):
+    arguments = renamed.args
+    rest = [one for one in (arguments.vararg, arguments.kwarg) if one is not None]
+    for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, *rest):
         argument.arg = parameters.get(argument.arg, argument.arg)
     return renamed
 
 
 def _rename_in_place(module: ast.Module, target: Target, variant: Variant) -> None:
-    """The target, what shares its name (overloads, a property's setter), and what the class says of it by name."""
+    """Rename the target, what shares its name (overloads, a property's setter), and uses of the name in the class."""
     own = target.node.name
     for statement in (target.classes[-1] if target.classes else module).body:
         if isinstance(statement, Function) and statement.name == own:
             renamed = rename_target(statement, variant.function, variant.parameters)
             statement.name, statement.args = renamed.name, renamed.args
-            spoken: list[ast.AST] = [*statement.decorator_list]
+            uses: list[ast.AST] = [*statement.decorator_list]
         else:
-            spoken = [statement] if isinstance(statement, ast.Assign | ast.AnnAssign) else []
-        for node in (inner for outer in spoken for inner in ast.walk(outer)):
+            uses = [statement] if isinstance(statement, ast.Assign | ast.AnnAssign) else []
+        for node in (inner for outer in uses for inner in ast.walk(outer)):
             if isinstance(node, ast.Name) and node.id == own:
                 node.id = variant.function
-    if target.node.name == own:  # it stands in a branch
+    if target.node.name == own:  # inside a branch
         renamed = rename_target(target.node, variant.function, variant.parameters)
         target.node.name, target.node.args = renamed.name, renamed.args
-
-
-def _list_arguments(arguments: ast.arguments) -> list[ast.arg]:
-    every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
-    return every + [rest for rest in (arguments.vararg, arguments.kwarg) if rest is not None]
-
-
-ANSWERS = "answers.jsonl"
-
-
-def count_requests(variants: Sequence[Variant]) -> int:
-    return 2 * len(variants)
-
-
-def make_request(
-    instance: Instance, source: str, variants: Sequence[Variant], sample: int, wording: Wording
-) -> Request:
-    """`source`: the text of the instance's module."""
-    variant = variants[sample // 2]
-    question = replace(show_question(instance, source, variant, wording.canary), neighbours=())
-    fitted = fit(find_technique("zero-shot"), question, (), wording.tokens)
-    messages: list[Message] = fitted.turns[0]
-    notes: dict[str, object] = {"variant": variant.index, "operator": variant.operator, "asks_for": "solution"}
-    if sample % 2:
-        question = replace(question, skeleton="" if fitted.cut else question.skeleton)
-        messages = ask_for_checks(task_of(question), variant.function, wording.checks)
-        notes["asks_for"] = "tests"
-    if fitted.cut:
-        notes["cut"] = fitted.cut
-    seed = draw_seed(wording.seed, instance.id, sample)
-    return Request(instance.id, sample, messages, wording.temperature, wording.max_tokens, seed, notes=notes)

@@ -1,22 +1,9 @@
-"""How brittle is a model to phrasing, and what does agreement make of it?
+"""Study a run with agreement: what selection gains, how sensitive the model is to paraphrases, how good its tests are.
 
-Every figure here compares solutions of the same instance, asked for in other words: which operators help or harm, and
-whether that is more than luck; how often all wordings go alike; which instances flip; where the chosen ones come from.
-Instances on which our own fault kept a solution from being judged are left out of all of them.
-
-What does choosing give, and what could it give at best?
-
-For each instance, which of its solutions are right and which one each rule chose. Held against each other on the same
-instances: the rule, the original prompt's solution alone, a random choice (its expectation, not one lucky draw), and
-the best possible choice, which is right wherever any solution is. A rule only ever chooses among answers with code that
-can stand in the target's place, and so does chance: otherwise passing over the others would look like agreement.
-
-What does the folder of a run with agreement hold? Read once, for every figure that is made of it.
-
-How good are the tests that a model wrote?
-
-A test is right when the reference passes it, and it is of use when it tells the reference from a mutant. Both are found
-out after the choice, by letting the reference and mutants of it meet the same tests; neither is shown to the choice.
+All figures compare solutions of the same instance. Selection is compared with the original prompt's solution, with the
+expectation of a random choice, and with the best possible choice. A rule chooses only among solutions with code that
+can replace the target, and so does the random choice: otherwise skipping the others would look like a gain. Instances
+with a harness error are left out of all figures.
 """
 
 import math
@@ -26,12 +13,11 @@ from itertools import combinations
 from pathlib import Path
 from statistics import fmean
 
-from dlbench.agreement import CHOICES, FOLDER, Chosen, choose_for, read_choices
-from dlbench.agreement.matrix import MATRIX, Matrix, Row, fill_matrix, read_matrix, tell_not_run
-from dlbench.agreement.model_tests import count
-from dlbench.agreement.planted import write_copy
+from dlbench.agreement import CHOICES, FOLDER, SelectedSolution, choose_for, read_choices
+from dlbench.agreement.matrix import MATRIX, Matrix, MatrixRow, describe_not_run, fill_matrix, read_matrix
+from dlbench.agreement.model_tests import count_distinct
 from dlbench.agreement.requests import ANSWERS
-from dlbench.agreement.solutions import Answers, Solution, make_solution, read_answers
+from dlbench.agreement.solutions import Answers, Solution, make_solution, read_answers, write_copy
 from dlbench.agreement.variants import ORIGINAL as ORIGINAL_OPERATOR
 from dlbench.agreement.variants import VARIANTS, Variant, read_variants
 from dlbench.dataset import Benchmark, Instance
@@ -45,70 +31,68 @@ from dlbench.scoring import HARNESS_ERROR, Comparison, Interval, Tally, compare
 from dlbench.scoring.significance import against_chances, holm
 from dlbench.validation.mutants import write_mutants
 
-ORIGINAL, RANDOM, ORACLE = "original alone", "random choice", "best possible"
+ORIGINAL, RANDOM, BEST = "original alone", "random choice", "best possible"
+EFFECTS = ("the same code", "the same end", "helped", "harmed", "failed otherwise")
+QUALITY = "quality.jsonl"
+MUTANTS = 5
+_NO_CODE, _UNKNOWN = "no_code", "unknown"
 
 
 @dataclass(frozen=True)
 class InstanceVotes:
-    """One instance: its solutions as written, the original prompt's first, and who was chosen by which rule."""
+    """The solutions of one instance as written, the original prompt's first, and the one that each rule chose."""
 
     instance: str
     solved: tuple[bool, ...]
     chosen: Mapping[str, int]
     usable: tuple[bool, ...] = ()
-    """Which of them a rule could have chosen; all of them where nothing is said."""
+    """Which of them a rule can choose; all if empty."""
     harness_errors: int = 0
-    """Solutions that our own fault kept from being judged; the instance is then left out, and named."""
+    """Solutions without a verdict because of a harness error; the instance is then left out and reported."""
 
     @property
-    def drawn_from(self) -> tuple[bool, ...]:
-        """The solutions that a choice can fall on."""
-        kept = tuple(right for right, fit in zip(self.solved, self.usable, strict=True) if fit) if self.usable else ()
+    def candidates(self) -> tuple[bool, ...]:
+        """`solved` of the solutions that a rule can choose."""
+        kept = (
+            tuple(right for right, usable in zip(self.solved, self.usable, strict=True) if usable)
+            if self.usable
+            else ()
+        )
         return kept or self.solved
 
+    def tally(self, solved: Sequence[bool]) -> Tally:
+        return Tally(self.instance, len(solved), sum(solved), fmean(solved), self.harness_errors)
 
-def hold_against(
-    polls: Sequence[InstanceVotes], rule: str, benchmark: Benchmark, *, has_original: bool = True
+
+def compare_rules(
+    votes: Sequence[InstanceVotes], rule: str, benchmark: Benchmark, *, has_original: bool = True
 ) -> Comparison:
-    """The rule against everything else, paired by instance; against chance by the exact chances of that choice."""
-    found = compare(tally_ways(polls, rule, has_original=has_original), benchmark, only_first=True)
-    kept = [poll for poll in polls if poll.instance in set(found.instances)]
-    right = sum(poll.solved[poll.chosen[rule]] for poll in kept)
-    chances = [sum(poll.drawn_from) / len(poll.drawn_from) for poll in kept]
-    pairs = [
-        replace(pair, permutation=against_chances(right, chances)) if pair.b == RANDOM else pair for pair in found.pairs
-    ]
+    """The rule against everything else, paired by instance; against the random choice by its exact distribution."""
+    others = [name for name in votes[0].chosen if name != rule] if votes else []
+    runs = {
+        name: {one.instance: one.tally([one.solved[one.chosen[name]]]) for one in votes} for name in (rule, *others)
+    }
+    if has_original:
+        runs[ORIGINAL] = {one.instance: one.tally(one.solved[:1]) for one in votes}
+    runs[RANDOM] = {one.instance: one.tally(one.candidates) for one in votes}
+    runs[BEST] = {one.instance: one.tally([any(one.solved)]) for one in votes}
+    found = compare(runs, benchmark, only_first=True)
+    kept = [one for one in votes if one.instance in set(found.instances)]
+    p = against_chances(sum(one.solved[one.chosen[rule]] for one in kept), [fmean(one.candidates) for one in kept])
+    pairs = [replace(pair, permutation=p) if pair.b == RANDOM else pair for pair in found.pairs]
     corrected = zip(pairs, holm([pair.permutation for pair in pairs]), strict=True)
     return replace(found, pairs=tuple(replace(pair, permutation_holm=p) for pair, p in corrected))
 
 
-def tally_ways(polls: Sequence[InstanceVotes], rule: str, *, has_original: bool = True) -> dict[str, dict[str, Tally]]:
-    others = [name for name in polls[0].chosen if name != rule] if polls else []
-    ways = {
-        name: {poll.instance: _tally_gain(poll, [poll.solved[poll.chosen[name]]]) for poll in polls}
-        for name in [rule, *others]
-    }
-    if has_original:
-        ways[ORIGINAL] = {poll.instance: _tally_gain(poll, poll.solved[:1]) for poll in polls}
-    ways[RANDOM] = {poll.instance: _tally_gain(poll, poll.drawn_from) for poll in polls}
-    ways[ORACLE] = {poll.instance: _tally_gain(poll, [any(poll.solved)]) for poll in polls}
-    return ways
-
-
-def _tally_gain(poll: InstanceVotes, solved: Sequence[bool]) -> Tally:
-    return Tally(poll.instance, len(solved), sum(solved), sum(solved) / len(solved), poll.harness_errors)
-
-
-NO_CODE, UNKNOWN = "no_code", "unknown"
-
-
 @dataclass(frozen=True)
 class RunArtifacts:
+    """What the folder of a run with agreement holds."""
+
     variants: Mapping[str, Sequence[Variant]]
     answers: Mapping[str, Answers]
     statuses: Mapping[str, Mapping[int, str]]
-    """What the judge said of each variant's solution; `no_code` where there is none."""
-    choices: Mapping[str, Chosen]
+    """The verdict's status by variant; `no_code` where the answer has none."""
+    choices: Mapping[str, SelectedSolution]
     matrix: Matrix
 
     @property
@@ -121,19 +105,20 @@ class RunArtifacts:
         return tuple(self.statuses[instance][variant.index] == "pass" for variant in self.variants[instance])
 
 
-def read_material(folder: Path, benchmark: Benchmark) -> RunArtifacts:
+def read_artifacts(folder: Path, benchmark: Benchmark) -> RunArtifacts:
     inner = folder / FOLDER
-    needed = (VARIANTS, ANSWERS, MATRIX, CHOICES)
-    missing = [name for name in needed if not (inner / name).is_file()]
+    missing = [name for name in (VARIANTS, ANSWERS, MATRIX, CHOICES) if not (inner / name).is_file()]
     if missing:
-        fix = "give a folder that `dlbench run --technique dual-agreement` has written to its end"
+        fix = "pass the folder of a finished `dlbench run --technique dual-agreement`"
         raise DLBenchError(f"{', '.join(missing)} is missing", where=str(inner), fix=fix)
     variants = read_variants(inner / VARIANTS)
     choices = read_choices(inner / CHOICES)
     known: dict[str, Instance] = {one: find_known(one, benchmark.instances, "instance") for one in choices}
     answers = read_answers(inner / ANSWERS, known, variants)
     statuses = {
-        one: {variant.index: UNKNOWN if variant.index in answers[one].usable else NO_CODE for variant in variants[one]}
+        one: {
+            variant.index: _UNKNOWN if variant.index in answers[one].usable else _NO_CODE for variant in variants[one]
+        }
         for one in choices
     }
     if (inner / VERDICTS).is_file():
@@ -141,25 +126,16 @@ def read_material(folder: Path, benchmark: Benchmark) -> RunArtifacts:
             verdict = Verdict.from_record(record, f"{inner / VERDICTS}:{number}")
             if verdict.instance in statuses:
                 statuses[verdict.instance][verdict.sample] = str(verdict.status)
-    _refuse_unjudged(statuses, answers, inner)
+    # a solution without a verdict would count as a failure
+    unjudged = [f"{one}, variant {index}" for one, own in statuses.items() for index in own if own[index] == _UNKNOWN]
+    if unjudged:
+        what = f"{len(unjudged)} solutions have no verdict yet, the first of {unjudged[0]}"
+        raise DLBenchError(what, where=str(inner), fix="run the command of the run again to resume it")
     return RunArtifacts(variants, answers, statuses, choices, read_matrix(inner / MATRIX))
 
 
-def _refuse_unjudged(statuses: Mapping[str, Mapping[int, str]], answers: Mapping[str, Answers], inner: Path) -> None:
-    """A solution with code and without a verdict would count as a failure."""
-    unjudged = [
-        f"{one}, variant {index}"
-        for one in statuses
-        for index in answers[one].usable
-        if statuses[one][index] == UNKNOWN
-    ]
-    if unjudged:
-        what = f"{len(unjudged)} solutions have no verdict yet, the first of {unjudged[0]}"
-        raise DLBenchError(what, where=str(inner), fix="start the run's own command again, which goes on with it")
-
-
 def list_samples(answers: Mapping[str, Answers]) -> list[Sample]:
-    """Every variant's solution, to be judged by the project's tests; the sample's number is the variant's."""
+    """Every variant's solution as a sample for the judge; the index of the sample is that of the variant."""
     return [
         Sample(instance, index, solution.code, is_code=True)
         for instance, found in answers.items()
@@ -167,45 +143,40 @@ def list_samples(answers: Mapping[str, Answers]) -> list[Sample]:
     ]
 
 
-EFFECTS = ("the same code", "the same end", "helped", "harmed", "failed otherwise")
-
-
-def make_polls(
-    material: RunArtifacts, rules: Sequence[str], seed: int = 0, *, own: bool = False
+def collect_votes(
+    artifacts: RunArtifacts, rules: Sequence[str], seed: int = 0, *, own: bool = False
 ) -> list[InstanceVotes]:
-    """The choice of each rule, made again from what was kept; with `own`, that of the run's rule is the one that the
-    run made, which stands even where meetings were made up for since."""
-    return [
-        InstanceVotes(
-            one,
-            material.solved(one),
-            {rule: _find_choice(material, one, rule, seed, own) for rule in rules},
-            _find_drawn(material, one),
-            sum(status == HARNESS_ERROR for status in material.statuses[one].values()),
+    """Each rule's choice, made again from the kept matrix. With `own`, the run's rule keeps the choice that the run
+    made, even if the matrix has more results since."""
+
+    def choose(instance: str, rule: str) -> int:
+        made = artifacts.choices[instance]
+        if own and made.rule == rule:
+            return made.variant
+        return choose_for(artifacts.matrix, instance, artifacts.answers[instance], rule, seed).variant
+
+    found = []
+    for one in artifacts.choices:
+        usable = artifacts.answers[one].usable
+        runnable = set(artifacts.matrix.find_runnable(one, {solution.id: None for solution in usable.values()}))
+        found.append(
+            InstanceVotes(
+                one,
+                artifacts.solved(one),
+                {rule: choose(one, rule) for rule in rules},
+                tuple(
+                    variant.index in usable and usable[variant.index].id in runnable
+                    for variant in artifacts.variants[one]
+                ),
+                sum(status == HARNESS_ERROR for status in artifacts.statuses[one].values()),
+            )
         )
-        for one in material.choices
-    ]
-
-
-def _find_choice(material: RunArtifacts, instance: str, rule: str, seed: int, own: bool) -> int:
-    kept = material.choices[instance]
-    if own and kept.rule == rule:
-        return kept.variant
-    return choose_for(material.matrix, instance, material.answers[instance], rule, seed).variant
-
-
-def _find_drawn(material: RunArtifacts, instance: str) -> tuple[bool, ...]:
-    """For each variant, whether a rule could have chosen its solution."""
-    usable = material.answers[instance].usable
-    standing = set(material.matrix.find_standing(instance, {one.id: one for one in usable.values()}))
-    return tuple(
-        variant.index in usable and usable[variant.index].id in standing for variant in material.variants[instance]
-    )
+    return found
 
 
 @dataclass(frozen=True)
 class Effect:
-    """Of one operator against the original prompt, on the instances that it could change."""
+    """One operator against the original prompt, on the instances that it could change."""
 
     operator: str
     instances: int
@@ -220,39 +191,25 @@ class Effect:
     """Corrected over all operators."""
 
 
-def compare_operators(material: RunArtifacts, benchmark: Benchmark) -> list[Effect]:
-    tallies: dict[str, dict[str, list[bool]]] = {}
-    for instance in material.sound:
-        for variant, solved in zip(material.variants[instance], material.solved(instance), strict=True):
-            tallies.setdefault(variant.operator, {}).setdefault(instance, []).append(solved)
-    originals = tallies.pop(ORIGINAL_OPERATOR, {})
-    found = []
-    for operator, own in tallies.items():
-        runs = {
-            operator: {one: _tally(one, solved) for one, solved in own.items()},
-            ORIGINAL: {one: _tally(one, originals[one]) for one in own},
+def compare_operators(artifacts: RunArtifacts, benchmark: Benchmark) -> list[Effect]:
+    solved: dict[str, dict[str, list[bool]]] = {}
+    for instance in artifacts.sound:
+        for variant, passed in zip(artifacts.variants[instance], artifacts.solved(instance), strict=True):
+            solved.setdefault(variant.operator, {}).setdefault(instance, []).append(passed)
+    originals = solved.pop(ORIGINAL_OPERATOR, {})
+    effects = []
+    for operator, own in solved.items():
+        sides = {operator: own, ORIGINAL: {one: originals[one] for one in own}}
+        tallies = {
+            side: {one: Tally(one, len(each), sum(each), fmean(each)) for one, each in found.items()}
+            for side, found in sides.items()
         }
-        comparison = compare(runs, benchmark)
+        comparison = compare(tallies, benchmark)
         (pair,), (here, there) = comparison.pairs, comparison.standings
-        found.append(
-            Effect(
-                operator,
-                len(own),
-                here.pass_at_1,
-                there.pass_at_1,
-                pair.difference,
-                pair.interval,
-                pair.only_a,
-                pair.only_b,
-                pair.permutation,
-            )
-        )
-    corrected = holm([effect.p for effect in found])
-    return [replace(effect, p_holm=p) for effect, p in zip(found, corrected, strict=True)]
-
-
-def _tally(instance: str, solved: Sequence[bool]) -> Tally:
-    return Tally(instance, len(solved), sum(solved), fmean(solved))
+        rates = len(own), here.pass_at_1, there.pass_at_1, pair.difference, pair.interval
+        effects.append(Effect(operator, *rates, pair.only_a, pair.only_b, pair.permutation))
+    corrected = holm([effect.p for effect in effects])
+    return [replace(effect, p_holm=p) for effect, p in zip(effects, corrected, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -261,130 +218,123 @@ class Consistency:
     all_pass: int
     none_pass: int
     agreeing: float
-    """The chance that two wordings of an instance end alike, on average; NaN where no instance has two."""
+    """The mean probability that two variants of an instance both pass or both fail; NaN if no instance has two."""
     helped: tuple[str, ...]
-    """Instances that the original fails and another wording solves."""
+    """Instances that the original fails and another variant solves."""
     harmed: tuple[str, ...]
-    """Instances that the original solves and another wording fails."""
+    """Instances that the original solves and another variant fails."""
     from_variants: float
-    """The share of chosen solutions that are not the original's own code."""
+    """The share of selected solutions whose code differs from the original's."""
     fell_back: int
 
 
-def measure_consistency(material: RunArtifacts) -> Consistency:
-    solved = {one: material.solved(one) for one in material.sound}
+def measure_consistency(artifacts: RunArtifacts) -> Consistency:
+    solved = {one: artifacts.solved(one) for one in artifacts.sound}
     pairs = [fmean(a == b for a, b in combinations(each, 2)) for each in solved.values() if len(each) > 1]
-    other = [_is_other(material, one) for one in material.sound]
     return Consistency(
         instances=len(solved),
         all_pass=sum(all(each) for each in solved.values()),
         none_pass=sum(not any(each) for each in solved.values()),
-        agreeing=fmean(pairs) if pairs else math.nan,
+        agreeing=_mean(pairs),
         helped=tuple(one for one, each in solved.items() if not each[0] and any(each)),
         harmed=tuple(one for one, each in solved.items() if each[0] and not all(each)),
-        from_variants=fmean(other) if other else math.nan,
-        fell_back=sum(material.choices[one].fell_back for one in material.sound),
+        from_variants=_mean([_differs_from_original(artifacts, one) for one in artifacts.sound]),
+        fell_back=sum(artifacts.choices[one].fell_back for one in artifacts.sound),
     )
 
 
-def _is_other(material: RunArtifacts, instance: str) -> bool:
-    solutions = material.answers[instance].solutions
-    chosen, original = solutions.get(material.choices[instance].variant), solutions.get(0)
+def _differs_from_original(artifacts: RunArtifacts, instance: str) -> bool:
+    solutions = artifacts.answers[instance].solutions
+    chosen, original = solutions.get(artifacts.choices[instance].variant), solutions.get(0)
     return chosen is not None and (original is None or chosen.id != original.id)
 
 
-def sort_effects(material: RunArtifacts) -> dict[str, dict[str, int]]:
-    """By operator, how many wordings had which effect; `failed otherwise`: both fail, in another way."""
+def count_effects(artifacts: RunArtifacts) -> dict[str, dict[str, int]]:
+    """By operator, how many variants had which effect; `failed otherwise`: both fail, with different statuses."""
     found: dict[str, dict[str, int]] = {}
-    for instance in material.sound:
-        solutions, statuses = material.answers[instance].solutions, material.statuses[instance]
-        for variant in material.variants[instance][1:]:
+    for instance in artifacts.sound:
+        solutions, statuses = artifacts.answers[instance].solutions, artifacts.statuses[instance]
+        for variant in artifacts.variants[instance][1:]:
             own, first = solutions.get(variant.index), solutions.get(0)
+            before, after = statuses[0], statuses[variant.index]
             if own is not None and first is not None and own.id == first.id:
-                effect = EFFECTS[0]
+                effect = "the same code"
+            elif before == after:
+                effect = "the same end"
+            elif "pass" in (before, after):
+                effect = "helped" if after == "pass" else "harmed"
             else:
-                effect = _name_effect(statuses[0], statuses[variant.index])
-            counts = found.setdefault(variant.operator, dict.fromkeys(EFFECTS, 0))
-            counts[effect] += 1
+                effect = "failed otherwise"
+            found.setdefault(variant.operator, dict.fromkeys(EFFECTS, 0))[effect] += 1
     return found
-
-
-def _name_effect(before: str, after: str) -> str:
-    if before == after:
-        return "the same end"
-    if "pass" in (before, after):
-        return "helped" if after == "pass" else "harmed"
-    return "failed otherwise"
-
-
-QUALITY = "quality.jsonl"
-MUTANTS = 5
 
 
 @dataclass(frozen=True)
 class Quality:
+    """How good the model's tests are: a test is right if the reference passes it."""
+
     written: int
-    """Tests that could be used, with repetitions; over all instances."""
+    """Usable tests with repetitions, over all instances."""
     distinct: int
     dropped: int
-    """What the model wrote as tests and could not be used."""
+    """Tests that could not be used."""
     right: float
-    """The share of distinct tests that the reference passes."""
+    """The share of distinct tests that are right."""
     telling: float
-    """The share of right tests that fail on one mutant or more."""
+    """The share of right tests that fail on at least one mutant."""
     killed: float
     """The share of mutants on which a right test fails."""
     without: int
-    """Instances without a single right test."""
+    """Instances without a right test."""
     not_run: str = ""
-    """Meetings that our own fault prevented, and that are in no share; empty where all took place."""
+    """Runs without a result because of a harness error, which are in no share; empty if there are none."""
 
 
 def measure_quality(
-    rooms: CrossRunPool,
+    pool: CrossRunPool,
     instances: Sequence[Instance],
     answers: Mapping[str, Answers],
     path: Path,
     mutants: int = MUTANTS,
-    on_row: Callable[[Row], None] = lambda row: None,
+    on_row: Callable[[MatrixRow], None] = lambda row: None,
 ) -> Quality:
+    """Run the model's tests on the reference and on mutants of it. The selection never sees the results."""
+    tests = {one.id: list(count_distinct(answers[one.id].all_tests)) for one in instances}
     references: dict[str, Solution] = {}
     wrong: dict[str, list[Solution]] = {}
-    rows: list[Row] = []
+    rows: list[MatrixRow] = []
     for one in instances:
-        node = rooms.engine.target(rooms.prepared[one.project], one).target.node
+        node = pool.engine.target(pool.prepared[one.project], one).target.node
         references[one.id] = make_solution(write_copy(node, -1))
         wrong[one.id] = [make_solution(code) for _, code in write_mutants(node, mutants)]
-        checks = list(count(answers[one.id].all_checks))
-        rows += [Row(one, solution, checks) for solution in (references[one.id], *wrong[one.id]) if checks]
-    matrix = fill_matrix(rooms, rows, path, on_row)
-    not_run = tell_not_run(matrix, rows)
+        solutions = (references[one.id], *wrong[one.id])
+        rows += [MatrixRow(one, solution, tests[one.id]) for solution in solutions if tests[one.id]]
+    matrix = fill_matrix(pool, rows, path, on_row)
+    not_run = describe_not_run(matrix, rows)
     is_right: list[bool] = []
     is_telling: list[bool] = []
     is_killed: list[bool] = []
-    without = distinct = 0
+    without = 0
     for one in instances:
         reference = references[one.id].id
-        written = list(count(answers[one.id].all_checks))
-        distinct += len(written)
-        checks = [check for check in written if matrix.is_known(one.id, reference, check.id)]
-        right = [check for check in checks if matrix.passes(one.id, reference, check.id)]
-        is_right += [check in right for check in checks]
-        met = [bad for bad in wrong[one.id] if any(matrix.is_known(one.id, bad.id, check.id) for check in right)]
-        is_telling += [any(matrix.fails(one.id, bad.id, check.id) for bad in met) for check in right if met]
-        is_killed += [any(matrix.fails(one.id, bad.id, check.id) for check in right) for bad in met]
+        known = [test.id for test in tests[one.id] if matrix.is_known(one.id, reference, test.id)]
+        right = [test for test in known if matrix.passes(one.id, reference, test)]
+        is_right += [test in right for test in known]
+        ran = [bad.id for bad in wrong[one.id] if any(matrix.is_known(one.id, bad.id, test) for test in right)]
+        is_telling += [any(matrix.fails(one.id, bad, test) for bad in ran) for test in right if ran]
+        is_killed += [any(matrix.fails(one.id, bad, test) for test in right) for bad in ran]
         without += not right
     return Quality(
-        written=sum(len(answers[one.id].all_checks) for one in instances),
-        distinct=distinct,
+        written=sum(len(answers[one.id].all_tests) for one in instances),
+        distinct=sum(map(len, tests.values())),
         dropped=sum(len(answers[one.id].dropped) for one in instances),
-        right=_share(is_right),
-        telling=_share(is_telling),
-        killed=_share(is_killed),
+        right=_mean(is_right),
+        telling=_mean(is_telling),
+        killed=_mean(is_killed),
         without=without,
         not_run=not_run,
     )
 
 
-def _share(values: Sequence[bool]) -> float:
+def _mean(values: Sequence[float]) -> float:
     return fmean(values) if values else math.nan

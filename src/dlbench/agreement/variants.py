@@ -1,10 +1,7 @@
-"""What is a variant of a prompt, and how is it told apart from the original?
+"""Define a variant of a prompt, and read and write the variants of a run.
 
-A variant that forgot under which names it asked could not be judged: the answer defines `f1(a, b)` where the project
-calls `scale(x, factor)`. So a variant carries the names it showed, and every later step (answers, tests, the matrix,
-the study) reads them from here.
-
-Which variants was a run asked with? Kept, so that a second start asks the same and a study knows what was asked.
+An answer to a variant may define `f1(a, b)` where the project calls `scale(x, factor)`. So a variant carries the names
+it shows, and every later step reads them from here. The file makes a resumed run ask the same requests.
 """
 
 from collections.abc import Iterable, Mapping
@@ -15,14 +12,15 @@ from dlbench.errors import DLBenchError
 from dlbench.jsonl import read_lines, rewrite
 
 ORIGINAL = "original"
+VARIANTS = "variants.jsonl"
 
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """One wording of one instance's task.
+    """One paraphrase of one instance's prompt.
 
-    `index` counts the variants of one instance from 0, the original first; `task` is the prompt's text; `function` is
-    the name under which the function is asked for; `parameters` maps the project's names to those shown, if others.
+    `index` counts the variants of an instance from 0, the original first; `task` is the text of the prompt; `function`
+    is the name that the prompt shows; `parameters` maps the project's parameter names to those shown, if they differ.
     """
 
     instance: str
@@ -34,11 +32,12 @@ class Variant:
 
     @property
     def is_original(self) -> bool:
-        """The untouched prompt, against which the others are compared."""
         return self.operator == ORIGINAL
 
-
-VARIANTS = "variants.jsonl"
+    @property
+    def own_parameters(self) -> dict[str, str]:
+        """The project's names by the names shown, where they differ."""
+        return {shown: own for own, shown in self.parameters.items() if shown != own}
 
 
 def write_variants(path: Path, variants: Iterable[Variant]) -> None:
@@ -46,18 +45,18 @@ def write_variants(path: Path, variants: Iterable[Variant]) -> None:
 
 
 def read_variants(path: Path) -> dict[str, list[Variant]]:
-    """By instance, in the order of their index; the original must be the first."""
+    """Variants by instance, in the order of their index, the original first."""
     found: dict[str, list[Variant]] = {}
     for number, record in read_lines(path):
         where = f"{path}:{number}"
         try:
             variant = Variant(**record)
         except TypeError as error:
-            fix = "one object a line, as `dlbench agree mutate --json` prints it"
+            fix = "write one object per line, as `dlbench agree mutate --json` prints it"
             raise DLBenchError(f"not a variant: {error}", where=where, fix=fix) from None
         own = found.setdefault(variant.instance, [])
         if variant.index != len(own) or variant.is_original != (not own):
-            what = f"variant {variant.index} ({variant.operator}) of {variant.instance} is out of turn"
-            raise DLBenchError(what, where=where, fix="count from 0, the original first")
+            what = f"variant {variant.index} ({variant.operator}) of {variant.instance} is out of order"
+            raise DLBenchError(what, where=where, fix="number the variants from 0, the original first")
         own.append(variant)
     return found

@@ -6,7 +6,6 @@ import typer
 
 from dlbench.cli import (  # noqa: F401 - they register
     agree,
-    agree_planted,
     analyze,
     analyze_bugs,
     analyze_stage,

@@ -1,13 +1,7 @@
-"""The commands that ask the same in other words and let solutions and tests vote.
-
-The command that shows the variants of a prompt: each with what was changed, and what was dropped and why.
-
-How `run --technique dual-agreement` asks and chooses: variants, answers, matrix, choice; then what it gave.
-
-The commands that look at a run with agreement: `agree choose` and `agree study`. Nothing is asked again.
-"""
+"""Commands for prompt variants and dual agreement: `agree mutate`, `choose` and `study`, and the technique of `run`."""
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -42,40 +36,48 @@ from dlbench.errors import DLBenchError
 
 if TYPE_CHECKING:
     from dlbench.agreement.mutation import Variants
-    from dlbench.agreement.requests import Wording
-    from dlbench.agreement.solutions import Answers
-    from dlbench.agreement.study import Quality, RunArtifacts
+    from dlbench.agreement.requests import RequestOptions
+    from dlbench.agreement.study import RunArtifacts
     from dlbench.agreement.variants import Variant
     from dlbench.dataset import Benchmark, Instance
     from dlbench.execution import Engine
-    from dlbench.generation import Budget, Limits, Model, ModelOptions
+    from dlbench.generation import Budget, Model, ModelOptions
     from dlbench.generation.sources import Sources
     from dlbench.scoring import Comparison
 
+DUAL = "dual-agreement"
 
 agree = typer.Typer(
-    help="Ask the same in other words, and let solutions and tests vote.", no_args_is_help=True, rich_markup_mode=None
+    help="Paraphrase prompts, and select solutions by the votes of a model's own tests.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
 )
 app.add_typer(agree, name="agree")
 
-
-OperatorOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        help="Only this operator (repeatable): verbs, synonyms, upper-case, typos, passive, questions, declarative, "
-        "reorder, rephrase, name-descriptive, name-neutral, name-misleading or parameter-names."
-    ),
+VariantsOption = Annotated[
+    int, typer.Option(min=1, help="dual-agreement: variants of each prompt, including the original.")
 ]
+TestsOption = Annotated[
+    int, typer.Option(min=1, max=20, help="dual-agreement: tests to request for each variant; no more are used.")
+]
+RuleOption = Annotated[str, typer.Option(help="dual-agreement: codet, b4, mbr-exec or random.")]
+RewriteOption = Annotated[
+    bool, typer.Option("--rewrite", help="dual-agreement: let the model paraphrase too, not only rules.")
+]
+RunArgument = Annotated[Path, typer.Argument(help="Folder of a run with --technique dual-agreement.")]
+SeedOption = Annotated[int | None, typer.Option(help="Seed of ties and draws (default: the run's own).")]
 
 
 @command("mutate", agree)
 def mutate(
     instance: Annotated[str, typer.Argument(help="Id of an instance.")],
-    operator: OperatorOption = None,
-    count: Annotated[int, typer.Option(min=1, help="Variants at most, the original among them.")] = 8,
-    seed: Annotated[int, typer.Option(help="Of the operators' order and of all they draw.")] = 0,
+    operator: Annotated[
+        list[str] | None, typer.Option(help="Only this operator (repeatable); `list` shows all operators.")
+    ] = None,
+    count: Annotated[int, typer.Option(min=1, help="Variants at most, including the original.")] = 8,
+    seed: Annotated[int, typer.Option(help="Seed of the operators' order and draws.")] = 0,
     model: Annotated[
-        str | None, typer.Option(help="As for `run`; asked where no rule helps. None is asked by default.")
+        str | None, typer.Option(help="As for `run`; paraphrases where no rule applies (default: none).")
     ] = None,
     model_command: CommandOption = None,
     base_url: BaseUrlOption = None,
@@ -87,56 +89,62 @@ def mutate(
     benchmark: BenchmarkOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Show the variants of an instance's prompt, what each changes, and what was dropped and why."""
+    """Show the variants of an instance's prompt: what each changes, and what was dropped and why."""
+    from dlbench.agreement.mutation import find_operators, render_operators
+    from dlbench.cli.output import log, print_json
     from dlbench.dataset import load
     from dlbench.generation import Limits, ModelOptions
     from dlbench.generation.sources import Sources
     from dlbench.registry import find_known
 
+    if operator == ["list"]:
+        typer.echo(render_operators(), nl=False)
+        return
+    find_operators(operator or [])  # an unknown name is an error before a model starts
     loaded = load(benchmark)
     found = find_known(instance, loaded.instances, "instance")
-    asked = model or (ModelOptions(command=model_command).names(None)[0] if model_command else None)
+    sources = Sources(loaded)
     opening = ModelOptions(base_url, api_key, model_command, concurrency=1)
-    limits = Limits(max_requests, max_tokens_total, max_cost)
-    making = _make(found, Sources(loaded), operator or [], count, seed, asked, opening, limits, prices)
-    variants = asyncio.run(making)
+    name = model or (opening.names(None)[0] if model_command else None)
+    opened, limits = None, {}
+    if name is not None:
+        sources.module(found)  # a missing source is an error before a model starts
+        opened = opening.open(name, sources, log)
+        budget = make_budget(opened, name, Limits(max_requests, max_tokens_total, max_cost), prices)
+        limits = {"budget": budget, "log": log}
+        log(f"{opened.name} paraphrases where no rule applies")
+    making = _make_variants([found], sources, opened, limits, operators=operator or [], count=count, seed=seed)
+    variants = asyncio.run(making)[found.id]
     if json:
-        from dlbench.cli.output import print_json
-
         print_json(variants)
-        return
-    _show(variants)
+    else:
+        _print_variants(variants)
 
 
-async def _make(
-    instance: "Instance",
+async def _make_variants(
+    instances: "list[Instance]",
     sources: "Sources",
-    operators: list[str],
-    count: int,
-    seed: int,
-    name: str | None,
-    opening: "ModelOptions",
-    limits: "Limits",
-    prices: Path | None,
-) -> "Variants":
-    from dlbench.agreement.mutation import find_operators, gather_variants
-    from dlbench.cli.output import log
+    model: "Model | None",
+    limits: dict[str, Any],
+    advance: Callable[[str], None] = lambda text: None,
+    **options: Any,  # noqa: ANN401 - of `gather_variants`
+) -> "dict[str, Variants]":
+    from dlbench.agreement.mutation import gather_variants
     from dlbench.generation import RateLimiter
 
-    find_operators(operators)  # before a model is started
-    source = sources.module(instance)
-    if name is None:
-        return await gather_variants(instance, operators=operators, count=count, seed=seed, source=source)
-    model = opening.open(name, sources, log)
+    limiter = RateLimiter(model, **limits) if model is not None else None
+    found: dict[str, Variants] = {}
     try:
-        gate = RateLimiter(model, budget=make_budget(model, name, limits, prices), log=log)
-        log(f"{model.name} is asked where no rule helps")
-        return await gather_variants(instance, operators=operators, count=count, seed=seed, gate=gate, source=source)
+        for one in instances:
+            found[one.id] = await gather_variants(one, limiter=limiter, source=sources.module(one), **options)
+            advance(f"{one.id}: {len(found[one.id].kept)}")
     finally:
-        await model.close()
+        if model is not None:
+            await model.close()
+    return found
 
 
-def _show(variants: "Variants") -> None:
+def _print_variants(variants: "Variants") -> None:
     from dlbench.agreement.mutation import show_difference
 
     original, *others = variants.kept
@@ -147,24 +155,12 @@ def _show(variants: "Variants") -> None:
         typer.echo(f"{show_difference(original.task, variant.task)}\n")
     for dropped in variants.dropped:
         typer.echo(f"dropped: {dropped.operator}: {dropped.reason}")
-    typer.echo(f"{len(variants.kept)} variants, {len(variants.dropped)} dropped; closeness by {variants.measure}")
-
-
-DUAL = "dual-agreement"
-
-VariantsOption = Annotated[int, typer.Option(min=1, help="dual-agreement: wordings of each task, the original first.")]
-TestsOption = Annotated[
-    int, typer.Option(min=1, max=20, help="dual-agreement: tests asked for with each wording; no more are taken.")
-]
-RuleOption = Annotated[str, typer.Option(help="dual-agreement: codet, b4, mbr-exec or random.")]
-RewriteOption = Annotated[
-    bool, typer.Option("--rewrite", help="dual-agreement: let the model rephrase too, not rules alone.")
-]
+    typer.echo(f"{len(variants.kept)} variants, {len(variants.dropped)} dropped; similarity by {variants.measure}")
 
 
 @dataclass(frozen=True)
-class Setting:
-    """What is asked about, and where it goes."""
+class RunSetup:
+    """What a run works on, and where it writes."""
 
     benchmark: "Benchmark"
     instances: "list[Instance]"
@@ -181,8 +177,8 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class Asking:
-    """Who is asked, and how far it may go."""
+class ModelSetup:
+    """The model of a run, and its limits."""
 
     opening: "ModelOptions"
     name: str
@@ -193,7 +189,9 @@ class Asking:
 
 
 @dataclass(frozen=True)
-class Dual:
+class DualAgreement:
+    """The technique `dual-agreement` of `run`: variants, answers, matrix, selection."""
+
     variants: int
     tests: int
     rule: str
@@ -203,136 +201,117 @@ class Dual:
     pool_memory: int
 
     def check(self, samples: int) -> None:
-        """Before anything is paid for."""
-        from dlbench.agreement.selection import RULES
-        from dlbench.registry import find_known
+        """Raise an error for invalid options, before any request is paid for."""
+        from dlbench.agreement.selection import check_rule
 
-        find_known(self.rule, dict.fromkeys(RULES), "rule of choice")
+        check_rule(self.rule)
         if samples != 1:
-            fix = "leave out --samples; --variants says how many solutions are asked for"
-            raise DLBenchError(f"agreement gives one answer for each instance, not {samples}", fix=fix)
+            fix = "leave out --samples; --variants sets how many solutions are requested"
+            raise DLBenchError(f"{DUAL} gives one sample per instance, not {samples}", fix=fix)
 
     def describe(self) -> dict[str, Any]:
         return {"variants": self.variants, "tests": self.tests, "rule": self.rule, "rewrite": self.rewrite}
 
-    def ask_and_choose(self, setting: Setting, asking: Asking, wording: "Wording") -> None:
-        """Leaves one sample for each instance, and beside them all it came from."""
-        from dlbench.agreement import CHOICES, choose_for, list_rows, make_sample, meet_all, read_choices, write_choices
-        from dlbench.agreement.matrix import MATRIX, tell_not_run
+    def ask_and_choose(self, setup: RunSetup, model: ModelSetup, options: "RequestOptions") -> None:
+        """Write one sample per instance, and everything it depends on beside it."""
+        from dlbench.agreement import CHOICES, choose_for, list_rows, make_sample, read_choices, write_choices
+        from dlbench.agreement.matrix import MATRIX, describe_not_run, fill_matrix
         from dlbench.agreement.requests import ANSWERS
         from dlbench.agreement.solutions import read_answers
+        from dlbench.agreement.study import list_samples
         from dlbench.cli.engine import prepare_projects
         from dlbench.cli.output import counted, log
+        from dlbench.cli.report import judge_into
         from dlbench.execution.cross_run import CrossRunPool
         from dlbench.jsonl import rewrite
         from dlbench.runs import SAMPLES
         from dlbench.runs.verdict import VERDICTS
 
-        variants = self._find_variants(setting, asking)
-        self._ask(setting, asking, wording, variants)
-        known = {instance.id: instance for instance in setting.instances}
-        answers = read_answers(setting.inner / ANSWERS, known, variants)
-        prepared = prepare_projects(setting.benchmark, setting.instances)
-        rooms = CrossRunPool(setting.engine, prepared, workers=self.workers, outputs=True)
-        rows = list_rows(setting.instances, answers)
-        with counted("solutions meet tests", len(rows), every=1.0) as advance:
-            matrix = meet_all(
-                rooms, setting.instances, answers, setting.inner / MATRIX, lambda row: advance(row.instance.id)
-            )
-        if told := tell_not_run(matrix, rows):
-            log(f"{told}; they count as not passed")
-        if (setting.folder / VERDICTS).is_file():
-            # what was judged stays chosen, even where meetings that were our fault have been made up for since
-            made = read_choices(setting.inner / CHOICES)
+        variants = self._find_variants(setup, model)
+        self._ask(setup, model, options, variants)
+        known = {instance.id: instance for instance in setup.instances}
+        answers = read_answers(setup.inner / ANSWERS, known, variants)
+        prepared = prepare_projects(setup.benchmark, setup.instances)
+        pool = CrossRunPool(setup.engine, prepared, workers=self.workers, outputs=True)
+        rows = list_rows(setup.instances, answers)
+        with counted("running solutions on tests", len(rows), every=1.0) as advance:
+            matrix = fill_matrix(pool, rows, setup.inner / MATRIX, lambda row: advance(row.instance.id))
+        if not_run := describe_not_run(matrix, rows):
+            log(f"{not_run}; they count as not passed")
+        if (setup.folder / VERDICTS).is_file():
+            # a judged choice stays, even if runs lost to harness errors have a result since
+            made = read_choices(setup.inner / CHOICES)
             choices = [made[one] for one in known]
         else:
-            choices = [choose_for(matrix, one, answers[one], self.rule, setting.seed) for one in known]
-        write_choices(setting.inner / CHOICES, choices)
+            choices = [choose_for(matrix, one, answers[one], self.rule, setup.seed) for one in known]
+        write_choices(setup.inner / CHOICES, choices)
         rewrite(
-            setting.folder / SAMPLES,
-            (make_sample(one, answers[one.instance], variants[one.instance], asking.model.name) for one in choices),
+            setup.folder / SAMPLES,
+            (make_sample(one, answers[one.instance], variants[one.instance], model.model.name) for one in choices),
         )
-        self._judge_all(setting, answers)
+        # every variant's solution is judged after the choice, for the gain and the study
+        if samples := list_samples(answers):
+            judge_into(setup.benchmark, samples, setup.inner, setup.engine, self.workers, self.mode, self.pool_memory)
 
-    def _find_variants(self, setting: Setting, asking: Asking) -> "dict[str, list[Variant]]":
-        """Made once: a second start asks what the first one asked."""
-        import asyncio
-
+    def _find_variants(self, setup: RunSetup, model: ModelSetup) -> "dict[str, list[Variant]]":
+        """Made once: a resumed run asks the same requests. A model that paraphrases shares the run's budget."""
         from dlbench.agreement.variants import VARIANTS, read_variants, write_variants
+        from dlbench.cli.output import counted, log
         from dlbench.jsonl import rewrite
 
-        path = setting.inner / VARIANTS
+        path = setup.inner / VARIANTS
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.is_file():
             return read_variants(path)
-        found = asyncio.run(self._make_variants(setting, asking))
+        opened = model.opening.open(model.name, setup.sources, log) if self.rewrite else None
+        limits = {"budget": model.budget, "retries": model.retries}
+        options = {"count": self.variants, "seed": setup.seed}
+        with counted("making variants", len(setup.instances), every=1.0) as advance:
+            found = asyncio.run(_make_variants(setup.instances, setup.sources, opened, limits, advance, **options))
         rewrite(path.with_name("dropped.jsonl"), (asdict(each) for one in found.values() for each in one.dropped))
         write_variants(path, [variant for one in found.values() for variant in one.kept])
         return {instance: one.kept for instance, one in found.items()}
 
-    async def _make_variants(self, setting: Setting, asking: Asking) -> "dict[str, Variants]":
-        """Within the run's budget, where a model is asked to rephrase."""
-        from dlbench.agreement.mutation import gather_variants
-        from dlbench.cli.output import counted, log
-        from dlbench.generation import RateLimiter
-
-        model = asking.opening.open(asking.name, setting.sources, log) if self.rewrite else None
-        gate = RateLimiter(model, budget=asking.budget, retries=asking.retries) if model is not None else None
-        found: dict[str, Variants] = {}
-        try:
-            with counted("making variants", len(setting.instances), every=1.0) as advance:
-                for instance in setting.instances:
-                    source = setting.sources.module(instance)
-                    found[instance.id] = await gather_variants(
-                        instance, count=self.variants, seed=setting.seed, gate=gate, source=source
-                    )
-                    advance(f"{instance.id}: {len(found[instance.id].kept)}")
-        finally:
-            if model is not None:
-                await model.close()
-        return found
-
-    def _ask(self, setting: Setting, asking: Asking, wording: "Wording", variants: "dict[str, list[Variant]]") -> None:
+    def _ask(
+        self, setup: RunSetup, model: ModelSetup, options: "RequestOptions", variants: "dict[str, list[Variant]]"
+    ) -> None:
         from dlbench.agreement.requests import ANSWERS, count_requests, make_request
         from dlbench.cli.output import counted, log
         from dlbench.generation import generate
 
-        total = sum(count_requests(variants[instance.id]) for instance in setting.instances)
-        with counted(f"asking {asking.model.name}", total) as advance:
+        total = sum(count_requests(variants[instance.id]) for instance in setup.instances)
+        with counted(f"asking {model.model.name}", total) as advance:
             generate(
-                asking.model,
-                setting.instances,
+                model.model,
+                setup.instances,
                 lambda instance, sample: make_request(
-                    instance, setting.sources.module(instance), variants[instance.id], sample, wording
+                    instance, setup.sources.module(instance), variants[instance.id], sample, options
                 ),
-                setting.inner / ANSWERS,
+                setup.inner / ANSWERS,
                 lambda instance: count_requests(variants[instance.id]),
-                asking.concurrency,
+                model.concurrency,
                 lambda record: advance(f"{record['instance']} {record['operator']}: {record['asks_for']}"),
-                budget=asking.budget,
-                retries=asking.retries,
+                budget=model.budget,
+                retries=model.retries,
                 log=log,
             )
 
-    def _judge_all(self, setting: Setting, answers: "dict[str, Answers]") -> None:
-        """What every variant's solution was worth, when the choice is made: for the gain and the study."""
-        from dlbench.agreement.study import list_samples
-        from dlbench.cli.report import judge_into
-
-        samples = list_samples(answers)
-        if samples:
-            judge_into(
-                setting.benchmark, samples, setting.inner, setting.engine, self.workers, self.mode, self.pool_memory
-            )
-
     def show_gain(self, benchmark: "Benchmark", folders: list[Path]) -> None:
+        from dlbench.agreement.study import read_artifacts
+        from dlbench.reporting.studies.agreement import find_gain
+        from dlbench.runs import read_run
 
         for folder in folders:
-            print_gain(benchmark, folder, self.rule)
+            artifacts = read_artifacts(folder, benchmark)
+            _print_gain(find_gain(artifacts, read_run(folder), benchmark, (self.rule,)), artifacts)
 
 
-RunArgument = Annotated[Path, typer.Argument(help="A run with --technique dual-agreement.")]
-SeedOption = Annotated[int | None, typer.Option(help="Of ties and lots; the run's own by default.")]
+def _print_gain(found: "Comparison", artifacts: "RunArtifacts") -> None:
+    from dlbench.reporting.studies.agreement import describe_cost, describe_not_counted, tabulate_gain
+
+    notes = [describe_not_counted(found), describe_cost(artifacts)]
+    title = f"gain from agreement, on {len(found.instances)} instances"
+    show({title: tabulate_gain(found)}, [note for note in notes if note])
 
 
 @command("choose", agree)
@@ -343,24 +322,23 @@ def choose(
     seed: SeedOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Choose again by another rule or seed, from the matrix that was kept; what would it have given?"""
-    from dlbench.agreement.selection import RULES
-    from dlbench.agreement.study import read_material
+    """Select again from the kept matrix by another rule or seed, and show what it would have gained."""
+    from dlbench.agreement.selection import RULES, check_rule
+    from dlbench.agreement.study import read_artifacts
     from dlbench.cli.output import print_json
     from dlbench.dataset import load
-    from dlbench.registry import find_known
     from dlbench.reporting.studies.agreement import find_gain
     from dlbench.runs import read_run
 
-    find_known(rule, dict.fromkeys(RULES), "rule of choice")
+    check_rule(rule)
     loaded = load(benchmark)
-    material = read_material(run, loaded)
+    artifacts = read_artifacts(run, loaded)
     rules = (rule, *(name for name in RULES if name not in {rule, "random"}))
-    found = find_gain(material, read_run(run), loaded, rules, seed)
+    found = find_gain(artifacts, read_run(run), loaded, rules, seed)
     if json:
         print_json(found)
     else:
-        _print_gain(found, material)
+        _print_gain(found, artifacts)
 
 
 @command("study", agree)
@@ -368,7 +346,7 @@ def study(
     run: RunArgument,
     benchmark: BenchmarkOption = None,
     quality: Annotated[
-        bool, typer.Option("--quality", help="Also run the tests on the reference and mutants.")
+        bool, typer.Option("--quality", help="Also run the model's tests on the reference and mutants of it.")
     ] = False,
     mutants: Annotated[int, typer.Option(min=1, help="Mutants of each reference, for --quality.")] = 5,
     seed: SeedOption = None,
@@ -380,72 +358,38 @@ def study(
     memory: MemoryOption = 4096,
     json: JsonOption = False,
 ) -> None:
-    """How brittle is the model to phrasing? By operator, by instance, and what agreement made of it."""
-    from dlbench.agreement.study import read_material
+    """Measure how sensitive a model is to paraphrases, by operator and instance, and what agreement gains."""
+    from dlbench.agreement import FOLDER
+    from dlbench.agreement.study import QUALITY, measure_quality, read_artifacts
+    from dlbench.cli.engine import make_engine, prepare_projects
+    from dlbench.cli.output import counted
     from dlbench.dataset import load
-    from dlbench.reporting.studies.agreement import study_material, tabulate_quality, tell_flips
+    from dlbench.execution.cross_run import CrossRunPool
+    from dlbench.reporting.studies.agreement import describe_flips, study_artifacts, tabulate_quality
     from dlbench.runs import read_run
 
     loaded = load(benchmark)
-    material = read_material(run, loaded)
-    studied = study_material(material, read_run(run), loaded, seed)
+    artifacts = read_artifacts(run, loaded)
+    studied = study_artifacts(artifacts, read_run(run), loaded, seed)
     tables = dict(studied.tables)
-    record: dict[str, object] = {
-        "gain": studied.gain,
-        "operators": studied.operators,
-        "consistency": studied.consistency,
-        "effects": studied.effects,
-    }
-    faults = [studied.fault] if studied.fault else []
+    names = ("gain", "operators", "consistency", "effects")
+    record: dict[str, object] = {name: getattr(studied, name) for name in names}
+    notes = [studied.fault] if studied.fault else []
     if quality:
-        found = _measure_quality(material, loaded, run, Where(executor, ray_address, workers), sandbox, memory, mutants)
+        instances = [loaded.instances[one] for one in artifacts.choices]
+        engine = make_engine(sandbox, None, memory, Where(executor, ray_address, workers))
+        pool = CrossRunPool(engine, prepare_projects(loaded, instances), workers=workers or CORES)
+        with counted("running tests on references and mutants", len(instances) * (1 + mutants), every=1.0) as advance:
+            found = measure_quality(
+                pool,
+                instances,
+                artifacts.answers,
+                run / FOLDER / QUALITY,
+                mutants,
+                lambda row: advance(row.instance.id),
+            )
         record["quality"] = found
         tables["the model's own tests"] = tabulate_quality(found)
-        faults += [f"NOT COUNTED: {found.not_run}"] if found.not_run else []
-    notes = [*faults, *tell_flips(studied.consistency)]
-    show(tables, notes, record if json else None)
+        notes += [f"NOT COUNTED: {found.not_run}"] if found.not_run else []
+    show(tables, [*notes, *describe_flips(studied.consistency)], record if json else None)
     write_pictures(pictures, studied.pictures)
-
-
-def print_gain(benchmark: "Benchmark", folder: Path, rule: str) -> None:
-    """What the technique gave, and beside it what it took."""
-    from dlbench.agreement.study import read_material
-    from dlbench.reporting.studies.agreement import find_gain
-    from dlbench.runs import read_run
-
-    material = read_material(folder, benchmark)
-    _print_gain(find_gain(material, read_run(folder), benchmark, (rule,)), material)
-
-
-def _print_gain(found: "Comparison", material: "RunArtifacts") -> None:
-    from dlbench.cli.output import open_console
-    from dlbench.reporting.studies.agreement import tabulate_gain, tell_cost, tell_not_counted
-    from dlbench.reporting.tables import draw
-
-    open_console().print(draw(f"what agreement gives, on {len(found.instances)} instances", tabulate_gain(found)))
-    if fault := tell_not_counted(found):
-        typer.echo(fault)
-    typer.echo(tell_cost(material))
-
-
-def _measure_quality(
-    material: "RunArtifacts", benchmark: "Benchmark", run: Path, where: Where, sandbox: str, memory: int, mutants: int
-) -> "Quality":
-    from dlbench.agreement import FOLDER
-    from dlbench.agreement.study import QUALITY, measure_quality
-    from dlbench.cli.engine import make_engine, prepare_projects
-    from dlbench.cli.output import counted
-    from dlbench.execution.cross_run import CrossRunPool
-
-    instances = [benchmark.instances[one] for one in material.choices]
-    engine = make_engine(sandbox, None, memory, where)
-    rooms = CrossRunPool(engine, prepare_projects(benchmark, instances), workers=where.workers or CORES)
-    with counted("references and mutants meet tests", len(instances) * (1 + mutants), every=1.0) as advance:
-        return measure_quality(
-            rooms,
-            instances,
-            material.answers,
-            run / FOLDER / QUALITY,
-            mutants,
-            lambda row: advance(row.instance.id),
-        )

@@ -5,7 +5,16 @@ from typing import Annotated
 
 import typer
 
-from dlbench.cli.agree import DUAL, Asking, Dual, RewriteOption, RuleOption, Setting, TestsOption, VariantsOption
+from dlbench.cli.agree import (
+    DUAL,
+    DualAgreement,
+    ModelSetup,
+    RewriteOption,
+    RuleOption,
+    RunSetup,
+    TestsOption,
+    VariantsOption,
+)
 from dlbench.cli.app import (
     CORES,
     BenchmarkOption,
@@ -111,7 +120,7 @@ def run(
     import hashlib
 
     from dlbench import __version__
-    from dlbench.agreement.requests import Wording
+    from dlbench.agreement.requests import RequestOptions
     from dlbench.cli.engine import Where, check_mode, make_engine, prepare_projects
     from dlbench.cli.output import counted, log
     from dlbench.cli.report import judge_into, show_scores
@@ -125,7 +134,11 @@ def run(
     check_mode(mode)
     options = ModelOptions(base_url, api_key, model_command, request_timeout, stream, reasoning, concurrency, port)
     names = options.names(model)
-    dual = Dual(variants, tests, rule, rewrite, workers or CORES, mode, pool_memory) if technique == DUAL else None
+    dual = (
+        DualAgreement(variants, tests, rule, rewrite, workers or CORES, mode, pool_memory)
+        if technique == DUAL
+        else None
+    )
     if dual is not None:
         dual.check(samples)
     else:
@@ -165,9 +178,9 @@ def run(
         open_run(folder, config | (dual.describe() if dual is not None else {}))
         if dual is not None:
             dual.ask_and_choose(
-                Setting(benchmark, instances, sources, engine, folder, seed),
-                Asking(options, name, client, budget, concurrency, retries),
-                Wording(tests, temperature, max_tokens, seed, prompt_tokens, benchmark.canary if canary else ""),
+                RunSetup(benchmark, instances, sources, engine, folder, seed),
+                ModelSetup(options, name, client, budget, concurrency, retries),
+                RequestOptions(tests, temperature, max_tokens, seed, prompt_tokens, benchmark.canary if canary else ""),
             )
         else:
             with counted(f"asking {client.name}", len(instances) * samples) as advance:

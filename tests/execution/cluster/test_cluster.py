@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from dlbench.agreement.planted import write_copy
+from dlbench.agreement.solutions import write_copy
 from dlbench.construction.admit import admit_all
 from dlbench.dataset import load
 from dlbench.errors import DLBenchError

@@ -1,23 +1,15 @@
-"""Tests that a model wrote: how they are asked for, taken out of its words, and made to stand alone.
+"""Extract the tests that a model wrote, each as code that runs alone.
 
-They are called checks here, to keep them apart from the project's own tests, which the choice never sees.
-
-What is a check, and when are two of them the same?
-
-Code that stands alone: what it needs comes first, then the test, called. Two that differ only in the names of their
-variables, in a docstring or in what they would say when they fail ask the same question, and asking it twice would
-count one idea double; so their names are made from their normal form.
-
-Which tests did the model write?
-
-Complete ones that compile and call the target, each made to stand alone. What is not taken is said with the reason: a
-model that writes no usable test should be seen to do so. A definition of the target itself in the answer is not taken
-along, or the test would judge the model's own copy and say the same of every solution.
+A usable test is complete, compiles and calls the target. A dropped test is recorded with its reason, so that a model
+without usable tests is visible. The model's own definition of the target is left out: a test of that copy would give
+the same result for every solution. Two tests that differ only in variable names, docstrings or assertion messages are
+the same test, so ids are hashes of a normal form.
 """
 
 import ast
 import hashlib
 import textwrap
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
@@ -30,7 +22,7 @@ from dlbench.agreement.model_tests.cases import (
     read_part,
     read_statements,
 )
-from dlbench.agreement.model_tests.rename import CALLED_BY_CLASS, last_name, use_own_names
+from dlbench.agreement.model_tests.rename import CALLED_BY_CLASS, last_name, restore_names
 from dlbench.agreement.variants import Variant
 from dlbench.dataset.similarity import normal_form
 from dlbench.dataset.target import Function, is_prose
@@ -39,20 +31,20 @@ from dlbench.parsing import parse
 
 
 @dataclass(frozen=True)
-class Check:
+class ModelTest:
     id: str
     code: str
 
 
-def make_check(statements: Sequence[ast.stmt]) -> Check | None:
-    """None where the code, put together, does not compile."""
+def make_model_test(statements: Sequence[ast.stmt]) -> ModelTest | None:
+    """None if the statements together do not compile."""
     code = ast.unparse(ast.Module(list(statements), [])) + "\n"
     try:
-        compile(code, "<check>", "exec", dont_inherit=True)
+        compile(code, "<test>", "exec", dont_inherit=True)
         normal = _normalise(code)
     except (SyntaxError, ValueError, RecursionError, MemoryError, DLBenchError):
         return None
-    return Check(hashlib.sha256(normal.encode(errors="surrogatepass")).hexdigest()[:16], code)
+    return ModelTest(hashlib.sha256(normal.encode(errors="surrogatepass")).hexdigest()[:16], code)
 
 
 def _normalise(code: str) -> str:
@@ -63,68 +55,64 @@ def _normalise(code: str) -> str:
         body = getattr(node, "body", None)
         if isinstance(body, list):
             node.body = [one for one in body if not is_prose(one) and not isinstance(one, ast.Pass)] or body[:1]  # type: ignore[attr-defined]
-    # inside a function every name that the check binds is its own, and is renamed
+    # inside a function, every name that the test binds is local and gets renamed
     return normal_form(f"def check():\n{textwrap.indent(ast.unparse(tree), '    ')}\n")
 
 
-def count(checks: Sequence[Check]) -> dict[Check, int]:
-    """The distinct ones, in the order of their first appearance, with how often each was written."""
-    first: dict[str, Check] = {}
-    times: dict[str, int] = {}
-    for check in checks:
-        first.setdefault(check.id, check)
-        times[check.id] = times.get(check.id, 0) + 1
-    return {check: times[key] for key, check in first.items()}
+def count_distinct(tests: Sequence[ModelTest]) -> dict[ModelTest, int]:
+    """The distinct tests, in order of first appearance, with how often each was written."""
+    times = Counter(test.id for test in tests)
+    first = {test.id: test for test in reversed(tests)}
+    return {first[key]: count for key, count in times.items()}
 
 
-MOST_CHECKS = 20
-"""Of one answer: five or so are asked for, and every one meets every solution."""
-_BROKEN = "it is cut off, or does not compile"
-_LOOKERS = {
+MAX_TESTS = 20
+"""Of one answer: five or so are requested, and each one runs on every solution."""
+_BROKEN = "truncated, or does not compile"
+_INSPECTORS = {
     "callable", "hasattr", "getattr", "isinstance", "issubclass", "type", "id", "repr", "str", "print", "signature",
 }  # fmt: skip
-"""Who is given a function and does not call it."""
+"""Functions that take a function and do not call it."""
 _LIBRARIES = {
     "numpy", "torch", "jax", "tensorflow", "keras", "scipy", "sklearn", "pandas", "polars", "math", "statistics",
     "random", "operator", "functools", "itertools", "os", "sys", "pytest", "unittest", "torchvision", "transformers",
 }  # fmt: skip
-"""Whose functions may be called like the target and are not it."""
+"""Modules whose functions may share the target's name."""
 
 
 @dataclass
-class Reading:
-    checks: list[Check] = field(default_factory=list)
+class ParsedTests:
+    tests: list[ModelTest] = field(default_factory=list)
     dropped: list[str] = field(default_factory=list)
-    """Why, each with the test's name."""
+    """The name of each dropped test, with the reason."""
 
 
-def read_checks(answer: str, qualname: str, variant: Variant | None = None) -> Reading:
-    """`variant`: the one that was asked, where it may have shown other names than the project's. Never raises."""
+def read_model_tests(answer: str, qualname: str, variant: Variant | None = None) -> ParsedTests:
+    """`variant` is the one the answer is for, since it may show other names than the project's. Never raises."""
     statements, broken = read_statements(answer)
     statements = _flatten(statements)
     if variant is not None:
-        renamed = keep_compiling(use_own_names(statements, variant))
+        renamed = keep_compiling(restore_names(statements, variant))
         statements, broken = renamed.whole, [*broken, *renamed.broken]
 
-    def refuse(case: Case, whole: Sequence[ast.stmt]) -> str:
+    def reject(case: Case, whole: Sequence[ast.stmt]) -> str:
         if "." not in qualname and any(_binds(one, qualname) for one in case.statements):
-            return f"it defines {qualname} itself"
-        return "" if calls_target(whole, qualname, package) else f"it does not call {qualname}"
+            return f"defines {qualname} itself"
+        return "" if calls_target(whole, qualname, package) else f"does not call {qualname}"
 
     package = variant.instance.rpartition("/")[2].partition(".")[0] if variant is not None else ""
-    reading = _collect(statements, _Own(qualname, package), refuse)
-    reading.dropped[:0] = [f"{name}: {_BROKEN}" for name in broken]
-    return reading
+    parsed = _collect(statements, _Target(qualname, package), reject)
+    parsed.dropped[:0] = [f"{name}: {_BROKEN}" for name in broken]
+    return parsed
 
 
-def read_tests(source: str, names: Collection[str]) -> Reading:
-    """The tests of these names (`test_x`, `Class.test_x`) in the text of a file, made to stand alone like a model's."""
+def read_project_tests(source: str, names: Collection[str]) -> ParsedTests:
+    """The tests of a project's file with these names (`test_x`, `Class.test_x`), as code that runs alone."""
+    return _collect(_flatten(parse(source).body), _Target(""), lambda case, whole: "", names)
 
-    return _collect(_flatten(parse(source).body), _Own(""), lambda case, whole: "", names)
 
-
-class _Own:
-    """The names of the target. A variable that is called like its method is none of them; one like its class is."""
+class _Target:
+    """The names of the target. Assigning a method's name does not redefine it; assigning its class's name does."""
 
     def __init__(self, qualname: str, package: str = "") -> None:
         self.package = package
@@ -135,50 +123,50 @@ class _Own:
 
 def _collect(
     statements: list[ast.stmt],
-    own: _Own,
-    refuse: Callable[[Case, Sequence[ast.stmt]], str],
+    target: _Target,
+    reject: Callable[[Case, Sequence[ast.stmt]], str],
     names: Collection[str] | None = None,
-) -> Reading:
-    """`names`: those of the tests that are wanted, if not all."""
-    statements = _Imports(own).visit(ast.Module(statements, [])).body
-    around = [
-        read_part(place, one) for place, one in enumerate(statements) if not find_cases(one) and not _defines(one, own)
-    ]
-    reading = Reading()
-    for place, node in enumerate(statements):
-        for case in find_cases(node) if not _defines(node, own) else ():
+) -> ParsedTests:
+    """`names`: the tests to read; all if None."""
+    statements = _ImportRemover(target).visit(ast.Module(statements, [])).body
+    kept = [(place, one) for place, one in enumerate(statements) if not _defines(one, target)]
+    cases = {place: find_cases(one) for place, one in kept}
+    context = [read_part(place, one) for place, one in kept if not cases[place]]
+    parsed = ParsedTests()
+    for place, found in cases.items():
+        for case in found:
             if names is not None and case.name not in names:
                 continue
-            # an assertion sees what stands above it; a test is called when everything is there
+            # an assertion sees what is above it; a test function runs when the whole module is loaded
             last = place if case.name == ASSERTION else len(statements)
-            setup = [part for part in around if part.place < last]
-            whole = [*find_needed(case.statements, setup), *case.statements] if not case.refused else []
-            refused = case.refused or refuse(case, whole)
-            check = make_check(whole) if not refused else None
-            if check is None:
-                reading.dropped.append(f"{case.name}: {refused or _BROKEN}")
-            elif len(reading.checks) < MOST_CHECKS:
-                reading.checks.append(check)
+            setup = [part for part in context if part.place < last]
+            whole = [*find_needed(case.statements, setup), *case.statements] if not case.rejected else []
+            reason = case.rejected or reject(case, whole)
+            test = make_model_test(whole) if not reason else None
+            if test is None:
+                parsed.dropped.append(f"{case.name}: {reason or _BROKEN}")
+            elif len(parsed.tests) < MAX_TESTS:
+                parsed.tests.append(test)
             else:
-                reading.dropped.append(f"{case.name}: {MOST_CHECKS} of one answer are taken at most")
-    return reading
+                parsed.dropped.append(f"{case.name}: above the limit of {MAX_TESTS} tests per answer")
+    return parsed
 
 
 def _flatten(statements: Sequence[ast.stmt]) -> list[ast.stmt]:
-    """What runs when the file is a program runs like all else."""
+    """Move the body of `if __name__ == ...` to module level."""
     found: list[ast.stmt] = []
     for one in statements:
         match one:
             case ast.If(test=ast.Compare(left=ast.Name(id="__name__"))):
                 found += _flatten(one.body)
             case ast.Expr(value=ast.Call(func=ast.Attribute(attr="main"))):
-                pass  # a runner, which would run all of them
+                pass  # it would run every test
             case _:
                 found.append(one)
     return found
 
 
-def _defines(node: ast.stmt, own: _Own) -> bool:
+def _defines(node: ast.stmt, own: _Target) -> bool:
     if isinstance(node, ast.Assign | ast.AnnAssign):
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
         return any(isinstance(target, ast.Name) and target.id in own.assigned for target in targets)
@@ -186,7 +174,7 @@ def _defines(node: ast.stmt, own: _Own) -> bool:
 
 
 def _binds(statement: ast.stmt, name: str) -> bool:
-    """Does the test, anywhere in it, give the name to something of its own?"""
+    """Whether the test assigns or defines the name anywhere."""
     for node in ast.walk(statement):
         match node:
             case ast.Name(id=found, ctx=ast.Store()) | ast.FunctionDef(name=found) if found == name:
@@ -194,32 +182,34 @@ def _binds(statement: ast.stmt, name: str) -> bool:
     return False
 
 
-class _Imports(ast.NodeTransformer):
-    """Takes out what would bring another target, at the margin and inside of tests: its import, from wherever."""
+class _ImportRemover(ast.NodeTransformer):
+    """Remove imports of the target, at module level and inside tests: the solution is in scope instead."""
 
-    def __init__(self, own: _Own) -> None:
-        self.own = own
+    def __init__(self, target: _Target) -> None:
+        self.target = target
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> list[ast.stmt]:
-        brings = [alias for alias in node.names if alias.name in self.own.defined and not self._is_foreign(node, alias)]
-        if not brings:
+        own = [alias for alias in node.names if alias.name in self.target.defined and not self._is_foreign(node, alias)]
+        if not own:
             return [node]
-        others = [alias for alias in node.names if alias not in brings]
+        others = [alias for alias in node.names if alias not in own]
         kept: list[ast.stmt] = [ast.ImportFrom(node.module, others, node.level)] if others else []
-        for alias in brings:
-            if alias.asname:  # by the name that the test has given it
+        for alias in own:
+            if alias.asname:
                 kept += parse(f"{alias.asname} = {alias.name}").body
         return [ast.copy_location(one, node) for one in kept or [ast.Pass()]]
 
     def _is_foreign(self, node: ast.ImportFrom, alias: ast.alias) -> bool:
-        """A library's function of that name, under another one: what the target is to be compared with."""
+        """A library's function of the same name, imported under another one: the test compares the target with it."""
         top = (node.module or "").partition(".")[0]
-        return bool(alias.asname) and not node.level and top in _LIBRARIES and top != self.own.package
+        return bool(alias.asname) and not node.level and top in _LIBRARIES and top != self.target.package
 
 
 def calls_target(statements: Sequence[ast.stmt], qualname: str, package: str = "") -> bool:
-    """By its name, or, for what Python and frameworks call themselves, by the name of its class. `package`: the
-    project's own, of which a function may be called by its path."""
+    """Whether the code calls the target by name, or by its class for methods that Python or a framework calls.
+
+    A function may also be called by its path in `package`, the project's own.
+    """
     *owners, name = qualname.split(".")
     if not owners:
         return _uses_function(statements, name, package)
@@ -235,27 +225,27 @@ def calls_target(statements: Sequence[ast.stmt], qualname: str, package: str = "
 
 
 def _uses_function(statements: Sequence[ast.stmt], name: str, package: str) -> bool:
-    """By its bare name anywhere but in the hands of who only looks at it, or by the path of a module that is no
-    library: `np.mean` is not the project's `mean`, nor is the method of some object."""
+    """Whether the bare name occurs other than as the argument of an inspecting function, or behind a module that is not
+    a library: `np.mean` is not the project's `mean`, nor is a method of some object."""
     nodes = [node for statement in statements for node in ast.walk(statement)]
-    looked_at = {
+    inspected = {
         id(argument)
         for node in nodes
-        if isinstance(node, ast.Call) and last_name(node.func) in _LOOKERS
+        if isinstance(node, ast.Call) and last_name(node.func) in _INSPECTORS
         for argument in node.args
     }
     modules = _find_modules(nodes, package)
     for node in nodes:
         match node:
-            case ast.Name(id=found, ctx=ast.Load()) if found == name and id(node) not in looked_at:
+            case ast.Name(id=found, ctx=ast.Load()) if found == name and id(node) not in inspected:
                 return True
-            case ast.Attribute(attr=found) if found == name and _root(node) in modules and id(node) not in looked_at:
+            case ast.Attribute(attr=found) if found == name and _root(node) in modules and id(node) not in inspected:
                 return True
     return False
 
 
 def _find_modules(nodes: Sequence[ast.AST], package: str) -> set[str]:
-    """Names under which the code has imported modules that may be the project's."""
+    """Names of imported modules that may be the project's."""
     found = set()
     for node in nodes:
         if isinstance(node, ast.Import | ast.ImportFrom):

@@ -1,18 +1,8 @@
-"""Which test is one test? How a function, a class or a table of cases becomes statements that run it.
+"""Split a model's answer into test cases, and find the statements that each case needs.
 
-A parametrised test is as many tests as it has cases, since one wrong expectation must not cost the others. Tests that
-want fixtures, or are coroutines, cannot be run by calling them, and are refused with the reason.
-
-What does a test need of what was written around it?
-
-A test that is run alone must bring its imports, its data and its helpers, and nothing else: another test's failing line
-must not fail this one. Found from the names it uses, backwards: what binds them, what changes them in place, and what
-those need in turn.
-
-Which statements does a model's answer hold, whole?
-
-Tests come in fences with prose between, and the last one is often cut off. What is cut off or is no Python is dropped
-alone, and by name where it was meant for a test; what stands before and after it is kept.
+A parametrised test is as many cases as it has rows, since one wrong expectation must not cost the others. A case brings
+its imports, data and helpers and nothing else, so that another test's failing line cannot fail it. What is truncated or
+is not Python is dropped alone. Tests that need fixtures, or are coroutines, are rejected with the reason.
 """
 
 import ast
@@ -28,35 +18,36 @@ from dlbench.extraction import syntax
 from dlbench.extraction.fences import split
 from dlbench.extraction.reasoning import without_reasoning
 
-_MOST_CASES = 21
-"""Of one table: one more than is taken of an answer, so that it is seen and said that there are more."""
+_MAX_CASES = 21
+"""Of one parametrised test: one more than the limit per answer, so that exceeding the limit is noticed."""
 ASSERTION = "assertion"
-"""The name of a test that has none: it stands at the margin."""
+"""The name of a test that is an assertion at module level."""
+_UNREADABLE = "its parametrize table is not a literal"
 
 
 @dataclass(frozen=True)
 class Case:
-    """One test, with what runs it; or why it cannot be run."""
+    """The statements that run one test, or why it cannot run."""
 
     name: str
     statements: tuple[ast.stmt, ...] = ()
-    refused: str = ""
+    rejected: str = ""
 
 
 def find_cases(node: ast.stmt) -> list[Case]:
-    """Of a statement that is a test; none where it is not."""
+    """The cases of a statement; none if it is not a test."""
     if isinstance(node, Function) and node.name.startswith("test"):
         return list(_read_function(node))
     if isinstance(node, ast.ClassDef):
         methods = [one for one in node.body if isinstance(one, Function) and one.name.startswith("test")]
         return [case for method in methods for case in _read_method(node, method)]
-    if is_assertion(node):
+    if _is_assertion(node):
         return [Case(ASSERTION, (node,))]
     return []
 
 
-def is_assertion(node: ast.stmt) -> bool:
-    """Does the statement itself assert something, however deep, and define nothing?"""
+def _is_assertion(node: ast.stmt) -> bool:
+    """Whether the statement asserts something at any depth, and is not a definition or an import."""
     if isinstance(node, Function | ast.ClassDef | ast.Import | ast.ImportFrom):
         return False
     return any(_asserts(inner) for inner in ast.walk(node))
@@ -70,27 +61,24 @@ def _asserts(node: ast.AST) -> bool:
 
 
 def _read_function(node: Function) -> Iterator[Case]:
-    refused = _refuse(node)
-    if refused:
-        yield Case(node.name, refused=refused)
+    if reason := _reject(node):
+        yield Case(node.name, rejected=reason)
         return
     bare, tables = _without_tables(node)
     for arguments in _expand(tables):
         if arguments is None:
-            yield Case(node.name, refused="its table of cases cannot be read")
+            yield Case(node.name, rejected=_UNREADABLE)
             return
-        wanted = _find_required(bare) - {name for name, _ in arguments}
-        if wanted:
-            yield Case(node.name, refused=f"it wants {', '.join(sorted(wanted))}, which nobody gives")
+        if missing := _find_required(bare) - {name for name, _ in arguments}:
+            yield Case(node.name, rejected=f"needs fixtures: {', '.join(sorted(missing))}")
             return
         yield Case(node.name, (bare, _call(ast.Name(bare.name, ast.Load()), arguments)))
 
 
 def _read_method(owner: ast.ClassDef, method: Function) -> Iterator[Case]:
     name = f"{owner.name}.{method.name}"
-    refused = _refuse(method)
-    if refused:
-        yield Case(name, refused=refused)
+    if reason := _reject(method):
+        yield Case(name, rejected=reason)
         return
     kept = copy.copy(owner)
     bare, tables = _without_tables(method)
@@ -99,17 +87,17 @@ def _read_method(owner: ast.ClassDef, method: Function) -> Iterator[Case]:
     made = ast.Call(ast.Name(owner.name, ast.Load()), [], [])
     if any(dotted_name(base).endswith("TestCase") for base in owner.bases):
         made.args = [ast.Constant(method.name)]
-        # runs what sets up and tears down, and raises what fails
+        # runs setUp and tearDown, and raises what fails
         yield Case(name, (kept, _call(ast.Attribute(made, "debug", ast.Load()), [])))
         return
     setups = [one for one in others if isinstance(one, Function) and one.name in {"setup_method", "setUp", "setup"}]
     for arguments in _expand(tables):
         if arguments is None:
-            yield Case(name, refused="its table of cases cannot be read")
+            yield Case(name, rejected=_UNREADABLE)
             return
-        wanted = _find_required(bare) - {"self"} - {argument for argument, _ in arguments}
-        if wanted or any(len(_find_required(one)) > 1 for one in setups):
-            yield Case(name, refused=f"it wants {', '.join(sorted(wanted)) or 'an argument to set up'}")
+        missing = _find_required(bare) - {"self"} - {argument for argument, _ in arguments}
+        if missing or any(len(_find_required(one)) > 1 for one in setups):
+            yield Case(name, rejected=f"needs fixtures: {', '.join(sorted(missing)) or 'of its setup'}")
             return
         case = ast.Name("_case", ast.Load())
         calls = [_call(ast.Attribute(case, one.name, ast.Load()), []) for one in setups]
@@ -124,18 +112,18 @@ def _call(function: ast.expr, arguments: _Arguments) -> ast.stmt:
     return ast.fix_missing_locations(ast.Expr(ast.Call(function, [], [ast.keyword(*pair) for pair in arguments])))
 
 
-def _refuse(node: Function) -> str:
+def _reject(node: Function) -> str:
     if isinstance(node, ast.AsyncFunctionDef):
-        return "it is a coroutine"
+        return "a coroutine"
     if _yields(node):
-        return "it is a generator, of which a call runs nothing"
+        return "a generator, so a call runs nothing"
     marks = {dotted_name(one).rpartition(".")[2] for one in node.decorator_list}
-    refused = marks & {"skip", "skipif", "xfail", "fixture"}
-    return f"it is marked {', '.join(sorted(refused))}" if refused else ""
+    excluded = marks & {"skip", "skipif", "xfail", "fixture"}
+    return f"marked {', '.join(sorted(excluded))}" if excluded else ""
 
 
 def _yields(node: ast.AST) -> bool:
-    """Itself: what functions inside of it do is their own."""
+    """Whether the function itself yields; inner functions do not count."""
     inner = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.GeneratorExp)
     return any(
         isinstance(child, ast.Yield | ast.YieldFrom) or (not isinstance(child, inner) and _yields(child))
@@ -144,7 +132,7 @@ def _yields(node: ast.AST) -> bool:
 
 
 def _without_tables(node: Function) -> tuple[Function, list[ast.Call]]:
-    """Without marks of pytest, of which only tables of cases say what to run."""
+    """The function without pytest marks, and its `parametrize` marks."""
     bare = copy.copy(node)
     marks = [one for one in node.decorator_list if "mark" in dotted_name(one).split(".")]
     bare.decorator_list = [one for one in node.decorator_list if one not in marks]
@@ -153,14 +141,14 @@ def _without_tables(node: Function) -> tuple[Function, list[ast.Call]]:
 
 
 def _expand(tables: list[ast.Call]) -> list[_Arguments | None]:
-    """The arguments of each case, all tables crossed; None where a table is not written out."""
+    """The arguments of each case, with all tables crossed; None if a table is not a literal."""
     cases: list[_Arguments] = [[]]
     for table in tables:
         rows = _read_table(table)
         if rows is None:
             return [None]
-        # cut with each table: all of them crossed may be more than fit into memory
-        cases = [[*case, *row] for row in rows for case in cases][:_MOST_CASES]
+        # cut after each table: all of them crossed may not fit into memory
+        cases = [[*case, *row] for row in rows for case in cases][:_MAX_CASES]
     return list(cases)
 
 
@@ -181,7 +169,7 @@ def _read_table(table: ast.Call) -> list[_Arguments] | None:
         else:
             values = row.elts if isinstance(row, ast.Tuple | ast.List) else []
         if len(values) != len(names) or any(isinstance(value, ast.Starred) for value in values):
-            return None  # how many rows `*MORE` stands for is not written here
+            return None  # the length of `*MORE` is unknown
         found.append(list(zip(names, values, strict=True)))
     return found
 
@@ -198,30 +186,30 @@ _SEEDS = ("seed", "manual_seed", "set_seed", "set_random_seed")
 
 @dataclass(frozen=True)
 class Part:
-    """A statement that tests may need, and what is known of it: worked out once, for a file has many tests."""
+    """A statement that tests may need. Analysed once, since a file has many tests."""
 
     place: int
     statement: ast.stmt
     gives: frozenset[str]
     """Names that it binds, and names whose objects it changes in place."""
     used: frozenset[str]
-    is_for_all: bool
+    is_needed_by_all: bool
 
 
 def read_part(place: int, statement: ast.stmt) -> Part:
     text = _write([statement])
     names = find_names(text)
-    return Part(place, statement, names.bound | find_changed(text), names.used, _is_for_all(statement))
+    return Part(place, statement, names.bound | find_changed(text), names.used, _is_needed_by_all(statement))
 
 
 def find_needed(test: Sequence[ast.stmt], around: Sequence[Part]) -> list[ast.stmt]:
-    """Those statements of `around`, in their order, that the test cannot do without."""
-    wanted = set(find_names(_write(test)).used)
+    """The statements of `around`, in their order, that the test needs, directly or through one another."""
+    needed = set(find_names(_write(test)).used)
     kept: list[ast.stmt] = []
     for part in reversed(around):
-        if part.gives & wanted or part.is_for_all:
+        if part.gives & needed or part.is_needed_by_all:
             kept.append(part.statement)
-            wanted |= part.used
+            needed |= part.used
     return kept[::-1]
 
 
@@ -229,8 +217,8 @@ def _write(statements: Sequence[ast.stmt]) -> str:
     return ast.unparse(ast.Module(list(statements), []))
 
 
-def _is_for_all(statement: ast.stmt) -> bool:
-    """Names nobody can tell, and numbers that come of a seed."""
+def _is_needed_by_all(statement: ast.stmt) -> bool:
+    """Star imports, whose names are unknown, and random seeds."""
     match statement:
         case ast.ImportFrom(names=[ast.alias(name="*")]):
             return True
@@ -239,26 +227,26 @@ def _is_for_all(statement: ast.stmt) -> bool:
     return False
 
 
-_LONGEST = 200_000
-_MOST_PIECES = 60
-_DEEPEST = 150
-"""Nodes of a statement below each other; what goes through it needs a few of Python's thousand frames for each."""
+_MAX_LENGTH = 200_000
+_MAX_PIECES = 60
+_MAX_DEPTH = 150
+"""Levels of a syntax tree; walking it takes a few of Python's thousand frames per level."""
 
 _BEGINS = re.compile(r"[^\s#)\]}]")
-_GOES_ON = re.compile(r"(?:else|elif|except|finally)\b")
+_CONTINUES = re.compile(r"(?:else|elif|except|finally)\b")
 _TEST = re.compile(r"^(?:(?:async[ \t]+)?def[ \t]+(test\w*)|class[ \t]+(Test\w*))", re.MULTILINE)
 
 
 class Statements(NamedTuple):
     whole: list[ast.stmt]
     broken: list[str]
-    """Names of the tests that are cut off or are no Python."""
+    """Names of the tests that are truncated or are not Python."""
 
 
 def read_statements(answer: str) -> Statements:
-    """Those at the margin of its code blocks, in order; of the whole text where there is no block."""
-    said, _ = without_reasoning(answer[:_LONGEST].replace("\r\n", "\n"))
-    blocks, outside = split(said)
+    """The module-level statements of its code blocks, in order; of the whole text if there is no block."""
+    visible, _ = without_reasoning(answer[:_MAX_LENGTH].replace("\r\n", "\n"))
+    blocks, outside = split(visible)
     texts = [block.text for block in blocks if not block.foreign] or [outside]
     read = [_read(syntax.dedent(text)) for text in texts]
     found = keep_compiling([one for part in read for one in part.whole])
@@ -266,7 +254,7 @@ def read_statements(answer: str) -> Statements:
 
 
 def keep_compiling(statements: list[ast.stmt]) -> Statements:
-    """What parses may still be nothing that can be run or read: a `return` at the margin, hundreds of `elif`."""
+    """Separate statements that parse but do not compile (`return` at module level) or are nested too deeply."""
     whole: list[ast.stmt] = []
     broken: list[str] = []
     for one in statements:
@@ -281,7 +269,7 @@ def _compiles(statement: ast.stmt) -> bool:
     if _is_too_deep(statement):
         return False
     try:
-        compile(ast.unparse(statement), "<check>", "exec", dont_inherit=True)
+        compile(ast.unparse(statement), "<test>", "exec", dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
     return True
@@ -289,7 +277,7 @@ def _compiles(statement: ast.stmt) -> bool:
 
 def _is_too_deep(statement: ast.stmt) -> bool:
     level: list[ast.AST] = [statement]
-    for _ in range(_DEEPEST):
+    for _ in range(_MAX_DEPTH):
         level = [child for node in level for child in ast.iter_child_nodes(node)]
         if not level:
             return False
@@ -304,25 +292,25 @@ def _read(text: str) -> Statements:
     found = Statements([], [])
     here = 0
     while here < len(pieces):
-        for end in range(here + 1, min(len(pieces), here + _MOST_PIECES) + 1):
+        for end in range(here + 1, min(len(pieces), here + _MAX_PIECES) + 1):
             tree = syntax.parse("\n".join(pieces[here:end]))
             if tree is not None:
                 found.whole.extend(tree.body)
                 here = end
                 break
         else:
-            meant = _TEST.search(pieces[here])
-            found.broken.extend([meant[1] or meant[2]] if meant else [])
+            test = _TEST.search(pieces[here])
+            found.broken.extend([test[1] or test[2]] if test else [])
             here += 1
     return found
 
 
 def _cut(text: str) -> list[str]:
-    """At every line that begins at the margin, but for one that goes on with what is above it."""
+    """Split at every unindented line, except one that continues the statement above it."""
     pieces: list[list[str]] = []
     for line in text.split("\n"):
-        goes_on = _GOES_ON.match(line) or (pieces and pieces[-1][-1].startswith("@"))
-        if not pieces or (_BEGINS.match(line) and not goes_on):
+        continues = _CONTINUES.match(line) or (pieces and pieces[-1][-1].startswith("@"))
+        if not pieces or (_BEGINS.match(line) and not continues):
             pieces.append([])
         pieces[-1].append(line)
     return ["\n".join(piece) for piece in pieces]

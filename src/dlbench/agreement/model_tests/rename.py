@@ -1,9 +1,8 @@
-"""What do tests call, that were asked for under another name?
+"""Rename the target in a model's tests from the variant's names back to the project's.
 
-A variant shows `f1(a)` where the project has `scale(values)`. Its tests call `f1`, by keyword too; here the name and
-the keywords become the project's. So do the keywords of calls that only lead to it: `raises(ValueError, f1, a=0)`,
-`Net(a=3)` for `__init__`, `net(a=3)` for `forward`. A variable of a test that already has the project's name makes
-room.
+A variant shows `f1(a)` where the project has `scale(values)`. Its tests call `f1`, also by keyword. Keywords of calls
+that reach the target indirectly change too: `raises(ValueError, f1, a=0)`, `Net(a=3)` for `__init__`, `net(a=3)` for
+`forward`. A variable of a test that already has the project's name gets a new name.
 """
 
 import ast
@@ -14,34 +13,34 @@ from dlbench.agreement.variants import Variant
 from dlbench.dataset.target import Function
 
 CALLED_BY_CLASS = ("forward", "call", "__call__")
-"""Called when the object is, by Python or under frameworks' hooks."""
+"""Methods that run when the object is called."""
 
 
-def use_own_names(statements: Sequence[ast.stmt], variant: Variant) -> list[ast.stmt]:
+def restore_names(statements: Sequence[ast.stmt], variant: Variant) -> list[ast.stmt]:
     *_, owner, own = variant.instance.rpartition("/")[2].split(".")
-    shown = {name: project for project, name in variant.parameters.items() if name != project}
+    shown = variant.own_parameters
     if variant.function == own and not shown:
         return list(statements)
-    renamer = _Renamer(own, owner, variant.function, shown, _find_room(own, statements))
+    renamer = _Renamer(own, owner, variant.function, shown, _find_free_name(own, statements))
     renamer.find_helpers(statements)
     return [ast.fix_missing_locations(renamer.visit(one)) for one in statements]
 
 
-def _find_room(own: str, statements: Sequence[ast.stmt]) -> str:
-    """A name that nothing has yet, for a variable that has the project's."""
+def _find_free_name(own: str, statements: Sequence[ast.stmt]) -> str:
+    """An unused name for variables that have the project's name."""
     nodes = [node for one in statements for node in ast.walk(one)]
     used = {getattr(node, field, None) for node in nodes for field in ("id", "arg", "name")}
-    room = f"{own}_"
-    while room in used:
-        room += "_"
-    return room
+    free = f"{own}_"
+    while free in used:
+        free += "_"
+    return free
 
 
 class _Renamer(ast.NodeTransformer):
-    def __init__(self, own: str, owner: str, shown: str, parameters: dict[str, str], room: str) -> None:
-        self.own, self.owner, self.shown, self.parameters, self.room = own, owner, shown, parameters, room
+    def __init__(self, own: str, owner: str, shown: str, parameters: dict[str, str], free: str) -> None:
+        self.own, self.owner, self.shown, self.parameters, self.free = own, owner, shown, parameters, free
         self.helpers: set[str] = set()
-        """Functions of the tests with a parameter of the project's name, which makes room."""
+        """Functions of the tests with a parameter of the project's name, which is renamed."""
 
     def find_helpers(self, statements: Sequence[ast.stmt]) -> None:
         for statement in statements:
@@ -52,32 +51,32 @@ class _Renamer(ast.NodeTransformer):
                     self.helpers.add(node.name)
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        if self._leads_there(node):
+        if self._reaches_target(node):
             for keyword in node.keywords:
                 keyword.arg = self.parameters.get(keyword.arg or "", keyword.arg)
         elif self.shown != self.own and last_name(node.func) in self.helpers:
             for keyword in node.keywords:
-                keyword.arg = self.room if keyword.arg == self.own else keyword.arg
+                keyword.arg = self.free if keyword.arg == self.own else keyword.arg
         elif self.shown != self.own and last_name(node.func) == "parametrize" and node.args:
             self._rename_columns(node.args[0])
         return self.generic_visit(node)
 
     def _rename_columns(self, names: ast.expr) -> None:
-        """Of a table of cases, whose columns are the parameters of the test."""
+        """Rename in the first argument of `parametrize`, whose names are the parameters of the test."""
         for node in ast.walk(names):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 columns = [column.strip() for column in node.value.split(",")]
                 if self.own in columns:
-                    node.value = ", ".join(self.room if one == self.own else one for one in columns)
+                    node.value = ", ".join(self.free if one == self.own else one for one in columns)
 
-    def _leads_there(self, node: ast.Call) -> bool:
+    def _reaches_target(self, node: ast.Call) -> bool:
         target = {self.own, self.shown}
         called = last_name(node.func)
         if called in target or any(last_name(argument) in target for argument in node.args):
             return True
         if self.own in ("__init__", "__new__"):
             return called == self.owner
-        # an object is called by whatever name the test has given it, which is not that of a class
+        # an object may have any lower-case name
         is_object = isinstance(node.func, ast.Call) or called[:1].islower()
         return self.own in CALLED_BY_CLASS and is_object and not hasattr(builtins, called)
 
@@ -105,7 +104,7 @@ class _Renamer(ast.NodeTransformer):
     def _rename(self, name: str) -> str:
         if name == self.shown:
             return self.own
-        return self.room if name == self.own and self.shown != self.own else name
+        return self.free if name == self.own and self.shown != self.own else name
 
     def visit_alias(self, node: ast.alias) -> ast.AST:
         if node.name == self.shown:

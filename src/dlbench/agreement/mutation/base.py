@@ -1,8 +1,8 @@
-"""What is a mutation operator?
+"""Define what a mutation operator is, and the registry that operators add themselves to.
 
-A way to say the same in other words: a rule, which is exact and needs nobody, or a request to a model, or a rule and,
-where it finds nothing to do, a request. An operator does not decide whether what it made is any good: one guard judges
-the work of all of them.
+An operator paraphrases a prompt: by a rule, by an instruction to a model, or by a rule with the instruction as a
+fallback. It does not judge its own result; `meaning_guard` checks the paraphrases of every operator. To add one,
+decorate a rule with `@operator(...)` in any module of this package.
 """
 
 import ast
@@ -15,6 +15,7 @@ from random import Random
 from dlbench.dataset.records import Instance
 from dlbench.dataset.target import Function, find_target
 from dlbench.parsing import parse
+from dlbench.registry import Registry
 
 
 class Family(StrEnum):
@@ -25,7 +26,7 @@ class Family(StrEnum):
 
 @dataclass(frozen=True)
 class Original:
-    """What is said in other words; `source` is the text of the instance's module, empty where it is not at hand."""
+    """The prompt to paraphrase; `source` is the text of the instance's module, or empty if it is not available."""
 
     instance: Instance
     source: str = ""
@@ -49,7 +50,7 @@ class Original:
 
     @cached_property
     def taken(self) -> frozenset[str]:
-        """Names that stand in the module already and may not be given to anything else."""
+        """Names that the module uses already; a renamed function or parameter must not take one of them."""
         found: set[str] = set()
         for node in ast.walk(parse(self.source)):
             match node:
@@ -63,32 +64,53 @@ class Original:
 
 
 @dataclass(frozen=True)
-class Wording:
-    """What an operator made of it; `parameters` maps the project's names to those shown, if others."""
+class Paraphrase:
+    """The result of an operator; `parameters` maps the project's parameter names to the new ones."""
 
     task: str
     function: str
     parameters: Mapping[str, str] = field(default_factory=dict)
 
 
-class Unfit(Exception):
-    """The operator has nothing to do on this task; the text says why."""
+class NotApplicable(Exception):
+    """The operator cannot change this prompt; the text gives the reason."""
 
 
-Change = Callable[[Original, Random], Wording]
-"""Raises `Unfit` where there is nothing to change."""
+Rule = Callable[[Original, Random], Paraphrase]
+"""Raises `NotApplicable` where there is nothing to change."""
 
 
 @dataclass(frozen=True)
 class Operator:
-    """`change` is the rule, if there is one; `order` is what a model is told to do, if one may be asked."""
+    """`rule`, if any, runs first; `instruction`, if any, is for a model where the rule is missing or not applicable."""
 
     name: str
     family: Family
     summary: str
-    change: Change | None = None
-    order: str = ""
+    rule: Rule | None = None
+    instruction: str = ""
 
     @property
-    def needs_model(self) -> bool:
-        return self.change is None
+    def source(self) -> str:
+        return " or ".join(["rule"] * (self.rule is not None) + ["model"] * bool(self.instruction))
+
+
+OPERATORS: Registry[Operator] = Registry("operator", "dlbench.agreement.mutation")
+
+
+def operator(
+    name: str, family: Family, summary: str, *, instruction: str = "", order: int = 100
+) -> Callable[[Rule], Rule]:
+    """Register the decorated rule as an operator. `order` places it in `OPERATORS`."""
+
+    def register(rule: Rule) -> Rule:
+        OPERATORS.add(name, Operator(name, family, summary, rule, instruction), order=order)
+        return rule
+
+    return register
+
+
+def render_operators() -> str:
+    """Render the Markdown table of operators for the documentation."""
+    rows = [f"| `{one.name}` | {one.family} | {one.summary} | {one.source} |" for one in OPERATORS.values()]
+    return "\n".join(["| operator | family | what it changes | made by |", "| --- | --- | --- | --- |", *rows]) + "\n"

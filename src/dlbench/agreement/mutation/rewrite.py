@@ -1,18 +1,14 @@
-"""Does it matter in whose words the task is told? A model tells it anew; no rule could.
+"""Ask a model to paraphrase a prompt, and cache its answers.
 
-How is a model asked for other words, and not twice for the same?
-
-Through the gate that every request goes through, with its budget, its ledger and its retries. What was answered is kept
-in the workspace, one file an answer, under a hash of all that it depends on: a study that is started again gets the
-same variants without asking.
+Requests go through the rate limiter, with its budget, request log and retries. Answers are kept in the workspace, one
+file each, under a hash of everything they depend on: a study that is started again gets the same variants for free.
 """
 
 import hashlib
 import json
 import re
-from pathlib import Path
 
-from dlbench.agreement.mutation.base import Family, Operator
+from dlbench.agreement.mutation.base import OPERATORS, Family, Operator
 from dlbench.extraction.reasoning import without_reasoning
 from dlbench.generation.conversation import as_record, read_record
 from dlbench.generation.model import Message, Request
@@ -20,13 +16,16 @@ from dlbench.generation.retry import RateLimiter
 from dlbench.jsonl import dump, write_whole
 from dlbench.workspace.home import disk_errors, home, make_folder
 
-REPHRASE = Operator(
+OPERATORS.add(
     "rephrase",
-    Family.GRAMMATICAL,
-    "the whole task in a model's words",
-    order="Say the whole text in other words and other sentences, as another programmer would.",
+    Operator(
+        "rephrase",
+        Family.GRAMMATICAL,
+        "the whole prompt in a model's own words",
+        instruction="Say the whole text in other words and other sentences, as another programmer would.",
+    ),
+    order=9,
 )
-
 
 FOLDER = "wordings"
 TEMPERATURE = 0.7
@@ -38,40 +37,35 @@ _SYSTEM = (
 )
 _FENCED = re.compile(r"\A```\w*\n(.*)\n```\Z", re.DOTALL)
 _PREFACE = re.compile(r"\A(?:sure|certainly|of course|here)\b[^\n]*:[ \t]*\n+", re.IGNORECASE)
-_CHARACTERS_A_TOKEN = 2
+_CHARACTERS_PER_TOKEN = 2
 
 
-async def ask_for_words(gate: RateLimiter, instance_id: str, order: str, text: str, number: int, seed: int) -> str:
+async def request_paraphrase(
+    limiter: RateLimiter, instance_id: str, instruction: str, text: str, number: int, seed: int
+) -> str:
     """`number` counts the requests of one instance; another `seed` is another request."""
     messages: list[Message] = [
         {"role": "system", "content": _SYSTEM},
-        {"role": "user", "content": f"{order}\n\nThe text:\n\n{text}"},
+        {"role": "user", "content": f"{instruction}\n\nThe text:\n\n{text}"},
     ]
-    longest = max(256, len(text) // _CHARACTERS_A_TOKEN)
-    request = Request(instance_id, number, messages, TEMPERATURE, longest, seed, notes={"technique": "mutation"})
-    path = _place(gate.model.name, request)
+    max_tokens = max(256, len(text) // _CHARACTERS_PER_TOKEN)
+    request = Request(instance_id, number, messages, TEMPERATURE, max_tokens, seed, notes={"technique": "mutation"})
+    model = limiter.model.name
+    key = json.dumps([model, request.messages, request.temperature, request.max_tokens, request.seed])
+    digest = hashlib.sha256(key.encode()).hexdigest()
+    path = home() / FOLDER / digest[:2] / f"{digest}.json"
     if path.is_file():
-        return _read(path)
-    answer = await gate.ask(request)
-    record = {"model": gate.model.name, "instance": instance_id, "order": order, "seed": seed} | as_record(answer)
+        return _read_text(read_record(json.loads(path.read_text(encoding="utf-8"))).text)
+    answer = await limiter.ask(request)
+    record = {"model": model, "instance": instance_id, "order": instruction, "seed": seed} | as_record(answer)
     with disk_errors(path):
         make_folder(path.parent)
         write_whole(path, dump(record))
-    return _take_text(answer.text)
+    return _read_text(answer.text)
 
 
-def _place(model: str, request: Request) -> Path:
-    asked = json.dumps([model, request.messages, request.temperature, request.max_tokens, request.seed])
-    digest = hashlib.sha256(asked.encode()).hexdigest()
-    return home() / FOLDER / digest[:2] / f"{digest}.json"
-
-
-def _read(path: Path) -> str:
-    return _take_text(read_record(json.loads(path.read_text(encoding="utf-8"))).text)
-
-
-def _take_text(answer: str) -> str:
-    said, endless = without_reasoning(answer)
-    text = _PREFACE.sub("", said.strip())
+def _read_text(answer: str) -> str:
+    visible, unfinished = without_reasoning(answer)
+    text = _PREFACE.sub("", visible.strip())
     fenced = _FENCED.match(text)
-    return "" if endless else (fenced[1] if fenced else text).strip()
+    return "" if unfinished else (fenced[1] if fenced else text).strip()

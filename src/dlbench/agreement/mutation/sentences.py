@@ -1,35 +1,20 @@
-"""Which sentences of a task are orders?
+"""Grammatical operators: passive voice, questions, statements and reordering.
 
-`Return the mean.` is one, `Mean of the rows.` is none, and `Compute the mean and return it.` is two in one. Three
-operators say orders otherwise; what is no plain order they leave alone.
-
-Does it matter whether a task orders or states? `Return the mean.` and `The function must return the mean.`
-
-The verb keeps its base form after `must`, so that a second order in the same sentence stays right as it stands.
-
-Does it matter whether a task orders or asks? `Return the mean.` and `Could you return the mean?`
-
-Does it matter who does it? `Return the mean if it exists.` and `The mean must be returned if it exists.`
-
-Only orders of one verb, and only where the end of its object can be told for sure.
-
-Does it matter in which order independent things are said?
-
-Sentences that each explain a thing of their own, beginning with its name in code, may change places; so may paragraphs
-of that kind. What refers back (`it`, `the same`, `then`, `otherwise`) stays behind what it refers to.
+The first three rewrite imperative sentences. `Return the mean.` is one, `Mean of the rows.` is none, and `Compute the
+mean and return it.` has two imperatives. A sentence that is not clearly an imperative stays as it is.
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
 
-from dlbench.agreement.mutation.base import Family, Operator, Original, Unfit, Wording
-from dlbench.agreement.mutation.text import Piece, Reading, capitalised, read, read_words, replace_pieces
+from dlbench.agreement.mutation.base import Family, NotApplicable, Original, Paraphrase, operator
+from dlbench.agreement.mutation.text import ParsedPrompt, Piece, capitalize, load_words, parse_prompt, replace_pieces
 
-_DENIED = re.compile(r"(Do not|Don't|Never) ([a-z]+)\b")
+_NEGATED = re.compile(r"(Do not|Don't|Never) ([a-z]+)\b")
 _FIRST = re.compile(r"([A-Z][a-z]+) (?=\S)")
-# After the verb of an order comes its object; after a noun of the same spelling comes a verb or a preposition.
+# An object follows an imperative verb; a verb or a preposition follows a noun of the same spelling.
 _OBJECT = {
     "a", "an", "the", "all", "any", "each", "every", "both", "it", "its", "them", "their", "this", "these", "that",
     "those", "one", "two", "three", "several", "some", "how", "whether", "what", "which", "as", "out", "up", "with",
@@ -43,103 +28,45 @@ _AFTER_JOIN = re.compile(r"(?:(?<=\band )|(?<=\bbut )|(?<=\bthen )|(?<=\bor )|(?
 
 
 @dataclass(frozen=True)
-class Order:
-    """`verb` is its base form; `rest` is what follows, up to the end mark; `denied` is empty, or how it is denied."""
+class Imperative:
+    """`verb` is the base form; `rest` is what follows, up to the end mark; `negation` is empty or `Do not`, `Never`."""
 
     sentence: Piece
     verb: str
     rest: str
     end: str
-    denied: str = ""
+    negation: str = ""
 
 
-def find_orders(reading: Reading) -> Iterator[Order]:
-    for sentence in reading.sentences:
-        if (found := _read_order(reading, sentence)) is not None:
-            yield found
-
-
-def say_otherwise(original: Original, log: Callable[[Order], str | None]) -> Wording:
-    """Every order that can be said so."""
-    changes = []
-    for order in find_orders(read(original.task)):
-        if (said := log(order)) is not None:
-            changes.append((order.sentence, said))
+def rewrite_imperatives(original: Original, rewrite: Callable[[Imperative], str | None]) -> Paraphrase:
+    """Rewrite every imperative sentence for which `rewrite` has a text."""
+    prompt = parse_prompt(original.task)
+    found = [one for sentence in prompt.sentences if (one := _read_imperative(prompt, sentence)) is not None]
+    changes = [(one.sentence, text) for one in found if (text := rewrite(one)) is not None]
     if not changes:
-        raise Unfit("no sentence is an order that the rule can turn")
-    return Wording(replace_pieces(original.task, changes), original.function)
+        raise NotApplicable("the rule applies to no imperative sentence")
+    return Paraphrase(replace_pieces(original.task, changes), original.function)
 
 
-def has_second_order(rest: str) -> bool:
-    """Does another verb follow that belongs to the same order: compute it and return it?"""
-    verbs = read_words().orders
-    return any(word in verbs for word in _AFTER_JOIN.findall(rest))
-
-
-def _read_order(reading: Reading, sentence: Piece) -> Order | None:
+def _read_imperative(prompt: ParsedPrompt, sentence: Piece) -> Imperative | None:
     text = sentence.text
-    shown = reading.hidden[sentence.start : sentence.end]
+    shown = prompt.hidden[sentence.start : sentence.end]
     end = text[-1] if text[-1] in ".:;" else ""
     body = text.removesuffix(end) if end else text
-    orders = read_words().orders
-    if (denied := _DENIED.match(shown)) and denied[2] in orders:
-        return Order(sentence, denied[2], body[denied.end() :].lstrip(), end, denied[1])
+    verbs = load_words().imperatives
+    if (negated := _NEGATED.match(shown)) and negated[2] in verbs:
+        return Imperative(sentence, negated[2], body[negated.end() :].lstrip(), end, negated[1])
     first = _FIRST.match(shown)
-    if first is None or first[1].lower() not in orders or "?" in shown:
+    if first is None or first[1].lower() not in verbs or "?" in shown:
         return None
-    verb, rest = first[1].lower(), body[first.end() :]
-    hidden = shown[first.end() :]
-    following = re.match(r"[a-z]+", hidden)
+    verb, hidden = first[1].lower(), shown[first.end() :]
     if hidden.startswith("\0"):
-        return (
-            Order(sentence, verb, rest, end) if verb not in _NOUNS or verb in ("set", "call", "draw", "use") else None
-        )
-    allowed = _NEVER_AFTER_NOUN if verb in _NOUNS else _OBJECT
-    return Order(sentence, verb, rest, end) if following and following[0] in allowed else None
-
-
-_DENIALS = {"Do not": "must not", "Don't": "must not", "Never": "must never", "": "must"}
-
-
-def change_declarative(original: Original, chance: Random) -> Wording:
-    subject = "The method" if original.instance.is_method else "The function"
-    return say_otherwise(original, lambda order: _state(subject, order))
-
-
-def _state(subject: str, order: Order) -> str:
-    return f"{subject} {_DENIALS[order.denied]} {order.verb} {order.rest}{order.end}"
-
-
-DECLARATIVE = Operator(
-    "declarative",
-    Family.GRAMMATICAL,
-    "orders become statements",
-    change_declarative,
-    "Turn every sentence that is an order into a statement about what the function does.",
-)
-
-
-_OPENINGS = ("Could you", "Can you", "Would you")
-
-
-def change_questions(original: Original, chance: Random) -> Wording:
-    opening = chance.choice(_OPENINGS)
-    return say_otherwise(original, lambda order: _ask(opening, order))
-
-
-def _ask(opening: str, order: Order) -> str | None:
-    if order.denied or order.end != ".":  # an end that announces a list stays an announcement
-        return None
-    return f"{opening} {order.verb} {order.rest}?"
-
-
-QUESTIONS = Operator(
-    "questions",
-    Family.GRAMMATICAL,
-    "orders become questions",
-    change_questions,
-    "Turn the sentence that says what the function does into a question to a programmer; leave the others as they are.",
-)
+        is_imperative = verb not in _NOUNS or verb in ("set", "call", "draw", "use")
+    else:
+        following = re.match(r"[a-z]+", hidden)
+        allowed = _NEVER_AFTER_NOUN if verb in _NOUNS else _OBJECT
+        is_imperative = following is not None and following[0] in allowed
+    return Imperative(sentence, verb, body[first.end() :], end) if is_imperative else None
 
 
 # Where one of these begins, the object has ended.
@@ -147,54 +74,81 @@ _CLAUSE = re.compile(
     r" (?:if|when|unless|where|so that|before|after|by|into|to|from|with|without|in|on|at|for|over|along|under|through"
     r"|only|using|once|per|inside|within) "
 )
-_DOUBTFUL = re.compile(r"[,;:()]|\b(?:as|that|which|who|whose|whether|how|what|whatever|not)\b")
-_DOERS = {
-    "it",
-    "them",
-    "out",
-    "up",
-    "as",
-    "for",
-    "with",
-    "from",
-    "by",
-    "in",
-    "to",
-    "into",
-    "at",
-    "on",
-    "over",
-    "whether",
-}
+_UNCLEAR = re.compile(r"[,;:()]|\b(?:as|that|which|who|whose|whether|how|what|whatever|not)\b")
+_NO_OBJECT = {
+    "it", "them", "out", "up", "as", "for", "with", "from", "by", "in", "to", "into", "at", "on", "over", "whether",
+}  # fmt: skip
 
 
-def change_passive(original: Original, chance: Random) -> Wording:
-    return say_otherwise(original, _turn)
-
-
-def _turn(order: Order) -> str | None:
-    participle = read_words().orders[order.verb]
-    hidden = read(order.rest).hidden
-    first = re.match(r"[a-z]+", hidden)
-    if not participle or order.denied or order.end not in (".", "") or (first and first[0] in _DOERS):
-        return None
-    clause = _CLAUSE.search(hidden)
-    stop = clause.start() if clause else len(order.rest)
-    if _DOUBTFUL.search(hidden[:stop]) or has_second_order(hidden) or not order.rest[:stop].strip():
-        return None
-    return f"{capitalised(order.rest[:stop])} must be {participle}{order.rest[stop:]}{order.end}"
-
-
-PASSIVE = Operator(
+@operator(
     "passive",
     Family.GRAMMATICAL,
-    "orders become passive",
-    change_passive,
-    "Put every active sentence into the passive voice.",
+    "`Return the mean if …` → `The mean must be returned if …`",
+    instruction="Put every active sentence into the passive voice.",
+    order=5,
 )
+def change_passive(original: Original, rng: Random) -> Paraphrase:
+    """Only imperatives of one verb, and only where the end of the object is certain."""
+    return rewrite_imperatives(original, _to_passive)
 
 
-# `it` and `its` speak of the sentence's own subject; these speak of another sentence's.
+def _to_passive(one: Imperative) -> str | None:
+    participle = load_words().imperatives[one.verb]
+    hidden = parse_prompt(one.rest).hidden
+    first = re.match(r"[a-z]+", hidden)
+    if not participle or one.negation or one.end not in (".", "") or (first and first[0] in _NO_OBJECT):
+        return None
+    clause = _CLAUSE.search(hidden)
+    stop = clause.start() if clause else len(one.rest)
+    if _UNCLEAR.search(hidden[:stop]) or _has_second_verb(hidden) or not one.rest[:stop].strip():
+        return None
+    return f"{capitalize(one.rest[:stop])} must be {participle}{one.rest[stop:]}{one.end}"
+
+
+def _has_second_verb(rest: str) -> bool:
+    """Another verb of the same imperative follows: compute it and return it."""
+    return any(word in load_words().imperatives for word in _AFTER_JOIN.findall(rest))
+
+
+_OPENINGS = ("Could you", "Can you", "Would you")
+
+
+@operator(
+    "questions",
+    Family.GRAMMATICAL,
+    "`Return the mean.` → `Could you return the mean?`",
+    instruction="Turn the sentence that says what the function does into a question to a programmer; "
+    "leave the others as they are.",
+    order=6,
+)
+def change_questions(original: Original, rng: Random) -> Paraphrase:
+    opening = rng.choice(_OPENINGS)
+    return rewrite_imperatives(
+        original,
+        # a sentence that announces a list keeps its colon
+        lambda one: f"{opening} {one.verb} {one.rest}?" if not one.negation and one.end == "." else None,
+    )
+
+
+_MODALS = {"Do not": "must not", "Don't": "must not", "Never": "must never", "": "must"}
+
+
+@operator(
+    "declarative",
+    Family.GRAMMATICAL,
+    "`Return the mean.` → `The function must return the mean.`",
+    instruction="Turn every sentence that is an order into a statement about what the function does.",
+    order=7,
+)
+def change_declarative(original: Original, rng: Random) -> Paraphrase:
+    """The verb keeps its base form after `must`, so a second verb in the sentence stays correct."""
+    subject = "The method" if original.instance.is_method else "The function"
+    return rewrite_imperatives(
+        original, lambda one: f"{subject} {_MODALS[one.negation]} {one.verb} {one.rest}{one.end}"
+    )
+
+
+# These refer to another sentence; `it` and `its` refer to the subject of their own.
 _BACK = re.compile(
     r"\b(?:this|these|they|them|their|same|both|neither|other|others|another|also|too|again|former|latter|above|below"
     r"|however|hence|likewise|respectively|respective|further|corresponding|then|otherwise|similarly|analogous\w*)\b",
@@ -202,42 +156,44 @@ _BACK = re.compile(
 )
 
 
-def change_reorder(original: Original, chance: Random) -> Wording:
-    reading = read(original.task)
-    groups = [*_group_paragraphs(reading), *_group_sentences(reading)]
+@operator("reorder", Family.GRAMMATICAL, "independent sentences or paragraphs exchanged", order=8)
+def change_reorder(original: Original, rng: Random) -> Paraphrase:
+    """Exchange sentences or paragraphs that begin with a name in code; what refers back stays behind its referent."""
+    prompt = parse_prompt(original.task)
+    groups = [*_group_paragraphs(prompt), *_group_sentences(prompt)]
     if not groups:
-        raise Unfit("no two sentences or paragraphs next to each other are independent")
-    group = chance.choice(groups)
+        raise NotApplicable("no two neighbouring sentences or paragraphs are independent")
+    group = rng.choice(groups)
     shuffled = list(group)
     while shuffled == list(group):
-        chance.shuffle(shuffled)
+        rng.shuffle(shuffled)
     changes = [(place, piece.text) for place, piece in zip(group, shuffled, strict=True)]
-    return Wording(replace_pieces(original.task, changes), original.function)
+    return Paraphrase(replace_pieces(original.task, changes), original.function)
 
 
-def _group_sentences(reading: Reading) -> list[list[Piece]]:
-    """Runs within a line of blocks: a sentence that stands alone, with those after it that go on with `It`."""
+def _group_sentences(prompt: ParsedPrompt) -> list[list[Piece]]:
+    """Runs of blocks within a line: an independent sentence with the sentences after it that begin with `It`."""
     groups: list[list[Piece]] = []
-    for line in _find_parts(reading.text, r"[^\n]+"):
+    for line in _find_parts(prompt.text, r"[^\n]+"):
         blocks: list[list[Piece]] = []
-        for sentence in _sentences_in(reading, line):
-            if _is_independent(reading, sentence) and not sentence.text.endswith(":"):
+        for sentence in _sentences_in(prompt, line):
+            if _is_independent(prompt, sentence) and not sentence.text.endswith(":"):
                 blocks.append([sentence])
             elif blocks and sentence.text.startswith(("It ", "Its ")):
                 blocks[-1].append(sentence)
             else:
-                # what follows may lean on the last block, which therefore stays where it is
-                groups.append([_span(reading.text, block) for block in blocks[:-1]])
+                # this sentence may refer to the last block, which therefore stays in place
+                groups.append([_span(prompt.text, block) for block in blocks[:-1]])
                 blocks = []
-        groups.append([_span(reading.text, block) for block in blocks])
+        groups.append([_span(prompt.text, block) for block in blocks])
     return [group for group in groups if len(group) > 1]
 
 
-def _group_paragraphs(reading: Reading) -> list[list[Piece]]:
+def _group_paragraphs(prompt: ParsedPrompt) -> list[list[Piece]]:
     groups: list[list[Piece]] = [[]]
-    for paragraph in _find_parts(reading.text, r"[^\n](?:(?!\n\n).)*(?<!\n)"):
-        first = _sentences_in(reading, paragraph)[:1]
-        if first and first[0].start == paragraph.start and _is_independent(reading, first[0]):
+    for paragraph in _find_parts(prompt.text, r"[^\n](?:(?!\n\n).)*(?<!\n)"):
+        first = _sentences_in(prompt, paragraph)[:1]
+        if first and first[0].start == paragraph.start and _is_independent(prompt, first[0]):
             groups[-1].append(paragraph)
         else:
             if first and _BACK.match(first[0].text):
@@ -246,12 +202,12 @@ def _group_paragraphs(reading: Reading) -> list[list[Piece]]:
     return [group for group in groups if len(group) > 1]
 
 
-def _sentences_in(reading: Reading, part: Piece) -> list[Piece]:
-    return [each for each in reading.sentences if part.start <= each.start and each.end <= part.end]
+def _sentences_in(prompt: ParsedPrompt, part: Piece) -> list[Piece]:
+    return [one for one in prompt.sentences if part.start <= one.start and one.end <= part.end]
 
 
-def _is_independent(reading: Reading, sentence: Piece) -> bool:
-    return sentence.text.startswith("`") and not _BACK.search(reading.hidden[sentence.start : sentence.end])
+def _is_independent(prompt: ParsedPrompt, sentence: Piece) -> bool:
+    return sentence.text.startswith("`") and not _BACK.search(prompt.hidden[sentence.start : sentence.end])
 
 
 def _find_parts(text: str, pattern: str) -> list[Piece]:
@@ -261,6 +217,3 @@ def _find_parts(text: str, pattern: str) -> list[Piece]:
 def _span(text: str, sentences: Sequence[Piece]) -> Piece:
     start, end = sentences[0].start, sentences[-1].end
     return Piece(start, end, text[start:end])
-
-
-REORDER = Operator("reorder", Family.GRAMMATICAL, "independent sentences change places", change_reorder)

@@ -1,144 +1,63 @@
-"""Does it matter how loud it is said? All prose in capitals; code, names, strings and shapes as they are.
+"""Lexical operators: verbs, synonyms, capitals and typos.
 
-Does it matter whether it is typed with care?
-
-A few slips in long words: two letters next to each other exchanged. Never in a word that carries the meaning, never at
-its ends, and never so that a word comes out that we know. A letter left out would too often make one (splits, spits).
-
-Does it matter which word of the domain is used? `image` and `picture`, `learning rate` and `step size`.
-
-Does it matter which verb is used? `compute` and `calculate`, `return` and `give back`.
+They replace single words of prose and leave code, strings, shapes, names and words that carry meaning as they are.
 """
 
 import re
 from collections.abc import Iterator
 from random import Random
 
-from dlbench.agreement.mutation.base import Family, Operator, Original, Unfit, Wording
+from dlbench.agreement.mutation.base import Family, NotApplicable, Original, Paraphrase, operator
 from dlbench.agreement.mutation.text import (
-    Exchange,
+    ParsedPrompt,
     Piece,
-    Reading,
+    Replacement,
     Verb,
-    exchange_some,
-    is_touchy,
-    read,
-    read_words,
+    is_protected,
+    load_words,
+    parse_prompt,
     replace_pieces,
+    replace_some,
 )
-
-
-def change_upper_case(original: Original, chance: Random) -> Wording:
-    words = read(original.task).words
-    return Wording(replace_pieces(original.task, [(word, word.text.upper()) for word in words]), original.function)
-
-
-UPPER_CASE = Operator("upper-case", Family.LEXICAL, "all prose in capitals", change_upper_case)
-
-
-_SHORTEST = 6
-_MOST = 3
-
-
-def change_typos(original: Original, chance: Random) -> Wording:
-    reading = read(original.task)
-    known = {word.text.lower() for word in reading.words} | _read_vocabulary()
-    long = [word for word in reading.words if len(word.text) >= _SHORTEST and word.text.isalpha()]
-    fit = [word for word in long if not is_touchy(word.text) and _find_places(word.text)]
-    if not fit:
-        raise Unfit("no word is long enough and free to be mistyped")
-    chosen = chance.sample(fit, min(len(fit), chance.randint(1, _MOST)))
-    slips = [(word, _slip(word.text, chance)) for word in chosen]
-    kept = [(word, slip) for word, slip in slips if slip.lower() not in known]
-    if not kept:
-        raise Unfit("every slip would make another word")
-    return Wording(replace_pieces(original.task, kept), original.function)
-
-
-def _slip(word: str, chance: Random) -> str:
-    place = chance.choice(_find_places(word))
-    return f"{word[:place]}{word[place + 1]}{word[place]}{word[place + 2 :]}"
-
-
-def _find_places(word: str) -> list[int]:
-    """Where two letters inside it differ; none in `xxxxxx`."""
-    return [place for place in range(1, len(word) - 2) if word[place] != word[place + 1]]
-
-
-def _read_vocabulary() -> set[str]:
-    words = read_words()
-    verbs = {form for verb in words.verbs for forms in (verb.forms, *verb.others) for form in forms}
-    synonyms = {*words.synonyms, *(other for others in words.synonyms.values() for other in others)}
-    return verbs | synonyms | {*words.orders, *words.orders.values()} | words.untouchable
-
-
-TYPOS = Operator("typos", Family.LEXICAL, "letters exchanged in one to three long words", change_typos)
-
-
-def change_synonyms(original: Original, chance: Random) -> Wording:
-    reading, table = read(original.task), read_words().synonyms
-    longest_first = sorted(table, key=len, reverse=True)
-    pattern = re.compile(rf"(?<![\w\0'’-])(?:{'|'.join(longest_first)})(?![\w\0'’-])", re.IGNORECASE)  # noqa: RUF001
-    found = [
-        (Piece(match.start(), match.end(), match[0]), chance.choice(table[match[0].lower()]))
-        for match in pattern.finditer(reading.hidden)
-        if table[match[0].lower()]
-    ]
-    return exchange_some(original, reading, found, chance)
-
-
-SYNONYMS = Operator("synonyms", Family.LEXICAL, "synonyms of domain words", change_synonyms)
-
 
 # After one of these a base form is a noun: the return, its use, no change.
 _BEFORE_NOUN = {
-    "the",
-    "a",
-    "an",
-    "its",
-    "their",
-    "no",
-    "each",
-    "this",
-    "that",
-    "any",
-    "of",
-    "own",
-    "every",
-    "for",
-    "in",
-}
-# `give back it` is no English, and `need not` is no verb of its own.
+    "the", "a", "an", "its", "their", "no", "each", "this", "that", "any", "of", "own", "every", "for", "in",
+}  # fmt: skip
+# `give back it` is not English, and `need not` has no object.
 _STOPS = {"it", "them", "itself", "themselves", "to", "not", "for", "of", "back", "out", "up"}
 _PARTICIPLE = 2
 _NEAR = 3
+_MIN_TYPO_LENGTH = 6
+_MAX_TYPOS = 3
 
 
-def change_verbs(original: Original, chance: Random) -> Wording:
-    reading = read(original.task)
-    return exchange_some(original, reading, list(_find(reading, chance)), chance)
+@operator("verbs", Family.LEXICAL, "one to four verbs replaced by similar ones: compute, calculate", order=1)
+def change_verbs(original: Original, rng: Random) -> Paraphrase:
+    prompt = parse_prompt(original.task)
+    return replace_some(original, prompt, list(_find_verbs(prompt, rng)), rng)
 
 
-def _find(reading: Reading, chance: Random) -> Iterator[Exchange]:
-    known = {form: (verb, place) for verb in read_words().verbs for place, form in enumerate(verb.forms) if form}
-    for sentence in reading.sentences:
-        tokens = reading.within(sentence)
+def _find_verbs(prompt: ParsedPrompt, rng: Random) -> Iterator[Replacement]:
+    known = {form: (verb, index) for verb in load_words().verbs for index, form in enumerate(verb.forms) if form}
+    for sentence in prompt.sentences:
+        tokens = prompt.within(sentence)
         for number, token in enumerate(tokens):
-            if token.text.lower() not in known or token not in reading.words:
+            if token.text.lower() not in known or token not in prompt.words:
                 continue
-            verb, place = known[token.text.lower()]
-            others = [other[place] for other in verb.others if other[place]]
+            verb, form = known[token.text.lower()]
+            others = [other[form] for other in verb.others if other[form]]
             following = tokens[number + 1 : number + 1 + _NEAR]
-            if others and not _is_noun(tokens[:number], place) and _follows(verb, place, following):
-                yield token, chance.choice(others)
+            if others and not _is_noun(tokens[:number], form) and _may_replace(verb, form, following):
+                yield token, rng.choice(others)
 
 
-def _is_noun(before: list[Piece], place: int) -> bool:
-    return place < _PARTICIPLE and bool(before) and before[-1].text.lower() in _BEFORE_NOUN
+def _is_noun(before: list[Piece], form: int) -> bool:
+    return form < _PARTICIPLE and bool(before) and before[-1].text.lower() in _BEFORE_NOUN
 
 
-def _follows(verb: Verb, place: int, following: list[Piece]) -> bool:
-    if place == _PARTICIPLE:
+def _may_replace(verb: Verb, form: int, following: list[Piece]) -> bool:
+    if form == _PARTICIPLE:
         return True
     if following and following[0].text.lower() in _STOPS:
         return False
@@ -148,4 +67,59 @@ def _follows(verb: Verb, place: int, following: list[Piece]) -> bool:
     return any(re.search(verb.before, piece.text.strip("`")) for piece in near)
 
 
-VERBS = Operator("verbs", Family.LEXICAL, "verbs for similar verbs", change_verbs)
+@operator(
+    "synonyms", Family.LEXICAL, "one to four domain words replaced by synonyms: learning rate, step size", order=2
+)
+def change_synonyms(original: Original, rng: Random) -> Paraphrase:
+    prompt, table = parse_prompt(original.task), load_words().synonyms
+    longest_first = sorted(table, key=len, reverse=True)
+    pattern = re.compile(rf"(?<![\w\0'’-])(?:{'|'.join(longest_first)})(?![\w\0'’-])", re.IGNORECASE)  # noqa: RUF001
+    found = [
+        (Piece(match.start(), match.end(), match[0]), rng.choice(table[match[0].lower()]))
+        for match in pattern.finditer(prompt.hidden)
+        if table[match[0].lower()]
+    ]
+    return replace_some(original, prompt, found, rng)
+
+
+@operator("upper-case", Family.LEXICAL, "all prose in capitals", order=3)
+def change_upper_case(original: Original, rng: Random) -> Paraphrase:
+    words = parse_prompt(original.task).words
+    return Paraphrase(replace_pieces(original.task, [(word, word.text.upper()) for word in words]), original.function)
+
+
+@operator("typos", Family.LEXICAL, "two letters exchanged in one to three long words", order=4)
+def change_typos(original: Original, rng: Random) -> Paraphrase:
+    """Swap two inner letters of long words; never in a protected word, and never so that a known word results.
+
+    A left-out letter would too often make another word (splits, spits).
+    """
+    prompt = parse_prompt(original.task)
+    known = {word.text.lower() for word in prompt.words} | _list_vocabulary()
+    long = [word for word in prompt.words if len(word.text) >= _MIN_TYPO_LENGTH and word.text.isalpha()]
+    usable = [word for word in long if not is_protected(word.text) and _list_swaps(word.text)]
+    if not usable:
+        raise NotApplicable("no word is long enough and unprotected")
+    chosen = rng.sample(usable, min(len(usable), rng.randint(1, _MAX_TYPOS)))
+    typos = [(word, _swap(word.text, rng)) for word in chosen]
+    kept = [(word, typo) for word, typo in typos if typo.lower() not in known]
+    if not kept:
+        raise NotApplicable("every typo would make another word")
+    return Paraphrase(replace_pieces(original.task, kept), original.function)
+
+
+def _swap(word: str, rng: Random) -> str:
+    index = rng.choice(_list_swaps(word))
+    return f"{word[:index]}{word[index + 1]}{word[index]}{word[index + 2 :]}"
+
+
+def _list_swaps(word: str) -> list[int]:
+    """Indices of inner letters that differ from the next one; none in `xxxxxx`."""
+    return [index for index in range(1, len(word) - 2) if word[index] != word[index + 1]]
+
+
+def _list_vocabulary() -> set[str]:
+    words = load_words()
+    verbs = {form for verb in words.verbs for forms in (verb.forms, *verb.others) for form in forms}
+    synonyms = {*words.synonyms, *(other for others in words.synonyms.values() for other in others)}
+    return verbs | synonyms | {*words.imperatives, *words.imperatives.values()} | words.all_protected

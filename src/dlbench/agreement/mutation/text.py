@@ -1,18 +1,8 @@
-"""What in a prompt is prose, and what is not?
+"""Split a prompt into prose and fixed pieces, and load the table of words that operators use.
 
-Code spans, quoted strings, numbers, shapes and names stand between the words of a prompt and look like them. An
-operator that took them for prose would change the task. So a text is read once into what is fixed, its sentences, and
-the words that are left.
-
-Which words may take each other's place, and which may never be touched?
-
-Read from `words.toml`, a table of our own. A word that carries the meaning of a task (an axis, a number, a negation, a
-comparison) is in no list of synonyms and is counted by the guard.
-
-How are a few words of a text exchanged, and nothing else?
-
-Shared by the operators that put one word for another. A word keeps its capital, and `a` before it becomes `an` where
-the new word wants it. A few and not all: a text in which every word was changed is another text.
+Code spans, quoted strings, numbers, shapes and names look like words but must not change. A prompt is parsed once into
+its fixed pieces, its sentences and the words of prose that are left. `words.toml` lists which words may replace each
+other and which may never change, because they carry the meaning of a task (an axis, a number, a negation).
 """
 
 import re
@@ -25,7 +15,7 @@ from importlib.resources import files
 from random import Random
 from typing import Any
 
-from dlbench.agreement.mutation.base import Original, Unfit, Wording
+from dlbench.agreement.mutation.base import NotApplicable, Original, Paraphrase
 
 _IRREGULAR = {
     "axes": "axis", "indices": "index", "matrices": "matrix", "vertices": "vertex", "n't": "not",
@@ -37,7 +27,7 @@ _PLURALS = re.compile(r"(?<=[a-z]{2})(?:(?<=ch|sh|ss)es|ies|(?<!s)s)$")
 
 @dataclass(frozen=True)
 class Verb:
-    """The same four forms of a verb and of those for it; `before`: what must follow for the exchange to be right."""
+    """Four forms of a verb, and the same forms of its replacements; `before`: a pattern that must follow it."""
 
     forms: tuple[str, ...]
     others: tuple[tuple[str, ...], ...]
@@ -45,35 +35,35 @@ class Verb:
 
 
 @dataclass(frozen=True)
-class Words:
+class WordTable:
     verbs: tuple[Verb, ...]
     synonyms: Mapping[str, tuple[str, ...]]
-    orders: Mapping[str, str]
+    imperatives: Mapping[str, str]
     misleading: tuple[str, ...]
     parameters: Mapping[str, str]
-    kept: Mapping[str, frozenset[str]]
-    """By kind; `touchy` are those that only operators keep, not the guard."""
+    protected: Mapping[str, frozenset[str]]
+    """By kind; operators do not change words of kind `operators_only`, but the guard does not count them."""
     opposites: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]
-    """How words of either side begin."""
+    """Pairs of opposites, each side as prefixes of words."""
 
     @property
-    def untouchable(self) -> frozenset[str]:
-        return frozenset().union(*self.kept.values())
+    def all_protected(self) -> frozenset[str]:
+        return frozenset().union(*self.protected.values())
 
 
 @cache
-def read_words() -> Words:
+def load_words() -> WordTable:
     table = _read_table()
-    return Words(
+    return WordTable(
         tuple(
             Verb(tuple(row["from"]), tuple(tuple(other) for other in row["to"]), row.get("before", ""))
             for row in table["verbs"]
         ),
         {word: tuple(others) for word, others in table["synonyms"].items()},
-        table["orders"],
+        table["imperatives"],
         tuple(table["names"]["misleading"]),
         table["names"]["parameters"],
-        {kind: frozenset(stem(word) for word in words) for kind, words in table["kept"].items()},
+        {kind: frozenset(stem(word) for word in words) for kind, words in table["protected"].items()},
         tuple((tuple(one), tuple(other)) for one, other in table["opposites"]["pairs"]),
     )
 
@@ -84,26 +74,26 @@ def _read_table() -> dict[str, Any]:
 
 
 @cache
-def _read_irregular() -> dict[str, str]:
-    return {form: verb for verb, form in _read_table()["orders"].items() if form} | _IRREGULAR
+def _list_irregular() -> dict[str, str]:
+    return {form: verb for verb, form in _read_table()["imperatives"].items() if form} | _IRREGULAR
 
 
 @cache
 def stem(word: str) -> str:
-    """One form for a word, its plural, its possessive and, of a verb of ours, its participle, whatever its case."""
+    """One lower-case form for a word, its plural, its possessive and the participle of a verb in our table."""
     low = _POSSESSIVE.sub("", word.lower())
-    if low in (irregular := _read_irregular()):
+    if low in (irregular := _list_irregular()):
         return irregular[low]
     if low.endswith("ies"):
         return low if low == "series" else f"{low[:-3]}y"
     return _PLURALS.sub("", low)
 
 
-def is_touchy(word: str) -> bool:
-    return stem(word) in read_words().untouchable or word.lower().endswith("n't")
+def is_protected(word: str) -> bool:
+    return stem(word) in load_words().all_protected or word.lower().endswith("n't")
 
 
-class Kind(StrEnum):
+class PieceKind(StrEnum):
     CODE = "code"
     STRING = "string"
     SHAPE = "shape"
@@ -113,13 +103,13 @@ class Kind(StrEnum):
 
 
 _PATTERNS = {
-    Kind.CODE: r"```.*?```|`[^`]*`",
-    Kind.STRING: r'"[^"\n]*"|“[^”\n]*”|(?<!\w)\'[^\'\n]+\'(?!\w)',
-    # a tuple of single tokens, or whatever stands in square brackets
-    Kind.SHAPE: r"\[[^\[\]\n]*\]|\((?:[^\s(),`]+\s*,\s*)+[^\s(),`]*\)|\b\d+(?:\s*[x×]\s*\d+)+\b",  # noqa: RUF001
-    Kind.NUMBER: r"(?<![\w.])[-+−±]?\d[\w²³]*(?:[.,:/^-]+\w+)*%?|[½¼¾²³]",  # noqa: RUF001
-    Kind.COMPOUND: r"\b[A-Za-z]+(?:-[A-Za-z]+)+\b",
-    Kind.NAME: r"\b[^\W\d]\w*(?:\.[^\W\d]\w*)+\b(?:\(\))?|\b\w*_\w*\b|\b[^\W\d_]+\d\w*\b|\b[a-z]+[A-Z]\w*\b"
+    PieceKind.CODE: r"```.*?```|`[^`]*`",
+    PieceKind.STRING: r'"[^"\n]*"|“[^”\n]*”|(?<!\w)\'[^\'\n]+\'(?!\w)',
+    # a tuple of single tokens, or anything in square brackets
+    PieceKind.SHAPE: r"\[[^\[\]\n]*\]|\((?:[^\s(),`]+\s*,\s*)+[^\s(),`]*\)|\b\d+(?:\s*[x×]\s*\d+)+\b",  # noqa: RUF001
+    PieceKind.NUMBER: r"(?<![\w.])[-+−±]?\d[\w²³]*(?:[.,:/^-]+\w+)*%?|[½¼¾²³]",  # noqa: RUF001
+    PieceKind.COMPOUND: r"\b[A-Za-z]+(?:-[A-Za-z]+)+\b",
+    PieceKind.NAME: r"\b[^\W\d]\w*(?:\.[^\W\d]\w*)+\b(?:\(\))?|\b\w*_\w*\b|\b[^\W\d_]+\d\w*\b|\b[a-z]+[A-Z]\w*\b"
     r"|\b[A-Z][a-z]+[A-Z]\w*\b|\b[A-Z]{2,}\w*\b|\b(?:None|True|False|NaN)\b|(?<!['’])\b[b-zB-HJ-Z]\b(?!['’])",  # noqa: RUF001
 }
 _FIXED = re.compile("|".join(f"(?P<{kind.value}>{pattern})" for kind, pattern in _PATTERNS.items()), re.DOTALL)
@@ -132,7 +122,7 @@ _WORD = re.compile(r"(?<![\w'’\0-])[A-Za-z]+(?:['’][a-z]+)?(?![\w\0-])")  # 
 
 @dataclass(frozen=True)
 class Piece:
-    """A part of a text and where it stands."""
+    """A part of a text with its position."""
 
     start: int
     end: int
@@ -141,12 +131,12 @@ class Piece:
 
 @dataclass(frozen=True)
 class Fixed(Piece):
-    kind: Kind
+    kind: PieceKind
 
 
 @dataclass(frozen=True)
-class Reading:
-    """`hidden` is the text with every fixed piece blanked out, of the same length."""
+class ParsedPrompt:
+    """`hidden` is the text with every fixed piece blanked out, at the same length."""
 
     text: str
     hidden: str
@@ -156,27 +146,26 @@ class Reading:
 
     def within(self, piece: Piece) -> list[Piece]:
         """Fixed pieces and words of a part of the text, in order."""
-        every: list[Piece] = [*self.fixed, *self.words]
-        inside = [each for each in every if piece.start <= each.start and each.end <= piece.end]
-        return sorted(inside, key=lambda each: each.start)
+        tokens: list[Piece] = [*self.fixed, *self.words]
+        inside = [one for one in tokens if piece.start <= one.start and one.end <= piece.end]
+        return sorted(inside, key=lambda one: one.start)
 
 
 @lru_cache(maxsize=512)
-def read(text: str) -> Reading:
-    fixed = [
-        Fixed(found.start(), found.end(), found[0], Kind(found.lastgroup or "")) for found in _FIXED.finditer(text)
-    ]
+def parse_prompt(text: str) -> ParsedPrompt:
+    matches = _FIXED.finditer(text)
+    fixed = [Fixed(found.start(), found.end(), found[0], PieceKind(found.lastgroup or "")) for found in matches]
     sentences = _split(text, _hide(text, fixed))
-    starts = {each.start for each in sentences}
+    starts = {one.start for one in sentences}
     words: list[Piece] = []
     for found in _WORD.finditer(_hide(text, fixed)):
         piece = Piece(found.start(), found.end(), found[0])
         if piece.start not in starts and _is_name(piece.text):
-            fixed.append(Fixed(piece.start, piece.end, piece.text, Kind.NAME))
+            fixed.append(Fixed(piece.start, piece.end, piece.text, PieceKind.NAME))
         else:
             words.append(piece)
-    fixed.sort(key=lambda each: each.start)
-    return Reading(text, _hide(text, fixed), tuple(fixed), tuple(sentences), tuple(words))
+    fixed.sort(key=lambda one: one.start)
+    return ParsedPrompt(text, _hide(text, fixed), tuple(fixed), tuple(sentences), tuple(words))
 
 
 def replace_pieces(text: str, changes: Iterable[tuple[Piece, str]]) -> str:
@@ -185,14 +174,18 @@ def replace_pieces(text: str, changes: Iterable[tuple[Piece, str]]) -> str:
     return text
 
 
-def capitalised(text: str) -> str:
-    """With a capital letter in front, unless it begins with something fixed."""
+def capitalize(text: str) -> str:
+    """The text with a capital first letter."""
     return text[:1].upper() + text[1:]
 
 
 def _is_name(word: str) -> bool:
-    """Inside a sentence: Gaussian, Dice, Adam. All capitals are a way of writing, and so is `The` after a colon."""
-    return word[0].isupper() and (word == "A" or not word.isupper()) and word.lower() not in read_words().kept["touchy"]
+    """A capitalised word inside a sentence (Gaussian, Adam), but not one in all capitals, nor `The` after a colon."""
+    return (
+        word[0].isupper()
+        and (word == "A" or not word.isupper())
+        and word.lower() not in load_words().protected["operators_only"]
+    )
 
 
 def _hide(text: str, fixed: Iterable[Piece]) -> str:
@@ -200,7 +193,7 @@ def _hide(text: str, fixed: Iterable[Piece]) -> str:
 
 
 def _split(text: str, hidden: str) -> list[Piece]:
-    """A sentence ends at a full stop before something that can begin one, and at the end of its line."""
+    """Split into sentences: at a full stop before a possible beginning, and at the end of a line."""
     found: list[Piece] = []
     start = 0
     for line, shown in zip(text.split("\n"), hidden.split("\n"), strict=True):
@@ -217,25 +210,27 @@ def _split(text: str, hidden: str) -> list[Piece]:
     return found
 
 
-MOST = 4
-_VOWELS = "aeiou"
+MAX_REPLACED = 4
+"""A prompt with every word replaced would be another prompt."""
 
-Exchange = tuple[Piece, str]
+Replacement = tuple[Piece, str]
 
 
-def exchange_some(original: Original, reading: Reading, found: Sequence[Exchange], chance: Random) -> Wording:
+def replace_some(original: Original, prompt: ParsedPrompt, found: Sequence[Replacement], rng: Random) -> Paraphrase:
+    """Replace one to four of the words found."""
     if not found:
-        raise Unfit("no word of the text is in the table")
-    chosen = chance.sample(list(found), min(len(found), chance.randint(1, MOST)))
-    changes = [_fit_article(reading, piece, new) for piece, new in chosen]
-    return Wording(replace_pieces(original.task, changes), original.function)
+        raise NotApplicable("no word of the text is in the table")
+    chosen = rng.sample(list(found), min(len(found), rng.randint(1, MAX_REPLACED)))
+    changes = [_adjust_article(prompt, piece, new) for piece, new in chosen]
+    return Paraphrase(replace_pieces(original.task, changes), original.function)
 
 
-def _fit_article(reading: Reading, piece: Piece, new: str) -> Exchange:
-    new = capitalised(new) if piece.text[0].isupper() else new
-    article = next((word for word in reading.words if word.end + 1 == piece.start), None)
+def _adjust_article(prompt: ParsedPrompt, piece: Piece, new: str) -> Replacement:
+    """Keep a capital letter, and choose between `a` and `an` before the new word."""
+    new = capitalize(new) if piece.text[0].isupper() else new
+    article = next((word for word in prompt.words if word.end + 1 == piece.start), None)
     if article is None or article.text.lower() not in ("a", "an"):
         return piece, new
-    right = f"{article.text[0]}{'n' if new[0].lower() in _VOWELS else ''}"
-    between = reading.text[article.end : piece.start]
-    return Piece(article.start, piece.end, reading.text[article.start : piece.end]), f"{right}{between}{new}"
+    right = article.text[0] + ("n" if new[0].lower() in "aeiou" else "")
+    between = prompt.text[article.end : piece.start]
+    return Piece(article.start, piece.end, prompt.text[article.start : piece.end]), f"{right}{between}{new}"

@@ -1,10 +1,8 @@
-"""Which of several solutions is chosen, from nothing but which passed which of the model's tests. Pure functions.
+"""Select one of several solutions from which of the model's tests each passes.
 
-Which solution answers?
-
-The best set of the chosen rule, and a member of it by lot; where sets are equally good, the set by lot too. Where no
-solution passes any test there is nothing to agree on, and all solutions draw. Every lot is drawn from the seed and the
-instance's name alone, so that a choice can be made again, in any order, on any machine.
+A rule scores the consensus sets; the best set wins, and one of its members is drawn. Ties between sets are drawn too.
+Where no solution passes any test, every solution takes part in the draw. Draws depend on the seed and the instance's id
+alone, so a choice is reproducible in any order and on any machine.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,12 +10,12 @@ from dataclasses import dataclass
 from random import Random
 
 from dlbench.agreement.selection.consensus import Consensus, VoteMatrix, find_sets
-from dlbench.agreement.selection.rules import Outputs, find_alike, score_b4, score_codet, score_mbr
+from dlbench.agreement.selection.rules import Outputs, find_equivalent, score_b4, score_codet, score_mbr
 from dlbench.registry import find_known
 
 CODET, B4, MBR, RANDOM = "codet", "b4", "mbr-exec", "random"
 RULES = (CODET, B4, MBR, RANDOM)
-_SAME = 1e-9
+_TOLERANCE = 1e-9
 
 _SCORES: dict[str, Callable[[VoteMatrix, Consensus], float]] = {CODET: score_codet, B4: score_b4}
 
@@ -25,41 +23,44 @@ _SCORES: dict[str, Callable[[VoteMatrix, Consensus], float]] = {CODET: score_cod
 @dataclass(frozen=True)
 class Choice:
     solution: int
-    """Its place in the ballot."""
+    """Its row in the vote matrix."""
     rule: str
     score: float
     members: tuple[int, ...]
-    """Those among whom the last lot was drawn."""
-    checks: tuple[int, ...] = ()
-    """The tests on which they agree."""
+    """The solutions of the last draw."""
+    tests: tuple[int, ...] = ()
+    """The tests that all of them pass."""
     fell_back: bool = False
-    """No solution passed anything, or, for MBR-exec, none was run: a random one was taken."""
+    """No solution passed anything or, for MBR-exec, none ran: the solution is a random one."""
+
+
+def check_rule(rule: str) -> None:
+    find_known(rule, dict.fromkeys(RULES), "selection rule")
 
 
 def choose(
-    ballot: VoteMatrix, rule: str = CODET, *, seed: int = 0, key: str = "", outputs: Outputs | None = None
+    votes: VoteMatrix, rule: str = CODET, *, seed: int = 0, key: str = "", outputs: Outputs | None = None
 ) -> Choice:
-    """`key`: what the lots are drawn for, such as the instance's id. `outputs`: for MBR-exec, where they are known."""
-    find_known(rule, dict.fromkeys(RULES), "rule of choice")
-    lot = Random(f"{seed} {rule} {key}")
-    everyone = tuple(range(len(ballot.solutions)))
+    """`key` seeds the draws together with `seed`, such as the instance's id; `outputs` is for MBR-exec."""
+    check_rule(rule)
+    rng = Random(f"{seed} {rule} {key}")
+    everyone = tuple(range(len(votes.solution_counts)))
     if rule == RANDOM:
-        return Choice(_draw(lot, ballot, everyone), RANDOM, 0.0, everyone)
+        return Choice(_draw(rng, votes, everyone), RANDOM, 0.0, everyone)
     if rule == MBR:
-        scores = score_mbr(ballot, find_alike(ballot, outputs))
-        best = tuple(place for place in everyone if scores[place] == scores.max())
-        blind = len(ballot.checks) == 0  # nobody ran, and so all are alike
-        return Choice(_draw(lot, ballot, best), MBR, float(scores.max()), best, fell_back=blind)
-    sets = find_sets(ballot)
+        scores = score_mbr(votes, find_equivalent(votes, outputs))
+        best = tuple(index for index in everyone if scores[index] == scores.max())
+        without_tests = len(votes.test_counts) == 0  # nothing ran, so all are equivalent
+        return Choice(_draw(rng, votes, best), MBR, float(scores.max()), best, fell_back=without_tests)
+    sets = find_sets(votes)
     if not sets:
-        return Choice(_draw(lot, ballot, everyone), rule, 0.0, everyone, fell_back=True)
-    values = [_SCORES[rule](ballot, one) for one in sets]
-    tied = [one for one, value in zip(sets, values, strict=True) if value >= max(values) - _SAME]
-    chosen = lot.choice(tied)
-    member = _draw(lot, ballot, chosen.members)
-    return Choice(member, rule, max(values), chosen.members, chosen.checks)
+        return Choice(_draw(rng, votes, everyone), rule, 0.0, everyone, fell_back=True)
+    values = [_SCORES[rule](votes, one) for one in sets]
+    tied = [one for one, value in zip(sets, values, strict=True) if value >= max(values) - _TOLERANCE]
+    chosen = rng.choice(tied)
+    return Choice(_draw(rng, votes, chosen.members), rule, max(values), chosen.members, chosen.tests)
 
 
-def _draw(lot: Random, ballot: VoteMatrix, members: Sequence[int]) -> int:
-    """One of them, each as likely as it was written often."""
-    return lot.choices(members, weights=[int(ballot.solutions[place]) for place in members])[0]
+def _draw(rng: Random, votes: VoteMatrix, members: Sequence[int]) -> int:
+    """One of them, weighted by how often it was written."""
+    return rng.choices(members, weights=[int(votes.solution_counts[index]) for index in members])[0]

@@ -1,12 +1,8 @@
-"""How is it told what agreement gives? The rule beside everything it is held against, with paired intervals.
+"""Render the study of a run with agreement as tables and charts, for the command line and the reports."""
 
-What came of asking in other words? The study of a run with agreement, for whoever shows it: command, page, Markdown.
-
-Read from the run's folder once. A run that is not finished has none; the rest of a report stands without it.
-"""
-
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from dlbench.agreement import CHOICES, FOLDER
 from dlbench.agreement.study import (
@@ -15,12 +11,12 @@ from dlbench.agreement.study import (
     Effect,
     Quality,
     RunArtifacts,
+    collect_votes,
     compare_operators,
-    hold_against,
-    make_polls,
+    compare_rules,
+    count_effects,
     measure_consistency,
-    read_material,
-    sort_effects,
+    read_artifacts,
 )
 from dlbench.dataset import Benchmark
 from dlbench.errors import DLBenchError
@@ -30,198 +26,184 @@ from dlbench.reporting.tables import Tabled
 from dlbench.runs import Run
 from dlbench.scoring import Comparison, total_usage
 
-_SHOWN = 10
+RULES = ("codet", "b4", "mbr-exec")
+_MAX_NAMES = 10
+
+Item = TypeVar("Item")
+
+
+def _tabulate(items: Iterable[Item], columns: Mapping[str, Callable[[Item], object]]) -> Tabled:
+    return [*columns], [[str(cell(item)) for cell in columns.values()] for item in items]
 
 
 def tabulate_gain(found: Comparison) -> Tabled:
-    """A row for each way to choose; differences are the first way's pass@1 less the row's, over the same instances."""
-    first = found.standings[0]
-    rows = [[first.name, percent(first.pass_at_1), span(first.interval), "", "", "", "", ""]]
-    for one, pair in zip(found.standings[1:], found.pairs, strict=True):
-        rows.append(
-            [
-                one.name,
-                percent(one.pass_at_1),
-                span(one.interval),
-                points(pair.difference),
-                signed_span(pair.interval),
-                str(len(pair.only_a)),
-                str(len(pair.only_b)),
-                p_value(pair.permutation_holm),
-            ]
-        )
-    names = ["chosen by", "pass@1", "95 %", f"{first.name} gains", "95 %, paired", "it alone", "the other alone"]
-    return [*names, "p, Holm"], rows
+    """A row for each way to select; differences are the first row's pass@1 minus the row's, on the same instances."""
+    first, *others = found.standings
+    table = _tabulate(
+        zip(others, found.pairs, strict=True),
+        {
+            "chosen by": lambda row: row[0].name,
+            "pass@1": lambda row: percent(row[0].pass_at_1),
+            "95 %": lambda row: span(row[0].interval),
+            f"{first.name} gains": lambda row: points(row[1].difference),
+            "95 %, paired": lambda row: signed_span(row[1].interval),
+            "it alone": lambda row: len(row[1].only_a),
+            "the other alone": lambda row: len(row[1].only_b),
+            "p, Holm": lambda row: p_value(row[1].permutation_holm),
+        },
+    )
+    return table[0], [[first.name, percent(first.pass_at_1), span(first.interval), *[""] * 5], *table[1]]
 
 
 def tabulate_operators(found: Sequence[Effect]) -> Tabled:
-    rows = [
-        [
-            one.operator,
-            str(one.instances),
-            percent(one.pass_at_1),
-            percent(one.original),
-            points(one.difference),
-            signed_span(one.interval),
-            str(len(one.only_operator)),
-            str(len(one.only_original)),
-            p_value(one.p),
-            p_value(one.p_holm),
-        ]
-        for one in sorted(found, key=lambda one: -one.difference)
-    ]
-    names = ["operator", "instances", "pass@1", "original", "difference", "95 %, paired", "only it", "only original"]
-    return [*names, "p", "p, all operators"], rows
+    return _tabulate(
+        sorted(found, key=lambda one: -one.difference),
+        {
+            "operator": lambda one: one.operator,
+            "instances": lambda one: one.instances,
+            "pass@1": lambda one: percent(one.pass_at_1),
+            "original": lambda one: percent(one.original),
+            "difference": lambda one: points(one.difference),
+            "95 %, paired": lambda one: signed_span(one.interval),
+            "only it": lambda one: len(one.only_operator),
+            "only original": lambda one: len(one.only_original),
+            "p": lambda one: p_value(one.p),
+            "p, all operators": lambda one: p_value(one.p_holm),
+        },
+    )
 
 
 def tabulate_consistency(one: Consistency) -> Tabled:
-    rows = [
-        ["instances", str(one.instances)],
-        ["every wording solves it", str(one.all_pass)],
-        ["no wording solves it", str(one.none_pass)],
-        ["flips: the original fails, another wording solves it", str(len(one.helped))],
-        ["flips: the original solves it, another wording fails", str(len(one.harmed))],
-        ["two wordings end alike", percent(one.agreeing)],
-        ["chosen code is not the original's", percent(one.from_variants)],
-        ["chosen by lot, since nothing passed", str(one.fell_back)],
-    ]
-    return ["", "value"], rows
-
-
-def tabulate_effects(found: Mapping[str, Mapping[str, int]]) -> Tabled:
-    rows = [[operator, *(str(counts[name]) for name in EFFECTS)] for operator, counts in found.items()]
-    return ["operator", *EFFECTS], rows
+    rows = {
+        "instances": one.instances,
+        "solved by every variant": one.all_pass,
+        "solved by no variant": one.none_pass,
+        "the original fails, another variant passes": len(one.helped),
+        "the original passes, another variant fails": len(one.harmed),
+        "two variants both pass or both fail": percent(one.agreeing),
+        "selected code differs from the original's": percent(one.from_variants),
+        "random choice, since nothing passed": one.fell_back,
+    }
+    return ["", "value"], [[name, str(value)] for name, value in rows.items()]
 
 
 def tabulate_quality(one: Quality) -> Tabled:
-    rows = [
-        ["tests written and usable", str(one.written)],
-        ["  distinct", str(one.distinct)],
-        ["written and dropped", str(one.dropped)],
-        ["the reference passes", percent(one.right)],
-        ["  of those, fail on a mutant", percent(one.telling)],
-        ["mutants that a right test kills", percent(one.killed)],
-        ["instances without a right test", str(one.without)],
+    rows = {
+        "usable tests": one.written,
+        "  distinct": one.distinct,
+        "dropped tests": one.dropped,
+        "right: the reference passes": percent(one.right),
+        "  of those, fail on a mutant": percent(one.telling),
+        "mutants that a right test kills": percent(one.killed),
+        "instances without a right test": one.without,
+    }
+    return ["", "value"], [[name, str(value)] for name, value in rows.items()]
+
+
+def describe_flips(one: Consistency) -> list[str]:
+    """The instances by name, so that their prompts can be read."""
+    flips = {"solved by another variant only": one.helped, "failed by another variant": one.harmed}
+    return [
+        f"{what}: {', '.join(names[:_MAX_NAMES])}{', …' if len(names) > _MAX_NAMES else ''}"
+        for what, names in flips.items()
+        if names
     ]
-    return ["", "value"], rows
 
 
-def tell_flips(one: Consistency) -> list[str]:
-    """The instances by name, for whoever wants to read the prompts."""
-    lines = []
-    for words, names in (("solved by another wording only", one.helped), ("lost by another wording", one.harmed)):
-        if names:
-            shown = ", ".join(names[:_SHOWN]) + (", …" if len(names) > _SHOWN else "")
-            lines.append(f"{words}: {shown}")
-    return lines
-
-
-def draw_agreement(
-    gain: Comparison, operators: Sequence[Effect], effects: Mapping[str, Mapping[str, int]]
-) -> dict[str, str]:
-    """By name; for a page, or to stand alone as a file."""
-    ways = {
-        (one.name, "pass@1"): Cell(one.pass_at_1, f"{one.name}: {percent(one.pass_at_1)}") for one in gain.standings
-    }
-    words = {}
-    for one in operators:
-        words[one.operator, "with it"] = Cell(one.pass_at_1, f"{one.operator}: {percent(one.pass_at_1)}")
-        words[one.operator, "original"] = Cell(one.original, f"the original there: {percent(one.original)}")
-    kinds = {
-        (operator, name): Cell(
-            number / max(1, sum(counts.values())), f"{operator}, {name}: {number} of {sum(counts.values())}"
-        )
-        for operator, counts in effects.items()
-        for name, number in counts.items()
-    }
-    names = [one.operator for one in operators]
-    return {
-        "agreement-gain": draw_grid("pass@1 in %, by who chooses", [key for key, _ in ways], ["pass@1"], ways),
-        "agreement-operators": draw_grid("pass@1 in %, by operator", names, ["with it", "original"], words),
-        "agreement-effects": draw_grid("% of wordings by effect", [*effects], EFFECTS, kinds),
-    }
-
-
-def tell_not_counted(found: Comparison) -> str:
-    """Aloud, or instances would be missing in silence."""
+def describe_not_counted(found: Comparison) -> str:
     return f"NOT COUNTED: harness errors on {', '.join(found.harness_errors)}" if found.harness_errors else ""
 
 
-def tell_cost(material: RunArtifacts) -> str:
-    """What was asked for the choice, beside what the original prompt alone would have taken."""
-    everything = [record for answers in material.answers.values() for record in answers.records]
-    alone = [record for record in everything if record["sample"] == 0]
-    (asked, answered, cost), (own_asked, own_answered, own_cost) = map(
-        tell_usage, map(total_usage, (everything, alone))
+def describe_cost(artifacts: RunArtifacts) -> str:
+    """The requests of the run, beside those for the original prompt alone."""
+    records = [record for answers in artifacts.answers.values() for record in answers.records]
+    original = [record for record in records if record["sample"] == 0]
+    (prompt, completion, cost), (own_prompt, own_completion, own_cost) = map(
+        tell_usage, map(total_usage, (records, original))
     )
     return (
-        f"it took {len(everything)} requests, {asked} tokens asked and {answered} answered, cost {cost}; the original"
-        f" prompt alone {len(alone)} requests, {own_asked} and {own_answered} tokens, cost {own_cost};"
-        f" {sum(material.matrix.count().values())} meetings of solutions and tests ran {material.matrix.seconds:.0f} s"
+        f"it took {len(records)} requests, {prompt} prompt and {completion} completion tokens, cost {cost}; the"
+        f" original prompt alone {len(original)} requests, {own_prompt} and {own_completion} tokens, cost {own_cost};"
+        f" {sum(artifacts.matrix.count().values())} runs of solutions on tests took {artifacts.matrix.seconds:.0f} s"
     )
-
-
-RULES = ("codet", "b4", "mbr-exec")
 
 
 @dataclass(frozen=True)
-class Studied:
+class AgreementStudy:
     gain: Comparison
     operators: Sequence[Effect]
     consistency: Consistency
     effects: dict[str, dict[str, int]]
     cost: str
-    """What the choice took."""
     fault: str
-    """What is not counted, and why; empty where everything is."""
+    """What is not counted, and why; empty if everything is."""
 
     @property
     def tables(self) -> dict[str, Tabled]:
+        effects = [[operator, *(str(counts[name]) for name in EFFECTS)] for operator, counts in self.effects.items()]
         return {
-            "what agreement gives": tabulate_gain(self.gain),
-            "by operator, against the original prompt": tabulate_operators(self.operators),
-            "how alike wordings end": tabulate_consistency(self.consistency),
-            "what wordings do, by operator": tabulate_effects(self.effects),
+            "gain from agreement": tabulate_gain(self.gain),
+            "operators against the original prompt": tabulate_operators(self.operators),
+            "consistency across variants": tabulate_consistency(self.consistency),
+            "effects of variants, by operator": (["operator", *EFFECTS], effects),
         }
 
     @property
     def pictures(self) -> dict[str, str]:
-        """Files, by their names without the ending."""
+        """SVG files by name, without the suffix."""
         return {name: stand_alone(picture) for name, picture in self.grids.items()}
 
     @property
     def grids(self) -> dict[str, str]:
-        return draw_agreement(self.gain, self.operators, self.effects)
+        gains = {(one.name, "pass@1"): (one.pass_at_1, one.name) for one in self.gain.standings}
+        operators = {}
+        for one in self.operators:
+            operators[one.operator, "with it"] = one.pass_at_1, one.operator
+            operators[one.operator, "original"] = one.original, f"the original on the instances of {one.operator}"
+        effects = {
+            (operator, name): (number / max(1, sum(counts.values())), f"{operator}, {name}, {number} variants")
+            for operator, counts in self.effects.items()
+            for name, number in counts.items()
+        }
+        return {
+            "agreement-gain": _draw("pass@1 in %, by selection", gains),
+            "agreement-operators": _draw("pass@1 in %, by operator", operators),
+            "agreement-effects": _draw("% of variants by effect", effects),
+        }
+
+
+def _draw(title: str, values: Mapping[tuple[str, str], tuple[float, str]]) -> str:
+    cells = {key: Cell(value, f"{tip}: {percent(value)}") for key, (value, tip) in values.items()}
+    rows, columns = (list(dict.fromkeys(key[axis] for key in values)) for axis in (0, 1))
+    return draw_grid(title, rows, columns, cells)
 
 
 def find_gain(
-    material: RunArtifacts, run: Run, benchmark: Benchmark, rules: Sequence[str] = RULES, seed: int | None = None
+    artifacts: RunArtifacts, run: Run, benchmark: Benchmark, rules: Sequence[str] = RULES, seed: int | None = None
 ) -> Comparison:
-    """By the run's own choices and seed, unless another seed is given: lots then fall otherwise than in its samples."""
+    """With the run's own choices and seed; another seed draws other solutions than those of its samples."""
     drawn = int(run.config.get("seed", 0)) if seed is None else seed
-    return hold_against(make_polls(material, rules, drawn, own=seed is None), rules[0], benchmark)
+    return compare_rules(collect_votes(artifacts, rules, drawn, own=seed is None), rules[0], benchmark)
 
 
-def study_material(material: RunArtifacts, run: Run, benchmark: Benchmark, seed: int | None = None) -> Studied:
-    # the run's own rule first: the others are held against it
-    own = str(run.config.get("rule", RULES[0]))
-    rules = [own, *(rule for rule in RULES if rule != own)]
-    gain = find_gain(material, run, benchmark, rules, seed)
-    return Studied(
+def study_artifacts(artifacts: RunArtifacts, run: Run, benchmark: Benchmark, seed: int | None = None) -> AgreementStudy:
+    own = str(run.config.get("rule", RULES[0]))  # first: the others are compared with it
+    gain = find_gain(artifacts, run, benchmark, [own, *(rule for rule in RULES if rule != own)], seed)
+    return AgreementStudy(
         gain,
-        compare_operators(material, benchmark),
-        measure_consistency(material),
-        sort_effects(material),
-        tell_cost(material),
-        tell_not_counted(gain),
+        compare_operators(artifacts, benchmark),
+        measure_consistency(artifacts),
+        count_effects(artifacts),
+        describe_cost(artifacts),
+        describe_not_counted(gain),
     )
 
 
-def study_run(run: Run, benchmark: Benchmark) -> Studied | str | None:
-    """None for a run without agreement, or one that has not chosen yet; where nothing can be shown, the reason."""
+def study_run(run: Run, benchmark: Benchmark) -> AgreementStudy | str | None:
+    """None for a run without agreement or without choices yet; the reason if the study is not possible."""
     if not (run.folder / FOLDER / CHOICES).is_file():
         return None
     try:
-        return study_material(read_material(run.folder, benchmark), run, benchmark)
+        return study_artifacts(read_artifacts(run.folder, benchmark), run, benchmark)
     except DLBenchError as error:
         return f"NOT SHOWN: {error}"

@@ -1,4 +1,4 @@
-"""Of what a model writes as tests, exactly the complete ones that call the target are taken, and each stands alone."""
+"""The complete tests of a model that call the target are extracted, and each runs alone."""
 
 import ast
 
@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dlbench.agreement.model_tests import MOST_CHECKS, count, read_checks
-from dlbench.agreement.model_tests.rename import use_own_names
-from dlbench.agreement.requests import ask_for_checks
+from dlbench.agreement.model_tests import MAX_TESTS, count_distinct, read_model_tests
+from dlbench.agreement.model_tests.rename import restore_names
+from dlbench.agreement.requests import build_test_prompt
 from dlbench.agreement.variants import Variant
 
 
@@ -18,15 +18,15 @@ def scale(values, factor=2):
     return [value * factor for value in values]
 
 
-def run(check, **names):
-    exec(compile(check.code, "<check>", "exec"), {"scale": scale, **names})
+def run(test, **names):
+    exec(compile(test.code, "<test>", "exec"), {"scale": scale, **names})
 
 
 def read(text, qualname="scale"):
-    return read_checks(text, qualname)
+    return read_model_tests(text, qualname)
 
 
-def test_each_test_function_is_one_check_that_runs_alone():
+def test_each_test_function_runs_alone():
     answer = """Sure! Here are the tests:
 
 ```python
@@ -46,17 +46,17 @@ def test_2():
     assert helper(scale([1.0], 3)) == [3]
 ```
 Hope this helps!"""
-    found = read(answer).checks
+    found = read(answer).tests
     assert len(found) == 2
-    for check in found:
-        run(check)
-        assert "UNUSED" not in check.code
-        assert "toy.core" not in check.code
+    for test in found:
+        run(test)
+        assert "UNUSED" not in test.code
+        assert "toy.core" not in test.code
     assert "helper" not in found[0].code
     assert "DATA" not in found[1].code
 
 
-def test_assertions_at_the_margin_are_checks_with_what_stands_above_them():
+def test_module_level_assertion_is_a_test_with_what_is_above_it():
     answer = """
 x = [1]
 assert scale(x) == [2]
@@ -66,14 +66,14 @@ assert scale(x) == [6, 8], "a message"
 y = scale([1])
 assert y[0] == 2
 """
-    found = read(answer).checks
+    found = read(answer).tests
     assert len(found) == 3
-    for check in found:
-        run(check)
+    for test in found:
+        run(test)
     assert "append" not in found[0].code
 
 
-def test_values_of_frameworks_and_their_ways_of_comparing_are_taken():
+def test_assertion_functions_of_frameworks_are_tests():
     answer = """```python
 import numpy as np
 import torch
@@ -85,20 +85,20 @@ import jax.numpy as jnp
 assert jnp.allclose(scale(jnp.ones(2)), 2)
 keras.ops.assert_equal(scale(1), 2)
 ```"""
-    found = read(answer).checks
+    found = read(answer).tests
     assert len(found) == 4
-    assert all("manual_seed" in check.code for check in found)
+    assert all("manual_seed" in test.code for test in found)
     assert "import torch" in found[0].code
     assert "jax" not in found[1].code
 
 
-def test_a_raise_that_is_expected_is_a_check():
+def test_expected_exception_is_a_test():
     answer = "import pytest\nwith pytest.raises(ValueError):\n    scale([1], 0)\n"
-    (check,) = read(answer).checks
-    run(check)
+    (test,) = read(answer).tests
+    run(test)
 
 
-def test_a_table_of_cases_is_as_many_checks_as_it_has_rows():
+def test_each_parametrised_row_is_a_test():
     answer = """
 import pytest
 
@@ -107,14 +107,14 @@ import pytest
 def test_scale(values, expected):
     assert scale(values) == expected
 """
-    first, wrong, last = read(answer).checks
+    first, wrong, last = read(answer).tests
     run(first)
     run(last)
     with pytest.raises(AssertionError):
         run(wrong)
 
 
-def test_tests_in_classes_run_with_what_sets_them_up():
+def test_methods_run_with_their_setup():
     answer = """
 import unittest
 
@@ -138,98 +138,98 @@ class Case(unittest.TestCase):
 if __name__ == "__main__":
     unittest.main()
 """
-    one, two, wrong = read(answer).checks
+    one, two, wrong = read(answer).tests
     run(one)
     run(two)
     with pytest.raises(AssertionError):
         run(wrong)
 
 
-def test_what_the_answer_cuts_off_costs_only_itself():
+def test_truncated_test_does_not_cost_the_others():
     answer = "```python\ndef test_1():\n    assert scale([1]) == [2]\n\ndef test_2():\n    assert scale([1, "
-    assert len(read(answer).checks) == 1
+    assert len(read(answer).tests) == 1
 
 
-def test_prose_between_the_tests_costs_nothing():
+def test_prose_between_tests_is_skipped():
     answer = "Here is one:\nassert scale([1]) == [2]\nAnd here's another one:\nassert scale([2]) == [4]\n"
-    assert len(read(answer).checks) == 2
+    assert len(read(answer).tests) == 2
 
 
-def test_the_models_own_copy_of_the_target_is_not_what_is_tested():
-    test = "\n\ndef test_1():\n    assert scale([1]) == [2]\n"
+def test_own_copy_of_the_target_is_left_out():
+    text = "\n\ndef test_1():\n    assert scale([1]) == [2]\n"
     for own in ("def scale(values, factor=2):\n    return 'mine'", "scale = lambda values, factor=2: 'mine'"):
-        (check,) = read(own + test).checks
-        run(check)
+        (test,) = read(own + text).tests
+        run(test)
 
 
-def test_an_import_under_another_name_is_the_target_and_what_comes_with_it_stays():
+def test_aliased_import_of_the_target_is_replaced():
     answer = "from textwrap import scale as grow, dedent\n\ndef test_1():\n    assert grow([len(dedent('a'))]) == [2]\n"
-    (check,) = read(answer).checks
-    run(check)
+    (test,) = read(answer).tests
+    run(test)
 
 
-def test_an_import_of_the_target_inside_of_a_test_is_not_taken_along_either():
-    """From a module that nobody has it would fail everywhere, and from a library it would test the library."""
+def test_import_of_the_target_inside_a_test_is_removed():
+    """From an unknown module it would fail everywhere, and from a library it would test the library."""
     for module in ("your_module", "numpy", "toy.core"):
-        (check,) = read(f"def test_1():\n    from {module} import scale\n    assert scale([1]) == [2]\n").checks
-        run(check)
-    (alone,) = read("def test_1():\n    assert scale([1]) == [2]\n").checks
-    assert check.id == alone.id
-    (check,) = read(
+        (test,) = read(f"def test_1():\n    from {module} import scale\n    assert scale([1]) == [2]\n").tests
+        run(test)
+    (alone,) = read("def test_1():\n    assert scale([1]) == [2]\n").tests
+    assert test.id == alone.id
+    (test,) = read(
         "def test_1():\n    from your_module import floor, scale as grow\n    assert grow([1]) == [2]\n"
-    ).checks
-    assert "from your_module import floor" in check.code
-    assert "grow = scale" in check.code
+    ).tests
+    assert "from your_module import floor" in test.code
+    assert "grow = scale" in test.code
 
 
-def test_a_library_s_function_that_the_target_is_compared_with_stays_the_library_s():
-    """Taken for the target itself, the test would compare it with itself and pass whatever it does."""
+def test_library_function_of_the_same_name_stays():
+    """Otherwise the test would compare the target with itself and always pass."""
     answer = "from scipy import scale as expected\n\ndef test_1():\n    assert scale([1]) == expected([1])\n"
-    assert "from scipy import scale as expected" in read(answer).checks[0].code
+    assert "from scipy import scale as expected" in read(answer).tests[0].code
     own = Variant("scipy/scipy.core.scale", 0, "original", "…", "scale")
-    assert "expected = scale" in read_checks(answer, "scale", own).checks[0].code
+    assert "expected = scale" in read_model_tests(answer, "scale", own).tests[0].code
 
 
-def test_of_a_test_that_defines_a_generator_inside_nothing_is_lost():
+def test_inner_generator_is_allowed():
     answer = "def test_1():\n    def make():\n        yield 1\n    assert scale(list(make())) == [2]\n"
-    run(read(answer).checks[0])
+    run(read(answer).tests[0])
 
 
-def test_what_is_more_than_is_taken_is_said():
+def test_tests_above_the_limit_are_reported():
     many = "".join(f"def test_{number}():\n    assert scale([{number}])\n\n" for number in range(23))
     found = read(many)
-    assert len(found.checks) == MOST_CHECKS == 20
+    assert len(found.tests) == MAX_TESTS == 20
     assert [one.partition(":")[0] for one in found.dropped] == ["test_20", "test_21", "test_22"]
     table = f"@pytest.mark.parametrize('x', {[*range(30)]})\ndef test_1(x):\n    assert scale([x])\n"
-    assert len(read(table).checks) == MOST_CHECKS
-    assert "at most" in read(table).dropped[0]
+    assert len(read(table).tests) == MAX_TESTS
+    assert "above the limit" in read(table).dropped[0]
 
 
-def test_tables_that_would_cross_into_billions_of_cases_are_read_at_once():
+def test_crossed_tables_do_not_explode():
     tables = "".join(f"@pytest.mark.parametrize('x{number}', {[*range(100)]})\n" for number in range(9))
     names = ", ".join(f"x{number}" for number in range(9))
-    assert len(read(f"{tables}def test_1({names}):\n    assert scale([x0])\n").checks) == MOST_CHECKS
+    assert len(read(f"{tables}def test_1({names}):\n    assert scale([x0])\n").tests) == MAX_TESTS
 
 
 @pytest.mark.parametrize(
     "call",
     ["toy.core.scale([1])", "pytest.raises(ValueError, toy.core.scale, [1])", "[f([1]) for f in (scale,)]"],
 )
-def test_a_call_by_path_by_hand_or_from_a_list_is_one(call):
-    assert read(f"import toy.core\n\ndef test_1():\n    assert {call}\n").checks
-    assert read("def test_1():\n    f = scale\n    assert f([1])\n").checks
+def test_indirect_call_counts_as_a_call(call):
+    assert read(f"import toy.core\n\ndef test_1():\n    assert {call}\n").tests
+    assert read("def test_1():\n    f = scale\n    assert f([1])\n").tests
 
 
-def test_a_library_s_function_of_the_same_name_is_not_the_target():
+def test_call_of_a_library_function_is_not_a_call_of_the_target():
     for line in ("np.scale([1])", "np.ma.scale([1])", "callable(scale)"):
-        assert not read(f"import numpy as np\n\ndef test_1():\n    assert {line}\n").checks
+        assert not read(f"import numpy as np\n\ndef test_1():\n    assert {line}\n").tests
     keras = Variant("keras/keras.ops.scale", 0, "original", "…", "scale")
-    assert read_checks("import keras\n\ndef test_1():\n    assert keras.ops.scale([1])\n", "scale", keras).checks
+    assert read_model_tests("import keras\n\ndef test_1():\n    assert keras.ops.scale([1])\n", "scale", keras).tests
 
 
-def test_data_that_is_called_like_the_method_stays():
-    (check,) = read("step = 1\n\ndef test_1():\n    assert Counter().step(step) == 1\n", "Counter.step").checks
-    assert "step = 1" in check.code
+def test_variable_with_the_method_name_stays():
+    (test,) = read("step = 1\n\ndef test_1():\n    assert Counter().step(step) == 1\n", "Counter.step").tests
+    assert "step = 1" in test.code
 
 
 @pytest.mark.parametrize(
@@ -239,24 +239,27 @@ def test_data_that_is_called_like_the_method_stays():
         ("def test_1():\n    assert callable(scale)\n", "does not call"),
         ("def test_1():\n    assert np.ones(3).scale() == 1\n", "does not call"),
         ("def test_1():\n    scale = lambda x: 7\n    assert scale(1) == 7\n", "defines scale itself"),
-        ("def test_1(tmp_path):\n    assert scale(tmp_path)\n", "wants tmp_path"),
+        ("def test_1(tmp_path):\n    assert scale(tmp_path)\n", "needs fixtures: tmp_path"),
         ("def test_1():\n    for x in (1, 2):\n        yield scale, x\n", "generator"),
-        ("def test_1():\n    assert scale([1]) == [2\n\ndef helper():\n    return 1\n", "cut off, or does not compile"),
-        ("class TestScale:\n    def test_1(self):\n        assert scale(\n", "TestScale: it is cut off"),
-        ("def test_1():\n    assert scale([1])\n    continue\n", "test_1: it is cut off, or does not compile"),
+        (
+            "def test_1():\n    assert scale([1]) == [2\n\ndef helper():\n    return 1\n",
+            "truncated, or does not compile",
+        ),
+        ("class TestScale:\n    def test_1(self):\n        assert scale(\n", "TestScale: truncated"),
+        ("def test_1():\n    assert scale([1])\n    continue\n", "test_1: truncated, or does not compile"),
         ("async def test_1():\n    assert scale([1])\n", "coroutine"),
         ("@pytest.mark.skip\ndef test_1():\n    assert scale([1])\n", "marked skip"),
-        ("@pytest.mark.parametrize('x', make())\ndef test_1(x):\n    assert scale(x)\n", "cannot be read"),
-        ("@pytest.mark.parametrize('x', [1, *MORE])\ndef test_1(x):\n    assert scale(x)\n", "cannot be read"),
+        ("@pytest.mark.parametrize('x', make())\ndef test_1(x):\n    assert scale(x)\n", "not a literal"),
+        ("@pytest.mark.parametrize('x', [1, *MORE])\ndef test_1(x):\n    assert scale(x)\n", "not a literal"),
         (
             "@pytest.mark.parametrize('x, y', [(1, *MORE)])\ndef test_1(x, y):\n    assert scale(x) == y\n",
-            "cannot be read",
+            "not a literal",
         ),
     ],
     ids=[
         "other",
-        "looked at",
-        "another's",
+        "inspected",
+        "another object",
         "own",
         "fixture",
         "generator",
@@ -270,43 +273,43 @@ def test_data_that_is_called_like_the_method_stays():
         "starred cells",
     ],
 )
-def test_what_cannot_be_used_is_dropped_with_the_reason(answer, reason):
+def test_unusable_test_is_dropped_with_the_reason(answer, reason):
     found = read(answer)
-    assert found.checks == []
+    assert found.tests == []
     assert reason in found.dropped[0]
 
 
-def test_a_method_is_called_by_its_name_and_a_framework_hook_by_its_class():
-    assert read("assert Counter().step() == 1\n", "Counter.step").checks
-    assert not read("assert Counter().count == 1\n", "Counter.step").checks
-    assert read("assert Loss()(1) == 1\n", "Loss.forward").checks
-    assert read("assert Loss(2).x == 2\n", "Loss.__init__").checks
+def test_method_is_called_by_name_and_hook_by_its_class():
+    assert read("assert Counter().step() == 1\n", "Counter.step").tests
+    assert not read("assert Counter().count == 1\n", "Counter.step").tests
+    assert read("assert Loss()(1) == 1\n", "Loss.forward").tests
+    assert read("assert Loss(2).x == 2\n", "Loss.__init__").tests
 
 
-def test_two_checks_that_differ_in_names_and_messages_only_are_one():
+def test_tests_that_differ_in_names_and_messages_are_equal():
     one = 'def test_a():\n    """Says."""\n    x = [1]\n    assert scale(x) == [2], "no"\n'
     other = "def test_b():\n    values = [1]\n    assert scale(values) == [2]\n"
     different = "def test_c():\n    values = [1]\n    assert scale(values) == [3]\n"
-    checks = read(one + other + different).checks
-    assert list(count(checks).values()) == [2, 1]
-    assert [check.id for check in read(one + other + different).checks] == [check.id for check in checks]
+    tests = read(one + other + different).tests
+    assert list(count_distinct(tests).values()) == [2, 1]
+    assert [test.id for test in read(one + other + different).tests] == [test.id for test in tests]
 
 
-def test_the_prompt_asks_for_as_many_tests_as_wanted_and_for_no_solution():
-    system, user = ask_for_checks("the task", "scale", 7)
+def test_prompt_requests_the_number_of_tests_and_no_solution():
+    system, user = build_test_prompt("the task", "scale", 7)
     assert "7 test functions" in user["content"]
     assert user["content"].startswith("the task")
     assert "Do not implement" in system["content"]
 
 
-def test_tests_of_a_renamed_function_call_it_by_its_own_name_and_keywords():
+def test_tests_of_a_renamed_function_use_the_project_names():
     variant = Variant("toy/toy.core.scale", 3, "name_neutral", "…", "f1", {"values": "a", "factor": "b"})
     answer = "from somewhere import f1\nscale = 3\nassert f1(a=[1], b=scale) == [3]\nassert f1([1], b=2) == [2]\n"
-    for check in read_checks(answer, "scale", variant).checks:
-        run(check)
+    for test in read_model_tests(answer, "scale", variant).tests:
+        run(test)
     method = Variant("toy/toy.core.Counter.step", 1, "name_neutral", "…", "f1")
-    (check,) = read_checks("assert Counter().f1() == 1\n", "Counter.step", method).checks
-    assert ".step()" in check.code
+    (test,) = read_model_tests("assert Counter().f1() == 1\n", "Counter.step", method).tests
+    assert ".step()" in test.code
 
 
 @pytest.mark.parametrize(
@@ -323,22 +326,22 @@ def test_tests_of_a_renamed_function_call_it_by_its_own_name_and_keywords():
         ("Net.forward", "keras.Model(b=3)", "keras.Model(b=3)"),
     ],
 )
-def test_keywords_of_calls_that_lead_to_the_target_are_its_own(qualname, call, becomes):
+def test_keywords_of_indirect_calls_are_renamed(qualname, call, becomes):
     name = qualname.rpartition(".")[2]
     shown = Variant(f"toy/toy.core.{qualname}", 1, "parameter_names", "…", name, {"a": "b"})
-    (statement,) = use_own_names(ast.parse(call).body, shown)
+    (statement,) = restore_names(ast.parse(call).body, shown)
     assert ast.unparse(statement) == becomes
 
 
-def test_a_parameter_of_a_helper_makes_room_with_its_uses():
+def test_conflicting_parameter_of_a_helper_is_renamed():
     variant = Variant("toy/toy.core.scale", 3, "name_neutral", "…", "f1")
     answer = "def first(scale):\n    return scale[0]\n\ndef test_1():\n    assert first(f1([1])) == 2\n"
-    (check,) = read_checks(answer, "scale", variant).checks
-    run(check)
+    (test,) = read_model_tests(answer, "scale", variant).tests
+    run(test)
     by_keyword = answer.replace("first(f1([1]))", "first(scale=f1([1]))")
-    run(read_checks(by_keyword, "scale", variant).checks[0])
+    run(read_model_tests(by_keyword, "scale", variant).tests[0])
     table = "@pytest.mark.parametrize('scale, more', [(1, 2)])\ndef test_1(scale, more):\n    assert f1([scale]) == [more]\n"
-    run(read_checks(table, "scale", variant).checks[0])
+    run(read_model_tests(table, "scale", variant).tests[0])
 
 
 @pytest.mark.parametrize(
@@ -350,40 +353,40 @@ def test_a_parameter_of_a_helper_makes_room_with_its_uses():
     ],
     ids=["taken", "nonlocal", "global"],
 )  # fmt: skip
-def test_a_name_that_makes_room_takes_nobody_else_s(answer):
+def test_renamed_local_does_not_collide(answer):
     variant = Variant("toy/toy.core.scale", 3, "name_neutral", "…", "f1")
-    (check,) = read_checks(answer, "scale", variant).checks
-    run(check)
+    (test,) = read_model_tests(answer, "scale", variant).tests
+    run(test)
 
 
-def test_what_parses_and_cannot_be_run_is_left_out():
+def test_statement_that_does_not_compile_is_skipped():
     deep = "x = " + "-" * 3000 + "1\n"
     answer = "return 1\nyield 2\n" + deep + "def test_1():\n    assert scale([1]) == [2]\n"
-    (check,) = read(answer).checks
-    run(check)
+    (test,) = read(answer).tests
+    run(test)
 
 
-def test_a_test_that_repeats_itself_too_deeply_costs_only_itself():
+def test_deeply_nested_test_does_not_cost_the_others():
     chain = "    if x:\n        pass\n" + "    elif x:\n        pass\n" * 400
     answer = f"def test_1():\n    x = f1([1])\n{chain}\ndef test_2():\n    assert f1([1]) == [2]\n"
-    found = read_checks(answer, "scale", Variant("toy/toy.core.scale", 3, "name_neutral", "…", "f1"))
-    run(found.checks[0])
-    assert found.dropped == ["test_1: it is cut off, or does not compile"]
+    found = read_model_tests(answer, "scale", Variant("toy/toy.core.scale", 3, "name_neutral", "…", "f1"))
+    run(found.tests[0])
+    assert found.dropped == ["test_1: truncated, or does not compile"]
 
 
 @given(st.text(max_size=300))
-def test_whatever_is_answered_it_is_read_without_an_error(text):
+def test_any_answer_is_read_without_an_error(text):
     for answer in (text, f"```python\n{text}\n```", f"def test_1():\n    assert scale({text})\n"):
-        for check in read(answer).checks:
-            compile(check.code, "<check>", "exec")
+        for test in read(answer).tests:
+            compile(test.code, "<test>", "exec")
 
 
 NAMES = st.sampled_from(["scale", "f1", "scale_", "a", "values"])
 
 
 @given(st.lists(NAMES, min_size=6, max_size=6))
-def test_whatever_names_a_test_uses_it_is_read_without_an_error(names):
-    """One answer that cannot be read would end a run that is paid for."""
+def test_any_names_are_read_without_an_error(names):
+    """One unreadable answer must not end a run that is paid for."""
     variant = Variant("toy/toy.core.scale", 3, "name_neutral", "…", "f1", {"values": "a"})
     one, two, three, four, five, six = names
     answer = (
@@ -392,5 +395,5 @@ def test_whatever_names_a_test_uses_it_is_read_without_an_error(names):
         f"    assert f1({one}, {two}={three}, {four}={five})\n\n"
         f"def test_2():\n    global {one}\n    assert f1({two}, {three}={four})\n"
     )
-    for check in read_checks(answer, "scale", variant).checks:
-        compile(check.code, "<check>", "exec")
+    for test in read_model_tests(answer, "scale", variant).tests:
+        compile(test.code, "<test>", "exec")

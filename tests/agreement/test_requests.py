@@ -1,18 +1,18 @@
 """A model sees one set of names: in the task, the signature, the skeleton and the closing line."""
 
-from dlbench.agreement.requests import show_question, show_signature
+from dlbench.agreement.requests import show_question
 from dlbench.agreement.variants import Variant
 from dlbench.generation.techniques import find_technique
-from tests.agreement.made import SOURCE, make_instance
+from tests.agreement.instances import SOURCE, make_instance
 
 
-def test_the_signature_has_the_variants_names_with_types_and_defaults_as_they_were():
+def test_signature_shows_the_variant_names():
     variant = Variant("toy/toy.core.scale", 1, "x", "Words.", "f1", {"factor": "multiplier"})
-    shown = show_signature(make_instance(), SOURCE, variant)
+    shown = show_question(make_instance(), SOURCE, variant).signature
     assert shown == "def f1(img, multiplier: float=2.5, *, strict: bool=False) -> np.ndarray:"
 
 
-def test_a_method_is_asked_for_under_one_name_everywhere():
+def test_method_has_one_name_in_the_whole_prompt():
     instance = make_instance("Words.", "Net.step")
     variant = Variant(instance.id, 1, "x", "Other words.", "f1", {"by": "amount"})
     question = show_question(instance, SOURCE, variant)
@@ -25,7 +25,7 @@ def test_a_method_is_asked_for_under_one_name_everywhere():
     assert "step" not in asked["content"]
 
 
-def test_the_original_variant_shows_what_the_instance_shows():
+def test_original_variant_shows_the_instance():
     from dlbench.generation.techniques.base import read_question
 
     instance = make_instance("Words.", "Net.step")
