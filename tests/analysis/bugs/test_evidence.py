@@ -5,15 +5,15 @@ import inspect
 import random
 
 import pytest
+from dlbench.analysis.bugs.ast_diff import compare, read_reference
+from dlbench.analysis.bugs.planting.naming import rename_locals
+from dlbench.analysis.bugs.planting.rewriting import reword
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dlbench.analysis.bugs import ast_diff, evidence
-from dlbench.analysis.bugs.ast_diff import compare, read_reference
 from dlbench.analysis.bugs.evidence import collect, read_message
 from dlbench.analysis.bugs.explain import Library, explain
-from dlbench.analysis.bugs.planting.naming import rename_locals
-from dlbench.analysis.bugs.planting.rewriting import reword
 from dlbench.dataset.target import parse_function
 from tests.analysis.bugs.made import BODY, CHECK, HEADER, find_evidence, inside, make_failure
 

@@ -4,11 +4,11 @@ import ast
 import json
 
 import pytest
+from dlbench.analysis.bugs.planting.sow import UNTOLD, inject_bugs
+from dlbench.analysis.bugs.planting.truth import BUILDING, MEASURING, choose_half, read_truths, tell
 
 from dlbench.analysis.bugs.agreement import measure
 from dlbench.analysis.bugs.evidence import states
-from dlbench.analysis.bugs.planting.sow import UNTOLD, inject_bugs
-from dlbench.analysis.bugs.planting.truth import BUILDING, MEASURING, choose_half, read_truths, tell
 from dlbench.analysis.bugs.taxonomy import read_categories
 from dlbench.dataset.target import find_target
 from dlbench.errors import DLBenchError
