@@ -47,7 +47,7 @@ def test_our_form_gives_prompts_labels_and_references(toy_root):
 
 
 def test_without_a_wish_for_code_no_source_is_fetched(toy_root):
-    corpus = read_corpus(str(toy_root), want_code=False, log=pytest.fail)
+    corpus = read_corpus(str(toy_root), with_code=False, log=pytest.fail)
     assert [item.code for item in corpus.items] == [None, None]
 
 
@@ -85,12 +85,12 @@ def test_a_dataset_can_be_named_and_two_of_one_name_are_refused(lines):
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
-        ("a.jsonl", b"", "nothing in the dataset"),
+        ("a.jsonl", b"", "the dataset is empty"),
         ("a.jsonl", b'{"prompt": "x"}\n', "`reference_code` is missing"),
         ("a.jsonl", b"\xff\xfe", "cannot be read"),
         ("a.jsonl.gz", b"not packed", "cannot be read"),
         ("a.jsonl.gz", gzip.compress(b"x" * 1000, mtime=0)[:20], "cannot be read"),
-        ("a.csv", b"a,b", "not a dataset"),
+        ("a.csv", b"a,b", "not a known kind of dataset"),
     ],
     # Names by hand: two workers must collect the same tests, and bytes make names that differ.
     ids=["empty", "a line without code", "not text", "not packed", "packed and cut short", "another format"],

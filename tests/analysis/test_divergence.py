@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dlbench.analysis.divergence import Texts, measure_distances, place_in_plane
+from dlbench.analysis.divergence import Texts, measure_distances, project_to_plane
 
 
 def make(name, rows):
@@ -88,7 +88,7 @@ def test_a_mean_is_the_product_of_mean_vectors(here, there, seed):
 def test_a_plane_has_a_place_for_every_text_and_the_same_one_for_the_same_seed():
     pytest.importorskip("sklearn")
     texts = [draw("a", 12, 1), draw("b", 9, 2)]
-    first, second = place_in_plane(texts), place_in_plane(texts)
+    first, second = project_to_plane(texts), project_to_plane(texts)
     assert {name: len(places) for name, places in first.items()} == {"a": 12, "b": 9}
     assert np.array_equal(first["a"], second["a"])
 
@@ -97,7 +97,7 @@ def test_a_plane_has_a_place_for_every_text_and_the_same_one_for_the_same_seed()
 def test_a_plane_of_very_few_texts_is_still_a_plane(sizes):
     pytest.importorskip("sklearn")
     texts = [draw(f"set {place}", size, place) for place, size in enumerate(sizes)]
-    found = place_in_plane(texts)
+    found = project_to_plane(texts)
     assert {name: places.shape for name, places in found.items()} == {
         f"set {place}": (size, 2) for place, size in enumerate(sizes)
     }

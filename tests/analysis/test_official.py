@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dlbench.analysis.official import find_files, make_record, parse, read_files, repair_all, write_folder
@@ -196,6 +196,7 @@ def test_any_text_is_read_or_refused_but_never_breaks(text):
 WORDS = st.text(st.characters(exclude_characters=":\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029", codec="utf-8"))
 
 
+@example(prompt="", stage="", path="", repo="", function="A", rest="²", name="")
 @given(prompt=WORDS, stage=WORDS, path=WORDS, repo=WORDS, function=WORDS, rest=WORDS, name=WORDS)
 def test_any_words_in_the_fields_are_mended_into_a_record(prompt, stage, path, repo, function, rest, name):
     fields = USUAL | {"prompt": f"x{prompt}", "stage": stage, "path": path, "repo": repo, "function": function}
