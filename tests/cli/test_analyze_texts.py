@@ -1,4 +1,4 @@
-"""The studies of texts print their tables, write their pictures, and say in words what they cannot read."""
+"""The studies of texts print tables, write plots, and report what they cannot read."""
 
 import json
 
@@ -19,7 +19,7 @@ STAGES = {
 
 @pytest.fixture(autouse=True)
 def letters(monkeypatch, tmp_path):
-    """Vectors of letters in place of a model's: what is printed of them is the same."""
+    """Letter counts replace the vectors of a model."""
     monkeypatch.setenv("DLBENCH_HOME", str(tmp_path / "home"))
     monkeypatch.setattr(embeddings, "open_encoder", lambda name, *_: Letters())
 
@@ -47,7 +47,7 @@ def official(tmp_path):
     return tmp_path / "official"
 
 
-def test_divergence_tells_prompts_and_code_apart_and_draws_both(tasks, official, tmp_path):
+def test_divergence_reports_prompts_and_code_and_plots_both(tasks, official, tmp_path):
     pytest.importorskip("sklearn")
     ended = ask("analyze", "divergence", tasks, official, "--pictures", tmp_path / "pictures")
     assert ended.exit_code == 0, ended.output
@@ -57,7 +57,7 @@ def test_divergence_tells_prompts_and_code_apart_and_draws_both(tasks, official,
     assert {"tasks", "official"} <= drawn["divergence-prompt"]
 
 
-def test_divergence_finds_what_a_text_shares_with_prompts(tasks, official, tmp_path):
+def test_divergence_finds_runs_shared_with_a_text(tasks, official, tmp_path):
     text = tmp_path / "crawl.txt"
     text.write_text("They said: write a function that halves. Class: none, function: keep this line")
     write_official(tmp_path / "one", "toyhalve1.txt")
@@ -68,7 +68,7 @@ def test_divergence_finds_what_a_text_shares_with_prompts(tasks, official, tmp_p
     assert [one["there"] for one in found["distances"] if one["text"] == "prompt"] == ["one", "tasks", "tasks"]
 
 
-def test_divergence_refuses_a_text_that_is_not_utf_8(tasks, tmp_path):
+def test_divergence_rejects_a_text_that_is_not_utf_8(tasks, tmp_path):
     (tmp_path / "odd.txt").write_bytes(b"\xff\xfe")
     ended = ask("analyze", "divergence", tasks, "--text", tmp_path / "odd.txt")
     assert ended.exit_code == 1
@@ -92,7 +92,7 @@ def test_stage_evaluate_measures_baselines_and_keeps_what_was_told_of_each_promp
     assert "begun with another seed" in refused.output
 
 
-def test_a_dataset_without_labels_cannot_be_learnt_from(tasks, tmp_path):
+def test_dataset_without_labels_is_rejected(tasks, tmp_path):
     pytest.importorskip("sklearn")
     ended = ask("analyze", "stage", "evaluate", tasks, "--out", tmp_path / "out")
     assert ended.exit_code == 1
@@ -127,21 +127,21 @@ def test_a_library_that_is_not_there_is_named_with_what_brings_it(step, monkeypa
     assert "dlbench[analysis]" in ended.output
 
 
-def test_predicted_stages_are_for_their_technique_alone(toy_root, tmp_path):
+def test_predicted_stages_require_their_technique(toy_root, tmp_path):
     (tmp_path / "p.jsonl").write_text("")
     ended = ask("prompt", SCALE, "--benchmark", toy_root, "--predicted-stages", tmp_path / "p.jsonl")
     assert ended.exit_code == 1
     assert "zero-shot takes no predicted stages" in ended.output
 
 
-def test_a_predicted_stage_decides_which_examples_are_shown(toy_root, tmp_path):
+def test_predicted_stage_selects_examples(toy_root, tmp_path):
     from dlbench.dataset import load
     from dlbench.generation.techniques.stage_predictor import hash_prompt
 
     instance = load(toy_root).instances[SCALE]
     record = {"instance": SCALE, "prompt": hash_prompt(instance.prompt), "stage": "inference"}
     (tmp_path / "p.jsonl").write_text(json.dumps(record) + "\n")
-    asked = ("prompt", SCALE, "--benchmark", toy_root, "--technique", "few-shot-predicted-stage")
-    ended = ask(*asked, "--predicted-stages", tmp_path / "p.jsonl")
+    arguments = ("prompt", SCALE, "--benchmark", toy_root, "--technique", "few-shot-predicted-stage")
+    ended = ask(*arguments, "--predicted-stages", tmp_path / "p.jsonl")
     assert ended.exit_code == 0, ended.output
     assert "predicted_stage: inference" in ended.output
