@@ -268,7 +268,7 @@ def measured(toy, toy_prepared, engine, tmp_path):
             store = MeasureStore.read(path, journal)
             jobs = plan_jobs(passing, store, repeats)
             measure_code_of(list_unmeasured(passing, store), {"toy": toy_prepared}, store)
-            why = measure_all(engine, {"toy": toy_prepared}, jobs, store.append_round, repeats=repeats, seed=seed)
+            why = measure_all(engine, {"toy": toy_prepared}, jobs, store.append, repeats=repeats, seed=seed)
         return passing, store, why
 
     measure.path = tmp_path / "efficiency.jsonl"

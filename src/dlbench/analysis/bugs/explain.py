@@ -1,6 +1,7 @@
 """Explain the failures of a run: collect the evidence on each and classify it by the rules."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -42,19 +43,13 @@ class ProjectModules:
         return self._prepared[project]
 
     def find_module(self, instance: Instance) -> ModuleSource | None:
-        if instance.id not in self._modules:
-            self._modules[instance.id] = self._read(instance)
-        return self._modules[instance.id]
-
-    def _read(self, instance: Instance) -> ModuleSource | None:
         prepared = self.find_prepared(instance.project)
-        if prepared is None:
-            return None
-        try:
-            source = (prepared.tree / instance.path).read_text(encoding="utf-8")
-            return ModuleSource(source, find_target(source, instance.qualname))
-        except (OSError, UnicodeDecodeError, SyntaxError, TargetError):
-            return None
+        if prepared is not None and instance.id not in self._modules:
+            self._modules[instance.id] = None
+            with suppress(OSError, UnicodeDecodeError, SyntaxError, TargetError):
+                source = (prepared.tree / instance.path).read_text(encoding="utf-8")
+                self._modules[instance.id] = ModuleSource(source, find_target(source, instance.qualname))
+        return self._modules.get(instance.id)
 
 
 def explain(

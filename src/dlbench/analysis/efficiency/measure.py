@@ -133,13 +133,8 @@ class MeasureStore:
                 raise DLBenchError(what, where=f"{path}:{number}", fix="remove the file and measure again") from None
         return store
 
-    def append_round(self, instance: Instance, found: Round) -> None:
-        self._append(instance, "round", found)
-
-    def append_maintainability(self, instance: Instance, found: Mapping[str, Maintainability]) -> None:
-        self._append(instance, "upkeep", found)
-
-    def _append(self, instance: Instance, kind: str, found: "Round | Mapping[str, Maintainability]") -> None:
+    def append(self, instance: Instance, found: Round | Mapping[str, Maintainability]) -> None:
+        kind = "round" if any(isinstance(one, Measurement) for one in found.values()) else "upkeep"
         record = {"instance": instance.id, "about": instance_key(instance)}
         record |= {kind: {name: asdict(one) for name, one in found.items()}}
         if self._journal is not None:
@@ -321,4 +316,4 @@ def measure_code_of(
         for name, code in ({REFERENCE: asked.target.text} | one.candidates).items():
             with suppress(AnswerError):  # its rounds will show that it does not pass
                 found[name] = measure_maintainability(asked.read(code).spliced)
-        store.append_maintainability(one.instance, found)
+        store.append(one.instance, found)

@@ -191,13 +191,12 @@ class _FileRepair:
         return path
 
     def _find_function(self) -> str:
-        if "function" not in self.fields and self.fields.get("f_name"):
-            name = self.fields["f_name"]
+        name = self.fields.get("function", "")
+        if "function" not in self.fields and (name := self.fields.get("f_name", "")):
             self._repair("function", f"f_name: {name}", f"function: {name}", "another name of the key")
-            return self._check_name("function", name)
-        if not self.fields.get("function"):
+        if not name:
             self.defects.append("no function is named")
-        return self._check_name("function", self.fields.get("function", ""))
+        return self._check_name("function", name)
 
     def _check_name(self, field: str, name: str) -> str:
         if name and not _is_dotted(name):
@@ -235,6 +234,13 @@ def _is_dotted(name: str) -> bool:
 
 
 _PREFIX = "processed_"
+_ANSWER_KEYS = {
+    "function": "function_name",
+    "path": "ground_truth",
+    "test_cases": "test",
+    "repo": "repo",
+    "class": "class",
+}
 _FIX = "give upstream's answers: JSON objects with `result`, `function_name`, `ground_truth`, `test`, `repo`, `class`"
 
 
@@ -283,19 +289,12 @@ def _find_fitting(record: dict[str, Any], repaired: Sequence[RepairedFile], wher
 
 def _repair_key(record: dict[str, Any], where: str) -> RepairedFile:
     """The answer's own fields have the same faults as the file they were copied from."""
-    names = {
-        "function": "function_name",
-        "path": "ground_truth",
-        "test_cases": "test",
-        "repo": "repo",
-        "class": "class",
-    }
-    values = {name: record.get(key) or "" for name, key in names.items()}
-    wrong = [names[name] for name, value in values.items() if not isinstance(value, str)]
-    if wrong:
-        raise DLBenchError(f"`{wrong[0]}` is not a string", where=where, fix=_FIX)
-    blank = {"stage": "", "task": "", "data": "", "prompt": ""}
-    return repair_all([OfficialFile(where, blank | values)])[0]
+    values = dict.fromkeys(("stage", "task", "data", "prompt"), "")
+    for name, key in _ANSWER_KEYS.items():
+        values[name] = record.get(key) or ""
+        if not isinstance(values[name], str):
+            raise DLBenchError(f"`{key}` is not a string", where=where, fix=_FIX)
+    return repair_all([OfficialFile(where, values)])[0]
 
 
 def _read(path: Path) -> Iterator[tuple[str, str, dict[str, Any]]]:
