@@ -117,26 +117,17 @@ class _Ranking:
         self.best = [0, *(1 + int(place) for place in np.flatnonzero(self.signs[: len(names) - 1, 0] == 0))]
 
     def measure_pairs(self, drawn: Mapping[str, Floats]) -> list[PairStability]:
-        signs = sign_pairs(drawn["instances"])
-        by_project = sign_pairs(drawn["projects"]) if "projects" in drawn else None
+        ordered = self.signs[:, 0] > 0  # tied models have no order to keep
+        signs = {kind: sign_pairs(means) for kind, means in drawn.items()}
+        none = np.full((len(self.pairs), 1), math.nan)
+        checks = [signs["instances"] > 0, signs["instances"] == 0, signs["instances"] < 0]
+        checks.append(signs["projects"] > 0 if "projects" in signs else none)
+        shares = [np.where(ordered, check.mean(axis=1), math.nan).tolist() for check in checks]
         mean_of = dict(zip(self.names, self.means, strict=True))
-        found = []
-        for place, (a, b) in enumerate(self.pairs):
-            # Tied models have no order to keep.
-            ordered = self.signs[place, 0] > 0
-            whole = float(np.mean(by_project[place] > 0)) if by_project is not None and ordered else math.nan
-            found.append(
-                PairStability(
-                    a=a,
-                    b=b,
-                    difference=mean_of[a] - mean_of[b],
-                    kept=float(np.mean(signs[place] > 0)) if ordered else math.nan,
-                    tied=float(np.mean(signs[place] == 0)) if ordered else math.nan,
-                    turned=float(np.mean(signs[place] < 0)) if ordered else math.nan,
-                    kept_by_project=whole,
-                )
-            )
-        return found
+        return [
+            PairStability(a, b, mean_of[a] - mean_of[b], *found)
+            for (a, b), *found in zip(self.pairs, *shares, strict=True)
+        ]
 
     def resample(self, kind: str, means: Floats) -> TauDistribution:
         signs = sign_pairs(means)

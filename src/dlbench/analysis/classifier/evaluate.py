@@ -11,7 +11,7 @@ import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
@@ -95,7 +95,7 @@ def cross_validate(
     stored: dict[tuple[int, str], Scores] = {
         (record["fold"], record["way"]): [np.array(axis) for axis in record["scores"]] for record in journal.records()
     }
-    predictor = _Predictor(prompts, encoder, log)
+    vectors = cache(lambda: encode_all(open_encoder(encoder), prompts.texts, log))  # only if a method needs them
     drawn = draw_folds(prompts, folds, seed, new_projects=new_projects)
     for number, (train, test) in enumerate(drawn):
         for method in methods:
@@ -104,7 +104,7 @@ def cross_validate(
             if method == COMBINED:
                 scores = add_scores(stored[number, WORDS], stored[number, FROZEN])
             else:
-                scores = predictor.score(method, train, test)
+                scores = _score(method, prompts, vectors, train, test)
             scores = [np.round(axis, _DIGITS) for axis in scores]
             journal.append({"fold": number, "way": method, "scores": [axis.tolist() for axis in scores]})
             stored[number, method] = scores
@@ -119,22 +119,12 @@ def cross_validate(
     return Evaluation(name, folds, tuple(figures), answers)
 
 
-class _Predictor:
-    """Encodes the prompts once, and only if a method needs it."""
-
-    def __init__(self, prompts: Prompts, encoder: str, log: Log) -> None:
-        self._prompts, self._encoder, self._log = prompts, encoder, log
-
-    @cached_property
-    def _vectors(self) -> Vectors:
-        return encode_all(open_encoder(self._encoder), self._prompts.texts, self._log)
-
-    def score(self, method: str, train: Indices, test: Indices) -> Scores:
-        known = self._prompts.take(train)
-        if method == FROZEN:
-            return predict_by_vectors(known, self._vectors[train], self._vectors[test])
-        predict = {MAJORITY: predict_majority, PROJECT: predict_by_project, WORDS: predict_by_words}[method]
-        return predict(known, self._prompts.take(test))
+def _score(method: str, prompts: Prompts, vectors: Callable[[], Vectors], train: Indices, test: Indices) -> Scores:
+    known = prompts.take(train)
+    if method == FROZEN:
+        return predict_by_vectors(known, vectors()[train], vectors()[test])
+    predict = {MAJORITY: predict_majority, PROJECT: predict_by_project, WORDS: predict_by_words}[method]
+    return predict(known, prompts.take(test))
 
 
 def _name_labels(test: Prompts, scores: Scores) -> Labels:
