@@ -108,7 +108,7 @@ def bugs(
             )
         if judged.unreadable:
             notes.append(f"{judged.unreadable} answers of the judge name no category and are not counted")
-    raters |= {f"person {name}": dict(given) for name, given in people.items()}
+    raters |= {f"person {name}": dict(rated) for name, rated in people.items()}
     by_run: dict[str, list[Explanation]] = {}
     for one in found:
         by_run.setdefault(one.failure.run, []).append(one)
