@@ -1,4 +1,4 @@
-"""Encoders of our own for tests: one that counts letters, and a BERT so small that it is trained in a second."""
+"""Encoders for tests: one that counts letters, and a tiny BERT."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,24 +10,24 @@ WORDS += ["load", "resize", "tokenize", "layer", "forward"]
 
 
 class Letters:
-    """How often each of 26 letters stands in a text; `asked` is every text that it was given."""
+    """Counts of the 26 letters; `encoded` lists every text it got."""
 
-    name = mark = "letters"
+    name = fingerprint = "letters"
 
     def __init__(self, stop_after: int | None = None) -> None:
-        self.asked: list[str] = []
+        self.encoded: list[str] = []
         self._stop_after = stop_after
 
     def encode(self, texts: Sequence[str]) -> np.ndarray:
-        if self._stop_after is not None and len(self.asked) >= self._stop_after:
+        if self._stop_after is not None and len(self.encoded) >= self._stop_after:
             raise KeyboardInterrupt
-        self.asked += texts
+        self.encoded += texts
         counts = np.array([[text.count(chr(97 + place)) for place in range(26)] for text in texts], dtype=np.float32)
         return counts / np.maximum(np.linalg.norm(counts, axis=1, keepdims=True), 1e-9)
 
 
 def write_bert(folder: Path, layers: int = 3) -> Path:
-    """Weights by chance, from a seed; the words above and no others."""
+    """Random weights from a seed; only the words above are known."""
     import torch
     from transformers import BertConfig, BertModel, BertTokenizer
 

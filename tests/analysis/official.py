@@ -1,4 +1,4 @@
-"""Files of our own in the shape of the official dataset's."""
+"""Files in the format of the official dataset."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ prompt:
  {key}:{function}
  {rest}
 """
-USUAL = {
+DEFAULTS = {
     "stage": "Training",
     "task": "",
     "data": "Image",
@@ -32,5 +32,5 @@ USUAL = {
 def write_official(folder: Path, name: str = "toyhalve1.txt", **fields: str) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / name
-    path.write_text(FILE.format(**(USUAL | fields)), encoding="utf-8")
+    path.write_text(FILE.format(**(DEFAULTS | fields)), encoding="utf-8")
     return path

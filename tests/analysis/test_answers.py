@@ -1,4 +1,4 @@
-"""Upstream's answers become samples of the right instance, or are named and left out."""
+"""Upstream's answers become samples of the right instance, or are left out with a reason."""
 
 import json
 
@@ -27,7 +27,7 @@ def answer(**fields):
     return usual | fields
 
 
-def test_an_answer_is_known_by_the_name_of_its_file(repaired, tmp_path):
+def test_answer_is_matched_by_its_file_name(repaired, tmp_path):
     folder = tmp_path / "answers/output_x/toy"
     folder.mkdir(parents=True)
     (folder / "processed_classes-toyforward3.json").write_text(json.dumps({"result": "text", "function_name": "wrong"}))
@@ -35,7 +35,7 @@ def test_an_answer_is_known_by_the_name_of_its_file(repaired, tmp_path):
     assert found.samples == [{"instance": "toy/classes-toyforward3", "sample": 0, "answer": "text"}]
 
 
-def test_a_folder_may_hold_files_of_both_kinds_and_none_is_passed_over(repaired, tmp_path):
+def test_folder_may_contain_json_and_jsonl(repaired, tmp_path):
     (tmp_path / "answers").mkdir()
     (tmp_path / "answers/a.json").write_text(json.dumps(answer(result="first")))
     (tmp_path / "answers/b.jsonl").write_text(json.dumps(answer(result="second")) + "\n")
@@ -43,7 +43,7 @@ def test_a_folder_may_hold_files_of_both_kinds_and_none_is_passed_over(repaired,
     assert [one["answer"] for one in found.samples] == ["first", "second"]
 
 
-def test_answers_in_one_file_are_known_by_what_they_say_and_numbered(repaired, tmp_path):
+def test_answers_in_one_file_are_matched_by_fields_and_numbered(repaired, tmp_path):
     path = tmp_path / "answers.jsonl"
     records = [
         answer(result="1"),
@@ -52,18 +52,18 @@ def test_answers_in_one_file_are_known_by_what_they_say_and_numbered(repaired, t
     ]
     path.write_text("".join(json.dumps(record) + "\n" for record in records))
     found = match_answers(path, repaired)
-    told = [(one["instance"], one["sample"]) for one in found.samples]
-    assert told == [("toy/toyhalve1", 0), ("toy/toyhalve1", 1), ("toy/classes-toyforward3", 0)]
+    keys = [(one["instance"], one["sample"]) for one in found.samples]
+    assert keys == [("toy/toyhalve1", 0), ("toy/toyhalve1", 1), ("toy/classes-toyforward3", 0)]
     assert found.left_out == []
 
 
-def test_tests_tell_methods_apart_whose_class_is_not_said(repaired, tmp_path):
+def test_tests_distinguish_methods_without_a_class(repaired, tmp_path):
     path = tmp_path / "answers.json"
     path.write_text(json.dumps([answer(function_name="forward", ground_truth="toy/core.py", test="tests/a.py::t")]))
     assert match_answers(path, repaired).samples[0]["instance"] == "toy/classes-toyforward2"
 
 
-def test_what_fits_none_or_several_is_left_out_and_named(repaired, tmp_path):
+def test_answer_that_fits_none_or_several_is_left_out(repaired, tmp_path):
     path = tmp_path / "answers.json"
     path.write_text(
         json.dumps([answer(function_name="gone"), answer(function_name="forward", ground_truth="toy/core.py")])
@@ -74,7 +74,7 @@ def test_what_fits_none_or_several_is_left_out_and_named(repaired, tmp_path):
 
 
 @pytest.mark.parametrize("text", ["{", '[{"function_name": "halve"}]', "[1]", '[{"result": "x", "repo": 3}]', "[]"])
-def test_what_is_no_answer_is_refused(repaired, tmp_path, text):
+def test_invalid_answer_is_rejected(repaired, tmp_path, text):
     path = tmp_path / "answers.json"
     path.write_text(text)
     with pytest.raises(DLBenchError):

@@ -1,4 +1,4 @@
-"""The longest run that a prompt shares with a text is found, wherever it stands."""
+"""The longest run that a prompt shares with a text is found."""
 
 import pytest
 from hypothesis import given, settings
@@ -15,7 +15,7 @@ def make(*prompts):
     return [Item(str(number), prompt, None, "", {}) for number, prompt in enumerate(prompts)]
 
 
-def test_a_run_is_found_over_line_ends_and_whatever_the_case(tmp_path):
+def test_run_may_span_lines_and_ignores_case(tmp_path):
     text = tmp_path / "text.txt"
     text.write_text("Before.\nPlease write a Function that\nhalves every value of a tensor, if you can.\n")
     (run,) = find_shared_runs(make(PROMPT), text)
@@ -24,14 +24,14 @@ def test_a_run_is_found_over_line_ends_and_whatever_the_case(tmp_path):
     assert run.share == pytest.approx(10 / 18)
 
 
-def test_what_is_common_by_chance_is_no_run(tmp_path):
+def test_short_run_is_ignored(tmp_path):
     text = tmp_path / "text.txt"
     text.write_text("Write a function that halves nothing.")
     (run,) = find_shared_runs(make(PROMPT), text)
     assert (run.tokens, run.line) == (0, None)
 
 
-def test_the_longest_stand_first(tmp_path):
+def test_longest_run_comes_first(tmp_path):
     text = tmp_path / "text.txt"
     text.write_text(PROMPT)
     runs = find_shared_runs(make("Nothing in common at all, in any place of it.", PROMPT), text)
@@ -39,24 +39,24 @@ def test_the_longest_stand_first(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("content", "said"), [(b"\xff\xfe", "not UTF-8"), (None, "cannot be read")], ids=["odd", "gone"]
+    ("content", "message"), [(b"\xff\xfe", "not UTF-8"), (None, "cannot be read")], ids=["odd", "gone"]
 )
-def test_a_text_that_cannot_be_read_is_refused_in_words(tmp_path, content, said):
+def test_unreadable_text_is_rejected(tmp_path, content, message):
     if content:
         (tmp_path / "text").write_bytes(content)
-    with pytest.raises(DLBenchError, match=said):
+    with pytest.raises(DLBenchError, match=message):
         find_shared_runs(make(PROMPT), tmp_path / "text")
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.sampled_from("abc"), max_size=30), st.lists(st.sampled_from("abc"), max_size=30))
-def test_it_is_the_run_that_trying_everything_finds(tmp_path_factory, prompt, text):
+def test_result_equals_exhaustive_search(tmp_path_factory, prompt, text):
     path = tmp_path_factory.mktemp("runs") / "text"
     path.write_text("\n".join(text))
     (run,) = find_shared_runs(make(" ".join(prompt)), path, shortest=2)
-    told = {tuple(text[start:end]) for end in range(len(text) + 1) for start in range(end)}
+    runs = {tuple(text[start:end]) for end in range(len(text) + 1) for start in range(end)}
     longest = max(
-        (end - start for end in range(len(prompt) + 1) for start in range(end) if tuple(prompt[start:end]) in told),
+        (end - start for end in range(len(prompt) + 1) for start in range(end) if tuple(prompt[start:end]) in runs),
         default=0,
     )
     assert run.tokens == (longest if longest >= 2 else 0)

@@ -1,4 +1,4 @@
-"""Datasets of three forms are read into one, and a reference that is not at hand is not an empty one."""
+"""Datasets of three forms are read alike; a missing reference is not an empty one."""
 
 import gzip
 import json
@@ -37,7 +37,7 @@ def official(tmp_path):
     return tmp_path / "official"
 
 
-def test_our_form_gives_prompts_labels_and_references(toy_root):
+def test_benchmark_gives_prompts_labels_and_references(toy_root):
     corpus = read_corpus(str(toy_root), log=quiet)
     scale = next(item for item in corpus.items if item.id == "toy/toy.core.scale")
     assert corpus.name == "toys"
@@ -46,12 +46,12 @@ def test_our_form_gives_prompts_labels_and_references(toy_root):
     assert scale.group == "toy"
 
 
-def test_without_a_wish_for_code_no_source_is_fetched(toy_root):
-    corpus = read_corpus(str(toy_root), want_code=False, log=pytest.fail)
+def test_without_code_no_source_is_fetched(toy_root):
+    corpus = read_corpus(str(toy_root), with_code=False, log=pytest.fail)
     assert [item.code for item in corpus.items] == [None, None]
 
 
-def test_lines_are_read_packed_or_not(lines, tmp_path):
+def test_jsonl_is_read_compressed_or_not(lines, tmp_path):
     packed = tmp_path / "packed.jsonl.gz"
     packed.write_bytes(gzip.compress(lines.read_bytes()))
     for path in (lines, packed):
@@ -60,7 +60,7 @@ def test_lines_are_read_packed_or_not(lines, tmp_path):
     assert read_corpus(str(packed), log=quiet).name == "packed"
 
 
-def test_official_references_are_found_in_source_trees_or_not_at_all(official, tmp_path):
+def test_official_references_are_found_in_source_trees(official, tmp_path):
     with_trees = read_corpus(str(official), sources=tmp_path / "trees", log=quiet)
     assert {item.id: item.code for item in with_trees.items} == {
         "toy/toyhalve1": "def halve(x):\n    return x / 2",
@@ -69,39 +69,41 @@ def test_official_references_are_found_in_source_trees_or_not_at_all(official, t
     assert [item.code for item in read_corpus(str(official), log=quiet).items] == [None, None]
 
 
-def test_an_imported_folder_reads_as_the_files_it_came_from(official, tmp_path):
+def test_imported_folder_equals_the_original_files(official, tmp_path):
     write_folder(repair_all(read_files(find_files(official))), tmp_path / "imported")
-    ways = [read_corpus(str(path), sources=tmp_path / "trees", log=quiet) for path in (official, tmp_path / "imported")]
-    first, second = ({item.id: item for item in corpus.items} for corpus in ways)
+    corpora = [
+        read_corpus(str(path), sources=tmp_path / "trees", log=quiet) for path in (official, tmp_path / "imported")
+    ]
+    first, second = ({item.id: item for item in corpus.items} for corpus in corpora)
     assert first == second
 
 
-def test_a_dataset_can_be_named_and_two_of_one_name_are_refused(lines):
+def test_dataset_can_be_named_and_names_must_differ(lines):
     assert read_corpus(f"DS={lines}", log=quiet).name == "DS"
     with pytest.raises(DLBenchError, match="two datasets"):
         read_corpora([str(lines), str(lines)], sources=None, log=quiet)
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "said"),
+    ("name", "content", "message"),
     [
-        ("a.jsonl", b"", "nothing in the dataset"),
+        ("a.jsonl", b"", "the dataset is empty"),
         ("a.jsonl", b'{"prompt": "x"}\n', "`reference_code` is missing"),
         ("a.jsonl", b"\xff\xfe", "cannot be read"),
         ("a.jsonl.gz", b"not packed", "cannot be read"),
         ("a.jsonl.gz", gzip.compress(b"x" * 1000, mtime=0)[:20], "cannot be read"),
-        ("a.csv", b"a,b", "not a dataset"),
+        ("a.csv", b"a,b", "not a known kind of dataset"),
     ],
-    # Names by hand: two workers must collect the same tests, and bytes make names that differ.
+    # Explicit ids: ids generated from bytes differ between workers.
     ids=["empty", "a line without code", "not text", "not packed", "packed and cut short", "another format"],
 )
-def test_what_cannot_be_read_is_refused_in_words(tmp_path, name, content, said):
+def test_unreadable_dataset_is_rejected(tmp_path, name, content, message):
     (tmp_path / name).write_bytes(content)
-    with pytest.raises(DLBenchError, match=said):
+    with pytest.raises(DLBenchError, match=message):
         read_corpus(str(tmp_path / name), log=quiet)
 
 
-def test_a_missing_file_and_a_missing_folder_of_sources_are_said(tmp_path, official):
+def test_missing_file_and_missing_sources_are_reported(tmp_path, official):
     with pytest.raises(DLBenchError, match="no such file"):
         read_corpus(str(tmp_path / "gone"), log=quiet)
     with pytest.raises(DLBenchError, match="no such folder"):

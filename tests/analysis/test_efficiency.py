@@ -1,4 +1,4 @@
-"""What a right answer costs is told from measures side by side, and what is noise is not called a cost."""
+"""The cost of a passing answer is measured side by side with the reference, and noise is not reported as cost."""
 
 import math
 import random
@@ -12,23 +12,21 @@ from hypothesis import strategies as st
 from dlbench.analysis.efficiency.measure import (
     AGAIN,
     REFERENCE,
-    Kept,
-    PassingCandidate,
-    ResultCache,
-    Taken,
+    Measurement,
+    MeasureStore,
+    PassingCandidates,
+    code_key,
     draw_order,
     find_passing,
-    find_unread,
-    find_waiting,
+    instance_key,
+    list_unfinished,
+    list_unmeasured,
     measure_all,
-    measure_upkeep,
-    name_code,
-    name_instance,
+    measure_code_of,
+    measure_maintainability,
     plan_jobs,
-    read_kept,
-    read_upkeep,
 )
-from dlbench.analysis.efficiency.summary import Noise, average, find_noise, find_ratio, find_side, summarise
+from dlbench.analysis.efficiency.summary import Noise, average, find_direction, find_noise, find_ratio, summarise
 from dlbench.errors import DLBenchError
 from dlbench.execution.engine import TargetInModule
 from dlbench.jsonl import Journal
@@ -57,27 +55,27 @@ LARGE = """def scale(values, factor=2):
 
 def draws(seed, scale=1.0, count=9):
     """Times of a machine with other work: mostly alike, some twice as long."""
-    chance = random.Random(seed)
-    return [scale * chance.choice([1.0, 1.01, 1.02, 1.03, 2.0]) for _ in range(count)]
+    rng = random.Random(seed)
+    return [scale * rng.choice([1.0, 1.01, 1.02, 1.03, 2.0]) for _ in range(count)]
 
 
-def taken(seconds, memory=100.0, status="pass"):
-    return Taken(status, seconds, seconds, memory, "in_place")
+def measured_as(seconds, memory=100.0, status="pass"):
+    return Measurement(status, seconds, seconds, memory, "in_place")
 
 
-def test_a_ratio_is_that_of_the_medians_and_one_disturbed_round_does_not_change_it():
+def test_ratio_of_medians_ignores_one_disturbed_round():
     found = find_ratio([2, 2, 2, 200, 2], [1, 1, 1, 1, 1])
     assert (found.value, found.candidate, found.reference, found.rounds) == (2, 2, 1, 5)
     assert find_ratio([2] * 5, [1] * 5).interval.high == 2
 
 
-def test_what_slows_a_whole_round_slows_both_and_cancels():
+def test_slowness_of_a_whole_round_cancels():
     slowness = [1, 1, 7, 1, 3, 9, 1]
     found = find_ratio([2 * one for one in slowness], slowness)
     assert (found.value, found.interval.low, found.interval.high) == (2, 2, 2)
 
 
-def test_the_interval_is_that_of_resampled_rounds():
+def test_interval_resamples_rounds():
     above, below = draws(1, 1.5), draws(2)
     rng = np.random.default_rng(5)
     places = rng.integers(0, 9, (20_000, 9))
@@ -88,19 +86,19 @@ def test_the_interval_is_that_of_resampled_rounds():
     assert find_ratio(above, below).interval == found
 
 
-def test_two_rounds_have_no_interval_and_nothing_to_divide_by_no_ratio():
+def test_two_rounds_have_no_interval_and_zero_reference_no_ratio():
     assert math.isnan(find_ratio([1, 2], [1, 2]).interval.low)
     for nothing in (find_ratio([], []), find_ratio([1.0, 1.0, 1.0], [0.0, 0.0, 0.0])):
         assert math.isnan(nothing.value)
 
 
-def test_equal_series_hold_one():
+def test_intervals_of_equal_series_contain_one():
     noise = find_noise([(draws(2 * seed), draws(2 * seed + 1)) for seed in range(200)])
     assert noise.holding > 0.85  # seeded, and so the same every time
     assert 1 < noise.reach < 2.1
 
 
-def test_noise_is_what_nineteen_of_twenty_references_stay_within():
+def test_noise_is_the_factor_that_contains_19_of_20_references():
     itself = [([ratio] * 5, [1.0] * 5) for ratio in [1.0] * 18 + [0.5, 1.1]]
     noise = find_noise(itself)
     assert noise.instances == 20
@@ -113,17 +111,17 @@ def noise_of(reach):
     return Noise(9, reach, 1.0, 1.0, Interval(1.0, 1.0, "bootstrap"))
 
 
-def test_a_difference_within_the_noise_is_none_whatever_its_interval():
+def test_difference_within_noise_has_no_direction():
     sure, unsure = find_ratio([1.2] * 5, [1.0] * 5), find_ratio([0.5, 4, 4, 0.5, 4], [1.0] * 5)
-    assert find_side(sure, noise_of(1.1)) == 1
-    assert find_side(sure, noise_of(1.3)) == 0
-    assert find_side(unsure, noise_of(1.1)) == 0
-    assert find_side(find_ratio([0.5] * 5, [1.0] * 5), noise_of(1.1)) == -1
-    assert find_side(find_ratio([9.0], [1.0]), noise_of(1.1)) == 0
+    assert find_direction(sure, noise_of(1.1)) == 1
+    assert find_direction(sure, noise_of(1.3)) == 0
+    assert find_direction(unsure, noise_of(1.1)) == 0
+    assert find_direction(find_ratio([0.5] * 5, [1.0] * 5), noise_of(1.1)) == -1
+    assert find_direction(find_ratio([9.0], [1.0]), noise_of(1.1)) == 0
 
 
 @given(st.integers(1, 6), st.integers(0, 5), st.text(max_size=5))
-def test_everyone_has_every_place_as_often_and_a_seed_gives_one_order(count, block, seed):
+def test_orders_are_balanced_and_seeded(count, block, seed):
     names = [f"c{number}" for number in range(count)]
     rounds = [draw_order(names, block * count + step, seed) for step in range(count)]
     for place in zip(*rounds, strict=True):
@@ -131,14 +129,14 @@ def test_everyone_has_every_place_as_often_and_a_seed_gives_one_order(count, blo
     assert rounds == [draw_order(names, block * count + step, seed) for step in range(count)]
 
 
-def test_the_reference_against_itself_has_a_mean_to_tell_a_run_from():
+def test_noise_has_a_mean_and_an_interval():
     noise = find_noise([([ratio] * 5, [1.0] * 5) for ratio in (2.0, 0.5, 4.0, 0.25, 1.0)])
     assert noise.mean == pytest.approx(1)
     assert noise.interval.low < 1 < noise.interval.high
 
 
-def test_instances_that_agree_by_chance_are_no_surer_than_their_rounds():
-    """Each ratio is 2 with rounds that go from 1 to 4: that all five are 2 does not make it certain."""
+def test_interval_of_mean_includes_the_spread_of_rounds():
+    """Each ratio is 2 with rounds from 1 to 4; five equal ratios do not make it certain."""
     unsure = ([1.0, 1.0, 2.0, 4.0, 4.0], [1.0] * 5)
     mean, interval = average([[unsure]] * 5)
     assert mean == pytest.approx(2)
@@ -149,13 +147,13 @@ def test_instances_that_agree_by_chance_are_no_surer_than_their_rounds():
 def make_measures(ratios, memory=1.0, rounds=5):
     """An instance a ratio: one sample, and the reference always at 1 s and 100 MiB."""
     instances = list(make_benchmark(len(ratios)).instances.values())
-    kept = Kept()
-    passing = [PassingCandidate(instance, {0: f"code of {instance.id}"}) for instance in instances]
+    store = MeasureStore()
+    passing = [PassingCandidates(instance, {0: f"code of {instance.id}"}) for instance in instances]
     for one, ratio in zip(passing, ratios, strict=True):
         for _ in range(rounds):
-            found = {REFERENCE: taken(1.0), AGAIN: taken(1.0)}
-            kept.rounds[one.about].append(found | {name: taken(ratio, 100 * memory) for name in one.candidates})
-    return passing, kept
+            found = {REFERENCE: measured_as(1.0), AGAIN: measured_as(1.0)}
+            store.rounds[one.key].append(found | {name: measured_as(ratio, 100 * memory) for name in one.candidates})
+    return passing, store
 
 
 def test_twice_as_slow_and_twice_as_fast_cancel():
@@ -167,34 +165,36 @@ def test_twice_as_slow_and_twice_as_fast_cancel():
     assert (time.noise.reach, time.noise.holding, time.reference) == (1, 1, 1)
 
 
-def test_samples_of_an_instance_count_together_as_one():
-    passing, kept = make_measures([2.0, 1.0])
-    first = PassingCandidate(passing[0].instance, dict.fromkeys(range(5), passing[0].codes[0]))
-    time, *_ = summarise("m", [first, passing[1]], kept).costs
+def test_samples_of_an_instance_count_as_one():
+    passing, store = make_measures([2.0, 1.0])
+    first = PassingCandidates(passing[0].instance, dict.fromkeys(range(5), passing[0].codes[0]))
+    time, *_ = summarise("m", [first, passing[1]], store).costs
     assert time.mean == pytest.approx(math.sqrt(2))
     assert (time.instances, time.samples, time.more) == (2, 6, 5)
     assert math.isnan(time.interval.low)  # of two instances
 
 
-def test_who_does_not_pass_again_is_named_and_counted_nowhere():
-    passing, kept = make_measures([2.0, 1.0])
+def test_unsteady_sample_is_named_and_not_counted():
+    passing, store = make_measures([2.0, 1.0])
     (name,) = passing[0].candidates
-    kept.rounds[passing[0].about].append({REFERENCE: taken(1), AGAIN: taken(1), name: taken(9, status="fail")})
-    found = summarise("m", passing, kept)
+    store.rounds[passing[0].key].append(
+        {REFERENCE: measured_as(1), AGAIN: measured_as(1), name: measured_as(9, status="fail")}
+    )
+    found = summarise("m", passing, store)
     assert found.unsteady == (f"{passing[0].instance.id} (sample 0)",)
     assert [one.instance for one in found.beside] == [passing[1].instance.id]
-    assert find_waiting(passing[0].candidates, kept.rounds[passing[0].about], repeats=99) == []
+    assert list_unfinished(passing[0].candidates, store.rounds[passing[0].key], repeats=99) == []
 
 
-def test_what_no_round_was_run_of_is_not_taken_for_measured():
-    passing, kept = make_measures([2.0])
-    other = PassingCandidate(passing[0].instance, {0: "other code"})
-    found = summarise("m", [other], kept)
+def test_sample_without_rounds_is_unmeasured():
+    passing, store = make_measures([2.0])
+    other = PassingCandidates(passing[0].instance, {0: "other code"})
+    found = summarise("m", [other], store)
     assert (found.unmeasured, found.beside) == (1, ())
     assert math.isnan(found.costs[0].mean)
 
 
-def test_only_what_passes_is_measured_and_the_same_code_once():
+def test_only_passing_samples_are_measured_and_equal_code_once():
     benchmark = make_benchmark(2)
     first, second = benchmark.instances.values()
     name = first.qualname
@@ -209,10 +209,10 @@ def test_only_what_passes_is_measured_and_the_same_code_once():
 def read(code, qualname="scale"):
     instance = make_benchmark(1).instances["p0/m.f0"]
     changed = instance.model_copy(update={"path": "toy/core.py", "qualname": qualname})
-    return measure_upkeep(TargetInModule(changed, MODULE).read(code).spliced)
+    return measure_maintainability(TargetInModule(changed, MODULE).read(code).spliced)
 
 
-def test_layout_comments_and_docstrings_change_no_upkeep():
+def test_formatting_comments_and_docstrings_do_not_count():
     bare = "def scale(values, factor=2):\n    return [value * factor for value in values]\n"
     laid_out = '''def scale(
     values,
@@ -232,7 +232,7 @@ def test_layout_comments_and_docstrings_change_no_upkeep():
     assert read(bare).lines == 2
 
 
-def test_helpers_that_come_along_are_counted_and_restated_context_is_not():
+def test_helpers_count_and_repeated_context_does_not():
     helped = "def double(x):\n    if x:\n        return x\n    return 2 * x\n\ndef scale(values, factor=2):\n    return [double(value) for value in values]\n"
     alone = "def scale(values, factor=2):\n    return [value for value in values]\n"
     assert read(helped).lines == read(alone).lines + 4
@@ -243,12 +243,12 @@ def test_helpers_that_come_along_are_counted_and_restated_context_is_not():
     assert read(wrapped, "Counter.step") == read(method, "Counter.step")
 
 
-def test_upkeep_is_set_against_the_reference():
-    passing, kept = make_measures([1.0] * 6)
+def test_maintainability_is_compared_with_the_reference():
+    passing, store = make_measures([1.0] * 6)
     short, long = read("def scale(values, factor=2):\n    return values\n"), read(MODULE)
     for one in passing:
-        kept.upkeep[one.about] = {REFERENCE: short} | dict.fromkeys(one.candidates, long)
-    lines, cyclomatic, cognitive, index = summarise("m", passing, kept).upkeep
+        store.upkeep[one.key] = {REFERENCE: short} | dict.fromkeys(one.candidates, long)
+    lines, cyclomatic, cognitive, index = summarise("m", passing, store).upkeep
     assert (lines.reference, lines.candidate, lines.ratio) == (short.lines, long.lines, long.lines / short.lines)
     assert (lines.more, lines.less, lines.interval.low) == (1, 0, lines.ratio)
     assert cyclomatic.ratio > 1
@@ -258,90 +258,89 @@ def test_upkeep_is_set_against_the_reference():
 
 @pytest.fixture
 def measured(toy, toy_prepared, engine, tmp_path):
-    """Measures candidates on the toy project, for real; gives what is kept."""
+    """Measure candidates on the toy project; return what is stored."""
     instance = toy.instances[SCALE]
 
     def measure(*codes, repeats=3, seed=0):
-        passing = [PassingCandidate(instance, dict(enumerate(codes)))]
+        passing = [PassingCandidates(instance, dict(enumerate(codes)))]
         path = tmp_path / "efficiency.jsonl"
         with Journal(path) as journal:
-            kept = read_kept(path)
-            keeper = ResultCache(journal, kept)
-            jobs, unread = plan_jobs(passing, kept, repeats), find_unread(passing, kept)
-            read_upkeep(unread, {"toy": toy_prepared}, keeper)
-            why = measure_all(engine, {"toy": toy_prepared}, jobs, keeper.keep_round, repeats=repeats, seed=seed)
-        return passing, kept, why
+            store = MeasureStore.read(path, journal)
+            jobs = plan_jobs(passing, store, repeats)
+            measure_code_of(list_unmeasured(passing, store), {"toy": toy_prepared}, store)
+            why = measure_all(engine, {"toy": toy_prepared}, jobs, store.append, repeats=repeats, seed=seed)
+        return passing, store, why
 
     measure.path = tmp_path / "efficiency.jsonl"
-    measure.about = name_instance(instance)
+    measure.key = instance_key(instance)
     return measure
 
 
-def test_a_candidate_that_sleeps_is_slower_and_one_that_allocates_is_larger(measured):
-    """By so much that no machine is busy enough to hide it: a second against milliseconds, 150 MiB against none."""
-    passing, kept, why = measured(SLOW, LARGE)
+def test_sleeping_candidate_is_slower_and_allocating_one_is_larger(measured):
+    """The differences are too large for a busy machine to hide: a second against milliseconds, 150 MiB against none."""
+    passing, store, why = measured(SLOW, LARGE)
     assert why == {}
-    slow, large = summarise("m", passing, kept).beside
+    slow, large = summarise("m", passing, store).beside
     assert (slow.samples, large.samples) == ((0,), (1,))
     time, memory = slow.ratios["time"], large.ratios["memory"]
-    rounds = [one[name_code(SLOW)] for one in kept.rounds[measured.about]]
+    rounds = [one[code_key(SLOW)] for one in store.rounds[measured.key]]
     assert min(one.seconds for one in rounds) >= 5 * 0.2
     assert time.candidate > time.reference
-    # who sleeps does not work; the ratio has no value where the toy's reference takes less than the clock can tell
+    # Sleeping takes no CPU time; the ratio has no value if the reference takes less than the clock resolves.
     assert median(one.processor for one in rounds) < 5 * 0.2
     assert memory.candidate - memory.reference > 100
-    assert kept.upkeep[measured.about][name_code(SLOW)].lines > kept.upkeep[measured.about][REFERENCE].lines
+    assert store.upkeep[measured.key][code_key(SLOW)].lines > store.upkeep[measured.key][REFERENCE].lines
 
 
-def test_every_round_holds_the_reference_twice_and_all_candidates_served_alike_in_orders_that_differ(measured):
+def test_round_has_two_references_and_all_candidates_in_one_mode_and_varying_order(measured):
     imported = "LATER = len('ab') - 2\n\n" + SLOW.replace("0.2", "LATER")  # computes at once, so it must be imported
-    passing, kept, _ = measured(imported, SLOW.replace("0.2", "0"), repeats=4)
-    rounds = kept.rounds[measured.about]
+    passing, store, _ = measured(imported, SLOW.replace("0.2", "0"), repeats=4)
+    rounds = store.rounds[measured.key]
     assert len(rounds) == 4
     assert {frozenset(one) for one in rounds} == {frozenset({REFERENCE, AGAIN, *passing[0].candidates})}
     assert {each.mode for one in rounds for each in one.values()} == {"imported"}
     assert len({tuple(one) for one in rounds}) > 1
 
 
-def test_what_was_stopped_goes_on_and_what_is_there_is_not_run_again(measured):
+def test_interrupted_measurement_resumes_without_repeating_rounds(measured):
     fast = SLOW.replace("0.2", "0")
     measured(fast)
     lines = measured.path.read_text().splitlines(keepends=True)
     measured.path.write_text("".join(lines[:-1]) + lines[-1][:20])  # a kill in the middle of the last round
-    _, kept, _ = measured(fast)
-    assert len(kept.rounds[measured.about]) == 3
+    _, store, _ = measured(fast)
+    assert len(store.rounds[measured.key]) == 3
     again = measured.path.read_text()
     assert again.startswith("".join(lines[:-1]))
     measured(fast)
     assert measured.path.read_text() == again
-    _, kept, _ = measured(fast, fast + "\n# another text\n")
-    assert len(kept.rounds[measured.about]) == 6
+    _, store, _ = measured(fast, fast + "\n# another text\n")
+    assert len(store.rounds[measured.key]) == 6
 
 
-def test_a_candidate_that_does_not_pass_again_is_run_no_more(measured):
+def test_candidate_that_fails_a_round_is_not_run_again(measured):
     wrong = "def scale(values, factor=2):\n    return values\n"
-    passing, kept, why = measured(wrong, repeats=5)
+    passing, store, why = measured(wrong, repeats=5)
     assert why == {}
-    assert len(kept.rounds[measured.about]) == 1
-    assert summarise("m", passing, kept).unsteady == (f"{SCALE} (sample 0)",)
+    assert len(store.rounds[measured.key]) == 1
+    assert summarise("m", passing, store).unsteady == (f"{SCALE} (sample 0)",)
 
 
-def test_an_instance_whose_reference_does_not_pass_is_given_up_and_nothing_of_it_is_kept(toy, toy_prepared, engine):
+def test_instance_with_failing_reference_is_given_up(toy, toy_prepared, engine):
     gone = "tests/test_core.py::test_that_is_not_there"
     instance = toy.instances[SCALE].model_copy(update={"tests": (gone,)})
-    jobs = plan_jobs([PassingCandidate(instance, {0: SLOW})], Kept(), 3)
-    kept = []
-    why = measure_all(engine, {"toy": toy_prepared}, jobs, lambda *found: kept.append(found), repeats=3, seed=0)
+    jobs = plan_jobs([PassingCandidates(instance, {0: SLOW})], MeasureStore(), 3)
+    rounds = []
+    why = measure_all(engine, {"toy": toy_prepared}, jobs, lambda *found: rounds.append(found), repeats=3, seed=0)
     assert why[SCALE].startswith("the reference: ")
-    assert kept == []
+    assert rounds == []
 
 
-def test_measures_of_other_tests_or_another_reference_are_not_taken(toy):
+def test_instance_key_depends_on_tests_and_reference(toy):
     instance = toy.instances[SCALE]
     names = {
-        name_instance(instance),
-        name_instance(instance.model_copy(update={"tests": instance.tests[1:]})),
-        name_instance(instance.model_copy(update={"sha256": "0" * 64})),
+        instance_key(instance),
+        instance_key(instance.model_copy(update={"tests": instance.tests[1:]})),
+        instance_key(instance.model_copy(update={"sha256": "0" * 64})),
     }
     assert len(names) == 3
 
@@ -349,9 +348,9 @@ def test_measures_of_other_tests_or_another_reference_are_not_taken(toy):
 @pytest.mark.parametrize(
     "line", ['{"about": "x"}', '{"about": "x", "round": {"reference": 1}}', '{"about": "x", "round": {}}']
 )
-def test_a_strange_journal_is_named_with_its_line(tmp_path, line):
+def test_invalid_journal_line_is_named(tmp_path, line):
     path = tmp_path / "efficiency.jsonl"
     path.write_text(f'{{"about": "x", "upkeep": {{}}}}\n{line}\n')
-    with pytest.raises(DLBenchError, match="not a measure") as caught:
-        read_kept(path)
+    with pytest.raises(DLBenchError, match="not a measurement") as caught:
+        MeasureStore.read(path)
     assert f"{path}:2" in str(caught.value)

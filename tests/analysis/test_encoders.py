@@ -1,4 +1,4 @@
-"""An encoder is found by its name, asked once for a text, and says in words what is wrong with it."""
+"""Encoders are found by name, encode a text once, and report clear errors."""
 
 import json
 
@@ -17,47 +17,47 @@ def home(tmp_path, monkeypatch):
 
 
 def embeddings(_, body):
-    """Turned round: an endpoint may answer in any order."""
+    """Reversed: an endpoint may answer in any order."""
     rows = [{"index": place, "embedding": [len(text), 1.0]} for place, text in enumerate(body["input"])]
     return 200, {"Content-Type": "application/json"}, json.dumps({"data": rows[::-1]})
 
 
-def test_no_text_is_encoded_twice_and_rows_stand_as_texts_do():
+def test_no_text_is_encoded_twice_and_rows_match_texts():
     first = Letters()
     vectors = encode_all(first, ["ab", "b", "ab"])
-    assert sorted(first.asked) == ["ab", "b"]
+    assert sorted(first.encoded) == ["ab", "b"]
     second = Letters()
     again = encode_all(second, ["b", "ab", "c"])
-    assert second.asked == ["c"]
+    assert second.encoded == ["c"]
     assert np.array_equal(again[:2], vectors[[1, 0]])
     assert again[2][2] == 1
 
 
-def test_every_text_is_counted_once_in_progress():
+def test_progress_counts_every_text_once():
     counted = []
     encode_all(Letters(), ["a", "b"], counted.append)
     encode_all(Letters(), ["a", "b", "c", "c"], counted.append)
     assert len(counted) == 2 + 4
 
 
-def test_a_kill_costs_no_more_than_a_batch():
+def test_interruption_costs_at_most_one_batch():
     texts = [chr(97 + number % 26) * (1 + number // 26) for number in range(70)]
     with pytest.raises(KeyboardInterrupt):
         encode_all(Letters(stop_after=64), texts)
     rest = Letters()
     encode_all(rest, texts)
-    assert len(rest.asked) == 70 - 64
+    assert len(rest.encoded) == 70 - 64
 
 
-def test_a_damaged_store_is_named(tmp_path):
+def test_damaged_store_is_reported(tmp_path):
     encode_all(Letters(), ["a"])
     (path,) = (tmp_path / "home/vectors").glob("*.sqlite")
     path.write_bytes(b"nothing of the kind" * 100)
-    with pytest.raises(DLBenchError, match="store of vectors"):
+    with pytest.raises(DLBenchError, match="vector store"):
         encode_all(Letters(), ["a"])
 
 
-def test_an_endpoint_is_asked_by_name_and_its_vectors_have_length_one():
+def test_endpoint_vectors_have_unit_length():
     with Endpoint(embeddings) as endpoint:
         encoder = open_encoder("any/name", endpoint.url, "secret-key-of-mine")
         vectors = encoder.encode(["a", "abc"])
@@ -66,33 +66,33 @@ def test_an_endpoint_is_asked_by_name_and_its_vectors_have_length_one():
     assert np.allclose(vectors, [[0.5**0.5, 0.5**0.5], [3 / 10**0.5, 1 / 10**0.5]])
 
 
-def test_a_busy_endpoint_is_asked_again():
+def test_busy_endpoint_is_retried():
     with Endpoint(lambda number, body: embeddings(number, body) if number else refusal(503, "busy")) as endpoint:
         assert len(EndpointEncoder("e", endpoint.url, pause=0).encode(["a"])) == 1
     assert len(endpoint.requests) == 2
 
 
 @pytest.mark.parametrize(
-    ("reply", "said", "asked"),
+    ("reply", "message", "requests"),
     [
         (refusal(401, "wrong key secret-key-of-mine"), "refused the API key", 1),
-        ((200, {}, "hello"), "not with embeddings", 1),
+        ((200, {}, "hello"), "no embeddings", 1),
         ((200, {}, '{"data": []}'), "1 texts were sent", 1),
         (refusal(500, "broken"), "broken", 4),
     ],
     ids=["key", "not JSON", "too few", "always broken"],
 )
-def test_what_an_endpoint_says_wrong_is_told_without_the_key(reply, said, asked):
+def test_endpoint_errors_do_not_reveal_the_key(reply, message, requests):
     with (
         Endpoint(lambda number, body: reply) as endpoint,
-        pytest.raises(DLBenchError, match=said) as caught,
+        pytest.raises(DLBenchError, match=message) as caught,
     ):
         EndpointEncoder("e", endpoint.url, "secret-key-of-mine", pause=0).encode(["a"])
-    assert len(endpoint.requests) == asked
+    assert len(endpoint.requests) == requests
     assert "secret-key" not in str(caught.value)
 
 
-def test_an_encoder_that_cannot_be_loaded_is_named_with_what_could_be(tmp_path):
+def test_unloadable_encoder_is_reported_with_alternatives(tmp_path):
     pytest.importorskip("sentence_transformers")
     (tmp_path / "empty").mkdir()
     with pytest.raises(DLBenchError, match="cannot be loaded") as caught:
@@ -100,9 +100,9 @@ def test_an_encoder_that_cannot_be_loaded_is_named_with_what_could_be(tmp_path):
     assert "minilm" in caught.value.fix
 
 
-def test_any_local_model_is_an_encoder_and_other_weights_have_another_mark(tmp_path):
+def test_fingerprint_depends_on_the_weights(tmp_path):
     pytest.importorskip("sentence_transformers")
     first, second = (open_encoder(str(write_bert(tmp_path / name, layers))) for name, layers in (("a", 1), ("b", 2)))
     vectors = first.encode(["train the optimizer", "image"])
     assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
-    assert first.mark != second.mark
+    assert first.fingerprint != second.fingerprint

@@ -1,16 +1,16 @@
-"""Official files are read as they stand, fixed where that needs no guess, and every repair is named."""
+"""Official files are parsed, repaired where no guess is needed, and every repair is recorded."""
 
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dlbench.analysis.official import find_files, make_record, parse, read_files, repair_all, write_folder
 from dlbench.dataset import load
 from dlbench.dataset.validation import check_records
 from dlbench.errors import DLBenchError
-from tests.analysis.official import FILE, USUAL, write_official
+from tests.analysis.official import DEFAULTS, FILE, write_official
 
 
 @pytest.fixture
@@ -23,11 +23,11 @@ def fix(tmp_path):
     return run
 
 
-def tell(one):
+def list_repairs(one):
     return [(repair.field, repair.was, repair.now) for repair in one.repairs]
 
 
-def test_a_sound_file_is_read_without_a_repair(fix):
+def test_valid_file_needs_no_repair(fix):
     one = fix()
     assert (one.stage, one.task, one.data) == ("training", "general", "image")
     assert (one.id, one.project, one.path, one.qualname) == ("toy/toyhalve1", "toy", "toy/core.py", "halve")
@@ -35,8 +35,8 @@ def test_a_sound_file_is_read_without_a_repair(fix):
     assert one.repairs == one.defects == ()
 
 
-def test_a_prompt_keeps_lines_that_look_like_keys(fix):
-    assert fix().prompt == USUAL["prompt"]
+def test_prompt_keeps_lines_that_look_like_keys(fix):
+    assert fix().prompt == DEFAULTS["prompt"]
 
 
 @pytest.mark.parametrize(
@@ -47,14 +47,14 @@ def test_a_prompt_keeps_lines_that_look_like_keys(fix):
         ("", "Model construction", ("model_construction", "others")),
     ],
 )
-def test_swapped_stage_and_data_are_put_back_and_told(fix, stage, data, found):
+def test_swapped_stage_and_data_are_repaired(fix, stage, data, found):
     one = fix(stage=stage, data=data)
     assert (one.stage, one.data) == found
-    assert tell(one) == [("stage, data", f"{stage}, {data}", f"{data}, {stage}")]
+    assert list_repairs(one) == [("stage, data", f"{stage}, {data}", f"{data}, {stage}")]
 
 
 @pytest.mark.parametrize("data", ["Timeseries", "Training"])
-def test_what_is_no_kind_of_data_is_a_defect_and_not_guessed(fix, data):
+def test_unknown_data_label_is_a_defect(fix, data):
     one = fix(data=data)
     assert one.stage == "training"
     assert one.data is None
@@ -62,11 +62,11 @@ def test_what_is_no_kind_of_data_is_a_defect_and_not_guessed(fix, data):
     assert any(data in defect for defect in one.defects)
 
 
-@pytest.mark.parametrize("slip", ["classififcation", "Classificatoin"])
-def test_a_misspelt_label_is_mended_and_told(fix, slip):
-    one = fix(task=slip)
+@pytest.mark.parametrize("typo", ["classififcation", "Classificatoin"])
+def test_misspelt_label_is_repaired(fix, typo):
+    one = fix(task=typo)
     assert one.task == "classification"
-    assert tell(one) == [("task", slip, "classification")]
+    assert list_repairs(one) == [("task", typo, "classification")]
 
 
 @pytest.mark.parametrize(
@@ -77,10 +77,10 @@ def test_a_misspelt_label_is_mended_and_told(fix, slip):
         ("blob/master/toy/toy/core.py", "toy/core.py"),
     ],
 )
-def test_parts_of_a_web_address_are_taken_off_and_told(fix, was, now):
+def test_parts_of_a_web_address_are_removed(fix, was, now):
     one = fix(path=was)
     assert one.path == now
-    assert tell(one) == [("ground truth", was, now)]
+    assert list_repairs(one) == [("ground truth", was, now)]
 
 
 @pytest.mark.parametrize(
@@ -91,13 +91,13 @@ def test_parts_of_a_web_address_are_taken_off_and_told(fix, was, now):
         ("tests/test_a::test_b", "tests/test_a.py::test_b"),
     ],
 )
-def test_broken_test_ids_are_mended_and_told(fix, was, now):
+def test_broken_test_ids_are_repaired(fix, was, now):
     one = fix(rest=f"test_cases:{was}")
     assert one.tests == (now,)
-    assert tell(one) == [("test_cases", was, now)]
+    assert list_repairs(one) == [("test_cases", was, now)]
 
 
-def test_another_name_of_a_key_is_understood_and_told(fix):
+def test_alternative_key_is_repaired(fix):
     one = fix(key="f_name")
     assert one.function == "halve"
     assert [repair.field for repair in one.repairs] == ["function"]
@@ -122,13 +122,13 @@ def test_another_name_of_a_key_is_understood_and_told(fix):
         ({"name": "classes-toyforward1.txt"}, "the class of the method is not named"),
     ],
 )
-def test_what_only_the_authors_can_mend_is_named_and_stays(fix, fields, defect):
+def test_defects_that_only_authors_can_fix_are_recorded(fix, fields, defect):
     one = fix(**fields)
     assert defect in one.defects
     assert one.repairs == ()
 
 
-def test_a_target_that_is_there_twice_and_a_project_in_other_letters_are_seen(tmp_path):
+def test_repeated_target_and_other_spelling_of_a_project_are_found(tmp_path):
     write_official(tmp_path, "a.txt")
     write_official(tmp_path, "b.txt")
     write_official(tmp_path, "c.txt", repo="Toy", function="other")
@@ -136,10 +136,10 @@ def test_a_target_that_is_there_twice_and_a_project_in_other_letters_are_seen(tm
     assert first.defects == ()
     assert second.defects == ("the same target as a.txt",)
     assert third.project == "toy"
-    assert tell(third) == [("repo", "Toy", "toy")]
+    assert list_repairs(third) == [("repo", "Toy", "toy")]
 
 
-def test_a_folder_comes_out_that_loads_checks_and_runs_nothing(tmp_path):
+def test_written_folder_loads_and_has_nothing_to_run(tmp_path):
     write_official(tmp_path / "in", "classes-toy init 6.txt", stage="Text", data="Inference", rest="class:Half")
     repaired = repair_all(read_files(find_files(tmp_path / "in")))
     write_folder(repaired, tmp_path / "out")
@@ -148,7 +148,7 @@ def test_a_folder_comes_out_that_loads_checks_and_runs_nothing(tmp_path):
     (one,) = benchmark.unrunnable.values()
     assert one.id == "toy/classes-toy_init_6"
     assert one.why
-    assert one.prompt.strip() == USUAL["prompt"]
+    assert one.prompt.strip() == DEFAULTS["prompt"]
     assert (one.qualname, one.labels.stage, one.labels.data) == ("Half.halve", "inference", "text")
     assert one.defects == ("no tests are named",)
     assert check_records(tmp_path / "out")[1] == []
@@ -156,7 +156,7 @@ def test_a_folder_comes_out_that_loads_checks_and_runs_nothing(tmp_path):
     assert repair["was"] == "Text, Inference"
 
 
-def test_a_folder_that_is_there_is_left_alone(tmp_path):
+def test_existing_folder_is_left_alone(tmp_path):
     write_official(tmp_path / "in")
     repaired = repair_all(read_files(find_files(tmp_path / "in")))
     (tmp_path / "out").mkdir()
@@ -166,7 +166,7 @@ def test_a_folder_that_is_there_is_left_alone(tmp_path):
     assert (tmp_path / "out/mine").read_text() == "mine"
 
 
-def test_files_of_one_id_are_refused_before_anything_is_written(tmp_path):
+def test_repeated_ids_are_rejected_before_writing(tmp_path):
     for name in ("a b.txt", "a_b.txt"):
         write_official(tmp_path / "in", name)
     with pytest.raises(DLBenchError, match="same id"):
@@ -174,7 +174,7 @@ def test_files_of_one_id_are_refused_before_anything_is_written(tmp_path):
     assert not (tmp_path / "out").exists()
 
 
-def test_all_files_that_cannot_be_read_are_named_together(tmp_path):
+def test_all_unreadable_files_are_listed(tmp_path):
     write_official(tmp_path, "good.txt")
     (tmp_path / "latin.txt").write_bytes("stage: Größe\n".encode("latin-1"))
     (tmp_path / "short.txt").write_text("stage: Training\n")
@@ -186,7 +186,7 @@ def test_all_files_that_cannot_be_read_are_named_together(tmp_path):
 
 
 @given(st.text())
-def test_any_text_is_read_or_refused_but_never_breaks(text):
+def test_any_text_is_parsed_or_rejected(text):
     try:
         parse("x.txt", text)
     except DLBenchError:
@@ -196,9 +196,10 @@ def test_any_text_is_read_or_refused_but_never_breaks(text):
 WORDS = st.text(st.characters(exclude_characters=":\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029", codec="utf-8"))
 
 
+@example(prompt="", stage="", path="", repo="", function="A", rest="²", name="")
 @given(prompt=WORDS, stage=WORDS, path=WORDS, repo=WORDS, function=WORDS, rest=WORDS, name=WORDS)
-def test_any_words_in_the_fields_are_mended_into_a_record(prompt, stage, path, repo, function, rest, name):
-    fields = USUAL | {"prompt": f"x{prompt}", "stage": stage, "path": path, "repo": repo, "function": function}
+def test_any_field_values_become_a_valid_record(prompt, stage, path, repo, function, rest, name):
+    fields = DEFAULTS | {"prompt": f"x{prompt}", "stage": stage, "path": path, "repo": repo, "function": function}
     one = parse(f"{name}.txt", FILE.format(**(fields | {"rest": f"class:{rest}\n test_cases:{rest}"})))
     (repaired,) = repair_all([one])
     record = make_record(repaired)
@@ -206,7 +207,7 @@ def test_any_words_in_the_fields_are_mended_into_a_record(prompt, stage, path, r
     assert record.project in {repo.strip(), "unknown"}
 
 
-def test_a_method_whose_class_is_no_name_is_not_taken_for_a_function(fix):
+def test_method_with_invalid_class_has_no_qualname(fix):
     one = fix(rest="class:A B")
     assert one.function == "halve"
     assert one.qualname is None

@@ -1,4 +1,4 @@
-"""Relevance is the share of distinct words with a keyword, stated apart for prompts and for code."""
+"""Relevance is the share of distinct words with a keyword, reported apart for prompts and code."""
 
 import re
 
@@ -33,24 +33,24 @@ from dlbench.analysis.relevance import (
         ("result", set()),
     ],
 )
-def test_a_long_keyword_counts_anywhere_and_a_short_one_as_a_whole_part(word, kinds):
+def test_long_keyword_matches_anywhere_and_short_one_a_whole_part(word, kinds):
     assert find_categories(word) == kinds
 
 
-def test_words_of_code_are_its_names_and_nothing_else():
+def test_words_of_code_are_its_names():
     code = '# a tensor\ndef f(self, x):\n    """A tensor."""\n    return torch.relu(len(x), "tensor")\n'
     assert split_code(code) == ["f", "x", "torch", "relu", "x"]
 
 
-def test_code_that_breaks_off_counts_as_far_as_it_can_be_read():
+def test_broken_code_counts_up_to_the_error():
     assert split_code("    loss = model(x)\n  (((")[:3] == ["loss", "model", "x"]
 
 
-def test_commonest_words_of_english_do_not_count_in_prompts():
+def test_common_english_words_do_not_count():
     assert split_prompt("The loss of a batch is 3.") == ["loss", "batch"]
 
 
-def test_the_ratio_is_as_worked_by_hand_and_texts_are_told_apart():
+def test_ratio_matches_one_computed_by_hand():
     corpus = Corpus("made", (Item("0", "loss Loss value", "loss = value", "", {}), Item("1", "value", None, "", {})))
     prompt, code = measure_relevance(corpus)
     assert (prompt.text, prompt.figures.count, code.text, code.figures.count) == ("prompt", 2, "code", 1)
@@ -61,12 +61,12 @@ def test_the_ratio_is_as_worked_by_hand_and_texts_are_told_apart():
     assert prompt.frequent == (("loss", 1),)
 
 
-def test_without_any_reference_there_is_no_row_for_code():
+def test_no_result_for_code_without_references():
     (prompt,) = measure_relevance(Corpus("made", (Item("0", "loss", None, "", {}),)))
     assert prompt.text == "prompt"
 
 
-def test_the_lists_are_clean():
+def test_keyword_lists_are_valid():
     lists = _read_lists()
     for name in CATEGORIES:
         assert lists[name]
@@ -74,7 +74,7 @@ def test_the_lists_are_clean():
 
 
 @given(st.lists(st.text(), max_size=5))
-def test_any_text_gives_a_share(texts):
+def test_any_text_gives_a_ratio(texts):
     found = measure_relevance(Corpus("made", tuple(Item(str(n), text, text, "", {}) for n, text in enumerate(texts))))
     for one in found:
         assert 0 <= one.figures.low <= one.figures.most <= 1

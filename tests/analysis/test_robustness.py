@@ -1,4 +1,4 @@
-"""Whether a ranking holds is told from the instances that all runs share, and nothing is claimed of ties."""
+"""Robustness uses the instances that all runs share; ties have no order."""
 
 import math
 from dataclasses import replace
@@ -16,7 +16,7 @@ def measure(benchmark, splits=None, **marks):
     )
 
 
-def test_an_order_that_every_instance_bears_out_always_holds():
+def test_order_supported_by_every_instance_always_holds():
     found = measure(make_benchmark(40, 5), worse="0" * 40, better="1" * 40)
     assert found.order == (("better", 1.0), ("worse", 0.0))
     (pair,) = found.pairs
@@ -28,8 +28,8 @@ def test_an_order_that_every_instance_bears_out_always_holds():
     assert not any(part.turned for part in found.left_out)
 
 
-def test_a_lead_of_one_instance_is_kept_about_as_often_as_chance_says():
-    # only the first goes to a alone: it is drawn in 1 - (1 - 1/40)^40 of resamples, and otherwise they tie
+def test_lead_of_one_instance_holds_as_often_as_expected():
+    # Only a solves the first: it is drawn in 1 - (1 - 1/40)^40 of resamples; otherwise they tie.
     found = measure(make_benchmark(40, 5), a="1" * 20 + "0" * 20, b="0" + "1" * 19 + "0" * 20)
     (pair,) = found.pairs
     assert pair.kept == pytest.approx(1 - (1 - 1 / 40) ** 40, abs=0.05)
@@ -37,8 +37,8 @@ def test_a_lead_of_one_instance_is_kept_about_as_often_as_chance_says():
     assert pair.kept + pair.tied == pytest.approx(1)
 
 
-def test_the_project_that_decides_the_order_is_named():
-    # of two projects that take turns, a solves all of p0 and nothing of p1; b solves a third of both
+def test_deciding_project_is_named():
+    # Instances alternate between two projects: a solves all of p0 and none of p1; b solves a third of both.
     found = measure(make_benchmark(12, 2), a="10" * 6, b="110000" * 2)
     parts = {(part.axis, part.label): part for part in found.left_out}
     assert found.order[0][0] == "a"
@@ -48,14 +48,14 @@ def test_the_project_that_decides_the_order_is_named():
     assert parts["project", "p0"].instances == 6
 
 
-def test_a_label_that_all_instances_have_leaves_nothing_to_rank():
+def test_label_of_all_instances_leaves_nothing_to_rank():
     found = measure(make_benchmark(6), a="111000", b="000000")
     part = next(part for part in found.left_out if (part.axis, part.label) == ("task", "general"))
     assert part.instances == 0
     assert math.isnan(part.tau)
 
 
-def test_of_two_that_tie_no_order_is_claimed():
+def test_tied_models_have_no_order():
     found = measure(make_benchmark(6), a="110000", b="000011")
     (pair,) = found.pairs
     assert pair.difference == 0
@@ -63,14 +63,14 @@ def test_of_two_that_tie_no_order_is_claimed():
     assert math.isnan(found.resampled[0].mean)
 
 
-def test_of_several_that_are_best_together_any_may_stay_the_best():
-    # b and c are best, by turns; a never is
+def test_any_of_several_tied_best_models_may_stay_best():
+    # b and c alternate as best; a never is.
     found = measure(make_benchmark(40, 5), a="0" * 40, b="10" * 20, c="01" * 20)
     assert found.order[2][0] == "a"
     assert found.resampled[0].same_best == 1
 
 
-def test_a_split_ranks_by_its_own_instances_and_says_how_many_it_misses():
+def test_split_ranks_by_its_own_instances_and_counts_missing_ones():
     benchmark = make_benchmark(6)
     ids = ids_of(benchmark)
     benchmark = replace(benchmark, splits={"lite": (ids[0], ids[1]), "mini": (ids[5],)})
@@ -81,14 +81,14 @@ def test_a_split_ranks_by_its_own_instances_and_says_how_many_it_misses():
     assert [part.label for part in measure(benchmark, ["mini"], a="001111", b="110000").splits] == ["mini"]
 
 
-def test_what_appeared_since_a_month_is_a_split_to_rank_on():
+def test_live_split_can_be_ranked():
     benchmark = make_benchmark(6)
     year = sorted(one.introduced.year for one in benchmark.instances.values())[4]
     (live,) = measure(benchmark, [f"live-{year}-01"], a="001111", b="110000").splits
     assert (live.instances, live.of) == (2, 2)
 
 
-def test_harness_errors_and_what_not_all_have_are_left_out_and_named():
+def test_harness_errors_and_unshared_instances_are_left_out():
     benchmark = make_benchmark(4)
     a, b = (tally(verdicts(benchmark, marks), benchmark) for marks in ("1111", "!000"))
     del b[ids_of(benchmark)[1]]
@@ -98,13 +98,13 @@ def test_harness_errors_and_what_not_all_have_are_left_out_and_named():
     assert len(found.instances) == 2
 
 
-def test_with_few_projects_nothing_is_said_of_other_projects():
+def test_few_projects_are_not_resampled():
     found = measure(make_benchmark(40, 4), a="1" * 40, b="0" * 40)
     assert [one.drawn for one in found.resampled] == ["instances"]
     assert math.isnan(found.pairs[0].kept_by_project)
 
 
-def test_the_same_runs_give_the_same_figures_in_any_order():
+def test_order_of_runs_does_not_matter():
     benchmark = make_benchmark(30, 5)
     marks = {"a": "110" * 10, "b": "100" * 10, "c": "011" * 10}
     assert measure(benchmark, **marks) == measure(benchmark, **dict(reversed(marks.items())))

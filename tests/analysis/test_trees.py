@@ -1,3 +1,5 @@
+"""Pinned releases of the official projects are fetched as source trees."""
+
 import os
 import re
 from pathlib import Path
@@ -11,7 +13,7 @@ from tests.workspace.parts import Index, make_sdist, make_wheel, sha256
 
 @pytest.fixture
 def served(tmp_path, monkeypatch):
-    """An index with a source archive and a wheel, as the releases that would be fetched from it."""
+    """An index with a source archive and a wheel, and their releases."""
     for name in [name for name in os.environ if name.startswith("PIP_")]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
@@ -31,7 +33,7 @@ def served(tmp_path, monkeypatch):
         )
 
 
-def test_source_archives_and_wheels_become_trees_under_the_names_of_the_official_files(served, tmp_path):
+def test_archives_and_wheels_become_trees_named_after_projects(served, tmp_path):
     _, releases = served
     fetch_trees(releases, tmp_path / "trees", print)
     assert sorted(path.name for path in (tmp_path / "trees").iterdir()) == ["TinyNet", "dep"]
@@ -39,15 +41,15 @@ def test_source_archives_and_wheels_become_trees_under_the_names_of_the_official
     assert (tmp_path / "trees" / "dep" / "tiny_dep" / "__init__.py").is_file()
 
 
-def test_what_is_there_already_is_not_fetched_again(served, tmp_path):
+def test_existing_tree_is_not_fetched_again(served, tmp_path):
     index, releases = served
     fetch_trees(releases[:1], tmp_path / "trees", print)
-    asked = len(index.requests)
+    before = len(index.requests)
     fetch_trees(releases[:1], tmp_path / "trees", print)
-    assert len(index.requests) == asked
+    assert len(index.requests) == before
 
 
-def test_other_bytes_than_the_pinned_ones_leave_nothing(served, tmp_path):
+def test_wrong_hash_leaves_nothing(served, tmp_path):
     _, (release, _) = served
     changed = Release(release.project, release.package, release.file, "0" * 64)
     with pytest.raises(DLBenchError, match="0000"):
@@ -55,7 +57,7 @@ def test_other_bytes_than_the_pinned_ones_leave_nothing(served, tmp_path):
     assert list((tmp_path / "trees").iterdir()) == []
 
 
-def test_every_release_that_we_name_is_pinned_once():
+def test_every_release_is_pinned_once():
     releases = read_releases()
     assert len({release.project for release in releases}) == len(releases) == 34
     assert all(re.fullmatch("[0-9a-f]{64}", release.sha256) for release in releases)

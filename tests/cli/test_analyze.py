@@ -1,4 +1,4 @@
-"""Each study is one command: its table, JSON for programs, its picture, and plain words where the input is wrong."""
+"""Each study prints tables or JSON, writes plots, and reports wrong input clearly."""
 
 import json
 from xml.etree import ElementTree
@@ -24,7 +24,7 @@ def scores(tmp_path):
 
 
 def read_pictures(folder):
-    """By name, every text in a picture; each is well-formed and stands alone."""
+    """By name, the texts in a plot; each must be a well-formed SVG file."""
     found = {}
     for path in folder.glob("*.svg"):
         tree = ElementTree.parse(path).getroot()
@@ -33,7 +33,7 @@ def read_pictures(folder):
     return found
 
 
-def test_complexity_sets_datasets_side_by_side_and_draws_them(toy_root, tasks, tmp_path):
+def test_complexity_compares_datasets_and_plots_them(toy_root, tasks, tmp_path):
     ended = ask("analyze", "complexity", toy_root, f"DS={tasks}", "--pictures", tmp_path / "pictures")
     assert ended.exit_code == 0, ended.output
     assert "cognitive" in ended.output
@@ -42,7 +42,7 @@ def test_complexity_sets_datasets_side_by_side_and_draws_them(toy_root, tasks, t
     assert {"toys", "DS"} <= drawn["complexity-lines"]
 
 
-def test_complexity_says_what_is_not_at_hand(tmp_path):
+def test_complexity_notes_missing_references(tmp_path):
     write_official(tmp_path / "official")
     ended = ask("analyze", "complexity", tmp_path / "official")
     assert ended.exit_code == 0
@@ -50,7 +50,7 @@ def test_complexity_says_what_is_not_at_hand(tmp_path):
     assert "n/a" in ended.output
 
 
-def test_complexity_prints_json_that_any_parser_takes(tmp_path, tasks):
+def test_complexity_prints_strict_json(tmp_path, tasks):
     write_official(tmp_path / "official")
     ended = ask("analyze", "complexity", tmp_path / "official", tasks, "--json")
     official, lines = json.loads(ended.stdout, parse_constant=pytest.fail)
@@ -58,7 +58,7 @@ def test_complexity_prints_json_that_any_parser_takes(tmp_path, tasks):
     assert lines["figures"]["lines"]["mean"] == 1
 
 
-def test_relevance_states_prompts_and_code_apart(tasks, tmp_path):
+def test_relevance_reports_prompts_and_code_apart(tasks, tmp_path):
     ended = ask("analyze", "relevance", tasks, "--json", "--pictures", tmp_path / "pictures")
     prompt, code = json.loads(ended.stdout)
     assert (prompt["text"], code["text"]) == ("prompt", "code")
@@ -67,7 +67,7 @@ def test_relevance_states_prompts_and_code_apart(tasks, tmp_path):
     assert {"tasks, prompt", "tasks, code"} <= read_pictures(tmp_path / "pictures")["relevance"]
 
 
-def test_statistics_tells_all_four_figures(scores, tmp_path):
+def test_statistics_shows_all_four_figures(scores, tmp_path):
     ended = ask("analyze", "statistics", scores, "--pictures", tmp_path / "pictures")
     assert ended.exit_code == 0, ended.output
     for name in ("Cohen's d", "Fisher", "Spearman", "Kendall"):
@@ -77,7 +77,7 @@ def test_statistics_tells_all_four_figures(scores, tmp_path):
     assert found["against"]["kendall"] == pytest.approx(1 / 3)
 
 
-def test_robustness_tells_what_decides_the_order(two, toy_root, tmp_path):  # noqa: F811
+def test_robustness_shows_all_tables(two, toy_root, tmp_path):  # noqa: F811
     ended = ask("analyze", "robustness", *two, "--benchmark", toy_root, "--pictures", tmp_path / "pictures")
     assert ended.exit_code == 0, ended.output
     for title in ("on the 2 instances", "pairs, when instances", "without one project or label", "on a split"):
@@ -90,38 +90,38 @@ def test_robustness_tells_what_decides_the_order(two, toy_root, tmp_path):  # no
     assert [split["label"] for split in found["splits"]] == ["demo"]
 
 
-def test_of_many_pairs_the_least_sure_are_shown_and_none_is_lost(write_run, toy_root):  # noqa: F811
+def test_only_least_certain_pairs_are_shown_and_json_has_all(write_run, toy_root):  # noqa: F811
     runs = [write_run(f"r{n}", {SCALE: "pass", STEP: "pass" if n % 3 else "fail"}) for n in range(11)]
     ended = ask("analyze", "robustness", *runs, "--benchmark", toy_root)
-    assert "the 50 least sure of 55 pairs are shown" in ended.output
+    assert "the 50 least certain of 55 pairs" in ended.output
     found = json.loads(ask("analyze", "robustness", *runs, "--benchmark", toy_root, "--json").stdout)
     assert len(found["pairs"]) == 55
 
 
-def test_robustness_refuses_one_run_an_empty_run_and_an_unknown_split(two, write_run, toy_root):  # noqa: F811
-    for arguments, said in (
+def test_robustness_rejects_one_run_an_empty_run_and_an_unknown_split(two, write_run, toy_root):  # noqa: F811
+    for arguments, message in (
         ((two[0],), "one run cannot be compared"),
         ((two[0], write_run("empty", {})), "no instance to compare on"),
         ((*two, "--other-split", "dem"), "did you mean demo"),
     ):
         ended = ask("analyze", "robustness", *arguments, "--benchmark", toy_root)
         assert ended.exit_code == 1
-        assert said in ended.output
+        assert message in ended.output
 
 
-def test_import_tells_every_repair_and_writes_a_folder_that_says_it_cannot_run(tmp_path):
+def test_import_lists_repairs_and_writes_a_folder_that_cannot_be_run(tmp_path):
     write_official(tmp_path / "in", stage="Image", data="Training", path="toy/core.py#L3")
     ended = ask("import", "official", tmp_path / "in", "--out", tmp_path / "out")
     assert ended.exit_code == 0, ended.output
     assert "toyhalve1.txt: stage, data: 'Image, Training' -> 'Training, Image' (the two were swapped)" in ended.output
     assert "'toy/core.py#L3' -> 'toy/core.py'" in ended.output
-    refused = ask("list", "--benchmark", tmp_path / "out")
-    assert refused.exit_code == 1
-    assert "without a source that could be run" in refused.output
+    rejected = ask("list", "--benchmark", tmp_path / "out")
+    assert rejected.exit_code == 1
+    assert "without a source that could be run" in rejected.output
     assert ask("check", "--benchmark", tmp_path / "out", "--records-only").exit_code == 0
 
 
-def test_import_names_text_files_that_it_passes_over(tmp_path):
+def test_import_names_skipped_text_files(tmp_path):
     write_official(tmp_path / "in")
     broken = write_official(tmp_path / "in", "toyhalve2.txt")
     broken.write_text(broken.read_text().partition("\n")[2])
@@ -130,14 +130,14 @@ def test_import_names_text_files_that_it_passes_over(tmp_path):
     assert f"LEFT OUT: 1 text files that do not begin with `stage:`: {broken}" in ended.stderr
 
 
-def test_import_counts_for_programs(tmp_path):
+def test_import_prints_counts_as_json(tmp_path):
     write_official(tmp_path / "in", data="Timeseries")
     found = json.loads(ask("import", "official", tmp_path / "in", "--json").stdout)
     assert found["counts"]["data"] == {"none of the labels": 1}
     assert found["counts"]["stage"] == {"training": 1}
 
 
-def test_import_turns_answers_into_samples_and_names_those_it_cannot_place(tmp_path):
+def test_import_converts_answers_and_names_unmatched_ones(tmp_path):
     write_official(tmp_path / "in")
     answers = [
         {"result": "def halve…", "function_name": "halve", "ground_truth": "toy/core.py", "test": "", "repo": "toy"}
@@ -162,7 +162,7 @@ def test_import_turns_answers_into_samples_and_names_those_it_cannot_place(tmp_p
         ("import", "official", ".", "--answers", "gone.json"),
     ],
 )
-def test_what_is_not_there_is_said_without_a_traceback(arguments, tmp_path, monkeypatch):
+def test_missing_input_is_reported_without_a_traceback(arguments, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     ended = ask(*arguments)
     assert ended.exit_code == 1

@@ -1,4 +1,4 @@
-"""What right answers cost is one command: measured once, shown again without running, refused where there is nothing."""
+"""`analyze efficiency` measures once, shows again without running, and rejects runs with nothing to measure."""
 
 import json
 
@@ -11,7 +11,7 @@ from tests.cli.test_compare import STEP, ask, write_run  # noqa: F401 - fixtures
 
 @pytest.fixture
 def run(write_run):  # noqa: F811
-    """A run whose one answer is right and slow."""
+    """A run whose one passing answer is slow."""
     samples = [
         {"instance": SCALE, "sample": 0, "code": SLOW},
         {"instance": STEP, "sample": 0, "code": "def step(self): ..."},
@@ -19,17 +19,17 @@ def run(write_run):  # noqa: F811
     return write_run("slow", {SCALE: "pass", STEP: "fail"}, samples=samples)
 
 
-def test_it_is_measured_once_and_shown_again_without_running(run, toy_root, tmp_path, monkeypatch):
+def test_measurements_are_stored_and_shown_without_running(run, toy_root, tmp_path, monkeypatch):
     ended = ask("analyze", "efficiency", run, "--benchmark", toy_root, "--repeats", 3, "--pictures", tmp_path / "p")
     assert ended.exit_code == 0, ended.output
-    for words in ("time and peak memory of the tests", "upkeep of the code", "1 held", "cyclomatic", "index"):
+    for words in ("time and peak memory of the tests", "maintainability of the code", "1 held", "cyclomatic", "index"):
         assert words in ended.output
     assert {"slow", "time of the tests, candidate to reference"} <= read_pictures(tmp_path / "p")["efficiency-1"]
-    kept = (run / "efficiency.jsonl").read_text()
-    monkeypatch.setenv("DLBENCH_SANDBOX", "no such sandbox")  # whoever runs anything fails
+    stored = (run / "efficiency.jsonl").read_text()
+    monkeypatch.setenv("DLBENCH_SANDBOX", "no such sandbox")  # running anything fails
     again = ask("analyze", "efficiency", run, "--benchmark", toy_root, "--no-run", "--json")
     assert again.exit_code == 0, again.output
-    assert (run / "efficiency.jsonl").read_text() == kept
+    assert (run / "efficiency.jsonl").read_text() == stored
     (found,) = json.loads(again.stdout, parse_constant=pytest.fail)
     (beside,) = found["beside"]
     assert (beside["instance"], beside["samples"], beside["ratios"]["time"]["rounds"]) == (SCALE, [0], 3)
@@ -37,24 +37,24 @@ def test_it_is_measured_once_and_shown_again_without_running(run, toy_root, tmp_
     assert found["costs"][0]["noise"]["instances"] == 1
 
 
-def test_nothing_measured_is_said_and_not_shown_as_nothing_found(run, toy_root):
+def test_unmeasured_samples_are_noted(run, toy_root):
     ended = ask("analyze", "efficiency", run, "--benchmark", toy_root, "--no-run")
     assert ended.exit_code == 0, ended.output
     assert "NOT MEASURED: 1 of 1 samples of slow that pass" in ended.output
     assert "n/a" in ended.output
 
 
-def test_of_several_runs_it_is_said_that_each_is_measured_on_what_it_solves(run, write_run, toy_root):  # noqa: F811
+def test_several_runs_carry_a_caveat(run, write_run, toy_root):  # noqa: F811
     other = write_run("other", {SCALE: "pass"}, samples=[{"instance": SCALE, "sample": 0, "code": SLOW}])
-    told = "EACH RUN ON WHAT IT SOLVES ITSELF"
+    caveat = "EACH RUN ON WHAT IT SOLVES ITSELF"
     for runs in ((run,), (run, other)):
         ended = ask("analyze", "efficiency", *runs, "--benchmark", toy_root, "--no-run")
         assert ended.exit_code == 0, ended.output
-        assert (told in ended.output) == (len(runs) > 1)
+        assert (caveat in ended.output) == (len(runs) > 1)
 
 
-def test_what_cannot_be_measured_gets_a_clear_message(run, write_run, toy_root):  # noqa: F811
-    for arguments, said in (
+def test_runs_that_cannot_be_measured_are_rejected(run, write_run, toy_root):  # noqa: F811
+    for arguments, message in (
         ((write_run("bare", {SCALE: "pass"}),), "there are no samples here"),
         ((run, "--instance", STEP), "no candidate among the chosen instances passes"),
         ((run.parent,), "there are no verdicts here"),
@@ -62,6 +62,6 @@ def test_what_cannot_be_measured_gets_a_clear_message(run, write_run, toy_root):
     ):
         ended = ask("analyze", "efficiency", *arguments, "--benchmark", toy_root)
         assert ended.exit_code == 1, ended.output
-        assert said in ended.output
+        assert message in ended.output
         assert "fix:" in ended.output
     assert not (run / "efficiency.jsonl").exists()

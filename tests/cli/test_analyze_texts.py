@@ -1,11 +1,12 @@
-"""The studies of texts print their tables, write their pictures, and say in words what they cannot read."""
+"""The studies of texts print tables, write plots, and report what they cannot read."""
 
 import json
+from importlib import import_module
 
 import pytest
 
 from dlbench.analysis import embeddings
-from tests.analysis.encoders import Letters, write_bert
+from tests.analysis.encoders import Letters
 from tests.analysis.official import write_official
 from tests.cli.test_analyze import read_pictures
 from tests.cli.test_compare import SCALE, ask
@@ -19,7 +20,7 @@ STAGES = {
 
 @pytest.fixture(autouse=True)
 def letters(monkeypatch, tmp_path):
-    """Vectors of letters in place of a model's: what is printed of them is the same."""
+    """Letter counts replace the vectors of a model."""
     monkeypatch.setenv("DLBENCH_HOME", str(tmp_path / "home"))
     monkeypatch.setattr(embeddings, "open_encoder", lambda name, *_: Letters())
 
@@ -47,7 +48,7 @@ def official(tmp_path):
     return tmp_path / "official"
 
 
-def test_divergence_tells_prompts_and_code_apart_and_draws_both(tasks, official, tmp_path):
+def test_divergence_reports_prompts_and_code_and_plots_both(tasks, official, tmp_path):
     pytest.importorskip("sklearn")
     ended = ask("analyze", "divergence", tasks, official, "--pictures", tmp_path / "pictures")
     assert ended.exit_code == 0, ended.output
@@ -57,7 +58,7 @@ def test_divergence_tells_prompts_and_code_apart_and_draws_both(tasks, official,
     assert {"tasks", "official"} <= drawn["divergence-prompt"]
 
 
-def test_divergence_finds_what_a_text_shares_with_prompts(tasks, official, tmp_path):
+def test_divergence_finds_runs_shared_with_a_text(tasks, official, tmp_path):
     text = tmp_path / "crawl.txt"
     text.write_text("They said: write a function that halves. Class: none, function: keep this line")
     write_official(tmp_path / "one", "toyhalve1.txt")
@@ -68,80 +69,91 @@ def test_divergence_finds_what_a_text_shares_with_prompts(tasks, official, tmp_p
     assert [one["there"] for one in found["distances"] if one["text"] == "prompt"] == ["one", "tasks", "tasks"]
 
 
-def test_divergence_refuses_a_text_that_is_not_utf_8(tasks, tmp_path):
+def test_divergence_rejects_a_text_that_is_not_utf_8(tasks, tmp_path):
     (tmp_path / "odd.txt").write_bytes(b"\xff\xfe")
     ended = ask("analyze", "divergence", tasks, "--text", tmp_path / "odd.txt")
     assert ended.exit_code == 1
     assert "not UTF-8" in ended.output
 
 
-def test_stage_evaluate_measures_baselines_and_keeps_what_was_told_of_each_prompt(official, tmp_path, monkeypatch):
+@pytest.fixture
+def classifier_letters(monkeypatch):
     pytest.importorskip("sklearn")
     monkeypatch.setattr("dlbench.analysis.classifier.evaluate.open_encoder", lambda name: Letters())
-    arguments = ("analyze", "stage", "evaluate", official, "--fast", "--folds", 3, "--out", tmp_path / "out")
+
+
+def test_stage_evaluate_compares_methods_and_stores_predictions(classifier_letters, official, tmp_path):
+    arguments = ("analyze", "stage", "evaluate", official, "--folds", 3, "--out", tmp_path / "out")
     ended = ask(*arguments, "--pictures", tmp_path / "pictures")
     assert ended.exit_code == 0, ended.output
-    for way in ("majority", "TF-IDF + linear", "frozen encoder + SVM"):
-        assert way in ended.output
-    told = [json.loads(line) for line in (tmp_path / "out/predictions.jsonl").read_text().splitlines()]
-    assert len(told) == 18
-    assert {"instance", "prompt", "stage", "task", "data"} == set(told[0])
+    for method in ("majority", "TF-IDF + linear", "frozen encoder"):
+        assert method in ended.output
+    predictions = [json.loads(line) for line in (tmp_path / "out/predictions.jsonl").read_text().splitlines()]
+    assert len(predictions) == 18
+    assert {"instance", "prompt", "stage", "task", "data"} == set(predictions[0])
     assert "classifier-official-stage" in read_pictures(tmp_path / "pictures")
-    refused = ask(*arguments, "--seed", 1)
-    assert refused.exit_code == 1
-    assert "this run was started with seed" in refused.output
+    rejected = ask(*arguments, "--seed", 1)
+    assert rejected.exit_code == 1
+    assert "another seed" in rejected.output
 
 
-def test_a_dataset_without_labels_cannot_be_learnt_from(tasks, tmp_path):
+def test_fast_stage_evaluation_needs_no_encoder(official, tmp_path, monkeypatch):
+    pytest.importorskip("sklearn")
+    monkeypatch.setattr("dlbench.analysis.classifier.evaluate.open_encoder", pytest.fail)
+    ended = ask("analyze", "stage", "evaluate", official, "--fast", "--folds", 3, "--out", tmp_path / "out")
+    assert ended.exit_code == 0, ended.output
+    assert "frozen" not in ended.output
+
+
+def test_dataset_without_labels_is_rejected(tasks, tmp_path):
     pytest.importorskip("sklearn")
     ended = ask("analyze", "stage", "evaluate", tasks, "--out", tmp_path / "out")
     assert ended.exit_code == 1
     assert "fewer than two labels of stage" in ended.output
 
 
-def test_a_classifier_is_trained_and_tells_the_stages_of_another_dataset(official, tasks, tmp_path):
-    pytest.importorskip("torch")
-    bert = write_bert(tmp_path / "bert")
+def test_trained_classifier_predicts_the_stages_of_another_dataset(classifier_letters, official, tasks, tmp_path):
     out = tmp_path / "classifier"
-    ended = ask("analyze", "stage", "train", official, "--encoder", bert, "--frozen", 1, "--epochs", 2, "--out", out)
+    ended = ask("analyze", "stage", "train", official, "--out", out)
     assert ended.exit_code == 0, ended.output
-    ended = ask("analyze", "stage", "predict", tasks, "--model", out, "--out", tmp_path / "told.jsonl")
+    ended = ask("analyze", "stage", "predict", tasks, "--model", out, "--out", tmp_path / "predicted.jsonl")
     assert ended.exit_code == 0, ended.output
-    told = [json.loads(line) for line in (tmp_path / "told.jsonl").read_text().splitlines()]
-    assert [line["stage"] for line in told] == ["training"] * 3
+    predicted = [json.loads(line) for line in (tmp_path / "predicted.jsonl").read_text().splitlines()]
+    assert [line["stage"] for line in predicted] == ["training"] * 3
 
 
 def test_predict_without_a_classifier_says_how_to_make_one(tasks, tmp_path):
-    pytest.importorskip("torch")
+    pytest.importorskip("sklearn")
     ended = ask("analyze", "stage", "predict", tasks, "--model", tmp_path / "gone")
     assert ended.exit_code == 1
     assert "analyze stage train" in ended.output
 
 
-@pytest.mark.parametrize("step", ["evaluate", "train", "predict"])
-def test_a_library_that_is_not_there_is_named_with_what_brings_it(step, monkeypatch, official, tmp_path):
-    monkeypatch.setattr("dlbench.cli.app.find_spec", lambda name: None if name == "torch" else object())
+@pytest.mark.parametrize("step", ["evaluate", "predict"])
+def test_missing_library_is_reported_with_its_extra(step, monkeypatch, official, tmp_path):
+    app = import_module("dlbench.cli.app")  # `dlbench.cli.app` as an attribute is the Typer object
+    monkeypatch.setattr(app, "find_spec", lambda name: None if name == "sklearn" else object())
     ended = ask("analyze", "stage", step, official, "--model" if step == "predict" else "--out", tmp_path / "out")
     assert ended.exit_code == 1
-    assert "torch is not installed" in ended.output
+    assert "sklearn is not installed" in ended.output
     assert "dlbench[analysis]" in ended.output
 
 
-def test_predicted_stages_are_for_their_technique_alone(toy_root, tmp_path):
+def test_predicted_stages_require_their_technique(toy_root, tmp_path):
     (tmp_path / "p.jsonl").write_text("")
     ended = ask("prompt", SCALE, "--benchmark", toy_root, "--predicted-stages", tmp_path / "p.jsonl")
     assert ended.exit_code == 1
     assert "--predicted-stages requires --technique few-shot-predicted-stage" in ended.output
 
 
-def test_a_predicted_stage_decides_which_examples_are_shown(toy_root, tmp_path):
+def test_predicted_stage_selects_examples(toy_root, tmp_path):
     from dlbench.dataset import load
     from dlbench.generation.techniques.stage_predictor import hash_prompt
 
     instance = load(toy_root).instances[SCALE]
     record = {"instance": SCALE, "prompt": hash_prompt(instance.prompt), "stage": "inference"}
     (tmp_path / "p.jsonl").write_text(json.dumps(record) + "\n")
-    asked = ("prompt", SCALE, "--benchmark", toy_root, "--technique", "few-shot-predicted-stage")
-    ended = ask(*asked, "--predicted-stages", tmp_path / "p.jsonl")
+    arguments = ("prompt", SCALE, "--benchmark", toy_root, "--technique", "few-shot-predicted-stage")
+    ended = ask(*arguments, "--predicted-stages", tmp_path / "p.jsonl")
     assert ended.exit_code == 0, ended.output
     assert "predicted_stage: inference" in ended.output

@@ -1,8 +1,8 @@
-"""How do benchmarks stand to one another, over the scores of the same models?
+"""Compare benchmarks by the scores of the same models.
 
-From a table: a model a line, a benchmark a column. Every two benchmarks are set against each other over the models that
-both have a score of, by the formulas of `scoring.against`. Shares beside percents would make a difference of a hundred
-times, so a table that seems to mix them is refused; what is marked with % is a percent, however small it is.
+The input is a table with one model per line and one benchmark per column. Each pair of benchmarks is compared over
+the models with both scores. A table that seems to mix shares and percents is rejected, since values would differ by a
+factor of 100; a value with % is a percent, however small.
 """
 
 import csv
@@ -16,22 +16,22 @@ from dlbench.errors import DLBenchError
 from dlbench.scoring import BenchmarkComparison, compare_benchmarks
 
 Scores = dict[str, dict[str, float]]
-"""By benchmark and model, as shares."""
+"""By benchmark and model, from 0 to 1."""
 
-_FIX = "write a CSV file: a first line `model,benchmark,other benchmark`, then a model a line; empty where unknown"
+_FIX = "write a CSV file: header `model,benchmark,other benchmark`, then one model per line; leave unknown scores empty"
 
 
 @dataclass(frozen=True)
 class BenchmarkRank:
-    """`here` against `there`: Cohen's d is positive where scores are higher there."""
+    """`here` against `there`: Cohen's d is positive if scores are higher there."""
 
     here: str
     there: str
     against: BenchmarkComparison
 
 
-def set_side_by_side(scores: Mapping[str, Mapping[str, float]]) -> list[BenchmarkRank]:
-    """Every two benchmarks, in the order of the columns."""
+def compare_all(scores: Mapping[str, Mapping[str, float]]) -> list[BenchmarkRank]:
+    """Every pair of benchmarks, in the order of the columns."""
     found = []
     for here, there in combinations(scores, 2):
         both = [model for model in scores[here] if model in scores[there]]
@@ -53,7 +53,7 @@ def read_scores(path: Path) -> Scores:
         raise DLBenchError(f"not CSV: {error}", where=str(path), fix=_FIX) from None
     heading = [name.strip() for name in rows[0][1]] if rows else []
     if len(heading) < 3 or not all(heading[1:]) or len(set(heading)) < len(heading):
-        what = "it needs a column of models and two columns of scores or more, each with a name of its own"
+        what = "it needs a column of models and at least two columns of scores, with distinct names"
         raise DLBenchError(what, where=str(path), fix=_FIX)
     scores: Scores = {name: {} for name in heading[1:]}
     marked: dict[str, set[str]] = {name: set() for name in heading[1:]}
@@ -61,10 +61,10 @@ def read_scores(path: Path) -> Scores:
     for number, row in rows[1:]:
         where = f"{path}, row {number}"
         if len(row) != len(heading):
-            raise DLBenchError(f"{len(row)} cells, where there are {len(heading)} columns", where=where, fix=_FIX)
+            raise DLBenchError(f"{len(row)} cells, but {len(heading)} columns", where=where, fix=_FIX)
         model = row[0].strip()
         if not model or model in models:
-            what = f"the model {model!r} is there twice" if model else "the model has no name"
+            what = f"the model {model!r} occurs twice" if model else "the model has no name"
             raise DLBenchError(what, where=where, fix=_FIX)
         models.add(model)
         for name, cell in zip(heading[1:], row[1:], strict=True):
@@ -91,13 +91,13 @@ def _scale(scores: Scores, marked: Mapping[str, set[str]], path: Path) -> Scores
         for name, found in scores.items()
     }
     if not any(scores.values()):
-        raise DLBenchError("there is no score in the table", where=str(path), fix=_FIX)
+        raise DLBenchError("the table has no scores", where=str(path), fix=_FIX)
     in_percent = [name for name, most in bare.items() if most > 1 or marked[name]]
     small = [name for name, most in bare.items() if 0 < most <= 1]
     if in_percent and small:
-        other = "percents beside them" if marked[small[0]] else f"{in_percent[0]} percents"
-        what = f"{small[0]} seems to hold shares from 0 to 1, and {other}"
-        fix = "write all scores as shares, or all in percent; with a % (0.4 %) where they are percents of 1 or less"
+        other = "also percents" if marked[small[0]] else f"{in_percent[0]} percents"
+        what = f"{small[0]} seems to contain shares from 0 to 1, and {other}"
+        fix = "write all scores as shares or all as percents; mark percents of 1 or less with % (0.4 %)"
         raise DLBenchError(what, where=str(path), fix=fix)
     scale = 100 if in_percent else 1
     return {name: {model: score / scale for model, score in found.items()} for name, found in scores.items()}

@@ -1,10 +1,9 @@
-"""How long and how tangled is the code that a benchmark asks for?
+"""Measure length and complexity of the references of a dataset.
 
-Measured by one program for all of them: figures of two papers differ by what their tools count. Lines are lines with
-code, without docstrings, comments and blank ones; cyclomatic is radon's figure, cognitive complexipy's, and statements
-that are no function count as they stand. What does not parse is named, not counted as nothing.
-
-How are values spread? The few figures that every study's tables show.
+One tool measures all datasets, since figures of two papers differ by what their tools count. Lines are lines of code
+without docstrings, comments and blank lines; cyclomatic complexity is radon's, cognitive complexity complexipy's.
+Snippets that are not a function are measured as they are. References that do not parse are named, not counted as
+zero.
 """
 
 import math
@@ -22,17 +21,17 @@ from dlbench.errors import DLBenchError
 
 @dataclass(frozen=True)
 class Figures:
-    """NaN where there are no values."""
+    """Summary statistics; NaN if there are no values."""
 
     count: int
     mean: float
     deviation: float
-    """Divided by n - 1."""
+    """Sample standard deviation."""
     low: float
-    """A tenth lies below."""
+    """10 % quantile."""
     median: float
     high: float
-    """A tenth lies above."""
+    """90 % quantile."""
     most: float
 
 
@@ -44,12 +43,12 @@ def find_figures(values: Sequence[float]) -> Figures:
     return Figures(len(values), fmean(values), deviation, low, median, high, float(max(values)))
 
 
-def count_bins(values: Sequence[float], ends: Sequence[float]) -> list[float]:
-    """The share of values in each bin; `ends` are where a bin begins, and the last is open."""
+def count_bins(values: Sequence[float], starts: Sequence[float]) -> list[float]:
+    """The share of values in each bin; `starts` are the lower bounds, the last bin is open."""
     if not values:
-        return [math.nan] * len(ends)
-    places = np.searchsorted(np.array(ends, dtype=np.float64), np.array(values, dtype=np.float64), side="right") - 1
-    counts = np.bincount(np.clip(places, 0, len(ends) - 1), minlength=len(ends))
+        return [math.nan] * len(starts)
+    places = np.searchsorted(np.array(starts, dtype=np.float64), np.array(values, dtype=np.float64), side="right") - 1
+    counts = np.bincount(np.clip(places, 0, len(starts) - 1), minlength=len(starts))
     return [float(count) / len(values) for count in counts]
 
 
@@ -61,17 +60,17 @@ BINS: dict[str, tuple[int, ...]] = {
     "nesting": (0, 1, 2, 3, 4, 5),
     "calls": (0, 1, 2, 4, 6, 11, 21, 41),
 }
-"""Where a bin begins; the last is open."""
+"""Lower bounds of the bins; the last bin is open."""
 
 
 @dataclass(frozen=True)
 class Complexity:
-    """Of one dataset."""
+    """The complexity of one dataset."""
 
     name: str
     items: int
     without_code: int
-    """Items whose reference is not at hand."""
+    """Items without a known reference."""
     unparsed: tuple[str, ...]
     """Items whose reference does not parse."""
     figures: Mapping[str, Figures]
@@ -102,7 +101,7 @@ def measure_complexity(corpus: Corpus, on_item: Callable[[str], None] = lambda n
 
 
 def measure_code(code: str) -> FunctionMeasures:
-    """As a function where it is one, as statements otherwise."""
+    """As a function if it is one, otherwise as statements."""
     try:
         return measure_function(code)
     except DLBenchError:

@@ -1,8 +1,8 @@
-"""Does a text that a model may have learnt from hold pieces of our prompts?
+"""Find pieces of our prompts in a text that a model may have been trained on.
 
-Told by the longest run of tokens that a prompt and the text share, word for word but for case. Whole prompts seldom
-leak; long runs do, and chance gives runs of a few words only. The text is read a line at a time, so that it may be as
-large as a crawl; a run may go on over line ends.
+The measure is the longest run of tokens that a prompt shares with the text, ignoring case. Whole prompts seldom leak;
+long runs do, and chance produces only short ones. The text is read line by line, so it may be large; runs may span
+lines.
 """
 
 import re
@@ -15,7 +15,7 @@ from dlbench.analysis.corpora import Item
 from dlbench.errors import DLBenchError
 
 SHORTEST = 8
-"""Shorter runs are not looked for: they are common by chance."""
+"""Shorter runs are ignored: they occur by chance."""
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 
 
@@ -23,17 +23,17 @@ _TOKEN = re.compile(r"\w+|[^\w\s]")
 class SharedRun:
     id: str
     tokens: int
-    """Of the longest run; 0 where none reaches `SHORTEST`."""
+    """Length of the longest run; 0 if none has `SHORTEST` tokens."""
     share: float
     """Of the prompt's tokens."""
     line: int | None
-    """Where in the text the run ends."""
+    """The line of the text on which the run ends."""
     words: str
-    """How the run begins, as the prompt has it."""
+    """The first words of the run."""
 
 
 def find_shared_runs(items: Sequence[Item], text: Path, shortest: int = SHORTEST) -> list[SharedRun]:
-    """One for each prompt, the longest first."""
+    """One per prompt, longest first."""
     prompts = [_TOKEN.findall(item.prompt) for item in items]
     longest = _match([[token.lower() for token in prompt] for prompt in prompts], _read_tokens(text), shortest)
     found = []
@@ -47,7 +47,7 @@ def find_shared_runs(items: Sequence[Item], text: Path, shortest: int = SHORTEST
 def _match(
     prompts: Sequence[Sequence[str]], tokens: Iterable[tuple[str, int]], shortest: int
 ) -> dict[int, tuple[int, int, int | None]]:
-    """By the number of a prompt: its longest run, where in the prompt it ends, and on which line of the text."""
+    """By prompt: length of its longest run, its end in the prompt, and the line of the text."""
     places: dict[tuple[str, ...], list[tuple[int, int]]] = defaultdict(list)
     for number, prompt in enumerate(prompts):
         for end in range(shortest, len(prompt) + 1):

@@ -1,16 +1,16 @@
-"""What do benchmarks ask for, and what would solve it, whatever form each of them has?
+"""Read datasets of any supported form as prompts with references.
 
-The one reader of every study: our benchmark or one like it, a folder of official DL-Bench files, DS-1000's JSONL. Each
-item has a prompt and, where the reference is at hand, code; a study that took a missing reference for an empty one
-would count it as a function of no lines.
+All studies use this reader: our benchmark or one like it, a folder of official DL-Bench files, DS-1000's JSONL. An
+item has a prompt and, if the reference is known, code; a missing reference is None, not an empty function.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from dlbench.analysis.official import find_files, read_files, repair_all
+from dlbench.analysis.official import find_files, make_record, read_files, repair_all
 from dlbench.dataset import AXES, Benchmark, Instance, Unrunnable, load
 from dlbench.dataset.target import TargetError, find_target
 from dlbench.errors import DLBenchError
@@ -28,11 +28,11 @@ class Item:
     id: str
     prompt: str
     code: str | None
-    """The reference; None where it is not at hand."""
+    """The reference; None if it is not known."""
     group: str
-    """The project or library that it is about."""
+    """The project or library."""
     labels: Mapping[str, str]
-    """stage, task and data, as far as they are known."""
+    """stage, task and data, as far as known."""
 
 
 @dataclass(frozen=True)
@@ -45,62 +45,61 @@ class Corpus:
         return [(item, item.code) for item in self.items if item.code is not None]
 
 
-def read_corpus(given: str, *, sources: Path | None = None, want_code: bool = True, log: Log = print) -> Corpus:
-    """`given`: `ours`, a path, or NAME=PATH. `sources` holds a folder a project, for datasets that have no code.
-    Without `want_code` nothing is fetched, and items of a benchmark have no code."""
-    name, path = _name(given)
+def read_corpus(dataset: str, *, sources: Path | None = None, with_code: bool = True, log: Log = print) -> Corpus:
+    """`dataset`: `ours`, a path, or NAME=PATH. `sources` has one folder per project, for datasets without code.
+    Without `with_code` nothing is fetched, and items of a benchmark have no code."""
+    name, path = _parse_name(dataset)
     if path is None:
-        items = _read_benchmark(load(), sources, want_code, log)
+        items = _read_benchmark(load(), sources, with_code, log)
     elif path.is_file() and path.name.endswith(_LINES):
         items = list(_read_lines(path))
     elif (path / "VERSION").is_file():
-        items = _read_benchmark(load(path), sources, want_code, log)
+        items = _read_benchmark(load(path), sources, with_code, log)
     elif path.is_dir() and (files := find_files(path)):
-        items = _read_official(files, sources if want_code else None)
+        items = _make_items(map(make_record, repair_all(read_files(files))), sources if with_code else None)
     else:
         raise DLBenchError(
-            "not a dataset that can be read" if path.exists() else "there is no such file or folder",
+            "not a known kind of dataset" if path.exists() else "there is no such file or folder",
             where=str(path),
-            fix="give `ours`, a benchmark's folder, a folder of official DL-Bench files, or DS-1000's .jsonl(.gz)",
+            fix="give `ours`, a benchmark folder, a folder of official DL-Bench files, or DS-1000's .jsonl(.gz)",
         )
     if not items:
-        raise DLBenchError("there is nothing in the dataset", where=str(path or OURS), fix="check the path")
-    if twice := [one for one, times in Counter(item.id for item in items).items() if times > 1]:
-        what = f"{len(twice)} ids are there more than once, {twice[0]} for one"
-        raise DLBenchError(what, where=str(path or OURS), fix="give a folder that holds each file once")
+        raise DLBenchError("the dataset is empty", where=str(path or OURS), fix="check the path")
+    if repeated := [one for one, times in Counter(item.id for item in items).items() if times > 1]:
+        what = f"{len(repeated)} ids occur more than once, such as {repeated[0]}"
+        raise DLBenchError(what, where=str(path or OURS), fix="give a folder that has each file once")
     return Corpus(name, tuple(items))
 
 
-def read_corpora(given: Sequence[str], *, sources: Path | None, want_code: bool = True, log: Log) -> list[Corpus]:
+def read_corpora(datasets: Sequence[str], *, sources: Path | None, with_code: bool = True, log: Log) -> list[Corpus]:
     corpora = []
-    for one in given:
-        log(f"reading {one}")
-        corpora.append(read_corpus(one, sources=sources, want_code=want_code, log=log))
+    for dataset in datasets:
+        log(f"reading {dataset}")
+        corpora.append(read_corpus(dataset, sources=sources, with_code=with_code, log=log))
     names = [corpus.name for corpus in corpora]
     for name in names:
         if names.count(name) > 1:
-            raise DLBenchError(f"two datasets are called {name!r}", fix="give one of them as NAME=PATH")
+            raise DLBenchError(f"two datasets are named {name!r}", fix="give one of them as NAME=PATH")
     return corpora
 
 
-def _name(given: str) -> tuple[str, Path | None]:
-    if given == OURS:
+def _parse_name(dataset: str) -> tuple[str, Path | None]:
+    if dataset == OURS:
         return OURS, None
-    named, equals, rest = given.partition("=")
-    if equals and named and not Path(given).exists():
-        return named, None if rest == OURS else Path(rest)
-    path = Path(given)
+    name, equals, rest = dataset.partition("=")
+    if equals and name and not Path(dataset).exists():
+        return name, None if rest == OURS else Path(rest)
+    path = Path(dataset)
     return path.resolve().name.removesuffix(".gz").removesuffix(".jsonl"), path
 
 
-def _read_benchmark(benchmark: Benchmark, sources: Path | None, want_code: bool, log: Log) -> list[Item]:
+def _read_benchmark(benchmark: Benchmark, sources: Path | None, with_code: bool, log: Log) -> list[Item]:
     items = []
     for instance in benchmark.instances.values():
-        code = _read_reference(benchmark, instance, log) if want_code else None
+        code = _read_reference(benchmark, instance, log) if with_code else None
         labels = {axis: str(getattr(instance.labels, axis)) for axis in AXES}
         items.append(Item(instance.id, instance.prompt, code, instance.project, labels))
-    references = _References(sources if want_code else None)
-    return items + [_make_item(one, references) for one in benchmark.unrunnable.values()]
+    return items + _make_items(benchmark.unrunnable.values(), sources if with_code else None)
 
 
 def _read_reference(benchmark: Benchmark, instance: Instance, log: Log) -> str:
@@ -108,41 +107,35 @@ def _read_reference(benchmark: Benchmark, instance: Instance, log: Log) -> str:
     return find_target((tree / instance.path).read_text(encoding="utf-8"), instance.qualname).text
 
 
-def _read_official(files: list[Path], sources: Path | None) -> list[Item]:
-    from dlbench.analysis.official import make_record
-
-    references = _References(sources)
-    return [_make_item(make_record(one), references) for one in repair_all(read_files(files))]
-
-
-def _make_item(one: Unrunnable, references: "_References") -> Item:
-    labels = {axis: str(label) for axis in AXES if (label := getattr(one.labels, axis)) is not None}
-    return Item(one.id, one.prompt, references.find(one), one.project, labels)
+def _make_items(records: Iterable[Unrunnable], sources: Path | None) -> list[Item]:
+    trees, items = _list_trees(sources), []
+    for one in records:
+        labels = {axis: str(label) for axis in AXES if (label := getattr(one.labels, axis)) is not None}
+        items.append(
+            Item(one.id, one.prompt, _find_reference(one, trees.get(one.project.lower())), one.project, labels)
+        )
+    return items
 
 
-class _References:
-    """References in a folder of source trees, one for each project and named as it is."""
+def _list_trees(sources: Path | None) -> dict[str, Path]:
+    """Source trees by the lower-case name of the project."""
+    if sources is not None and not sources.is_dir():
+        fix = "give --sources a folder with one source tree per project"
+        raise DLBenchError("there is no such folder", where=str(sources), fix=fix)
+    return {path.name.lower(): path for path in sources.iterdir()} if sources else {}
 
-    def __init__(self, sources: Path | None) -> None:
-        if sources is not None and not sources.is_dir():
-            fix = "give --sources a folder that holds a source tree for each project"
-            raise DLBenchError("there is no such folder", where=str(sources), fix=fix)
-        self._trees = {path.name.lower(): path for path in sources.iterdir()} if sources else {}
 
-    def find(self, one: Unrunnable) -> str | None:
-        tree = self._trees.get(one.project.lower())
-        if tree is None or one.path is None or one.qualname is None:
-            return None
-        for root in (tree, tree / "src"):
-            try:
-                return find_target((root / one.path).read_text(encoding="utf-8"), one.qualname).text
-            except (OSError, ValueError, SyntaxError, TargetError):
-                continue
+def _find_reference(one: Unrunnable, tree: Path | None) -> str | None:
+    if tree is None or one.path is None or one.qualname is None:
         return None
+    for root in (tree, tree / "src"):
+        with suppress(OSError, ValueError, SyntaxError, TargetError):
+            return find_target((root / one.path).read_text(encoding="utf-8"), one.qualname).text
+    return None
 
 
 def _read_lines(path: Path) -> Iterator[Item]:
-    """`prompt` and `reference_code` of every line; DS-1000's metadata where it is there."""
+    """`prompt` and `reference_code` of every line, and DS-1000's metadata if present."""
     for number, record in read_lines(path):
         for key in ("prompt", "reference_code"):
             if not isinstance(record.get(key), str):

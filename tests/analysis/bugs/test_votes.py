@@ -1,4 +1,4 @@
-"""What rules, a model and people say is kept apart and compared; a vote that cannot be counted is refused."""
+"""Votes of rules, judge and people are kept apart and compared; a vote that cannot be counted is rejected."""
 
 import json
 import math
@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from dlbench.analysis.bugs.agreement import agree, measure_alpha, read_people
-from dlbench.analysis.bugs.explain import Explained
-from dlbench.analysis.bugs.llm_judge import ANSWERS, ask_judge, read_answer, write_question
+from dlbench.analysis.bugs.agreement import measure_agreement, measure_alpha, read_votes
+from dlbench.analysis.bugs.explain import Explanation
+from dlbench.analysis.bugs.llm_judge import ANSWERS, ask_judge, parse_answer, write_question
 from dlbench.analysis.bugs.rules import classify
 from dlbench.analysis.bugs.taxonomy import read_categories
 from dlbench.errors import DLBenchError
@@ -23,14 +23,14 @@ SCALE = "toy/toy.core.scale"
 def explained(toy):
     code = HEADER + BODY
     evidence = find_evidence(toy, code)
-    return [Explained(make_failure(toy, code), evidence, classify(evidence))]
+    return [Explanation(make_failure(toy, code), evidence, classify(evidence))]
 
 
-def test_votes_of_people_are_read_from_jsonl_and_csv_and_the_last_word_counts(toy, tmp_path):
+def test_votes_are_read_from_jsonl_and_csv_and_the_last_one_counts(toy, tmp_path):
     lines = [{"instance": SCALE, "sample": 0, "category": category} for category in ("performance", "silly_mistake")]
     (tmp_path / "ann.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     (tmp_path / "all.csv").write_text(f"run,instance,sample,category,annotator\nrun,{SCALE},0,wrong_attribute,ben\n")
-    found = read_people([tmp_path / "ann.jsonl", tmp_path / "all.csv"], [make_failure(toy, "")])
+    found = read_votes([tmp_path / "ann.jsonl", tmp_path / "all.csv"], [make_failure(toy, "")])
     assert found == {"ann": {f"run:{SCALE}#0": "silly_mistake"}, "ben": {f"run:{SCALE}#0": "wrong_attribute"}}
 
 
@@ -48,47 +48,47 @@ def test_votes_of_people_are_read_from_jsonl_and_csv_and_the_last_word_counts(to
     ],
     ids=["category", "instance", "sample", "number", "run", "key", "no category", "no instance"],
 )
-def test_a_vote_that_cannot_be_counted_is_refused_by_line(toy, tmp_path, change):
+def test_vote_that_cannot_be_counted_is_rejected_with_its_line(toy, tmp_path, change):
     path = tmp_path / "ann.jsonl"
     path.write_text(json.dumps({"instance": SCALE, "sample": 0, "category": "performance"} | change) + "\n")
-    with pytest.raises(DLBenchError) as refused:
-        read_people([path], [make_failure(toy, "")])
-    assert refused.value.where == f"{path}:1"
+    with pytest.raises(DLBenchError) as rejected:
+        read_votes([path], [make_failure(toy, "")])
+    assert rejected.value.where == f"{path}:1"
 
 
-def test_a_vote_means_the_sample_that_it_names_and_no_other(toy, tmp_path):
+def test_vote_counts_for_the_named_sample_only(toy, tmp_path):
     failures = []
     for number in (1, 2):
         one = make_failure(toy, "")
         failures.append(replace(one, verdict={**one.verdict, "sample": number}))
     path = tmp_path / "ann.jsonl"
-    for vote, message in (({"sample": 0}, "no failure"), ({}, "there is no sample, and 2 of")):
+    for vote, message in (({"sample": 0}, "not a failure"), ({}, "`sample` is missing, and 2 samples of")):
         path.write_text(json.dumps({"instance": SCALE, "category": "performance"} | vote) + "\n")
         with pytest.raises(DLBenchError, match=message):
-            read_people([path], failures)
-    assert read_people([path], failures[:1]) == {"ann": {f"run:{SCALE}#1": "performance"}}
+            read_votes([path], failures)
+    assert read_votes([path], failures[:1]) == {"ann": {f"run:{SCALE}#1": "performance"}}
 
 
-def test_a_vote_without_a_run_is_refused_where_there_are_two(toy, tmp_path):
+def test_vote_without_run_is_rejected_if_there_are_two_runs(toy, tmp_path):
     path = tmp_path / "ann.jsonl"
     path.write_text(json.dumps({"instance": SCALE, "sample": 0, "category": "performance"}) + "\n")
     with pytest.raises(DLBenchError, match="unnamed run"):
-        read_people([path], [make_failure(toy, ""), make_failure(toy, "", run="second")])
+        read_votes([path], [make_failure(toy, ""), make_failure(toy, "", run="second")])
 
 
-def test_agreement_is_that_of_a_table_worked_out_by_hand():
+def test_agreement_matches_a_table_computed_by_hand():
     first = {"1": "a", "2": "a", "3": "b", "4": "b"}
     second = {"1": "a", "2": "b", "3": "b", "5": "a"}
-    found = agree({"rules": first, "judge": second})
+    found = measure_agreement({"rules": first, "judge": second})
     (pair,) = found.pairs
     assert (pair.failures, pair.share) == (3, pytest.approx(2 / 3))
     assert pair.confusions == (("a", "b", 1),)
     # observed 2 of 6 pairable values disagree; expected (36 - 9 - 9) / 30 of 6
     assert pair.alpha == pytest.approx(1 - (2 / 6) / (18 / 30))
-    assert agree({"rules": first, "judge": second, "person": {"5": "b", "6": "a"}}).failures == 4
+    assert measure_agreement({"rules": first, "judge": second, "person": {"5": "b", "6": "a"}}).failures == 4
 
 
-def test_an_alpha_that_says_nothing_is_no_number():
+def test_alpha_without_comparable_votes_is_nan():
     assert math.isnan(measure_alpha([{"1": "a"}, {"2": "b"}]))
     assert math.isnan(measure_alpha([{"1": "a"}, {"1": "a"}]))
 
@@ -105,20 +105,20 @@ def test_an_alpha_that_says_nothing_is_no_number():
     ],
     ids=["object", "last object", "word", "two words", "nothing", "empty"],
 )
-def test_an_answer_is_a_vote_only_where_it_names_one_category(answer, category):
-    assert read_answer(answer)[0] == category
+def test_answer_is_a_vote_only_if_it_names_one_category(answer, category):
+    assert parse_answer(answer)[0] == category
 
 
-def test_the_judge_is_told_what_the_rules_were_told(explained):
-    asked = write_question(explained[0])
+def test_judge_gets_the_evidence_of_the_rules(explained):
+    question = write_question(explained[0])
     for category in read_categories().values():
-        assert category.meaning in asked
-    assert explained[0].failure.prompt in asked
-    assert BODY in asked
-    assert "AssertionError" in asked
+        assert category.meaning in question
+    assert explained[0].failure.prompt in question
+    assert BODY in question
+    assert "AssertionError" in question
 
 
-def test_a_judge_is_asked_once_and_its_votes_are_kept(explained, tmp_path):
+def test_judge_is_asked_once_and_its_votes_are_stored(explained, tmp_path):
     with Endpoint(lambda number, body: completion('{"category": "non_prompted", "reason": "why"}')) as endpoint:
         for _ in range(2):
             judged = ask_judge(OpenAIModel("judge", endpoint.url, "key"), explained, tmp_path)
@@ -128,19 +128,19 @@ def test_a_judge_is_asked_once_and_its_votes_are_kept(explained, tmp_path):
     assert (tmp_path / ANSWERS).is_file()
 
 
-def test_a_judge_s_vote_on_code_that_is_gone_is_no_vote_on_what_stands_in_its_place(toy, explained, tmp_path):
+def test_vote_of_the_judge_does_not_carry_over_to_other_code(toy, explained, tmp_path):
     code = f"{HEADER}    return []\n"
     evidence = find_evidence(toy, code)
-    anew = [Explained(make_failure(toy, code), evidence, classify(evidence))]
-    assert anew[0].failure.id == explained[0].failure.id
-    said = ["non_prompted", "silly_mistake"]
-    with Endpoint(lambda number, body: completion(json.dumps({"category": said[number]}))) as endpoint:
-        asked = [ask_judge(OpenAIModel("judge", endpoint.url, "key"), each, tmp_path) for each in (explained, anew)]
+    other = [Explanation(make_failure(toy, code), evidence, classify(evidence))]
+    assert other[0].failure.id == explained[0].failure.id
+    named = ["non_prompted", "silly_mistake"]
+    with Endpoint(lambda number, body: completion(json.dumps({"category": named[number]}))) as endpoint:
+        judged = [ask_judge(OpenAIModel("judge", endpoint.url, "key"), each, tmp_path) for each in (explained, other)]
         again = ask_judge(OpenAIModel("judge", endpoint.url, "key"), explained, tmp_path)
-    assert [list(one.votes.values()) for one in (*asked, again)] == [[said[0]], [said[1]], [said[0]]]
+    assert [list(one.votes.values()) for one in (*judged, again)] == [[named[0]], [named[1]], [named[0]]]
 
 
-def test_an_answer_that_names_nothing_is_counted_and_no_vote(explained, tmp_path):
+def test_answer_without_a_category_is_counted_and_is_no_vote(explained, tmp_path):
     with Endpoint(lambda number, body: completion("I cannot say.")) as endpoint:
         judged = ask_judge(OpenAIModel("judge", endpoint.url, "key"), explained, tmp_path)
     assert (dict(judged.votes), judged.unreadable) == ({}, 1)

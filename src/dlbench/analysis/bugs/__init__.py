@@ -1,1 +1,1 @@
-"""Why do candidates fail? Evidence, rules that read it, votes, and planted failures to measure by."""
+"""Classify the bugs that make candidates fail."""

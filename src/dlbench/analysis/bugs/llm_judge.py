@@ -1,9 +1,9 @@
-"""What does a model say of a failure?
+"""Ask a model to classify failures (LLM as judge).
 
-It is told the categories in the words that everybody is told, the task, the code, and the evidence that the rules saw;
-it answers with a category and a reason. Its answers are kept in a folder of their own and never mixed with what the
-rules or people say. What cannot be read as a category is no vote, and is counted. An answer is kept with the question
-that it answers: a run that was made anew under its old name would otherwise get votes on code that is gone.
+The prompt has the category definitions that everybody uses, the task, the code, and the evidence that the rules use.
+The model answers with a category and a reason. Its answers are stored in a folder of their own. An answer that names
+no category is counted and is no vote. Answers are keyed by the question, including the code, so that a rerun under
+the same name does not inherit votes on code that no longer exists.
 """
 
 import hashlib
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from dlbench.analysis.bugs.agreement import Votes
-from dlbench.analysis.bugs.explain import Explained
+from dlbench.analysis.bugs.explain import Explanation
 from dlbench.analysis.bugs.taxonomy import read_categories
 from dlbench.dataset import Instance
 from dlbench.dataset.prompt_context import fenced
@@ -25,8 +25,8 @@ from dlbench.jsonl import read_lines
 from dlbench.workspace.home import Log, quiet
 
 ANSWERS = "samples.jsonl"
-_LONGEST = 6000
-_ASK = """\
+_MAX_CHARS = 6000
+_QUESTION = """\
 A program was written for the task below and failed its tests. Which one of these kinds of bugs is it?
 
 {categories}
@@ -45,7 +45,7 @@ What is known of the failure (JSON):
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgeVotes:
     votes: Votes
     reasons: dict[str, str]
     unreadable: int
@@ -53,7 +53,7 @@ class Judged:
 
 def ask_judge(
     model: Model,
-    explained: Sequence[Explained],
+    explained: Sequence[Explanation],
     folder: Path,
     *,
     concurrency: int = 4,
@@ -62,53 +62,53 @@ def ask_judge(
     retries: int = RETRIES,
     on_answer: Callable[[dict[str, Any]], None] = lambda record: None,
     log: Log = quiet,
-) -> Judged:
-    """Goes on where it was stopped: a question that the folder holds an answer to is not asked again."""
-    by_question = {_name_question(one): one for one in explained}
-    # each question is asked as if it were an instance of its own, so that all of sampling holds for it
-    asked = [one.failure.instance.model_copy(update={"id": name}) for name, one in by_question.items()]
+) -> JudgeVotes:
+    """Resumes: a question that has an answer in the folder is not asked again."""
+    by_key = {_question_key(one): one for one in explained}
+    # Each question is an instance of its own, so that sampling works as in a run.
+    instances = [one.failure.instance.model_copy(update={"id": key}) for key, one in by_key.items()]
 
-    def request_of(instance: Instance, sample: int) -> Request:
-        text = write_question(by_question[instance.id])
+    def make_request(instance: Instance, sample: int) -> Request:
+        text = write_question(by_key[instance.id])
         return Request(instance.id, sample, [{"role": "user", "content": text}], max_tokens=max_tokens)
 
     path = folder / ANSWERS
-    generate(model, asked, request_of, path, 1, concurrency, on_answer, budget=budget, retries=retries, log=log)
-    return read_judged(path, {name: one.failure.id for name, one in by_question.items()})
+    generate(model, instances, make_request, path, 1, concurrency, on_answer, budget=budget, retries=retries, log=log)
+    return read_judge_votes(path, {key: one.failure.id for key, one in by_key.items()})
 
 
-def read_judged(path: Path, wanted: Mapping[str, str]) -> Judged:
-    """`wanted`: the failure's id, by the name of the question."""
+def read_judge_votes(path: Path, failures: Mapping[str, str]) -> JudgeVotes:
+    """`failures`: by question key, the failure id."""
     votes: dict[str, str] = {}
     reasons: dict[str, str] = {}
     unreadable = 0
     for _, record in read_lines(path):
-        failure = wanted.get(str(record.get("instance")))
+        failure = failures.get(str(record.get("instance")))
         if failure is None:
             continue
-        category, reason = read_answer(str(record.get("answer", "")))
+        category, reason = parse_answer(str(record.get("answer", "")))
         if category:
             votes[failure], reasons[failure] = category, reason
         else:
             unreadable += 1
-    return Judged(votes, reasons, unreadable)
+    return JudgeVotes(votes, reasons, unreadable)
 
 
-def _name_question(one: Explained) -> str:
+def _question_key(one: Explanation) -> str:
     digest = hashlib.sha256(write_question(one).encode(errors="surrogatepass")).hexdigest()
     return f"{one.failure.id} {digest[:16]}"
 
 
-def write_question(one: Explained) -> str:
+def write_question(one: Explanation) -> str:
     categories = "\n".join(f"{slug}: {category.meaning}" for slug, category in read_categories().items())
-    evidence = {name: value for name, value in one.evidence.as_record().items() if value not in ((), "", None)}
-    told = json.dumps(evidence, ensure_ascii=False, default=str)
-    code = fenced((one.failure.code or "(none)")[:_LONGEST])
-    return _ASK.format(categories=categories, prompt=one.failure.prompt, code=code, evidence=told[:_LONGEST])
+    known = {name: value for name, value in one.evidence.as_record().items() if value not in ((), "", None)}
+    evidence = json.dumps(known, ensure_ascii=False, default=str)[:_MAX_CHARS]
+    code = fenced((one.failure.code or "(none)")[:_MAX_CHARS])
+    return _QUESTION.format(categories=categories, prompt=one.failure.prompt, code=code, evidence=evidence)
 
 
-def read_answer(text: str) -> tuple[str, str]:
-    """Category and reason; empty where the answer names none, or more than one outside of an object."""
+def parse_answer(text: str) -> tuple[str, str]:
+    """Category and reason; empty if the answer names no category, or several outside a JSON object."""
     known = read_categories()
     for found in reversed(re.findall(r"\{[^{}]*\}", text, re.S)):
         try:

@@ -1,7 +1,7 @@
-"""Which kinds of bugs are told apart?
+"""Load the bug taxonomy of the DL-Bench paper: 14 categories with their subcategories.
 
-Those of the DL-Bench paper, from a data file in our own words. A category that rules, judge and people would each read
-in their own way makes their agreement worthless, so all of them are shown the same text.
+The text is ours (`categories.toml`). Rules, LLM judge and annotators all work from the same definitions; otherwise
+their agreement would mean nothing.
 """
 
 import tomllib
@@ -9,19 +9,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
+
+from dlbench.errors import DLBenchError
 
 OTHER = "other"
-"""The kind that has nothing to do with deep learning."""
+"""The subcategory of bugs that are unrelated to deep learning."""
 
 
 @dataclass(frozen=True)
-class Kind:
-    """A subcategory."""
-
+class Subcategory:
     slug: str
     meaning: str
     seen: int
-    """How often the paper counted it."""
+    """Count in the paper."""
 
 
 @dataclass(frozen=True)
@@ -30,23 +31,25 @@ class Category:
     name: str
     meaning: str
     seen: int
-    kinds: Mapping[str, Kind]
+    """Count in the paper."""
+    kinds: Mapping[str, Subcategory]
     """By slug; the last is `other`."""
 
 
 @cache
 def read_categories() -> Mapping[str, Category]:
     text = Path(__file__).with_name("categories.toml").read_text(encoding="utf-8")
-    return {one["slug"]: _read(one) for one in tomllib.loads(text)["category"]}
+    return {record["slug"]: _parse(record) for record in tomllib.loads(text)["category"]}
 
 
-def _read(one: dict[str, object]) -> Category:
-    given = one.get("kinds", {})
-    assert isinstance(given, dict)
-    kinds = {slug: Kind(slug, kind["meaning"], kind["seen"]) for slug, kind in given.items()}
-    other = one["other"]
-    assert isinstance(other, int)
-    kinds[OTHER] = Kind(OTHER, "It has nothing to do with deep learning.", other)
-    slug, name, meaning, seen = (one[key] for key in ("slug", "name", "meaning", "seen"))
-    assert isinstance(seen, int)
-    return Category(str(slug), str(name), str(meaning), seen, kinds)
+def check_category(name: object, where: str) -> str:
+    known = read_categories()
+    if not isinstance(name, str) or name not in known:
+        raise DLBenchError(f"unknown category {name!r}", where=where, fix=f"use one of: {', '.join(known)}")
+    return name
+
+
+def _parse(record: dict[str, Any]) -> Category:
+    kinds = {slug: Subcategory(slug, **kind) for slug, kind in record.get("kinds", {}).items()}
+    kinds[OTHER] = Subcategory(OTHER, "It has nothing to do with deep learning.", record["other"])
+    return Category(record["slug"], record["name"], record["meaning"], record["seen"], kinds)

@@ -1,11 +1,8 @@
-"""What does a classifier learn from, and what is it asked? Prompts with labels on three axes, as numbers.
+"""Labelled prompts for the stage classifier, and the folds of its cross-validation.
 
-Folds are stratified by stage and drawn from a seed: the same on every machine. Of a stage with fewer prompts than
-folds, some folds have none. They may part projects, so that nothing was learnt of a project that is asked about: else
-its name alone tells much. A prompt without a label on an axis takes no part in that axis, in learning as in measuring;
-it is no label of its own.
-
-How is an encoder tuned? Everything that a result depends on, beside the data, in one record that is kept with it.
+Folds are stratified by stage and seeded; a stage with fewer prompts than folds is missing from some. Folds may separate
+projects, so that nothing of a tested project is trained on: otherwise its name alone reveals much. A prompt without a
+label on an axis is neither trained on nor tested on that axis.
 """
 
 import hashlib
@@ -20,10 +17,10 @@ from dlbench.dataset import AXES as _AXES
 from dlbench.errors import DLBenchError
 
 AXES = tuple(_AXES)
-
-Places = NDArray[np.int64]
 UNKNOWN = -1
-FEWEST = 2
+"""Target of a prompt without a label."""
+
+Indices = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -31,79 +28,73 @@ class Prompts:
     ids: tuple[str, ...]
     texts: tuple[str, ...]
     classes: tuple[tuple[str, ...], ...]
-    """By axis, the labels that there are."""
-    targets: Places
-    """A row a prompt, a column an axis: the place of its label in `classes`, or `UNKNOWN`."""
+    """By axis, the labels."""
+    targets: Indices
+    """A row per prompt, a column per axis: the index of its label in `classes`, or `UNKNOWN`."""
     lent: int = 0
-    """So many at the end are of another dataset: every fold learns from them, and none is ever asked."""
+    """The last so many prompts are from another dataset: every fold trains on them, none tests them."""
     groups: tuple[str, ...] = ()
-    """The project that each is about; none where that is not known."""
+    """The project of each; empty if not known."""
 
     @property
-    def mark(self) -> str:
-        """Differs where prompts, labels or their order do."""
-        told = hashlib.sha256()
+    def digest(self) -> str:
+        """Depends on prompts, labels and their order."""
+        digest = hashlib.sha256()
         for id, text, row in zip(self.ids, self.texts, self.targets.tolist(), strict=True):
-            told.update(f"{id}\0{text}\0{row}\0".encode("utf-8", "surrogatepass"))
-        return told.hexdigest()
+            digest.update(f"{id}\0{text}\0{row}\0".encode("utf-8", "surrogatepass"))
+        return digest.hexdigest()
 
-    def take(self, places: Places) -> "Prompts":
-        texts = tuple(self.texts[place] for place in places)
-        groups = tuple(self.groups[place] for place in places) if self.groups else ()
-        ids = tuple(self.ids[place] for place in places)
-        return Prompts(ids, texts, self.classes, self.targets[places], groups=groups)
+    def take(self, indices: Indices) -> "Prompts":
+        ids, texts = tuple(self.ids[i] for i in indices), tuple(self.texts[i] for i in indices)
+        groups = tuple(self.groups[i] for i in indices) if self.groups else ()
+        return Prompts(ids, texts, self.classes, self.targets[indices], groups=groups)
 
 
 def gather_prompts(corpus: Corpus) -> Prompts:
     items = corpus.items
     classes = tuple(tuple(sorted({item.labels[axis] for item in items if axis in item.labels})) for axis in AXES)
     for axis, names in zip(AXES, classes, strict=True):
-        if len(names) < FEWEST:
-            raise DLBenchError(
-                f"there are fewer than two labels of {axis} to tell apart",
-                where=corpus.name,
-                fix="learn from a dataset with labels: `ours`, or a folder of official DL-Bench files",
-            )
-    targets = [[_place(item, axis, names) for axis, names in zip(AXES, classes, strict=True)] for item in items]
+        if len(names) < 2:
+            fix = "train on a dataset with labels: `ours`, or a folder of official DL-Bench files"
+            raise DLBenchError(f"there are fewer than two labels of {axis}", where=corpus.name, fix=fix)
     ids, texts = tuple(item.id for item in items), tuple(item.prompt for item in items)
     groups = tuple(item.group for item in items)
-    return Prompts(ids, texts, classes, np.array(targets, dtype=np.int64), groups=groups)
+    return Prompts(ids, texts, classes, _find_targets(items, classes), groups=groups)
 
 
 def borrow(prompts: Prompts, corpus: Corpus, other: Corpus) -> Prompts:
-    """The prompts of `corpus`, and behind them those of `other` to learn from. What is about a project that both have
-    is left out: it may be an asked function in other words, with its label."""
-    shared = {_spell(item.group) for item in corpus.items}
-    lent = [item for item in other.items if _spell(item.group) not in shared and item.labels]
+    """Add prompts of `other` to train on, except those of projects that `corpus` has too: they may be tested functions
+    in other words, with their labels."""
+    shared = {_normalise(item.group) for item in corpus.items}
+    lent = tuple(item for item in other.items if _normalise(item.group) not in shared and item.labels)
     if not lent:
-        what = "no prompt with a label is about a project that is not asked about"
+        what = "all its labelled prompts are about projects of the tested dataset"
         raise DLBenchError(what, where=other.name, fix="give another dataset to --also")
-    targets = [[_place(item, axis, names) for axis, names in zip(AXES, prompts.classes, strict=True)] for item in lent]
     return Prompts(
         (*prompts.ids, *(f"{other.name}:{item.id}" for item in lent)),
         (*prompts.texts, *(item.prompt for item in lent)),
         prompts.classes,
-        np.concatenate([prompts.targets, np.array(targets, dtype=np.int64)]),
+        np.concatenate([prompts.targets, _find_targets(lent, prompts.classes)]),
         len(lent),
         (*prompts.groups, *(item.group for item in lent)),
     )
 
 
-def _place(item: Item, axis: str, names: tuple[str, ...]) -> int:
-    """Of its label among those that are told apart; one that is not among them teaches nothing on this axis."""
-    label = item.labels.get(axis)
-    return names.index(label) if label in names else UNKNOWN
+def _find_targets(items: tuple[Item, ...], classes: tuple[tuple[str, ...], ...]) -> Indices:
+    known = [{name: place for place, name in enumerate(names)} for names in classes]
+    rows = [[known[n].get(item.labels.get(axis, ""), UNKNOWN) for n, axis in enumerate(AXES)] for item in items]
+    return np.array(rows, dtype=np.int64)
 
 
-def _spell(group: str) -> str:
+def _normalise(group: str) -> str:
     """`scikit-learn` and `Scikit_Learn` are one project."""
     return "".join(letter for letter in group.lower() if letter.isalnum())
 
 
-def draw_folds(prompts: Prompts, folds: int, seed: int, *, new_projects: bool = False) -> list[tuple[Places, Places]]:
-    """For each fold, the places of what is learnt from and of what is asked. What was lent is learnt from in all.
+def draw_folds(prompts: Prompts, folds: int, seed: int, *, new_projects: bool = False) -> list[tuple[Indices, Indices]]:
+    """For each fold, the indices to train on and to test. All train on the lent prompts.
 
-    With `new_projects` all prompts of a project are asked in one fold.
+    With `new_projects` all prompts of a project are tested in one fold.
     """
     from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
@@ -114,46 +105,27 @@ def draw_folds(prompts: Prompts, folds: int, seed: int, *, new_projects: bool = 
         what = f"no stage has more than {most} prompts, fewer than folds"
         raise DLBenchError(what, fix=f"give --folds {max(2, most)} or less, or a larger dataset")
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # a rare stage is missing in some folds, and no more can be done
+        warnings.simplefilter("ignore", UserWarning)  # a rare stage is missing from some folds; that is accepted
         if new_projects:
-            parted = StratifiedGroupKFold(folds, shuffle=True, random_state=seed)
-            splits = list(parted.split(stages, stages, _find_projects(prompts, own, folds)))
+            splitter = StratifiedGroupKFold(folds, shuffle=True, random_state=seed)
+            splits = list(splitter.split(stages, stages, _list_projects(prompts, own, folds)))
         else:
             splits = list(StratifiedKFold(folds, shuffle=True, random_state=seed).split(stages, stages))
     lent = np.arange(own, len(prompts.ids))
-    return [(np.concatenate([learnt, lent]).astype(np.int64), np.asarray(asked, np.int64)) for learnt, asked in splits]
+    return [(np.concatenate([train, lent]).astype(np.int64), np.asarray(test, np.int64)) for train, test in splits]
 
 
-def _find_projects(prompts: Prompts, own: int, folds: int) -> list[str]:
-    projects = [_spell(group) for group in prompts.groups[:own]]
+def _list_projects(prompts: Prompts, own: int, folds: int) -> list[str]:
+    projects = [_normalise(group) for group in prompts.groups[:own]]
     if len(projects) < own or not all(projects):
-        what = "the dataset does not say of every prompt which project it is about"
-        raise DLBenchError(what, fix="leave out --new-projects, or give another dataset")
+        what = "the dataset does not name the project of every prompt"
+        raise DLBenchError(what, fix="omit --new-projects, or give another dataset")
     if len(set(projects)) < folds:
         what = f"there are {len(set(projects))} projects, fewer than folds"
-        raise DLBenchError(what, fix="give fewer --folds, or leave out --new-projects")
+        raise DLBenchError(what, fix="give fewer --folds, or omit --new-projects")
     return projects
 
 
-def known_on(targets: Places, axis: int) -> Places:
-    """The places of prompts that have a label on this axis."""
+def labelled(targets: Indices, axis: int) -> Indices:
+    """The indices of prompts with a label on this axis."""
     return np.flatnonzero(targets[:, axis] != UNKNOWN)
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """AdamW with a warm-up and a linear decay; one linear head an axis on the mean of the tokens' vectors.
-
-    Fixed before any test fold was seen: there is no early stopping and no best epoch.
-    """
-
-    encoder: str = "minilm"
-    frozen: int = 5
-    """Layers at the bottom, with the embeddings, that stay as they are: what they give is computed once."""
-    epochs: int = 6
-    batch: int = 16
-    rate: float = 2e-4
-    """Of the encoder's layers; heads, which begin from nothing, learn twenty times as fast."""
-    tokens: int = 256
-    """Prompts are cut there."""
-    seed: int = 0

@@ -1,1 +1,1 @@
-"""What a candidate costs beyond being right: time, memory and upkeep, beside the reference's."""
+"""Compare time, memory and maintainability of passing candidates with the reference."""

@@ -1,24 +1,14 @@
-"""What do an instance's tests take on a candidate, and on the reference beside it?
+"""Measure time, memory and maintainability of passing candidates, side by side with the reference.
 
-A figure of another day, another process or a busier minute cannot be set beside a candidate's. So both run in one
-worker, in rounds: the reference, the reference once more and every candidate, in an order drawn by chance, in which all
-have every place as often. What disturbs a round disturbs all of it, and how far the two references lie apart is the
-noise. All are served alike: where one candidate must be imported or watched, so is every other, and the reference.
+Figures from another process or a busier minute are not comparable. So candidates and reference run in one worker, in
+rounds: the reference, the reference again, and every candidate, in a random order in which each takes every position
+equally often. A disturbance affects the whole round, and the difference between the two references is the noise. All
+run in the same mode: if one candidate must be imported or watched, all are.
 
-How much is there to keep in order, in what a model wrote and in the reference?
-
-Both are measured as they stand in the module, with all that the answer brought along, and written anew first, without
-docstrings and comments: otherwise a project's formatter, or a model that explains every line, would decide.
-
-What has been measured of a run already?
-
-Rounds stand in a journal beside the run, each on disk before the next begins: what was stopped goes on, and the tables
-can be computed again without running anything. A record is about one text of the reference, one list of tests and the
-texts of candidates: where any of them is another now, it is passed over and measured anew.
-
-Which candidates are measured, and what of them is missing?
-
-Only those that pass: what a wrong answer takes says nothing. Samples with the same code are one candidate.
+Maintainability is measured on the spliced code, including helpers that the answer brought, without docstrings,
+comments and formatting. Rounds are stored in a journal next to the run before the next begins; an interrupted study
+resumes, and tables need no new runs. A record is keyed by the reference, the tests and the code of the candidate;
+others are ignored.
 """
 
 import ast
@@ -27,7 +17,7 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing, suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import groupby
 from pathlib import Path
@@ -50,19 +40,20 @@ from dlbench.runs.samples import Sample
 from dlbench.runs.verdict import Status
 from dlbench.workspace import Prepared
 
+EFFICIENCY = "efficiency.jsonl"
 REFERENCE, AGAIN = "reference", "again"
-_SPARE = 2
-"""Rounds that may come to nothing before an instance is given up."""
+MEASURES = ("lines", "cyclomatic", "cognitive", "index")
+_MAX_FAILED_ROUNDS = 2
 
 
 @dataclass(frozen=True)
-class Taken:
+class Measurement:
     """One run of the tests."""
 
     status: str
     seconds: float
     processor: float
-    """Seconds that the processor worked."""
+    """CPU seconds."""
     memory_mb: float
     mode: str
     message: str = ""
@@ -72,29 +63,144 @@ class Taken:
         return self.status == Status.PASS
 
 
-Round = Mapping[str, Taken]
-"""By `REFERENCE`, `AGAIN` and the names of candidates, in the order in which they ran."""
+Round = Mapping[str, Measurement]
+"""By `REFERENCE`, `AGAIN` and the keys of candidates, in the order in which they ran."""
 
 
 @dataclass(frozen=True)
-class Job:
-    """Candidates of one instance, by name, of which rounds are missing."""
+class Maintainability:
+    lines: int
+    cyclomatic: int
+    """1 plus the number of decisions, including those of helpers."""
+    cognitive: int
+    index: float
+    """radon's maintainability index, from 0 (worst) to 100."""
+
+
+@dataclass(frozen=True)
+class PassingCandidates:
+    """The passing samples of one instance. Samples with the same code are one candidate."""
+
+    instance: Instance
+    codes: Mapping[int, str]
+    """By sample."""
+
+    @cached_property
+    def key(self) -> str:
+        return instance_key(self.instance)
+
+    @cached_property
+    def names(self) -> dict[int, str]:
+        """By sample, the key of the candidate."""
+        return {sample: code_key(code) for sample, code in self.codes.items()}
+
+    @cached_property
+    def candidates(self) -> dict[str, str]:
+        """By key, the code."""
+        return {self.names[sample]: code for sample, code in self.codes.items()}
+
+
+def find_passing(
+    verdicts: Iterable[Mapping[str, Any]], samples: Iterable[Sample], instances: Iterable[Instance]
+) -> list[PassingCandidates]:
+    passed = {(one["instance"], one["sample"]) for one in verdicts if one["status"] == Status.PASS}
+    chosen = {instance.id: instance for instance in instances}
+    found: defaultdict[str, dict[int, str]] = defaultdict(dict)
+    for sample in samples:
+        if sample.key in passed and sample.instance in chosen:
+            code = find_code(sample, chosen[sample.instance].qualname).code
+            if code is not None:
+                found[sample.instance][sample.sample] = code
+    return [PassingCandidates(chosen[name], codes) for name, codes in found.items()]
+
+
+class MeasureStore:
+    """Measurements by instance key; new ones are also appended to the journal."""
+
+    def __init__(self, journal: Journal | None = None) -> None:
+        self.rounds: defaultdict[str, list[Round]] = defaultdict(list)
+        self.upkeep: defaultdict[str, dict[str, Maintainability]] = defaultdict(dict)
+        self._journal = journal
+
+    @classmethod
+    def read(cls, path: Path, journal: Journal | None = None) -> "MeasureStore":
+        store = cls(journal)
+        for number, record in read_lines(path) if path.is_file() else ():
+            try:
+                store._add(record)
+            except (KeyError, TypeError, AttributeError) as error:
+                what = f"not a measurement: {type(error).__name__} {error}"
+                raise DLBenchError(what, where=f"{path}:{number}", fix="remove the file and measure again") from None
+        return store
+
+    def append(self, instance: Instance, found: Round | Mapping[str, Maintainability]) -> None:
+        kind = "round" if any(isinstance(one, Measurement) for one in found.values()) else "upkeep"
+        record: dict[str, Any] = {"instance": instance.id, "about": instance_key(instance)}
+        record |= {kind: {name: asdict(one) for name, one in found.items()}}
+        if self._journal is not None:
+            self._journal.append(record)
+        self._add(record)
+
+    def _add(self, record: Mapping[str, Any]) -> None:
+        key = record["about"]
+        if "round" in record:
+            found = {name: Measurement(**one) for name, one in record["round"].items()}
+            if not {REFERENCE, AGAIN} <= found.keys():
+                raise KeyError(REFERENCE)
+            self.rounds[key].append(found)
+        else:
+            self.upkeep[key] |= {name: Maintainability(**one) for name, one in record["upkeep"].items()}
+
+
+def instance_key(instance: Instance) -> str:
+    """Changes with the reference and the tests."""
+    return code_key(json.dumps([instance.id, instance.sha256, *sorted(instance.tests)]))
+
+
+def code_key(code: str) -> str:
+    return hashlib.sha256(code.encode(errors="surrogatepass")).hexdigest()[:24]
+
+
+@dataclass(frozen=True)
+class MeasureJob:
+    """Candidates of one instance, by key, that need more rounds."""
 
     instance: Instance
     codes: Mapping[str, str]
     done: Sequence[Round]
 
 
+def plan_jobs(passing: Sequence[PassingCandidates], store: MeasureStore, repeats: int) -> list[MeasureJob]:
+    jobs = [MeasureJob(one.instance, one.candidates, tuple(store.rounds.get(one.key, ()))) for one in passing]
+    return [job for job in jobs if list_unfinished(job.codes, job.done, repeats)]
+
+
+def list_unfinished(codes: Mapping[str, str], done: Sequence[Round], repeats: int) -> list[str]:
+    """Candidates with too few rounds. One that failed in a round is not run again."""
+    found = []
+    for name in codes:
+        own = [one[name] for one in done if name in one]
+        if len(own) < repeats and all(one.passed for one in own):
+            found.append(name)
+    return found
+
+
+def count_rounds(job: MeasureJob, repeats: int) -> int:
+    """The number of rounds to run, at most."""
+    unfinished = list_unfinished(job.codes, job.done, repeats)
+    return max((repeats - sum(name in one for one in job.done) for name in unfinished), default=0)
+
+
 def measure_all(
     engine: Engine,
     prepared: Mapping[str, Prepared],
-    jobs: Sequence[Job],
+    jobs: Sequence[MeasureJob],
     on_round: Callable[[Instance, Round], None],
     *,
     repeats: int,
     seed: int,
 ) -> dict[str, str]:
-    """One worker, one run at a time. By instance, why one was given up."""
+    """One worker, one run at a time. Returns, by instance, why it was given up."""
     given_up = {}
     ordered = sorted(jobs, key=lambda job: job.instance.project)
     for project, some in groupby(ordered, key=lambda job: job.instance.project):
@@ -105,111 +211,81 @@ def measure_all(
                 except DLBenchError:
                     raise
                 except Exception as error:  # one instance must not end a study of hundreds
-                    why = f"our own fault: {type(error).__name__}: {error}"
+                    why = f"harness error: {type(error).__name__}: {error}"
                 if why:
                     given_up[job.instance.id] = why
     remove_groups()
     return given_up
 
 
-def find_waiting(codes: Mapping[str, str], done: Sequence[Round], repeats: int) -> list[str]:
-    """Candidates with too few rounds; one that did not pass in some round is not tried again."""
-    waiting = []
-    for name in codes:
-        taken = [one[name] for one in done if name in one]
-        if len(taken) < repeats and all(one.passed for one in taken):
-            waiting.append(name)
-    return waiting
-
-
-def count_missing(job: Job, repeats: int) -> int:
-    """How many rounds it takes at most."""
-    waiting = find_waiting(job.codes, job.done, repeats)
-    return max((repeats - sum(name in one for one in job.done) for name in waiting), default=0)
-
-
 def draw_order(names: Sequence[str], number: int, seed: str) -> list[str]:
-    """Of one round. In as many rounds as there are names each has every place once: places may differ, too."""
+    """The order of one round. Over as many rounds as there are names, each name takes every position once."""
     block, step = divmod(number, len(names))
-    chance = Random(f"{seed} {block}")
-    drawn = chance.sample(names, len(names))
-    begin = chance.sample(range(len(names)), len(names))[step]
-    return drawn[begin:] + drawn[:begin]
+    rng = Random(f"{seed} {block}")
+    drawn = rng.sample(names, len(names))
+    start = rng.sample(range(len(names)), len(names))[step]
+    return drawn[start:] + drawn[:start]
 
 
-def _measure(warm: Warm, job: Job, on_round: Callable[[Instance, Round], None], repeats: int, seed: int) -> str:
-    instance, done, wasted = job.instance, list(job.done), 0
+def _measure(warm: Warm, job: MeasureJob, on_round: Callable[[Instance, Round], None], repeats: int, seed: int) -> str:
+    instance, done, failed = job.instance, list(job.done), 0
     reference = warm.engine.target(warm.prepared, instance).target.text
     first = _run(warm, instance, reference, DEFAULT)
     if not first.passed:
-        return _blame(REFERENCE, first)
-    terms = _settle(warm, instance, first, [reference, *job.codes.values()])
-    while waiting := find_waiting(job.codes, done, repeats):
-        codes = {REFERENCE: reference, AGAIN: reference} | {name: job.codes[name] for name in waiting}
+        return _describe_failure(REFERENCE, first)
+    options = _choose_options(warm, instance, first, [reference, *job.codes.values()])
+    while unfinished := list_unfinished(job.codes, done, repeats):
+        codes = {REFERENCE: reference, AGAIN: reference} | {name: job.codes[name] for name in unfinished}
         order = draw_order(list(codes), len(done), f"{seed} {instance.id}")
-        taken = {name: _run(warm, instance, codes[name], terms) for name in order}
-        fault = _find_fault(taken)
-        if not fault:
-            done.append(taken)
-            on_round(instance, taken)
+        found = {name: _run(warm, instance, codes[name], options) for name in order}
+        problem = _find_problem(found)
+        if not problem:
+            done.append(found)
+            on_round(instance, found)
             continue
-        wasted += 1
-        if wasted > _SPARE:
-            return fault
+        failed += 1
+        if failed > _MAX_FAILED_ROUNDS:
+            return problem
     return ""
 
 
-def _settle(warm: Warm, instance: Instance, first: Taken, codes: Sequence[str]) -> JudgeOptions:
-    """Runs each once, uncounted: the first pays for servers and caches. How the least convenient one must be served."""
-    asked = warm.engine.target(warm.prepared, instance)
+def _choose_options(warm: Warm, instance: Instance, first: Measurement, codes: Sequence[str]) -> JudgeOptions:
+    """Run each code once, to warm caches, and find the options under which all can run alike."""
+    target = warm.engine.target(warm.prepared, instance)
     watched = False
     for code in codes:
-        with suppress(AnswerError):  # which its rounds will show as not passing
-            watched = watched or asked.read(code).is_watched
+        with suppress(AnswerError):  # its rounds will show that it does not pass
+            watched = watched or target.read(code).is_watched
     modes = {first.mode, *(warm.judge(instance, code).mode for code in codes[1:])}
     return JudgeOptions(imports=modes != {"in_place"}, watched=watched)
 
 
-def _run(warm: Warm, instance: Instance, code: str, terms: JudgeOptions) -> Taken:
-    found = warm.judge(instance, code, options=terms)
+def _run(warm: Warm, instance: Instance, code: str, options: JudgeOptions) -> Measurement:
+    found = warm.judge(instance, code, options=options)
     times = found.test_seconds, found.processor_seconds
-    return Taken(str(found.status), *times, found.memory_mb, found.mode, found.message[-300:])
+    return Measurement(str(found.status), *times, found.memory_mb, found.mode, found.message[-300:])
 
 
-def _find_fault(taken: Round) -> str:
-    """Why a round is none: what was not measured side by side is not kept, and neither is our own fault."""
-    for name, one in taken.items():
+def _find_problem(found: Round) -> str:
+    """Why a round cannot be used: a harness error, a failing reference, or different modes."""
+    for name, one in found.items():
         if one.status == Status.HARNESS_ERROR or (name in (REFERENCE, AGAIN) and not one.passed):
-            return _blame(name, one)
-    modes = {one.mode for one in taken.values() if one.passed}
-    return "" if len(modes) == 1 else f"they were not served alike: {', '.join(sorted(modes))}"
+            return _describe_failure(name, one)
+    modes = {one.mode for one in found.values() if one.passed}
+    return "" if len(modes) == 1 else f"they ran in different modes: {', '.join(sorted(modes))}"
 
 
-def _blame(name: str, one: Taken) -> str:
+def _describe_failure(name: str, one: Measurement) -> str:
     return f"{'the reference' if name in (REFERENCE, AGAIN) else 'a candidate'}: {one.status}: {one.message}"
 
 
-MEASURES = ("lines", "cyclomatic", "cognitive", "index")
-
-
-@dataclass(frozen=True)
-class Maintainability:
-    lines: int
-    cyclomatic: int
-    """1 and every decision, those of helpers too."""
-    cognitive: int
-    index: float
-    """radon's maintainability index: 100 is the best, and 0 the worst."""
-
-
-def measure_upkeep(spliced: Spliced) -> Maintainability:
-    """Of what took the target's place, and of all that came with it."""
+def measure_maintainability(spliced: Spliced) -> Maintainability:
+    """Of the code that replaced the target, including what came with it."""
     from radon.metrics import mi_visit
 
     lines = spliced.source.split("\n")
     pieces = ["\n".join(lines[first - 1 : last]) for first, last in spliced.ranges]
-    statements = [_strip(node) for piece in pieces for node in parse_statements(piece)]
-    texts = [write_code(node) for node in statements]
+    texts = [write_code(_strip_docstrings(node)) for piece in pieces for node in parse_statements(piece)]
     measured = [measure_code(text) for text in texts]
     return Maintainability(
         lines=sum(one.loc for one in measured),
@@ -219,131 +295,25 @@ def measure_upkeep(spliced: Spliced) -> Maintainability:
     )
 
 
-def _strip(statement: ast.stmt) -> ast.stmt:
+def _strip_docstrings(statement: ast.stmt) -> ast.stmt:
     for node in ast.walk(statement):
         if isinstance(node, Function | ast.ClassDef) and ast.get_docstring(node, clean=False) is not None:
             node.body = node.body[1:] or [ast.Pass()]
     return statement
 
 
-EFFICIENCY = "efficiency.jsonl"
+def list_unmeasured(passing: Sequence[PassingCandidates], store: MeasureStore) -> list[PassingCandidates]:
+    """Those with code whose maintainability is not in the store."""
+    return [one for one in passing if {REFERENCE, *one.candidates} - store.upkeep.get(one.key, {}).keys()]
 
 
-@dataclass
-class Kept:
-    """By `name_instance` and, within, by the names of candidates."""
-
-    rounds: dict[str, list[Round]] = field(default_factory=lambda: defaultdict(list))
-    upkeep: dict[str, dict[str, Maintainability]] = field(default_factory=lambda: defaultdict(dict))
-
-    def take(self, record: Mapping[str, Any]) -> None:
-        about = record["about"]
-        if "round" in record:
-            found = {name: Taken(**one) for name, one in record["round"].items()}
-            if not {REFERENCE, AGAIN} <= found.keys():
-                raise KeyError(REFERENCE)
-            self.rounds[about].append(found)
-        else:
-            self.upkeep[about] |= {name: Maintainability(**one) for name, one in record["upkeep"].items()}
-
-
-def read_kept(path: Path) -> Kept:
-    kept = Kept()
-    for number, record in read_lines(path) if path.is_file() else ():
-        try:
-            kept.take(record)
-        except (KeyError, TypeError, AttributeError) as error:
-            what = f"not a measure: {type(error).__name__} {error}"
-            raise DLBenchError(what, where=f"{path}:{number}", fix="remove the file, and measure anew") from None
-    return kept
-
-
-class ResultCache:
-    """Takes measures in and writes them down at once."""
-
-    def __init__(self, journal: Journal, kept: Kept) -> None:
-        self.journal, self.kept = journal, kept
-
-    def keep_round(self, instance: Instance, found: Round) -> None:
-        self._keep(instance, {"round": {name: asdict(one) for name, one in found.items()}})
-
-    def keep_upkeep(self, instance: Instance, found: Mapping[str, Maintainability]) -> None:
-        self._keep(instance, {"upkeep": {name: asdict(one) for name, one in found.items()}})
-
-    def _keep(self, instance: Instance, content: dict[str, Any]) -> None:
-        record = {"instance": instance.id, "about": name_instance(instance)} | content
-        self.journal.append(record)
-        self.kept.take(record)
-
-
-def name_instance(instance: Instance) -> str:
-    """Another where its reference or its tests are others."""
-    return _shorten(json.dumps([instance.id, instance.sha256, *sorted(instance.tests)]))
-
-
-def name_code(code: str) -> str:
-    return _shorten(code)
-
-
-def _shorten(text: str) -> str:
-    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:24]
-
-
-@dataclass(frozen=True)
-class PassingCandidate:
-    """What passes on one instance: by sample, the code."""
-
-    instance: Instance
-    codes: Mapping[int, str]
-
-    @cached_property
-    def about(self) -> str:
-        return name_instance(self.instance)
-
-    @cached_property
-    def names(self) -> dict[int, str]:
-        """By sample, the candidate's name."""
-        return {sample: name_code(code) for sample, code in self.codes.items()}
-
-    @cached_property
-    def candidates(self) -> dict[str, str]:
-        """By name, the code."""
-        return {self.names[sample]: code for sample, code in self.codes.items()}
-
-
-def find_passing(
-    verdicts: Iterable[Mapping[str, Any]], samples: Iterable[Sample], instances: Iterable[Instance]
-) -> list[PassingCandidate]:
-    """Of the given instances."""
-    passed = {(one["instance"], one["sample"]) for one in verdicts if one["status"] == Status.PASS}
-    wanted = {instance.id: instance for instance in instances}
-    found: defaultdict[str, dict[int, str]] = defaultdict(dict)
-    for sample in samples:
-        if sample.key in passed and sample.instance in wanted:
-            code = find_code(sample, wanted[sample.instance].qualname).code
-            if code is not None:
-                found[sample.instance][sample.sample] = code
-    return [PassingCandidate(wanted[name], codes) for name, codes in found.items()]
-
-
-def plan_jobs(passing: Sequence[PassingCandidate], kept: Kept, repeats: int) -> list[Job]:
-    """What is to be run yet."""
-    jobs = [Job(one.instance, one.candidates, tuple(kept.rounds.get(one.about, ()))) for one in passing]
-    return [job for job in jobs if find_waiting(job.codes, job.done, repeats)]
-
-
-def find_unread(passing: Sequence[PassingCandidate], kept: Kept) -> list[PassingCandidate]:
-    """Those with code whose upkeep nobody has measured."""
-    return [one for one in passing if {REFERENCE, *one.candidates} - kept.upkeep.get(one.about, {}).keys()]
-
-
-def read_upkeep(unread: Sequence[PassingCandidate], prepared: Mapping[str, Prepared], keeper: ResultCache) -> None:
-    for one in unread:
-        asked = TargetInModule(one.instance, read_module(prepared[one.instance.project], one.instance))
+def measure_code_of(
+    unmeasured: Sequence[PassingCandidates], prepared: Mapping[str, Prepared], store: MeasureStore
+) -> None:
+    for one in unmeasured:
+        target = TargetInModule(one.instance, read_module(prepared[one.instance.project], one.instance))
         found = {}
-        for name, code in ({REFERENCE: asked.target.text} | one.candidates).items():
-            try:
-                found[name] = measure_upkeep(asked.read(code).spliced)
-            except AnswerError:  # its rounds will show that it does not pass
-                continue
-        keeper.keep_upkeep(one.instance, found)
+        for name, code in ({REFERENCE: target.target.text} | one.candidates).items():
+            with suppress(AnswerError):  # its rounds will show that it does not pass
+                found[name] = measure_maintainability(target.read(code).spliced)
+        store.append(one.instance, found)

@@ -1,14 +1,9 @@
-"""What do the right answers of a run cost, taken together?
+"""Summarise the efficiency of a run: ratios to the reference, with intervals and the noise they are judged by.
 
-The mean of logarithms over instances: twice as slow on one and twice as fast on another cancel, and a slow suite counts
-no more than a quick one. Several samples of an instance count together as one. Measures are all that is needed:
-nothing is run.
-
-By how much does one series of measures lie above another, and could it be noise?
-
-The ratio of the two medians, with the percentiles of that ratio when rounds are drawn anew: a round is one measure of
-each, taken side by side, and stays together. What the reference shows against itself is noise by construction: a ratio
-no further from 1 than that says nothing, whatever its interval.
+A ratio is that of the medians over rounds; its interval resamples whole rounds, since a round measures candidate and
+reference side by side. The mean over instances is geometric: twice as slow on one and twice as fast on another
+cancel, and a slow test suite counts no more than a quick one. Samples of one instance count together as one. The
+reference against itself shows the noise: a ratio no further from 1 than that means nothing, whatever its interval.
 """
 
 import math
@@ -24,58 +19,127 @@ from dlbench.analysis.efficiency.measure import (
     AGAIN,
     MEASURES,
     REFERENCE,
-    Kept,
-    Maintainability,
-    PassingCandidate,
+    Measurement,
+    MeasureStore,
+    PassingCandidates,
     Round,
-    Taken,
 )
 from dlbench.scoring.intervals import LEVEL, NOTHING, SEED, Floats, Interval, bound, draw_places, resample_columns
 
-FEWEST_ROUNDS = 3
+MIN_ROUNDS = 3
 """With fewer there is no interval."""
-FEWEST_INSTANCES = 5
+MIN_INSTANCES = 5
 """With fewer, a mean over instances has no interval."""
-
-
-Measures = tuple[Sequence[float], Sequence[float]]
-"""A candidate's and the reference's, round by round."""
 _ROUNDS_SEED = SEED + 1
-"""Not that of the instances: nine rounds and nine instances would be drawn alike."""
+"""Differs from the instances' seed: otherwise nine rounds and nine instances would be drawn alike."""
+
+Series = tuple[Sequence[float], Sequence[float]]
+"""Values of the candidate and of the reference, round by round."""
+
+SIDES: dict[str, Callable[[Measurement], float]] = {
+    "time": lambda one: one.seconds,
+    "processor": lambda one: one.processor,
+    "memory": lambda one: one.memory_mb,
+}
 
 
 @dataclass(frozen=True)
 class Ratio:
     value: float
-    """NaN where there is nothing to divide by."""
+    """NaN if the reference has a zero."""
     interval: Interval
     candidate: float
-    """The median of its rounds."""
+    """Median over rounds."""
     reference: float
     rounds: int
 
 
 @dataclass(frozen=True)
 class Noise:
-    """What the reference shows against itself, an instance a value."""
+    """The reference against itself, one value per instance."""
 
     instances: int
     reach: float
-    """95 % of instances lie between 1/reach and reach."""
+    """95 % of instances are between 1/reach and reach."""
     holding: float
-    """The share of instances whose interval holds 1; were it exact, 95 %."""
+    """The share of instances whose interval contains 1; 95 % if intervals were exact."""
     mean: float
-    """Geometric, over instances: what the mean of a run has to be told from."""
+    """Geometric, over instances."""
     interval: Interval
 
 
+@dataclass(frozen=True)
+class CandidateRatios:
+    """A candidate against its reference."""
+
+    instance: str
+    samples: tuple[int, ...]
+    """Samples with this code."""
+    ratios: dict[str, Ratio]
+    """By side: time and processor (s), memory (MiB)."""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """All candidates on one side."""
+
+    side: str
+    instances: int
+    samples: int
+    mean: float
+    """Geometric, over instances."""
+    interval: Interval
+    low: float
+    """10 % of instances are below."""
+    high: float
+    more: int
+    """Samples above their reference by more than the noise."""
+    less: int
+    reference: float
+    """Value of a reference: the median over instances."""
+    noise: Noise
+
+
+@dataclass(frozen=True)
+class CodeComparison:
+    """The code of all candidates by one measure."""
+
+    measure: str
+    instances: int
+    candidate: float
+    """Mean over instances."""
+    reference: float
+    ratio: float
+    """Of the two means."""
+    interval: Interval
+    more: float
+    """The share of instances whose candidates have more of it than the reference, on average."""
+    less: float
+
+
+@dataclass(frozen=True)
+class Efficiency:
+    name: str
+    instances: int
+    samples: int
+    """Passing samples."""
+    beside: tuple[CandidateRatios, ...]
+    costs: tuple[Cost, ...]
+    upkeep: tuple[CodeComparison, ...]
+    unsteady: tuple[str, ...]
+    """Samples that did not pass when run again; they are counted nowhere."""
+    unmeasured: int
+    """Samples without a round."""
+    given_up: Mapping[str, str]
+    """By instance, why there are no usable rounds."""
+
+
 def find_ratio(candidate: Sequence[float], reference: Sequence[float]) -> Ratio:
-    """Of measures by round, as many of one as of the other."""
     above, below = (np.array(values, dtype=np.float64) for values in (candidate, reference))
     if not len(above) or not np.all(below > 0):
         return Ratio(math.nan, NOTHING, math.nan, math.nan, len(above))
     medians = float(np.median(above)), float(np.median(below))
-    interval = bound(_resample(candidate, reference), "bootstrap") if len(above) >= FEWEST_ROUNDS else NOTHING
+    interval = bound(_resample(candidate, reference), "bootstrap") if len(above) >= MIN_ROUNDS else NOTHING
     return Ratio(medians[0] / medians[1], interval, *medians, len(above))
 
 
@@ -86,218 +150,142 @@ def _resample(candidate: Sequence[float], reference: Sequence[float]) -> Floats:
     return ratios
 
 
-def find_noise(itself: Sequence[Measures]) -> Noise:
-    """From the measures of references beside themselves."""
-    measured = [(find_ratio(*one), one) for one in itself]
-    known = [ratio for ratio, _ in measured if ratio.value > 0]
-    if not known:
+def find_noise(references: Sequence[Series]) -> Noise:
+    """From references measured twice."""
+    measured = [(find_ratio(*one), one) for one in references]
+    measured = [(ratio, one) for ratio, one in measured if ratio.value > 0]
+    if not measured:
         return Noise(0, math.nan, math.nan, math.nan, NOTHING)
-    sides = [max(one.value, 1 / one.value) for one in known]
-    told = [one.interval for one in known if one.interval is not NOTHING]
-    held = [one.low <= 1 <= one.high for one in told]
-    mean, interval = average([[one] for ratio, one in measured if ratio.value > 0])
+    factors = [max(ratio.value, 1 / ratio.value) for ratio, _ in measured]
+    contained = [one.interval.low <= 1 <= one.interval.high for one, _ in measured if one.interval is not NOTHING]
+    mean, interval = average([[one] for _, one in measured])
     return Noise(
-        instances=len(known),
-        reach=float(np.quantile(sides, LEVEL)),
-        holding=sum(held) / len(held) if held else math.nan,
+        instances=len(measured),
+        reach=float(np.quantile(factors, LEVEL)),
+        holding=fmean(contained) if contained else math.nan,
         mean=mean,
         interval=interval,
     )
 
 
-def average(instances: Sequence[Sequence[Measures]]) -> tuple[float, Interval]:
-    """The geometric mean of ratios: over an instance's samples, and then over instances.
+def average(instances: Sequence[Sequence[Series]]) -> tuple[float, Interval]:
+    """The geometric mean of ratios, over the samples of an instance and then over instances.
 
-    Its percentiles when instances are drawn anew, and in each of them the rounds: instances whose errors happen to
-    agree would otherwise look sure.
+    The interval resamples instances, and rounds within each: otherwise instances whose errors agree by chance would
+    look certain.
     """
     if not instances:
         return math.nan, NOTHING
     mean = math.exp(fmean(fmean(math.log(find_ratio(*one).value) for one in samples) for samples in instances))
-    if len(instances) < FEWEST_INSTANCES:
+    if len(instances) < MIN_INSTANCES:
         return mean, NOTHING
     drawn = np.array([np.mean([np.log(_resample(*one)) for one in samples], axis=0) for samples in instances])
     places = draw_places(len(instances))
     return mean, bound(np.exp(drawn[places, np.arange(len(places))[:, None]].mean(axis=1)), "bootstrap")
 
 
-def find_side(ratio: Ratio, noise: Noise) -> int:
-    """1 where it is larger, -1 where it is smaller, and 0 where nothing can be told.
+def find_direction(ratio: Ratio, noise: Noise) -> int:
+    """1 if larger than the reference, -1 if smaller, 0 if undecided.
 
-    Larger: the whole interval lies above 1, and the ratio further from 1 than noise.
+    Larger means that the whole interval is above 1 and the ratio exceeds the noise.
     """
     if ratio.interval.low > 1 and ratio.value > noise.reach:
         return 1
     return -1 if ratio.interval.high < 1 and ratio.value < 1 / noise.reach else 0
 
 
-SIDES: dict[str, Callable[[Taken], float]] = {
-    "time": lambda taken: taken.seconds,
-    "processor": lambda taken: taken.processor,
-    "memory": lambda taken: taken.memory_mb,
-}
-
-
-Sides = dict[str, Measures]
-
-
-@dataclass(frozen=True)
-class Beside:
-    """A candidate beside its reference."""
-
-    instance: str
-    samples: tuple[int, ...]
-    """Those that have this code."""
-    ratios: dict[str, Ratio]
-    """By side: time and processor (s), memory (MiB)."""
-
-
-@dataclass(frozen=True)
-class Cost:
-    """All candidates in one respect."""
-
-    side: str
-    instances: int
-    samples: int
-    mean: float
-    """Geometric, over instances."""
-    interval: Interval
-    low: float
-    """A tenth of instances lies below."""
-    high: float
-    more: int
-    """Samples that lie above their reference, beyond the noise."""
-    less: int
-    reference: float
-    """What a reference takes: the median over instances."""
-    noise: Noise
-
-
-@dataclass(frozen=True)
-class Keeping:
-    """The code of all candidates in one respect."""
-
-    measure: str
-    instances: int
-    candidate: float
-    """The mean over instances."""
-    reference: float
-    ratio: float
-    """Of the two."""
-    interval: Interval
-    more: float
-    """The share of instances where candidates have more of it than the reference, on average."""
-    less: float
-
-
-@dataclass(frozen=True)
-class Efficiency:
-    name: str
-    instances: int
-    samples: int
-    """Those that pass."""
-    beside: tuple[Beside, ...]
-    costs: tuple[Cost, ...]
-    upkeep: tuple[Keeping, ...]
-    unsteady: tuple[str, ...]
-    """Samples that did not pass when they were run again; they are counted nowhere."""
-    unmeasured: int
-    """Samples that no round was run of."""
-    given_up: Mapping[str, str]
-    """By instance, why its rounds came to nothing."""
-
-
 def summarise(
-    name: str, passing: Sequence[PassingCandidate], kept: Kept, given_up: Mapping[str, str] = MappingProxyType({})
+    name: str,
+    passing: Sequence[PassingCandidates],
+    store: MeasureStore,
+    given_up: Mapping[str, str] = MappingProxyType({}),
 ) -> Efficiency:
-    beside: list[tuple[Beside, Sides]] = []
-    itself: list[Sides] = []
+    measured: list[tuple[CandidateRatios, dict[str, Series]]] = []
+    references: list[dict[str, Series]] = []
     unsteady: list[str] = []
     unmeasured = 0
     for one in passing:
-        rounds = kept.rounds.get(one.about, [])
+        rounds = store.rounds.get(one.key, [])
         if rounds:
-            itself.append(_read_rounds(rounds, AGAIN))
+            references.append(_read_series(rounds, AGAIN))
         for code in one.candidates:
             own = [each for each in rounds if code in each]
-            samples = tuple(sample for sample, named in one.names.items() if named == code)
+            samples = tuple(sample for sample, key in one.names.items() if key == code)
             if not own:
                 unmeasured += len(samples)
             elif not all(each[code].passed for each in own):
                 unsteady += [f"{one.instance.id} (sample {sample})" for sample in samples]
             else:
-                sides = _read_rounds(own, code)
-                ratios = {side: find_ratio(*measures) for side, measures in sides.items()}
-                beside.append((Beside(one.instance.id, samples, ratios), sides))
+                series = _read_series(own, code)
+                ratios = {side: find_ratio(*values) for side, values in series.items()}
+                measured.append((CandidateRatios(one.instance.id, samples, ratios), series))
     return Efficiency(
         name=name,
         instances=len(passing),
         samples=sum(len(one.codes) for one in passing),
-        beside=tuple(each for each, _ in beside),
-        costs=tuple(_add_up(side, beside, [one[side] for one in itself]) for side in SIDES),
-        upkeep=tuple(_weigh(measure, passing, kept) for measure in MEASURES),
+        beside=tuple(each for each, _ in measured),
+        costs=tuple(_summarise_side(side, measured, [one[side] for one in references]) for side in SIDES),
+        upkeep=tuple(_compare_code(measure, passing, store) for measure in MEASURES),
         unsteady=tuple(unsteady),
         unmeasured=unmeasured,
         given_up=given_up,
     )
 
 
-def _read_rounds(rounds: Sequence[Round], name: str) -> Sides:
+def _read_series(rounds: Sequence[Round], name: str) -> dict[str, Series]:
     return {
         side: ([read(one[name]) for one in rounds], [read(one[REFERENCE]) for one in rounds])
         for side, read in SIDES.items()
     }
 
 
-def _add_up(side: str, beside: Sequence[tuple[Beside, Sides]], itself: Sequence[Measures]) -> Cost:
-    noise = find_noise(itself)
-    instances: dict[str, list[Measures]] = {}
-    sides: list[tuple[int, int]] = []
-    for one, measures in beside:
+def _summarise_side(
+    side: str, measured: Sequence[tuple[CandidateRatios, dict[str, Series]]], references: Sequence[Series]
+) -> Cost:
+    noise = find_noise(references)
+    instances: dict[str, list[Series]] = {}
+    directions: list[tuple[int, int]] = []
+    for one, series in measured:
         if one.ratios[side].value > 0:
-            instances.setdefault(one.instance, []).extend([measures[side]] * len(one.samples))
-            sides.append((find_side(one.ratios[side], noise), len(one.samples)))
-    spread = find_figures([average([samples])[0] for samples in instances.values()])
+            instances.setdefault(one.instance, []).extend([series[side]] * len(one.samples))
+            directions.append((find_direction(one.ratios[side], noise), len(one.samples)))
+    figures = find_figures([average([samples])[0] for samples in instances.values()])
     mean, interval = average(list(instances.values()))
     return Cost(
         side=side,
         instances=len(instances),
-        samples=sum(count for _, count in sides),
+        samples=sum(count for _, count in directions),
         mean=mean,
         interval=interval,
-        low=spread.low,
-        high=spread.high,
-        more=sum(count for which, count in sides if which > 0),
-        less=sum(count for which, count in sides if which < 0),
-        reference=median(median(reference) for _, reference in itself) if itself else math.nan,
+        low=figures.low,
+        high=figures.high,
+        more=sum(count for direction, count in directions if direction > 0),
+        less=sum(count for direction, count in directions if direction < 0),
+        reference=median(median(reference) for _, reference in references) if references else math.nan,
         noise=noise,
     )
 
 
-def _weigh(measure: str, passing: Sequence[PassingCandidate], kept: Kept) -> Keeping:
+def _compare_code(measure: str, passing: Sequence[PassingCandidates], store: MeasureStore) -> CodeComparison:
     pairs = []
     for one in passing:
-        known = kept.upkeep.get(one.about, {})
-        own = [_read(known[name], measure) for name in one.names.values() if name in known]
+        known = {name: float(getattr(found, measure)) for name, found in store.upkeep.get(one.key, {}).items()}
+        own = [known[name] for name in one.names.values() if name in known]
         if own and REFERENCE in known:
-            pairs.append((fmean(own), _read(known[REFERENCE], measure)))
+            pairs.append((fmean(own), known[REFERENCE]))
     candidates, references = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
     total, interval = sum(references), NOTHING
-    if len(pairs) >= FEWEST_INSTANCES:
+    if len(pairs) >= MIN_INSTANCES:
         above, below = resample_columns([candidates, references])
-        # of few instances a resample can draw those alone whose reference has nothing of it
+        # A resample of few instances can consist of references that have none of it.
         interval = bound(above / below, "bootstrap") if below.min() > 0 else NOTHING
-    return Keeping(
+    return CodeComparison(
         measure=measure,
         instances=len(pairs),
         candidate=fmean(candidates) if pairs else math.nan,
         reference=fmean(references) if pairs else math.nan,
         ratio=sum(candidates) / total if total else math.nan,
         interval=interval,
-        more=sum(own > reference for own, reference in pairs) / len(pairs) if pairs else math.nan,
-        less=sum(own < reference for own, reference in pairs) / len(pairs) if pairs else math.nan,
+        more=fmean(own > reference for own, reference in pairs) if pairs else math.nan,
+        less=fmean(own < reference for own, reference in pairs) if pairs else math.nan,
     )
-
-
-def _read(upkeep: Maintainability, measure: str) -> float:
-    return float(getattr(upkeep, measure))

@@ -1,27 +1,14 @@
-"""The official DL-Bench dataset: its files as they stand, what was wrong with them, and a benchmark folder of them.
+"""The official DL-Bench dataset: read its files, repair them, write them as a benchmark folder, fetch their sources.
 
-What does a file of the official dataset say, as it stands?
-
-Labels at the top, then the prompt, then where the function and its tests are. A prompt may hold lines such as `class:`
-or `Returns:` itself, so keys count only above the prompt and below the last `ground Truth:`; taken anywhere, they would
-cut prompts in two. Nothing is fixed here: what is wrong is for `repairs` to name.
-
-How do the official files become a benchmark folder?
-
-As records of what cannot be run: the files name a project without a release and hold no code, so nothing of them can be
-judged, and they are written where no command that runs candidates looks. Prompts, labels, places and tests are all
-there to be read and studied, and `repairs.jsonl` says what was changed.
-
-Where is the code that the official files ask for?
-
-They name projects and files, no release. Here stands one release of each project, the last before the files' own date,
-pinned by its hash: otherwise two people who measure the same dataset measure different code.
+The official files name a project without a release and hold no code. They become records that cannot be run, in a
+folder where no command that runs candidates looks; `repairs.jsonl` lists every change. `releases.csv` pins one
+release per project, the last before the files' date, by its hash; otherwise two people would measure different code.
 """
 
 import csv
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from importlib.resources import files
 from pathlib import Path
 
 from dlbench.analysis.official.files import OfficialFile, find_files, find_others, parse, read_files
@@ -42,21 +29,21 @@ _VERSION = "1.0\n"
 
 
 def write_folder(repaired: Sequence[RepairedFile], out: Path) -> list[Unrunnable]:
-    """A new folder, there whole or not at all."""
+    """Write a new folder, completely or not at all."""
     if out.exists():
-        raise DLBenchError("this exists already", where=str(out), fix="give --out a folder that is not there yet")
+        raise DLBenchError("it exists already", where=str(out), fix="give --out a folder that does not exist yet")
     records = [make_record(one) for one in repaired]
-    twice = {record.id for record in records if sum(other.id == record.id for other in records) > 1}
-    if twice:
-        fix = "give each file a name of its own"
-        raise DLBenchError(f"several files come to the same id: {', '.join(sorted(twice))}", fix=fix)
+    repeated = [one for one, times in Counter(record.id for record in records).items() if times > 1]
+    if repeated:
+        fix = "give each file a distinct name"
+        raise DLBenchError(f"several files have the same id: {', '.join(sorted(repeated))}", fix=fix)
     with building(out) as folder:
         write_whole(folder / "VERSION", _VERSION)
         rewrite(folder / REPAIRS, (asdict(repair) for one in repaired for repair in one.repairs))
         for record in records:
             path = folder / "unrunnable" / f"{record.id}.toml"
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(render(record), encoding="utf-8")  # the folder is no benchmark before all of it is there
+            path.write_text(render(record), encoding="utf-8")
     return records
 
 
@@ -92,13 +79,13 @@ class Release:
 
 
 def read_releases() -> list[Release]:
-    text = files("dlbench.analysis.official").joinpath("releases.csv").read_text()
+    text = Path(__file__).with_name("releases.csv").read_text(encoding="utf-8")
     rows = csv.DictReader(line for line in text.splitlines() if not line.startswith("#"))
     return [Release(**row) for row in rows]
 
 
 def fetch_trees(releases: list[Release], folder: Path, log: Log) -> None:
-    """A folder a project, named as the official files name it; what is there already is left as it is."""
+    """One folder per project, named as in the official files; existing folders are left as they are."""
     for release in releases:
         tree = folder / release.project
         if tree.exists():

@@ -1,4 +1,8 @@
-"""Read the official dataset files: a prompt, where the function is, and labels."""
+"""Parse the official dataset files: labels, prompt, and where the function and its tests are.
+
+A prompt may contain lines such as `class:` or `Returns:`, so keys count only above the prompt and below the last
+`ground Truth:`. Nothing is repaired here.
+"""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -18,22 +22,22 @@ _SHOWN = 5
 class OfficialFile:
     name: str
     fields: Mapping[str, str]
-    """stage, task, data, prompt, path, and of the keys below the prompt those that are there; ends are stripped."""
+    """stage, task, data, prompt, path, and the keys that occur below the prompt; values are stripped."""
 
 
 def find_files(folder: Path) -> list[Path]:
-    """Text files that begin with a stage, in whatever encoding, anywhere below; sorted by name."""
+    """Text files at any depth that begin with a stage, in any encoding; sorted by name."""
     found = [path for path in folder.rglob("*.txt") if path.is_file() and _begins_with_stage(path)]
     return sorted(found, key=lambda path: path.name)
 
 
 def find_others(folder: Path) -> list[Path]:
-    """Text files that `find_files` passes over; one that lost its first line would otherwise go missing in silence."""
+    """Text files that `find_files` skips; one without its first line would otherwise be missed silently."""
     return sorted(set(folder.rglob("*.txt")) - set(find_files(folder)))
 
 
 def read_files(paths: Sequence[Path]) -> list[OfficialFile]:
-    """All that are wrong are named together, and then none is read."""
+    """Raises one error that lists all files that cannot be read."""
     read: list[OfficialFile] = []
     wrong: list[str] = []
     for path in paths:
@@ -44,10 +48,10 @@ def read_files(paths: Sequence[Path]) -> list[OfficialFile]:
         except DLBenchError as error:
             wrong.append(f"{path}: {error.what}")
     if wrong:
-        told = "\n".join(f"  {line}" for line in wrong[:_SHOWN])
+        listed = "\n".join(f"  {line}" for line in wrong[:_SHOWN])
         more = f"\n  … and {len(wrong) - _SHOWN} more" if len(wrong) > _SHOWN else ""
         fix = "give the files as they were published, in UTF-8"
-        raise DLBenchError(f"{len(wrong)} of {len(paths)} official files cannot be read:\n{told}{more}", fix=fix)
+        raise DLBenchError(f"{len(wrong)} of {len(paths)} official files cannot be read:\n{listed}{more}", fix=fix)
     return read
 
 
@@ -55,18 +59,18 @@ def parse(name: str, text: str) -> OfficialFile:
     begin = _PROMPT.search(text)
     end = list(_PLACE.finditer(text))[-1:]
     if begin is None or not end or end[0].start() < begin.end():
-        raise DLBenchError("it has no prompt followed by a ground truth", where=name, fix="see docs/studies.md")
+        raise DLBenchError("there is no prompt followed by a ground truth", where=name, fix="see docs/studies.md")
     fields = _read_keys(text[: begin.start()], _LABELS)
     missing = [label for label in _LABELS if label not in fields]
     if missing:
-        raise DLBenchError(f"it has no {', '.join(missing)}", where=name, fix="see docs/studies.md")
+        raise DLBenchError(f"missing: {', '.join(missing)}", where=name, fix="see docs/studies.md")
     fields["prompt"] = text[begin.end() : end[0].start()].strip()
     first, _, rest = text[end[0].end() :].partition("\n")
     return OfficialFile(name, fields | {"path": first.strip()} | _read_keys(rest, _BELOW))
 
 
 def _read_keys(text: str, known: Sequence[str]) -> dict[str, str]:
-    """`key: value` a line; a line without a known key goes on with the value above it."""
+    """One `key: value` per line; a line without a known key continues the value above."""
     found: dict[str, str] = {}
     last = ""
     for line in filter(None, map(str.strip, text.splitlines())):
@@ -82,5 +86,5 @@ def _read_keys(text: str, known: Sequence[str]) -> dict[str, str]:
 def _begins_with_stage(path: Path) -> bool:
     with path.open("rb") as file:
         head = file.read(200)
-    # in UTF-16 every second byte is 0; passed over in silence it would be missing from every count
+    # In UTF-16 every second byte is 0; such a file must be reported, not skipped.
     return head.removeprefix(b"\xef\xbb\xbf").replace(b"\0", b"").lstrip(b"\xff\xfe \t\r\n").startswith(b"stage:")

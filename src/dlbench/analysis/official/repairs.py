@@ -1,15 +1,12 @@
-"""What is wrong with the official files, and what of it can be fixed without a guess?
+"""Repair the official files where no guess is needed, and match upstream's answers to them.
 
-In one file of four the stage stands where the kind of data should be. Read as they stand, they would be counted as
-having neither. Each repair is kept with what was there before, so that anybody can disagree; what only the authors
-could fix (no tests, no class, a target in test code) is a defect, and stays.
+In one file of four, stage and data are swapped. Each repair is recorded with the original value. What only the
+authors could fix (no tests, no class, a target in test code) is recorded as a defect.
 
-To which instances do answers belong that upstream's scripts wrote?
-
-One JSON file an answer, named `processed_<official file>.json`; people also put them together, as a list or as lines.
-By its file's name an answer is known for certain. Otherwise function, class, file and project must fit one instance and
-no other: an answer given to the wrong function would be a failure that its model did not earn, so what fits none or
-several is named and left out.
+Upstream's scripts write one JSON file per answer, `processed_<official file>.json`; people also merge them into lists
+or JSONL. An answer is matched by its file name, or if function, class, file and project fit exactly one instance;
+others are left out with a reason, since an answer matched to the wrong function would count as a failure of its
+model.
 """
 
 import json
@@ -56,10 +53,9 @@ _DATA: dict[str, Data] = {
     "tabular": Data.STRUCTURED_ARRAY,
 }
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-"""What may be a folder's name: that of a project becomes one."""
-_DOTTED = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
+"""Valid folder names; projects become folders."""
 _CLOSE = 0.85
-"""How alike a misspelt label must be to a known one."""
+"""Least similarity of a misspelt label to a known one."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +69,7 @@ class Repair:
 
 @dataclass(frozen=True)
 class RepairedFile:
-    """One official file, fixed. Labels are None where what stands there is no label of ours."""
+    """One official file after repair. Labels are None if the value is no known label."""
 
     file: str
     project: str
@@ -95,9 +91,9 @@ class RepairedFile:
 
     @property
     def qualname(self) -> str | None:
-        """None where there is none that Python could have: without its class, a method may be taken for a function."""
+        """None if it is not a valid Python name; without its class, a method could be taken for a function."""
         joined = ".".join(filter(None, (self.class_name, self.function)))
-        return joined if self.function and _DOTTED.fullmatch(joined) else None
+        return joined if self.function and _is_dotted(joined) else None
 
     @property
     def target(self) -> tuple[str, str | None, str | None]:
@@ -105,12 +101,12 @@ class RepairedFile:
 
 
 def repair_all(files: Sequence[OfficialFile]) -> list[RepairedFile]:
-    """In the order of the files. Names of projects that differ in case only become the more frequent one."""
+    """In the order of the files. Project names that differ in case become the most frequent spelling."""
     spellings: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for file in files:
         spellings[file.fields.get("repo", "").lower()][file.fields.get("repo", "")] += 1
     projects = {low: counts.most_common(1)[0][0] for low, counts in spellings.items()}
-    repaired = [_Repairing(file).finish(projects) for file in files]
+    repaired = [_FileRepair(file).finish(projects) for file in files]
     first: dict[tuple[str, str | None, str | None], str] = {}
     found = []
     for one in repaired:
@@ -120,8 +116,8 @@ def repair_all(files: Sequence[OfficialFile]) -> list[RepairedFile]:
     return found
 
 
-class _Repairing:
-    """One file on its way, with what was done to it."""
+class _FileRepair:
+    """Repairs one file and records what was changed."""
 
     def __init__(self, file: OfficialFile) -> None:
         self.file = file
@@ -171,14 +167,14 @@ class _Repairing:
         return None
 
     def _name_project(self, projects: Mapping[str, str]) -> str:
-        given = self.fields.get("repo", "")
-        if not given:
+        name = self.fields.get("repo", "")
+        if not name:
             self.defects.append("no project is named")
             return UNKNOWN
-        if not _NAME.fullmatch(projects[given.lower()]):
-            self.defects.append(f"repo is {given!r}, which is no name of a project")
+        if not _NAME.fullmatch(projects[name.lower()]):
+            self.defects.append(f"repo is {name!r}, which is no name of a project")
             return UNKNOWN
-        return self._repair("repo", given, projects[given.lower()], "elsewhere it is written so")
+        return self._repair("repo", name, projects[name.lower()], "elsewhere it is written so")
 
     def _find_path(self, project: str) -> str | None:
         path = self.fields["path"]
@@ -195,27 +191,26 @@ class _Repairing:
         return path
 
     def _find_function(self) -> str:
-        if "function" not in self.fields and self.fields.get("f_name"):
-            name = self.fields["f_name"]
+        name = self.fields.get("function", "")
+        if "function" not in self.fields and (name := self.fields.get("f_name", "")):
             self._repair("function", f"f_name: {name}", f"function: {name}", "another name of the key")
-            return self._read_name("function", name)
-        if not self.fields.get("function"):
+        if not name:
             self.defects.append("no function is named")
-        return self._read_name("function", self.fields.get("function", ""))
+        return self._check_name("function", name)
 
-    def _read_name(self, field: str, given: str) -> str:
-        if given and not _DOTTED.fullmatch(given):
-            self.defects.append(f"{field} is {given!r}, which is no name")
-        return given
+    def _check_name(self, field: str, name: str) -> str:
+        if name and not _is_dotted(name):
+            self.defects.append(f"{field} is {name!r}, which is no name")
+        return name
 
     def _find_class(self) -> str:
         if not self.fields.get("class") and self.file.name.startswith("classes-"):
             self.defects.append("the class of the method is not named")
-        return self._read_name("class", self.fields.get("class", ""))
+        return self._check_name("class", self.fields.get("class", ""))
 
     def _find_tests(self) -> tuple[str, ...]:
-        given = self.fields.get("test_cases", "")
-        joined = self._repair("test_cases", given, given.replace("\n", "").strip('"'), "a stray line break or mark")
+        value = self.fields.get("test_cases", "")
+        joined = self._repair("test_cases", value, value.replace("\n", "").strip('"'), "a stray line break or mark")
         tests = [test.strip() for test in joined.split(",") if test.strip() not in {"", "?"}]
         if not tests:
             self.defects.append("no tests are named")
@@ -233,7 +228,19 @@ class _Repairing:
         return test
 
 
+def _is_dotted(name: str) -> bool:
+    # Both checks: `\w` also matches "²", and identifiers may have characters that records reject.
+    return all(part.isidentifier() and re.fullmatch(r"\w+", part) for part in name.split("."))
+
+
 _PREFIX = "processed_"
+_ANSWER_KEYS = {
+    "function": "function_name",
+    "path": "ground_truth",
+    "test_cases": "test",
+    "repo": "repo",
+    "class": "class",
+}
 _FIX = "give upstream's answers: JSON objects with `result`, `function_name`, `ground_truth`, `test`, `repo`, `class`"
 
 
@@ -241,11 +248,11 @@ _FIX = "give upstream's answers: JSON objects with `result`, `function_name`, `g
 class Answers:
     samples: list[dict[str, Any]] = field(default_factory=list)
     left_out: list[tuple[str, str]] = field(default_factory=list)
-    """Where an answer stands, and why it belongs to no instance."""
+    """Where the answer is, and why it matches no instance."""
 
 
 def match_answers(path: Path, repaired: Sequence[RepairedFile]) -> Answers:
-    """Samples as `dlbench evaluate` takes them; those of one instance are numbered in the order they were found."""
+    """Samples for `dlbench evaluate`; those of one instance are numbered in the order found."""
     by_file = {Path(one.file).stem: one for one in repaired}
     found = Answers()
     counts: Counter[str] = Counter()
@@ -255,63 +262,55 @@ def match_answers(path: Path, repaired: Sequence[RepairedFile]) -> Answers:
         named = by_file.get(stem.removeprefix(_PREFIX)) if stem.startswith(_PREFIX) else None
         fitting = [named] if named else _find_fitting(record, repaired, where)
         if len(fitting) != 1:
-            told = ", ".join(one.id for one in fitting)
-            found.left_out.append((where, f"fits several: {told}" if fitting else "fits no instance"))
+            ids = ", ".join(one.id for one in fitting)
+            found.left_out.append((where, f"fits several: {ids}" if fitting else "fits no instance"))
             continue
         instance = fitting[0].id
         found.samples.append({"instance": instance, "sample": counts[instance], "answer": record["result"]})
         counts[instance] += 1
     if not found.samples and not found.left_out:
-        raise DLBenchError("there is no answer here", where=str(path), fix=_FIX)
+        raise DLBenchError("there are no answers here", where=str(path), fix=_FIX)
     return found
 
 
 def _find_fitting(record: dict[str, Any], repaired: Sequence[RepairedFile], where: str) -> list[RepairedFile]:
-    asked = _repair_key(record, where)
+    key = _repair_key(record, where)
     fitting = [
         one
         for one in repaired
-        if one.function == asked.function
-        and one.path == asked.path
-        and asked.class_name in {"", one.class_name}
-        and (asked.project.lower() == one.project.lower() or "repo" not in record)
+        if one.function == key.function
+        and one.path == key.path
+        and key.class_name in {"", one.class_name}
+        and (key.project.lower() == one.project.lower() or "repo" not in record)
     ]
-    same_tests = [one for one in fitting if one.tests == asked.tests]
+    same_tests = [one for one in fitting if one.tests == key.tests]
     return same_tests if len(fitting) > 1 and same_tests else fitting
 
 
 def _repair_key(record: dict[str, Any], where: str) -> RepairedFile:
-    """The answer's own words about its instance have the same faults as the file they were copied from."""
-    names = {
-        "function": "function_name",
-        "path": "ground_truth",
-        "test_cases": "test",
-        "repo": "repo",
-        "class": "class",
-    }
-    given = {name: record.get(key) or "" for name, key in names.items()}
-    wrong = [names[name] for name, value in given.items() if not isinstance(value, str)]
-    if wrong:
-        raise DLBenchError(f"`{wrong[0]}` is not a string", where=where, fix=_FIX)
-    blank = {"stage": "", "task": "", "data": "", "prompt": ""}
-    return repair_all([OfficialFile(where, blank | given)])[0]
+    """The answer's own fields have the same faults as the file they were copied from."""
+    values = dict.fromkeys(("stage", "task", "data", "prompt"), "")
+    for name, key in _ANSWER_KEYS.items():
+        values[name] = record.get(key) or ""
+        if not isinstance(values[name], str):
+            raise DLBenchError(f"`{key}` is not a string", where=where, fix=_FIX)
+    return repair_all([OfficialFile(where, values)])[0]
 
 
 def _read(path: Path) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Where each answer stands, the stem of its file, and the answer."""
+    """The location of each answer, the stem of its file, and the answer."""
     if path.is_dir():
         for file in sorted(one for one in path.rglob("*") if one.suffix in {".json", ".jsonl"} and one.is_file()):
             yield from _read(file)
     elif path.suffix == ".jsonl":
         yield from ((f"{path}:{number}", "", record) for number, record in read_lines(path))
     else:
-        read = _load(path)
-        several = read if isinstance(read, list) else [read]
-        for number, record in enumerate(several, 1):
+        content = _load(path)
+        is_list = isinstance(content, list)
+        for number, record in enumerate(content if is_list else [content], 1):
             if not isinstance(record, dict):
                 raise DLBenchError("not an answer", where=f"{path}, number {number}", fix=_FIX)
-            is_alone = not isinstance(read, list)
-            yield (str(path), path.stem, record) if is_alone else (f"{path}, number {number}", "", record)
+            yield (f"{path}, number {number}", "", record) if is_list else (str(path), path.stem, record)
 
 
 def _load(path: Path) -> Any:  # noqa: ANN401 - whatever JSON has

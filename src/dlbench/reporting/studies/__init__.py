@@ -14,7 +14,7 @@ from dlbench.analysis.complexity import Complexity, Figures
 from dlbench.analysis.contamination import SharedRun
 from dlbench.analysis.corpora import Corpus
 from dlbench.analysis.divergence import Distance, Floats
-from dlbench.analysis.ranking_robustness import Part, Robustness
+from dlbench.analysis.ranking_robustness import PartRanking, Robustness
 from dlbench.analysis.relevance import Relevance
 from dlbench.reporting.charts import Cell, draw_grid, draw_plane, stand_alone
 from dlbench.reporting.formatting import number, p_value, percent, points
@@ -155,7 +155,7 @@ def tabulate_resampled(found: Robustness) -> Tabled:
     return ["drawn anew", "Kendall's tau", "95 %", "whole order kept", "best stays best"], rows
 
 
-def tabulate_parts(found: Sequence[Part]) -> Tabled:
+def tabulate_parts(found: Sequence[PartRanking]) -> Tabled:
     rows = [
         [
             one.axis,

@@ -1,7 +1,7 @@
-"""How is a classifier shown to a person? What each way reaches, what is taken for what, and how labels are spread."""
+"""Tables and plots of the stage classifier: scores by method, confusions, and predicted label counts."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from dlbench.analysis.classifier.data import AXES
 from dlbench.analysis.classifier.evaluate import Evaluation, Figure
@@ -10,11 +10,11 @@ from dlbench.reporting.formatting import number, percent
 from dlbench.reporting.studies import Pictures
 from dlbench.reporting.tables import Tabled
 
-Answers = Mapping[str, Mapping[str, str]]
-"""By id, the label told on each axis."""
+Predictions = Mapping[str, Mapping[str, str]]
+"""By id, the label on each axis."""
 
 
-def tabulate_ways(found: Evaluation) -> Tabled:
+def tabulate_methods(found: Evaluation) -> Tabled:
     rows = [
         [
             one.axis,
@@ -33,65 +33,58 @@ def tabulate_ways(found: Evaluation) -> Tabled:
 
 
 def tabulate_labels(figure: Figure) -> Tabled:
-    """Of one way on one axis: F1 of each label, and what it was taken for."""
+    """F1 of each label and its confusions, for one method on one axis."""
     rows = [
-        [label, str(sum(figure.confusion[label].values())), number(figure.by_label[label])]
-        + [str(figure.confusion[label][other]) for other in figure.confusion]
-        for label in figure.confusion
+        [label, str(sum(row.values())), number(figure.by_label[label]), *map(str, row.values())]
+        for label, row in figure.confusion.items()
     ]
     return ["label", "prompts", "F1", *figure.confusion], rows
 
 
-def draw_ways(found: Evaluation) -> Pictures:
-    """F1 of every way on every axis, and of the last way what is taken for what."""
-    ways = list(dict.fromkeys(one.way for one in found.figures))
+def draw_methods(found: Evaluation) -> Pictures:
+    """F1 of every method on every axis, and the confusions of the last method."""
+    methods = list(dict.fromkeys(one.way for one in found.figures))
     cells = {
         (one.way, one.axis): Cell(one.f1, f"{one.way}, {one.axis}: {number(one.f1, '.3f')}") for one in found.figures
     }
-    drawn = {f"classifier-{found.name}": stand_alone(draw_grid("Weighted F1 in hundredths", ways, AXES, cells))}
+    drawn = {f"classifier-{found.name}": stand_alone(draw_grid("Weighted F1 in hundredths", methods, AXES, cells))}
     for one in found.figures:
-        if one.way == ways[-1]:
+        if one.way == methods[-1]:
             drawn[f"classifier-{found.name}-{one.axis}"] = stand_alone(_draw_confusion(one))
     return drawn
 
 
-def tabulate_told(told: Mapping[str, Answers], true: Mapping[str, Answers]) -> Tabled:
-    """By dataset, how the labels are spread: as told, and as they are where that is known."""
+def tabulate_predictions(predicted: Mapping[str, Predictions], true: Mapping[str, Predictions]) -> Tabled:
+    """Label counts by dataset: predicted, and true if known."""
     rows = []
     for axis in AXES:
-        for name, answers in told.items():
-            rows += [[axis, label, name, "told", *cells] for label, cells in _count(answers, axis)]
-            known = {id: labels for id, labels in true.get(name, {}).items() if axis in labels}
-            rows += [[axis, label, name, "true", *cells] for label, cells in _count(known, axis)]
+        for name, labels in predicted.items():
+            known = {id: found for id, found in true.get(name, {}).items() if axis in found}
+            for kind, each in (("predicted", labels), ("true", known)):
+                counts = Counter(found[axis] for found in each.values()).most_common()
+                rows += [[axis, label, name, kind, str(n), percent(n / len(each))] for label, n in counts]
     return ["axis", "label", "dataset", "", "prompts", "share"], rows
 
 
-def draw_told(told: Mapping[str, Answers]) -> Pictures:
+def draw_predictions(predicted: Mapping[str, Predictions]) -> Pictures:
     drawn = {}
     for axis in AXES:
-        labels = sorted({labels[axis] for answers in told.values() for labels in answers.values()})
-        cells = {}
-        for name, answers in told.items():
-            counts = Counter(labels[axis] for labels in answers.values())
-            for label in labels:
-                share = counts[label] / max(1, len(answers))
-                cells[label, name] = Cell(share, f"{name}, {label}: {percent(share)}")
-        drawn[f"told-{axis}"] = stand_alone(
-            draw_grid(f"{axis.capitalize()} as told: % of prompts", labels, list(told), cells)
-        )
+        counts = {name: Counter(found[axis] for found in labels.values()) for name, labels in predicted.items()}
+        labels = sorted(set().union(*counts.values()))
+        shares = {
+            (label, name): each[label] / max(1, each.total()) for name, each in counts.items() for label in labels
+        }
+        cells = {key: Cell(share, f"{key[1]}, {key[0]}: {percent(share)}") for key, share in shares.items()}
+        title = f"{axis.capitalize()} as predicted: % of prompts"
+        drawn[f"predicted-{axis}"] = stand_alone(draw_grid(title, labels, list(predicted), cells))
     return drawn
 
 
-def _count(answers: Answers, axis: str) -> list[tuple[str, list[str]]]:
-    counts = Counter(labels[axis] for labels in answers.values())
-    return [(label, [str(count), percent(count / len(answers))]) for label, count in counts.most_common()]
-
-
 def _draw_confusion(one: Figure) -> str:
-    labels: Sequence[str] = list(one.confusion)
+    labels = list(one.confusion)
     cells = {
-        (label, other): Cell(count / max(1, sum(row.values())), f"{label} taken for {other}: {count}")
+        (label, other): Cell(count / max(1, sum(row.values())), f"{label} predicted as {other}: {count}")
         for label, row in one.confusion.items()
         for other, count in row.items()
     }
-    return draw_grid(f"{one.axis.capitalize()}: % of a row's label told as a column's", labels, labels, cells)
+    return draw_grid(f"{one.axis.capitalize()}: % of a row's label predicted as a column's", labels, labels, cells)

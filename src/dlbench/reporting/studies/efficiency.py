@@ -1,9 +1,9 @@
-"""How is it shown what right answers cost? Ratios to the reference, never without the noise that they stand in."""
+"""Tables and plots of the efficiency study: ratios to the reference, always with the noise."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
-from dlbench.analysis.efficiency.summary import SIDES, Beside, Efficiency, Ratio, find_side
+from dlbench.analysis.efficiency.summary import SIDES, CandidateRatios, Efficiency, Ratio, find_direction
 from dlbench.reporting.charts import Panel, draw_ratios, stand_alone
 from dlbench.reporting.formatting import number, percent
 from dlbench.reporting.tables import Tabled
@@ -40,7 +40,7 @@ def tabulate_costs(found: Sequence[Efficiency]) -> Tabled:
     return [*headings, "itself", "95 %", "noise", "1 held"], rows
 
 
-def tabulate_upkeep(found: Sequence[Efficiency]) -> Tabled:
+def tabulate_code(found: Sequence[Efficiency]) -> Tabled:
     rows = [
         [
             one.name,
@@ -60,34 +60,29 @@ def tabulate_upkeep(found: Sequence[Efficiency]) -> Tabled:
 
 
 def tabulate_outstanding(found: Sequence[Efficiency]) -> Tabled:
-    """Candidates beyond the noise in either respect, the furthest first."""
+    """Candidates beyond the noise on any side, largest difference first."""
     chosen = [(one.name, each) for one in found for each in _find_outstanding(one)]
     chosen.sort(key=lambda pair: _distance(pair[1]), reverse=True)
     rows = [
-        [
-            name,
-            each.instance,
-            ", ".join(map(str, each.samples[:_NAMED])) + (", …" if len(each.samples) > _NAMED else ""),
-            *(_tell(each.ratios[side], _UNITS[side]) for side in SIDES),
-        ]
+        [name, each.instance, _list_some(each.samples), *(_format(each.ratios[side], _UNITS[side]) for side in SIDES)]
         for name, each in chosen[:MOST_SHOWN]
     ]
     return ["run", "instance", "sample", *SIDES], rows
 
 
-def tell_costs(found: Sequence[Efficiency]) -> list[str]:
-    """How the tables are to be read, and who is not in them."""
+def describe_costs(found: Sequence[Efficiency]) -> list[str]:
+    """How to read the tables, and what they leave out."""
     lines = [
-        "ratio: candidate to reference, side by side in one worker; the geometric mean over instances. It is about the"
-        " tests as a whole, which do more than call the function: a function twice as slow shows as less than 2.",
-        "itself: the reference against itself, the same way; noise: 95 % of instances lie within this factor there; 1"
-        " held: so many of its intervals hold 1. A ratio whose interval meets that of `itself` shows nothing.",
-        "more, less: samples whose own interval leaves out 1, and which lie beyond the noise.",
+        "ratio: candidate to reference, side by side in one worker; geometric mean over instances. It covers the tests"
+        " as a whole, which do more than call the function: a function twice as slow shows as less than 2.",
+        "itself: the reference against itself; noise: 95 % of instances are within this factor there; 1 held: the share"
+        " of its intervals that contain 1. A ratio whose interval overlaps that of `itself` shows nothing.",
+        "more, less: samples whose own interval excludes 1 and whose ratio exceeds the noise.",
     ]
     if len(found) > 1:
         lines.append(
-            "EACH RUN ON WHAT IT SOLVES ITSELF: one that solves the short functions alone has other references than one"
-            " that solves the long ones, too; between runs compare single candidates."
+            "EACH RUN ON WHAT IT SOLVES ITSELF: runs that solve other functions have other references; between runs,"
+            " compare single candidates."
         )
     for one in found:
         if not one.samples:
@@ -96,10 +91,8 @@ def tell_costs(found: Sequence[Efficiency]) -> list[str]:
             lines.append(f"NOT MEASURED: {one.unmeasured} of {one.samples} samples of {one.name} that pass")
         lines += [f"GIVEN UP: {instance} of {one.name}: {why}" for instance, why in one.given_up.items()]
         if one.unsteady:
-            shown = ", ".join(one.unsteady[:_NAMED]) + (", …" if len(one.unsteady) > _NAMED else "")
-            lines.append(
-                f"LEFT OUT: {len(one.unsteady)} samples of {one.name} did not pass when they were run again ({shown})"
-            )
+            what = f"{len(one.unsteady)} samples of {one.name} did not pass when run again"
+            lines.append(f"LEFT OUT: {what} ({_list_some(one.unsteady)})")
     outstanding = sum(len(_find_outstanding(one)) for one in found)
     if outstanding > MOST_SHOWN:
         lines.append(f"{MOST_SHOWN} of {outstanding} candidates beyond the noise are shown; --json has them all")
@@ -107,8 +100,8 @@ def tell_costs(found: Sequence[Efficiency]) -> list[str]:
 
 
 def draw_efficiency(found: Sequence[Efficiency]) -> dict[str, str]:
-    """A picture a run, numbered as the runs were given."""
-    pictures = {}
+    """One plot per run, numbered in order."""
+    plots = {}
     for place, one in enumerate(found):
         panels = [
             Panel(
@@ -118,24 +111,24 @@ def draw_efficiency(found: Sequence[Efficiency]) -> dict[str, str]:
             )
             for cost in one.costs
         ]
-        pictures[f"efficiency-{place + 1}"] = stand_alone(draw_ratios(one.name, panels, place))
-    return pictures
+        plots[f"efficiency-{place + 1}"] = stand_alone(draw_ratios(one.name, panels, place))
+    return plots
 
 
-def _find_outstanding(one: Efficiency) -> list[Beside]:
+def _find_outstanding(one: Efficiency) -> list[CandidateRatios]:
     noises = {cost.side: cost.noise for cost in one.costs}
-    return [each for each in one.beside if any(find_side(each.ratios[side], noises[side]) for side in SIDES)]
+    return [each for each in one.beside if any(find_direction(each.ratios[side], noises[side]) for side in SIDES)]
 
 
-def _distance(beside: Beside) -> float:
-    return max(abs(math.log(value)) for value in _values(beside.ratios.values()))
+def _distance(one: CandidateRatios) -> float:
+    return max(abs(math.log(ratio.value)) for ratio in one.ratios.values() if ratio.value > 0)
 
 
-def _values(ratios: Iterable[Ratio]) -> list[float]:
-    return [one.value for one in ratios if one.value > 0]
+def _list_some(items: Sequence[object]) -> str:
+    return ", ".join(map(str, items[:_NAMED])) + (", …" if len(items) > _NAMED else "")
 
 
-def _tell(ratio: Ratio, unit: str) -> str:
+def _format(ratio: Ratio, unit: str) -> str:
     difference = ratio.candidate - ratio.reference
     return f"{number(ratio.value, '.3g')} ({_span(ratio.interval)}), {number(difference, '+.3g')} {unit}"
 

@@ -1,11 +1,11 @@
-"""Bugs in what is named: objects that nobody made, attributes that are not there, variables that are not assigned."""
+"""Inject bugs in names: undefined objects, missing attributes, unassigned variables."""
 
 import ast
 import copy
 from collections.abc import Iterator
 
+from bug_injection.subject import Subject, parse_expression, prepend, replace_node
 from dlbench.analysis.bugs.evidence import ARRAYS
-from dlbench.analysis.bugs.planting.subject import Subject, parse_expression, prepend, replace_node
 from dlbench.dataset.target import Function, dotted_name
 
 Found = Iterator[tuple[str, str, Function | str]]
@@ -21,7 +21,7 @@ _HELPERS = (
 _CLASSES = ("TensorProcessor", "BatchNormalizer", "ShapeAligner", "FeatureScaler")
 _MODULES = ("tensor_helpers", "dl_utils", "array_tools", "fast_metrics")
 _LAYERS = ("Dense", "SafeArray", "TensorMap", "StableNorm")
-_SLIPS = {
+_MISSPELT = {
     "concatenate": "concat_arrays", "astype": "to_type", "reshape": "resize_to", "shape": "dims", "sum": "total",
     "mean": "average_of", "append": "push", "stack": "stack_all", "transpose": "swap_dims", "items": "iteritems",
     "zeros": "zeros_array", "ones": "ones_array", "asarray": "as_array", "array": "ndarray_of", "dtype": "data_type",
@@ -31,25 +31,25 @@ _SLIPS = {
 
 
 def hallucinate(subject: Subject) -> Found:
-    chance = subject.chance
+    rng = subject.rng
     for place in subject.shuffled(ast.Assign, ast.Return)[:2]:
         made, node = subject.copy_at(place)
         if isinstance(node, ast.Assign | ast.Return) and node.value is not None:
-            name = chance.choice(_HELPERS)
+            name = rng.choice(_HELPERS)
             node.value = parse_expression(f"{name}(value)", value=node.value)
-            yield "other", "a helper that nobody defined", made
+            yield "other", "an undefined helper", made
     for place in subject.shuffled(ast.Assign, ast.Return)[:1]:
         made, node = subject.copy_at(place)
         if isinstance(node, ast.Assign | ast.Return) and node.value is not None:
-            node.value = parse_expression(f"{chance.choice(_CLASSES)}()(value)", value=node.value)
-            yield "missing", "a class that nobody defined", made
-    module, name = chance.choice(_MODULES), chance.choice(_HELPERS)
-    yield "missing", "a module that does not exist", prepend(subject.function, f"from {module} import {name}")
+            node.value = parse_expression(f"{rng.choice(_CLASSES)}()(value)", value=node.value)
+            yield "missing", "an undefined class", made
+    module, name = rng.choice(_MODULES), rng.choice(_HELPERS)
+    yield "missing", "a missing module", prepend(subject.function, f"from {module} import {name}")
     for place in subject.shuffled(ast.Call):
         made, node = subject.copy_at(place)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and _is_array(node.func.value):
-            node.func.attr = chance.choice(_LAYERS)
-            yield "misused", "a class that the framework does not have", made
+            node.func.attr = rng.choice(_LAYERS)
+            yield "misused", "a missing framework class", made
             break
 
 
@@ -58,10 +58,10 @@ def mistake_attribute(subject: Subject) -> Found:
         made, node = subject.copy_at(place)
         if not isinstance(node, ast.Attribute) or not isinstance(node.ctx, ast.Load) or _is_self(node.value):
             continue
-        known = node.attr in _SLIPS
+        known = node.attr in _MISSPELT
         if known or _is_array(node.value):
-            node.attr = _SLIPS.get(node.attr, f"{node.attr}_op")
-            yield "api" if subject.is_numeric else "other", "an attribute that is not there", made
+            node.attr = _MISSPELT.get(node.attr, f"{node.attr}_op")
+            yield "api" if subject.is_numeric else "other", "a missing attribute", made
     yield from _import_wrongly(subject)
 
 
@@ -72,12 +72,12 @@ def _import_wrongly(subject: Subject) -> Found:
             for alias in statement.names:
                 if (alias.asname or alias.name) in used:
                     line = f"from {statement.module} import {alias.name}_v2 as {alias.asname or alias.name}"
-                    yield "import", "a name that the module does not hold", prepend(subject.function, line)
+                    yield "import", "a missing name in an import", prepend(subject.function, line)
         if isinstance(statement, ast.Import):
             for alias in statement.names:
                 if alias.asname in used:
                     line = f"from {alias.name} import array_backend as {alias.asname}"
-                    yield "import", "a name that the module does not hold", prepend(subject.function, line)
+                    yield "import", "a missing name in an import", prepend(subject.function, line)
 
 
 def leave_undefined(subject: Subject) -> Found:
@@ -90,18 +90,18 @@ def leave_undefined(subject: Subject) -> Found:
     for place in loads[:2]:
         made, node = subject.copy_at(place)
         assert isinstance(node, ast.Name)
-        node.id = subject.chance.choice([f"{node.id}_new", f"{node.id}s", f"new_{node.id}", f"{node.id}_"])
-        yield "other", "a variable under another name", made
+        node.id = subject.rng.choice([f"{node.id}_new", f"{node.id}s", f"new_{node.id}", f"{node.id}_"])
+        yield "other", "a misspelt variable", made
     for place in subject.shuffled(ast.Assign):
         made, node = subject.copy_at(place)
         if isinstance(node, ast.Assign) and _binds_alone(made, node):
-            yield "other", "a variable that is never assigned", replace_node(made, node, ast.Pass())
+            yield "other", "an unassigned variable", replace_node(made, node, ast.Pass())
             break
     for place in subject.shuffled(ast.Attribute):
         made, node = subject.copy_at(place)
         if isinstance(node, ast.Attribute) and _is_self(node.value) and isinstance(node.ctx, ast.Load):
             node.attr = f"{node.attr.strip('_')}_value"
-            yield "other", "an attribute that self does not have", made
+            yield "other", "a missing attribute of self", made
             break
 
 
@@ -128,13 +128,13 @@ def _is_array(node: ast.expr) -> bool:
 
 
 def rename_locals(function: Function) -> Function:
-    """The same under other names, as another author would have written it."""
+    """The same function with other local names."""
     made = copy.deepcopy(function)
-    given = {one.arg for one in ast.walk(made) if isinstance(one, ast.arg)}
+    parameters = {one.arg for one in ast.walk(made) if isinstance(one, ast.arg)}
     fixed = {name for one in ast.walk(made) if isinstance(one, ast.Global | ast.Nonlocal) for name in one.names}
     names = [one.id for one in ast.walk(made) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)]
     chosen = {name: f"{name[:3].strip('_')}_{place}" for place, name in enumerate(dict.fromkeys(names))}
     for node in ast.walk(made):
-        if isinstance(node, ast.Name) and node.id in chosen and node.id not in given | fixed:
+        if isinstance(node, ast.Name) and node.id in chosen and node.id not in parameters | fixed:
             node.id = chosen[node.id]
     return made

@@ -1,11 +1,11 @@
-"""Bugs in what is computed: wrong operations and constants, slips, an example taken for the rule."""
+"""Inject bugs in computations: wrong operations and constants, slips, values fixed to an example."""
 
 import ast
 import copy
 from collections.abc import Iterator
 
-from dlbench.analysis.bugs.evidence import states
-from dlbench.analysis.bugs.planting.subject import Subject, replace_node
+from bug_injection.subject import Subject, replace_node
+from dlbench.analysis.bugs.evidence import mentions
 from dlbench.dataset.target import Function
 from dlbench.validation.mutation_operators import Change, find_changes, find_tensor_changes
 
@@ -31,20 +31,20 @@ def slip_in_logic(subject: Subject) -> Found:
         yield "other", name, made
 
 
-def _change(subject: Subject, wanted: tuple[str, ...]) -> Iterator[tuple[str, Function]]:
-    """Each operator's changes in a random order, the operators taking turns."""
+def _change(subject: Subject, operators: tuple[str, ...]) -> Iterator[tuple[str, Function]]:
+    """Changes of the mutation operators in random order, operators in turn."""
     by_operator: dict[str, list[tuple[int, Change]]] = {}
     kept = _headers(subject.function)
     for place, node in enumerate(subject.walk):
         if id(node) in kept:
             continue
         for change in [*find_changes(node), *find_tensor_changes(node)]:
-            if change.operator in wanted and not _fills(node):
+            if change.operator in operators and not _fills(node):
                 by_operator.setdefault(change.operator, []).append((place, change))
     for places in by_operator.values():
-        subject.chance.shuffle(places)
+        subject.rng.shuffle(places)
     names = sorted(by_operator)
-    subject.chance.shuffle(names)
+    subject.rng.shuffle(names)
     while any(by_operator.values()):
         for name in names:
             if by_operator[name]:
@@ -59,10 +59,10 @@ def _change(subject: Subject, wanted: tuple[str, ...]) -> Iterator[tuple[str, Fu
 
 
 def _headers(function: Function) -> set[int]:
-    """The signature, and what is only said: messages of errors."""
-    said = [node.exc for node in ast.walk(function) if isinstance(node, ast.Raise) and node.exc]
+    """Ids of nodes in the signature, in annotations and in raised errors."""
+    raised = [node.exc for node in ast.walk(function) if isinstance(node, ast.Raise) and node.exc]
     annotated = [node.annotation for node in ast.walk(function) if isinstance(node, ast.AnnAssign)]
-    return {id(inner) for node in [function.args, *said, *annotated] for inner in ast.walk(node)}
+    return {id(inner) for node in [function.args, *raised, *annotated] for inner in ast.walk(node)}
 
 
 def _fills(node: ast.AST) -> bool:
@@ -70,9 +70,9 @@ def _fills(node: ast.AST) -> bool:
 
 
 def mistake_constant(subject: Subject) -> Found:
-    """A constant that the prompt states."""
+    """Change a constant that the prompt mentions."""
     for literal, made in find_constants(subject):
-        if states(subject.prompt, literal):
+        if mentions(subject.prompt, literal):
             yield "tensor" if subject.is_numeric and not isinstance(literal, str) else "other", "another constant", made
     for place in subject.shuffled(ast.Call):
         made, node = subject.copy_at(place)
@@ -84,7 +84,7 @@ def mistake_constant(subject: Subject) -> Found:
 
 
 def find_constants(subject: Subject) -> Iterator[tuple[object, Function]]:
-    """Copies with one constant changed, that is no index, no axis, no part of a header and no message."""
+    """Copies with one constant changed, except indices, axes, headers and messages."""
     skipped = _headers(subject.function)
     for node in subject.walk:
         parts = [node.slice] if isinstance(node, ast.Subscript) and not _is_key(node.slice) else []
@@ -99,13 +99,13 @@ def find_constants(subject: Subject) -> Iterator[tuple[object, Function]]:
             case ast.Constant(value=bool() | None):
                 continue
             case ast.Constant(value=int(number)):
-                node.value = subject.chance.choice((number + 1, number + 2, 2 * number + 3))
+                node.value = subject.rng.choice((number + 1, number + 2, 2 * number + 3))
                 yield number, made
             case ast.Constant(value=float(share)):
-                node.value = round(share * subject.chance.choice((2.0, 10.0)) + 0.1, 6)
+                node.value = round(share * subject.rng.choice((2.0, 10.0)) + 0.1, 6)
                 yield share, made
             case ast.Constant(value=str(word)) if word.strip():
-                node.value = subject.chance.choice((f"{word}s", f"{word}_0", word[::-1] + "_"))
+                node.value = subject.rng.choice((f"{word}s", f"{word}_0", word[::-1] + "_"))
                 yield word, made
 
 
@@ -114,22 +114,26 @@ def _is_key(node: ast.expr) -> bool:
 
 
 def follow_example(subject: Subject) -> Found:
-    """A parameter is not used; the default that the prompt shows, or a size like its example's, stands there."""
-    given = subject.function.args
-    pairs = list(zip(reversed(given.args), reversed(given.defaults), strict=False))
-    pairs += [(one, value) for one, value in zip(given.kwonlyargs, given.kw_defaults, strict=True) if value is not None]
-    subject.chance.shuffle(pairs)
+    """Replace a parameter by its default or by a size as in an example."""
+    arguments = subject.function.args
+    pairs = list(zip(reversed(arguments.args), reversed(arguments.defaults), strict=False))
+    pairs += [
+        (one, value)
+        for one, value in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+        if value is not None
+    ]
+    subject.rng.shuffle(pairs)
     for parameter, value in pairs:
         if isinstance(value, ast.Constant):
             yield from _fix_parameter(subject, parameter.arg, value)
     for name in subject.parameters[1:]:
-        if states(subject.prompt, name) and name not in {one.arg for one, _ in pairs}:
-            yield from _fix_parameter(subject, name, ast.Constant(subject.chance.choice((2, 3, 4))))
+        if mentions(subject.prompt, name) and name not in {one.arg for one, _ in pairs}:
+            yield from _fix_parameter(subject, name, ast.Constant(subject.rng.choice((2, 3, 4))))
     for place in subject.shuffled(ast.Call, ast.Subscript):
         made, node = subject.copy_at(place)
         match node:
             case ast.Call(func=ast.Name(id="len")) | ast.Subscript(value=ast.Attribute(attr="shape"), ctx=ast.Load()):
-                number = subject.chance.choice((3, 4, 5))
+                number = subject.rng.choice((3, 4, 5))
                 yield "other", "a size of the example", replace_node(made, node, ast.Constant(number))
 
 

@@ -1,11 +1,11 @@
-"""Bugs in the ways through a function: boundaries not handled, endless work, and code that is no code."""
+"""Inject bugs in control flow: missing corner cases, endless work, syntax errors."""
 
 import ast
 import copy
 import re
 from collections.abc import Iterator
 
-from dlbench.analysis.bugs.planting.subject import Subject, replace_by_block, replace_node, write
+from bug_injection.subject import Subject, replace_by_block, replace_node, write
 from dlbench.dataset.target import Function
 from dlbench.parsing import parse
 
@@ -16,7 +16,7 @@ _VALUES = re.compile(r"dtype|nan|isfinite|isinf|== 0|> 0|< 0|eps|float|int8")
 _BOUNDS = ("max", "min", "maximum", "minimum", "clip", "clamp", "clamp_min", "nan_to_num")
 
 
-def forget_corner(subject: Subject) -> Found:
+def drop_corner_case(subject: Subject) -> Found:
     for place in subject.shuffled(ast.If):
         made, node = subject.copy_at(place)
         if (
@@ -24,7 +24,7 @@ def forget_corner(subject: Subject) -> Found:
             and isinstance(node.body[-1], ast.Raise | ast.Return | ast.Continue)
             and not node.orelse
         ):
-            yield _kind_of(node.test, subject), "a guard is left out", replace_node(made, node, ast.Pass())
+            yield _kind_of(node.test, subject), "a guard is removed", replace_node(made, node, ast.Pass())
     for place in subject.shuffled(ast.If):
         made, node = subject.copy_at(place)
         if (
@@ -34,26 +34,26 @@ def forget_corner(subject: Subject) -> Found:
         ):
             yield (
                 _kind_of(node.test, subject),
-                "one of two branches for all",
+                "one branch for both cases",
                 replace_by_block(made, node, node.orelse),
             )
     for place in subject.shuffled(ast.IfExp):
         made, node = subject.copy_at(place)
         if isinstance(node, ast.IfExp):
-            yield _kind_of(node.test, subject), "one of two values for all", replace_node(made, node, node.orelse)
+            yield _kind_of(node.test, subject), "one value for both cases", replace_node(made, node, node.orelse)
     for place in subject.shuffled(ast.Call):
         made, node = subject.copy_at(place)
         match node:
             case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name), args=[first, _, *_]) if name in _BOUNDS:
-                yield "value" if subject.is_numeric else "other", "a bound is left out", replace_node(made, node, first)
+                yield "value" if subject.is_numeric else "other", "a bound is removed", replace_node(made, node, first)
     for place in subject.shuffled(ast.Try):
         made, node = subject.copy_at(place)
         if isinstance(node, ast.Try):
             yield "other", "an error is not caught", replace_by_block(made, node, node.body)
 
 
-def forget_refusal(subject: Subject) -> Iterator[tuple[str, Function]]:
-    """The name of each error that is raised behind a condition, and a copy that does not raise it."""
+def drop_error(subject: Subject) -> Iterator[tuple[str, Function]]:
+    """Each error that is raised under a condition, and a copy that does not raise it."""
     for place in subject.shuffled(ast.If):
         made, node = subject.copy_at(place)
         match node:
@@ -68,8 +68,8 @@ def _kind_of(test: ast.expr, subject: Subject) -> str:
     return "shape" if _SHAPES.search(text) else "value" if _VALUES.search(text) else "other"
 
 
-def waste(subject: Subject) -> Found:
-    """Time or memory beyond all limits, with the right result at the end."""
+def waste_resources(subject: Subject) -> Found:
+    """Exceed the limits of time or memory before computing the correct result."""
     work = [
         (
             "other",
@@ -83,7 +83,7 @@ def waste(subject: Subject) -> Found:
             "kept = []\nfor _ in range(4096):\n    kept.append(bytearray(1 << 26))",
         ),
     ]
-    subject.chance.shuffle(work)
+    subject.rng.shuffle(work)
     for kind, operator, lines in work:
         made = copy.deepcopy(subject.function)
         made.body = [*parse(lines).body, *made.body]
@@ -92,14 +92,14 @@ def waste(subject: Subject) -> Found:
 
 def break_syntax(subject: Subject) -> Found:
     text = write(subject.function)
-    ways = [
+    variants = [
         ("a bracket is not closed", _drop_last(text, ")")),
         ("a colon is missing", re.sub(r":\n", "\n", text, count=1)),
         ("cut in the middle", text[: 2 * len(text) // 3].rstrip() + " ("),
         ("a block is not indented", re.sub(r":\n +", ":\n", text, count=1)),
     ]
-    subject.chance.shuffle(ways)
-    for operator, broken in ways:
+    subject.rng.shuffle(variants)
+    for operator, broken in variants:
         yield "other", operator, broken
 
 

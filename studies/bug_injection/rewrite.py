@@ -1,35 +1,35 @@
-"""The same work in other words: how another author would have written it.
+"""Rewrite a function without changing its behaviour, as another author would have written it.
 
-A planted bug that stands in the reference letter by letter is found by comparing letters, which no model's answer lets
-anybody do. None of these rewritings changes what the code does; which of them are done is drawn.
+An injected bug that differs from the reference by one token is easy to find by comparison; a model's answer is never
+that close. Which rewrites are applied is drawn at random.
 """
 
 import ast
 import copy
 import random
 
-from dlbench.analysis.bugs.planting.naming import rename_locals
+from bug_injection.names import rename_locals
 from dlbench.dataset.target import Function
 
-_TURNED = {ast.Lt: ast.Gt, ast.Gt: ast.Lt, ast.LtE: ast.GtE, ast.GtE: ast.LtE}
+_FLIPPED = {ast.Lt: ast.Gt, ast.Gt: ast.Lt, ast.LtE: ast.GtE, ast.GtE: ast.LtE}
 
 
-def reword(function: Function, chance: random.Random) -> Function:
-    """A third stays as it is, a third gets other names, a third is written anew."""
-    level = chance.randrange(3)
+def rewrite(function: Function, rng: random.Random) -> Function:
+    """One third is unchanged, one third gets new local names, one third is rewritten."""
+    level = rng.randrange(3)
     if level == 0:
         return function
     made = rename_locals(function)
     if level == 1:
         return made
-    for rewriter in (_Returning, _Expanding, _Turning, _Exchanging, _Looping, _Hoisting):
-        if chance.random() < 0.6:
+    for rewriter in (_AssignReturn, _ExpandAugmented, _FlipComparison, _SwapBranches, _UnrollComprehension, _SplitCall):
+        if rng.random() < 0.6:
             made = ast.fix_missing_locations(rewriter().visit(copy.deepcopy(made)))
     return made
 
 
-class _Returning(ast.NodeTransformer):
-    """`return f(x)` by way of a variable."""
+class _AssignReturn(ast.NodeTransformer):
+    """`return f(x)` as assignment and return."""
 
     def visit_Return(self, node: ast.Return) -> ast.AST | list[ast.stmt]:
         if not isinstance(node.value, ast.Call | ast.BinOp | ast.Subscript):
@@ -40,8 +40,8 @@ class _Returning(ast.NodeTransformer):
         return node
 
 
-class _Expanding(ast.NodeTransformer):
-    """`x += 1` as `x = x + 1`, for numbers, where it is the same."""
+class _ExpandAugmented(ast.NodeTransformer):
+    """`x += 1` as `x = x + 1`, for number constants, where both mean the same."""
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
         if isinstance(node.target, ast.Name) and isinstance(node.value, ast.Constant):
@@ -49,17 +49,17 @@ class _Expanding(ast.NodeTransformer):
         return node
 
 
-class _Turning(ast.NodeTransformer):
+class _FlipComparison(ast.NodeTransformer):
     """`a < b` as `b > a`."""
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
         self.generic_visit(node)
-        if len(node.ops) == 1 and type(node.ops[0]) in _TURNED:
-            return ast.Compare(node.comparators[0], [_TURNED[type(node.ops[0])]()], [node.left])
+        if len(node.ops) == 1 and type(node.ops[0]) in _FLIPPED:
+            return ast.Compare(node.comparators[0], [_FLIPPED[type(node.ops[0])]()], [node.left])
         return node
 
 
-class _Exchanging(ast.NodeTransformer):
+class _SwapBranches(ast.NodeTransformer):
     """`if a: x else: y` as `if not a: y else: x`."""
 
     def visit_If(self, node: ast.If) -> ast.AST:
@@ -69,7 +69,7 @@ class _Exchanging(ast.NodeTransformer):
         return node
 
 
-class _Looping(ast.NodeTransformer):
+class _UnrollComprehension(ast.NodeTransformer):
     """`x = [f(y) for y in z]` as a loop."""
 
     def visit_Assign(self, node: ast.Assign) -> ast.AST | list[ast.stmt]:
@@ -84,7 +84,7 @@ class _Looping(ast.NodeTransformer):
         return node
 
 
-class _Hoisting(ast.NodeTransformer):
+class _SplitCall(ast.NodeTransformer):
     """`x = f(g(y))` in two steps."""
 
     def visit_Assign(self, node: ast.Assign) -> ast.AST | list[ast.stmt]:

@@ -1,7 +1,7 @@
-"""What can a bug be planted into, and how is it written?
+"""The function that bugs are injected into, and helpers to edit copies of it.
 
-A reference without docstring and decorators, of which each planter changes a copy. What comes out has to compile, has
-to differ from the reference, and names the category that was planted: that is the truth, whatever the tests then say.
+The subject is a reference without docstring and decorators; each injector changes a copy. The result must compile and
+differ from the reference. Its category is the injector's, whatever the tests say later.
 """
 
 import ast
@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from dlbench.analysis.bugs.evidence import ARRAYS, states
+from dlbench.analysis.bugs.evidence import ARRAYS, mentions
 from dlbench.dataset.target import Function, find_body
 from dlbench.parsing import parse
 
@@ -25,7 +25,7 @@ class InjectedBug:
     operator: str
     code: str
     prompt: str = ""
-    """What the task is told as instead; empty where the instance's own prompt stays."""
+    """Replaces the instance's prompt; empty if that stays."""
 
 
 @dataclass(frozen=True)
@@ -33,17 +33,17 @@ class Subject:
     function: Function
     prompt: str
     module: ast.Module
-    chance: random.Random = field(default_factory=lambda: random.Random(0))
+    rng: random.Random = field(default_factory=lambda: random.Random(0))
 
     @property
     def parameters(self) -> list[str]:
-        given = self.function.args
-        names = [one.arg for one in (*given.posonlyargs, *given.args, *given.kwonlyargs)]
+        arguments = self.function.args
+        names = [one.arg for one in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
         return [name for name in names if name not in ("self", "cls")]
 
     @cached_property
     def stored(self) -> list[str]:
-        """Local variables that are no parameters."""
+        """Local variables that are not parameters."""
         names = [one.id for one in self.walk if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)]
         return [name for name in dict.fromkeys(names) if name not in self.parameters]
 
@@ -56,24 +56,24 @@ class Subject:
         return list(ast.walk(self.function))
 
     def shuffled(self, *kinds: type[ast.AST]) -> list[int]:
-        """Places of such nodes in the walk, in a random order: places stay true in a copy."""
+        """Indices of such nodes in the walk, in random order; they are valid in a copy too."""
         places = [place for place, node in enumerate(self.walk) if isinstance(node, kinds)]
-        self.chance.shuffle(places)
+        self.rng.shuffle(places)
         return places
 
     def copy_at(self, place: int) -> tuple[Function, ast.AST]:
-        """A copy of the function, and the node at that place in it."""
+        """A copy of the function, and the node at that index in it."""
         made = pickle.loads(self._packed)
         return made, list(ast.walk(made))[place]
 
     @cached_property
     def _packed(self) -> bytes:
-        # a function is copied for each place in it, and this is many times faster than `copy.deepcopy`
+        # Copied once per node; many times faster than `copy.deepcopy`.
         return pickle.dumps(self.function)
 
 
-Planter = Callable[[Subject], Iterator[tuple[str, str, Function | str]]]
-"""Yields kind, operator, and the changed function (or text, where it cannot be parsed)."""
+Injector = Callable[[Subject], Iterator[tuple[str, str, Function | str]]]
+"""Yields subcategory, operator, and the changed function (text if it must not parse)."""
 
 
 def make_subject(function: Function, prompt: str, module: ast.Module, seed: str) -> Subject:
@@ -88,7 +88,7 @@ def write(function: Function) -> str:
 
 
 def replace_node(function: Function, old: ast.AST, new: ast.AST) -> Function:
-    """In place; every other node stays."""
+    """Replace one node in place."""
     for parent in ast.walk(function):
         for name, value in ast.iter_fields(parent):
             if value is old:
@@ -101,7 +101,7 @@ def replace_node(function: Function, old: ast.AST, new: ast.AST) -> Function:
 
 
 def replace_by_block(function: Function, old: ast.AST, block: Sequence[ast.AST]) -> Function:
-    """In place: several statements where one stood."""
+    """Replace one statement by several, in place."""
     for parent in ast.walk(function):
         for name, value in ast.iter_fields(parent):
             if isinstance(value, list) and any(item is old for item in value):
@@ -117,18 +117,18 @@ def prepend(function: Function, *lines: str) -> Function:
 
 
 def parse_expression(text: str, **parts: ast.expr) -> ast.expr:
-    """An expression in which names stand for other expressions."""
+    """Parse an expression and replace names in it by other expressions."""
 
-    class Put(ast.NodeTransformer):
+    class Substitute(ast.NodeTransformer):
         def visit_Name(self, node: ast.Name) -> ast.expr:
             return copy.deepcopy(parts[node.id]) if node.id in parts else node
 
-    made = Put().visit(parse(text, mode="eval")).body
+    made = Substitute().visit(parse(text, mode="eval")).body
     assert isinstance(made, ast.expr)
     return made
 
 
 def cut_sentences(prompt: str, *literals: object) -> str:
-    """The text without every sentence that names one of these."""
+    """The text without the sentences that mention one of these."""
     parts = re.split(r"(?<=[.!?;:])\s+|\n+", prompt)
-    return " ".join(part for part in parts if not any(states(part, one) for one in literals))
+    return " ".join(part for part in parts if not any(mentions(part, one) for one in literals))

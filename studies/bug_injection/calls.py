@@ -1,11 +1,11 @@
-"""Bugs in what is passed and given back: wrong inputs of calls, other results, things that nobody asked for."""
+"""Inject bugs in calls and results: wrong inputs, wrong results, unrequested behaviour."""
 
 import ast
 import copy
 from collections.abc import Iterator
 
+from bug_injection.subject import Subject, parse_expression, prepend, replace_by_block, replace_node
 from dlbench.analysis.bugs.evidence import ARRAYS
-from dlbench.analysis.bugs.planting.subject import Subject, parse_expression, prepend, replace_by_block, replace_node
 from dlbench.dataset.target import Function, dotted_name
 from dlbench.parsing import parse
 from dlbench.validation.mutants import is_logging
@@ -36,27 +36,27 @@ def pass_wrong_input(subject: Subject) -> Found:
         if not isinstance(node, ast.Call) or not _is_plain(node):
             continue
         library = dotted_name(node.func).partition(".")[0] in ARRAYS
-        way = subject.chance.choice(("text", "nothing", "nested", "unknown", "outside"))
+        variant = subject.rng.choice(("text", "nothing", "nested", "unknown", "outside"))
         first = node.args[0]
-        if way == "text":
+        if variant == "text":
             node.args[0] = parse_expression("str(value)", value=first)
-            yield "type" if library else "other", "a text in the place of an argument", made
-        elif way == "nothing":
+            yield "type" if library else "other", "a string as argument", made
+        elif variant == "nothing":
             node.args[0] = ast.Constant(None)
-            yield "type" if library else "other", "None in the place of an argument", made
-        elif way == "nested" and library:
+            yield "type" if library else "other", "None as argument", made
+        elif variant == "nested" and library:
             node.args[0] = parse_expression("value[None, None]", value=first)
-            yield "shape", "an argument with dimensions more", made
-        elif way == "unknown":
+            yield "shape", "an argument with extra dimensions", made
+        elif variant == "unknown":
             node.keywords.append(
-                ast.keyword(subject.chance.choice(("verbose", "inplace", "mode_name")), ast.Constant(True))
+                ast.keyword(subject.rng.choice(("verbose", "inplace", "mode_name")), ast.Constant(True))
             )
-            yield "arguments" if library else "other", "an argument that is not there", made
-        elif way == "outside":
+            yield "arguments" if library else "other", "an unknown argument", made
+        elif variant == "outside":
             for word in node.keywords:
                 if word.arg in ("axis", "dim", "dtype", "mode", "order"):
                     word.value = ast.Constant(7 if word.arg in ("axis", "dim") else "unknown")
-                    yield "arguments", "a value outside the choices", made
+                    yield "arguments", "an invalid option value", made
                     break
 
 
@@ -67,16 +67,16 @@ def _is_plain(node: ast.Call) -> bool:
 
 
 def misread(subject: Subject) -> Found:
-    """Another question is answered."""
+    """Solve another task."""
     yield from _use_another_library(subject)
     if subject.is_numeric:
-        for shape, text in _SHAPES[:: subject.chance.choice((1, -1))]:
+        for shape, text in _SHAPES[:: subject.rng.choice((1, -1))]:
             yield from _change_result(subject, "shape", f"the result {shape}", text)
     kind = "functionality" if subject.is_numeric else "other"
     if subject.parameters:
         made = copy.deepcopy(subject.function)
         made.body = [ast.Return(ast.Name(subject.parameters[0], ast.Load()))]
-        yield kind, "gives back its input", made
+        yield kind, "returns its input", made
     yield from _do_half(subject, kind)
     yield from _call_neighbour(subject, kind)
 
@@ -88,7 +88,7 @@ def _use_another_library(subject: Subject) -> Found:
     for name, others in _OTHERS.items():
         if not any(isinstance(node, ast.Name) and node.id == name for node in subject.walk):
             continue
-        other = subject.chance.choice(others)
+        other = subject.rng.choice(others)
         made = copy.deepcopy(subject.function)
         for node in ast.walk(made):
             if isinstance(node, ast.Name) and node.id == name:
@@ -117,47 +117,47 @@ def _do_half(subject: Subject, kind: str) -> Found:
 
 
 def _call_neighbour(subject: Subject, kind: str) -> Found:
-    wanted = len(subject.parameters)
+    arity = len(subject.parameters)
     if subject.function.args.args[:1] and subject.function.args.args[0].arg in ("self", "cls"):
         return
     for one in subject.module.body:
-        if isinstance(one, ast.FunctionDef) and one.name != subject.function.name and len(one.args.args) == wanted:
+        if isinstance(one, ast.FunctionDef) and one.name != subject.function.name and len(one.args.args) == arity:
             made = copy.deepcopy(subject.function)
             call = f"{one.name}({', '.join(subject.parameters)})"
             made.body = [ast.Return(parse(call, mode="eval").body)]
-            yield kind, "a neighbour's work is done", made
+            yield kind, "calls another function", made
             return
 
 
 def do_more(subject: Subject) -> Found:
-    """Things that nobody asked for."""
-    chance, given = subject.chance, subject.parameters
-    ways = [
+    """Do something that the task does not ask for."""
+    rng, parameters = subject.rng, subject.parameters
+    variants = [
         ("rounded", "round(value, 1)" if not subject.is_numeric else "value.round(1)"),
         ("with a second result", "(value, {'status': 'ok'})"),
         ("as a text", "str(value)"),
         ("as a list", "[value]" if not subject.is_numeric else "value.tolist()"),
     ]
-    chance.shuffle(ways)
-    if given:
-        name = chance.choice(given)
-        refused = chance.choice(
+    rng.shuffle(variants)
+    if parameters:
+        name = rng.choice(parameters)
+        rejected = rng.choice(
             [f"not isinstance({name}, (set, frozenset))", f"{name} is not None and not callable({name})"]
         )
-        check = f"if {refused}:\n    raise TypeError('{name} is not of a supported type')"
-        yield "other", "a check that refuses good input", prepend(subject.function, check)
-    for operator, text in ways[:2]:
+        check = f"if {rejected}:\n    raise TypeError('{name} is not of a supported type')"
+        yield "other", "a check that rejects valid input", prepend(subject.function, check)
+    for operator, text in variants[:2]:
         yield from _change_result(subject, "other", f"the result {operator}", text)
-    if given:
-        name = chance.choice(given)
+    if parameters:
+        name = rng.choice(parameters)
         lines = [f"if isinstance({name}, (list, dict)):", f"    {name}.clear()"]
         if subject.is_numeric:
             lines = [f"if hasattr({name}, 'clip'):", f"    {name} = {name}.clip(0, 1)"]
-        yield "other", "the caller's data are changed", prepend(subject.function, *lines)
+        yield "other", "changes the caller's data", prepend(subject.function, *lines)
 
 
 def slip(subject: Subject) -> Found:
-    """A result that is not used, a step done twice."""
+    """Discard a result, or do a step twice."""
     for place in subject.shuffled(ast.Assign):
         made, node = subject.copy_at(place)
         match node:

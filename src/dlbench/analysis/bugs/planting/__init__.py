@@ -1,1 +1,0 @@
-"""Known bugs put into references, so that a classifier of bugs can be measured against a truth."""
