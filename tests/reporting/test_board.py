@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from dlbench.errors import DLBenchError
 from dlbench.reporting.leaderboard import build_markdown, build_page
 from dlbench.reporting.leaderboard.entry import (
-    Check,
     Entry,
+    Verification,
     hash_dataset,
     hash_entry,
     hash_verdicts,
@@ -27,7 +27,7 @@ from dlbench.reporting.leaderboard.entry import (
 )
 from dlbench.reporting.leaderboard.ranking import rank_entries
 from dlbench.reporting.leaderboard.verify import (
-    Kind,
+    FaultKind,
     check_entry,
     check_samples,
     check_verdicts,
@@ -77,8 +77,8 @@ def test_a_changed_verdict_is_named(entry, toy):
     first, second, *rest = entry.verdicts
     changed = second.model_copy(update={"status": Status.FAIL, "tests": "pf"})
     careless = entry.model_copy(update={"verdicts": (first, changed, *rest)})
-    assert kinds(check_entry(careless, toy)) == {Kind.CHANGED_VERDICTS, Kind.WRONG_SCORE}
-    assert Kind.WRONG_SCORE in kinds(check_entry(forge(entry, first, changed, *rest), toy))
+    assert kinds(check_entry(careless, toy)) == {FaultKind.CHANGED_VERDICTS, FaultKind.WRONG_SCORE}
+    assert FaultKind.WRONG_SCORE in kinds(check_entry(forge(entry, first, changed, *rest), toy))
 
 
 def test_a_status_that_its_tests_do_not_bear_out_is_named(entry, toy):
@@ -86,7 +86,7 @@ def test_a_status_that_its_tests_do_not_bear_out_is_named(entry, toy):
     place = next(n for n, claim in enumerate(claims) if claim.status is Status.FAIL)
     claims[place] = claims[place].model_copy(update={"status": Status.PASS})
     (fault,) = check_entry(forge(entry, *claims, toy=toy), toy)
-    assert fault.kind is Kind.IMPOSSIBLE_VERDICT
+    assert fault.kind is FaultKind.IMPOSSIBLE_VERDICT
     assert f"{SCALE}, sample 1" in str(fault)
 
 
@@ -108,18 +108,18 @@ def test_only_tests_that_the_engine_can_have_reported_bear_out_a_status(entry, t
 
 def test_a_verdict_with_too_few_tests_is_named(entry, toy):
     claims = [claim.model_copy(update={"tests": claim.tests[:1]}) for claim in entry.verdicts[:1]]
-    assert Kind.IMPOSSIBLE_VERDICT in kinds(check_entry(forge(entry, *claims, *entry.verdicts[1:]), toy))
+    assert FaultKind.IMPOSSIBLE_VERDICT in kinds(check_entry(forge(entry, *claims, *entry.verdicts[1:]), toy))
 
 
 def test_another_dataset_version_is_named(entry, toy):
     (fault,) = check_entry(entry.model_copy(update={"benchmark": "2.0"}), toy)
     wider = entry.model_copy(update={"benchmark": "2.0", "settings": {**entry.settings, "timeout": 999}})
-    assert kinds(check_entry(wider, toy)) == {Kind.DATASET_VERSION, Kind.LIMITS}
+    assert kinds(check_entry(wider, toy)) == {FaultKind.DATASET_VERSION, FaultKind.LIMITS}
     assert str(fault).startswith("another dataset version: made on 2.0, this is 1.0")
 
 
 def test_another_dataset_under_the_same_version_is_named(entry, toy):
-    assert kinds(check_entry(entry.model_copy(update={"dataset_sha256": "0" * 64}), toy)) == {Kind.DATASET_CHANGED}
+    assert kinds(check_entry(entry.model_copy(update={"dataset_sha256": "0" * 64}), toy)) == {FaultKind.DATASET_CHANGED}
 
 
 def test_a_missing_instance_is_named(entry, toy):
@@ -148,7 +148,7 @@ def test_an_unknown_instance_is_named(entry, toy):
 
 def test_one_sample_too_many_is_named(entry, toy):
     more = entry.verdicts[0].model_copy(update={"sample": 2})
-    assert kinds(check_entry(forge(entry, *entry.verdicts, more, toy=toy), toy)) == {Kind.UNCLAIMED_SAMPLE}
+    assert kinds(check_entry(forge(entry, *entry.verdicts, more, toy=toy), toy)) == {FaultKind.UNCLAIMED_SAMPLE}
 
 
 @pytest.mark.parametrize("figure", ["pass_at_1", "low", "high", "passing_rate"])
@@ -163,7 +163,7 @@ def test_what_nobody_has_judged_is_no_submission(entry, toy):
         claim.model_copy(update={"status": Status.HARNESS_ERROR, "tests": "n" * len(claim.tests)})
         for claim in entry.verdicts
     ]
-    assert kinds(check_entry(forge(entry, *claims, toy=toy), toy)) == {Kind.HARNESS_ERROR}
+    assert kinds(check_entry(forge(entry, *claims, toy=toy), toy)) == {FaultKind.HARNESS_ERROR}
 
 
 def test_a_model_that_takes_no_temperature_can_be_submitted(toy, tmp_path):
@@ -185,7 +185,7 @@ def test_runs_by_other_predicted_stages_are_entries_of_their_own(toy, tmp_path):
 @pytest.mark.parametrize(("limits"), [{"timeout": 1e9}, {"memory": 10**9}])
 def test_more_time_or_memory_than_others_had_is_named(toy, tmp_path, limits):
     (fault,) = check_entry(submit(tmp_path / "run", toy, MARKS, **limits), toy)
-    assert fault.kind is Kind.LIMITS
+    assert fault.kind is FaultKind.LIMITS
 
 
 @pytest.mark.parametrize(
@@ -201,15 +201,17 @@ def test_the_digest_changes_with_everything_of_a_project_that_verdicts_depend_on
 
 def test_a_mark_holds_for_the_verdicts_it_was_given_for_only(entry, toy):
     told = {"date": entry.date, "seed": 1, "dlbench": "0.1.0", "entry_sha256": hash_entry(entry)}
-    marked = entry.model_copy(update={"verified": Check(checked=4, **told)})
+    marked = entry.model_copy(update={"verified": Verification(checked=4, **told)})
     assert check_entry(marked, toy) == []
-    assert kinds(check_entry(entry.model_copy(update={"verified": Check(checked=5, **told)}), toy)) == {Kind.FALSE_MARK}
+    assert kinds(check_entry(entry.model_copy(update={"verified": Verification(checked=5, **told)}), toy)) == {
+        FaultKind.FALSE_MARK
+    }
     better = [
         claim.model_copy(update={"status": Status.PASS, "tests": "p" * len(claim.tests)}) for claim in entry.verdicts
     ]
-    assert kinds(check_entry(forge(marked, *better, toy=toy), toy)) == {Kind.FALSE_MARK}
+    assert kinds(check_entry(forge(marked, *better, toy=toy), toy)) == {FaultKind.FALSE_MARK}
     renamed = marked.model_copy(update={"settings": {**entry.settings, "model": "another"}})
-    assert kinds(check_entry(renamed, toy)) == {Kind.FALSE_MARK}
+    assert kinds(check_entry(renamed, toy)) == {FaultKind.FALSE_MARK}
 
 
 def test_answers_that_are_given_twice_to_an_instance_are_counted(entry):
@@ -247,8 +249,8 @@ def test_a_changed_a_missing_and_an_unclaimed_sample_are_named(entry, toy, tmp_p
     assert [str(fault) for fault in check_samples(entry, changed)] == [
         f"changed sample: {STEP}, sample 1 is not the answer that was judged"
     ]
-    assert kinds(check_samples(entry, honest[1:])) == {Kind.MISSING_SAMPLE}
-    assert kinds(check_samples(entry, [*honest, Sample(STEP, 7, "x")])) == {Kind.UNCLAIMED_SAMPLE}
+    assert kinds(check_samples(entry, honest[1:])) == {FaultKind.MISSING_SAMPLE}
+    assert kinds(check_samples(entry, [*honest, Sample(STEP, 7, "x")])) == {FaultKind.UNCLAIMED_SAMPLE}
 
 
 def test_a_share_is_drawn_by_its_seed_and_is_never_nothing(entry):
@@ -303,7 +305,7 @@ def test_our_own_fault_is_not_called_a_forgery_and_not_a_confirmation(entry, toy
     samples = read_samples(tmp_path / "run/samples.jsonl", toy)
     broken = {(STEP, 0): Verdict(STEP, 0, Status.HARNESS_ERROR, {}, message="disk full")}
     (fault,) = check_verdicts(entry, samples, toy, judged(entry, toy, broken, broken))
-    assert fault.kind is Kind.NOT_JUDGED
+    assert fault.kind is FaultKind.NOT_JUDGED
     assert "disk full" in fault.what
 
 
@@ -352,7 +354,7 @@ def test_a_run_of_all_since_a_month_is_an_entry_of_its_own_split(toy, tmp_path):
     assert check_entry(entry, grown) == []
     for split in ("live-2026-13", "live-2099-01"):
         other = entry.model_copy(update={"split": split})
-        assert kinds(check_entry(other, grown)) == {Kind.SPLIT}
+        assert kinds(check_entry(other, grown)) == {FaultKind.SPLIT}
         assert not is_about(other, grown)
 
 

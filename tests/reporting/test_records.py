@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dlbench.reporting.candidates import LONGEST, find_difficulty, is_reference, read_candidates, tells_difficulty
+from dlbench.reporting.candidates import LONGEST, find_difficulty, informs_difficulty, is_reference, read_candidates
 from dlbench.reporting.pages.render import assemble, pack
 from dlbench.runs import Run, read_run
 from dlbench.scoring import Tally
@@ -158,5 +158,5 @@ def test_without_runs_it_is_guessed_from_size_and_branches_or_unknown():
 
 
 def test_neither_the_reference_nor_the_stub_tells_how_hard_an_instance_is():
-    told = {model: tells_difficulty(Run(Path("x"), {"model": model}, [])) for model in ("reference", "stub", "m")}
+    told = {model: informs_difficulty(Run(Path("x"), {"model": model}, [])) for model in ("reference", "stub", "m")}
     assert told == {"reference": False, "stub": False, "m": True}

@@ -5,15 +5,15 @@ import math
 import pytest
 
 from dlbench.scoring import tally
-from dlbench.scoring.compare import find_concord
+from dlbench.scoring.compare import find_overlaps
 from tests.scoring.made import make_benchmark, verdicts
 
 
 def concord(a, b):
     benchmark = make_benchmark(len(a))
-    return find_concord({"a": tally(verdicts(benchmark, a), benchmark), "b": tally(verdicts(benchmark, b), benchmark)})[
-        "a", "b"
-    ]
+    return find_overlaps(
+        {"a": tally(verdicts(benchmark, a), benchmark), "b": tally(verdicts(benchmark, b), benchmark)}
+    )["a", "b"]
 
 
 def test_who_solves_what_is_counted():
@@ -37,5 +37,5 @@ def test_where_both_can_but_agree_kappa_is_no_number():
 def test_instances_that_one_run_lacks_are_left_out():
     benchmark = make_benchmark(4)
     all_of_them, some = (tally(verdicts(benchmark, "1100")[:count], benchmark) for count in (4, 2))
-    assert find_concord({"a": all_of_them, "b": some})["a", "b"].instances == 2
-    assert math.isnan(find_concord({"a": all_of_them, "b": {}})["a", "b"].share)
+    assert find_overlaps({"a": all_of_them, "b": some})["a", "b"].instances == 2
+    assert math.isnan(find_overlaps({"a": all_of_them, "b": {}})["a", "b"].share)

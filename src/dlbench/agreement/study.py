@@ -42,7 +42,7 @@ from dlbench.registry import find_known
 from dlbench.runs.samples import Sample
 from dlbench.runs.verdict import VERDICTS, Verdict
 from dlbench.scoring import HARNESS_ERROR, Comparison, Interval, Tally, compare
-from dlbench.scoring.significance import against_chances, holm
+from dlbench.scoring.significance import holm, poisson_binomial_test
 from dlbench.validation.mutants import write_mutants
 
 ORIGINAL, RANDOM, ORACLE = "original alone", "random choice", "best possible"
@@ -76,7 +76,8 @@ def hold_against(
     right = sum(poll.solved[poll.chosen[rule]] for poll in kept)
     chances = [sum(poll.drawn_from) / len(poll.drawn_from) for poll in kept]
     pairs = [
-        replace(pair, permutation=against_chances(right, chances)) if pair.b == RANDOM else pair for pair in found.pairs
+        replace(pair, permutation=poisson_binomial_test(right, chances)) if pair.b == RANDOM else pair
+        for pair in found.pairs
     ]
     corrected = zip(pairs, holm([pair.permutation for pair in pairs]), strict=True)
     return replace(found, pairs=tuple(replace(pair, permutation_holm=p) for pair, p in corrected))

@@ -16,7 +16,7 @@ import typer
 from dlbench.cli.app import Chosen, JsonOption, MemoryOption, SandboxOption, TimeoutOption, app, command, need
 from dlbench.cli.models import ApiKeyOption
 from dlbench.cli.output import counted, log
-from dlbench.cli.report import read_sides
+from dlbench.cli.report import read_compared_runs
 from dlbench.errors import DLBenchError
 
 if TYPE_CHECKING:
@@ -58,12 +58,12 @@ def complexity(
     """How long and how tangled are the references? Lines, cyclomatic, cognitive, nesting, calls."""
     from dlbench.analysis.complexity import measure_complexity
     from dlbench.cli.output import counted
-    from dlbench.reporting.studies import draw_complexity, tabulate_complexity, tell_complexity
+    from dlbench.reporting.studies import describe_complexity, draw_complexity, tabulate_complexity
 
     corpora = read(datasets, sources)
     with counted("measuring", sum(len(corpus.with_code) for corpus in corpora), every=2.0) as advance:
         found = [measure_complexity(corpus, advance) for corpus in corpora]
-    show({"complexity": tabulate_complexity(found)}, tell_complexity(found), found if json else None)
+    show({"complexity": tabulate_complexity(found)}, describe_complexity(found), found if json else None)
     write_pictures(pictures, draw_complexity(found))
 
 
@@ -76,7 +76,7 @@ def relevance(
 ) -> None:
     """How much of prompts and of code speaks of deep learning? The share of words that contain a keyword."""
     from dlbench.analysis.relevance import measure_relevance
-    from dlbench.reporting.studies import draw_relevance, tabulate_categories, tabulate_relevance, tell_missing
+    from dlbench.reporting.studies import describe_missing, draw_relevance, tabulate_categories, tabulate_relevance
 
     corpora = read(datasets, sources)
     found = [one for corpus in corpora for one in measure_relevance(corpus)]
@@ -84,7 +84,7 @@ def relevance(
         "DL-relevance: share of distinct words": tabulate_relevance(found),
         "words by kind of keyword": tabulate_categories(found),
     }
-    show(tables, tell_missing(corpora), found if json else None)
+    show(tables, describe_missing(corpora), found if json else None)
     write_pictures(pictures, draw_relevance(found))
 
 
@@ -152,7 +152,7 @@ def robustness(
     from dlbench.analysis.ranking_robustness import measure_robustness
     from dlbench.reporting import studies
 
-    sides = read_sides(runs, chosen)
+    sides = read_compared_runs(runs, chosen)
     found = measure_robustness(sides.tallies, chosen.benchmark, other_split)
     tables = {
         "the order": studies.tabulate_order(found),
@@ -206,7 +206,7 @@ def divergence(
     from dlbench.analysis.embeddings import open_encoder
     from dlbench.cli.output import log
     from dlbench.reporting import studies
-    from dlbench.reporting.studies import tell_missing
+    from dlbench.reporting.studies import describe_missing
 
     corpora = read(datasets, sources)
     if pictures is not None:
@@ -216,7 +216,7 @@ def divergence(
     prompts = [_encode(corpus, "prompt", for_prompts) for corpus in corpora]
     found = measure_distances(prompts, "prompt", for_prompts.name)
     coded = [corpus for corpus in corpora if corpus.with_code]
-    notes = tell_missing(corpora)
+    notes = describe_missing(corpora)
     drawn = {"prompt": prompts}
     if coded:
         for_code, note = _open_for_code(code_encoder, for_prompts, base_url, api_key)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dlbench.cli.app import Chosen, JsonOption, command
-from dlbench.cli.report import read_sides
+from dlbench.cli.report import read_compared_runs
 from dlbench.errors import DLBenchError
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def compare(
     """Compare runs instance by instance: exact paired tests, effect sizes, and what only one of two solves."""
     from dlbench.scoring import compare as compare_tallies
 
-    sides = read_sides(runs, chosen)
+    sides = read_compared_runs(runs, chosen)
     found = compare_tallies(sides.tallies, chosen.benchmark, only_first=first)
     against = _set_against(other, found) if other else None
     if json:
@@ -48,16 +48,16 @@ def compare(
 
 def _print(found: "Comparison", against: "BenchmarkComparison | None", other: str, *, every_instance: bool) -> None:
     from dlbench.cli.output import open_console
-    from dlbench.reporting.comparison import standings, tell_against, tell_ground, tell_pairs
+    from dlbench.reporting.comparison import describe_benchmark, describe_instances, describe_pairs, tabulate_runs
     from dlbench.reporting.tables import draw
 
-    for line in tell_ground(found):
+    for line in describe_instances(found):
         typer.echo(line)
-    open_console().print(draw("standings", standings(found)))
-    for line in tell_pairs(found, every_instance=every_instance):
+    open_console().print(draw("standings", tabulate_runs(found)))
+    for line in describe_pairs(found, every_instance=every_instance):
         typer.echo(line)
     if against:
-        typer.echo(tell_against(other, against))
+        typer.echo(describe_benchmark(other, against))
 
 
 def _set_against(path: Path, found: "Comparison") -> "BenchmarkComparison":

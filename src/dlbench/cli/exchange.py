@@ -49,7 +49,7 @@ def dataset(
         fix = "dlbench export --format jsonl --out DIR, or dlbench export inspect RUN --out LOG.eval"
         raise DLBenchError("--format and --out are missing", fix=fix)
     from dlbench.bridges.exports import Format, export, list_projects
-    from dlbench.bridges.exports.rows import Wanted, read_licences, render_short
+    from dlbench.bridges.exports.rows import ExportOptions, read_licences, render_short
     from dlbench.cli.output import counted, log
 
     benchmark, instances = chosen.benchmark, chosen.instances
@@ -58,7 +58,7 @@ def dataset(
         projects = list_projects(benchmark, instances)
         licences = read_licences(projects, benchmark.root, log)
         typer.echo(render_short(projects, licences), err=True)
-    wanted = Wanted(chosen.split, licences, canary)
+    wanted = ExportOptions(chosen.split, licences, canary)
     with counted("reading", len(instances), every=2) as advance:
         export(benchmark, instances, Format(format), wanted, out, log=log, on_row=advance)
     typer.echo(f"{len(instances)} instances are in {out}", err=True)

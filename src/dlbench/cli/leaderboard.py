@@ -97,7 +97,7 @@ def verify(
     from dlbench.cli.output import log
     from dlbench.dataset import load
     from dlbench.reporting.leaderboard.entry import find_entries, read_entry
-    from dlbench.reporting.leaderboard.verify import Fault, Kind, count_repeated, is_about
+    from dlbench.reporting.leaderboard.verify import Fault, FaultKind, count_repeated, is_about
 
     loaded = load(benchmark)
     paths = entries or find_entries(loaded.root)
@@ -114,13 +114,13 @@ def verify(
         try:
             entry = read_entry(path)
         except DLBenchError as error:
-            found[str(path)] = [Fault(Kind.MALFORMED, error.what)]
+            found[str(path)] = [Fault(FaultKind.MALFORMED, error.what)]
             continue
         faults = found[str(path)] = check_file(path, entry, loaded)
         if repeated := count_repeated(entry):
             log(f"{path}: {repeated} of {len(entry.verdicts)} samples repeat another answer to their instance")
         if samples and is_about(entry, loaded):
-            again = Again(1.0 if every else _SHARE if share is None else share, seed, workers, sandbox)
+            again = Rejudging(1.0 if every else _SHARE if share is None else share, seed, workers, sandbox)
             faults += again.check(entry, samples, loaded)
             if mark and not faults:
                 again.mark(entry, path)
@@ -131,15 +131,15 @@ def verify(
 def check_file(path: Path, entry: "Entry", benchmark: "Benchmark") -> "list[Fault]":
     """What is wrong with an entry and its name: under another name it would stand on the board twice."""
     from dlbench.reporting.leaderboard.entry import name_entry
-    from dlbench.reporting.leaderboard.verify import Fault, Kind, check_entry
+    from dlbench.reporting.leaderboard.verify import Fault, FaultKind, check_entry
 
     faults = check_entry(entry, benchmark)
     if path.name != name_entry(entry):
-        faults.append(Fault(Kind.MISNAMED, f"with these settings it is {name_entry(entry)}"))
+        faults.append(Fault(FaultKind.MISNAMED, f"with these settings it is {name_entry(entry)}"))
     return faults
 
 
-class Again:
+class Rejudging:
     """Running samples again: how many, which, and with what."""
 
     def __init__(self, share: float, seed: int | None, workers: int, sandbox: str) -> None:
@@ -178,9 +178,9 @@ class Again:
         from datetime import UTC
 
         from dlbench import __version__
-        from dlbench.reporting.leaderboard.entry import Check, hash_entry, write_entry
+        from dlbench.reporting.leaderboard.entry import Verification, hash_entry, write_entry
 
-        check = Check(
+        check = Verification(
             date=datetime.now(UTC).date(),
             checked=self.checked,
             seed=self.seed,
@@ -244,9 +244,9 @@ def build(
 
 def _refuse(path: Path, entry: "Entry", benchmark: "Benchmark") -> "list[Fault]":
     """What keeps it off the page. One on an older version has a table of its own; it was checked when that was new."""
-    from dlbench.reporting.leaderboard.verify import Kind, is_newer
+    from dlbench.reporting.leaderboard.verify import FaultKind, is_newer
 
     faults = check_file(path, entry, benchmark)
     if is_newer(entry, benchmark):
         return faults
-    return [fault for fault in faults if fault.kind is not Kind.DATASET_VERSION]
+    return [fault for fault in faults if fault.kind is not FaultKind.DATASET_VERSION]

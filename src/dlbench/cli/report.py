@@ -64,7 +64,7 @@ def write_folder(standing: "ReportData", out: Path, *, public: bool) -> None:
     from dlbench.reporting.candidates import read_candidates
     from dlbench.reporting.export import NO_PARQUET, has_parquet, write_tables
     from dlbench.reporting.pages import write_page
-    from dlbench.reporting.pages.figures import draw_stills
+    from dlbench.reporting.pages.figures import draw_plots
     from dlbench.runs import make_folder
 
     candidates = {}
@@ -76,7 +76,7 @@ def write_folder(standing: "ReportData", out: Path, *, public: bool) -> None:
     write_whole(out / "report.html", page)
     written = write_tables(standing, out)
     make_folder(out / PICTURES)
-    for name, picture in draw_stills(standing).items():
+    for name, picture in draw_plots(standing).items():
         write_whole(out / PICTURES / f"{name}.svg", picture)
     if not has_parquet():
         log(NO_PARQUET)
@@ -95,13 +95,13 @@ def browse(
 ) -> None:
     """Write one page with every chosen instance (prompt, tests, labels, measures, reference) and open it."""
     from dlbench.jsonl import write_whole
-    from dlbench.reporting.candidates import tells_difficulty
+    from dlbench.reporting.candidates import informs_difficulty
     from dlbench.reporting.pages import write_browser
     from dlbench.runs import read_run
     from dlbench.scoring import tally
 
     told = [read_run(folder) for folder in run or ()]
-    tallies = [tally(one.verdicts, chosen.benchmark) for one in told if tells_difficulty(one)]
+    tallies = [tally(one.verdicts, chosen.benchmark) for one in told if informs_difficulty(one)]
     read_module = read_fetched(chosen.benchmark)
     page = write_browser(chosen.benchmark, chosen.instances, read_module, tallies, public=public)
     try:
@@ -257,7 +257,7 @@ def report(
 
 
 @dataclass(frozen=True)
-class Sides:
+class ComparedRuns:
     tallies: "dict[str, dict[str, Tally]]"
     """Of the chosen instances, by the name of the run."""
     outside: int
@@ -266,13 +266,13 @@ class Sides:
     """What must be known of the runs before the numbers; what of them is comparable, the comparison says."""
 
 
-def read_sides(folders: Sequence[Path], chosen: Chosen) -> Sides:
+def read_compared_runs(folders: Sequence[Path], chosen: Chosen) -> ComparedRuns:
     from dlbench.reporting import name_runs
     from dlbench.reporting.caveats import run_caveats
-    from dlbench.reporting.run_names import check_comparable, group_alike, hash_answers, tell_copies
+    from dlbench.reporting.run_names import check_comparable, copies_caveat, group_alike, hash_answers
     from dlbench.runs import read_head, read_run
     from dlbench.scoring import tally
-    from dlbench.scoring.compare import find_ground
+    from dlbench.scoring.compare import find_common_instances
 
     if len(folders) < 2:
         raise DLBenchError("one run cannot be compared", where=str(folders[0]), fix="give two run folders or more")
@@ -286,14 +286,14 @@ def read_sides(folders: Sequence[Path], chosen: Chosen) -> Sides:
         judged[name] = tally(run.verdicts, chosen.benchmark)
         answers[name] = hash_answers(run)
         warnings += run_caveats(name, run, chosen.benchmark)
-    warnings += [tell_copies(names) for names in group_alike(answers)]
+    warnings += [copies_caveat(names) for names in group_alike(answers)]
     tallies = {name: {key: one for key, one in each.items() if key in wanted} for name, each in judged.items()}
     outside = len({key for each in judged.values() for key in each} - wanted)
-    ground = find_ground(tallies)
+    ground = find_common_instances(tallies)
     if not ground.instances:
         raise DLBenchError(
             f"there is no instance to compare on: {len(ground.not_common)} are not in every run,"
             f" {len(ground.harness_errors)} met a harness error, {outside} lie outside the choice",
             fix="compare runs of the same instances; start a run with harness errors again, which tries them again",
         )
-    return Sides(tallies, outside, warnings)
+    return ComparedRuns(tallies, outside, warnings)

@@ -7,7 +7,7 @@ from dlbench import __version__
 from dlbench.reporting.report_data import ReportData, read_usage
 from dlbench.reporting.run_names import name_runs
 from dlbench.reporting.studies.agreement import study_run
-from dlbench.reporting.tables import breakdown, mark_down, overview, spreads, statuses
+from dlbench.reporting.tables import breakdown, overview, spreads, statuses, to_markdown
 from dlbench.runs import Run, open_run, read_run
 from dlbench.scoring import BREAKDOWNS
 
@@ -21,11 +21,11 @@ def write_report(standing: ReportData) -> str:
     runs, summaries, benchmark = standing.runs, standing.summaries, standing.benchmark
     lines = ["# DL-Bench report", "", f"dlbench {__version__}, benchmark {benchmark.version}.", ""]
     lines += [line for told in standing.warnings for line in (told, "")]
-    lines += ["## Runs", "", *mark_down(overview(summaries, standing.usages)), "", _NOTE, ""]
-    lines += ["## pass@1", "", *mark_down(breakdown(summaries, BREAKDOWNS)), ""]
+    lines += ["## Runs", "", *to_markdown(overview(summaries, standing.usages)), "", _NOTE, ""]
+    lines += ["## pass@1", "", *to_markdown(breakdown(summaries, BREAKDOWNS)), ""]
     if standing.repeats:
-        lines += ["## The same again", "", *mark_down(spreads(standing.repeats)), ""]
-    lines += ["## What became of the answers", "", *mark_down(statuses(summaries))]
+        lines += ["## The same again", "", *to_markdown(spreads(standing.repeats)), ""]
+    lines += ["## What became of the answers", "", *to_markdown(statuses(summaries))]
     for name, run in runs.items():
         if isinstance(studied := study_run(run, benchmark), str):
             lines += ["", f"## In other words: {name}", "", studied]
@@ -33,12 +33,12 @@ def write_report(standing: ReportData) -> str:
             lines += ["", f"## In other words: {name}", "", f"For the choice {studied.cost}."]
             lines += ["", studied.fault] if studied.fault else []
             for title, table in studied.tables.items():
-                lines += ["", f"### {title.capitalize()}", "", *mark_down(table)]
+                lines += ["", f"### {title.capitalize()}", "", *to_markdown(table)]
     for name, run in runs.items():
         lines += ["", f"## Verdicts: {name}", ""]
         lines += [f"- {key}: {value}" for key, value in run.config.items() if key != "model"]
         headings = ["instance", "sample", "status", "tests passed", "seconds", "memory", "sandbox"]
-        lines += ["", *mark_down((headings, [_tell_verdict(record) for record in run.verdicts]))]
+        lines += ["", *to_markdown((headings, [_tell_verdict(record) for record in run.verdicts]))]
     return "\n".join(lines) + "\n"
 
 

@@ -82,7 +82,7 @@ _SMALL, _LARGE = (10, 5), (30, 15)
 """Lines of code and cognitive complexity: small is neither above the first, large either above the second."""
 
 
-def tells_difficulty(run: Run) -> bool:
+def informs_difficulty(run: Run) -> bool:
     """The reference solves everything and the stub nothing, however hard it is."""
     return run.config.get("model") not in BASELINES
 

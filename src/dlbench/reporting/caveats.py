@@ -21,7 +21,7 @@ from typing import Any
 
 from dlbench.dataset import Benchmark, Selection, name_live, select
 from dlbench.jsonl import read_lines
-from dlbench.reporting.formatting import percent, tell_faults
+from dlbench.reporting.formatting import harness_error_caveat, percent
 from dlbench.reporting.run_names import comparability_caveats, find_unjudged
 from dlbench.runs import SAMPLES, Run
 from dlbench.scoring import Summary
@@ -98,8 +98,10 @@ def coverage_caveats(name: str, run: Run, benchmark: Benchmark) -> list[str]:
 _MANY_CUT = 0.05
 
 
-def tell_warnings(runs: Mapping[str, Run], summaries: Mapping[str, Summary], benchmark: Benchmark) -> list[str]:
-    told = [tell_faults(name, summary) for name, summary in summaries.items()] + comparability_caveats(runs, benchmark)
+def collect_caveats(runs: Mapping[str, Run], summaries: Mapping[str, Summary], benchmark: Benchmark) -> list[str]:
+    told = [harness_error_caveat(name, summary) for name, summary in summaries.items()] + comparability_caveats(
+        runs, benchmark
+    )
     for name, run in runs.items():
         told += run_caveats(name, run, benchmark)
     return [text for text in told if text]

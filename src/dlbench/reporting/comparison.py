@@ -16,7 +16,7 @@ _FEW_PAIRS = 3
 _SHOWN = 10
 
 
-def tell_ground(found: Comparison) -> list[str]:
+def describe_instances(found: Comparison) -> list[str]:
     lines = [f"compared on the {len(found.instances)} instances that every run has judged"]
     if found.not_common:
         lines.append(f"LEFT OUT: {len(found.not_common)} instances that not every run has")
@@ -32,7 +32,7 @@ def tell_ground(found: Comparison) -> list[str]:
     return lines
 
 
-def standings(found: Comparison) -> Tabled:
+def tabulate_runs(found: Comparison) -> Tabled:
     rows = [
         [
             one.name,
@@ -47,7 +47,7 @@ def standings(found: Comparison) -> Tabled:
     return ["run", "pass@1", "95 %", "by project", "solved", "alone"], rows
 
 
-def tell_pairs(found: Comparison, *, every_instance: bool = False) -> list[str]:
+def describe_pairs(found: Comparison, *, every_instance: bool = False) -> list[str]:
     pairs = found.pairs
     lines: list[str] = []
     if len(pairs) > _MOST_PAIRS:
@@ -60,7 +60,7 @@ def tell_pairs(found: Comparison, *, every_instance: bool = False) -> list[str]:
     return lines
 
 
-def tell_against(name: str, found: BenchmarkComparison) -> str:
+def describe_benchmark(name: str, found: BenchmarkComparison) -> str:
     return (
         f"against {name}, over {found.models} models: mean pass@1 {percent(found.mean_here)} here and"
         f" {percent(found.mean_there)} there; Cohen's d {number(found.cohen_d)}, Fisher's ratio"

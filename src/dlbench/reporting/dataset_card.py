@@ -12,7 +12,7 @@ from dlbench.dataset.labels import AXES
 from dlbench.dataset.loading import Benchmark
 from dlbench.dataset.records import Instance
 from dlbench.dataset.statistics import Attempt, Solved, Statistics, mutation_score, summarise
-from dlbench.reporting.tables import mark_down
+from dlbench.reporting.tables import to_markdown
 
 Bins = Sequence[float]
 LOC_BINS = (5, 8, 12, 16, 20, 30, 50, 80, math.inf)
@@ -102,4 +102,4 @@ def _count(name: str, counts: dict[str, int]) -> str:
 
 def _table(columns: Sequence[str], rows: Iterable[Iterable[object]]) -> str:
     cells = [["-" if cell is None else str(cell) for cell in row] for row in rows]
-    return "\n".join(mark_down((list(columns), cells)))
+    return "\n".join(to_markdown((list(columns), cells)))

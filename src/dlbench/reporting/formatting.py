@@ -39,7 +39,7 @@ def number(value: float, form: str = ".2f") -> str:
     return "n/a" if math.isnan(value) else "infinite" if math.isinf(value) else format(value, form)
 
 
-def tell_usage(usage: Usage | None) -> list[str]:
+def format_usage(usage: Usage | None) -> list[str]:
     """Tokens asked, tokens answered, cost; `*` where only some samples tell it."""
     if usage is None:
         return ["n/a"] * 3
@@ -49,7 +49,7 @@ def tell_usage(usage: Usage | None) -> list[str]:
     return [f"{told}{partly}" for told in tokens] + [f"{number(usage.cost, ',.4f')}{paid}"]
 
 
-def tell_faults(name: str, summary: Summary) -> str:
+def harness_error_caveat(name: str, summary: Summary) -> str:
     """What harness errors do to a score, or nothing when there are none."""
     faults, overall = summary.overall.harness_errors, summary.overall
     if not faults:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from dlbench.dataset import Benchmark
 from dlbench.jsonl import read_lines
-from dlbench.reporting.caveats import tell_warnings
+from dlbench.reporting.caveats import collect_caveats
 from dlbench.reporting.run_names import find_spreads
 from dlbench.runs import SAMPLES, Run
 from dlbench.scoring import BREAKDOWNS, CUTOFFS, Score, Spread, Summary, Tally, Usage, summarise_all, tally, total_usage
@@ -61,7 +61,7 @@ def collect_report_data(runs: Mapping[str, Run], benchmark: Benchmark, cutoffs: 
         summaries=summaries,
         usages={name: read_usage(run.folder) for name, run in runs.items()},
         repeats=find_spreads(runs, summaries),
-        warnings=tell_warnings(runs, summaries, benchmark),
+        warnings=collect_caveats(runs, summaries, benchmark),
         tallies={name: tally(run.verdicts, benchmark) for name, run in runs.items()},
         benchmark=benchmark,
     )

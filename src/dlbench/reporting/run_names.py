@@ -111,7 +111,7 @@ def comparability_caveats(named: Mapping[str, Run], benchmark: Benchmark) -> lis
             f"NOT THE SAME INSTANCES: {counts}; {len(shared)} are in every run. On those `dlbench compare` sets runs"
             " side by side."
         )
-    told += [tell_copies(names) for names in find_copies(named)]
+    told += [copies_caveat(names) for names in find_copies(named)]
     for name, run in named.items():
         if repeats_itself(run):
             told.append(
@@ -121,7 +121,7 @@ def comparability_caveats(named: Mapping[str, Run], benchmark: Benchmark) -> lis
     return told
 
 
-def tell_copies(names: Sequence[str]) -> str:
+def copies_caveat(names: Sequence[str]) -> str:
     return (
         f"THE SAME ANSWERS: {', '.join(names)} have the same answers throughout, and are one run; they are no repeats"
         " of one another."

@@ -10,7 +10,7 @@ from typing import Any
 
 from rich.table import Table
 
-from dlbench.reporting.formatting import number, percent, score_cell, span, tell_usage
+from dlbench.reporting.formatting import format_usage, number, percent, score_cell, span
 from dlbench.scoring import Score, Spread, Summary, Usage
 
 Tabled = tuple[list[str], list[list[str]]]
@@ -30,7 +30,7 @@ def overview(summaries: Mapping[str, Summary], usages: Mapping[str, Usage | None
         ["tests passed, on average", *(percent(one.passing_rate) for one in scores)],
         ["  95 % interval", *(span(each.rate_interval) for each in summaries.values())],
     ]
-    told = [tell_usage(usages.get(name)) for name in summaries]
+    told = [format_usage(usages.get(name)) for name in summaries]
     for place, heading in enumerate(("tokens asked", "tokens answered", "cost")):
         if any(each[place] != "n/a" for each in told):
             rows.append([heading, *(each[place] for each in told)])
@@ -88,7 +88,7 @@ def draw(title: str, table: Tabled) -> Table:
     return drawn
 
 
-def mark_down(table: Tabled) -> list[str]:
+def to_markdown(table: Tabled) -> list[str]:
     """The lines of a Markdown table."""
     headings, rows = table
     return [

@@ -99,7 +99,7 @@ class CommonInstances:
     harness_errors: tuple[str, ...]
 
 
-def find_ground(runs: Mapping[str, Tallies]) -> CommonInstances:
+def find_common_instances(runs: Mapping[str, Tallies]) -> CommonInstances:
     everything = dict.fromkeys(one for tallies in runs.values() for one in tallies)
     common = dict.fromkeys(one for one in everything if all(one in tallies for tallies in runs.values()))
     faulty = {one for one in common if any(tallies[one].harness_errors for tallies in runs.values())}
@@ -112,11 +112,11 @@ def find_ground(runs: Mapping[str, Tallies]) -> CommonInstances:
 
 def compare(runs: Mapping[str, Tallies], benchmark: Benchmark, *, only_first: bool = False) -> Comparison:
     """`runs`: tallies by name, two or more; `only_first`: each against the first, not every pair."""
-    ground = find_ground(runs)
+    ground = find_common_instances(runs)
     kept = ground.instances
     step = min(_FINEST, math.lcm(*(tallies[one].samples for tallies in runs.values() for one in kept)))
     clusters = Clusters(benchmark.instances[one].project for one in kept)
-    sides = {name: _Side(name, [tallies[one] for one in kept], clusters, step) for name, tallies in runs.items()}
+    sides = {name: _ComparedRun(name, [tallies[one] for one in kept], clusters, step) for name, tallies in runs.items()}
     names = list(runs)
     chosen = [(names[0], other) for other in names[1:]] if only_first else list(combinations(names, 2))
     return Comparison(
@@ -128,7 +128,7 @@ def compare(runs: Mapping[str, Tallies], benchmark: Benchmark, *, only_first: bo
     )
 
 
-class _Side:
+class _ComparedRun:
     """What every pair needs of a run, computed once."""
 
     def __init__(self, name: str, tallies: Sequence[Tally], clusters: Clusters, step: int) -> None:
@@ -144,7 +144,7 @@ class _Side:
         self.clustered = clusters.resample(self.shares) if clusters.count >= FEWEST_CLUSTERS else None
 
 
-def _stand(side: _Side, sides: list[_Side]) -> RunScore:
+def _stand(side: _ComparedRun, sides: list[_ComparedRun]) -> RunScore:
     others: set[str] = set().union(*(other.solved for other in sides if other is not side))
     return RunScore(
         name=side.name,
@@ -156,7 +156,7 @@ def _stand(side: _Side, sides: list[_Side]) -> RunScore:
     )
 
 
-def _pair(a: _Side, b: _Side) -> Pair:
+def _pair(a: _ComparedRun, b: _ComparedRun) -> Pair:
     only_a, only_b = tuple(sorted(a.solved - b.solved)), tuple(sorted(b.solved - a.solved))
     alike = a.samples == b.samples
     return Pair(
@@ -222,7 +222,7 @@ class SolveOverlap:
         return (self.share - chance) / (1 - chance) if chance < 1 else math.nan
 
 
-def find_concord(runs: Mapping[str, Tallies]) -> dict[tuple[str, str], SolveOverlap]:
+def find_overlaps(runs: Mapping[str, Tallies]) -> dict[tuple[str, str], SolveOverlap]:
     """Every pair once, in the order of the runs."""
     return {(a, b): _count(a, b, runs[a], runs[b]) for a, b in combinations(runs, 2)}
 

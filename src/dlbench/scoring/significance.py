@@ -50,7 +50,7 @@ def sign_flip(differences: Sequence[int] | NDArray[np.int64]) -> float:
     return min(1.0, 2 * math.fsum(chances[first:].tolist()))
 
 
-def against_chances(successes: int, chances: Sequence[float]) -> float:
+def poisson_binomial_test(successes: int, chances: Sequence[float]) -> float:
     """Two-sided: were each success drawn with its own chance, how often would as many, or as few, come out?
 
     Twice the smaller tail of the Poisson binomial distribution. Against known chances the permutation test is not

@@ -8,7 +8,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from dlbench.bridges.exports import evalplus, hugging_face, lm_eval
-from dlbench.bridges.exports.rows import NOTICE, Wanted, make_rows, render_notice, write_jsonl, write_table
+from dlbench.bridges.exports.rows import NOTICE, ExportOptions, make_rows, render_notice, write_jsonl, write_table
 from dlbench.dataset import Benchmark, Instance, Project
 from dlbench.errors import DLBenchError
 from dlbench.generation.sources import Sources
@@ -35,7 +35,7 @@ def export(
     benchmark: Benchmark,
     instances: list[Instance],
     shape: Format,
-    wanted: Wanted,
+    wanted: ExportOptions,
     out: Path,
     *,
     log: Log = quiet,

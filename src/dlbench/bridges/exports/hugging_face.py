@@ -7,10 +7,10 @@ they may do with it.
 from collections.abc import Mapping
 from pathlib import Path
 
-from dlbench.bridges.exports.rows import NOTICE, Row, Wanted
+from dlbench.bridges.exports.rows import NOTICE, ExportOptions, Row
 from dlbench.jsonl import write_whole
 from dlbench.reporting.export import write_parquet
-from dlbench.reporting.tables import mark_down
+from dlbench.reporting.tables import to_markdown
 
 SPLIT = "test"
 """What others call data that nothing is trained on."""
@@ -28,13 +28,13 @@ _FIELDS = {
 }
 
 
-def write_folder(rows: list[Row], wanted: Wanted, folder: Path) -> None:
+def write_folder(rows: list[Row], wanted: ExportOptions, folder: Path) -> None:
     (folder / "data").mkdir()
     write_parquet(folder / "data" / f"{SPLIT}-00000-of-00001.parquet", rows)
     write_whole(folder / "README.md", render_card(rows, wanted))
 
 
-def render_card(rows: list[Row], wanted: Wanted) -> str:
+def render_card(rows: list[Row], wanted: ExportOptions) -> str:
     projects = {row["project"]: row["license"] for row in rows}
     fields = {name: text for name, text in _FIELDS.items() if name.split(",")[0] in rows[0]}
     used = (
@@ -84,7 +84,7 @@ Answers are judged by `dlbench`, not by anything in this folder: write a line
 
 
 def _table(first: str, second: str, rows: Mapping[str, str]) -> str:
-    return "\n".join(mark_down(([first, second], [[name, text] for name, text in rows.items()])))
+    return "\n".join(to_markdown(([first, second], [[name, text] for name, text in rows.items()])))
 
 
 def _size(count: int) -> str:

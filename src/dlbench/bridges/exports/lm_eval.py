@@ -7,17 +7,17 @@ all of it finds the rest by its own place.
 import json
 from pathlib import Path
 
-from dlbench.bridges.exports.rows import Row, Wanted
+from dlbench.bridges.exports.rows import ExportOptions, Row
 from dlbench.jsonl import rewrite, write_whole
 
 _FUNCTIONS = Path(__file__).with_name("lm_eval_task") / "utils.py"
 
 
-def name_task(wanted: Wanted) -> str:
+def name_task(wanted: ExportOptions) -> str:
     return f"dlbench_{wanted.split}"
 
 
-def write_task(rows: list[Row], wanted: Wanted, folder: Path) -> None:
+def write_task(rows: list[Row], wanted: ExportOptions, folder: Path) -> None:
     name = name_task(wanted)
     rewrite(folder / "prompts.jsonl", rows)
     write_whole(folder / "utils.py", _FUNCTIONS.read_text(encoding="utf-8"))

@@ -64,7 +64,7 @@ Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ExportOptions:
     """`split` is the name that the export goes by; `licences`, where references are wanted, lets them be passed on."""
 
     split: str
@@ -75,7 +75,7 @@ class Wanted:
 def make_rows(
     benchmark: Benchmark,
     instances: list[Instance],
-    wanted: Wanted,
+    wanted: ExportOptions,
     sources: Sources,
     on_row: Callable[[str], None] = lambda name: None,
 ) -> list[Row]:
@@ -110,9 +110,9 @@ def make_rows(
     return rows
 
 
-def write_jsonl(rows: list[Row], wanted: Wanted, folder: Path) -> None:
+def write_jsonl(rows: list[Row], wanted: ExportOptions, folder: Path) -> None:
     rewrite(folder / f"{wanted.split}.jsonl", rows)
 
 
-def write_table(rows: list[Row], wanted: Wanted, folder: Path) -> None:
+def write_table(rows: list[Row], wanted: ExportOptions, folder: Path) -> None:
     write_parquet(folder / f"{wanted.split}.parquet", rows)

@@ -50,7 +50,7 @@ _FIX = "give a log that `inspect eval` wrote, .eval or .json"
 
 
 @dataclass
-class Found:
+class ImportedLog:
     """`left_out`: which sample, and why."""
 
     config: dict[str, Any]
@@ -59,10 +59,10 @@ class Found:
     left_out: list[tuple[str, str]] = field(default_factory=list)
 
 
-def read_log(path: Path, benchmark: Benchmark) -> Found:
+def read_log(path: Path, benchmark: Benchmark) -> ImportedLog:
     """Records as `samples.jsonl` and `verdicts.jsonl` hold them, by instance and sample."""
     log = _open(path)
-    found = Found(make_config(log.eval))
+    found = ImportedLog(make_config(log.eval))
     for sample in _read_samples(path):
         name = f"{sample.id} (epoch {sample.epoch})"
         if sample.error is not None:
@@ -112,7 +112,7 @@ def make_config(spec: EvalSpec) -> dict[str, Any]:
     return version | {"model": spec.model, "from": f"inspect, {spec.created}"} | known
 
 
-def _take(sample: EvalSample, model: str, name: str, found: Found) -> None:
+def _take(sample: EvalSample, model: str, name: str, found: ImportedLog) -> None:
     output = sample.output
     key = "code" if sample.metadata.get(IS_CODE) else "answer"
     record = {"instance": str(sample.id), "sample": sample.epoch - 1, "model": model, key: output.completion}

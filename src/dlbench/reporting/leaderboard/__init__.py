@@ -15,8 +15,8 @@ from string import Template
 
 from dlbench.reporting.formatting import percent, span
 from dlbench.reporting.leaderboard.entry import Setting
-from dlbench.reporting.leaderboard.ranking import Place, Repeated, Table
-from dlbench.reporting.tables import Tabled, mark_down
+from dlbench.reporting.leaderboard.ranking import RankedSubmission, Ranking, Submission
+from dlbench.reporting.tables import Tabled, to_markdown
 from dlbench.scoring import Spread
 
 _TITLE = "DL-Bench leaderboard"
@@ -30,14 +30,14 @@ _INTRO = (
 )
 
 
-def build_markdown(tables: Sequence[Table]) -> str:
+def build_markdown(tables: Sequence[Ranking]) -> str:
     lines = [f"# {_TITLE}", "", _INTRO]
     for heading, note, table in _sections(tables):
-        lines += ["", f"## {heading}", "", *([note, ""] if note else []), *mark_down(table)]
+        lines += ["", f"## {heading}", "", *([note, ""] if note else []), *to_markdown(table)]
     return "\n".join(lines) + "\n"
 
 
-def build_page(tables: Sequence[Table]) -> str:
+def build_page(tables: Sequence[Ranking]) -> str:
     parts = []
     for heading, note, table in _sections(tables):
         told = f"<p>{escape(note)}</p>" if note else ""
@@ -46,14 +46,14 @@ def build_page(tables: Sequence[Table]) -> str:
     return Template(page).substitute(title=_TITLE, style=style, intro=escape(_INTRO), sections="\n".join(parts))
 
 
-def _sections(tables: Sequence[Table]) -> list[tuple[str, str, Tabled]]:
+def _sections(tables: Sequence[Ranking]) -> list[tuple[str, str, Tabled]]:
     found = [(f"Split {table.split}, dataset {table.version}", "", _list_places(table.places)) for table in tables]
     if not found:
         found.append(("No submission yet", "`dlbench leaderboard add RUN` makes one.", (["model"], [])))
     return [*found, _list_reported()]
 
 
-def _list_places(places: Sequence[Place]) -> Tabled:
+def _list_places(places: Sequence[RankedSubmission]) -> Tabled:
     headings = [
         "rank",
         "model",
@@ -72,14 +72,14 @@ def _list_places(places: Sequence[Place]) -> Tabled:
     return headings, [[*_tell_rank(place), *_tell_submitted(place.submitted)] for place in places]
 
 
-def _tell_rank(place: Place) -> list[str]:
+def _tell_rank(place: RankedSubmission) -> list[str]:
     if place.rank is None:
         return ["baseline"]
     ranks = place.ranks
     return [f"{place.rank} ({ranks.low:.0f} to {ranks.high:.0f})" if ranks else str(place.rank)]
 
 
-def _tell_submitted(submitted: Repeated) -> list[str]:
+def _tell_submitted(submitted: Submission) -> list[str]:
     entry, entries = submitted.entry, submitted.entries
     checks = [one.verified for one in entries if one.verified]
     checked, claimed = sum(check.checked for check in checks), sum(len(one.verdicts) for one in entries)

@@ -59,7 +59,7 @@ class Claim(Record):
         return self.instance, self.sample
 
 
-class Claimed(Record):
+class ClaimedScore(Record):
     """The score as it is claimed; it must follow from the verdicts."""
 
     pass_at_1: Share
@@ -69,7 +69,7 @@ class Claimed(Record):
     pass_at: dict[int, Share]
 
 
-class Check(Record):
+class Verification(Record):
     """That so many samples were run again, and all of their verdicts found.
 
     It is the word of whoever keeps the board, and bound to the entry it was given for; no submission brings one.
@@ -95,8 +95,8 @@ class Entry(Record):
     """model, technique, temperature, samples, …"""
     samples_from: Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f]+$")]
     """Where the samples can be had, or how they are made again."""
-    score: Claimed
-    verified: Check | None = None
+    score: ClaimedScore
+    verified: Verification | None = None
     verdicts_sha256: Sha256
     verdicts: Annotated[tuple[Claim, ...], Field(min_length=1)]
 
@@ -164,7 +164,7 @@ def read_entry(path: Path) -> Entry:
     except OSError as error:
         raise DLBenchError(f"cannot be read: {error.strerror}", where=str(path), fix="check the path") from None
     except ValidationError as error:
-        raise DLBenchError(f"not an entry: {tell_invalid(error)}", where=str(path), fix=fix) from None
+        raise DLBenchError(f"not an entry: {describe_invalid(error)}", where=str(path), fix=fix) from None
     except (ValueError, RecursionError) as error:
         raise DLBenchError(f"not an entry: {error}", where=str(path), fix=fix) from None
     if render_entry(entry) != text:
@@ -172,7 +172,7 @@ def read_entry(path: Path) -> Entry:
     return entry
 
 
-def tell_invalid(error: ValidationError) -> str:
+def describe_invalid(error: ValidationError) -> str:
     first = error.errors()[0]
     return f"{'.'.join(map(str, first['loc'])) or 'entry'}: {first['msg']}"
 
@@ -269,12 +269,12 @@ def make_entry(
         )
     except ValidationError as error:
         fix = "change what was said of the run, or judge its samples again with `dlbench evaluate`"
-        raise DLBenchError(f"this is no entry: {tell_invalid(error)}", where=str(run.folder), fix=fix) from None
+        raise DLBenchError(f"this is no entry: {describe_invalid(error)}", where=str(run.folder), fix=fix) from None
 
 
-def score_claims(claims: list[Claim], benchmark: Benchmark) -> Claimed:
+def score_claims(claims: list[Claim], benchmark: Benchmark) -> ClaimedScore:
     overall = summarise([as_record(one, benchmark.instances[one.instance]) for one in claims], benchmark, ()).overall
-    return Claimed(
+    return ClaimedScore(
         pass_at_1=overall.pass_at_1,
         low=overall.interval.low,
         high=overall.interval.high,

@@ -25,7 +25,7 @@ from dlbench.scoring.intervals import bound, find_interval, resample_columns
 
 
 @dataclass(frozen=True)
-class Repeated:
+class Submission:
     """A submission, and all that repeat it."""
 
     entries: tuple[Entry, ...]
@@ -68,14 +68,14 @@ class Repeated:
         return {one: fmean(each) for one, each in passed.items()}
 
 
-def gather_repeats(entries: Iterable[Entry]) -> list[Repeated]:
+def group_repeats(entries: Iterable[Entry]) -> list[Submission]:
     """In the order of their first; entries that say no seed stand alone."""
     alike: defaultdict[str, list[Entry]] = defaultdict(list)
     for number, entry in enumerate(entries):
         common = {key: value for key, value in entry.settings.items() if key != "seed"}
         own = None if "seed" in entry.settings else number
         alike[json.dumps([common, own], sort_keys=True)].append(entry)
-    return [Repeated(tuple(sorted(each, key=_find_seed))) for each in alike.values()]
+    return [Submission(tuple(sorted(each, key=_find_seed))) for each in alike.values()]
 
 
 def _find_seed(entry: Entry) -> tuple[int, str]:
@@ -88,8 +88,8 @@ _LEVEL = 1e-12
 
 
 @dataclass(frozen=True)
-class Place:
-    submitted: Repeated
+class RankedSubmission:
+    submitted: Submission
     rank: int | None
     """1 for the best pass@1, ties sharing theirs; None for a baseline."""
     ranks: Interval | None
@@ -100,16 +100,16 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Table:
+class Ranking:
     """Submissions that may be ranked together."""
 
     split: str
     version: str
     """The dataset's."""
-    places: tuple[Place, ...]
+    places: tuple[RankedSubmission, ...]
 
 
-def rank_entries(entries: Mapping[Path, Entry]) -> list[Table]:
+def rank_entries(entries: Mapping[Path, Entry]) -> list[Ranking]:
     """Newest version first; the split with most instances first."""
     tables: defaultdict[tuple[str, str], list[Entry]] = defaultdict(list)
     for _, entry in sorted(entries.items(), key=lambda each: each[0].name):
@@ -119,21 +119,21 @@ def rank_entries(entries: Mapping[Path, Entry]) -> list[Table]:
         size = max(len({claim.instance for claim in entry.verdicts}) for entry in tables[key])
         return [-int(part) for part in key[0].split(".")], -size, key[1]
 
-    return [Table(split, version, _rank(tables[version, split])) for version, split in sorted(tables, key=order)]
+    return [Ranking(split, version, _rank(tables[version, split])) for version, split in sorted(tables, key=order)]
 
 
-def _rank(entries: Sequence[Entry]) -> tuple[Place, ...]:
-    found = gather_repeats(entries)
+def _rank(entries: Sequence[Entry]) -> tuple[RankedSubmission, ...]:
+    found = group_repeats(entries)
     ranked = [one for one in found if not one.entry.is_baseline]
     spans = dict(zip(map(id, ranked), _bound_ranks(ranked), strict=True))
     places = []
     for one in sorted(found, key=lambda each: -each.pass_at_1):
         above = sum(other.pass_at_1 > one.pass_at_1 + _LEVEL for other in ranked)
-        places.append(Place(one, None if one.entry.is_baseline else above + 1, spans.get(id(one))))
+        places.append(RankedSubmission(one, None if one.entry.is_baseline else above + 1, spans.get(id(one))))
     return tuple(places)
 
 
-def _bound_ranks(ranked: Sequence[Repeated]) -> list[Interval | None]:
+def _bound_ranks(ranked: Sequence[Submission]) -> list[Interval | None]:
     """Over resamples of the instances that all of them have."""
     shares = [one.find_shares() for one in ranked]
     common = sorted(set.intersection(*map(set, shares))) if shares else []

@@ -34,7 +34,7 @@ _EXACT = 1e-9
 _STOPPED = {Status.TIMEOUT, Status.OUT_OF_MEMORY, Status.ERROR}
 
 
-class Kind(StrEnum):
+class FaultKind(StrEnum):
     MALFORMED = "malformed entry"
     DATASET_VERSION = "another dataset version"
     DATASET_CHANGED = "changed dataset"
@@ -58,7 +58,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class Fault:
-    kind: Kind
+    kind: FaultKind
     what: str
 
     def __str__(self) -> str:
@@ -70,14 +70,14 @@ def check_entry(entry: Entry, benchmark: Benchmark) -> list[Fault]:
     apart = _check_digest(entry) + _check_limits(entry) + _check_mark(entry)
     if entry.benchmark != str(benchmark.version):
         what = f"made on {entry.benchmark}, this is {benchmark.version}; only that version can verify it"
-        return [Fault(Kind.DATASET_VERSION, what), *apart]
+        return [Fault(FaultKind.DATASET_VERSION, what), *apart]
     if not has_split(benchmark, entry.split):
-        return [Fault(Kind.SPLIT, entry.split), *apart]
+        return [Fault(FaultKind.SPLIT, entry.split), *apart]
     instances = select(benchmark, Selection(split=entry.split))
     faults = []
     if hash_dataset(instances, benchmark) != entry.dataset_sha256:
         faults.append(
-            Fault(Kind.DATASET_CHANGED, f"other prompts, tests or sources than version {entry.benchmark} has")
+            Fault(FaultKind.DATASET_CHANGED, f"other prompts, tests or sources than version {entry.benchmark} has")
         )
     faults += _check_keys(entry, instances)
     faults += [fault for claim in entry.verdicts if (fault := _check_claim(claim, benchmark))]
@@ -107,12 +107,12 @@ def check_samples(entry: Entry, samples: Iterable[Sample]) -> list[Fault]:
     """Whether these are the samples that were judged: all of them, and no other."""
     given = {sample.key: sample for sample in samples}
     claims = {claim.key: claim for claim in entry.verdicts}
-    faults = [Fault(Kind.MISSING_SAMPLE, f"{_tell(key)} is not in the file") for key in claims if key not in given]
+    faults = [Fault(FaultKind.MISSING_SAMPLE, f"{_tell(key)} is not in the file") for key in claims if key not in given]
     for key, sample in given.items():
         if key not in claims:
-            faults.append(Fault(Kind.UNCLAIMED_SAMPLE, f"{_tell(key)} is in the file and has no verdict"))
+            faults.append(Fault(FaultKind.UNCLAIMED_SAMPLE, f"{_tell(key)} is in the file and has no verdict"))
         elif claims[key].sha256 != sample.sha256:
-            faults.append(Fault(Kind.CHANGED_SAMPLE, f"{_tell(key)} is not the answer that was judged"))
+            faults.append(Fault(FaultKind.CHANGED_SAMPLE, f"{_tell(key)} is not the answer that was judged"))
     return faults
 
 
@@ -133,11 +133,11 @@ def check_verdicts(entry: Entry, samples: Sequence[Sample], benchmark: Benchmark
     for sample in differing:
         claim, verdict = claims[sample.key], found[sample.key]
         if verdict.status is Status.HARNESS_ERROR:
-            faults.append(Fault(Kind.NOT_JUDGED, f"{_tell(sample.key)}: our own fault: {verdict.message[:200]}"))
+            faults.append(Fault(FaultKind.NOT_JUDGED, f"{_tell(sample.key)}: our own fault: {verdict.message[:200]}"))
         elif not _agrees(claim, verdict, benchmark):
             tests = spell_tests(dict(verdict.tests), benchmark.instances[sample.instance])
             told = f"claimed {claim.status} ({claim.tests}), found {verdict.status} ({tests})"
-            faults.append(Fault(Kind.WRONG_VERDICT, f"{_tell(sample.key)}: {told}"))
+            faults.append(Fault(FaultKind.WRONG_VERDICT, f"{_tell(sample.key)}: {told}"))
     return faults
 
 
@@ -145,16 +145,20 @@ def _check_keys(entry: Entry, instances: Sequence[Instance]) -> list[Fault]:
     asked = [instance.id for instance in instances]
     counts = Counter(claim.key for claim in entry.verdicts)
     judged = dict.fromkeys(claim.instance for claim in entry.verdicts)
-    faults = [Fault(Kind.UNKNOWN_INSTANCE, f"{one} is not in {entry.split}") for one in judged if one not in set(asked)]
-    faults += [Fault(Kind.DUPLICATED_SAMPLE, f"{_tell(key)} counts {n} times") for key, n in counts.items() if n > 1]
+    faults = [
+        Fault(FaultKind.UNKNOWN_INSTANCE, f"{one} is not in {entry.split}") for one in judged if one not in set(asked)
+    ]
+    faults += [
+        Fault(FaultKind.DUPLICATED_SAMPLE, f"{_tell(key)} counts {n} times") for key, n in counts.items() if n > 1
+    ]
     for one in asked:
         if one not in judged:
-            faults.append(Fault(Kind.MISSING_INSTANCE, one))
+            faults.append(Fault(FaultKind.MISSING_INSTANCE, one))
             continue
         wanted = {(one, number) for number in range(entry.samples)}
-        faults += [Fault(Kind.MISSING_SAMPLE, _tell(key)) for key in sorted(wanted - counts.keys())]
+        faults += [Fault(FaultKind.MISSING_SAMPLE, _tell(key)) for key in sorted(wanted - counts.keys())]
     beyond = sorted(key for key in counts if key[1] >= entry.samples)
-    faults += [Fault(Kind.UNCLAIMED_SAMPLE, f"{_tell(key)}: there are {entry.samples} of each") for key in beyond]
+    faults += [Fault(FaultKind.UNCLAIMED_SAMPLE, f"{_tell(key)}: there are {entry.samples} of each") for key in beyond]
     return faults
 
 
@@ -163,14 +167,14 @@ def _check_claim(claim: Claim, benchmark: Benchmark) -> Fault | None:
     if instance is None:
         return None
     if claim.status is Status.HARNESS_ERROR:
-        return Fault(Kind.HARNESS_ERROR, f"{_tell(claim.key)}: nobody has judged it")
+        return Fault(FaultKind.HARNESS_ERROR, f"{_tell(claim.key)}: nobody has judged it")
     if len(claim.tests) != len(instance.tests):
         what = f"{len(claim.tests)} outcomes of {len(instance.tests)} tests"
     elif not _bears_out(claim):
         what = f"{claim.status}, with the tests {claim.tests}"
     else:
         return None
-    return Fault(Kind.IMPOSSIBLE_VERDICT, f"{_tell(claim.key)}: {what}")
+    return Fault(FaultKind.IMPOSSIBLE_VERDICT, f"{_tell(claim.key)}: {what}")
 
 
 def _bears_out(claim: Claim) -> bool:
@@ -187,7 +191,7 @@ def _bears_out(claim: Claim) -> bool:
 def _check_digest(entry: Entry) -> list[Fault]:
     if hash_verdicts(entry.verdicts) == entry.verdicts_sha256:
         return []
-    return [Fault(Kind.CHANGED_VERDICTS, "their digest is another; some were changed after they were added")]
+    return [Fault(FaultKind.CHANGED_VERDICTS, "their digest is another; some were changed after they were added")]
 
 
 def _check_limits(entry: Entry) -> list[Fault]:
@@ -195,7 +199,7 @@ def _check_limits(entry: Entry) -> list[Fault]:
     if seconds <= TIMEOUT and memory <= MEMORY:
         return []
     what = f"judged with {seconds:g} s and {memory} MiB; the board's are {TIMEOUT:g} s and {MEMORY} MiB"
-    return [Fault(Kind.LIMITS, what)]
+    return [Fault(FaultKind.LIMITS, what)]
 
 
 def _check_mark(entry: Entry) -> list[Fault]:
@@ -203,9 +207,9 @@ def _check_mark(entry: Entry) -> list[Fault]:
     if mark is None:
         return []
     if mark.entry_sha256 != hash_entry(entry):
-        return [Fault(Kind.FALSE_MARK, "it says verified, but something else was verified than what it says now")]
+        return [Fault(FaultKind.FALSE_MARK, "it says verified, but something else was verified than what it says now")]
     if mark.checked > len(entry.verdicts):
-        return [Fault(Kind.FALSE_MARK, f"{mark.checked} samples verified of {len(entry.verdicts)}")]
+        return [Fault(FaultKind.FALSE_MARK, f"{mark.checked} samples verified of {len(entry.verdicts)}")]
     return []
 
 
@@ -216,7 +220,7 @@ def _check_score(entry: Entry, benchmark: Benchmark) -> list[Fault]:
         for score in (score_claims(list(entry.verdicts), benchmark), entry.score)
     )
     return [
-        Fault(Kind.WRONG_SCORE, f"{name}: claimed {claimed.get(name)}, the verdicts give {found.get(name)}")
+        Fault(FaultKind.WRONG_SCORE, f"{name}: claimed {claimed.get(name)}, the verdicts give {found.get(name)}")
         for name in {**found, **claimed}
         if not abs(found.get(name, math.inf) - claimed.get(name, -math.inf)) < _EXACT
     ]

@@ -12,7 +12,7 @@ from typing import Any
 from dlbench import __version__
 from dlbench.dataset import AXES, Benchmark, Instance
 from dlbench.dataset.statistics import describe
-from dlbench.reporting.candidates import LEVELS, Candidates, tells_difficulty
+from dlbench.reporting.candidates import LEVELS, Candidates, informs_difficulty
 from dlbench.reporting.charts import draw_counts
 from dlbench.reporting.dataset_card import find_distributions
 from dlbench.reporting.pages import render
@@ -43,7 +43,7 @@ def write_page(
     judged = [Judged(_by_instance(run.verdicts), candidates.get(name, {})) for name, run in standing.runs.items()]
     asked = dict.fromkeys(instance for each in judged for instance in each.verdicts)
     instances = [one for name, one in benchmark.instances.items() if name in asked]
-    tallies = [found for name, found in standing.tallies.items() if tells_difficulty(standing.runs[name])]
+    tallies = [found for name, found in standing.tallies.items() if informs_difficulty(standing.runs[name])]
     records = [
         describe_instance(one, benchmark, tallies) | {"results": [_count(each, one.id) for each in judged]}
         for one in instances

@@ -17,7 +17,7 @@ _TITLE = re.compile(r"""aria-label=["'](.*?)["']>""")
 _STATUS = re.compile(r'class="status (\w+)"')
 
 
-def draw_stills(standing: ReportData) -> dict[str, str]:
+def draw_plots(standing: ReportData) -> dict[str, str]:
     """SVG files by name, in the order of the page."""
     found: dict[str, str] = {}
     for picture in _PICTURE.findall(render_overview(standing)):

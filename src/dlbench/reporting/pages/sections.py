@@ -25,14 +25,14 @@ from dlbench.reporting.charts import (
     draw_scatter,
 )
 from dlbench.reporting.charts.svg import find_top
-from dlbench.reporting.formatting import number, percent, span, tell_usage
+from dlbench.reporting.formatting import format_usage, number, percent, span
 from dlbench.reporting.pages import render
 from dlbench.reporting.report_data import ReportData
 from dlbench.reporting.studies.agreement import study_run
 from dlbench.reporting.tables import Tabled, breakdown, find_ks, spreads, statuses
 from dlbench.runs.verdict import Status
 from dlbench.scoring import Tally, Usage
-from dlbench.scoring.compare import find_concord
+from dlbench.scoring.compare import find_overlaps
 
 _MOST_DRAWN = 8
 _LONGEST = 20
@@ -134,7 +134,7 @@ def show_statuses(standing: ReportData) -> str:
 
 
 def show_cost(standing: ReportData) -> str:
-    told = [[name, *tell_usage(standing.usages.get(name))] for name in standing.names]
+    told = [[name, *format_usage(standing.usages.get(name))] for name in standing.names]
     if all(cell == "n/a" for row in told for cell in row[1:]):
         return render.section("cost", "Cost", render.paragraph("No sample says what it cost."))
     cells = render.table((["run", "tokens asked", "tokens answered", "cost"], told), "Tokens and cost")
@@ -163,7 +163,7 @@ def show_agreement(standing: ReportData) -> str:
         return ""
     places = {name: str(place + 1) for place, name in enumerate(standing.names)}
     cells: dict[tuple[str, str], Cell] = {}
-    for (a, b), found in find_concord(standing.tallies).items():
+    for (a, b), found in find_overlaps(standing.tallies).items():
         tip = (
             f"{a} and {b}: alike on {percent(found.share)} of {found.instances}; both solve {found.both}, only the"
             f" first {found.only_a}, only the second {found.only_b}, neither {found.neither};"

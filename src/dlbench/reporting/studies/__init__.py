@@ -35,7 +35,7 @@ def tabulate_complexity(found: Sequence[Complexity]) -> Tabled:
     return ["measure", "dataset", *_HEADINGS], rows
 
 
-def tell_complexity(found: Sequence[Complexity]) -> list[str]:
+def describe_complexity(found: Sequence[Complexity]) -> list[str]:
     """What is not in the table, by dataset."""
     lines = []
     for one in found:
@@ -84,7 +84,7 @@ def draw_relevance(found: Sequence[Relevance]) -> Pictures:
     }
 
 
-def tell_missing(corpora: Sequence[Corpus]) -> list[str]:
+def describe_missing(corpora: Sequence[Corpus]) -> list[str]:
     """References that are not at hand, by dataset."""
     missing = {corpus.name: len(corpus.items) - len(corpus.with_code) for corpus in corpora}
     return [f"{name}: {count} references are not at hand, and not counted" for name, count in missing.items() if count]

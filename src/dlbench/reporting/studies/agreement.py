@@ -25,7 +25,7 @@ from dlbench.agreement.study import (
 from dlbench.dataset import Benchmark
 from dlbench.errors import DLBenchError
 from dlbench.reporting.charts import Cell, draw_grid, stand_alone
-from dlbench.reporting.formatting import p_value, percent, points, signed_span, span, tell_usage
+from dlbench.reporting.formatting import format_usage, p_value, percent, points, signed_span, span
 from dlbench.reporting.tables import Tabled
 from dlbench.runs import Run
 from dlbench.scoring import Comparison, total_usage
@@ -152,7 +152,7 @@ def tell_cost(material: RunArtifacts) -> str:
     everything = [record for answers in material.answers.values() for record in answers.records]
     alone = [record for record in everything if record["sample"] == 0]
     (asked, answered, cost), (own_asked, own_answered, own_cost) = map(
-        tell_usage, map(total_usage, (everything, alone))
+        format_usage, map(total_usage, (everything, alone))
     )
     return (
         f"it took {len(everything)} requests, {asked} tokens asked and {answered} answered, cost {cost}; the original"
