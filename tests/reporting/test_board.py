@@ -363,13 +363,13 @@ def test_what_an_evaluated_file_cannot_know_is_asked_for(toy, tmp_path):
     with pytest.raises(DLBenchError, match="does not say its model, technique, temperature"):
         make_entry(run, toy, "x")
     told = {"model": "gpt", "technique": "guided", "temperature": 0.0}
-    assert make_entry(run, toy, "x", told=told).settings == told | {"samples": 2}
+    assert make_entry(run, toy, "x", stated=told).settings == told | {"samples": 2}
 
 
 def test_settings_must_not_contradict_the_run_and_name_no_folder_of_a_machine(toy, tmp_path):
     run = read_run(write_run(tmp_path / "run", toy, MARKS, base_url="http://10.0.0.1", instances=["x"]))
     with pytest.raises(DLBenchError, match="the run says model 'm', not 'other'"):
-        make_entry(run, toy, "x", told={"model": "other"})
+        make_entry(run, toy, "x", stated={"model": "other"})
     with pytest.raises(DLBenchError, match="folder of this machine"):
         make_entry(run, toy, str(tmp_path / "samples.jsonl"))
     assert not {"base_url", "instances"} & set(make_entry(run, toy, "x").settings)

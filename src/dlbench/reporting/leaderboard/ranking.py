@@ -1,13 +1,9 @@
-"""Where does each submission stand, and how sure is that?
+"""Rank submissions, with an interval for each rank.
 
-Ranked only among submissions on the same split of the same dataset: a rank across splits, or across versions of one
-that grew, would compare what was not asked alike. The rank has an interval of its own, from the same resampled
-instances for all: two models whose scores lie within each other's luck should not look like first and second.
-
-Which submissions are one model, asked again in the same way?
-
-Runs that differ in nothing but the seed are one line of the board, with their mean and how far they lie apart. One line
-each, the luckiest of five throws would have a rank of its own, and whoever is below would be five places down.
+Only submissions on the same split of the same dataset version are ranked together. Ranks get an interval from the same
+resampled instances for all: two models whose scores lie within each other's noise should not look like first and
+second. Runs that differ only in the seed are one submission, with their mean and deviation; ranked one by one, the
+luckiest of five seeds would have a rank of its own and push others five ranks down.
 """
 
 import json
@@ -26,18 +22,18 @@ from dlbench.scoring.intervals import bound, find_interval, resample_columns
 
 @dataclass(frozen=True)
 class Submission:
-    """A submission, and all that repeat it."""
+    """Entries that differ only in their seed."""
 
     entries: tuple[Entry, ...]
 
     @property
     def entry(self) -> Entry:
-        """The one that stands for what all of them have in common."""
+        """The one that represents their common settings."""
         return self.entries[0]
 
     @property
     def runs(self) -> tuple[Entry, ...]:
-        """Without those that have the same answers as another: at temperature 0 another seed is no other run."""
+        """Without entries that have the same answers as another: at temperature 0 another seed is not another run."""
         return tuple({entry.verdicts_sha256: entry for entry in self.entries}.values())
 
     @property
@@ -54,13 +50,13 @@ class Submission:
 
     @property
     def interval(self) -> Interval:
-        """Over instances, of what an instance gave on average."""
+        """Over instances, of the mean share that passes."""
         if len(self.runs) == 1:
             return Interval(self.entry.score.low, self.entry.score.high, "claimed")
         return find_interval(list(self.find_shares().values()))
 
     def find_shares(self) -> dict[str, float]:
-        """Of each instance, which share of its samples pass."""
+        """By instance, the share of samples that pass."""
         passed: defaultdict[str, list[bool]] = defaultdict(list)
         for entry in self.runs:
             for claim in entry.verdicts:
@@ -69,7 +65,7 @@ class Submission:
 
 
 def group_repeats(entries: Iterable[Entry]) -> list[Submission]:
-    """In the order of their first; entries that say no seed stand alone."""
+    """In the order of their first entry; entries without a seed form their own submission."""
     alike: defaultdict[str, list[Entry]] = defaultdict(list)
     for number, entry in enumerate(entries):
         common = {key: value for key, value in entry.settings.items() if key != "seed"}
@@ -84,14 +80,14 @@ def _find_seed(entry: Entry) -> tuple[int, str]:
 
 
 _LEVEL = 1e-12
-"""Scores nearer than this are one score: the mean of 2/17 and 4/17 is not 3/17 to the last digit."""
+"""Scores closer than this are equal: the mean of 2/17 and 4/17 is not 3/17 to the last digit."""
 
 
 @dataclass(frozen=True)
 class RankedSubmission:
     submitted: Submission
     rank: int | None
-    """1 for the best pass@1, ties sharing theirs; None for a baseline."""
+    """1 for the best pass@1; ties share a rank; None for a baseline."""
     ranks: Interval | None
 
     @property
@@ -101,7 +97,7 @@ class RankedSubmission:
 
 @dataclass(frozen=True)
 class Ranking:
-    """Submissions that may be ranked together."""
+    """Submissions that are ranked together."""
 
     split: str
     version: str
@@ -134,7 +130,7 @@ def _rank(entries: Sequence[Entry]) -> tuple[RankedSubmission, ...]:
 
 
 def _bound_ranks(ranked: Sequence[Submission]) -> list[Interval | None]:
-    """Over resamples of the instances that all of them have."""
+    """Over resamples of the instances that all submissions have."""
     shares = [one.find_shares() for one in ranked]
     common = sorted(set.intersection(*map(set, shares))) if shares else []
     if not common:

@@ -21,7 +21,7 @@ const some = (count, what) => `${count} ${what}${count === 1 ? "" : "s"}`;
 
 const percent = (share) => `${(100 * share).toFixed(1)} %`;
 
-// The shape and colour of the run at this place, as in the pictures.
+// The shape and colour of the run at this place, as in the plots.
 function mark(place) {
   const shown = document.querySelectorAll("#runs .mark")[place];
   return shown ? shown.cloneNode(true) : null;
