@@ -1,1 +1,1 @@
-"""How do other people's tools use the benchmark, and how does what they made come back? One folder a tool."""
+"""Bridges to other tools: export the dataset and runs, and import answers. One package per tool."""

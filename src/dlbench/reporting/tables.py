@@ -35,8 +35,8 @@ TEXT_COLUMNS = {
     "here",
     "there",
 }
-TEXT_COLUMNS |= {"resampled", "reversed", "category", "subcategory", "planted as", "rater", "other rater", "instance"}
-TEXT_COLUMNS |= {"encoder", "way", "mode", "drawn anew", "turned round"}
+TEXT_COLUMNS |= {"resampled", "category", "subcategory", "planted as", "rater", "other rater", "instance"}
+TEXT_COLUMNS |= {"encoder", "way", "mode", "reversed pairs"}
 """Headings of left-aligned columns; all others are numbers."""
 _STATUSES = [str(status) for status in Status]
 

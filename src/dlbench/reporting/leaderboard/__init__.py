@@ -21,8 +21,9 @@ _SEPARATOR = "; "
 _INTRO = (
     "pass@1 with its 95 % interval (bootstrap over instances, Wilson's where they are few). The rank's interval says"
     " how it could change with other instances: overlapping ranks are not distinguishable. Verified: the number of"
-    " samples that the maintainers ran again, all with the claimed verdict. Runs that differ only in the seed are one line: their mean,"
-    " and the standard deviation between them in points. Reference and stub are baselines without a rank."
+    " samples that the maintainers ran again, all with the claimed verdict. Runs that differ only in the seed are one"
+    " line: their mean, and the standard deviation between them in points. Reference and stub are baselines without a"
+    " rank."
 )
 
 
