@@ -1,4 +1,4 @@
-"""A run can be submitted and verified in the real sandbox; forged submissions are named and end with a status."""
+"""Runs are submitted and verified in the real sandbox; forged submissions are reported."""
 
 import json
 
@@ -46,11 +46,11 @@ def rewrite(path, root, **changes):
     write_entry(entry.model_copy(update=forged), path)
 
 
-def test_an_honest_submission_holds_when_all_of_it_is_run_again_and_can_be_marked(added, root):
+def test_honest_submission_is_verified_and_marked(added, root):
     path, samples = added
     ended = ask("verify", path, "--samples", samples, "--all", "--mark", "--seed", 4, "--benchmark", root)
     assert ended.exit_code == 0, ended.output
-    assert "1 of 1 entries hold" in ended.output
+    assert "1 of 1 entries are valid" in ended.output
     assert "4 of 4 samples are run again" in ended.output
     check = read_entry(path).verified
     assert (check.checked, check.seed) == (4, 4)
@@ -59,24 +59,24 @@ def test_an_honest_submission_holds_when_all_of_it_is_run_again_and_can_be_marke
     assert "4 of 4" in (path.parent / "leaderboard.html").read_text()
 
 
-def test_a_forged_verdict_that_fits_its_digest_and_score_is_found_by_running_it(added, root):
+def test_consistent_forgery_is_found_by_running_it(added, root):
     path, samples = added
     rewrite(path, root, status=Status.PASS, tests="ppppp")
     assert ask("verify", path, "--benchmark", root).exit_code == 0
     ended = ask("verify", path, "--samples", samples, "--all", "--benchmark", root)
     assert ended.exit_code == 1
     assert f"wrong verdict: {SCALE}, sample 1: claimed pass (ppppp), found fail (fpfpf)" in ended.output
-    assert "0 of 1 entries hold" in ended.output
+    assert "0 of 1 entries are valid" in ended.output
 
 
-def test_a_share_runs_only_that_many(added, root):
+def test_share_limits_the_samples_run(added, root):
     path, samples = added
     ended = ask("verify", path, "--samples", samples, "--share", 0.25, "--seed", 1, "--benchmark", root)
     assert ended.exit_code == 0, ended.output
     assert "1 of 4 samples are run again (--seed 1)" in ended.output
 
 
-def test_a_changed_sample_is_named_and_nothing_is_marked(added, root):
+def test_changed_sample_is_reported_and_not_marked(added, root):
     path, samples = added
     samples.write_text(samples.read_text().replace("v * 2 for v", "v * factor for v"))
     ended = ask("verify", path, "--samples", samples, "--all", "--mark", "--benchmark", root)
@@ -85,7 +85,7 @@ def test_a_changed_sample_is_named_and_nothing_is_marked(added, root):
     assert read_entry(path).verified is None
 
 
-def test_a_sample_given_twice_is_named(added, root):
+def test_duplicate_sample_is_reported(added, root):
     path, samples = added
     first, *_ = samples.read_text().splitlines()
     with samples.open("a") as file:
@@ -108,7 +108,7 @@ def test_a_sample_given_twice_is_named(added, root):
         ("{", "[", "malformed entry"),
     ],
 )
-def test_an_entry_edited_by_hand_is_found_out_without_running_anything(added, root, old, new, message):
+def test_manual_edits_are_found_without_running(added, root, old, new, message):
     path, _ = added
     assert old in path.read_text()
     path.write_text(path.read_text().replace(old, new))
@@ -117,7 +117,7 @@ def test_an_entry_edited_by_hand_is_found_out_without_running_anything(added, ro
     assert message in ended.output
 
 
-def test_a_line_taken_out_is_a_missing_instance(added, root):
+def test_removed_line_is_a_missing_instance(added, root):
     path, _ = added
     lines = [line for line in path.read_text().splitlines() if SCALE not in line]
     path.write_text("\n".join(lines).replace("},\n ]", "}\n ]") + "\n")
@@ -127,7 +127,7 @@ def test_a_line_taken_out_is_a_missing_instance(added, root):
     assert {"kind": "missing instance", "what": SCALE} in faults
 
 
-def test_the_same_submission_again_changes_nothing_and_another_wants_your_word(added, root, tmp_path):
+def test_adding_again_is_idempotent_and_replacing_requires_an_option(added, root, tmp_path):
     path, _ = added
     before = path.read_text()
     better = write_run(tmp_path / "better", load(root), {SCALE: "11", STEP: "11"}, timeout=20.0, memory=1024)
@@ -142,7 +142,7 @@ def test_the_same_submission_again_changes_nothing_and_another_wants_your_word(a
     assert read_entry(path).score.pass_at_1 == 1.0
 
 
-def test_an_unfinished_run_is_not_submitted(root, tmp_path):
+def test_unfinished_run_is_rejected(root, tmp_path):
     run = write_run(tmp_path / "half", load(root), {SCALE: "1", STEP: "11"})
     ended = ask("add", run, "--samples-from", "x", "--benchmark", root)
     assert ended.exit_code == 1
@@ -150,7 +150,7 @@ def test_an_unfinished_run_is_not_submitted(root, tmp_path):
 
 
 @pytest.mark.parametrize(("said", "kept"), [("none", None), ("0.3", 0.3)])
-def test_of_an_evaluated_file_one_can_say_the_temperature_or_that_there_is_none(root, tmp_path, said, kept):
+def test_temperature_of_an_evaluated_file_can_be_stated(root, tmp_path, said, kept):
     run = write_run(tmp_path / "run", load(root), MARKS, technique=None, temperature=None)
     told = ["--model", f"o{said}", "--technique", "guided", "--samples-from", "x", "--benchmark", root]
     ended = ask("add", run, *told, "--temperature", said)
@@ -164,11 +164,11 @@ def test_of_an_evaluated_file_one_can_say_the_temperature_or_that_there_is_none(
     [
         ({"--temperature": "-1"}, "temperature"),
         ({"--temperature": "warm"}, "'warm' is no temperature"),
-        ({"--model": ""}, "model is not said"),
+        ({"--model": ""}, "model is missing"),
         ({"--samples-from": "a\nb"}, "samples_from"),
     ],
 )
-def test_what_cannot_stand_in_an_entry_gets_a_clear_message(root, tmp_path, changed, message):
+def test_invalid_entry_settings_get_a_clear_error(root, tmp_path, changed, message):
     run = write_run(tmp_path / "run", load(root), MARKS, technique=None, temperature=None)
     said = {"--model": "m", "--technique": "guided", "--temperature": "0", "--samples-from": "x"} | changed
     ended = ask("add", run, "--benchmark", root, *(word for pair in said.items() for word in pair))
@@ -177,31 +177,33 @@ def test_what_cannot_stand_in_an_entry_gets_a_clear_message(root, tmp_path, chan
     assert "fix:" in ended.output
 
 
-def test_samples_belong_to_one_entry_and_marks_to_what_was_run(added, root):
+def test_verify_options_require_samples_of_one_entry(added, root):
     path, samples = added
-    assert "samples belong to one entry" in ask("verify", path, path, "--samples", samples, "--benchmark", root).output
+    assert (
+        "--samples belong to one entry" in ask("verify", path, path, "--samples", samples, "--benchmark", root).output
+    )
     for option in (("--mark",), ("--all",), ("--seed", 3), ("--share", 1)):
         ended = ask("verify", path, *option, "--benchmark", root)
         assert ended.exit_code == 1
-        assert f"{option[0]}: without samples nothing is run again" in ended.output
+        assert f"{option[0]} requires --samples" in ended.output
     both = ask("verify", path, "--samples", samples, "--all", "--share", 0.5, "--benchmark", root)
     assert "leave one of them out" in both.output
 
 
-def test_a_copy_under_another_name_is_found_out_and_kept_off_the_page(added, root):
+def test_misnamed_copy_is_kept_off_the_page(added, root):
     path, _ = added
     (path.parent / "x.json").write_text(path.read_text())
     ended = ask("verify", "--benchmark", root)
     assert ended.exit_code == 1
-    assert f"x.json: misnamed entry: with these settings it is {path.name}" in ended.output
-    assert "1 of 2 entries hold" in ended.output
+    assert f"x.json: misnamed entry: with these settings its name is {path.name}" in ended.output
+    assert "1 of 2 entries are valid" in ended.output
     built = ask("build", "--benchmark", root)
     assert built.exit_code == 1
     assert "left out" in built.output
     assert (path.parent / "leaderboard.md").read_text().count("zero-shot | 75.0 %") == 1
 
 
-def test_an_entry_on_a_dataset_that_nobody_has_is_kept_off_the_page(added, root):
+def test_entry_of_a_newer_dataset_is_kept_off_the_page(added, root):
     path, _ = added
     for version, shown in (("99.0", False), ("0.9", True)):
         entry = read_entry(path).model_copy(update={"benchmark": version})
@@ -212,7 +214,7 @@ def test_an_entry_on_a_dataset_that_nobody_has_is_kept_off_the_page(added, root)
         assert ("75.0 %" in (path.parent / "leaderboard.md").read_text()) is shown
 
 
-def test_a_file_that_is_no_entry_is_named_and_the_page_is_made_without_it(added, root):
+def test_malformed_entry_is_reported_and_left_out(added, root):
     path, _ = added
     (path.parent / "broken.json").write_text("{")
     built = ask("build", "--benchmark", root)
@@ -221,7 +223,7 @@ def test_a_file_that_is_no_entry_is_named_and_the_page_is_made_without_it(added,
     assert "75.0 %" in (path.parent / "leaderboard.md").read_text()
 
 
-def test_a_score_that_does_not_follow_is_kept_off_the_page(added, root):
+def test_wrong_score_is_kept_off_the_page(added, root):
     path, _ = added
     path.write_text(path.read_text().replace('"pass_at_1": 0.75', '"pass_at_1": 0.999'))
     built = ask("build", "--benchmark", root)
@@ -230,13 +232,13 @@ def test_a_score_that_does_not_follow_is_kept_off_the_page(added, root):
     assert "99.9" not in (path.parent / "leaderboard.md").read_text()
 
 
-def test_a_benchmark_with_a_leaderboard_passes_its_check(added, root):
+def test_benchmark_with_a_leaderboard_passes_check(added, root):
     ask("build", "--benchmark", root)
     ended = CliRunner().invoke(app, ["check", "--records-only", "--benchmark", str(root)])
     assert ended.exit_code == 0, ended.output
 
 
-def test_our_own_entries_hold_and_the_page_is_made_of_them(tmp_path):
+def test_committed_entries_are_valid_and_the_page_is_current(tmp_path):
     ended = ask("verify")
     assert ended.exit_code == 0, ended.output
     assert ask("build", "--out", tmp_path).exit_code == 0

@@ -1,4 +1,4 @@
-"""Runs over a small made-up benchmark, as folders, and the pages made of them."""
+"""Run folders over a small synthetic benchmark, and the pages made from them."""
 
 import hashlib
 import json

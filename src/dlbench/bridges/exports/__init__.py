@@ -8,12 +8,12 @@ from enum import StrEnum
 from pathlib import Path
 
 from dlbench.bridges.exports import evalplus, hugging_face, lm_eval
-from dlbench.bridges.exports.rows import NOTICE, ExportOptions, make_rows, render_notice, write_jsonl, write_table
+from dlbench.bridges.exports.rows import NOTICE, ExportOptions, make_rows, render_notice
 from dlbench.dataset import Benchmark, Instance, Project
 from dlbench.errors import DLBenchError
 from dlbench.generation.sources import Sources
-from dlbench.jsonl import write_whole
-from dlbench.reporting.export import has_parquet
+from dlbench.jsonl import rewrite, write_whole
+from dlbench.reporting.export import has_parquet, write_parquet
 from dlbench.workspace import building
 from dlbench.workspace.home import Log, quiet
 
@@ -51,9 +51,9 @@ def export(
     with building(out) as folder:
         match format:
             case Format.JSONL:
-                write_jsonl(rows, options, folder)
+                rewrite(folder / f"{options.split}.jsonl", rows)
             case Format.PARQUET:
-                write_table(rows, options, folder)
+                write_parquet(folder / f"{options.split}.parquet", rows)
             case Format.HF:
                 hugging_face.write_folder(rows, options, folder)
             case Format.LM_EVAL:

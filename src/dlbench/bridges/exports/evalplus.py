@@ -3,7 +3,7 @@
 A task is a line in the format of HumanEval+ whose prompt is code to continue: imports, header, and our prompt in place
 of the docstring. evalplus can generate and sanitize with it, but not judge: it compares return values of stand-alone
 functions, and ours belong to projects. So `base_input` is null, on which its judge stops with an error; an empty list
-would make it pass every answer. Imported lines name a task and a `solution`, or a `completion` that continues the prompt.
+would make it pass every answer. Imported lines have a task and a `solution`, or a `completion` of the prompt.
 """
 
 import textwrap

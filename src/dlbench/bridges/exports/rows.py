@@ -15,8 +15,6 @@ from dlbench.construction.selection.licenses import list_licence_files
 from dlbench.dataset import Benchmark, Instance, Project
 from dlbench.dataset.prompt_context import fenced
 from dlbench.generation.sources import Sources, make_asker
-from dlbench.jsonl import rewrite
-from dlbench.reporting.export import write_parquet
 from dlbench.workspace import fetch
 from dlbench.workspace.home import Log
 
@@ -102,11 +100,3 @@ def make_rows(
         rows.append(row)
         on_row(instance.id)
     return rows
-
-
-def write_jsonl(rows: list[Row], options: ExportOptions, folder: Path) -> None:
-    rewrite(folder / f"{options.split}.jsonl", rows)
-
-
-def write_table(rows: list[Row], options: ExportOptions, folder: Path) -> None:
-    write_parquet(folder / f"{options.split}.parquet", rows)

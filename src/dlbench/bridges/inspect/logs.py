@@ -2,7 +2,7 @@
 
 Reading takes answers to our instances, whoever generated them, and verdicts where our judge was the scorer. What cannot
 be read is reported with its reason: an answer dropped silently would change a score, and so would a verdict on another
-answer. A written log has the task, scorer and ids of our inspect task, so that both kinds of logs compare in its viewer,
+answer. A written log has the task, scorer and ids of our inspect task, so that its viewer compares both kinds of logs,
 and reading it back gives the run's samples and verdicts. Its prompts are those of the run's request log where it has
 one, otherwise the instances' prompts.
 """

@@ -50,7 +50,7 @@ from dlbench.workspace.home import Log, quiet
 
 @dataclass(frozen=True)
 class JudgeSettings:
-    """As the options of `dlbench evaluate`. `benchmark`: the bundled one by default; `workers`: one per core by default."""
+    """As the options of `dlbench evaluate`. Defaults: the bundled benchmark, one worker per core."""
 
     benchmark: str | None = None
     sandbox: str = "auto"

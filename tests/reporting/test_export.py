@@ -1,4 +1,4 @@
-"""Other programs get the numbers of the report: unrounded, empty where there is none, and the same in every format."""
+"""Exports have the unrounded numbers of the report, empty for n/a, equal in every format."""
 
 import csv
 import io
@@ -31,7 +31,7 @@ def standing(tmp_path):
     return world.stand(world.write_run("a_b & 50%", "110000"), world.write_run("other", "111100"))
 
 
-def test_scores_are_those_of_the_summary_and_n_a_is_empty(standing):
+def test_csv_has_the_scores_of_the_summary_and_empty_cells_for_n_a(standing):
     rows = list(csv.DictReader(io.StringIO(render_csv(list(list_scores(standing))))))
     (overall,) = (row for row in rows if (row["run"], row["axis"]) == ("other", "all"))
     assert float(overall["pass_at_1"]) == pytest.approx(4 / 6)
@@ -40,7 +40,7 @@ def test_scores_are_those_of_the_summary_and_n_a_is_empty(standing):
     assert {row["axis"] for row in rows} >= {"stage", "task", "data", "project", "size", "year", "live", "crossed"}
 
 
-def test_pass_at_k_stands_with_its_interval(standing):
+def test_pass_at_k_has_its_interval(standing):
     benchmark = make_benchmark(40)
     summary = summarise(verdicts(benchmark, *("1" * 10 + "0" * 30 for _ in range(5))), benchmark)
     overall = next(list_scores(replace(standing, summaries={"m": summary})))
@@ -51,7 +51,7 @@ def test_pass_at_k_stands_with_its_interval(standing):
     assert math.isnan(overall["pass_at_10_low"])  # there are five
 
 
-def test_every_verdict_is_a_row_with_its_labels(standing):
+def test_each_verdict_is_a_row_with_labels(standing):
     rows = list(list_verdicts(standing))
     assert len(rows) == 2 * 6 * 2
     assert [(row["status"], row["tests_passed"], row["tests"]) for row in rows[:5:4]] == [
@@ -61,7 +61,7 @@ def test_every_verdict_is_a_row_with_its_labels(standing):
     assert rows[0]["stage"] == "training"
 
 
-def test_parquet_holds_what_csv_holds(standing, tmp_path):
+def test_parquet_equals_csv(standing, tmp_path):
     out = tmp_path / "out"
     out.mkdir()
     assert write_tables(standing, out) == [
@@ -78,13 +78,13 @@ def test_parquet_holds_what_csv_holds(standing, tmp_path):
         assert [{key: "" if value is None else str(value) for key, value in row.items()} for row in kept] == told
 
 
-def test_without_pyarrow_the_rest_is_written(standing, tmp_path, monkeypatch):
+def test_other_tables_are_written_without_pyarrow(standing, tmp_path, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
     assert not has_parquet()
     assert write_tables(standing, tmp_path) == ["scores.csv", "verdicts.csv", "tables.tex"]
 
 
-def test_latex_tables_are_whole_and_names_are_escaped(standing):
+def test_latex_tables_are_complete_and_names_escaped(standing):
     text = render_latex(standing)
     assert r"a\_b \& 50\%" in text
     for table in re.findall(r"\\toprule\n(.*?)\\bottomrule", text, re.DOTALL):
@@ -96,6 +96,6 @@ def test_latex_tables_are_whole_and_names_are_escaped(standing):
 
 
 @given(st.text())
-def test_no_letter_that_latex_acts_on_is_left_bare(words):
+def test_every_latex_special_character_is_escaped(words):
     plain = re.sub(r"\\(text[a-z]+\{\}|[&%$#_{}])", "", escape_latex(words))
     assert not re.search(r"[\\~^&%$#_{}<>|\"\n]", plain)

@@ -1,4 +1,4 @@
-"""inspect's mock model, made to answer our instances; it tells what it used, for to count it would need a network."""
+"""inspect's mock model, made to answer our instances; it reports usage, since counting tokens would need a network."""
 
 from collections.abc import Callable
 from pathlib import Path

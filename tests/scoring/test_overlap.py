@@ -1,4 +1,4 @@
-"""Agreement between runs is counted on what both have, and chance is taken out of it."""
+"""Overlap of two runs is counted on common instances; kappa corrects for chance."""
 
 import math
 
@@ -16,25 +16,25 @@ def concord(a, b):
     )["a", "b"]
 
 
-def test_who_solves_what_is_counted():
+def test_outcomes_of_both_runs_are_counted():
     found = concord("110010", "101010")
     assert (found.both, found.only_a, found.only_b, found.neither) == (2, 1, 1, 2)
     assert found.share == pytest.approx(4 / 6)
 
 
-def test_kappa_is_as_worked_by_hand():
+def test_kappa_matches_hand_computation():
     # A solves 3 of 6, B 3 of 6: by chance they go alike on 1/4 + 1/4; (4/6 - 1/2) / (1 - 1/2) = 1/3
     assert concord("110010", "101010").kappa == pytest.approx(1 / 3)
     assert concord("111000", "111000").kappa == pytest.approx(1)
     assert concord("111000", "000111").kappa == pytest.approx(-1)
 
 
-def test_where_both_can_but_agree_kappa_is_no_number():
+def test_kappa_is_nan_where_agreement_is_certain():
     assert math.isnan(concord("000", "000").kappa)
     assert concord("000", "000").share == 1
 
 
-def test_instances_that_one_run_lacks_are_left_out():
+def test_instances_of_one_run_only_are_ignored():
     benchmark = make_benchmark(4)
     all_of_them, some = (tally(verdicts(benchmark, "1100")[:count], benchmark) for count in (4, 2))
     assert find_overlaps({"a": all_of_them, "b": some})["a", "b"].instances == 2
