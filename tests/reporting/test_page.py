@@ -62,13 +62,13 @@ def rows(page):
 
 def test_page_ranks_runs_and_has_every_section(open_page):
     page = open_page()
-    board = page.eval_on_selector_all(
+    ranking = page.eval_on_selector_all(
         "#runs tbody tr", "rows => rows.map((row) => [...row.cells].map((cell) => cell.textContent))"
     )
     # 5 and 3 of 6 instances pass; Wilson's intervals
-    assert [row[1:3] for row in board][:2] == [["strong", "83.3 %"], ["middle", "50.0 %"]]
-    assert board[0][4] == "43.6 to 97.0"
-    assert [row[7:] for row in board] == [["6", "12"]] * 3
+    assert [row[1:3] for row in ranking][:2] == [["strong", "83.3 %"], ["middle", "50.0 %"]]
+    assert ranking[0][4] == "43.6 to 97.0"
+    assert [row[7:] for row in ranking] == [["6", "12"]] * 3
     titles = page.eval_on_selector_all("#contents a", "found => found.map((link) => link.textContent)")
     expected = ["Runs", "By stage", "By task", "By data", "Stage and task", "Size and date", "Several samples"]
     assert titles == [*expected, "Outcomes", "Cost", "Agreement between runs", "More tables"]

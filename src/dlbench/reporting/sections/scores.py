@@ -65,11 +65,11 @@ def all_breakdowns(data: ReportData) -> list[Block]:
 
 @section("runs", "Runs", order=12, formats=(PAGE,))
 def ranking(data: ReportData) -> list[Block]:
-    """A column for each statistic with a page heading: pass@1 and its interval first, the others hidden on phones."""
+    """A column for each statistic with a page heading: pass@1 and its interval first, counts last."""
     top = find_top(each.overall.interval.high for each in data.summaries.values())
     shown = {name: one for name, one in STATISTICS.items() if one.page}
-    main = ("pass_at_1", "interval")
-    names = [*main, *(name for name in shown if name not in main)]
+    main, counts = ("pass_at_1", "interval"), ("instances", "samples")
+    names = [*main, *(name for name in shown if name not in main + counts), *counts]
     kinds = {name: "number" if name in main else "number minor" for name in names}
     head = ['<th scope="col"></th><th scope="col">run</th>']
     head += [f'<th scope="col" class="{kinds[name]}">{escape(shown[name].page)}</th>' for name in names]
