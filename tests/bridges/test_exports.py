@@ -6,9 +6,8 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
-from dlbench.bridges.exports import Format
+from dlbench.bridges import Format
 from dlbench.cli import app
-from dlbench.cli.exchange import Shape
 from dlbench.dataset import load
 from dlbench.generation.sources import Sources, make_asker
 from tests.conftest import MODULE, write_toy
@@ -52,10 +51,6 @@ def texts(folder):
 
 def read_lines(path):
     return [json.loads(line) for line in path.read_text().splitlines()]
-
-
-def test_help_lists_every_format():
-    assert list(map(str, Shape)) == list(map(str, Format))
 
 
 @pytest.mark.parametrize("shape", Format, ids=str)

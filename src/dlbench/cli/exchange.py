@@ -1,12 +1,12 @@
 """The commands `export` and `import`: the dataset and runs in the formats of other tools, and their answers back."""
 
 import json
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from dlbench.bridges import Format
 from dlbench.cli.app import BenchmarkOption, Chosen, app, command, need, whole_group
 from dlbench.cli.import_official import imports
 from dlbench.cli.run import CanaryOption
@@ -16,21 +16,11 @@ exports = typer.Typer(help="Write the dataset, or a run, for other tools.", rich
 app.add_typer(exports, name="export")
 
 
-class Shape(StrEnum):
-    """As `bridges.exports.Format`, which is too heavy to import for `--help`."""
-
-    JSONL = "jsonl"
-    PARQUET = "parquet"
-    HF = "hf"
-    EVALPLUS = "evalplus"
-    LM_EVAL = "lm-eval"
-
-
 @whole_group(exports)
 def dataset(
     context: typer.Context,
     chosen: Chosen,
-    format: Annotated[Shape | None, typer.Option("--format", help="Format to write.")] = None,
+    format: Annotated[Format | None, typer.Option("--format", help="Format to write.")] = None,
     out: Annotated[Path | None, typer.Option(help="Folder to write; it must not exist yet.")] = None,
     with_reference: Annotated[
         bool, typer.Option("--with-reference", help="Include the projects' own code, with their licences.")
@@ -43,7 +33,7 @@ def dataset(
     if format is None or out is None:
         fix = "dlbench export --format jsonl --out DIR, or dlbench export inspect RUN --out LOG.eval"
         raise DLBenchError("--format and --out are missing", fix=fix)
-    from dlbench.bridges.exports import Format, export, list_projects
+    from dlbench.bridges.exports import export, list_projects
     from dlbench.bridges.exports.rows import ExportOptions, read_licences, render_short
     from dlbench.cli.output import counted, log
 
@@ -55,7 +45,7 @@ def dataset(
         typer.echo(render_short(projects, licences), err=True)
     options = ExportOptions(chosen.split, licences, canary)
     with counted("reading", len(instances), every=2) as advance:
-        export(benchmark, instances, Format(format), options, out, log=log, on_row=advance)
+        export(benchmark, instances, format, options, out, log=log, on_row=advance)
     typer.echo(f"{len(instances)} instances written to {out}", err=True)
 
 

@@ -95,6 +95,8 @@ def verify(
     json: JsonOption = False,
 ) -> None:
     """Verify entries against the dataset; with --samples, also against their samples and by running some again."""
+    import secrets
+
     from dlbench.cli.output import log
     from dlbench.dataset import load
     from dlbench.reporting.leaderboard.entry import find_entries, read_entry
@@ -121,10 +123,12 @@ def verify(
         if repeated := count_repeated(entry):
             log(f"{path}: {repeated} of {len(entry.verdicts)} samples repeat an answer to the same instance")
         if samples and is_about(entry, loaded):
-            again = Rejudging(1.0 if every else _SHARE if share is None else share, seed, workers, sandbox)
-            faults += again.check(entry, samples, loaded)
+            part = 1.0 if every else _SHARE if share is None else share
+            drawn_by = secrets.randbelow(2**31) if seed is None else seed
+            checked, more = rejudge(entry, samples, loaded, part, drawn_by, workers, sandbox)
+            faults += more
             if mark and not faults:
-                again.mark(entry, path)
+                _mark(entry, path, checked, drawn_by)
     how = f"with {'all' if every else 'some'} samples run again" if samples else "without running samples"
     _print_faults(found, f"are valid, {how}", as_json=json)
 
@@ -140,55 +144,38 @@ def check_file(path: Path, entry: "Entry", benchmark: "Benchmark") -> "list[Faul
     return faults
 
 
-class Rejudging:
-    """Judge a share of the samples of an entry again."""
+def rejudge(
+    entry: "Entry", path: Path, benchmark: "Benchmark", share: float, seed: int, workers: int, sandbox: str
+) -> "tuple[int, list[Fault]]":
+    """Judge a share of an entry's samples again; the number judged, and the faults found."""
+    from dlbench.cli.engine import make_engine
+    from dlbench.cli.output import log
+    from dlbench.cli.report import judge_samples
+    from dlbench.reporting.leaderboard.verify import check_samples, check_verdicts, draw_share
+    from dlbench.runs.samples import read_samples
 
-    def __init__(self, share: float, seed: int | None, workers: int, sandbox: str) -> None:
-        import secrets
-
-        self.share, self.workers, self.sandbox = share, workers, sandbox
-        self.seed = secrets.randbelow(2**31) if seed is None else seed
-        self.checked = 0
-
-    def check(self, entry: "Entry", path: Path, benchmark: "Benchmark") -> "list[Fault]":
-        from dlbench.cli.output import log
-        from dlbench.reporting.leaderboard.verify import check_samples, check_verdicts, draw_share
-        from dlbench.runs.samples import read_samples
-
-        samples = read_samples(path, benchmark)
-        faults = check_samples(entry, samples)
-        claimed = {claim.key: claim.sha256 for claim in entry.verdicts}
-        fitting = {sample.key: sample for sample in samples if claimed.get(sample.key) == sample.sha256}
-        drawn = [fitting[key] for key in draw_share(entry, self.share, self.seed) if key in fitting]
-        log(f"{len(drawn)} of {len(claimed)} samples are run again (--seed {self.seed})")
-        if drawn:
-            faults += check_verdicts(entry, drawn, benchmark, lambda chosen: self._judge(chosen, entry, benchmark))
-        self.checked = len(drawn)
-        return faults
-
-    def _judge(
-        self, samples: "Sequence[Sample]", entry: "Entry", benchmark: "Benchmark"
-    ) -> "dict[tuple[str, int], Verdict]":
-        from dlbench.cli.engine import make_engine
-        from dlbench.cli.report import judge_samples
-
-        verdicts = judge_samples(benchmark, list(samples), make_engine(self.sandbox, *entry.limits), self.workers)
+    def judge(chosen: "Sequence[Sample]") -> "dict[tuple[str, int], Verdict]":
+        verdicts = judge_samples(benchmark, list(chosen), make_engine(sandbox, *entry.limits), workers)
         return {(verdict.instance, verdict.sample): verdict for verdict in verdicts}
 
-    def mark(self, entry: "Entry", path: Path) -> None:
-        from datetime import UTC
+    samples = read_samples(path, benchmark)
+    faults = check_samples(entry, samples)
+    claimed = {claim.key: claim.sha256 for claim in entry.verdicts}
+    fitting = {sample.key: sample for sample in samples if claimed.get(sample.key) == sample.sha256}
+    drawn = [fitting[key] for key in draw_share(entry, share, seed) if key in fitting]
+    log(f"{len(drawn)} of {len(claimed)} samples are run again (--seed {seed})")
+    return len(drawn), faults + (check_verdicts(entry, drawn, benchmark, judge) if drawn else [])
 
-        from dlbench import __version__
-        from dlbench.reporting.leaderboard.entry import Verification, hash_entry, write_entry
 
-        check = Verification(
-            date=datetime.now(UTC).date(),
-            checked=self.checked,
-            seed=self.seed,
-            dlbench=__version__,
-            entry_sha256=hash_entry(entry),
-        )
-        write_entry(entry.model_copy(update={"verified": check}), path)
+def _mark(entry: "Entry", path: Path, checked: int, seed: int) -> None:
+    from datetime import UTC
+
+    from dlbench import __version__
+    from dlbench.reporting.leaderboard.entry import Verification, hash_entry, write_entry
+
+    facts = {"checked": checked, "seed": seed, "dlbench": __version__, "entry_sha256": hash_entry(entry)}
+    check = Verification.model_validate({"date": datetime.now(UTC).date(), **facts})
+    write_entry(entry.model_copy(update={"verified": check}), path)
 
 
 def _print_faults(found: "dict[str, list[Fault]]", how: str, *, as_json: bool) -> None:

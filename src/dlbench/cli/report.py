@@ -111,18 +111,8 @@ def browse(
         webbrowser.open(out.resolve().as_uri())
 
 
-class Breakdown(StrEnum):
-    """As `scoring.breakdowns.BREAKDOWNS`, which is too heavy to import for `--help`."""
-
-    STAGE = "stage"
-    TASK = "task"
-    DATA = "data"
-    PROJECT = "project"
-    FRAMEWORK = "framework"
-    SIZE = "size"
-    YEAR = "year"
-    LIVE = "live"
-    CROSSED = "crossed"
+Breakdown = StrEnum("Breakdown", "STAGE TASK DATA PROJECT FRAMEWORK SIZE YEAR LIVE CROSSED")
+"""As `scoring.breakdowns.BREAKDOWNS`, which is too heavy to import for `--help`."""
 
 
 def judge_into(

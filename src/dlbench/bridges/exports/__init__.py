@@ -4,9 +4,9 @@ The folder is written completely or not at all.
 """
 
 from collections.abc import Callable
-from enum import StrEnum
 from pathlib import Path
 
+from dlbench.bridges import Format
 from dlbench.bridges.exports import evalplus, hugging_face, lm_eval
 from dlbench.bridges.exports.rows import NOTICE, ExportOptions, make_rows, render_notice
 from dlbench.dataset import Benchmark, Instance, Project
@@ -16,14 +16,6 @@ from dlbench.jsonl import rewrite, write_whole
 from dlbench.reporting.export import has_parquet, write_parquet
 from dlbench.workspace import building
 from dlbench.workspace.home import Log, quiet
-
-
-class Format(StrEnum):
-    JSONL = "jsonl"
-    PARQUET = "parquet"
-    HF = "hf"
-    EVALPLUS = "evalplus"
-    LM_EVAL = "lm-eval"
 
 
 def list_projects(benchmark: Benchmark, instances: list[Instance]) -> list[Project]:
