@@ -56,18 +56,18 @@ def read_lines(path):
 @pytest.mark.parametrize("shape", Format, ids=str)
 def test_export_has_prompts_but_no_project_code(shape, export):
     folder, _ = export(shape)
-    told = texts(folder)
-    assert "is multiplied by `factor`" in told
-    assert SECRET not in told
-    assert CANARY not in told
+    content = texts(folder)
+    assert "is multiplied by `factor`" in content
+    assert SECRET not in content
+    assert CANARY not in content
     assert not (folder / "NOTICE.md").exists()
 
 
 @pytest.mark.parametrize("shape", Format, ids=str)
 def test_references_are_exported_with_their_licences(shape, export):
-    folder, said = export(shape, "--with-reference")
+    folder, output = export(shape, "--with-reference")
     assert SECRET in texts(folder)
-    assert "toy 1.0: Apache-2.0" in said
+    assert "toy 1.0: Apache-2.0" in output
     assert "Everybody may use the toy, with this line beside it." in (folder / "NOTICE.md").read_text()
 
 
@@ -107,9 +107,9 @@ def test_parquet_rows_equal_jsonl_rows(export):
 def test_hugging_face_card_has_licence_and_splits(export):
     folder, _ = export("hf")
     _, header, words = (folder / "README.md").read_text().split("---\n", 2)
-    told = yaml.safe_load(header)
-    assert told["license"] == "apache-2.0"
-    assert told["configs"][0]["data_files"] == [{"split": "test", "path": "data/test-*.parquet"}]
+    content = yaml.safe_load(header)
+    assert content["license"] == "apache-2.0"
+    assert content["configs"][0]["data_files"] == [{"split": "test", "path": "data/test-*.parquet"}]
     assert "2 instances of 1 projects" in words
     folder, _ = export("hf", "--with-reference", split="demo")
     assert yaml.safe_load((folder / "README.md").read_text().split("---\n")[1])["license"] == "other"
@@ -162,17 +162,17 @@ def test_secret_is_part_of_the_toy_code():
 
 def test_evalplus_solutions_become_samples_in_order(root, export, tmp_path):
     folder, _ = export("evalplus")
-    given = tmp_path / "solutions.jsonl"
+    solutions = tmp_path / "solutions.jsonl"
     lines = [
         {"task_id": SCALE, "solution": "a"},
         {"task_id": STEP, "solution": "b"},
         {"task_id": SCALE, "completion": "c"},
     ]
-    given.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    ended = command("import", "evalplus", given, "--out", tmp_path / "none.jsonl", "--benchmark", root)
+    solutions.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    ended = command("import", "evalplus", solutions, "--out", tmp_path / "none.jsonl", "--benchmark", root)
     assert (ended.exit_code, "--tasks" in ended.output, "solutions.jsonl:3" in ended.output) == (1, True, True)
     options = ["--tasks", folder / "full.jsonl", "--benchmark", root]
-    ended = command("import", "evalplus", given, "--out", tmp_path / "samples.jsonl", *options)
+    ended = command("import", "evalplus", solutions, "--out", tmp_path / "samples.jsonl", *options)
     assert ended.exit_code == 0, ended.output
     first, second, third = read_lines(tmp_path / "samples.jsonl")
     assert [(one["instance"], one["sample"]) for one in (first, second, third)] == [(SCALE, 0), (STEP, 0), (SCALE, 1)]
@@ -183,8 +183,8 @@ def test_evalplus_solutions_become_samples_in_order(root, export, tmp_path):
 
 @pytest.mark.parametrize("line", ['{"task_id": "toy/none", "solution": "x"}', '{"solution": "x"}', "{", ""], ids=str)
 def test_invalid_evalplus_line_is_reported(line, root, tmp_path):
-    given = tmp_path / "solutions.jsonl"
-    given.write_text(f"{line}\n")
-    ended = command("import", "evalplus", given, "--out", tmp_path / "samples.jsonl", "--benchmark", root)
+    solutions = tmp_path / "solutions.jsonl"
+    solutions.write_text(f"{line}\n")
+    ended = command("import", "evalplus", solutions, "--out", tmp_path / "samples.jsonl", "--benchmark", root)
     assert (ended.exit_code, "solutions.jsonl" in ended.output, "fix:" in ended.output) == (1, True, True)
     assert not (tmp_path / "samples.jsonl").exists()

@@ -17,7 +17,7 @@ from dlbench.dataset import Selection, load, select
 from dlbench.generation.sources import Sources, make_asker
 from dlbench.generation.techniques import TECHNIQUES
 from dlbench.runs.verdict import Outcome, Status, Verdict
-from tests.bridges.mock_model import accuracy, find_asked, run
+from tests.bridges.mock_model import accuracy, find_instance, run
 from tests.cli.test_judging import RIGHT, WRONG, steady, verdicts_of
 from tests.conftest import write_toy
 
@@ -67,8 +67,8 @@ def log(root, tmp_path_factory):
 def test_references_score_one_and_stubs_score_zero(root, toys, tmp_path):
     task = dl_bench(benchmark=str(root))
     sources, instances = Sources(toys), list(toys.instances.values())
-    best = run(task, lambda messages: sources.reference(find_asked(messages, instances).id), tmp_path)
-    worst = run(task, lambda messages: STUB.format(name=find_asked(messages, instances).name), tmp_path)
+    best = run(task, lambda messages: sources.reference(find_instance(messages, instances).id), tmp_path)
+    worst = run(task, lambda messages: STUB.format(name=find_instance(messages, instances).name), tmp_path)
     assert (accuracy(best), accuracy(worst)) == (1.0, 0.0)
     for sample in worst.samples:
         (score,) = sample.scores.values()
@@ -182,9 +182,9 @@ def test_run_round_trips_through_an_inspect_log(root, toys, tmp_path):
 
 
 def test_code_samples_round_trip(root, tmp_path):
-    given = tmp_path / "samples.jsonl"
-    given.write_text(json.dumps({"instance": SCALE, "sample": 0, "code": WRONG}) + "\n")
-    assert command("evaluate", given, "--out", tmp_path / "run", "--benchmark", root).exit_code == 0
+    samples = tmp_path / "samples.jsonl"
+    samples.write_text(json.dumps({"instance": SCALE, "sample": 0, "code": WRONG}) + "\n")
+    assert command("evaluate", samples, "--out", tmp_path / "run", "--benchmark", root).exit_code == 0
     assert (
         command("export", "inspect", tmp_path / "run", "--out", tmp_path / "a.eval", "--benchmark", root).exit_code == 0
     )
@@ -202,13 +202,13 @@ def test_invalid_logs_get_clear_errors(root, log, tmp_path):
     for sample in edited.samples:
         sample.id = "gsm8k-1"
     write_eval_log(edited, foreign)
-    for path, told in [
+    for path, message in [
         (tmp_path / "none.eval", "no such file"),
         (broken, "not an inspect log"),
         (foreign, "no such instance"),
     ]:
         ended = command("import", "inspect", path, "--out", tmp_path / "run", "--benchmark", root)
-        assert (ended.exit_code, told in ended.output, "fix:" in ended.output) == (1, True, True), ended.output
+        assert (ended.exit_code, message in ended.output, "fix:" in ended.output) == (1, True, True), ended.output
         assert not (tmp_path / "run").exists()
     (tmp_path / "run").mkdir()
     (tmp_path / "run/samples.jsonl").write_text("mine\n")
@@ -243,10 +243,10 @@ def test_on_the_demo_references_score_one_and_stubs_score_zero(tmp_path):
     demo, sources = select(benchmark, Selection(split="demo")), Sources(benchmark)
 
     def reference(messages):
-        return f"```python\n{sources.reference(find_asked(messages, demo).id)}\n```"
+        return f"```python\n{sources.reference(find_instance(messages, demo).id)}\n```"
 
     def stub(messages):
-        signature = sources.signature(find_asked(messages, demo).id)
+        signature = sources.signature(find_instance(messages, demo).id)
         return f"```python\n{signature}\n    raise NotImplementedError\n```"
 
     for answer, expected in ((reference, 1.0), (stub, 0.0)):

@@ -12,7 +12,7 @@ from dlbench.cli import app
 SCALE, STEP = "toy/toy.core.scale", "toy/toy.core.Counter.step"
 
 
-def ask(*arguments):
+def run_cli(*arguments):
     return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
@@ -30,7 +30,7 @@ def run(tmp_path):
 
 
 def test_report_writes_page_tables_and_plots(run, toy_root, tmp_path):
-    ended = ask("report", run, "--out", tmp_path / "new/out", "--benchmark", toy_root)
+    ended = run_cli("report", run, "--out", tmp_path / "new/out", "--benchmark", toy_root)
     assert ended.exit_code == 0, ended.output
     names = {path.name for path in (tmp_path / "new/out").iterdir()}
     tables = {"scores.csv", "scores.parquet", "verdicts.csv", "verdicts.parquet", "tables.tex"}
@@ -41,18 +41,18 @@ def test_report_writes_page_tables_and_plots(run, toy_root, tmp_path):
 
 def test_each_plot_is_a_file_with_a_legend(run, toy_root, tmp_path):
     other = shutil.copytree(run, tmp_path / "it's \"<b>&")
-    ended = ask("report", run, other, "--out", tmp_path / "out", "--benchmark", toy_root)
+    ended = run_cli("report", run, other, "--out", tmp_path / "out", "--benchmark", toy_root)
     assert ended.exit_code == 0, ended.output
     files = sorted((tmp_path / "out/plots").iterdir())
-    told = {one.name: list(ElementTree.fromstring(one.read_text()).itertext()) for one in files}
-    assert {"m (run)", "m (it's \"<b>&)"} <= set(told["pass-1-by-stage-in-percent-with-95-intervals.svg"])
-    assert told["statuses-of-the-verdicts-by-run.svg"][-1] == "pass"
+    texts = {one.name: list(ElementTree.fromstring(one.read_text()).itertext()) for one in files}
+    assert {"m (run)", "m (it's \"<b>&)"} <= set(texts["pass-1-by-stage-in-percent-with-95-intervals.svg"])
+    assert texts["statuses-of-the-verdicts-by-run.svg"][-1] == "pass"
     assert len(files) == (tmp_path / "out/report.html").read_text().count('<svg class="plot"') > 5
 
 
 def test_missing_pyarrow_is_explained(run, toy_root, tmp_path, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
-    ended = ask("report", run, "--out", tmp_path / "out", "--benchmark", toy_root)
+    ended = run_cli("report", run, "--out", tmp_path / "out", "--benchmark", toy_root)
     assert ended.exit_code == 0
     assert "pip install 'dlbench[report]'" in ended.output
     assert not list((tmp_path / "out").glob("*.parquet"))
@@ -61,7 +61,7 @@ def test_missing_pyarrow_is_explained(run, toy_root, tmp_path, monkeypatch):
 def test_harness_errors_exit_1_after_writing_the_report(run, toy_root, tmp_path):
     path = run / "verdicts.jsonl"
     path.write_text(path.read_text().replace('"pass"', '"harness_error"'))
-    ended = ask("report", run, "--out", tmp_path / "out", "--benchmark", toy_root)
+    ended = run_cli("report", run, "--out", tmp_path / "out", "--benchmark", toy_root)
     assert ended.exit_code == 1
     assert "HARNESS ERRORS: 2 of 2" in (tmp_path / "out/report.html").read_text()
 
@@ -71,7 +71,7 @@ def test_harness_errors_exit_1_after_writing_the_report(run, toy_root, tmp_path)
     [(["--public"], "--public requires --out"), (["--out", "{}/run/config.json/x"], "cannot be made")],
 )
 def test_unwritable_report_gets_a_clear_error(run, toy_root, tmp_path, more, message):
-    ended = ask("report", run, "--benchmark", toy_root, *(one.format(tmp_path) for one in more))
+    ended = run_cli("report", run, "--benchmark", toy_root, *(one.format(tmp_path) for one in more))
     assert ended.exit_code == 1
     assert message in ended.output
     assert "fix:" in ended.output
@@ -79,14 +79,14 @@ def test_unwritable_report_gets_a_clear_error(run, toy_root, tmp_path, more, mes
 
 def test_browse_writes_a_page_of_the_selection(run, toy_root, tmp_path):
     out = tmp_path / "data.html"
-    ended = ask("browse", "--benchmark", toy_root, "--instance", STEP, "--run", run, "--out", out, "--no-browser")
+    ended = run_cli("browse", "--benchmark", toy_root, "--instance", STEP, "--run", run, "--out", out, "--no-browser")
     assert ended.exit_code == 0, ended.output
     assert f"1 instances: {out}" in ended.output
     assert "1 instances of 1 projects" in out.read_text()
 
 
 def test_unwritable_browser_page_gets_a_clear_error(toy_root, tmp_path):
-    ended = ask("browse", "--benchmark", toy_root, "--out", tmp_path / "absent/data.html", "--no-browser")
+    ended = run_cli("browse", "--benchmark", toy_root, "--out", tmp_path / "absent/data.html", "--no-browser")
     assert ended.exit_code == 1
     assert "cannot be written" in ended.output
     assert "fix:" in ended.output

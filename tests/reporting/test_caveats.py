@@ -18,11 +18,11 @@ def world(tmp_path):
 
 
 def warnings_of(world, *folders):
-    return world.stand(*folders).warnings
+    return world.collect(*folders).warnings
 
 
 def report_of(world, *folders):
-    return write_report(world.stand(*folders))
+    return write_report(world.collect(*folders))
 
 
 def test_requests_beyond_the_context_are_reported(world):
@@ -31,9 +31,9 @@ def test_requests_beyond_the_context_are_reported(world):
     first, *rest = path.read_text().splitlines()
     refused = json.dumps(json.loads(first) | {"answer": "", "finish_reason": "context_length"})
     path.write_text("\n".join([refused, *rest]) + "\n")
-    (told,) = warnings_of(world, folder, other)
-    assert told.startswith("TOO LONG FOR THE MODEL: 1 of the answers of m are empty")
-    assert told in report_of(world, folder, other)
+    (caveat,) = warnings_of(world, folder, other)
+    assert caveat.startswith("TOO LONG FOR THE MODEL: 1 of the answers of m are empty")
+    assert caveat in report_of(world, folder, other)
     assert "TOO LONG FOR THE MODEL: 1 of the answers of m" in world.page(folder, other)
 
 
@@ -47,24 +47,24 @@ def change_answers(folder, count, **facts):
 def test_content_filtered_answers_are_reported(world):
     folder = world.write_run("m", "n00000")
     change_answers(folder, 1, answer="", finish_reason="content_filter")
-    (told,) = warnings_of(world, folder)
-    assert told.startswith("WITHHELD: a content filter of the endpoint removed 1 of the answers of m,")
-    assert told in report_of(world, folder)
+    (caveat,) = warnings_of(world, folder)
+    assert caveat.startswith("WITHHELD: a content filter of the endpoint removed 1 of the answers of m,")
+    assert caveat in report_of(world, folder)
     assert "WITHHELD: a content filter of the endpoint removed 1 of the answers of m" in world.page(folder)
 
 
 def test_answers_parsed_as_reasoning_are_reported(world):
     folder = world.write_run("m", "nnn000")
     change_answers(folder, 6, answer="", finish_reason="stop", reasoning="def f0(x): return x")
-    (told,) = warnings_of(world, folder)
-    assert told.startswith("ONLY THOUGHTS: 6 of the 12 answers of m are empty")
+    (caveat,) = warnings_of(world, folder)
+    assert caveat.startswith("ONLY THOUGHTS: 6 of the 12 answers of m are empty")
 
 
 @pytest.mark.parametrize(
     "facts",
     [
         {"finish_reason": "stop", "reasoning": "hm"},  # it said something, too
-        {"finish_reason": "length", "reasoning": "hm", "answer": ""},  # cut off, which is told by itself
+        {"finish_reason": "length", "reasoning": "hm", "answer": ""},  # cut off, which is caveat by itself
         {"finish_reason": "stop", "answer": ""},  # it had nothing to say
     ],
 )
@@ -76,26 +76,26 @@ def test_reasoning_is_no_caveat_without_a_parser_problem(world, facts):
 
 def test_cut_off_answers_are_reported_with_the_limit(world):
     cut, whole = world.write_run("m", "1cc000", max_tokens=512), world.write_run("other", "110000", max_tokens=512)
-    (told,) = warnings_of(world, cut, whole)
-    assert told.startswith("CUT OFF: 33.3 % of the answers of m (4 of 12) are incomplete, with --max-tokens 512.")
-    assert told in report_of(world, cut, whole)
+    (caveat,) = warnings_of(world, cut, whole)
+    assert caveat.startswith("CUT OFF: 33.3 % of the answers of m (4 of 12) are incomplete, with --max-tokens 512.")
+    assert caveat in report_of(world, cut, whole)
     assert "CUT OFF: 33.3 % of the answers of m" in world.page(cut, whole)
 
 
 def test_cut_off_answers_are_reported_with_an_unknown_limit(world):
-    (told,) = warnings_of(world, world.write_run("m", "1cc000"))
-    assert "CUT OFF: 33.3 %" in told
-    assert "an unknown limit" in told
+    (caveat,) = warnings_of(world, world.write_run("m", "1cc000"))
+    assert "CUT OFF: 33.3 %" in caveat
+    assert "an unknown limit" in caveat
 
 
-@pytest.mark.parametrize(("cut", "warned"), [(0, False), (1, False), (2, True)])
-def test_cut_off_caveat_starts_above_five_percent(cut, warned):
+@pytest.mark.parametrize(("cut", "expected"), [(0, False), (1, False), (2, True)])
+def test_cut_off_caveat_starts_above_five_percent(cut, expected):
     benchmark = make_benchmark(20)
     judged = [
         record | {"truncated": True} if n < cut else record for n, record in enumerate(verdicts(benchmark, "1" * 20))
     ]
-    told = run_caveats("m", Run(Path("x"), {}, judged), benchmark)
-    assert [line.startswith("CUT OFF: 10.0 %") for line in told] == [True] * warned
+    caveat = run_caveats("m", Run(Path("x"), {}, judged), benchmark)
+    assert [line.startswith("CUT OFF: 10.0 %") for line in caveat] == [True] * expected
 
 
 def test_run_without_verdicts_has_no_caveat():

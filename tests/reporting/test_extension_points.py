@@ -25,7 +25,7 @@ def test_new_statistic_is_in_every_table_and_on_the_page(world, monkeypatch):
     failed = Statistic("failed", lambda one: 1 - one.score.pass_at_1, percent, ("failure_rate",), "failed")
     register(monkeypatch, STATISTICS, "failed", failed)
     folder = world.write_run("m", "111000")
-    data = world.stand(folder)
+    data = world.collect(folder)
     assert ["failed", "50.0 %"] in tabulate_statistics(data.subjects)[1]
     assert next(list_scores(data))["failure_rate"] == 0.5
     assert r"failed & 50.0 \%" in render_latex(data)
@@ -34,7 +34,7 @@ def test_new_statistic_is_in_every_table_and_on_the_page(world, monkeypatch):
 
 
 def test_optional_statistic_is_hidden_without_a_value(world):
-    headings = [row[0] for row in tabulate_statistics(world.stand(world.write_run("m", "111000")).subjects)[1]]
+    headings = [row[0] for row in tabulate_statistics(world.collect(world.write_run("m", "111000")).subjects)[1]]
     assert "pass@3" not in headings  # two samples each
     assert "completion tokens" in headings
     assert "prompt tokens" not in headings
@@ -51,7 +51,7 @@ def test_new_section_is_on_the_page_and_in_markdown_in_its_order(world, monkeypa
     register(monkeypatch, SECTIONS, "extra", Section("Extra section", make, (PAGE, MARKDOWN)))
     register(monkeypatch, SECTIONS, "empty", Section("Empty section", lambda data: [], (PAGE, MARKDOWN)))
     folder = world.write_run("m", "111000")
-    page, text = world.page(folder), write_report(world.stand(folder))
+    page, text = world.page(folder), write_report(world.collect(folder))
     assert '<section id="extra"><h2>Extra section</h2>' in page
     assert "&lt;b&gt;note&lt;/b&gt;" in page
     assert text.index("## Outcomes") < text.index("## Extra section") < text.index("## Verdicts")
@@ -60,6 +60,6 @@ def test_new_section_is_on_the_page_and_in_markdown_in_its_order(world, monkeypa
 
 
 def test_page_only_sections_are_not_in_markdown(world):
-    text = write_report(world.stand(world.write_run("m", "111000")))
+    text = write_report(world.collect(world.write_run("m", "111000")))
     assert "## Stage and task" not in text
     assert "## pass@1" in text

@@ -193,17 +193,17 @@ def test_higher_limits_are_reported(toy, tmp_path, limits):
 )
 def test_dataset_hash_covers_everything_that_verdicts_depend_on(toy, part, value):
     record = toy.projects["toy"]
-    told = record.model_dump() | {part: record.model_dump()[part] | value if isinstance(value, dict) else value}
-    changed = replace(toy, projects={"toy": type(record).model_validate(told)})
+    facts = record.model_dump() | {part: record.model_dump()[part] | value if isinstance(value, dict) else value}
+    changed = replace(toy, projects={"toy": type(record).model_validate(facts)})
     instances = list(toy.instances.values())
     assert hash_dataset(instances, changed) != hash_dataset(instances, toy)
 
 
 def test_verification_is_bound_to_the_entry(entry, toy):
-    told = {"date": entry.date, "seed": 1, "dlbench": "0.1.0", "entry_sha256": hash_entry(entry)}
-    marked = entry.model_copy(update={"verified": Verification(checked=4, **told)})
+    facts = {"date": entry.date, "seed": 1, "dlbench": "0.1.0", "entry_sha256": hash_entry(entry)}
+    marked = entry.model_copy(update={"verified": Verification(checked=4, **facts)})
     assert check_entry(marked, toy) == []
-    assert kinds(check_entry(entry.model_copy(update={"verified": Verification(checked=5, **told)}), toy)) == {
+    assert kinds(check_entry(entry.model_copy(update={"verified": Verification(checked=5, **facts)}), toy)) == {
         FaultKind.FALSE_MARK
     }
     better = [
@@ -270,9 +270,9 @@ def judged(entry, toy, *changes):
         found = {}
         for claim in entry.verdicts:
             tests = dict(zip(toy.instances[claim.instance].tests, claim.tests, strict=True))
-            told = {"p": Outcome.PASSED, "f": Outcome.FAILED}
+            facts = {"p": Outcome.PASSED, "f": Outcome.FAILED}
             verdict = Verdict(
-                claim.instance, claim.sample, claim.status, {test: told[letter] for test, letter in tests.items()}
+                claim.instance, claim.sample, claim.status, {test: facts[letter] for test, letter in tests.items()}
             )
             found[claim.key] = changed.get(claim.key, verdict)
         return {sample.key: found[sample.key] for sample in samples}
@@ -293,9 +293,9 @@ def test_failed_and_error_outcomes_are_interchangeable(entry, toy, tmp_path, out
     samples = read_samples(tmp_path / "run/samples.jsonl", toy)
     (claim,) = [one for one in entry.verdicts if one.status is Status.FAIL and set(one.tests) >= {"f"}][:1]
     tests = toy.instances[claim.instance].tests
-    told = {"p": Outcome.PASSED, "f": outcome}
+    facts = {"p": Outcome.PASSED, "f": outcome}
     found = Verdict(claim.instance, claim.sample, Status.FAIL, {
-        test: told[letter] for test, letter in zip(tests, claim.tests, strict=True)
+        test: facts[letter] for test, letter in zip(tests, claim.tests, strict=True)
     })  # fmt: skip
     changed = {claim.key: found}
     assert len(check_verdicts(entry, samples, toy, judged(entry, toy, changed, changed))) == faults
@@ -362,8 +362,8 @@ def test_settings_unknown_to_an_evaluated_file_must_be_stated(toy, tmp_path):
     run = read_run(write_run(tmp_path / "run", toy, MARKS, technique=None, temperature=None))
     with pytest.raises(DLBenchError, match="does not record its model, technique, temperature"):
         make_entry(run, toy, "x")
-    told = {"model": "gpt", "technique": "guided", "temperature": 0.0}
-    assert make_entry(run, toy, "x", stated=told).settings == told | {"samples": 2}
+    facts = {"model": "gpt", "technique": "guided", "temperature": 0.0}
+    assert make_entry(run, toy, "x", stated=facts).settings == facts | {"samples": 2}
 
 
 def test_stated_settings_must_not_contradict_the_run_or_leak_paths(toy, tmp_path):
@@ -425,10 +425,10 @@ def test_equal_scores_share_a_rank_despite_rounding(entry, tmp_path):
     """To the last digit the mean of 2/17 and 4/17 is not 3/17."""
 
     def score(model, seed, share):
-        said = entry.score.model_copy(update={"pass_at_1": share})
+        claimed_score = entry.score.model_copy(update={"pass_at_1": share})
         digest = {"verdicts_sha256": f"{model}{seed}".ljust(64, "0")}
         return entry.model_copy(
-            update={"score": said, "settings": {**entry.settings, "model": model, "seed": seed}, **digest}
+            update={"score": claimed_score, "settings": {**entry.settings, "model": model, "seed": seed}, **digest}
         )
 
     found = [score("a", 0, 2 / 17), score("a", 1, 4 / 17), score("b", 0, 3 / 17)]

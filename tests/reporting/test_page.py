@@ -123,8 +123,8 @@ def test_url_stores_the_filters(open_page):
 def test_scores_of_filtered_instances_are_shown(open_page):
     page = open_page(place="#view=instances&stage=training")
     assert page.text_content("#found") == "3 of 6 instances"
-    told = page.eval_on_selector_all("#found-runs strong", "found => found.map((one) => one.textContent)")
-    assert told == ["66.7 % of 3", "33.3 % of 3", "0.0 % of 3"]
+    scores = page.eval_on_selector_all("#found-runs strong", "found => found.map((one) => one.textContent)")
+    assert scores == ["66.7 % of 3", "33.3 % of 3", "0.0 % of 3"]
 
 
 def test_empty_result_can_be_cleared(open_page):

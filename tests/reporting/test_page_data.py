@@ -158,5 +158,5 @@ def test_difficulty_without_runs_is_estimated_from_size():
 
 
 def test_baselines_do_not_inform_difficulty():
-    told = {model: informs_difficulty(Run(Path("x"), {"model": model}, [])) for model in ("reference", "stub", "m")}
-    assert told == {"reference": False, "stub": False, "m": True}
+    informs = {model: informs_difficulty(Run(Path("x"), {"model": model}, [])) for model in ("reference", "stub", "m")}
+    assert informs == {"reference": False, "stub": False, "m": True}

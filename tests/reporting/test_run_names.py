@@ -75,8 +75,8 @@ def test_variance_is_computed_over_repeats_and_over_samples():
 def answered(benchmark, *answers, **config):
     """A run in which sample i of every instance is the i-th answer."""
     judged = verdicts(benchmark, *("1100" for _ in answers))
-    said = [record | {"answer_sha256": f"{record['instance']} {answers[record['sample']]}"} for record in judged]
-    return Run(Path("x"), {"model": "m", **config}, said)
+    records = [record | {"answer_sha256": f"{record['instance']} {answers[record['sample']]}"} for record in judged]
+    return Run(Path("x"), {"model": "m", **config}, records)
 
 
 def test_copies_are_one_run_without_variance():
