@@ -212,7 +212,7 @@ def as_record(claim: Claim, instance: Instance) -> dict[str, Any]:
 
 
 _REQUIRED = ("model", "technique", "temperature")
-SETTINGS = (*_REQUIRED, "shots", "predicted_stages", "prompt_tokens", "max_tokens", "seed", "canary")
+SETTINGS: tuple[str, ...] = (*_REQUIRED, "shots", "predicted_stages", "prompt_tokens", "max_tokens", "seed", "canary")
 SETTINGS += ("timeout", "memory", "variants", "tests", "rule", "rewrite")
 """Settings that an entry copies from a run's configuration: none that could name a machine, a folder or a key."""
 
