@@ -1,8 +1,8 @@
-"""How large is the page of a report, and how soon can it be read?
+"""Measure the size of a report page and the time until it can be used.
 
-Made-up runs with prompts, tests and code as long as real ones; every sample has half of its lines for itself. The page is
-opened in a real browser, from a file, with nothing kept from before; what counts is the time until it can be used, the
-least of three. Prints both as ratios to their goals. `python perf/report.py [--runs N] [--instances N] [--samples N]`
+Synthetic runs have prompts, tests and code of realistic length; half of the lines of every sample are unique. A real
+browser opens the page from a file, without a cache; the best of three times counts. Prints both as ratios to their goals.
+`python perf/report.py [--runs N] [--instances N] [--samples N]`
 """
 
 import argparse
@@ -55,9 +55,9 @@ def main() -> None:
         for number in range(options.runs):
             make_run(root / f"model-{number}", benchmark, references, options.samples)
         began = time.process_time()
-        standing = collect_report_data(name_runs([read_run(run) for run in sorted(root.iterdir())]), benchmark)
-        candidates = {name: read_candidates(run, benchmark, public=False) for name, run in standing.runs.items()}
-        page = write_page(standing, candidates, lambda instance: references[instance.id])
+        data = collect_report_data(name_runs([read_run(run) for run in sorted(root.iterdir())]), benchmark)
+        candidates = {name: read_candidates(run, benchmark, public=False) for name, run in data.runs.items()}
+        page = write_page(data, candidates, lambda instance: references[instance.id])
         print(f"made in {time.process_time() - began:.1f} s of the processor")
         path = root / "report.html"
         path.write_text(page, encoding="utf-8")
@@ -72,19 +72,21 @@ def furnish(benchmark: Benchmark) -> tuple[Benchmark, dict[str, str]]:
     for name, instance in benchmark.instances.items():
         references[name] = "\n".join([f"def {instance.name}(x):", *make_lines(18)])
         digest = hashlib.sha256(references[name].encode()).hexdigest()
-        tests = tuple(f"tests/test_{tell(1)}.py::test_{tell(2).replace(' ', '_')}[{number}]" for number in range(12))
-        instances[name] = instance.model_copy(update={"sha256": digest, "prompt": tell(190), "tests": tests})
+        tests = tuple(
+            f"tests/test_{make_text(1)}.py::test_{make_text(2).replace(' ', '_')}[{number}]" for number in range(12)
+        )
+        instances[name] = instance.model_copy(update={"sha256": digest, "prompt": make_text(190), "tests": tests})
     return replace(benchmark, instances=instances), references
 
 
-def tell(count: int) -> str:
+def make_text(count: int) -> str:
     return " ".join(random.choices(WORDS, k=count))
 
 
 def make_run(folder: Path, benchmark: Benchmark, references: dict[str, str], samples: int) -> None:
     folder.mkdir()
     (folder / "config.json").write_text(json.dumps({"model": folder.name}))
-    asked, judged = [], []
+    samples_made, judged = [], []
     for instance, reference in references.items():
         head, *lines = reference.split("\n")
         tests = benchmark.instances[instance].tests
@@ -92,14 +94,14 @@ def make_run(folder: Path, benchmark: Benchmark, references: dict[str, str], sam
             changed = [make_lines(1)[0] if random.random() < 0.5 else line for line in lines]
             code = "\n".join([head, *changed])
             passed = random.random() < 0.3
-            errors = {test: tell(12) for test in tests[:5]}
-            asked.append({"instance": instance, "sample": sample, "code": code})
+            errors = {test: make_text(12) for test in tests[:5]}
+            samples_made.append({"instance": instance, "sample": sample, "code": code})
             judged.append({
                 "instance": instance, "sample": sample, "status": "pass" if passed else "fail",
                 "tests": dict.fromkeys(tests, "passed" if passed else "failed"),
-                "message": "" if passed else tell(90), "errors": {} if passed else errors,
+                "message": "" if passed else make_text(90), "errors": {} if passed else errors,
             })  # fmt: skip
-    for name, records in (("samples.jsonl", asked), ("verdicts.jsonl", judged)):
+    for name, records in (("samples.jsonl", samples_made), ("verdicts.jsonl", judged)):
         (folder / name).write_text("".join(json.dumps(record) + "\n" for record in records))
 
 

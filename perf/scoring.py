@@ -1,8 +1,8 @@
-"""How long do scoring and comparing take, and how much memory?
+"""Measure time and memory of scoring and comparing runs.
 
-Made-up runs of similar models, each in a run folder of its own as `evaluate` leaves it. They are read, all verdicts held
-at once as `dlbench report` holds them; then every breakdown with its intervals for each run, and every pair of runs.
-Prints seconds of the processor and the greatest memory of the process that does it. `python perf/scoring.py [--runs N] …`
+Synthetic runs of similar models, each in a run folder as `evaluate` writes it. They are read, with all verdicts in
+memory as in `dlbench report`; then every breakdown with its intervals is computed for each run, and every pair of runs.
+Prints CPU seconds and the peak memory of the process. `python perf/scoring.py [--runs N] …`
 """
 
 import argparse
@@ -32,13 +32,13 @@ def main() -> None:
     parser.add_argument("--samples", type=int, default=10)
     options = parser.parse_args()
     benchmark = make_benchmark(options.instances)
-    chances = {one: random.betavariate(0.4, 0.8) for one in benchmark.instances}
+    probabilities = {one: random.betavariate(0.4, 0.8) for one in benchmark.instances}
     with TemporaryDirectory() as name:
         folders = [Path(name) / str(number) for number in range(options.runs)]
         for folder in folders:
             folder.mkdir()
-            rewrite(folder / VERDICTS, map(complete, make_run(chances, options.samples)))
-        # what made the runs must not count as what scores them
+            rewrite(folder / VERDICTS, map(complete, make_run(probabilities, options.samples)))
+        # a child process: making the runs must not count as scoring
         child = Process(target=work, args=(folders, benchmark))
         child.start()
         child.join()
@@ -59,7 +59,7 @@ def work(folders: list[Path], benchmark: Benchmark) -> None:
     print(f"memory at most: {memory()} MiB (goal: 1024)")
 
 
-def measure(name: str, work: Callable[[], Any]) -> Any:  # noqa: ANN401 - what the work gives
+def measure(name: str, work: Callable[[], Any]) -> Any:  # noqa: ANN401 - the result of `work`
     began = time.process_time()
     result = work()
     print(f"{name}: {time.process_time() - began:.1f} s")
@@ -67,7 +67,7 @@ def measure(name: str, work: Callable[[], Any]) -> Any:  # noqa: ANN401 - what t
 
 
 def complete(record: dict[str, Any]) -> dict[str, Any]:
-    """As a run folder has it."""
+    """As in a run folder."""
     message = "" if record["status"] == "pass" else "AssertionError: the shapes (3, 4) and (4, 3) differ"
     return Verdict.from_record(record | {"message": message, "answer_sha256": "0" * 64, "seconds": 1.234}).as_record()
 
@@ -76,12 +76,12 @@ def memory() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
 
 
-def make_run(chances: dict[str, float], samples: int) -> list[dict[str, Any]]:
+def make_run(probabilities: dict[str, float], samples: int) -> list[dict[str, Any]]:
     outcomes = {True: {f"test_{n}": "passed" for n in range(6)}, False: {f"test_{n}": "failed" for n in range(6)}}
     records = []
-    for instance, chance in chances.items():
+    for instance, probability in probabilities.items():
         for sample in range(samples):
-            passed = random.random() < chance
+            passed = random.random() < probability
             status = "pass" if passed else "fail"
             records.append({"instance": instance, "sample": sample, "status": status, "tests": outcomes[passed]})
     return records

@@ -1,4 +1,4 @@
-"""An export holds prompts and no solution unless asked, is read by the libraries it is for, and is there whole or not."""
+"""Exports contain no solution unless requested, and are written completely or not at all."""
 
 import json
 
@@ -6,9 +6,8 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
-from dlbench.bridges.exports import Format
+from dlbench.bridges import Format
 from dlbench.cli import app
-from dlbench.cli.exchange import Shape
 from dlbench.dataset import load
 from dlbench.generation.sources import Sources, make_prompt_builder
 from tests.conftest import MODULE, write_toy
@@ -54,35 +53,31 @@ def read_lines(path):
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-def test_the_help_names_every_format():
-    assert list(map(str, Shape)) == list(map(str, Format))
-
-
 @pytest.mark.parametrize("shape", Format, ids=str)
-def test_prompts_are_exported_and_the_projects_code_is_not(shape, export):
+def test_export_has_prompts_but_no_project_code(shape, export):
     folder, _ = export(shape)
-    told = texts(folder)
-    assert "is multiplied by `factor`" in told
-    assert SECRET not in told
-    assert CANARY not in told
+    content = texts(folder)
+    assert "is multiplied by `factor`" in content
+    assert SECRET not in content
+    assert CANARY not in content
     assert not (folder / "NOTICE.md").exists()
 
 
 @pytest.mark.parametrize("shape", Format, ids=str)
-def test_references_come_on_request_after_their_licences(shape, export):
-    folder, said = export(shape, "--with-reference")
+def test_references_are_exported_with_their_licences(shape, export):
+    folder, output = export(shape, "--with-reference")
     assert SECRET in texts(folder)
-    assert "toy 1.0: Apache-2.0" in said
+    assert "toy 1.0: Apache-2.0" in output
     assert "Everybody may use the toy, with this line beside it." in (folder / "NOTICE.md").read_text()
 
 
 @pytest.mark.parametrize("shape", Format, ids=str)
-def test_the_canary_is_in_every_prompt_when_asked_for(shape, export):
+def test_canary_option_adds_it_to_every_prompt(shape, export):
     folder, _ = export(shape, "--canary")
     assert texts(folder).count(f"Canary: {CANARY}") == 2
 
 
-def test_a_project_without_a_licence_text_keeps_its_code(tmp_path):
+def test_reference_without_licence_text_is_left_out(tmp_path):
     benchmark = write_toy(tmp_path)
     out = tmp_path / "out"
     ended = command("export", "--format", "jsonl", "--with-reference", "--out", out, "--benchmark", benchmark)
@@ -91,7 +86,7 @@ def test_a_project_without_a_licence_text_keeps_its_code(tmp_path):
     assert [row["reference"] for row in read_lines(out / "full.jsonl")] == [None, None]
 
 
-def test_lines_say_what_zero_shot_asks_and_keep_to_the_choice(root, export):
+def test_jsonl_rows_have_the_zero_shot_messages_of_the_selection(root, export):
     folder, _ = export("jsonl", split="demo")
     (row,) = read_lines(folder / "demo.jsonl")
     benchmark = load(root)
@@ -103,7 +98,7 @@ def test_lines_say_what_zero_shot_asks_and_keep_to_the_choice(root, export):
     assert (row["license"], row["stage"], row["kind"]) == ("Apache-2.0", "pre_post_processing", "function")
 
 
-def test_a_parquet_table_holds_the_same_rows_as_the_lines(export):
+def test_parquet_rows_equal_jsonl_rows(export):
     from pyarrow import parquet
 
     lines, _ = export("jsonl", "--with-reference")
@@ -111,18 +106,18 @@ def test_a_parquet_table_holds_the_same_rows_as_the_lines(export):
     assert parquet.read_table(table / "full.parquet").to_pylist() == read_lines(lines / "full.jsonl")
 
 
-def test_a_card_tells_a_program_what_it_may_do(export):
+def test_hugging_face_card_has_licence_and_splits(export):
     folder, _ = export("hf")
     _, header, words = (folder / "README.md").read_text().split("---\n", 2)
-    told = yaml.safe_load(header)
-    assert told["license"] == "apache-2.0"
-    assert told["configs"][0]["data_files"] == [{"split": "test", "path": "data/test-*.parquet"}]
+    content = yaml.safe_load(header)
+    assert content["license"] == "apache-2.0"
+    assert content["configs"][0]["data_files"] == [{"split": "test", "path": "data/test-*.parquet"}]
     assert "2 instances of 1 projects" in words
     folder, _ = export("hf", "--with-reference", split="demo")
     assert yaml.safe_load((folder / "README.md").read_text().split("---\n")[1])["license"] == "other"
 
 
-def test_an_evalplus_prompt_is_code_that_a_reference_completes(export):
+def test_evalplus_prompt_is_completed_by_the_reference(export):
     folder, _ = export("evalplus", "--with-reference")
     tasks = {task["task_id"]: task for task in read_lines(folder / "full.jsonl")}
     for task in tasks.values():
@@ -141,7 +136,7 @@ def test_an_evalplus_prompt_is_code_that_a_reference_completes(export):
     assert names["scale"]([1, 2], 3) == [3, 6]
 
 
-def test_what_is_there_is_not_overwritten(root, tmp_path):
+def test_existing_folder_is_not_overwritten(root, tmp_path):
     out = tmp_path / "mine"
     out.mkdir()
     ended = command("export", "--format", "jsonl", "--out", out, "--benchmark", root)
@@ -149,7 +144,7 @@ def test_what_is_there_is_not_overwritten(root, tmp_path):
     assert list(out.iterdir()) == []
 
 
-def test_a_failed_export_leaves_nothing_behind(tmp_path):
+def test_failed_export_leaves_no_files(tmp_path):
     benchmark = write_toy(tmp_path)
     out = tmp_path / "out"
     ended = command("export", "--format", "jsonl", "--canary", "--out", out, "--benchmark", benchmark)
@@ -158,28 +153,28 @@ def test_a_failed_export_leaves_nothing_behind(tmp_path):
     assert not list(tmp_path.glob(".out*"))
 
 
-def test_a_missing_option_is_named(root):
+def test_missing_options_are_named(root):
     ended = command("export", "--benchmark", root)
     assert (ended.exit_code, "--format and --out are missing" in ended.output) == (1, True)
 
 
-def test_the_toys_secret_is_the_toys_code():
+def test_secret_is_part_of_the_toy_code():
     assert SECRET in MODULE
 
 
-def test_solutions_of_evalplus_become_samples_in_their_order(root, export, tmp_path):
+def test_evalplus_solutions_become_samples_in_order(root, export, tmp_path):
     folder, _ = export("evalplus")
-    given = tmp_path / "solutions.jsonl"
+    solutions = tmp_path / "solutions.jsonl"
     lines = [
         {"task_id": SCALE, "solution": "a"},
         {"task_id": STEP, "solution": "b"},
         {"task_id": SCALE, "completion": "c"},
     ]
-    given.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    ended = command("import", "evalplus", given, "--out", tmp_path / "none.jsonl", "--benchmark", root)
+    solutions.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    ended = command("import", "evalplus", solutions, "--out", tmp_path / "none.jsonl", "--benchmark", root)
     assert (ended.exit_code, "--tasks" in ended.output, "solutions.jsonl:3" in ended.output) == (1, True, True)
     options = ["--tasks", folder / "full.jsonl", "--benchmark", root]
-    ended = command("import", "evalplus", given, "--out", tmp_path / "samples.jsonl", *options)
+    ended = command("import", "evalplus", solutions, "--out", tmp_path / "samples.jsonl", *options)
     assert ended.exit_code == 0, ended.output
     first, second, third = read_lines(tmp_path / "samples.jsonl")
     assert [(one["instance"], one["sample"]) for one in (first, second, third)] == [(SCALE, 0), (STEP, 0), (SCALE, 1)]
@@ -189,9 +184,9 @@ def test_solutions_of_evalplus_become_samples_in_their_order(root, export, tmp_p
 
 
 @pytest.mark.parametrize("line", ['{"task_id": "toy/none", "solution": "x"}', '{"solution": "x"}', "{", ""], ids=str)
-def test_a_line_that_is_no_solution_of_ours_is_named(line, root, tmp_path):
-    given = tmp_path / "solutions.jsonl"
-    given.write_text(f"{line}\n")
-    ended = command("import", "evalplus", given, "--out", tmp_path / "samples.jsonl", "--benchmark", root)
+def test_invalid_evalplus_line_is_reported(line, root, tmp_path):
+    solutions = tmp_path / "solutions.jsonl"
+    solutions.write_text(f"{line}\n")
+    ended = command("import", "evalplus", solutions, "--out", tmp_path / "samples.jsonl", "--benchmark", root)
     assert (ended.exit_code, "solutions.jsonl" in ended.output, "fix:" in ended.output) == (1, True, True)
     assert not (tmp_path / "samples.jsonl").exists()

@@ -17,7 +17,7 @@ from dlbench.dataset import Selection, load, select
 from dlbench.generation.sources import Sources, make_prompt_builder
 from dlbench.generation.techniques import TECHNIQUES
 from dlbench.runs.verdict import Outcome, Status, Verdict
-from tests.bridges.asking import accuracy, find_asked, run
+from tests.bridges.mock_model import accuracy, find_instance, run
 from tests.cli.test_judging import RIGHT, WRONG, steady, verdicts_of
 from tests.conftest import write_toy
 
@@ -67,15 +67,15 @@ def log(root, tmp_path_factory):
 def test_references_score_one_and_stubs_score_zero(root, toys, tmp_path):
     task = dl_bench(benchmark=str(root))
     sources, instances = Sources(toys), list(toys.instances.values())
-    best = run(task, lambda messages: sources.reference(find_asked(messages, instances).id), tmp_path)
-    worst = run(task, lambda messages: STUB.format(name=find_asked(messages, instances).name), tmp_path)
+    best = run(task, lambda messages: sources.reference(find_instance(messages, instances).id), tmp_path)
+    worst = run(task, lambda messages: STUB.format(name=find_instance(messages, instances).name), tmp_path)
     assert (accuracy(best), accuracy(worst)) == (1.0, 0.0)
     for sample in worst.samples:
         (score,) = sample.scores.values()
         assert score.metadata["tests"] == dict.fromkeys(toys.instances[sample.id].tests, "failed")
 
 
-def test_a_score_is_the_verdict_that_evaluate_gives(log, root, toys):
+def test_score_equals_the_verdict_of_evaluate(log, root, toys):
     records = [{"instance": SCALE, "sample": number, "answer": answer} for number, answer in enumerate(ANSWERS)]
     expected = steady([one.as_record() for one in dlbench.evaluate(records, toys, timeout=20)])
     samples = sorted(log.samples, key=lambda sample: sample.epoch)
@@ -85,13 +85,13 @@ def test_a_score_is_the_verdict_that_evaluate_gives(log, root, toys):
     assert accuracy(log, "pass_at_3") == 0.75
 
 
-def test_a_log_holds_no_reference(log):
+def test_log_contains_no_reference(log):
     assert all(sample.target == "" for sample in log.samples)
     assert "OFFSET for value" not in log.model_dump_json()
 
 
 @pytest.mark.parametrize("technique", TECHNIQUES)
-def test_a_technique_asks_through_inspect_what_it_asks_through_us(technique, root, toys):
+def test_techniques_send_the_same_messages_through_inspect(technique, root, toys):
     task = dl_bench(technique=technique, benchmark=str(root), seed=3, shots=1)
     prompts = make_prompt_builder(Sources(toys), technique, 1, 3, 6000)
     for sample in task.dataset:
@@ -102,7 +102,7 @@ def test_a_technique_asks_through_inspect_what_it_asks_through_us(technique, roo
         assert sample.metadata.get(LATER_TURNS, []) == later
 
 
-def test_a_plan_is_asked_for_first_and_the_last_answer_counts(root, tmp_path):
+def test_multi_turn_technique_scores_the_last_answer(root, tmp_path):
     def answer(messages):
         return "1. Multiply." if len(messages) == 2 else RIGHT
 
@@ -112,14 +112,14 @@ def test_a_plan_is_asked_for_first_and_the_last_answer_counts(root, tmp_path):
     assert [message.role for message in log.samples[0].messages] == ["system", "user", "assistant", "user", "assistant"]
 
 
-def test_our_own_fault_counts_as_not_passed_but_not_in_silence():
+def test_harness_error_scores_zero_with_a_reason():
     fault = Verdict(SCALE, 0, Status.HARNESS_ERROR, {"t": Outcome.NOT_RUN}, message="the sandbox did not start")
     score = as_score(fault, "x")
     assert (score.value, score.reason) == (0.0, "harness_error")
     assert "the sandbox did not start" in score.explanation
 
 
-def test_a_log_becomes_a_run_that_is_scored_and_judged_as_any_other(log, root, toys, tmp_path):
+def test_imported_log_is_a_run(log, root, toys, tmp_path):
     ended = command("import", "inspect", log.location, "--out", tmp_path / "run", "--benchmark", root)
     assert ended.exit_code == 0, ended.output
     samples = read_jsonl(tmp_path / "run/samples.jsonl")
@@ -132,7 +132,7 @@ def test_a_log_becomes_a_run_that_is_scored_and_judged_as_any_other(log, root, t
     assert steady([one.as_record() for one in again]) == steady(verdicts_of(tmp_path / "run"))
 
 
-def test_answers_judged_by_another_scorer_come_without_verdicts(log, root, tmp_path):
+def test_answers_of_other_scorers_have_no_verdicts(log, root, tmp_path):
     stripped = read_eval_log(log.location)
     for sample in stripped.samples:
         sample.scores = None
@@ -144,7 +144,7 @@ def test_answers_judged_by_another_scorer_come_without_verdicts(log, root, tmp_p
     assert "dlbench evaluate" in ended.output
 
 
-def test_a_verdict_on_another_answer_is_left_out_and_named(log, root, tmp_path):
+def test_verdict_on_another_answer_is_left_out(log, root, tmp_path):
     edited = read_eval_log(log.location)
     edited.samples[0].output.choices[0].message.content = "something else"
     edited.samples[0].output.completion = "something else"
@@ -156,7 +156,7 @@ def test_a_verdict_on_another_answer_is_left_out_and_named(log, root, tmp_path):
     assert len(verdicts_of(tmp_path / "run")) == 3
 
 
-def test_a_run_becomes_a_log_that_inspect_opens_and_comes_back_the_same(root, toys, tmp_path):
+def test_run_round_trips_through_an_inspect_log(root, toys, tmp_path):
     run_folder = tmp_path / "run"
     ended = command("run", "--model", "reference", "-n", 2, "--benchmark", root, "--out", run_folder)
     assert ended.exit_code == 0, ended.output
@@ -181,10 +181,10 @@ def test_a_run_becomes_a_log_that_inspect_opens_and_comes_back_the_same(root, to
     assert sorted(back, key=key) == sorted(sent, key=key)
 
 
-def test_bare_code_comes_back_as_bare_code(root, tmp_path):
-    given = tmp_path / "samples.jsonl"
-    given.write_text(json.dumps({"instance": SCALE, "sample": 0, "code": WRONG}) + "\n")
-    assert command("evaluate", given, "--out", tmp_path / "run", "--benchmark", root).exit_code == 0
+def test_code_samples_round_trip(root, tmp_path):
+    samples = tmp_path / "samples.jsonl"
+    samples.write_text(json.dumps({"instance": SCALE, "sample": 0, "code": WRONG}) + "\n")
+    assert command("evaluate", samples, "--out", tmp_path / "run", "--benchmark", root).exit_code == 0
     assert (
         command("export", "inspect", tmp_path / "run", "--out", tmp_path / "a.eval", "--benchmark", root).exit_code == 0
     )
@@ -194,7 +194,7 @@ def test_bare_code_comes_back_as_bare_code(root, tmp_path):
     assert len(verdicts_of(tmp_path / "back")) == 1
 
 
-def test_what_is_no_log_of_ours_is_said_in_plain_words(root, log, tmp_path):
+def test_invalid_logs_get_clear_errors(root, log, tmp_path):
     broken = tmp_path / "broken.eval"
     broken.write_bytes(b"not a log")
     foreign = tmp_path / "foreign.json"
@@ -202,9 +202,13 @@ def test_what_is_no_log_of_ours_is_said_in_plain_words(root, log, tmp_path):
     for sample in edited.samples:
         sample.id = "gsm8k-1"
     write_eval_log(edited, foreign)
-    for path, told in [(tmp_path / "none.eval", "no such file"), (broken, "not a log"), (foreign, "no such instance")]:
+    for path, message in [
+        (tmp_path / "none.eval", "no such file"),
+        (broken, "not an inspect log"),
+        (foreign, "no such instance"),
+    ]:
         ended = command("import", "inspect", path, "--out", tmp_path / "run", "--benchmark", root)
-        assert (ended.exit_code, told in ended.output, "fix:" in ended.output) == (1, True, True), ended.output
+        assert (ended.exit_code, message in ended.output, "fix:" in ended.output) == (1, True, True), ended.output
         assert not (tmp_path / "run").exists()
     (tmp_path / "run").mkdir()
     (tmp_path / "run/samples.jsonl").write_text("mine\n")
@@ -216,14 +220,14 @@ def test_what_is_no_log_of_ours_is_said_in_plain_words(root, log, tmp_path):
 @pytest.mark.parametrize(
     "options", [{"split": "dem"}, {"technique": "telepathy"}, {"mode": "quick"}, {"samples": 0}], ids=str
 )
-def test_a_wrong_option_is_refused_before_anything_is_asked(options, root):
+def test_invalid_task_options_are_rejected(options, root):
     with pytest.raises(dlbench.DLBenchError):
         dl_bench(benchmark=str(root), **options)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "expected"), [("reference", 1.0), ("stub", 0.0)])
-def test_inspect_finds_the_task_by_its_name_on_the_command_line(name, expected, root, tmp_path):
+def test_inspect_command_line_finds_the_task(name, expected, root, tmp_path):
     command = [str(Path(sys.executable).with_name("inspect")), "eval", "dlbench/dl_bench", "--model", "mockllm/model"]
     command += ["-T", f"benchmark={root}", "-T", "samples=2", "--solver", "dlbench/baseline", "-S", f"name={name}"]
     command += ["-S", f"benchmark={root}", "--display", "plain", "--log-dir", "logs"]
@@ -239,10 +243,10 @@ def test_on_the_demo_references_score_one_and_stubs_score_zero(tmp_path):
     demo, sources = select(benchmark, Selection(split="demo")), Sources(benchmark)
 
     def reference(messages):
-        return f"```python\n{sources.reference(find_asked(messages, demo).id)}\n```"
+        return f"```python\n{sources.reference(find_instance(messages, demo).id)}\n```"
 
     def stub(messages):
-        signature = sources.signature(find_asked(messages, demo).id)
+        signature = sources.signature(find_instance(messages, demo).id)
         return f"```python\n{signature}\n    raise NotImplementedError\n```"
 
     for answer, expected in ((reference, 1.0), (stub, 0.0)):

@@ -1,4 +1,4 @@
-"""Each export is opened by the library it is for, offline, and what that library does with it ends in our verdicts."""
+"""The target libraries open each export offline, and their results are judged by dlbench."""
 
 import json
 import os
@@ -50,7 +50,7 @@ print(json.dumps(rows.select_columns(["id", "prompt", "tests"]).to_list()))
 """
 
 
-def test_datasets_loads_the_lines(export, tmp_path):  # noqa: F811
+def test_datasets_loads_the_jsonl(export, tmp_path):  # noqa: F811
     folder, _ = export("jsonl")
     rows = [{name: row[name] for name in ("id", "prompt", "tests")} for row in read_lines(folder / "full.jsonl")]
     assert python(LINES, folder / "full.jsonl", tmp_path / "cache") == rows
@@ -83,7 +83,7 @@ print(json.dumps({"score": found["results"][task]["pass_at_1,none"], "asked": as
 @pytest.mark.parametrize(
     ("kind", "expected"), [("reference", 1.0), ("one", 0.5), ("dummy", 0.0)], ids=["reference", "one", "dummy"]
 )
-def test_the_harness_finds_the_task_asks_as_zero_shot_and_scores_by_our_judge(
+def test_lm_eval_sends_zero_shot_prompts_and_scores_with_our_judge(
     kind,
     expected,
     export,  # noqa: F811
@@ -105,7 +105,7 @@ def test_the_harness_finds_the_task_asks_as_zero_shot_and_scores_by_our_judge(
     assert {verdict["instance"] for verdict in read_lines(out / "verdicts.jsonl")} == {SCALE, STEP}
 
 
-def test_the_harness_loads_the_task_from_its_command_line(export):  # noqa: F811
+def test_lm_eval_command_line_loads_the_task(export):  # noqa: F811
     folder, _ = export("lm-eval")
     command = [sys.executable, "-m", "lm_eval", "validate", "--tasks", "dlbench_full", "--include_path", str(folder)]
     ended = subprocess.run(command, capture_output=True, text=True, env=os.environ | OFFLINE, timeout=600, check=False)
@@ -123,7 +123,7 @@ print(json.dumps({"tasks": sorted(tasks), "cleaned": cleaned}))
 """
 
 
-def test_evalplus_loads_the_tasks_and_what_it_cleans_up_is_judged_by_us(export, root, tmp_path):  # noqa: F811
+def test_evalplus_loads_tasks_and_its_sanitized_code_is_judged(export, root, tmp_path):  # noqa: F811
     folder, _ = export("evalplus", "--with-reference")
     tasks = {task["task_id"]: task for task in read_lines(folder / "full.jsonl")}
     answers = {name: f"{task['canonical_solution']}\nprint('done')\n" for name, task in tasks.items()}
@@ -152,7 +152,7 @@ except TypeError as error:
 """
 
 
-def test_evalplus_own_judge_stops_rather_than_pass_everything(export):  # noqa: F811
+def test_evalplus_judge_fails_instead_of_passing_everything(export):  # noqa: F811
     folder, _ = export("evalplus", split="demo")
     path = folder / "demo.jsonl"
     path.write_text(path.read_text().replace("from toy.base import OFFSET", "OFFSET = 0"))

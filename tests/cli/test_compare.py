@@ -1,4 +1,4 @@
-"""A person can ask whether two runs differ, and sees what the answer rests on."""
+"""`compare` and `report` show differences with their tests, intervals and caveats."""
 
 import json
 import re
@@ -14,7 +14,7 @@ from dlbench.scoring import BREAKDOWNS
 SCALE, STEP = "toy/toy.core.scale", "toy/toy.core.Counter.step"
 
 
-def ask(*arguments):
+def run_cli(*arguments):
     return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
@@ -44,8 +44,8 @@ def two(write_run):
     ]
 
 
-def test_compare_tells_the_difference_its_tests_and_who_solves_what(two, toy_root):
-    ended = ask("compare", *two, "--benchmark", toy_root)
+def test_compare_shows_difference_tests_and_solved_instances(two, toy_root):
+    ended = run_cli("compare", *two, "--benchmark", toy_root)
     assert ended.exit_code == 0, ended.output
     assert "compared on the 2 instances" in ended.output
     assert "good - bad: +50.0 points" in ended.output
@@ -54,8 +54,8 @@ def test_compare_tells_the_difference_its_tests_and_who_solves_what(two, toy_roo
     assert f"only good:\n    {SCALE}" in ended.output
 
 
-def test_compare_prints_json_that_any_parser_takes(two, toy_root):
-    ended = ask("compare", *two, "--benchmark", toy_root, "--json")
+def test_compare_prints_strict_json(two, toy_root):
+    ended = run_cli("compare", *two, "--benchmark", toy_root, "--json")
     found = json.loads(ended.output, parse_constant=pytest.fail)
     (pair,) = found["comparison"]["pairs"]
     assert pair["difference"] == 0.5
@@ -64,48 +64,50 @@ def test_compare_prints_json_that_any_parser_takes(two, toy_root):
     assert found["against"] is None
 
 
-def test_what_must_be_known_of_runs_is_told_before_they_are_compared_and_to_programs_too(two, write_run, toy_root):
+def test_caveats_precede_the_comparison_and_are_in_json(two, write_run, toy_root):
     cut = write_run("cut", {SCALE: "fail", STEP: "pass"}, {"max_tokens": 256})
     path = cut / "verdicts.jsonl"
     path.write_text(path.read_text().replace('"fail"', '"fail", "truncated": true', 1))
-    told = "CUT OFF: 50.0 % of the answers of cut (1 of 2) stop in the middle, asked with --max-tokens 256."
-    ended = ask("compare", two[0], cut, "--benchmark", toy_root)
-    assert told in ended.output
-    assert ended.output.index(told) < ended.output.index("compared on the 2 instances")
+    caveat = "CUT OFF: 50.0 % of the answers of cut (1 of 2) are incomplete, with --max-tokens 256."
+    ended = run_cli("compare", two[0], cut, "--benchmark", toy_root)
+    assert caveat in ended.output
+    assert ended.output.index(caveat) < ended.output.index("compared on the 2 instances")
     for command in (("compare", two[0], cut), ("report", cut)):
-        found = json.loads(ask(*command, "--benchmark", toy_root, "--json").output)
-        assert any(line.startswith(told) for line in found["warnings"])
-    ranked = ask("analyze", "robustness", two[0], cut, "--benchmark", toy_root)
-    assert told in ranked.output
+        found = json.loads(run_cli(*command, "--benchmark", toy_root, "--json").output)
+        assert any(line.startswith(caveat) for line in found["warnings"])
+    ranked = run_cli("analyze", "robustness", two[0], cut, "--benchmark", toy_root)
+    assert caveat in ranked.output
 
 
-def test_a_run_that_is_another_one_again_is_told_of_when_they_are_compared(write_run, toy_root):
+def test_compare_reports_copies(write_run, toy_root):
     folders = [write_run(name, {SCALE: "pass", STEP: "fail"}) for name in ("one", "copy", "other")]
     for folder, answer in zip(folders, ("a", "a", "b"), strict=True):
         path = folder / "verdicts.jsonl"
         path.write_text(path.read_text().replace('"sample"', f'"answer_sha256": "{answer * 64}", "sample"'))
-    ended = ask("compare", *folders, "--benchmark", toy_root)
+    ended = run_cli("compare", *folders, "--benchmark", toy_root)
     assert "THE SAME ANSWERS: one, copy have the same answers throughout" in ended.output
 
 
-def test_compare_works_on_a_choice_of_instances(two, toy_root):
-    ended = ask("compare", *two, "--benchmark", toy_root, "--instance", STEP)
+def test_compare_works_on_selected_instances(two, toy_root):
+    ended = run_cli("compare", *two, "--benchmark", toy_root, "--instance", STEP)
     assert "compared on the 1 instances" in ended.output
-    assert "1 instances that were judged lie outside the choice" in ended.output
+    assert "1 judged instances are outside the selection" in ended.output
     assert "+0.0 points" in ended.output
 
 
-def test_our_own_faults_are_loud_in_a_comparison(two, write_run, toy_root):
-    ended = ask("compare", two[0], write_run("broken", {SCALE: "harness_error", STEP: "pass"}), "--benchmark", toy_root)
-    assert "HARNESS ERRORS, our own fault: 1 instances" in ended.output
+def test_compare_reports_harness_errors(two, write_run, toy_root):
+    ended = run_cli(
+        "compare", two[0], write_run("broken", {SCALE: "harness_error", STEP: "pass"}), "--benchmark", toy_root
+    )
+    assert "HARNESS ERRORS: 1 instances are left out" in ended.output
     assert SCALE in ended.output
     assert "+0.0 points" in ended.output
 
 
-def test_scores_of_another_benchmark_are_set_against_ours(two, toy_root, tmp_path):
+def test_compare_with_scores_of_another_benchmark(two, toy_root, tmp_path):
     other = tmp_path / "other.json"
     other.write_text('{"good": 80, "bad": 60}')
-    ended = ask("compare", *two, "--benchmark", toy_root, "--other", other)
+    ended = run_cli("compare", *two, "--benchmark", toy_root, "--other", other)
     # 100 % and 50 % here, 80 % and 60 % there: variances .125 and .02, means .75 and .70
     assert "mean pass@1 75.0 % here and 70.0 % there" in ended.output
     assert "Cohen's d -0.19" in ended.output  # -.05 / √.0725
@@ -122,22 +124,24 @@ def test_scores_of_another_benchmark_are_set_against_ours(two, toy_root, tmp_pat
         ('{"good": 1}', "has no score of bad"),
     ],
 )
-def test_a_strange_file_of_scores_gets_a_clear_message(two, toy_root, tmp_path, text, message):
+def test_invalid_file_of_scores_gets_a_clear_error(two, toy_root, tmp_path, text, message):
     other = tmp_path / "other.json"
     other.write_text(text)
-    ended = ask("compare", *two, "--benchmark", toy_root, "--other", other)
+    ended = run_cli("compare", *two, "--benchmark", toy_root, "--other", other)
     assert ended.exit_code == 1
     assert message in ended.output
     assert "fix:" in ended.output
 
 
-def test_what_cannot_be_compared_gets_a_clear_message(two, write_run, toy_root):
-    alone = ask("compare", two[0], "--benchmark", toy_root)
+def test_incomparable_runs_get_a_clear_error(two, write_run, toy_root):
+    alone = run_cli("compare", two[0], "--benchmark", toy_root)
     assert (alone.exit_code, "two run folders" in alone.output) == (1, True)
-    newer = ask("compare", two[0], write_run("newer", {SCALE: "pass"}, {"benchmark": "2.0"}), "--benchmark", toy_root)
+    newer = run_cli(
+        "compare", two[0], write_run("newer", {SCALE: "pass"}, {"benchmark": "2.0"}), "--benchmark", toy_root
+    )
     assert (newer.exit_code, "cannot be compared" in newer.output) == (1, True)
     apart = [write_run("one", {SCALE: "pass"}), write_run("other", {STEP: "pass"})]
-    nothing = ask("compare", *apart, "--benchmark", toy_root)
+    nothing = run_cli("compare", *apart, "--benchmark", toy_root)
     assert (nothing.exit_code, "no instance to compare on" in nothing.output) == (1, True)
 
 
@@ -145,7 +149,7 @@ def test_report_shows_intervals_breakdowns_and_cost(write_run, toy_root):
     usage = {"prompt_tokens": 1000, "completion_tokens": 234, "cost": 0.5}
     samples = [{"instance": SCALE, "sample": 0, "answer": "", "usage": usage}]
     folder = write_run("m", {SCALE: "pass", STEP: "fail"}, samples=samples)
-    ended = ask("report", folder, "--benchmark", toy_root, "--by", "framework", "--cutoff", "2025-12-31")
+    ended = run_cli("report", folder, "--benchmark", toy_root, "--by", "framework", "--cutoff", "2025-12-31")
     assert ended.exit_code == 0, ended.output
     # Wilson's interval of 1 in 2
     assert "50.0 % (9 to 91)" in ended.output
@@ -157,39 +161,39 @@ def test_report_shows_intervals_breakdowns_and_cost(write_run, toy_root):
     assert "| project | toy | 2 | 50.0 % (9 to 91) |" in (folder / "report.md").read_text()
 
 
-def test_report_is_loud_about_our_own_faults_and_unfinished_runs(write_run, toy_root):
+def test_report_shows_harness_errors_and_unfinished_runs(write_run, toy_root):
     folder = write_run("m", {SCALE: "harness_error"}, {"instances": [SCALE, STEP]})
-    ended = ask("report", folder, "--benchmark", toy_root)
+    ended = run_cli("report", folder, "--benchmark", toy_root)
     assert ended.exit_code == 1
     for text in (ended.output, (folder / "report.md").read_text()):
         assert "HARNESS ERRORS: 1 of 1 verdicts of m" in text
-        assert "would be 100.0 % had they all passed" in text
-        assert "NOT FINISHED: 1 of the samples" in text
+        assert "would be 100.0 % if all of them had passed" in text
+        assert "NOT FINISHED: 1 samples of m have no verdict yet" in text
         assert "0.0 % (0 to 79) !" in text
 
 
-def test_report_is_loud_about_runs_that_were_not_asked_the_same(two, write_run, toy_root, tmp_path):
+def test_report_shows_different_instances_and_versions(two, write_run, toy_root, tmp_path):
     old = write_run("old", {SCALE: "pass"}, {"benchmark": "0.3"})
-    ended = ask("report", two[0], old, "--benchmark", toy_root, "--out", tmp_path / "out")
+    ended = run_cli("report", two[0], old, "--benchmark", toy_root, "--out", tmp_path / "out")
     assert ended.exit_code == 0, ended.output
     for text in (ended.output, *((tmp_path / "out" / name).read_text() for name in ("report.md", "report.html"))):
         assert "NOT THE SAME INSTANCES: good 2, old 1; 1 are in every run." in text
-        assert "ANOTHER VERSION: old was judged on benchmark 0.3, and this is 1.0" in text
+        assert "ANOTHER VERSION: old was judged on benchmark 0.3, this is 1.0." in text
 
 
 def test_report_prints_json_with_every_breakdown(write_run, toy_root):
-    ended = ask("report", write_run("m", {SCALE: "pass"}), "--benchmark", toy_root, "--json")
+    ended = run_cli("report", write_run("m", {SCALE: "pass"}), "--benchmark", toy_root, "--json")
     found = json.loads(ended.output, parse_constant=pytest.fail)
     axes = {score["axis"] for score in found["runs"]["m"]["summary"]["scores"]}
     assert axes == {"all", *BREAKDOWNS}
     assert found["runs"]["m"]["usage"] is None
 
 
-def test_every_breakdown_can_be_asked_for():
+def test_by_option_has_every_breakdown():
     assert [str(one) for one in Breakdown] == list(BREAKDOWNS)
 
 
-def test_the_example_of_the_documentation_runs(write_run, toy_root, tmp_path, monkeypatch, capsys):
+def test_documentation_example_runs(write_run, toy_root, tmp_path, monkeypatch, capsys):
     text = (Path(__file__).parent.parent.parent / "docs/scoring.md").read_text()
     (example,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     (tmp_path / "runs").mkdir()

@@ -1,4 +1,4 @@
-"""A run can be submitted and verified in the real sandbox; forged submissions are named and end with a status."""
+"""Runs are submitted and verified in the real sandbox; forged submissions are reported."""
 
 import json
 
@@ -15,14 +15,14 @@ from tests.reporting.boards import SCALE, STEP, write_run
 MARKS = {SCALE: "10", STEP: "11"}
 
 
-def ask(*arguments):
+def run_cli(*arguments):
     return CliRunner().invoke(app, ["leaderboard", *(str(argument) for argument in arguments)])
 
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory):
     """One benchmark for all, so that its project is made ready once."""
-    return write_toy(tmp_path_factory.mktemp("board"))
+    return write_toy(tmp_path_factory.mktemp("folder"))
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def added(root, tmp_path):
     run = write_run(tmp_path / "run", load(root), MARKS, timeout=20.0, memory=1024)
     for old in (root / "leaderboard").glob("*"):
         old.unlink()
-    ended = ask("add", run, "--samples-from", "https://example.org/samples.jsonl", "--benchmark", root)
+    ended = run_cli("add", run, "--samples-from", "https://example.org/samples.jsonl", "--benchmark", root)
     assert ended.exit_code == 0, ended.output
     (path,) = (root / "leaderboard").glob("*.json")
     return path, run / "samples.jsonl"
@@ -46,51 +46,51 @@ def rewrite(path, root, **changes):
     write_entry(entry.model_copy(update=forged), path)
 
 
-def test_an_honest_submission_holds_when_all_of_it_is_run_again_and_can_be_marked(added, root):
+def test_honest_submission_is_verified_and_marked(added, root):
     path, samples = added
-    ended = ask("verify", path, "--samples", samples, "--all", "--mark", "--seed", 4, "--benchmark", root)
+    ended = run_cli("verify", path, "--samples", samples, "--all", "--mark", "--seed", 4, "--benchmark", root)
     assert ended.exit_code == 0, ended.output
-    assert "1 of 1 entries hold" in ended.output
+    assert "1 of 1 entries are valid" in ended.output
     assert "4 of 4 samples are run again" in ended.output
     check = read_entry(path).verified
     assert (check.checked, check.seed) == (4, 4)
-    assert ask("build", "--benchmark", root).exit_code == 0
+    assert run_cli("build", "--benchmark", root).exit_code == 0
     assert "4 of 4" in (path.parent / "leaderboard.md").read_text()
     assert "4 of 4" in (path.parent / "leaderboard.html").read_text()
 
 
-def test_a_forged_verdict_that_fits_its_digest_and_score_is_found_by_running_it(added, root):
+def test_consistent_forgery_is_found_by_running_it(added, root):
     path, samples = added
     rewrite(path, root, status=Status.PASS, tests="ppppp")
-    assert ask("verify", path, "--benchmark", root).exit_code == 0
-    ended = ask("verify", path, "--samples", samples, "--all", "--benchmark", root)
+    assert run_cli("verify", path, "--benchmark", root).exit_code == 0
+    ended = run_cli("verify", path, "--samples", samples, "--all", "--benchmark", root)
     assert ended.exit_code == 1
     assert f"wrong verdict: {SCALE}, sample 1: claimed pass (ppppp), found fail (fpfpf)" in ended.output
-    assert "0 of 1 entries hold" in ended.output
+    assert "0 of 1 entries are valid" in ended.output
 
 
-def test_a_share_runs_only_that_many(added, root):
+def test_share_limits_the_samples_run(added, root):
     path, samples = added
-    ended = ask("verify", path, "--samples", samples, "--share", 0.25, "--seed", 1, "--benchmark", root)
+    ended = run_cli("verify", path, "--samples", samples, "--share", 0.25, "--seed", 1, "--benchmark", root)
     assert ended.exit_code == 0, ended.output
     assert "1 of 4 samples are run again (--seed 1)" in ended.output
 
 
-def test_a_changed_sample_is_named_and_nothing_is_marked(added, root):
+def test_changed_sample_is_reported_and_not_marked(added, root):
     path, samples = added
     samples.write_text(samples.read_text().replace("v * 2 for v", "v * factor for v"))
-    ended = ask("verify", path, "--samples", samples, "--all", "--mark", "--benchmark", root)
+    ended = run_cli("verify", path, "--samples", samples, "--all", "--mark", "--benchmark", root)
     assert ended.exit_code == 1
     assert f"changed sample: {SCALE}, sample 1" in ended.output
     assert read_entry(path).verified is None
 
 
-def test_a_sample_given_twice_is_named(added, root):
+def test_duplicate_sample_is_reported(added, root):
     path, samples = added
     first, *_ = samples.read_text().splitlines()
     with samples.open("a") as file:
         file.write(first + "\n")
-    ended = ask("verify", path, "--samples", samples, "--benchmark", root)
+    ended = run_cli("verify", path, "--samples", samples, "--benchmark", root)
     assert ended.exit_code == 1
     assert f"sample 0 of {SCALE} is given twice" in ended.output
 
@@ -108,54 +108,54 @@ def test_a_sample_given_twice_is_named(added, root):
         ("{", "[", "malformed entry"),
     ],
 )
-def test_an_entry_edited_by_hand_is_found_out_without_running_anything(added, root, old, new, message):
+def test_manual_edits_are_found_without_running(added, root, old, new, message):
     path, _ = added
     assert old in path.read_text()
     path.write_text(path.read_text().replace(old, new))
-    ended = ask("verify", "--benchmark", root)
+    ended = run_cli("verify", "--benchmark", root)
     assert ended.exit_code == 1
     assert message in ended.output
 
 
-def test_a_line_taken_out_is_a_missing_instance(added, root):
+def test_removed_line_is_a_missing_instance(added, root):
     path, _ = added
     lines = [line for line in path.read_text().splitlines() if SCALE not in line]
     path.write_text("\n".join(lines).replace("},\n ]", "}\n ]") + "\n")
-    ended = ask("verify", "--benchmark", root, "--json")
+    ended = run_cli("verify", "--benchmark", root, "--json")
     assert ended.exit_code == 1
     (faults,) = json.loads(ended.output).values()
     assert {"kind": "missing instance", "what": SCALE} in faults
 
 
-def test_the_same_submission_again_changes_nothing_and_another_wants_your_word(added, root, tmp_path):
+def test_adding_again_is_idempotent_and_replacing_requires_an_option(added, root, tmp_path):
     path, _ = added
     before = path.read_text()
     better = write_run(tmp_path / "better", load(root), {SCALE: "11", STEP: "11"}, timeout=20.0, memory=1024)
     options = ("--samples-from", "https://example.org/samples.jsonl", "--benchmark", root)
-    assert ask("add", tmp_path / "run", *options).exit_code == 0
+    assert run_cli("add", tmp_path / "run", *options).exit_code == 0
     assert path.read_text() == before
-    ended = ask("add", better, *options)
+    ended = run_cli("add", better, *options)
     assert ended.exit_code == 1
     assert "--replace" in ended.output
     assert path.read_text() == before
-    assert ask("add", better, *options, "--replace").exit_code == 0
+    assert run_cli("add", better, *options, "--replace").exit_code == 0
     assert read_entry(path).score.pass_at_1 == 1.0
 
 
-def test_an_unfinished_run_is_not_submitted(root, tmp_path):
+def test_unfinished_run_is_rejected(root, tmp_path):
     run = write_run(tmp_path / "half", load(root), {SCALE: "1", STEP: "11"})
-    ended = ask("add", run, "--samples-from", "x", "--benchmark", root)
+    ended = run_cli("add", run, "--samples-from", "x", "--benchmark", root)
     assert ended.exit_code == 1
     assert f"missing sample: {SCALE}, sample 1" in ended.output
 
 
-@pytest.mark.parametrize(("said", "kept"), [("none", None), ("0.3", 0.3)])
-def test_of_an_evaluated_file_one_can_say_the_temperature_or_that_there_is_none(root, tmp_path, said, kept):
+@pytest.mark.parametrize(("stated", "kept"), [("none", None), ("0.3", 0.3)])
+def test_temperature_of_an_evaluated_file_can_be_stated(root, tmp_path, stated, kept):
     run = write_run(tmp_path / "run", load(root), MARKS, technique=None, temperature=None)
-    told = ["--model", f"o{said}", "--technique", "guided", "--samples-from", "x", "--benchmark", root]
-    ended = ask("add", run, *told, "--temperature", said)
+    options = ["--model", f"o{stated}", "--technique", "guided", "--samples-from", "x", "--benchmark", root]
+    ended = run_cli("add", run, *options, "--temperature", stated)
     assert ended.exit_code == 0, ended.output
-    (path,) = (root / "leaderboard").glob(f"o{said.replace('.', '_')}.*.json")
+    (path,) = (root / "leaderboard").glob(f"o{stated.replace('.', '_')}.*.json")
     assert read_entry(path).settings["temperature"] == kept
 
 
@@ -164,83 +164,86 @@ def test_of_an_evaluated_file_one_can_say_the_temperature_or_that_there_is_none(
     [
         ({"--temperature": "-1"}, "temperature"),
         ({"--temperature": "warm"}, "'warm' is no temperature"),
-        ({"--model": ""}, "model is not said"),
+        ({"--model": ""}, "model is missing"),
         ({"--samples-from": "a\nb"}, "samples_from"),
     ],
 )
-def test_what_cannot_stand_in_an_entry_gets_a_clear_message(root, tmp_path, changed, message):
+def test_invalid_entry_settings_get_a_clear_error(root, tmp_path, changed, message):
     run = write_run(tmp_path / "run", load(root), MARKS, technique=None, temperature=None)
-    said = {"--model": "m", "--technique": "guided", "--temperature": "0", "--samples-from": "x"} | changed
-    ended = ask("add", run, "--benchmark", root, *(word for pair in said.items() for word in pair))
+    stated = {"--model": "m", "--technique": "guided", "--temperature": "0", "--samples-from": "x"} | changed
+    ended = run_cli("add", run, "--benchmark", root, *(word for pair in stated.items() for word in pair))
     assert ended.exit_code == 1
     assert message in ended.output
     assert "fix:" in ended.output
 
 
-def test_samples_belong_to_one_entry_and_marks_to_what_was_run(added, root):
+def test_verify_options_require_samples_of_one_entry(added, root):
     path, samples = added
-    assert "samples belong to one entry" in ask("verify", path, path, "--samples", samples, "--benchmark", root).output
+    assert (
+        "--samples belong to one entry"
+        in run_cli("verify", path, path, "--samples", samples, "--benchmark", root).output
+    )
     for option in (("--mark",), ("--all",), ("--seed", 3), ("--share", 1)):
-        ended = ask("verify", path, *option, "--benchmark", root)
+        ended = run_cli("verify", path, *option, "--benchmark", root)
         assert ended.exit_code == 1
-        assert f"{option[0]}: without samples nothing is run again" in ended.output
-    both = ask("verify", path, "--samples", samples, "--all", "--share", 0.5, "--benchmark", root)
+        assert f"{option[0]} requires --samples" in ended.output
+    both = run_cli("verify", path, "--samples", samples, "--all", "--share", 0.5, "--benchmark", root)
     assert "leave one of them out" in both.output
 
 
-def test_a_copy_under_another_name_is_found_out_and_kept_off_the_page(added, root):
+def test_misnamed_copy_is_kept_off_the_page(added, root):
     path, _ = added
     (path.parent / "x.json").write_text(path.read_text())
-    ended = ask("verify", "--benchmark", root)
+    ended = run_cli("verify", "--benchmark", root)
     assert ended.exit_code == 1
-    assert f"x.json: misnamed entry: with these settings it is {path.name}" in ended.output
-    assert "1 of 2 entries hold" in ended.output
-    built = ask("build", "--benchmark", root)
+    assert f"x.json: misnamed entry: with these settings its name is {path.name}" in ended.output
+    assert "1 of 2 entries are valid" in ended.output
+    built = run_cli("build", "--benchmark", root)
     assert built.exit_code == 1
     assert "left out" in built.output
     assert (path.parent / "leaderboard.md").read_text().count("zero-shot | 75.0 %") == 1
 
 
-def test_an_entry_on_a_dataset_that_nobody_has_is_kept_off_the_page(added, root):
+def test_entry_of_a_newer_dataset_is_kept_off_the_page(added, root):
     path, _ = added
     for version, shown in (("99.0", False), ("0.9", True)):
         entry = read_entry(path).model_copy(update={"benchmark": version})
         path.unlink()
         path = path.parent / name_entry(entry)
         write_entry(entry, path)
-        assert (ask("build", "--benchmark", root).exit_code == 0) is shown
+        assert (run_cli("build", "--benchmark", root).exit_code == 0) is shown
         assert ("75.0 %" in (path.parent / "leaderboard.md").read_text()) is shown
 
 
-def test_a_file_that_is_no_entry_is_named_and_the_page_is_made_without_it(added, root):
+def test_malformed_entry_is_reported_and_left_out(added, root):
     path, _ = added
     (path.parent / "broken.json").write_text("{")
-    built = ask("build", "--benchmark", root)
+    built = run_cli("build", "--benchmark", root)
     assert built.exit_code == 1
     assert "broken.json" in built.output
     assert "75.0 %" in (path.parent / "leaderboard.md").read_text()
 
 
-def test_a_score_that_does_not_follow_is_kept_off_the_page(added, root):
+def test_wrong_score_is_kept_off_the_page(added, root):
     path, _ = added
     path.write_text(path.read_text().replace('"pass_at_1": 0.75', '"pass_at_1": 0.999'))
-    built = ask("build", "--benchmark", root)
+    built = run_cli("build", "--benchmark", root)
     assert built.exit_code == 1
     assert "wrong score" in built.output
     assert "99.9" not in (path.parent / "leaderboard.md").read_text()
 
 
-def test_a_benchmark_with_a_leaderboard_passes_its_check(added, root):
-    ask("build", "--benchmark", root)
+def test_benchmark_with_a_leaderboard_passes_check(added, root):
+    run_cli("build", "--benchmark", root)
     ended = CliRunner().invoke(app, ["check", "--records-only", "--benchmark", str(root)])
     assert ended.exit_code == 0, ended.output
 
 
-def test_our_own_entries_hold_and_the_page_is_made_of_them(tmp_path):
-    ended = ask("verify")
+def test_committed_entries_are_valid_and_the_page_is_current(tmp_path):
+    ended = run_cli("verify")
     assert ended.exit_code == 0, ended.output
-    assert ask("build", "--out", tmp_path).exit_code == 0
-    board = load().root / "leaderboard"
-    assert len(list(board.glob("*.json"))) >= 5
+    assert run_cli("build", "--out", tmp_path).exit_code == 0
+    folder = load().root / "leaderboard"
+    assert len(list(folder.glob("*.json"))) >= 5
     for name in ("leaderboard.md", "leaderboard.html"):
-        assert (tmp_path / name).read_text() == (board / name).read_text(), "run `dlbench leaderboard build`"
+        assert (tmp_path / name).read_text() == (folder / name).read_text(), "run `dlbench leaderboard build`"

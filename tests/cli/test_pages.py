@@ -1,4 +1,4 @@
-"""A person writes a report and a page of the dataset from the command line, and is told what is wrong where it cannot be."""
+"""`report` and `browse` write their pages, or say why they cannot."""
 
 import json
 import shutil
@@ -12,7 +12,7 @@ from dlbench.cli import app
 SCALE, STEP = "toy/toy.core.scale", "toy/toy.core.Counter.step"
 
 
-def ask(*arguments):
+def run_cli(*arguments):
     return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
@@ -29,63 +29,64 @@ def run(tmp_path):
     return folder
 
 
-def test_report_writes_the_page_and_every_table_into_a_folder(run, toy_root, tmp_path):
-    ended = ask("report", run, "--out", tmp_path / "new/out", "--benchmark", toy_root)
+def test_report_writes_page_tables_and_plots(run, toy_root, tmp_path):
+    ended = run_cli("report", run, "--out", tmp_path / "new/out", "--benchmark", toy_root)
     assert ended.exit_code == 0, ended.output
     names = {path.name for path in (tmp_path / "new/out").iterdir()}
     tables = {"scores.csv", "scores.parquet", "verdicts.csv", "verdicts.parquet", "tables.tex"}
-    assert names == {"report.html", "report.md", "pictures"} | tables
+    assert names == {"report.html", "report.md", "plots"} | tables
     assert "report.html" in ended.output
     assert "100.0 %" in (tmp_path / "new/out/report.html").read_text()
 
 
-def test_each_picture_of_a_report_is_a_file_that_says_which_run_is_which(run, toy_root, tmp_path):
+def test_each_plot_is_a_file_with_a_legend(run, toy_root, tmp_path):
     other = shutil.copytree(run, tmp_path / "it's \"<b>&")
-    ended = ask("report", run, other, "--out", tmp_path / "out", "--benchmark", toy_root)
+    ended = run_cli("report", run, other, "--out", tmp_path / "out", "--benchmark", toy_root)
     assert ended.exit_code == 0, ended.output
-    files = sorted((tmp_path / "out/pictures").iterdir())
-    told = {one.name: list(ElementTree.fromstring(one.read_text()).itertext()) for one in files}
-    assert {"m (run)", "m (it's \"<b>&)"} <= set(told["pass-1-by-stage-in-percent-with-95-intervals.svg"])
-    assert told["statuses-of-the-verdicts-by-run.svg"][-1] == "pass"
-    assert len(files) == (tmp_path / "out/report.html").read_text().count('<svg class="picture"') > 5
+    files = sorted((tmp_path / "out/plots").iterdir())
+    texts = {one.name: list(ElementTree.fromstring(one.read_text()).itertext()) for one in files}
+    assert {"m (run)", "m (it's \"<b>&)"} <= set(texts["pass-1-by-stage-in-percent-with-95-intervals.svg"])
+    assert texts["statuses-of-the-verdicts-by-run.svg"][-1] == "pass"
+    assert len(files) == (tmp_path / "out/report.html").read_text().count('<svg class="plot"') > 5
 
 
-def test_without_pyarrow_a_line_says_how_to_get_parquet(run, toy_root, tmp_path, monkeypatch):
+def test_missing_pyarrow_is_explained(run, toy_root, tmp_path, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
-    ended = ask("report", run, "--out", tmp_path / "out", "--benchmark", toy_root)
+    ended = run_cli("report", run, "--out", tmp_path / "out", "--benchmark", toy_root)
     assert ended.exit_code == 0
     assert "pip install 'dlbench[report]'" in ended.output
     assert not list((tmp_path / "out").glob("*.parquet"))
 
 
-def test_our_own_faults_end_the_command_when_all_is_written(run, toy_root, tmp_path):
+def test_harness_errors_exit_1_after_writing_the_report(run, toy_root, tmp_path):
     path = run / "verdicts.jsonl"
     path.write_text(path.read_text().replace('"pass"', '"harness_error"'))
-    ended = ask("report", run, "--out", tmp_path / "out", "--benchmark", toy_root)
+    ended = run_cli("report", run, "--out", tmp_path / "out", "--benchmark", toy_root)
     assert ended.exit_code == 1
     assert "HARNESS ERRORS: 2 of 2" in (tmp_path / "out/report.html").read_text()
 
 
 @pytest.mark.parametrize(
-    ("more", "message"), [(["--public"], "none is asked for"), (["--out", "{}/run/config.json/x"], "cannot be created")]
+    ("more", "message"),
+    [(["--public"], "--public requires --out"), (["--out", "{}/run/config.json/x"], "cannot be created")],
 )
-def test_a_report_that_cannot_be_written_gets_a_clear_message(run, toy_root, tmp_path, more, message):
-    ended = ask("report", run, "--benchmark", toy_root, *(one.format(tmp_path) for one in more))
+def test_unwritable_report_gets_a_clear_error(run, toy_root, tmp_path, more, message):
+    ended = run_cli("report", run, "--benchmark", toy_root, *(one.format(tmp_path) for one in more))
     assert ended.exit_code == 1
     assert message in ended.output
     assert "fix:" in ended.output
 
 
-def test_browse_writes_a_page_of_what_was_chosen(run, toy_root, tmp_path):
+def test_browse_writes_a_page_of_the_selection(run, toy_root, tmp_path):
     out = tmp_path / "data.html"
-    ended = ask("browse", "--benchmark", toy_root, "--instance", STEP, "--run", run, "--out", out, "--no-browser")
+    ended = run_cli("browse", "--benchmark", toy_root, "--instance", STEP, "--run", run, "--out", out, "--no-browser")
     assert ended.exit_code == 0, ended.output
     assert f"1 instances: {out}" in ended.output
     assert "1 instances of 1 projects" in out.read_text()
 
 
-def test_a_browser_page_that_cannot_be_written_gets_a_clear_message(toy_root, tmp_path):
-    ended = ask("browse", "--benchmark", toy_root, "--out", tmp_path / "absent/data.html", "--no-browser")
+def test_unwritable_browser_page_gets_a_clear_error(toy_root, tmp_path):
+    ended = run_cli("browse", "--benchmark", toy_root, "--out", tmp_path / "absent/data.html", "--no-browser")
     assert ended.exit_code == 1
     assert "cannot be written" in ended.output
     assert "fix:" in ended.output

@@ -1,4 +1,4 @@
-"""A run of the toy project that can be submitted, as `evaluate` leaves it, and its samples."""
+"""A run of the toy project that can be submitted, with its samples."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""Runs over a small made-up benchmark, as folders, and the pages made of them."""
+"""Run folders over a small synthetic benchmark, and the pages made from them."""
 
 import hashlib
 import json
@@ -85,13 +85,13 @@ class World:
             (folder / file).write_text("".join(json.dumps(record) + "\n" for record in records))
         return folder
 
-    def stand(self, *folders: Path) -> ReportData:
+    def collect(self, *folders: Path) -> ReportData:
         return collect_report_data(name_runs([read_run(folder) for folder in folders]), self.benchmark)
 
     def page(self, *folders: Path, public: bool = False, prepared: bool = True) -> str:
-        standing = self.stand(*folders)
-        found = {name: read_candidates(run, self.benchmark, public=public) for name, run in standing.runs.items()}
-        return write_page(standing, found, read_module if prepared else lambda instance: None, public=public)
+        data = self.collect(*folders)
+        found = {name: read_candidates(run, self.benchmark, public=public) for name, run in data.runs.items()}
+        return write_page(data, found, read_module if prepared else lambda instance: None, public=public)
 
     def browser(self, *, public: bool = False) -> str:
         return write_browser(self.benchmark, list(self.benchmark.instances.values()), read_module, public=public)

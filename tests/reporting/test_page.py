@@ -1,5 +1,4 @@
-"""The report and the browser of the dataset in a real browser: they open from a file, ask nobody, and run nothing that a
-model wrote."""
+"""The report and the dataset browser in a real browser: they open from a file, send no request and execute no model output."""
 
 import re
 
@@ -61,22 +60,22 @@ def rows(page):
     return page.eval_on_selector_all("#list tbody th", "found => found.map((row) => row.textContent)")
 
 
-def test_runs_are_ranked_with_their_intervals_and_every_section_is_there(open_page):
+def test_page_ranks_runs_and_has_every_section(open_page):
     page = open_page()
-    board = page.eval_on_selector_all(
+    ranking = page.eval_on_selector_all(
         "#runs tbody tr", "rows => rows.map((row) => [...row.cells].map((cell) => cell.textContent))"
     )
     # 5 and 3 of 6 instances pass; Wilson's intervals
-    assert [row[1:3] for row in board][:2] == [["strong", "83.3 %"], ["middle", "50.0 %"]]
-    assert board[0][4] == "43.6 to 97.0"
-    assert [row[7:] for row in board] == [["6", "12"]] * 3
+    assert [row[1:3] for row in ranking][:2] == [["strong", "83.3 %"], ["middle", "50.0 %"]]
+    assert ranking[0][4] == "43.6 to 97.0"
+    assert [row[7:] for row in ranking] == [["6", "12"]] * 3
     titles = page.eval_on_selector_all("#contents a", "found => found.map((link) => link.textContent)")
     expected = ["Runs", "By stage", "By task", "By data", "Stage and task", "Size and date", "Several samples"]
-    assert titles == [*expected, "What became of the answers", "Cost", "Agreement between runs", "More tables"]
-    assert page.locator("#overview svg.picture").count() >= 11
+    assert titles == [*expected, "Outcomes", "Cost", "Agreement between runs", "More tables"]
+    assert page.locator("#overview svg.plot").count() >= 11
 
 
-def test_a_section_can_be_linked_to(open_page):
+def test_sections_have_anchors(open_page):
     page = open_page(place="#cost")
     assert page.evaluate("document.getElementById('cost').getBoundingClientRect().top < innerHeight")
     page.click("#contents a:has-text('By task')")
@@ -98,7 +97,7 @@ FILTERED = [
 ]
 
 
-def test_every_filter_chooses_instances(open_page):
+def test_filters_select_instances(open_page):
     page = open_page()
     page.click("header nav >> text=Instances")
     assert len(rows(page)) == 6
@@ -111,7 +110,7 @@ def test_every_filter_chooses_instances(open_page):
         expect(page.locator("#list tbody tr")).to_have_count(6)
 
 
-def test_the_address_keeps_the_filters(open_page):
+def test_url_stores_the_filters(open_page):
     page = open_page(place="#view=instances&status=fail&run=1&q=m.f")
     page.select_option("#filter-stage", "training")
     page.reload()
@@ -121,21 +120,21 @@ def test_the_address_keeps_the_filters(open_page):
     assert chosen == {"status": "fail", "run": "1", "q": "m.f", "stage": "training"}
 
 
-def test_scores_of_what_is_filtered_are_told(open_page):
+def test_scores_of_filtered_instances_are_shown(open_page):
     page = open_page(place="#view=instances&stage=training")
     assert page.text_content("#found") == "3 of 6 instances"
-    told = page.eval_on_selector_all("#found-runs strong", "found => found.map((one) => one.textContent)")
-    assert told == ["66.7 % of 3", "33.3 % of 3", "0.0 % of 3"]
+    scores = page.eval_on_selector_all("#found-runs strong", "found => found.map((one) => one.textContent)")
+    assert scores == ["66.7 % of 3", "33.3 % of 3", "0.0 % of 3"]
 
 
-def test_what_fits_nothing_says_so_and_can_be_cleared(open_page):
+def test_empty_result_can_be_cleared(open_page):
     page = open_page(place="#view=instances&q=nowhere")
     assert rows(page) == []
     page.click("#clear")
     assert len(rows(page)) == 6
 
 
-def test_an_instance_shows_prompt_candidates_difference_outcomes_and_messages(open_page):
+def test_instance_shows_prompt_candidates_diff_outcomes_and_messages(open_page):
     page = open_page(place="#view=instances")
     page.click("text=p1/m.f3")
     expect(page.locator("#instance h2")).to_have_text("p1/m.f3")
@@ -160,14 +159,14 @@ def test_an_instance_shows_prompt_candidates_difference_outcomes_and_messages(op
     expect(page.locator("#list")).to_be_visible()
 
 
-def test_a_candidate_can_be_linked_to_and_an_unknown_instance_is_said(open_page):
+def test_candidates_have_links_and_unknown_instances_an_error(open_page):
     page = open_page(place="#view=instance&id=p0%2Fm.f0&of=2&sample=1")
     expect(page.locator('pre[aria-label="Candidate"]')).to_contain_text("# middle, 1")
     page = open_page(place="#view=instance&id=%3Cimg%20src%3Dx%3E")
     assert "There is no instance <img src=x>" in page.text_content("#trouble")
 
 
-def test_an_answer_without_code_is_shown_as_it_was(open_page):
+def test_answer_without_code_is_shown_verbatim(open_page):
     page = open_page(place="#view=instance&id=p1%2Fm.f5&of=3&sample=0")
     assert page.text_content("pre.answer") == "I cannot."
     assert page.locator("text=Difference to the reference").count() == 0
@@ -185,7 +184,7 @@ def test_hostile_candidates_names_and_messages_stay_text(open_page):
     assert page.locator("img").count() == 0
 
 
-def test_the_page_itself_forbids_other_scripts_and_every_request(open_page):
+def test_page_policy_forbids_other_scripts_and_requests(open_page):
     page = open_page(trusted=False)
     tried = """async () => {
       const blocked = [];
@@ -200,12 +199,12 @@ def test_the_page_itself_forbids_other_scripts_and_every_request(open_page):
 
 
 @pytest.mark.parametrize("name", ["report", pytest.param("browse", marks=pytest.mark.slow)])
-def test_the_theme_follows_the_system_until_it_is_chosen_and_is_kept(open_page, name):
+def test_theme_follows_the_system_until_chosen_and_persists(open_page, name):
     check_theme(open_page(name, scheme="dark"), "html[data-ready]")
 
 
 @pytest.mark.parametrize("name", ["report", pytest.param("browse", marks=pytest.mark.slow)])
-def test_nothing_sticks_out_on_narrow_and_wide_screens(open_page, name):
+def test_nothing_overflows_on_narrow_or_wide_screens(open_page, name):
     page = open_page(name)
     for place in ("#view=overview", "#view=instances", "#view=instance&id=p0%2Fm.f0&of=3&sample=0&show=diff"):
         page.evaluate("place => { location.hash = place }", place)
@@ -217,7 +216,7 @@ def test_nothing_sticks_out_on_narrow_and_wide_screens(open_page, name):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["report", "browse"])
-def test_all_text_has_a_contrast_of_at_least_four_and_a_half_in_light_and_dark(open_page, name):
+def test_text_contrast_is_at_least_4_5_in_light_and_dark(open_page, name):
     page = open_page(name)
     for place in ("#view=overview", "#view=instances", "#view=instance&id=p0%2Fm.f0&of=3&sample=0&show=diff"):
         page.evaluate("place => { location.hash = place }", place)
@@ -229,7 +228,7 @@ def test_all_text_has_a_contrast_of_at_least_four_and_a_half_in_light_and_dark(o
             assert [pair for pair in found if pair[0] < 4.5 and "<text" not in pair[1]] == [], (place, scheme)
 
 
-def test_keys_search_and_walk(open_page):
+def test_keyboard_shortcuts_search_and_navigate(open_page):
     page = open_page()
     page.keyboard.press("/")
     page.keyboard.type("m.f")
@@ -245,7 +244,7 @@ def test_keys_search_and_walk(open_page):
 
 
 @pytest.mark.slow
-def test_focus_is_seen_on_all_that_can_be_reached_by_tab(open_page):
+def test_focus_is_visible_on_every_tab_stop(open_page):
     page = open_page(place="#view=instance&id=p0%2Fm.f0")
     seen = set()
     for _ in range(30):
@@ -258,7 +257,7 @@ def test_focus_is_seen_on_all_that_can_be_reached_by_tab(open_page):
     assert {"A", "BUTTON", "chip", "tab", "scroll", "PRE"} <= seen
 
 
-def test_the_dataset_can_be_filtered_and_an_instance_read(open_page):
+def test_dataset_browser_filters_and_shows_instances(open_page):
     page = open_page("browse")
     assert len(rows(page)) == 6
     page.select_option("#filter-framework", "jax")
@@ -277,7 +276,7 @@ def test_the_dataset_can_be_filtered_and_an_instance_read(open_page):
     assert page.locator("#counts figure").count() >= 8
 
 
-def test_a_public_page_says_that_the_reference_is_left_out(open_page):
+def test_public_page_notes_the_missing_reference(open_page):
     page = open_page("public", "#view=instance&id=p0%2Fm.f0&of=3&sample=0")
     assert "left out of a public page" in page.text_content("#instance")
     assert page.locator("text=Difference to the reference").count() == 0

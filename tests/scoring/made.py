@@ -1,4 +1,4 @@
-"""A benchmark of as many instances as a test needs, and verdicts on them."""
+"""Synthetic benchmarks and verdicts of any size."""
 
 from datetime import date
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Figures against another benchmark follow their stated formulas."""
+"""Benchmark comparisons follow their stated formulas."""
 
 import math
 
@@ -13,7 +13,7 @@ DL_BENCH = [35.1, 30.5, 30.2, 30.5, 26.7, 23.9, 22.8]
 DS_1000 = [61.0, 61.7, 51.1, 61.9, 40.9, 39.3, 57.3]
 
 
-def test_the_papers_table_gives_what_a_recomputation_gave():
+def test_papers_table_is_reproduced():
     found = compare_benchmarks(DL_BENCH, DS_1000)
     assert found.models == 7
     assert (found.mean_here, found.mean_there) == pytest.approx((28.5, 53.3), abs=0.05)
@@ -22,7 +22,7 @@ def test_the_papers_table_gives_what_a_recomputation_gave():
     assert found.spearman == pytest.approx(0.67, abs=0.005)
 
 
-def test_d_and_fisher_are_as_worked_by_hand():
+def test_cohen_d_and_fisher_match_hand_computation():
     # means 2 and 6, variances 1 and 4: d = 4 / √2.5, Fisher 16 / 5
     assert cohen_d([4, 6, 8], [1, 2, 3]) == pytest.approx(4 / math.sqrt(2.5))
     assert fisher_ratio([1, 2, 3], [4, 6, 8]) == pytest.approx(3.2)
@@ -30,7 +30,7 @@ def test_d_and_fisher_are_as_worked_by_hand():
     assert cohen_d([5, 7], [1, 2, 3]) == pytest.approx(4 / math.sqrt(4 / 3))
 
 
-def test_spearman_is_as_worked_by_hand():
+def test_spearman_matches_hand_computation():
     # 1 - 6 Σd² / n(n² - 1) = 1 - 12/60
     assert spearman([1, 2, 3, 4], [10, 30, 20, 40]) == pytest.approx(0.8)
     assert rank([10, 20, 20, 30]) == [1, 2.5, 2.5, 4]
@@ -41,7 +41,7 @@ def test_spearman_is_as_worked_by_hand():
 
 
 @pytest.mark.parametrize(("here", "there"), [([], []), ([1.0], [2.0]), ([1.0, 1.0], [2.0, 2.0])])
-def test_what_cannot_be_computed_is_not_a_number(here, there):
+def test_undefined_figures_are_nan(here, there):
     found = compare_benchmarks(here, there)
     assert all(map(math.isnan, (found.cohen_d, found.fisher_ratio, found.spearman, found.spearman_p)))
 
@@ -51,7 +51,7 @@ SCORES = st.lists(st.tuples(st.integers(0, 100), st.integers(0, 100)), min_size=
 
 @settings(deadline=None)
 @given(SCORES)
-def test_fisher_is_half_of_d_squared_and_spearman_does_not_care_for_the_scale(scores):
+def test_fisher_is_half_of_d_squared_and_spearman_is_scale_free(scores):
     here, there = ([float(pair[side]) for pair in scores] for side in (0, 1))
     found = compare_benchmarks(here, there)
     if not math.isnan(found.cohen_d):

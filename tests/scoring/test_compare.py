@@ -1,4 +1,4 @@
-"""A difference is told from luck, on common ground, and our own faults are no difference."""
+"""Comparisons use common instances, exclude harness errors and control false alarms."""
 
 import math
 from random import Random
@@ -13,7 +13,7 @@ def tallies(benchmark, *samples):
     return tally(verdicts(benchmark, *samples), benchmark)
 
 
-def test_a_pair_is_as_worked_by_hand():
+def test_pair_matches_hand_computation():
     benchmark = make_benchmark(8, 2)
     found = compare({"a": tallies(benchmark, "11111100"), "b": tallies(benchmark, "10000001")}, benchmark)
     (pair,) = found.pairs
@@ -30,7 +30,7 @@ def test_a_pair_is_as_worked_by_hand():
     assert (b.pass_at_1, b.solved, b.solved_alone) == (0.25, 2, 1)
 
 
-def test_several_samples_are_compared_by_their_shares_and_solved_by_most_of_them():
+def test_several_samples_are_compared_by_share_and_solved_by_majority():
     benchmark = make_benchmark(3, 1)
     runs = {"a": tallies(benchmark, "111", "110", "100"), "b": tallies(benchmark, "100", "000", "000")}
     (pair,) = compare(runs, benchmark).pairs
@@ -39,7 +39,7 @@ def test_several_samples_are_compared_by_their_shares_and_solved_by_most_of_them
     assert pair.permutation == pytest.approx(2 / 8)  # only all of one sign reach the sum
 
 
-def test_only_what_every_run_has_is_compared_and_the_rest_is_named():
+def test_only_common_instances_are_compared():
     benchmark = make_benchmark(4, 2)
     whole, part = tallies(benchmark, "1111"), tallies(benchmark, "0000")
     missing = next(iter(part))
@@ -50,7 +50,7 @@ def test_only_what_every_run_has_is_compared_and_the_rest_is_named():
     assert len(found.pairs[0].only_a) == 3
 
 
-def test_our_own_faults_are_left_out_of_a_comparison_and_named():
+def test_harness_errors_are_excluded_and_listed():
     benchmark = make_benchmark(4, 2)
     found = compare({"a": tallies(benchmark, "1111"), "b": tallies(benchmark, "!111")}, benchmark)
     assert found.harness_errors == ("p0/m.f0",)
@@ -58,7 +58,7 @@ def test_our_own_faults_are_left_out_of_a_comparison_and_named():
     assert found.pairs[0].only_a == ()
 
 
-def test_all_pairs_are_corrected_together_and_on_request_only_those_with_the_first():
+def test_holm_covers_all_pairs_or_those_with_the_first():
     benchmark = make_benchmark(8, 1)
     runs = {name: tallies(benchmark, marks) for name, marks in {"a": "11111111", "b": "0" * 8, "c": "01111111"}.items()}
     found = compare(runs, benchmark)
@@ -67,7 +67,7 @@ def test_all_pairs_are_corrected_together_and_on_request_only_those_with_the_fir
     assert [(pair.a, pair.b) for pair in compare(runs, benchmark, only_first=True).pairs] == [("a", "b"), ("a", "c")]
 
 
-def test_with_other_numbers_of_samples_no_test_is_made_of_what_most_of_them_solve():
+def test_unequal_numbers_of_samples_omit_mcnemar():
     """The same answers, once and twice: more than half of two is both."""
     benchmark = make_benchmark(6, 1)
     (pair,) = compare({"a": tallies(benchmark, "111100"), "b": tallies(benchmark, "111100", "001111")}, benchmark).pairs
@@ -78,7 +78,7 @@ def test_with_other_numbers_of_samples_no_test_is_made_of_what_most_of_them_solv
     assert pair.permutation == 1
 
 
-def test_the_test_over_projects_is_corrected_for_the_number_of_pairs_too():
+def test_clustered_test_is_corrected_for_the_number_of_pairs():
     benchmark = make_benchmark(12, 6)
     marks = {"a": "1" * 12, "b": "0" * 12, "c": "0" * 11 + "1"}
     found = compare({name: tallies(benchmark, one) for name, one in marks.items()}, benchmark)
@@ -89,7 +89,7 @@ def test_the_test_over_projects_is_corrected_for_the_number_of_pairs_too():
     assert math.isnan(pair.permutation_clustered_holm)
 
 
-def test_runs_without_common_instances_give_no_numbers():
+def test_runs_without_common_instances_give_nan():
     benchmark = make_benchmark(2, 2)
     everything = tallies(benchmark, "11")
     first, second = ({one: everything[one]} for one in everything)
@@ -98,7 +98,7 @@ def test_runs_without_common_instances_give_no_numbers():
     assert pair.permutation == 1.0
 
 
-def test_a_run_does_not_differ_from_itself_and_is_not_certain_of_it():
+def test_run_compared_with_itself_has_no_interval():
     benchmark = make_benchmark(40, 8)
     same = tallies(benchmark, "10" * 20)
     (pair,) = compare({"a": same, "b": same}, benchmark).pairs
@@ -111,7 +111,7 @@ def draw(random, chances, samples):
 
 
 @pytest.mark.parametrize("samples", [1, 3])
-def test_a_model_asked_again_is_rarely_called_different_and_a_better_one_is_found(samples):
+def test_false_alarms_are_rare_and_real_differences_found(samples):
     """100 simulations: about 95 see no difference where there is none, and a planted one is found."""
     benchmark = make_benchmark(70, 7)
     random = Random(samples)

@@ -1,5 +1,4 @@
-"""What is computed agrees with an independent computation: numpy's own functions, or a plain loop over what the formula
-counts."""
+"""Results match an independent computation: numpy, or a plain loop over the definition."""
 
 import math
 from array import array
@@ -22,20 +21,20 @@ NUMBERS = st.lists(st.floats(-100, 100, allow_nan=False), min_size=2, max_size=5
 
 @settings(deadline=None, max_examples=40)
 @given(NUMBERS)
-def test_percentiles_are_numpys(values):
+def test_percentiles_match_numpy(values):
     found = bound(values, "bootstrap")
     assert (found.low, found.high) == pytest.approx(tuple(np.percentile(values, [2.5, 97.5])), abs=1e-9)
 
 
 @settings(deadline=None, max_examples=40)
 @given(NUMBERS)
-def test_variance_and_deviation_are_numpys(values):
+def test_variance_and_deviation_match_numpy(values):
     found = spread(values)
     assert found.variance == pytest.approx(np.var(values, ddof=1), rel=1e-6, abs=1e-9)
     assert found.deviation == pytest.approx(np.std(values, ddof=1), rel=1e-6, abs=1e-6)
 
 
-def test_resampled_means_are_distributed_as_numpys():
+def test_resampled_means_match_numpy_bootstrap():
     values = np.array([Random(5).choice([0, 0.3, 0.5, 1]) for _ in range(150)])
     drawn = np.random.default_rng(1).integers(0, len(values), (4 * RESAMPLES, len(values)))
     theirs = values[drawn].mean(axis=1)
@@ -44,7 +43,7 @@ def test_resampled_means_are_distributed_as_numpys():
         assert np.percentile(ours, share) == pytest.approx(np.percentile(theirs, share), abs=0.3 * theirs.std())
 
 
-def test_resampled_projects_are_distributed_as_numpys():
+def test_resampled_projects_match_numpy_bootstrap():
     random = Random(6)
     clusters = [
         [float(random.random() < chance) for _ in range(random.randint(1, 20))] for chance in np.linspace(0, 1, 12)
@@ -58,7 +57,7 @@ def test_resampled_projects_are_distributed_as_numpys():
         assert np.percentile(ours, share) == pytest.approx(np.percentile(theirs, share), abs=0.3 * theirs.std())
 
 
-def test_pass_at_k_has_the_interval_of_a_bootstrap_done_one_instance_at_a_time():
+def test_pass_at_k_interval_matches_a_plain_bootstrap():
     """The same draws from Python's own generator, every estimate by counting all pairs and triples of samples."""
     benchmark, random = make_benchmark(40, 5), Random(9)
     chances = [random.random() for _ in range(40)]
@@ -82,7 +81,7 @@ LISTS = st.integers(3, 5).flatmap(lambda n: st.tuples(*[st.lists(st.integers(0, 
 
 @settings(deadline=None, max_examples=25)
 @given(LISTS)
-def test_figures_against_another_benchmark_are_numpys(lists):
+def test_benchmark_comparison_matches_numpy(lists):
     here, there = lists
     if len(set(here)) > 1 and len(set(there)) > 1:
         ranks = [

@@ -1,4 +1,4 @@
-"""An interval says as much as the instances do: no less, and no certainty where there is none."""
+"""Intervals have the right coverage and never claim certainty."""
 
 import math
 from collections import Counter
@@ -25,25 +25,25 @@ SHARES = st.floats(0, 1, allow_nan=False)
         (0.25, 4, 0.045587, 0.699358),
     ],
 )
-def test_wilson_is_as_worked_by_hand(share, size, low, high):
+def test_wilson_matches_hand_computation(share, size, low, high):
     found = wilson(share, size)
     assert (found.low, found.high) == pytest.approx((low, high), abs=1e-5)
 
 
 @settings(deadline=None)
 @given(SHARES, st.integers(1, 500))
-def test_wilson_holds_the_share_and_stays_between_0_and_1(share, size):
+def test_wilson_contains_the_share_and_stays_between_0_and_1(share, size):
     found = wilson(share, size)
     assert 0 <= found.low <= share <= found.high <= 1
 
 
-def test_percentiles_are_as_worked_by_hand():
+def test_percentiles_match_hand_computation():
     # of 0 … 100, 2.5 % lies at place 2.5, halfway between neighbours
     found = bound([float(number) for number in reversed(range(101))], "bootstrap")
     assert (found.low, found.high) == pytest.approx((2.5, 97.5))
 
 
-def test_bootstrap_of_yes_and_no_has_the_percentiles_of_the_binomial_distribution():
+def test_bootstrap_of_binary_values_matches_the_binomial_distribution():
     # Binomial(100, 0.3): P(X ≤ 20) = .0165, P(X ≤ 21) = .0288; P(X ≤ 38) = .966, P(X ≤ 39) = .979
     found = find_interval([1.0] * 30 + [0.0] * 70)
     assert found.kind == "bootstrap"
@@ -51,7 +51,7 @@ def test_bootstrap_of_yes_and_no_has_the_percentiles_of_the_binomial_distributio
     assert found.high == pytest.approx(0.39, abs=0.011)
 
 
-def test_resampled_means_have_the_spread_that_theory_gives():
+def test_resampled_means_have_the_theoretical_variance():
     values = [0.0, 0.2, 0.5, 1.0] * 25
     means = resample_means(values)
     middle = sum(values) / len(values)
@@ -61,7 +61,7 @@ def test_resampled_means_have_the_spread_that_theory_gives():
     assert sum((mean - middle) ** 2 for mean in means) / RESAMPLES == pytest.approx(variance, rel=0.2)
 
 
-def test_clusters_are_drawn_whole():
+def test_clusters_are_drawn_as_a_whole():
     # two draws of {two passes, one failure}: 1 and 0 with chance ¼ each, both clusters (2 of 3) with ½
     found = Counter(round(mean, 6) for mean in Clusters("aab").resample([1.0, 1.0, 0.0]))
     assert set(found) == {0.0, 0.666667, 1.0}
@@ -69,7 +69,7 @@ def test_clusters_are_drawn_whole():
     assert found[1.0] / RESAMPLES == pytest.approx(0.25, abs=0.06)
 
 
-def test_projects_that_stand_and_fall_together_make_a_score_less_certain():
+def test_correlated_projects_widen_the_interval():
     values = [float(number // 10 % 2) for number in range(100)]
     alone = find_interval(values)
     together = find_clustered(values, Clusters(str(number // 10) for number in range(100)))
@@ -77,23 +77,23 @@ def test_projects_that_stand_and_fall_together_make_a_score_less_certain():
 
 
 @pytest.mark.parametrize("values", [[0.0] * 10, [1.0] * 200, [0.0, 1.0, 1.0]])
-def test_a_small_cell_and_one_that_went_all_alike_are_not_called_certain(values):
+def test_small_and_uniform_groups_get_wilson(values):
     found = find_interval(values)
     assert found.kind == "wilson"
     assert found.high - found.low > 0.01
 
 
-def test_nothing_and_too_few_projects_are_not_a_number():
+def test_no_values_and_too_few_projects_give_nan():
     assert math.isnan(find_interval([]).low)
     assert math.isnan(find_clustered([0.0, 1.0] * 30, Clusters("aab" * 20)).low)
 
 
-def test_the_same_values_give_the_same_interval():
+def test_intervals_are_deterministic():
     values = [Random(3).random() for _ in range(60)]
     assert find_interval(values) == find_interval(list(values))
 
 
-def test_about_95_of_100_intervals_hold_the_truth():
+def test_coverage_is_about_95_percent():
     random = Random(7)
     held = 0
     for _ in range(200):
@@ -104,7 +104,7 @@ def test_about_95_of_100_intervals_hold_the_truth():
 
 @settings(deadline=None, max_examples=30)
 @given(st.lists(SHARES, min_size=1, max_size=40))
-def test_an_interval_stays_between_the_least_and_the_greatest_or_is_wilsons(values):
+def test_bootstrap_interval_stays_within_the_values(values):
     found = find_interval(values)
     if found.kind == "bootstrap":
         assert min(values) - 1e-5 <= found.low <= found.high <= max(values) + 1e-5

@@ -1,4 +1,4 @@
-"""A summary counts our own faults apart, says how far they reach, and gives no number it cannot know."""
+"""A summary counts harness errors separately, bounds their effect, and has NaN for unknown values."""
 
 import math
 
@@ -8,7 +8,7 @@ from dlbench.scoring import spread, spread_of_samples, summarise, summarise_all,
 from tests.scoring.made import make_benchmark, verdicts
 
 
-def test_pass_at_k_is_averaged_over_instances_and_not_a_number_with_too_few_samples():
+def test_pass_at_k_is_averaged_over_instances():
     benchmark = make_benchmark(2)
     overall = summarise(verdicts(benchmark, "10", "00", "01", "00"), benchmark, ks=(1, 2, 5)).overall
     # each passes 1 of 4: pass@1 ¼, pass@2 1 - C(3,2)/C(4,2) = ½
@@ -17,13 +17,13 @@ def test_pass_at_k_is_averaged_over_instances_and_not_a_number_with_too_few_samp
     assert math.isnan(overall.pass_at[5])
 
 
-def test_one_instance_with_too_few_samples_makes_pass_at_k_unknown_rather_than_flattering():
+def test_one_instance_with_too_few_samples_makes_pass_at_k_nan():
     benchmark = make_benchmark(2)
     records = verdicts(benchmark, "10", "10", "10")[:-1]
     assert math.isnan(summarise(records, benchmark).overall.pass_at[3])
 
 
-def test_our_own_faults_are_counted_in_every_row_they_touch_and_bound_the_score():
+def test_harness_errors_are_counted_per_row_and_bound_the_score():
     benchmark = make_benchmark(4, 2)
     summary = summarise(verdicts(benchmark, "1!00"), benchmark, ["project"])
     found = {score.label: score.harness_errors for score in summary.scores}
@@ -42,7 +42,7 @@ def test_large_groups_are_resampled_and_small_ones_get_wilson():
     assert kinds["training"] == ("bootstrap", "n/a")  # of three projects only
 
 
-def test_the_average_passing_rate_has_an_interval_of_its_own():
+def test_passing_rate_has_its_own_interval():
     benchmark = make_benchmark(40, 5)
     records = [
         record | {"tests": {"a": "passed", "b": "failed"}} for record in verdicts(benchmark, "0" * 20 + "1" * 20)
@@ -55,7 +55,7 @@ def test_the_average_passing_rate_has_an_interval_of_its_own():
     assert found.high - found.low < overall.interval.high - overall.interval.low
 
 
-def test_every_pass_at_k_has_an_interval_that_holds_it_or_none():
+def test_pass_at_k_interval_contains_the_estimate():
     benchmark = make_benchmark(4)
     overall = summarise(verdicts(benchmark, "1100", "1010", "1000"), benchmark, ks=(1, 3, 5)).overall
     assert overall.pass_at_interval[1] == overall.interval
@@ -63,7 +63,7 @@ def test_every_pass_at_k_has_an_interval_that_holds_it_or_none():
     assert math.isnan(overall.pass_at_interval[5].low)
 
 
-def test_runs_summarised_together_are_as_each_alone():
+def test_summarise_all_equals_separate_summaries():
     benchmark = make_benchmark(40, 5)
     runs = {"a": verdicts(benchmark, "10" * 20), "b": verdicts(benchmark, "1100" * 10)[:30], "c": []}
     together = summarise_all(runs, benchmark, ["stage", "project"])
@@ -71,26 +71,26 @@ def test_runs_summarised_together_are_as_each_alone():
         assert repr(together[name]) == repr(summarise(records, benchmark, ["stage", "project"]))
 
 
-def test_an_empty_run_has_no_score():
+def test_empty_run_has_nan_scores():
     overall = summarise([], make_benchmark(2)).overall
     assert math.isnan(overall.pass_at_1)
     assert math.isnan(overall.interval.low)
 
 
-def test_spread_is_as_worked_by_hand():
+def test_spread_matches_hand_computation():
     # mean 5, squares 9 + 1 + 1 + 9 over n - 1 = 3
     found = spread([2, 4, 6, 8])
     assert (found.runs, found.mean, found.variance) == (4, 5, pytest.approx(20 / 3))
     assert found.deviation == pytest.approx(math.sqrt(20 / 3))
 
 
-def test_spread_of_one_run_or_none_is_not_a_number():
+def test_spread_of_fewer_than_two_values_is_nan():
     assert spread([0.3]).mean == 0.3
     assert math.isnan(spread([0.3]).deviation)
     assert math.isnan(spread([]).mean)
 
 
-def test_samples_of_one_run_are_runs_of_their_own_where_every_instance_has_them():
+def test_complete_sample_indices_act_as_runs():
     benchmark = make_benchmark(4)
     records = verdicts(benchmark, "1100", "1110", "1000")
     found = spread_of_samples([*records, verdicts(benchmark, "1111")[0] | {"sample": 3}])
@@ -98,7 +98,7 @@ def test_samples_of_one_run_are_runs_of_their_own_where_every_instance_has_them(
     assert found.deviation == pytest.approx(0.25)
 
 
-def test_usage_is_summed_over_the_samples_that_tell_it():
+def test_usage_sums_samples_that_report_it():
     samples = [
         {"usage": {"prompt_tokens": 10, "completion_tokens": 5, "cost": 0.25}, "seconds": 1.5},
         {"usage": {"prompt_tokens": 20, "completion_tokens": 7}, "cost": 0.5, "seconds": 2},
@@ -110,7 +110,7 @@ def test_usage_is_summed_over_the_samples_that_tell_it():
     assert (found.prompt_tokens, found.completion_tokens, found.cost, found.seconds) == (30, 12, 0.75, 3.5)
 
 
-def test_a_model_that_tells_no_usage_has_not_cost_nothing():
+def test_missing_usage_is_nan_not_zero():
     found = total_usage([{"answer": "x"}])
     assert math.isnan(found.cost)
     assert math.isnan(found.completion_tokens)

@@ -28,7 +28,7 @@ from dlbench.registry import find_known
 from dlbench.runs.samples import Sample
 from dlbench.runs.verdict import VERDICTS, Verdict
 from dlbench.scoring import HARNESS_ERROR, Comparison, Interval, Tally, compare
-from dlbench.scoring.significance import against_chances, holm
+from dlbench.scoring.significance import holm, poisson_binomial_test
 from dlbench.validation.mutants import write_mutants
 
 ORIGINAL, RANDOM, BEST = "original alone", "random choice", "best possible"
@@ -78,7 +78,9 @@ def compare_rules(
     runs[BEST] = {one.instance: one.tally([any(one.solved)]) for one in votes}
     found = compare(runs, benchmark, only_first=True)
     kept = [one for one in votes if one.instance in set(found.instances)]
-    p = against_chances(sum(one.solved[one.chosen[rule]] for one in kept), [fmean(one.candidates) for one in kept])
+    p = poisson_binomial_test(
+        sum(one.solved[one.chosen[rule]] for one in kept), [fmean(one.candidates) for one in kept]
+    )
     pairs = [replace(pair, permutation=p) if pair.b == RANDOM else pair for pair in found.pairs]
     corrected = zip(pairs, holm([pair.permutation for pair in pairs]), strict=True)
     return replace(found, pairs=tuple(replace(pair, permutation_holm=p) for pair, p in corrected))

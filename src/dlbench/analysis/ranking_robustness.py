@@ -14,7 +14,7 @@ import numpy as np
 
 from dlbench.dataset import AXES, Benchmark, Selection, select
 from dlbench.scoring.breakdowns import group
-from dlbench.scoring.compare import Tallies, find_ground
+from dlbench.scoring.compare import Tallies, find_common_instances
 from dlbench.scoring.correlation import correlate_signs, sign_pairs
 from dlbench.scoring.intervals import FEWEST_CLUSTERS, NOTHING, Clusters, Floats, Interval, bound, resample_columns
 
@@ -80,7 +80,7 @@ def measure_robustness(
     runs: Mapping[str, Tallies], benchmark: Benchmark, splits: Sequence[str] | None = None
 ) -> Robustness:
     """`splits` to rank on; all of the benchmark's by default. The runs must share an instance."""
-    ground = find_ground(runs)
+    ground = find_common_instances(runs)
     shares = {name: [tallies[one].share for one in ground.instances] for name, tallies in runs.items()}
     names = sorted(runs, key=lambda name: (-math.fsum(shares[name]), name))
     ranking = _Ranking(names, ground.instances, np.array([shares[name] for name in names], dtype=np.float64))

@@ -13,7 +13,7 @@ import typer
 from dlbench.cli.app import Chosen, JsonOption, MemoryOption, SandboxOption, TimeoutOption, app, command, need
 from dlbench.cli.models import ApiKeyOption
 from dlbench.cli.output import counted, log, open_console, print_json
-from dlbench.cli.report import read_sides
+from dlbench.cli.report import read_compared_runs
 from dlbench.errors import DLBenchError
 
 if TYPE_CHECKING:
@@ -84,12 +84,12 @@ def complexity(
 ) -> None:
     """Measure the references of datasets: lines, cyclomatic and cognitive complexity, nesting, calls."""
     from dlbench.analysis.complexity import measure_complexity
-    from dlbench.reporting.studies import draw_complexity, tabulate_complexity, tell_complexity
+    from dlbench.reporting.studies import describe_complexity, draw_complexity, tabulate_complexity
 
     corpora = read(datasets, sources)
     with counted("measuring", sum(len(corpus.with_code) for corpus in corpora), every=2.0) as advance:
         found = [measure_complexity(corpus, advance) for corpus in corpora]
-    show({"complexity": tabulate_complexity(found)}, tell_complexity(found), found if json else None)
+    show({"complexity": tabulate_complexity(found)}, describe_complexity(found), found if json else None)
     write_pictures(pictures, draw_complexity(found))
 
 
@@ -102,7 +102,7 @@ def relevance(
 ) -> None:
     """Measure DL relevance: the share of words in prompts and code that contain a deep-learning keyword."""
     from dlbench.analysis.relevance import measure_relevance
-    from dlbench.reporting.studies import draw_relevance, tabulate_categories, tabulate_relevance, tell_missing
+    from dlbench.reporting.studies import describe_missing, draw_relevance, tabulate_categories, tabulate_relevance
 
     corpora = read(datasets, sources)
     found = [one for corpus in corpora for one in measure_relevance(corpus)]
@@ -110,7 +110,7 @@ def relevance(
         "DL-relevance: share of distinct words": tabulate_relevance(found),
         "words by kind of keyword": tabulate_categories(found),
     }
-    show(tables, tell_missing(corpora), found if json else None)
+    show(tables, describe_missing(corpora), found if json else None)
     write_pictures(pictures, draw_relevance(found))
 
 
@@ -144,7 +144,7 @@ def robustness(
     from dlbench.analysis.ranking_robustness import measure_robustness
     from dlbench.reporting import studies
 
-    sides = read_sides(runs, chosen)
+    sides = read_compared_runs(runs, chosen)
     found = measure_robustness(sides.tallies, chosen.benchmark, other_split)
     tables = {
         "the order": studies.tabulate_order(found),
@@ -199,7 +199,7 @@ def divergence(
     for_prompts = open_encoder(encoder, base_url, api_key)
     encoded = {"prompt": [_encode(corpus, "prompt", for_prompts) for corpus in corpora]}
     found = measure_distances(encoded["prompt"], "prompt", for_prompts.name)
-    notes = studies.tell_missing(corpora)
+    notes = studies.describe_missing(corpora)
     if with_code := [corpus for corpus in corpora if corpus.with_code]:
         for_code, note = _open_code_encoder(code_encoder, for_prompts, base_url, api_key)
         notes += [note] if note else []

@@ -1,17 +1,12 @@
-"""The command `export`: the dataset in the shape that another tool reads; and `export inspect`: a run as its log.
-
-The command `import evalplus`: solutions that evalplus wrote, as samples to be judged here.
-
-The command `import inspect`: what a log of inspect holds of ours, as a run folder.
-"""
+"""The commands `export` and `import`: the dataset and runs in the formats of other tools, and their answers back."""
 
 import json
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from dlbench.bridges import Format
 from dlbench.cli.app import BenchmarkOption, Chosen, app, command, need, whole_group
 from dlbench.cli.import_official import imports
 from dlbench.cli.run import CanaryOption
@@ -21,24 +16,14 @@ exports = typer.Typer(help="Write the dataset, or a run, for other tools.", rich
 app.add_typer(exports, name="export")
 
 
-class Shape(StrEnum):
-    """As `bridges.exports.export.Format`, which is too heavy for `--help`."""
-
-    JSONL = "jsonl"
-    PARQUET = "parquet"
-    HF = "hf"
-    EVALPLUS = "evalplus"
-    LM_EVAL = "lm-eval"
-
-
 @whole_group(exports)
 def dataset(
     context: typer.Context,
     chosen: Chosen,
-    format: Annotated[Shape | None, typer.Option("--format", help="For which tool.")] = None,
+    format: Annotated[Format | None, typer.Option("--format", help="Format to write.")] = None,
     out: Annotated[Path | None, typer.Option(help="Folder to write; it must not exist yet.")] = None,
     with_reference: Annotated[
-        bool, typer.Option("--with-reference", help="Also the projects' own code, with their licences.")
+        bool, typer.Option("--with-reference", help="Include the projects' own code, with their licences.")
     ] = False,
     canary: CanaryOption = False,
 ) -> None:
@@ -48,8 +33,8 @@ def dataset(
     if format is None or out is None:
         fix = "dlbench export --format jsonl --out DIR, or dlbench export inspect RUN --out LOG.eval"
         raise DLBenchError("--format and --out are missing", fix=fix)
-    from dlbench.bridges.exports import Format, export, list_projects
-    from dlbench.bridges.exports.rows import Wanted, read_licences, render_short
+    from dlbench.bridges.exports import export, list_projects
+    from dlbench.bridges.exports.rows import ExportOptions, read_licences, render_short
     from dlbench.cli.output import counted, log
 
     benchmark, instances = chosen.benchmark, chosen.instances
@@ -58,54 +43,54 @@ def dataset(
         projects = list_projects(benchmark, instances)
         licences = read_licences(projects, benchmark.root, log)
         typer.echo(render_short(projects, licences), err=True)
-    wanted = Wanted(chosen.split, licences, canary)
+    options = ExportOptions(chosen.split, licences, canary)
     with counted("reading", len(instances), every=2) as advance:
-        export(benchmark, instances, Format(format), wanted, out, log=log, on_row=advance)
-    typer.echo(f"{len(instances)} instances are in {out}", err=True)
+        export(benchmark, instances, format, options, out, log=log, on_row=advance)
+    typer.echo(f"{len(instances)} instances written to {out}", err=True)
 
 
 @command("inspect", exports)
 def export_inspect(
-    run: Annotated[Path, typer.Argument(help="Folder of a run, as `run` or `evaluate` wrote it.")],
+    run: Annotated[Path, typer.Argument(help="Run folder of `run` or `evaluate`.")],
     out: Annotated[Path, typer.Option(help="Log to write, .eval or .json; it must not exist yet.")],
     benchmark: BenchmarkOption = None,
 ) -> None:
-    """Write a run as a log that inspect opens, with every verdict."""
+    """Write a run as an inspect log, with every verdict."""
     need("inspect_ai", "inspect")
     from dlbench.bridges.inspect.logs import write_log
     from dlbench.dataset import load
 
     count = write_log(run, load(benchmark), out)
-    typer.echo(f"{count} samples are in {out}: inspect view --log-dir {out.parent}", err=True)
+    typer.echo(f"{count} samples written to {out}: inspect view --log-dir {out.parent}", err=True)
 
 
 @command("evalplus", imports)
 def evalplus(
     solutions: Annotated[Path, typer.Argument(help="JSONL that evalplus wrote: task_id, and solution or completion.")],
     out: Annotated[Path, typer.Option(help="Samples to write (JSONL); the file must not exist yet.")],
-    tasks: Annotated[Path | None, typer.Option(help="The exported tasks, where lines hold completions.")] = None,
+    tasks: Annotated[Path | None, typer.Option(help="The exported tasks, needed for completions.")] = None,
     benchmark: BenchmarkOption = None,
 ) -> None:
-    """Read solutions that evalplus has a model write, for `dlbench evaluate`."""
+    """Convert solutions that evalplus generated to samples for `dlbench evaluate`."""
     from dlbench.bridges.exports.evalplus import read_prompts, read_solutions
     from dlbench.dataset import load
     from dlbench.jsonl import rewrite
 
     if out.exists():
-        raise DLBenchError("this exists already", where=str(out), fix="give --out a file that is not there yet")
+        raise DLBenchError("this exists already", where=str(out), fix="pass --out a new file")
     samples = read_solutions(solutions, load(benchmark), read_prompts(tasks) if tasks else {})
     out.parent.mkdir(parents=True, exist_ok=True)
     rewrite(out, samples)
-    typer.echo(f"{len(samples)} answers are in {out}: dlbench evaluate {out} --out RUN", err=True)
+    typer.echo(f"{len(samples)} answers written to {out}: dlbench evaluate {out} --out RUN", err=True)
 
 
 @command("inspect", imports)
 def import_inspect(
-    eval_log: Annotated[Path, typer.Argument(help="A log of inspect (.eval or .json).")],
-    out: Annotated[Path, typer.Option(help="Write samples.jsonl here, and verdicts.jsonl where our judge was asked.")],
+    eval_log: Annotated[Path, typer.Argument(help="An inspect log (.eval or .json).")],
+    out: Annotated[Path, typer.Option(help="Folder for samples.jsonl, and verdicts.jsonl where dlbench judged.")],
     benchmark: BenchmarkOption = None,
 ) -> None:
-    """Read answers, and our verdicts on them, from a log of inspect."""
+    """Read answers, and dlbench's verdicts on them, from an inspect log."""
     need("inspect_ai", "inspect")
     from dlbench.bridges.inspect.logs import read_log
     from dlbench.dataset import load
@@ -115,7 +100,7 @@ def import_inspect(
 
     for name in (SAMPLES, VERDICTS, CONFIG):
         if (out / name).exists():
-            raise DLBenchError("this exists already", where=str(out / name), fix="give a new --out")
+            raise DLBenchError("this exists already", where=str(out / name), fix="pass a new --out")
     found = read_log(eval_log, load(benchmark))
     for where, why in found.left_out:
         typer.echo(f"LEFT OUT: {where}: {why}", err=True)
@@ -124,6 +109,6 @@ def import_inspect(
     if found.verdicts:
         write_whole(out / CONFIG, json.dumps(found.config, indent=2, ensure_ascii=False) + "\n")
         rewrite(out / VERDICTS, found.verdicts)
-    typer.echo(f"{len(found.samples)} answers and {len(found.verdicts)} verdicts are in {out}", err=True)
+    typer.echo(f"{len(found.samples)} answers and {len(found.verdicts)} verdicts written to {out}", err=True)
     if len(found.verdicts) < len(found.samples):
         typer.echo(f"judge them: dlbench evaluate {out / SAMPLES} --out {out}-judged", err=True)

@@ -1,4 +1,4 @@
-"""The commands of the leaderboard: submit a run, find out whether a submission is so, and make the page."""
+"""The commands of the leaderboard: submit a run, verify submissions, and build the page."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from dlbench.runs.verdict import Verdict
 
 leaderboard = typer.Typer(
-    help="Submit runs, verify what was submitted, and build the page.", no_args_is_help=True, rich_markup_mode=None
+    help="Submit runs, verify submissions, and build the page.", no_args_is_help=True, rich_markup_mode=None
 )
 app.add_typer(leaderboard, name="leaderboard")
 
@@ -27,170 +27,158 @@ _SHARE = 0.1
 
 @command("add", leaderboard)
 def add(
-    run: Annotated[Path, typer.Argument(help="Run folder, of `run` or `evaluate`, with a whole split.")],
+    run: Annotated[Path, typer.Argument(help="Run folder of `run` or `evaluate`, with a whole split.")],
     samples_from: Annotated[
-        str, typer.Option(help="Where the samples can be had (an address), or how they are made again.")
+        str, typer.Option(help="Where the samples can be downloaded (a URL), or how to reproduce them.")
     ],
-    split: Annotated[str | None, typer.Option(help="The split; found by its instances otherwise.")] = None,
-    model: Annotated[str | None, typer.Option(help="The model, where the run does not say it.")] = None,
-    technique: Annotated[str | None, typer.Option(help="The technique, where the run does not say it.")] = None,
+    split: Annotated[str | None, typer.Option(help="The split; found from the instances by default.")] = None,
+    model: Annotated[str | None, typer.Option(help="The model, if the run does not record it.")] = None,
+    technique: Annotated[str | None, typer.Option(help="The technique, if the run does not record it.")] = None,
     temperature: Annotated[
         str | None,
-        typer.Option(help="The temperature, where the run does not say it; none, of a model that takes none."),
+        typer.Option(help="The temperature, if the run does not record it; `none` for a model without one."),
     ] = None,
     date: Annotated[
-        datetime | None, typer.Option(formats=["%Y-%m-%d"], help="Day of the run; that of its verdicts otherwise.")
+        datetime | None, typer.Option(formats=["%Y-%m-%d"], help="Date of the run; that of its verdicts by default.")
     ] = None,
-    replace: Annotated[bool, typer.Option("--replace", help="Put it in the place of another with its name.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Replace the entry with the same settings.")] = False,
     benchmark: BenchmarkOption = None,
 ) -> None:
-    """Write a run's entry into the benchmark's folder `leaderboard`: settings, score, verdicts, hashes of answers."""
+    """Add a run to the benchmark's folder `leaderboard`: settings, score, verdicts, hashes of answers."""
     from dlbench.dataset import load
     from dlbench.reporting.leaderboard.entry import FOLDER, make_entry, name_entry, render_entry, write_entry
     from dlbench.reporting.leaderboard.verify import check_entry
     from dlbench.runs import read_run
 
     loaded = load(benchmark)
-    given = {"model": model, "technique": technique}
-    told: dict[str, Setting] = {key: value for key, value in given.items() if value is not None}
+    options = {"model": model, "technique": technique}
+    stated: dict[str, Setting] = {key: value for key, value in options.items() if value is not None}
     if temperature is not None:
-        told["temperature"] = _read_temperature(temperature)
+        stated["temperature"] = _read_temperature(temperature)
     day = date.date() if date else None
-    entry = make_entry(read_run(run), loaded, samples_from, split=split, day=day, told=told)
+    entry = make_entry(read_run(run), loaded, samples_from, split=split, day=day, stated=stated)
     if faults := check_entry(entry, loaded):
         shown = "\n".join(f"  {fault}" for fault in faults[:20])
-        fix = "finish the run; where the limits are wider, judge its samples again with the usual ones"
+        fix = "finish the run; if its limits are higher than the default, judge its samples again with the default"
         raise DLBenchError(f"the run cannot be submitted:\n{shown}", where=str(run), fix=fix)
     path = loaded.root / FOLDER / name_entry(entry)
     if path.exists() and path.read_text(encoding="utf-8") != render_entry(entry) and not replace:
-        raise DLBenchError("there is another entry with these settings", where=str(path), fix="say --replace")
+        raise DLBenchError("there is another entry with these settings", where=str(path), fix="pass --replace")
     write_entry(entry, path)
     typer.echo(f"{path}: pass@1 {entry.score.pass_at_1:.1%} on {entry.split}")
 
 
-def _read_temperature(given: str) -> float | None:
+def _read_temperature(text: str) -> float | None:
     try:
-        return None if given == "none" else float(given)
+        return None if text == "none" else float(text)
     except ValueError:
-        fix = "give a number, or none of a model that takes no temperature"
-        raise DLBenchError(f"{given!r} is no temperature", where="--temperature", fix=fix) from None
+        fix = "pass a number, or none for a model without a temperature"
+        raise DLBenchError(f"{text!r} is no temperature", where="--temperature", fix=fix) from None
 
 
 @command("verify", leaderboard)
 def verify(
-    entries: Annotated[list[Path] | None, typer.Argument(help="Files of entries; all of the board by default.")] = None,
-    samples: Annotated[
-        Path | None, typer.Option(help="The samples of the one entry given; some are run again.")
-    ] = None,
+    entries: Annotated[list[Path] | None, typer.Argument(help="Entry files; the whole leaderboard by default.")] = None,
+    samples: Annotated[Path | None, typer.Option(help="Samples of the one entry; some are run again.")] = None,
     share: Annotated[
-        float | None, typer.Option(min=0.0, max=1.0, help=f"How many of the samples are run again. [default: {_SHARE}]")
+        float | None, typer.Option(min=0.0, max=1.0, help=f"Share of the samples to run again. [default: {_SHARE}]")
     ] = None,
-    every: Annotated[bool, typer.Option("--all", help="Run all of them again.")] = False,
-    seed: Annotated[int | None, typer.Option(help="Which ones; nobody can know beforehand by default.")] = None,
-    mark: Annotated[bool, typer.Option("--mark", help="Write into the entry that it was verified.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Run all samples again.")] = False,
+    seed: Annotated[
+        int | None,
+        typer.Option(help="Seed of the choice of samples; random by default, so that it cannot be predicted."),
+    ] = None,
+    mark: Annotated[bool, typer.Option("--mark", help="Record in the entry that it was verified.")] = False,
     benchmark: BenchmarkOption = None,
     workers: WorkersOption = CORES,
     sandbox: SandboxOption = "auto",
     json: JsonOption = False,
 ) -> None:
-    """Find out whether entries are so: against the dataset, their samples, and with --samples the engine."""
+    """Verify entries against the dataset; with --samples, also against their samples and by running some again."""
+    import secrets
+
     from dlbench.cli.output import log
     from dlbench.dataset import load
     from dlbench.reporting.leaderboard.entry import find_entries, read_entry
-    from dlbench.reporting.leaderboard.verify import Fault, Kind, count_repeated, is_about
+    from dlbench.reporting.leaderboard.verify import Fault, FaultKind, count_repeated, is_about
 
     loaded = load(benchmark)
     paths = entries or find_entries(loaded.root)
     if samples and len(paths) != 1:
-        raise DLBenchError(f"samples belong to one entry, and there are {len(paths)}", fix="name the entry")
-    asked = {"--share": share is not None, "--all": every, "--seed": seed is not None, "--mark": mark}
-    if not samples and any(asked.values()):
-        names = ", ".join(name for name, is_given in asked.items() if is_given)
-        raise DLBenchError(f"{names}: without samples nothing is run again", fix="give --samples FILE too")
+        raise DLBenchError(f"--samples belong to one entry, you passed {len(paths)}", fix="name the entry")
+    used = {"--share": share is not None, "--all": every, "--seed": seed is not None, "--mark": mark}
+    if not samples and any(used.values()):
+        names = ", ".join(name for name, is_used in used.items() if is_used)
+        raise DLBenchError(f"{names} requires --samples", fix="pass --samples FILE too")
     if every and share is not None:
-        raise DLBenchError("--all is every sample, and --share is some", fix="leave one of them out")
+        raise DLBenchError("--all and --share exclude each other", fix="leave one of them out")
     found: dict[str, list[Fault]] = {}
     for path in paths:
         try:
             entry = read_entry(path)
         except DLBenchError as error:
-            found[str(path)] = [Fault(Kind.MALFORMED, error.what)]
+            found[str(path)] = [Fault(FaultKind.MALFORMED, error.what)]
             continue
         faults = found[str(path)] = check_file(path, entry, loaded)
         if repeated := count_repeated(entry):
-            log(f"{path}: {repeated} of {len(entry.verdicts)} samples repeat another answer to their instance")
+            log(f"{path}: {repeated} of {len(entry.verdicts)} samples repeat an answer to the same instance")
         if samples and is_about(entry, loaded):
-            again = Again(1.0 if every else _SHARE if share is None else share, seed, workers, sandbox)
-            faults += again.check(entry, samples, loaded)
+            part = 1.0 if every else _SHARE if share is None else share
+            drawn_by = secrets.randbelow(2**31) if seed is None else seed
+            checked, more = rejudge(entry, samples, loaded, part, drawn_by, workers, sandbox)
+            faults += more
             if mark and not faults:
-                again.mark(entry, path)
-    how = "as far as can be seen without samples" if not samples else f"with {'all' if every else 'some'} run again"
-    _tell(found, f"hold, {how}", as_json=json)
+                _mark(entry, path, checked, drawn_by)
+    how = f"with {'all' if every else 'some'} samples run again" if samples else "without running samples"
+    _print_faults(found, f"are valid, {how}", as_json=json)
 
 
 def check_file(path: Path, entry: "Entry", benchmark: "Benchmark") -> "list[Fault]":
-    """What is wrong with an entry and its name: under another name it would stand on the board twice."""
+    """Faults of an entry and its file name: under another name it would be on the leaderboard twice."""
     from dlbench.reporting.leaderboard.entry import name_entry
-    from dlbench.reporting.leaderboard.verify import Fault, Kind, check_entry
+    from dlbench.reporting.leaderboard.verify import Fault, FaultKind, check_entry
 
     faults = check_entry(entry, benchmark)
     if path.name != name_entry(entry):
-        faults.append(Fault(Kind.MISNAMED, f"with these settings it is {name_entry(entry)}"))
+        faults.append(Fault(FaultKind.MISNAMED, f"with these settings its name is {name_entry(entry)}"))
     return faults
 
 
-class Again:
-    """Running samples again: how many, which, and with what."""
+def rejudge(
+    entry: "Entry", path: Path, benchmark: "Benchmark", share: float, seed: int, workers: int, sandbox: str
+) -> "tuple[int, list[Fault]]":
+    """Judge a share of an entry's samples again; the number judged, and the faults found."""
+    from dlbench.cli.engine import make_engine
+    from dlbench.cli.output import log
+    from dlbench.cli.report import judge_samples
+    from dlbench.reporting.leaderboard.verify import check_samples, check_verdicts, draw_share
+    from dlbench.runs.samples import read_samples
 
-    def __init__(self, share: float, seed: int | None, workers: int, sandbox: str) -> None:
-        import secrets
-
-        self.share, self.workers, self.sandbox = share, workers, sandbox
-        self.seed = secrets.randbelow(2**31) if seed is None else seed
-        self.checked = 0
-
-    def check(self, entry: "Entry", path: Path, benchmark: "Benchmark") -> "list[Fault]":
-        from dlbench.cli.output import log
-        from dlbench.reporting.leaderboard.verify import check_samples, check_verdicts, draw_share
-        from dlbench.runs.samples import read_samples
-
-        given = read_samples(path, benchmark)
-        faults = check_samples(entry, given)
-        claimed = {claim.key: claim.sha256 for claim in entry.verdicts}
-        fitting = {sample.key: sample for sample in given if claimed.get(sample.key) == sample.sha256}
-        drawn = [fitting[key] for key in draw_share(entry, self.share, self.seed) if key in fitting]
-        log(f"{len(drawn)} of {len(claimed)} samples are run again (--seed {self.seed})")
-        if drawn:
-            faults += check_verdicts(entry, drawn, benchmark, lambda chosen: self._judge(chosen, entry, benchmark))
-        self.checked = len(drawn)
-        return faults
-
-    def _judge(
-        self, samples: "Sequence[Sample]", entry: "Entry", benchmark: "Benchmark"
-    ) -> "dict[tuple[str, int], Verdict]":
-        from dlbench.cli.engine import make_engine
-        from dlbench.cli.report import judge_samples
-
-        verdicts = judge_samples(benchmark, list(samples), make_engine(self.sandbox, *entry.limits), self.workers)
+    def judge(chosen: "Sequence[Sample]") -> "dict[tuple[str, int], Verdict]":
+        verdicts = judge_samples(benchmark, list(chosen), make_engine(sandbox, *entry.limits), workers)
         return {(verdict.instance, verdict.sample): verdict for verdict in verdicts}
 
-    def mark(self, entry: "Entry", path: Path) -> None:
-        from datetime import UTC
-
-        from dlbench import __version__
-        from dlbench.reporting.leaderboard.entry import Check, hash_entry, write_entry
-
-        check = Check(
-            date=datetime.now(UTC).date(),
-            checked=self.checked,
-            seed=self.seed,
-            dlbench=__version__,
-            entry_sha256=hash_entry(entry),
-        )
-        write_entry(entry.model_copy(update={"verified": check}), path)
+    samples = read_samples(path, benchmark)
+    faults = check_samples(entry, samples)
+    claimed = {claim.key: claim.sha256 for claim in entry.verdicts}
+    fitting = {sample.key: sample for sample in samples if claimed.get(sample.key) == sample.sha256}
+    drawn = [fitting[key] for key in draw_share(entry, share, seed) if key in fitting]
+    log(f"{len(drawn)} of {len(claimed)} samples are run again (--seed {seed})")
+    return len(drawn), faults + (check_verdicts(entry, drawn, benchmark, judge) if drawn else [])
 
 
-def _tell(found: "dict[str, list[Fault]]", how: str, *, as_json: bool) -> None:
+def _mark(entry: "Entry", path: Path, checked: int, seed: int) -> None:
+    from datetime import UTC
+
+    from dlbench import __version__
+    from dlbench.reporting.leaderboard.entry import Verification, hash_entry, write_entry
+
+    facts = {"checked": checked, "seed": seed, "dlbench": __version__, "entry_sha256": hash_entry(entry)}
+    check = Verification.model_validate({"date": datetime.now(UTC).date(), **facts})
+    write_entry(entry.model_copy(update={"verified": check}), path)
+
+
+def _print_faults(found: "dict[str, list[Fault]]", how: str, *, as_json: bool) -> None:
     if as_json:
         from dlbench.cli.output import print_json
 
@@ -207,10 +195,10 @@ def _tell(found: "dict[str, list[Fault]]", how: str, *, as_json: bool) -> None:
 
 @command("build", leaderboard)
 def build(
-    out: Annotated[Path | None, typer.Option(help="Folder for both files; that of the entries by default.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for both files; the entries' folder by default.")] = None,
     benchmark: BenchmarkOption = None,
 ) -> None:
-    """Make leaderboard.html, a page that opens offline, and leaderboard.md, of all entries that hold."""
+    """Build leaderboard.html, a page that opens offline, and leaderboard.md from all valid entries."""
     from dlbench.dataset import load
     from dlbench.jsonl import write_whole
     from dlbench.reporting.leaderboard import build_markdown, build_page
@@ -243,10 +231,10 @@ def build(
 
 
 def _refuse(path: Path, entry: "Entry", benchmark: "Benchmark") -> "list[Fault]":
-    """What keeps it off the page. One on an older version has a table of its own; it was checked when that was new."""
-    from dlbench.reporting.leaderboard.verify import Kind, is_newer
+    """Faults that keep it off the page. An older dataset version has its own table and was checked when it was new."""
+    from dlbench.reporting.leaderboard.verify import FaultKind, is_newer
 
     faults = check_file(path, entry, benchmark)
     if is_newer(entry, benchmark):
         return faults
-    return [fault for fault in faults if fault.kind is not Kind.DATASET_VERSION]
+    return [fault for fault in faults if fault.kind is not FaultKind.DATASET_VERSION]

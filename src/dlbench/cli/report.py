@@ -1,9 +1,4 @@
-"""What commands that judge have in common: judging into a run folder, and showing scores. Also the command `report`.
-
-What commands that write pages have in common, and the command `browse`.
-
-What do commands that set runs side by side have in common? How runs are read, and when they cannot be compared.
-"""
+"""The commands `report` and `browse`, and what other commands share: judging, showing scores, reading runs."""
 
 import functools
 from collections.abc import Callable, Sequence
@@ -30,12 +25,12 @@ if TYPE_CHECKING:
 PublicOption = Annotated[
     bool, typer.Option("--public", help="Leave out every line of the projects' own code, to share the page.")
 ]
-PICTURES = "pictures"
+PLOTS = "plots"
 _FILE = Path("dlbench-dataset.html")
 
 
 def read_fetched(benchmark: "Benchmark") -> "Callable[[Instance], str | None]":
-    """Gives the text of an instance's module where its source is on this machine; fetches nothing."""
+    """A reader of an instance's module, where its source is on this machine; fetches nothing."""
     from dlbench.workspace.source import source_tree
 
     @functools.cache
@@ -57,30 +52,30 @@ def read_fetched(benchmark: "Benchmark") -> "Callable[[Instance], str | None]":
     return lambda instance: text_of(instance.project, instance.path)
 
 
-def write_folder(standing: "ReportData", out: Path, *, public: bool) -> None:
-    """The page and the tables for other programs, beside `report.md`."""
+def write_folder(data: "ReportData", out: Path, *, public: bool) -> None:
+    """Write the page, the tables for other programs and the plots."""
     from dlbench.cli.output import counted, log
     from dlbench.jsonl import write_whole
     from dlbench.reporting.candidates import read_candidates
     from dlbench.reporting.export import NO_PARQUET, has_parquet, write_tables
     from dlbench.reporting.pages import write_page
-    from dlbench.reporting.pages.figures import draw_stills
+    from dlbench.reporting.pages.figures import draw_plots
     from dlbench.runs import make_folder
 
     candidates = {}
-    for name, run in standing.runs.items():
+    for name, run in data.runs.items():
         with counted(f"reading {name}", len(run.verdicts), every=2.0) as advance:
-            candidates[name] = read_candidates(run, standing.benchmark, public=public, on_read=advance)
+            candidates[name] = read_candidates(run, data.benchmark, public=public, on_read=advance)
     log("writing the page")
-    page = write_page(standing, candidates, read_fetched(standing.benchmark), public=public)
+    page = write_page(data, candidates, read_fetched(data.benchmark), public=public)
     write_whole(out / "report.html", page)
-    written = write_tables(standing, out)
-    make_folder(out / PICTURES)
-    for name, picture in draw_stills(standing).items():
-        write_whole(out / PICTURES / f"{name}.svg", picture)
+    written = write_tables(data, out)
+    make_folder(out / PLOTS)
+    for name, plot in draw_plots(data).items():
+        write_whole(out / PLOTS / f"{name}.svg", plot)
     if not has_parquet():
         log(NO_PARQUET)
-    log(f"the page is {out / 'report.html'}; beside it are {', '.join(written)} and {PICTURES}/")
+    log(f"wrote {out / 'report.html'}, and next to it {', '.join(written)} and {PLOTS}/")
 
 
 @command("browse")
@@ -88,27 +83,27 @@ def browse(
     chosen: Chosen,
     out: Annotated[Path, typer.Option(help="File for the page.")] = _FILE,
     run: Annotated[
-        list[Path] | None, typer.Option(help="A run folder that tells how hard each instance is (repeatable).")
+        list[Path] | None, typer.Option(help="A run folder that shows the difficulty of each instance (repeatable).")
     ] = None,
     public: PublicOption = False,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Only write the page.")] = False,
 ) -> None:
     """Write one page with every chosen instance (prompt, tests, labels, measures, reference) and open it."""
     from dlbench.jsonl import write_whole
-    from dlbench.reporting.candidates import tells_difficulty
+    from dlbench.reporting.candidates import informs_difficulty
     from dlbench.reporting.pages import write_browser
     from dlbench.runs import read_run
     from dlbench.scoring import tally
 
-    told = [read_run(folder) for folder in run or ()]
-    tallies = [tally(one.verdicts, chosen.benchmark) for one in told if tells_difficulty(one)]
+    runs = [read_run(folder) for folder in run or ()]
+    tallies = [tally(one.verdicts, chosen.benchmark) for one in runs if informs_difficulty(one)]
     read_module = read_fetched(chosen.benchmark)
     page = write_browser(chosen.benchmark, chosen.instances, read_module, tallies, public=public)
     try:
         write_whole(out, page)
     except OSError as error:
-        what, fix = f"cannot be written: {error.strerror}", "give another --out, in a folder that is there"
-        raise DLBenchError(what, where=str(out), fix=fix) from None
+        fix = "pass another --out, in an existing folder"
+        raise DLBenchError(f"cannot be written: {error.strerror}", where=str(out), fix=fix) from None
     typer.echo(f"{len(chosen.instances)} instances: {out}")
     if not no_browser:
         import webbrowser
@@ -116,18 +111,8 @@ def browse(
         webbrowser.open(out.resolve().as_uri())
 
 
-class Breakdown(StrEnum):
-    """As `scoring.groups.BREAKDOWNS`, which is too heavy for `--help`."""
-
-    STAGE = "stage"
-    TASK = "task"
-    DATA = "data"
-    PROJECT = "project"
-    FRAMEWORK = "framework"
-    SIZE = "size"
-    YEAR = "year"
-    LIVE = "live"
-    CROSSED = "crossed"
+Breakdown = StrEnum("Breakdown", "STAGE TASK DATA PROJECT FRAMEWORK SIZE YEAR LIVE CROSSED")
+"""As `scoring.breakdowns.BREAKDOWNS`, which is too heavy to import for `--help`."""
 
 
 def judge_into(
@@ -154,7 +139,7 @@ def judge_into(
 
 
 def judge_samples(benchmark: "Benchmark", samples: "list[Sample]", engine: "Engine", workers: int) -> "list[Verdict]":
-    """Verdicts that are wanted now and kept nowhere."""
+    """Judge without keeping a run folder."""
     from tempfile import TemporaryDirectory
 
     with TemporaryDirectory(prefix="dlbench-") as folder:
@@ -168,9 +153,9 @@ def show_scores(
     axes: Sequence[str] | None = None,
     cutoffs: Sequence[date] | None = None,
     as_json: bool = False,
-    write_more: "Callable[[ReportData], None]" = lambda standing: None,
+    write_more: "Callable[[ReportData], None]" = lambda data: None,
 ) -> None:
-    """Tables to the terminal, a report beside the runs; ends 1 when some of it was our own fault."""
+    """Print tables and write the Markdown report; exits with 1 where verdicts are harness errors."""
     from dlbench.jsonl import write_whole
     from dlbench.reporting import name_runs, write_report
     from dlbench.reporting.report_data import collect_report_data
@@ -179,72 +164,69 @@ def show_scores(
     from dlbench.scoring.breakdowns import LABELS
 
     runs = name_runs([read_run(folder) for folder in folders])
-    standing = collect_report_data(runs, benchmark, cutoffs or CUTOFFS)
-    write_whole(report, write_report(standing))
-    write_more(standing)
+    data = collect_report_data(runs, benchmark, cutoffs or CUTOFFS)
+    write_whole(report, write_report(data))
+    write_more(data)
     if as_json:
         from dlbench.cli.output import print_json
 
-        usages = standing.usages
-        found = {name: {"summary": summary, "usage": usages[name]} for name, summary in standing.summaries.items()}
-        told = {"benchmark": str(benchmark.version), "warnings": standing.warnings}
-        print_json({**told, "runs": found, "spreads": standing.repeats})
+        found = {name: {"summary": each, "usage": data.usages[name]} for name, each in data.summaries.items()}
+        facts = {"benchmark": str(benchmark.version), "warnings": data.warnings}
+        print_json({**facts, "runs": found, "spreads": data.repeats})
     else:
-        _print_tables(standing, axes or LABELS)
+        _print_tables(data, axes or LABELS)
         typer.echo(f"report: {report}")
     faults = [record for run in runs.values() for record in run.verdicts if record["status"] == "harness_error"]
     if faults:
-        what = f"{len(faults)} verdict(s) are harness errors, our fault and not the model's"
-        fix = "start the same command again, which tries them again; `dlbench doctor` looks at the machine"
+        what = f"{len(faults)} verdict(s) are harness errors, not the model's failures"
+        fix = "run the same command again to retry them; `dlbench doctor` checks the machine"
         raise DLBenchError(f"{what}; the first: {faults[0]['message']}", where=faults[0]["instance"], fix=fix)
 
 
-def _print_tables(standing: "ReportData", axes: Sequence[str]) -> None:
+def _print_tables(data: "ReportData", axes: Sequence[str]) -> None:
     from dlbench.cli.output import open_console
-    from dlbench.reporting.tables import breakdown, draw, overview, spreads, statuses
+    from dlbench.reporting.statistics import tabulate_statistics
+    from dlbench.reporting.tables import breakdown, draw, spreads, statuses
 
-    console, summaries = open_console(), standing.summaries
-    console.print(draw("runs", overview(summaries, standing.usages)))
-    console.print(draw("pass@1 (95 % interval)", breakdown(summaries, axes)))
-    if standing.repeats:
-        console.print(draw("the same again", spreads(standing.repeats)))
-    console.print(draw("what became of the answers", statuses(summaries)))
-    for line in standing.warnings:
+    console = open_console()
+    console.print(draw("runs", tabulate_statistics(data.subjects)))
+    console.print(draw("pass@1 (95 % interval)", breakdown(data.summaries, axes)))
+    if data.repeats:
+        console.print(draw("run-to-run variance", spreads(data.repeats)))
+    console.print(draw("outcomes", statuses(data.summaries)))
+    for line in data.warnings:
         typer.echo(f"{line}\n")
 
 
 @command("report")
 def report(
-    runs: Annotated[list[Path], typer.Argument(help="Run folders, side by side.")],
+    runs: Annotated[list[Path], typer.Argument(help="Run folders, shown side by side.")],
     out: Annotated[
         Path | None,
         typer.Option(
-            help="Folder for report.html and tables (Markdown, CSV, Parquet, LaTeX); report.md alone without."
+            help="Folder for report.html, tables (Markdown, CSV, Parquet, LaTeX) and plots; without it, only report.md."
         ),
     ] = None,
     public: PublicOption = False,
     by: Annotated[
         list[Breakdown] | None,
-        typer.Option(help="What the table is broken down by (repeatable); all is in the report."),
+        typer.Option(help="Break the table down by this (repeatable); the report has all breakdowns."),
     ] = None,
     cutoff: Annotated[
         list[datetime] | None,
-        typer.Option(
-            formats=["%Y-%m-%d"], help="A cut-off: what first appeared after this day, and until then (repeatable)."
-        ),
+        typer.Option(formats=["%Y-%m-%d"], help="Cut-off date: scores before and after it (repeatable)."),
     ] = None,
     benchmark: BenchmarkOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Score runs again from what they saved, without running anything; every score with its 95 % interval."""
+    """Score saved runs without running anything; every score has its 95 % interval."""
     from dlbench.dataset import load
     from dlbench.runs import make_folder
 
     if public and out is None:
-        raise DLBenchError("--public is for a page, and none is asked for", fix="give --out, a folder for the page")
+        raise DLBenchError("--public requires --out", fix="pass --out, a folder for the page")
 
     cutoffs = [day.date() for day in cutoff or ()]
-    # days that were asked for are shown, whatever else is
     axes = [str(axis) for axis in by or (Breakdown.STAGE, Breakdown.TASK, Breakdown.DATA)]
     axes += ["live"] if cutoffs else []
     loaded = load(benchmark)
@@ -257,43 +239,43 @@ def report(
 
 
 @dataclass(frozen=True)
-class Sides:
+class ComparedRuns:
     tallies: "dict[str, dict[str, Tally]]"
-    """Of the chosen instances, by the name of the run."""
+    """By the name of the run, for the selected instances."""
     outside: int
-    """How many instances that were judged lie outside the choice."""
+    """Number of judged instances outside the selection."""
     warnings: list[str]
-    """What must be known of the runs before the numbers; what of them is comparable, the comparison says."""
+    """Caveats of the single runs; the comparison has those about comparability."""
 
 
-def read_sides(folders: Sequence[Path], chosen: Chosen) -> Sides:
+def read_compared_runs(folders: Sequence[Path], chosen: Chosen) -> ComparedRuns:
     from dlbench.reporting import name_runs
     from dlbench.reporting.caveats import run_caveats
-    from dlbench.reporting.run_names import check_comparable, group_alike, hash_answers, tell_copies
+    from dlbench.reporting.run_names import check_comparable, copies_caveat, group_alike, hash_answers
     from dlbench.runs import read_head, read_run
     from dlbench.scoring import tally
-    from dlbench.scoring.compare import find_ground
+    from dlbench.scoring.compare import find_common_instances
 
     if len(folders) < 2:
-        raise DLBenchError("one run cannot be compared", where=str(folders[0]), fix="give two run folders or more")
-    wanted = {instance.id for instance in chosen.instances}
+        raise DLBenchError("one run cannot be compared", where=str(folders[0]), fix="pass two run folders or more")
+    selected = {instance.id for instance in chosen.instances}
     named = name_runs([read_head(folder) for folder in folders])
     check_comparable(list(named.values()))
     judged, answers, warnings = {}, {}, []
-    # of a hundred runs the tallies are a few megabytes, and the verdicts more than a gigabyte: one run at a time
+    # the tallies of a hundred runs take a few megabytes, their verdicts more than a gigabyte: one run at a time
     for name, head in named.items():
         run = read_run(head.folder)
         judged[name] = tally(run.verdicts, chosen.benchmark)
         answers[name] = hash_answers(run)
         warnings += run_caveats(name, run, chosen.benchmark)
-    warnings += [tell_copies(names) for names in group_alike(answers)]
-    tallies = {name: {key: one for key, one in each.items() if key in wanted} for name, each in judged.items()}
-    outside = len({key for each in judged.values() for key in each} - wanted)
-    ground = find_ground(tallies)
-    if not ground.instances:
+    warnings += [copies_caveat(names) for names in group_alike(answers)]
+    tallies = {name: {key: one for key, one in each.items() if key in selected} for name, each in judged.items()}
+    outside = len({key for each in judged.values() for key in each} - selected)
+    common = find_common_instances(tallies)
+    if not common.instances:
         raise DLBenchError(
-            f"there is no instance to compare on: {len(ground.not_common)} are not in every run,"
-            f" {len(ground.harness_errors)} met a harness error, {outside} lie outside the choice",
-            fix="compare runs of the same instances; start a run with harness errors again, which tries them again",
+            f"there is no instance to compare on: {len(common.not_common)} are not in every run,"
+            f" {len(common.harness_errors)} have a harness error, {outside} are outside the selection",
+            fix="compare runs of the same instances; run the command of a run with harness errors again to retry them",
         )
-    return Sides(tallies, outside, warnings)
+    return ComparedRuns(tallies, outside, warnings)

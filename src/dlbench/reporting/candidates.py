@@ -1,13 +1,9 @@
-"""What did the models write, as far as a run folder still knows?
+"""Read the candidates of a run, and rate the difficulty of instances.
 
-A report shows the code that was judged, not the answer around it; where none was found, the answer, so that a reader
-sees why. The texts are strangers': some are megabytes of one repeated word, so each is cut at a length that no honest
-function reaches.
-
-How hard is an instance?
-
-Where runs were given, they tell: the share of all samples that pass, each run counting the same. Where not, it can only
-be guessed from the reference's size and branches, and the page says that it is a guess.
+A report shows the code that was judged, or the answer where no code was found. Models wrote these texts, and some are
+megabytes of one repeated word: each is cut at a length that no honest function reaches. Difficulty is the share of
+samples that pass, each run counting the same; without runs it is estimated from the reference's size and branches, and
+the page says so.
 """
 
 import hashlib
@@ -34,9 +30,9 @@ _DEPTHS = ("", " " * 4, " " * 8)
 class Candidate:
     text: str
     is_code: bool
-    """Whether it is code; the model's answer otherwise, in which none was found."""
+    """Otherwise it is the model's answer, in which no code was found."""
     left_out: int = 0
-    """Characters beyond the longest that is shown."""
+    """Characters that are not shown."""
 
 
 Candidates = dict[tuple[str, int], Candidate]
@@ -52,7 +48,9 @@ def read_candidates(
     found: Candidates = {}
     for sample in parse_samples(read_lines(path), str(path), benchmark):
         instance = benchmark.instances[sample.instance]
-        candidate = _read(sample, instance)
+        code = _find_code(sample.text, sample.is_code, instance.qualname)
+        text = sample.text if code is None else code
+        candidate = Candidate(text[:LONGEST], code is not None, max(0, len(text) - LONGEST))
         if not (public and (run.config.get("model") == "reference" or is_reference(candidate.text, instance))):
             found[sample.key] = candidate
         on_read(sample.instance)
@@ -60,46 +58,39 @@ def read_candidates(
 
 
 def is_reference(code: str, instance: Instance) -> bool:
-    """By its hash, so that it is known where no source was fetched; methods are hashed as they stand in their class."""
-    bare = code.strip("\n")
-    texts = (indent(bare, depth) for depth in _DEPTHS)
+    """By hash, so that it works without the source; the hash of a method includes its indentation."""
+    texts = (indent(code.strip("\n"), depth) for depth in _DEPTHS)
     return instance.sha256 in {hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest() for text in texts}
 
 
-def _read(sample: Sample, instance: Instance) -> Candidate:
-    code = _find_code(sample.text, sample.is_code, instance.qualname)
-    text = sample.text if code is None else code
-    return Candidate(text[:LONGEST], code is not None, max(0, len(text) - LONGEST))
-
-
-@lru_cache(maxsize=4096)  # at temperature 0 a model says the same again, and finding code takes milliseconds
+@lru_cache(maxsize=4096)  # at temperature 0 answers repeat, and extraction takes milliseconds
 def _find_code(text: str, is_code: bool, qualname: str) -> str | None:
     return find_code(Sample("", 0, text, is_code), qualname).code
 
 
 LEVELS = ("easy", "medium", "hard", "unsolved", "unknown")
 _SMALL, _LARGE = (10, 5), (30, 15)
-"""Lines of code and cognitive complexity: small is neither above the first, large either above the second."""
+"""Lines of code and cognitive complexity: small has neither above its limit, large has either above its limit."""
 
 
-def tells_difficulty(run: Run) -> bool:
-    """The reference solves everything and the stub nothing, however hard it is."""
+def informs_difficulty(run: Run) -> bool:
+    """False for the baselines: the reference solves everything and the stub nothing."""
     return run.config.get("model") not in BASELINES
 
 
 def find_difficulty(instance: Instance, runs: Sequence[Mapping[str, Tally]]) -> str:
-    """One of `LEVELS`; by thirds of the share that passes, and `unsolved` where nobody ever did."""
+    """One of `LEVELS`: by thirds of the share that passes; `unsolved` where no sample does."""
     if not runs:
-        return _guess(instance)
-    told = [tallies[instance.id] for tallies in runs if instance.id in tallies]
-    shares = [one.share for one in told if not one.harness_errors]  # our own fault makes nothing hard
+        return _estimate(instance)
+    found = [tallies[instance.id] for tallies in runs if instance.id in tallies]
+    shares = [one.share for one in found if not one.harness_errors]
     if not shares:
         return "unknown"
     share = mean(shares)
     return "unsolved" if not share else "hard" if share < 1 / 3 else "medium" if share < 2 / 3 else "easy"
 
 
-def _guess(instance: Instance) -> str:
+def _estimate(instance: Instance) -> str:
     loc, cognitive = instance.measures.loc, instance.measures.cognitive
     if loc is None or cognitive is None:
         return "unknown"

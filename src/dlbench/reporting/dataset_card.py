@@ -1,7 +1,6 @@
-"""What should somebody know of a dataset before they trust a number from it?
+"""The dataset card: counts by label, sizes, tests, mutation scores, annotator agreement, solvability and licences.
 
-The card: counts by every label, sizes, tests, mutation scores, how far annotators agreed, whether the prompts can be
-solved, whose code it is. All of it computed from the records, so that the card cannot say what the dataset does not.
+Everything is computed from the records, so that the card cannot contradict the dataset.
 """
 
 import math
@@ -12,7 +11,7 @@ from dlbench.dataset.labels import AXES
 from dlbench.dataset.loading import Benchmark
 from dlbench.dataset.records import Instance
 from dlbench.dataset.statistics import Attempt, Solved, Statistics, mutation_score, summarise
-from dlbench.reporting.tables import mark_down
+from dlbench.reporting.tables import to_markdown
 
 Bins = Sequence[float]
 LOC_BINS = (5, 8, 12, 16, 20, 30, 50, 80, math.inf)
@@ -34,7 +33,7 @@ def render_card(
             ["tests", figures["tests_median"]],
             ["mutation score", figures["mutation_score_median"]],
         ]),
-        f"{figures['loc_over_20']} references have more than 20 lines of code. {_tell_mutants(figures)}",
+        f"{figures['loc_over_20']} references have more than 20 lines of code. {_describe_mutants(figures)}",
     ]  # fmt: skip
     parts += [f"### By {name}\n\n" + _count(name, figures[name]) for name in (*AXES, "framework", "year", "license")]
     parts += ["### Projects\n\n" + _list_projects(benchmark, figures["project"])]
@@ -46,7 +45,7 @@ def render_card(
 
 
 def find_distributions(instances: Sequence[Instance], figures: Statistics) -> dict[str, dict[str, int]]:
-    """What pictures are drawn of: counts by name, for labels, and by bins, for sizes."""
+    """What plots show: counts by name, for labels, and by bins, for sizes."""
     found = {axis: dict(figures[axis]) for axis in (*AXES, "framework", "year")}
     found["lines of code"] = _bin(instances, lambda one: one.measures.loc, LOC_BINS)
     found["tests"] = _bin(instances, lambda one: len(one.tests), TEST_BINS)
@@ -55,7 +54,7 @@ def find_distributions(instances: Sequence[Instance], figures: Statistics) -> di
 
 
 def _bin(instances: Sequence[Instance], measure: Callable[[Instance], float | None], bins: Bins) -> dict[str, int]:
-    """Each bin with its lower end and without its upper one."""
+    """Bins include their lower end and exclude their upper one."""
     values = [value for one in instances if (value := measure(one)) is not None]
     return {
         f"{low:g} or more" if high == math.inf else f"{low:g} to {high:g}": sum(low <= value < high for value in values)
@@ -63,11 +62,11 @@ def _bin(instances: Sequence[Instance], measure: Callable[[Instance], float | No
     }
 
 
-def _tell_mutants(figures: Statistics) -> str:
+def _describe_mutants(figures: Statistics) -> str:
     if figures["mutants_most"] is None:
-        return "How many mistakes the tests find was not measured."
+        return "The mutation score was not measured."
     least, most = figures["mutation_score_least"], figures["mutants_most"]
-    return f"A mutation score is of at most {most} mutants of the reference; the least is {least}."
+    return f"Mutation scores use at most {most} mutants of the reference; the lowest is {least}."
 
 
 def _render_solving(attempts: Sequence[Attempt], instances: Sequence[Instance]) -> str:
@@ -76,13 +75,13 @@ def _render_solving(attempts: Sequence[Attempt], instances: Sequence[Instance]) 
         for label in AXES[axis]:
             chosen = [one for one in instances if getattr(one.labels, axis) == label]
             found[f"{axis}: {label}"] = summarise(attempts, chosen)
-    told = [[name, *_tell(solved)] for name, solved in found.items() if solved.tried]
-    if not told:
+    rows = [[name, *_describe(solved)] for name, solved in found.items() if solved.tried]
+    if not rows:
         return "Nobody has tried yet."
-    return _table(["", "tried", "first try", "in the end", "prompts fixed"], told)
+    return _table(["", "tried", "first try", "in the end", "prompts fixed"], rows)
 
 
-def _tell(solved: Solved) -> list[object]:
+def _describe(solved: Solved) -> list[object]:
     shares = [f"{count} ({count / solved.tried:.0%})" for count in (solved.first, solved.final)]
     return [solved.tried, *shares, solved.repaired]
 
@@ -102,4 +101,4 @@ def _count(name: str, counts: dict[str, int]) -> str:
 
 def _table(columns: Sequence[str], rows: Iterable[Iterable[object]]) -> str:
     cells = [["-" if cell is None else str(cell) for cell in row] for row in rows]
-    return "\n".join(mark_down((list(columns), cells)))
+    return "\n".join(to_markdown((list(columns), cells)))

@@ -1,17 +1,15 @@
-"""What can other programs read of a report? Long tables, one fact a row, as CSV and Parquet, and LaTeX for papers.
+"""Export a report for other programs: long tables as CSV and Parquet, and LaTeX tables for papers.
 
-Numbers stand as numbers, unrounded; what cannot be computed is an empty cell, never 0.
-
-How do the scores get into a paper? Tables for `booktabs`, the papers' own: overall, by label, live, variance.
-
-Names of runs come from people and models: every letter that LaTeX would act on is escaped.
+Numbers are unrounded; a value that cannot be computed is an empty cell, never 0. The LaTeX tables use `booktabs` and
+are those of the papers: overall, by label, live, variance. Run names come from people and models, so every character
+that LaTeX interprets is escaped.
 """
 
 import csv
 import io
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -19,10 +17,8 @@ from typing import Any
 from dlbench.dataset import AXES
 from dlbench.jsonl import write_whole
 from dlbench.reporting.report_data import ReportData
-from dlbench.reporting.tables import Tabled, breakdown, overview, spreads, statuses
-from dlbench.scoring import Score
-from dlbench.scoring.intervals import NOTHING
-from dlbench.scoring.summary import KS
+from dlbench.reporting.statistics import STATISTICS, Subject, tabulate_statistics
+from dlbench.reporting.tables import Tabled, breakdown, spreads, statuses
 
 _SPECIAL = {
     "\\": r"\textbackslash{}",
@@ -36,32 +32,33 @@ _SPECIAL = {
 }
 _ANY = re.compile("|".join(map(re.escape, _SPECIAL)))
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+Row = dict[str, Any]
+NO_PARQUET = (
+    "pyarrow is not installed, so no Parquet files were written: pip install 'dlbench[report]' and report again"
+)
 
 
-def render_latex(standing: ReportData) -> str:
-    summaries = standing.summaries
-    parts = [
-        "% Tables of DL-Bench: \\usepackage{booktabs}, then \\input{tables}",
-        _table("Runs", "runs", overview(summaries, standing.usages)),
-    ]
+def render_latex(data: ReportData) -> str:
+    tables = {"runs": ("Runs", tabulate_statistics(data.subjects))}
     for axis in (*AXES, "live"):
-        headings, rows = breakdown(summaries, [axis])
+        headings, rows = breakdown(data.summaries, [axis])
         cells = [[row[1].replace("_", " "), *row[2:]] for row in rows]
-        parts.append(_table(f"pass@1 by {axis}, with 95 % intervals", axis, (["", *headings[2:]], cells)))
-    headings, rows = statuses(summaries)
-    cells = [[row[0].replace("_", " "), *row[1:]] for row in rows]
-    parts.append(_table("What became of the answers", "statuses", (headings, cells)))
-    if standing.repeats:
-        parts.append(_table("The same again", "spreads", spreads(standing.repeats)))
+        tables[axis] = (f"pass@1 by {axis}, with 95 % intervals", (["", *headings[2:]], cells))
+    headings, rows = statuses(data.summaries)
+    tables["statuses"] = ("Outcomes", (headings, [[row[0].replace("_", " "), *row[1:]] for row in rows]))
+    if data.repeats:
+        tables["spreads"] = ("Run-to-run variance", spreads(data.repeats))
+    parts = ["% Tables of DL-Bench: \\usepackage{booktabs}, then \\input{tables}"]
+    parts += [_table(caption, label, table) for label, (caption, table) in tables.items()]
     return "\n\n".join(parts) + "\n"
 
 
-def escape_latex(words: str) -> str:
-    return _ANY.sub(lambda found: _SPECIAL[found.group()], _CONTROL.sub(" ", words))
+def escape_latex(text: str) -> str:
+    return _ANY.sub(lambda found: _SPECIAL[found.group()], _CONTROL.sub(" ", text))
 
 
-def _table(caption: str, label: str, tabled: Tabled) -> str:
-    headings, rows = tabled
+def _table(caption: str, label: str, table: Tabled) -> str:
+    headings, rows = table
     lines = [
         r"\begin{table}",
         f"\\caption{{{escape_latex(caption)}}}\\label{{tab:dlbench-{label}}}",
@@ -81,43 +78,22 @@ def _row(cells: Sequence[str]) -> str:
     return " & ".join(escape_latex(cell.strip()) for cell in cells) + r" \\"
 
 
-Row = dict[str, Any]
-NO_PARQUET = "Parquet is left out, since pyarrow is not installed: pip install 'dlbench[report]' and report again"
-
-
-def list_scores(standing: ReportData) -> Iterator[Row]:
-    """One row a run and group."""
-    for name, summary in standing.summaries.items():
+def list_scores(data: ReportData) -> Iterator[Row]:
+    """One row per run and group, with every statistic that has columns."""
+    for name, summary in data.summaries.items():
         for score in summary.scores:
-            yield {
-                "run": name,
-                "axis": score.axis,
-                "label": score.label,
-                "instances": score.instances,
-                "samples": score.samples,
-                "pass_at_1": score.pass_at_1,
-                "low": score.interval.low,
-                "high": score.interval.high,
-                "interval": score.interval.kind,
-                "clustered_low": score.clustered.low,
-                "clustered_high": score.clustered.high,
-                "tests_passed": score.passing_rate,
-                **{key: value for k in KS[1:] for key, value in _list_pass_at(score, k).items()},
-                "harness_errors": score.harness_errors,
-            }
+            subject = Subject(score, summary, data.usages.get(name))
+            row: Row = {"run": name, "axis": score.axis, "label": score.label}
+            for statistic in STATISTICS.values():
+                row |= statistic.export(subject)
+            yield row
 
 
-def _list_pass_at(score: Score, k: int) -> Row:
-    found = score.pass_at_interval.get(k, NOTHING)
-    share = score.pass_at.get(k, math.nan)
-    return {f"pass_at_{k}": share, f"pass_at_{k}_low": found.low, f"pass_at_{k}_high": found.high}
-
-
-def list_verdicts(standing: ReportData) -> Iterator[Row]:
-    """One row a verdict, with the labels of its instance."""
-    for name, run in standing.runs.items():
+def list_verdicts(data: ReportData) -> Iterator[Row]:
+    """One row per verdict, with the labels of its instance."""
+    for name, run in data.runs.items():
         for record in run.verdicts:
-            instance = standing.benchmark.instances[record["instance"]]
+            instance = data.benchmark.instances[record["instance"]]
             outcomes = list(record["tests"].values())
             yield {
                 "run": name,
@@ -135,17 +111,16 @@ def list_verdicts(standing: ReportData) -> Iterator[Row]:
             }
 
 
-def write_tables(standing: ReportData, folder: Path) -> list[str]:
-    """`scores` and `verdicts` as CSV and Parquet, and `tables.tex`; gives the names of the files."""
-    tables = {"scores": list(list_scores(standing)), "verdicts": list(list_verdicts(standing))}
+def write_tables(data: ReportData, folder: Path) -> list[str]:
+    """`scores` and `verdicts` as CSV and Parquet, and `tables.tex`; returns the file names."""
     written = []
-    for name, rows in tables.items():
+    for name, rows in (("scores", list(list_scores(data))), ("verdicts", list(list_verdicts(data)))):
         write_whole(folder / f"{name}.csv", render_csv(rows))
         written.append(f"{name}.csv")
         if has_parquet():
             write_parquet(folder / f"{name}.parquet", rows)
             written.append(f"{name}.parquet")
-    write_whole(folder / "tables.tex", render_latex(standing))
+    write_whole(folder / "tables.tex", render_latex(data))
     return [*written, "tables.tex"]
 
 
@@ -157,12 +132,8 @@ def render_csv(rows: Sequence[Row]) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(rows[0] if rows else ())
-    writer.writerows(map(_cells, rows))
+    writer.writerows(("" if value != value else value for value in row.values()) for row in rows)  # NaN is not itself
     return out.getvalue()
-
-
-def _cells(row: Row) -> Iterable[object]:
-    return ("" if isinstance(value, float) and math.isnan(value) else value for value in row.values())
 
 
 def write_parquet(path: Path, rows: Sequence[Row]) -> None:

@@ -1,8 +1,21 @@
-"""How is a number written, so that it says no more than is known? n/a where nothing can be said, never 0."""
+"""Format numbers, intervals and token counts for people; n/a where a value cannot be computed, never 0."""
 
 import math
+from collections.abc import Sequence
 
-from dlbench.scoring import Interval, Score, Summary, Usage
+from dlbench.dataset.labels import Stage, Task
+from dlbench.scoring import Interval, Score, Usage
+
+SHORT_LABELS = {
+    str(Stage.PRE_POST_PROCESSING): "pre/post-processing",
+    str(Stage.EVALUATION_METRICS): "evaluation",
+    str(Task.TIME_SERIES_PREDICTION): "time series",
+}
+
+
+def render_label(slug: str) -> str:
+    """A label, status or outcome as words, short enough for a plot."""
+    return SHORT_LABELS.get(slug, slug.replace("_", " "))
 
 
 def percent(value: float) -> str:
@@ -14,7 +27,7 @@ def span(interval: Interval) -> str:
 
 
 def score_cell(score: Score | None) -> str:
-    """pass@1 with its interval; `!` where harness errors are counted in."""
+    """pass@1 with its interval; `!` where harness errors count as failures."""
     if score is None or not score.instances:
         return "n/a"
     mark = " !" if score.harness_errors else ""
@@ -39,23 +52,20 @@ def number(value: float, form: str = ".2f") -> str:
     return "n/a" if math.isnan(value) else "infinite" if math.isinf(value) else format(value, form)
 
 
-def tell_usage(usage: Usage | None) -> list[str]:
-    """Tokens asked, tokens answered, cost; `*` where only some samples tell it."""
+def some(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def list_some(names: Sequence[str], most: int) -> str:
+    """The first names, and an ellipsis for the others."""
+    return ", ".join(names[:most]) + (", …" if len(names) > most else "")
+
+
+def format_usage(usage: Usage | None) -> list[str]:
+    """Prompt tokens, completion tokens and cost; `*` where only some samples report them."""
     if usage is None:
         return ["n/a"] * 3
     partly = " *" if 0 < usage.with_tokens < usage.samples else ""
     paid = " *" if 0 < usage.with_cost < usage.samples else ""
     tokens = [number(value, ",.0f") for value in (usage.prompt_tokens, usage.completion_tokens)]
-    return [f"{told}{partly}" for told in tokens] + [f"{number(usage.cost, ',.4f')}{paid}"]
-
-
-def tell_faults(name: str, summary: Summary) -> str:
-    """What harness errors do to a score, or nothing when there are none."""
-    faults, overall = summary.overall.harness_errors, summary.overall
-    if not faults:
-        return ""
-    return (
-        f"HARNESS ERRORS: {faults} of {overall.samples} verdicts of {name} are our own fault and not the model's. They"
-        f" count as not passed: pass@1 is {percent(overall.pass_at_1)}, and would be"
-        f" {percent(summary.if_faults_passed)} had they all passed."
-    )
+    return [f"{each}{partly}" for each in tokens] + [f"{number(usage.cost, ',.4f')}{paid}"]

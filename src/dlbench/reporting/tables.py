@@ -1,52 +1,53 @@
-"""How are scores shown to a person? As tables in the terminal, one column a run, and n/a where nothing can be said.
+"""Build tables of scores and render them for the terminal, Markdown and JSON.
 
-How do scores become JSON? Records become objects, and what is not a number becomes null: JSON has no NaN.
+A table is a list of headings and rows of text. `tabulate` builds one from a mapping of headings to cell functions; the
+studies and the leaderboard use it too.
 """
 
 import dataclasses
 import math
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
 
 from rich.table import Table
 
-from dlbench.reporting.formatting import number, percent, score_cell, span, tell_usage
-from dlbench.scoring import Score, Spread, Summary, Usage
+from dlbench.reporting.formatting import number, percent, score_cell
+from dlbench.runs.verdict import Status
+from dlbench.scoring import Spread, Summary
 
 Tabled = tuple[list[str], list[list[str]]]
 """Headings and rows."""
+Item = TypeVar("Item")
+Columns = Mapping[str, Callable[[Item], object]]
+"""Heading to the cell of an item."""
+
+TEXT_COLUMNS = {
+    "",
+    "axis",
+    "label",
+    "status",
+    "run",
+    "above",
+    "pass@1 of",
+    "measure",
+    "dataset",
+    "text",
+    "here",
+    "there",
+}
+TEXT_COLUMNS |= {"resampled", "category", "subcategory", "planted as", "rater", "other rater", "instance"}
+TEXT_COLUMNS |= {"encoder", "way", "mode", "reversed pairs"}
+"""Headings of left-aligned columns; all others are numbers."""
+_STATUSES = [str(status) for status in Status]
 
 
-def overview(summaries: Mapping[str, Summary], usages: Mapping[str, Usage | None]) -> Tabled:
-    """pass@k is a row where some run has samples enough for it; so are tokens and cost where some run tells them."""
-    scores = [summary.overall for summary in summaries.values()]
-    rows = [
-        ["instances", *(str(one.instances) for one in scores)],
-        ["samples", *(str(one.samples) for one in scores)],
-        ["pass@1", *(percent(one.pass_at_1) for one in scores)],
-        ["  95 % interval", *(span(one.interval) for one in scores)],
-        ["  projects resampled", *(span(one.clustered) for one in scores)],
-        *(row for k in find_ks(scores) for row in _pass_at(k, scores)),
-        ["tests passed, on average", *(percent(one.passing_rate) for one in scores)],
-        ["  95 % interval", *(span(each.rate_interval) for each in summaries.values())],
-    ]
-    told = [tell_usage(usages.get(name)) for name in summaries]
-    for place, heading in enumerate(("tokens asked", "tokens answered", "cost")):
-        if any(each[place] != "n/a" for each in told):
-            rows.append([heading, *(each[place] for each in told)])
-    return ["", *summaries], rows
-
-
-def _pass_at(k: int, scores: Iterable[Score]) -> list[list[str]]:
-    known = list(scores)
-    return [
-        [f"pass@{k}", *(percent(one.pass_at[k]) for one in known)],
-        ["  95 % interval", *(span(one.pass_at_interval[k]) for one in known)],
-    ]
+def tabulate(items: Iterable[Item], columns: Columns[Item]) -> Tabled:
+    """One row per item."""
+    return [*columns], [[str(cell(item)) for cell in columns.values()] for item in items]
 
 
 def breakdown(summaries: Mapping[str, Summary], axes: Iterable[str]) -> Tabled:
-    """One row a group, one column a run: pass@1 with its interval."""
+    """One row per group, one column per run: pass@1 with its interval."""
     chosen = {"all", *axes}
     found = {name: {(one.axis, one.label): one for one in each.scores} for name, each in summaries.items()}
     keys = dict.fromkeys(key for scores in found.values() for key in scores if key[0] in chosen)
@@ -59,36 +60,41 @@ def breakdown(summaries: Mapping[str, Summary], axes: Iterable[str]) -> Tabled:
 
 
 def statuses(summaries: Mapping[str, Summary]) -> Tabled:
-    known = dict.fromkeys(status for summary in summaries.values() for status in summary.statuses)
-    rows = [[status, *(str(each.statuses.get(status, 0)) for each in summaries.values())] for status in known]
+    """One row per status that occurs; answers that are cut off have any status and come last."""
+    known = {status for summary in summaries.values() for status in summary.statuses}
+    rows = [
+        [status, *(str(each.statuses.get(status, 0)) for each in summaries.values())]
+        for status in _STATUSES
+        if status in known
+    ]
     if any(each.truncated for each in summaries.values()):
         rows.append(["(of all, cut off)", *(str(each.truncated) for each in summaries.values())])
     return ["status", *summaries], rows
 
 
 def spreads(found: Mapping[str, Spread]) -> Tabled:
-    """In points, as the papers have them; a variance of points is in points squared."""
-    rows = [
-        [name, str(one.runs), percent(one.mean), number(1e4 * one.variance), number(100 * one.deviation)]
-        for name, one in found.items()
-    ]
-    return ["pass@1 of", "times", "mean", "variance", "standard deviation"], rows
+    """In points, as in the papers; a variance is in squared points."""
+    return tabulate(found.items(), {
+        "pass@1 of": lambda one: one[0],
+        "times": lambda one: one[1].runs,
+        "mean": lambda one: percent(one[1].mean),
+        "variance": lambda one: number(1e4 * one[1].variance),
+        "standard deviation": lambda one: number(100 * one[1].deviation),
+    })  # fmt: skip
 
 
 def draw(title: str, table: Tabled) -> Table:
+    """For the terminal."""
     headings, rows = table
     drawn = Table(title=title, title_justify="left")
-    left = {"", "axis", "label", "status", "run", "above", "pass@1 of", "measure", "dataset", "text", "here", "there"}
-    left |= {"drawn anew", "turned round", "category", "subcategory", "planted as", "rater", "other rater"}
-    left |= {"instance", "encoder", "way"}
     for heading in headings:
-        drawn.add_column(heading, justify="left" if heading in left else "right", overflow="fold")
+        drawn.add_column(heading, justify="left" if heading in TEXT_COLUMNS else "right", overflow="fold")
     for row in rows:
         drawn.add_row(*row, end_section=row[0] == "all")
     return drawn
 
 
-def mark_down(table: Tabled) -> list[str]:
+def to_markdown(table: Tabled) -> list[str]:
     """The lines of a Markdown table."""
     headings, rows = table
     return [
@@ -97,12 +103,8 @@ def mark_down(table: Tabled) -> list[str]:
     ]
 
 
-def find_ks(scores: Iterable[Score]) -> list[int]:
-    known = {k for score in scores for k, value in score.pass_at.items() if not math.isnan(value)}
-    return sorted(known - {1})
-
-
-def make_plain(value: object) -> Any:  # noqa: ANN401 - whatever JSON has
+def make_plain(value: object) -> Any:  # noqa: ANN401 - any JSON value
+    """Records become objects; NaN and infinity become null, since JSON has neither."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {field.name: make_plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
     if isinstance(value, Mapping):

@@ -1,8 +1,8 @@
-"""By what can instances be told apart, and which group does each belong to?
+"""Group instances by label, project, framework, size and date.
 
 An axis gives every instance one label or several; a table has a row for each label that occurs. `live` is the papers'
-table of contamination: rows for each cut-off, with the instances that first appeared after it, which a model trained
-before that day cannot have read, and with those that were there until then. Rows of different days overlap.
+contamination table. For each cut-off date it has the instances that first appeared after it, which a model trained
+before that day cannot have seen, and those that existed by then. Rows of different dates overlap.
 """
 
 from bisect import bisect_right
@@ -16,11 +16,14 @@ from dlbench.dataset.labels import Framework
 from dlbench.errors import DLBenchError
 
 SIZES = (1, 6, 11, 21, 41, 81)
-"""Where a bin of lines of code begins; the last is open."""
+"""Lower ends of the bins of lines of code; the last bin is open."""
 CUTOFFS = (date(2023, 10, 1), date(2024, 1, 1), date(2024, 5, 1), date(2024, 9, 1), date(2025, 6, 1))
 """The papers' four, and ours."""
 LABELS = tuple(AXES)
 BREAKDOWNS = (*LABELS, "project", "framework", "size", "year", "live", "crossed")
+_SIZE_LABELS = [*(f"{low} to {high - 1} lines" for low, high in pairwise(SIZES)), f"{SIZES[-1]} lines or more"]
+_ORDERS: dict[str, list[str]] = {name: [str(label) for label in labels] for name, labels in AXES.items()}
+_ORDERS |= {"framework": [str(framework) for framework in Framework], "size": _SIZE_LABELS}
 
 Groups = dict[tuple[str, str], list[str]]
 """(axis, label) to the ids of its instances."""
@@ -29,7 +32,7 @@ Groups = dict[tuple[str, str], list[str]]
 def group(
     ids: Iterable[str], benchmark: Benchmark, axes: Sequence[str] = LABELS, cutoffs: Sequence[date] = CUTOFFS
 ) -> Groups:
-    """Everything first, then each axis with the labels that occur, in the order that a table shows them."""
+    """All instances first, then each axis with the labels that occur, in the order of the tables."""
     instances = [benchmark.instances[one] for one in ids]
     groups: Groups = {("all", "all"): [instance.id for instance in instances]}
     for axis in axes:
@@ -63,9 +66,3 @@ def _find_axis(axis: str, benchmark: Benchmark, cutoffs: Sequence[date]) -> Call
     if axis not in known:
         raise DLBenchError(f"there is no breakdown {axis!r}", fix=f"use any of: {', '.join(BREAKDOWNS)}")
     return known[axis]
-
-
-_SIZE_LABELS = [f"{low} to {high - 1} lines" for low, high in pairwise(SIZES)]
-_SIZE_LABELS.append(f"{SIZES[-1]} lines or more")
-_ORDERS: dict[str, list[str]] = {name: [str(label) for label in labels] for name, labels in AXES.items()}
-_ORDERS |= {"framework": [str(framework) for framework in Framework], "size": _SIZE_LABELS}

@@ -1,13 +1,9 @@
-"""Which of several runs is better, by how much, and on which instances?
+"""Compare runs pairwise on their common instances.
 
-All are compared on the instances that every one of them has, so that every pair is tested on the same ground; what is
-left out is named. Instances on which any run met a harness error are left out as well: counted as failures they would
-make our own faults look like a difference between models.
-
-Do two runs solve the same instances?
-
-Two models of one score may be good at different things. The share of instances on which both go alike is high by itself
-where both solve little, or nearly all; Cohen's kappa takes away what chance alone would give.
+Only instances that every run has are compared, so that every pair is tested on the same set; the others are reported.
+Instances with a harness error in any run are excluded too: counted as failures, our own faults would look like a
+difference between models. Overlap says whether two runs solve the same instances: the share of equal outcomes is high
+by itself where both solve little or nearly everything, and Cohen's kappa corrects for chance.
 """
 
 import math
@@ -34,13 +30,13 @@ from dlbench.scoring.tally import Tally, mean
 
 Tallies = Mapping[str, Tally]
 _FINEST = 100
-"""The permutation test counts shares in whole units: as fine as the numbers of samples ask for, in hundredths at the
+"""The permutation test counts shares in whole units: as fine as the numbers of samples require, in hundredths at the
 finest. Rounding keeps it valid, since a rounded difference changes its sign when A and B are swapped."""
 
 
 @dataclass(frozen=True)
 class RunScore:
-    """One run, over the common instances."""
+    """One run, on the common instances."""
 
     name: str
     pass_at_1: float
@@ -48,18 +44,18 @@ class RunScore:
     clustered: Interval
     solved: int
     solved_alone: int
-    """Instances that no other of the runs solves."""
+    """Instances that no other run solves."""
 
 
 @dataclass(frozen=True)
 class Pair:
-    """A against B; differences are A's pass@1 less B's."""
+    """A against B; differences are A's pass@1 minus B's."""
 
     a: str
     b: str
     difference: float
     interval: Interval
-    """Of the difference: bootstrap over instances, the same for both."""
+    """Of the difference: paired bootstrap over instances."""
     clustered: Interval
     """Of the difference, when whole projects are resampled."""
     only_a: tuple[str, ...]
@@ -72,8 +68,8 @@ class Pair:
     permutation_clustered: float
     """The permutation test with whole projects swapped; NaN with fewer than five."""
     samples_alike: bool = True
-    """Both have as many samples of each instance. Where not, "more than half pass" is easier for one of the two, so
-    that the figures made of it are NaN: McNemar's test would find a model better than itself."""
+    """Both have equally many samples of each instance. Otherwise "more than half pass" is easier for one of them, and
+    figures based on it are NaN: McNemar's test would find a model better than itself."""
     mcnemar_holm: float = math.nan
     permutation_holm: float = math.nan
     permutation_clustered_holm: float = math.nan
@@ -85,21 +81,21 @@ class Comparison:
     standings: tuple[RunScore, ...]
     pairs: tuple[Pair, ...]
     instances: tuple[str, ...]
-    """What is compared: had by every run, and harness errors in none."""
+    """What is compared: in every run, and without a harness error in any."""
     not_common: tuple[str, ...]
     harness_errors: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class CommonInstances:
-    """What runs can be compared on, and what they cannot; see `Comparison`."""
+    """What runs can be compared on, and what is excluded; see `Comparison`."""
 
     instances: tuple[str, ...]
     not_common: tuple[str, ...]
     harness_errors: tuple[str, ...]
 
 
-def find_ground(runs: Mapping[str, Tallies]) -> CommonInstances:
+def find_common_instances(runs: Mapping[str, Tallies]) -> CommonInstances:
     everything = dict.fromkeys(one for tallies in runs.values() for one in tallies)
     common = dict.fromkeys(one for one in everything if all(one in tallies for tallies in runs.values()))
     faulty = {one for one in common if any(tallies[one].harness_errors for tallies in runs.values())}
@@ -112,23 +108,25 @@ def find_ground(runs: Mapping[str, Tallies]) -> CommonInstances:
 
 def compare(runs: Mapping[str, Tallies], benchmark: Benchmark, *, only_first: bool = False) -> Comparison:
     """`runs`: tallies by name, two or more; `only_first`: each against the first, not every pair."""
-    ground = find_ground(runs)
-    kept = ground.instances
+    common = find_common_instances(runs)
+    kept = common.instances
     step = min(_FINEST, math.lcm(*(tallies[one].samples for tallies in runs.values() for one in kept)))
     clusters = Clusters(benchmark.instances[one].project for one in kept)
-    sides = {name: _Side(name, [tallies[one] for one in kept], clusters, step) for name, tallies in runs.items()}
-    names = list(runs)
-    chosen = [(names[0], other) for other in names[1:]] if only_first else list(combinations(names, 2))
+    compared = {
+        name: _ComparedRun(name, [tallies[one] for one in kept], clusters, step) for name, tallies in runs.items()
+    }
+    first, *others = runs
+    chosen = [(first, other) for other in others] if only_first else list(combinations(runs, 2))
     return Comparison(
-        standings=tuple(_stand(side, list(sides.values())) for side in sides.values()),
-        pairs=_correct([_pair(sides[a], sides[b]) for a, b in chosen]),
+        standings=tuple(_score(run, list(compared.values())) for run in compared.values()),
+        pairs=_correct([_pair(compared[a], compared[b]) for a, b in chosen]),
         instances=kept,
-        not_common=ground.not_common,
-        harness_errors=ground.harness_errors,
+        not_common=common.not_common,
+        harness_errors=common.harness_errors,
     )
 
 
-class _Side:
+class _ComparedRun:
     """What every pair needs of a run, computed once."""
 
     def __init__(self, name: str, tallies: Sequence[Tally], clusters: Clusters, step: int) -> None:
@@ -144,19 +142,18 @@ class _Side:
         self.clustered = clusters.resample(self.shares) if clusters.count >= FEWEST_CLUSTERS else None
 
 
-def _stand(side: _Side, sides: list[_Side]) -> RunScore:
-    others: set[str] = set().union(*(other.solved for other in sides if other is not side))
+def _score(run: _ComparedRun, runs: list[_ComparedRun]) -> RunScore:
     return RunScore(
-        name=side.name,
-        pass_at_1=side.pass_at_1,
-        interval=find_interval(side.shares),
-        clustered=find_clustered(side.shares, side.clusters),
-        solved=len(side.solved),
-        solved_alone=len(side.solved - others),
+        name=run.name,
+        pass_at_1=run.pass_at_1,
+        interval=find_interval(run.shares),
+        clustered=find_clustered(run.shares, run.clusters),
+        solved=len(run.solved),
+        solved_alone=len(run.solved.difference(*(other.solved for other in runs if other is not run))),
     )
 
 
-def _pair(a: _Side, b: _Side) -> Pair:
+def _pair(a: _ComparedRun, b: _ComparedRun) -> Pair:
     only_a, only_b = tuple(sorted(a.solved - b.solved)), tuple(sorted(b.solved - a.solved))
     alike = a.samples == b.samples
     return Pair(
@@ -180,7 +177,7 @@ def _bound_difference(a: Floats | None, b: Floats | None, kind: str) -> Interval
     if a is None or b is None:
         return NOTHING
     differences = a - b  # resample i drew the same instances for both: the difference is paired
-    # runs that differ nowhere, or everywhere alike, would come out as certain
+    # a constant difference (runs that differ nowhere, or by the same amount everywhere) would look certain
     return bound(differences, kind) if differences.max() - differences.min() > 1e-9 else NOTHING
 
 
@@ -194,7 +191,7 @@ def _correct(pairs: list[Pair]) -> tuple[Pair, ...]:
 
 @dataclass(frozen=True)
 class SolveOverlap:
-    """Counts of instances that both runs have, by who solves them (more than half of the samples pass)."""
+    """Counts of the instances that both runs have, by which run solves them (more than half of the samples pass)."""
 
     a: str
     b: str
@@ -209,25 +206,24 @@ class SolveOverlap:
 
     @property
     def share(self) -> float:
-        """Of the instances, those that both solve or both do not; NaN without any."""
+        """Of instances with equal outcomes; NaN without instances."""
         return (self.both + self.neither) / self.instances if self.instances else math.nan
 
     @property
     def kappa(self) -> float:
-        """(share - chance) / (1 - chance); NaN where both can but agree, since each solves all or none."""
+        """(share - expected) / (1 - expected); NaN where agreement is certain, since each solves all or none."""
         if not self.instances:
             return math.nan
         of_a, of_b = ((self.both + only) / self.instances for only in (self.only_a, self.only_b))
-        chance = of_a * of_b + (1 - of_a) * (1 - of_b)
-        return (self.share - chance) / (1 - chance) if chance < 1 else math.nan
+        expected = of_a * of_b + (1 - of_a) * (1 - of_b)
+        return (self.share - expected) / (1 - expected) if expected < 1 else math.nan
 
 
-def find_concord(runs: Mapping[str, Tallies]) -> dict[tuple[str, str], SolveOverlap]:
+def find_overlaps(runs: Mapping[str, Tallies]) -> dict[tuple[str, str], SolveOverlap]:
     """Every pair once, in the order of the runs."""
-    return {(a, b): _count(a, b, runs[a], runs[b]) for a, b in combinations(runs, 2)}
-
-
-def _count(a: str, b: str, of_a: Tallies, of_b: Tallies) -> SolveOverlap:
-    pairs = [(one.solved, of_b[name].solved) for name, one in of_a.items() if name in of_b]
-    counts = [pairs.count(kind) for kind in ((True, True), (True, False), (False, True), (False, False))]
-    return SolveOverlap(a, b, *counts)
+    found = {}
+    for a, b in combinations(runs, 2):
+        pairs = [(one.solved, runs[b][name].solved) for name, one in runs[a].items() if name in runs[b]]
+        counts = [pairs.count(kind) for kind in ((True, True), (True, False), (False, True), (False, False))]
+        found[a, b] = SolveOverlap(a, b, *counts)
+    return found

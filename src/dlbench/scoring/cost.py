@@ -1,7 +1,7 @@
-"""What did the answers cost?
+"""Sum the tokens, money and seconds of a run's samples.
 
-Tokens, money and seconds, summed over the samples that say so. A model that reports no usage has not cost nothing: a
-figure that no sample carries is NaN, and how many samples carry one stands beside it.
+A model that reports no usage has not cost nothing: a figure that no sample carries is NaN, and the number of samples
+that carry one is stored with it.
 """
 
 import math
@@ -14,7 +14,7 @@ from typing import Any
 class Usage:
     samples: int
     with_tokens: int
-    """How many of the samples say how many tokens they took."""
+    """Samples that report their tokens."""
     prompt_tokens: float
     completion_tokens: float
     cost: float
@@ -26,30 +26,26 @@ class Usage:
 def total_usage(samples: Iterable[dict[str, Any]]) -> Usage:
     """Of sample records: `usage.prompt_tokens`, `usage.completion_tokens`, `cost` (or `usage.cost`), `seconds`."""
     known = list(samples)
-    usages = [_object(record.get("usage")) for record in known]
-    prompts = [_number(usage.get("prompt_tokens")) for usage in usages]
-    completions = [_number(usage.get("completion_tokens")) for usage in usages]
-    costs = [_number(record.get("cost", usage.get("cost"))) for record, usage in zip(known, usages, strict=True)]
+    usages = [usage if isinstance(usage := record.get("usage"), dict) else {} for record in known]
+    prompts = _numbers(usage.get("prompt_tokens") for usage in usages)
+    completions = _numbers(usage.get("completion_tokens") for usage in usages)
+    costs = _numbers(record.get("cost", usage.get("cost")) for record, usage in zip(known, usages, strict=True))
     return Usage(
         samples=len(known),
-        with_tokens=sum(not math.isnan(tokens) for tokens in completions),
+        with_tokens=len(completions),
         prompt_tokens=_total(prompts),
         completion_tokens=_total(completions),
         cost=_total(costs),
-        with_cost=sum(not math.isnan(cost) for cost in costs),
-        seconds=_total([_number(record.get("seconds")) for record in known]),
+        with_cost=len(costs),
+        seconds=_total(_numbers(record.get("seconds") for record in known)),
     )
 
 
-def _object(value: object) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _number(value: object) -> float:
-    """People exchange samples by hand: what is not a number is none, and does not end a report."""
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else math.nan
+def _numbers(values: Iterable[object]) -> list[float]:
+    """People exchange samples by hand: a value that is not a number is ignored and does not end a report."""
+    numbers = (float(value) for value in values if isinstance(value, int | float) and not isinstance(value, bool))
+    return [number for number in numbers if not math.isnan(number)]
 
 
 def _total(values: list[float]) -> float:
-    known = [value for value in values if not math.isnan(value)]
-    return math.fsum(known) if known else math.nan
+    return math.fsum(values) if values else math.nan

@@ -1,24 +1,21 @@
-"""How far can a score be trusted?
+"""Compute 95 % intervals of scores: bootstrap over instances, Wilson's, and bootstrap over projects.
 
-A bare pass@1 hides that another choice of instances would have given another number. Three answers, all at 95 %:
+A bare pass@1 hides that another choice of instances would have given another number.
 - bootstrap: percentiles of the score over resampled instances;
-- Wilson: where a cell is small, or all its instances went alike and resampling them would claim certainty;
-- clustered: percentiles over resampled projects, since functions of one project stand and fall together. The honest one
-  for "would it hold on other projects?", and mostly the widest. n/a in small cells and with fewer than five projects.
+- Wilson: where a group is small, or all its instances have the same outcome and resampling would claim certainty;
+- clustered: percentiles over resampled projects, since functions of one project are correlated. It answers "would it
+  hold on other projects?" and is usually the widest. n/a in small groups and with fewer than five projects.
 
-How would a mean have come out, had other instances (or other projects) been drawn?
-
-A bootstrap draws n of n things with replacement, a thousand times. One at a time that takes a second a row in plain
-Python, too slow for a hundred runs; so how often each resample drew each thing stands in one matrix, and a product with
-it gives every resample's sum at once, of as many columns of values as there are. Values are counted in whole units,
-whose sums a float holds exactly: the result does not depend on the order in which a processor adds. Seeded: the same
-runs give the same intervals everywhere.
+A bootstrap draws n of n items with replacement, a thousand times, which takes a second per row in plain Python. So one
+matrix holds how often each resample drew each item, and a product with it gives all sums of any number of columns.
+Values are counted in whole units, whose sums a float holds exactly: the result does not depend on the order of
+additions. The seed is fixed: the same runs give the same intervals everywhere.
 """
 
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 from random import Random
 from statistics import NormalDist
 
@@ -31,12 +28,25 @@ RESAMPLES = 1000
 SEED = 0
 _UNIT = 100_000
 """Shares are counted in units of 1/100,000."""
-
 _ROWS, _COLUMNS = 4, 62
-"""Of one product: 248,000 multiplications with a thousand resamples. A larger one is shared out between threads, which
-on a busy machine wait for one another at full speed: six times slower, measured."""
-
+"""Size of one product: 248,000 multiplications with a thousand resamples. BLAS splits a larger one between threads that
+spin while they wait for one another on a busy machine: measured six times slower."""
 Floats = NDArray[np.float64]
+LEVEL = 0.95
+SMALL = 30
+"""Groups with fewer instances get Wilson's interval."""
+FEWEST_CLUSTERS = 5
+
+
+@dataclass(frozen=True)
+class Interval:
+    low: float
+    high: float
+    kind: str
+    """bootstrap, wilson, clustered, or n/a where there is no interval."""
+
+
+NOTHING = Interval(math.nan, math.nan, "n/a")
 
 
 def resample_means(values: Sequence[float]) -> Floats:
@@ -46,14 +56,14 @@ def resample_means(values: Sequence[float]) -> Floats:
 
 
 def resample_columns(columns: Sequence[Sequence[float]] | Floats) -> Floats:
-    """The same of several lists of values about the same things: a row for each, all with the same draws."""
+    """The same for several figures of the same items, a row each, with the same draws."""
     units = np.rint(np.asarray(columns, dtype=np.float64) * _UNIT)
     means: Floats = _resample_sums(units) / (_UNIT * units.shape[1])
     return means
 
 
 class Clusters:
-    """Which things belong together (instances of one project), and are drawn together."""
+    """Which items belong together (instances of one project) and are drawn together."""
 
     def __init__(self, names: Iterable[str]) -> None:
         known: dict[str, int] = {}
@@ -67,12 +77,12 @@ class Clusters:
         return np.bincount(self._numbers, weights=weights, minlength=self.count).astype(np.float64)
 
     def resample(self, values: Sequence[float] | Floats) -> Floats:
-        """The mean over all values in as many clusters as there are, drawn with replacement and each taken whole."""
+        """The mean over the values of as many clusters as there are, drawn with replacement, each as a whole."""
         means: Floats = self.resample_columns(np.array([values], dtype=np.float64))[0]
         return means
 
     def resample_columns(self, columns: Floats) -> Floats:
-        """The same of several lists of values about the same things: a row for each."""
+        """The same for several figures of the same items, a row each."""
         totals = [np.rint(self.add_up(values) * _UNIT) for values in columns]
         *sums, counts = _resample_sums(np.array([*totals, self._sizes], dtype=np.float64))
         means: Floats = np.array(sums) / (counts * _UNIT)
@@ -91,44 +101,27 @@ def _resample_sums(units: Floats) -> Floats:
 
 
 @lru_cache(maxsize=64)
-def _draw(things: int) -> Floats:
-    """For each thing, how often each resample drew it. The same for every run that has as many things: paired."""
-    places = draw_places(things) + things * np.arange(RESAMPLES)[:, None]
-    counts = np.bincount(places.ravel(), minlength=things * RESAMPLES).reshape(RESAMPLES, things)
+def _draw(items: int) -> Floats:
+    """How often each resample drew each item. Equal for every run with as many items, so that runs are paired."""
+    places = draw_places(items) + items * np.arange(RESAMPLES)[:, None]
+    counts = np.bincount(places.ravel(), minlength=items * RESAMPLES).reshape(RESAMPLES, items)
     return np.ascontiguousarray(counts.T, dtype=np.float64)
 
 
 @lru_cache(maxsize=64)
-def draw_places(things: int, seed: int = SEED) -> NDArray[np.int64]:
-    """A row a resample: which things it drew, for figures that are no means."""
-    numbers = np.frombuffer(Random(seed).randbytes(4 * things * RESAMPLES), dtype="<u4").astype(np.uint64)
-    return (numbers * np.uint64(things) >> np.uint64(32)).astype(np.int64).reshape(RESAMPLES, things)
-
-
-LEVEL = 0.95
-SMALL = 30
-"""Cells with fewer instances get Wilson's interval."""
-FEWEST_CLUSTERS = 5
-
-
-@dataclass(frozen=True)
-class Interval:
-    low: float
-    high: float
-    kind: str
-    """bootstrap, wilson, clustered, or n/a where nothing can be said."""
-
-
-NOTHING = Interval(math.nan, math.nan, "n/a")
+def draw_places(items: int, seed: int = SEED) -> NDArray[np.int64]:
+    """One row per resample: the indices it drew. For figures that are not means."""
+    numbers = np.frombuffer(Random(seed).randbytes(4 * items * RESAMPLES), dtype="<u4").astype(np.uint64)
+    return (numbers * np.uint64(items) >> np.uint64(32)).astype(np.int64).reshape(RESAMPLES, items)
 
 
 def find_interval(values: Sequence[float]) -> Interval:
-    """Of the mean of values between 0 and 1, one for each instance."""
+    """Of the mean of values between 0 and 1, one per instance."""
     return find_intervals(np.array([values], dtype=np.float64), [mean(values)])[0]
 
 
 def find_intervals(columns: Floats, means: Sequence[float]) -> list[Interval]:
-    """The same for several figures of the same instances, a row each, whose resamples are drawn once."""
+    """The same for several figures of the same instances, a row each."""
     size = columns.shape[1]
     spreading = _find_spreading(columns)
     bounds = _bound_rows(resample_columns(columns[spreading]), "bootstrap") if spreading else []
@@ -137,7 +130,7 @@ def find_intervals(columns: Floats, means: Sequence[float]) -> list[Interval]:
 
 
 def find_clustered(values: Sequence[float], clusters: Clusters) -> Interval:
-    """Of the mean over all values, when whole clusters (projects) are drawn. Values that are all alike: n/a."""
+    """Of the mean over all values when whole clusters (projects) are drawn; n/a where all values are equal."""
     return find_all_clustered(np.array([values], dtype=np.float64), clusters)[0]
 
 
@@ -150,47 +143,40 @@ def find_all_clustered(columns: Floats, clusters: Clusters) -> list[Interval]:
 
 
 def _find_spreading(columns: Floats) -> list[int]:
-    """Rows that can be resampled: of enough instances, which did not all go alike."""
+    """Rows that can be resampled: enough instances, and not all with the same value."""
     if columns.shape[1] < SMALL:
         return []
     return [int(row) for row in np.flatnonzero(columns.min(axis=1) < columns.max(axis=1))]
 
 
-@lru_cache(maxsize=8192)  # small groups have few shares, and the same ones in every run
+@lru_cache(maxsize=8192)  # small groups have few distinct shares, and the same ones in every run
 def wilson(share: float, size: int, level: float = LEVEL) -> Interval:
     """(p + z²/2n ± z √(p(1-p)/n + z²/4n²)) / (1 + z²/n).
 
-    Made for single yes and no; an instance with several samples is counted as one, which makes it rather wide.
+    Made for yes/no outcomes; an instance with several samples counts as one, which makes the interval rather wide.
     """
     if size < 1 or math.isnan(share):
         return NOTHING
-    z = _normal_quantile((1 + level) / 2)
+    z = NormalDist().inv_cdf((1 + level) / 2)
     middle = share + z * z / (2 * size)
     reach = z * math.sqrt(max(0.0, share * (1 - share)) / size + z * z / (4 * size * size))
     scale = 1 + z * z / size
-    # the interval holds the share, and ends at 0 and 1; rounding errors must not change that
+    # rounding must not move the interval off the share or beyond 0 and 1
     low, high = max(0.0, (middle - reach) / scale), min(1.0, (middle + reach) / scale)
     return Interval(min(low, share), max(high, share), "wilson")
 
 
-@cache
-def _normal_quantile(share: float) -> float:
-    return NormalDist().inv_cdf(share)
-
-
 def bound(replicates: Sequence[float] | Floats, kind: str, level: float = LEVEL) -> Interval:
-    """The percentiles that leave out the same share on both sides, interpolated between neighbours."""
+    """The percentiles that leave out the same share on both sides, linearly interpolated."""
     return _bound_rows(np.array([replicates], dtype=np.float64), kind, level)[0]
 
 
 def _bound_rows(replicates: Floats, kind: str, level: float = LEVEL) -> list[Interval]:
     ordered = np.sort(replicates, axis=1)
-    lows, highs = (_quantiles(ordered, share) for share in ((1 - level) / 2, (1 + level) / 2))
-    return [Interval(low, high, kind) for low, high in zip(lows, highs, strict=True)]
-
-
-def _quantiles(ordered: Floats, share: float) -> list[float]:
-    place = share * (ordered.shape[1] - 1)
-    below = math.floor(place)
-    low, high = ordered[:, below], ordered[:, min(below + 1, ordered.shape[1] - 1)]
-    return [float(value) for value in low + (place - below) * (high - low)]
+    ends = []
+    for share in ((1 - level) / 2, (1 + level) / 2):
+        place = share * (ordered.shape[1] - 1)
+        below = math.floor(place)
+        low, high = ordered[:, below], ordered[:, min(below + 1, ordered.shape[1] - 1)]
+        ends.append((low + (place - below) * (high - low)).tolist())
+    return [Interval(low, high, kind) for low, high in zip(*ends, strict=True)]

@@ -1,8 +1,8 @@
-"""Do two models differ, or did one of them get lucky?
+"""Exact paired tests and effect sizes between two models.
 
-Both were asked the same instances, so the tests are paired: only instances that went differently say anything, and the
-differences between instances, by far the largest part of the noise, drop out. Both tests are exact, without a normal
-approximation and without random numbers. Many pairs tested at 5 % each give false alarms: Holm's correction bounds it.
+Both models answer the same instances, so the tests are paired: only instances with different outcomes count, and the
+variation between instances, by far the largest part of the noise, cancels. The tests use neither a normal approximation
+nor random numbers. Testing many pairs at 5 % each gives false alarms; Holm's correction bounds their probability.
 """
 
 import math
@@ -16,9 +16,9 @@ from dlbench.scoring.intervals import Floats
 
 
 def mcnemar(only_a: int, only_b: int) -> float:
-    """Exact McNemar, two-sided: of n = b + c instances that one of two solves, each is A's with chance 1/2.
+    """Exact McNemar, two-sided: each of the n = b + c instances that only one model solves is A's with probability 1/2.
 
-    min(1, 2 Σ_{i ≤ min(b, c)} C(n, i) / 2ⁿ). Without a discordant instance there is nothing to tell apart: 1.
+    min(1, 2 Σ_{i ≤ min(b, c)} C(n, i) / 2ⁿ); 1 without a discordant instance.
     """
     discordant = only_a + only_b
     tail = term = 1
@@ -29,12 +29,12 @@ def mcnemar(only_a: int, only_b: int) -> float:
 
 
 def sign_flip(differences: Sequence[int] | NDArray[np.int64]) -> float:
-    """Paired permutation test, two-sided: were A and B swapped on each instance at random, how often would |Σ d| be as
-    large as it is?
+    """Paired permutation test, two-sided: if A and B were swapped at random on each instance, how often would |Σ d| be
+    at least as large as observed?
 
-    All 2ⁿ swaps are counted, none is drawn: the coefficients of Π (1 + x^|dᵢ|) / 2 are the chances of each sum of those
-    taken. Everything added is positive, so that small chances keep their digits; m factors of one size s are a binomial
-    distribution on every s-th place.
+    All 2ⁿ swaps are counted, none is drawn: the coefficients of Π (1 + x^|dᵢ|) / 2 are the probabilities of each sum of
+    the chosen |dᵢ|. All terms are positive, so small probabilities keep their digits; m factors of equal size s are a
+    binomial distribution on every s-th coefficient.
     """
     units = np.asarray(differences, dtype=np.int64)
     observed = abs(int(units.sum()))
@@ -42,39 +42,38 @@ def sign_flip(differences: Sequence[int] | NDArray[np.int64]) -> float:
         return 1.0
     shared = int(np.gcd.reduce(units))
     counts = np.bincount(np.abs(units) // shared)
-    chances: Floats = np.ones(1)
+    coefficients: Floats = np.ones(1)
     for size in np.flatnonzero(counts[1:]) + 1:
-        chances = _multiply(chances, int(size), int(counts[size]))
-    # Σ ±d = 2 (sum of those taken) - Σ|d|, which is as large as observed from here on
-    first = (len(chances) - 1 + observed // shared) // 2
-    return min(1.0, 2 * math.fsum(chances[first:].tolist()))
+        coefficients = _multiply(coefficients, int(size), int(counts[size]))
+    # Σ ±d = 2 (sum of the chosen) - Σ|d| reaches the observed value from this coefficient on
+    first = (len(coefficients) - 1 + observed // shared) // 2
+    return min(1.0, 2 * math.fsum(coefficients[first:].tolist()))
 
 
-def against_chances(successes: int, chances: Sequence[float]) -> float:
-    """Two-sided: were each success drawn with its own chance, how often would as many, or as few, come out?
+def poisson_binomial_test(successes: int, probabilities: Sequence[float]) -> float:
+    """Two-sided: if each success had its own probability, how often would as many, or as few, successes occur?
 
-    Twice the smaller tail of the Poisson binomial distribution. Against known chances the permutation test is not
-    exact: where a chance is small, a success is a large difference and a failure a small one, never the other way
-    round.
+    Twice the smaller tail of the Poisson binomial distribution. Against known probabilities the permutation test is not
+    exact: where a probability is small, a success is a large difference and a failure a small one, never the reverse.
     """
     found: Floats = np.ones(1)
-    for chance in chances:
-        found = np.append(found * (1 - chance), 0.0) + np.append(0.0, found * chance)
+    for probability in probabilities:
+        found = np.append(found * (1 - probability), 0.0) + np.append(0.0, found * probability)
     tails = math.fsum(found[: successes + 1].tolist()), math.fsum(found[successes:].tolist())
     return min(1.0, 2 * min(tails))
 
 
-def _multiply(chances: Floats, size: int, times: int) -> Floats:
-    """By ((1 + x^size) / 2)^times: as often as need be, or at once for each remainder of the place by size."""
-    grown: Floats = np.zeros(len(chances) + size * times)
+def _multiply(coefficients: Floats, size: int, times: int) -> Floats:
+    """Multiply by ((1 + x^size) / 2)^times: factor by factor, or at once for each remainder of the index by size."""
+    grown: Floats = np.zeros(len(coefficients) + size * times)
     if times <= size:
-        grown[: len(chances)] = chances
+        grown[: len(coefficients)] = coefficients
         for _ in range(times):
             grown[size:] += grown[:-size].copy()
         grown *= 0.5**times
         return grown
-    for remainder in range(min(size, len(chances))):
-        grown[remainder::size] = np.convolve(chances[remainder::size], _binomial(times))
+    for remainder in range(min(size, len(coefficients))):
+        grown[remainder::size] = np.convolve(coefficients[remainder::size], _binomial(times))
     return grown
 
 
@@ -84,10 +83,16 @@ def _binomial(times: int) -> Floats:
     return np.array([_divide(math.comb(times, taken), times) for taken in range(times + 1)])
 
 
+def _divide(count: int, exponent: int) -> float:
+    """count / 2^exponent, also where neither fits into a float."""
+    extra = max(0, count.bit_length() - 64)
+    return math.ldexp(count >> extra, extra - exponent)
+
+
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Holm's step-down correction: the i-th smallest of m is multiplied by m - i + 1, and never falls below the one
-    before it. The chance of one false alarm or more among all of them then stays below the level. Where there was no
-    test (NaN) there is no correction, and none counts for the others."""
+    """Holm's step-down correction: the i-th smallest of m is multiplied by m - i + 1 and never falls below the one
+    before it. It bounds the probability of any false alarm among all tests. NaN means no test: it stays NaN and does
+    not count for the others."""
     adjusted = [math.nan] * len(p_values)
     tested = [index for index, p in enumerate(p_values) if not math.isnan(p)]
     highest = 0.0
@@ -98,7 +103,10 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def cohen_h(share_a: float, share_b: float) -> float:
-    """2 asin √a - 2 asin √b: a difference of shares, alike near 0, ½ and 1. Cohen: 0.2 small, 0.5 medium, 0.8 large."""
+    """2 asin √a - 2 asin √b: a difference of shares on a scale that is uniform near 0, ½ and 1.
+
+    Cohen: 0.2 is small, 0.5 medium, 0.8 large.
+    """
     return 2 * math.asin(math.sqrt(share_a)) - 2 * math.asin(math.sqrt(share_b))
 
 
@@ -107,9 +115,3 @@ def odds_ratio(only_a: int, only_b: int) -> float:
     if only_b:
         return only_a / only_b
     return math.inf if only_a else math.nan
-
-
-def _divide(count: int, exponent: int) -> float:
-    """count / 2^exponent, also where neither fits into a float."""
-    extra = max(0, count.bit_length() - 64)
-    return math.ldexp(count >> extra, extra - exponent)

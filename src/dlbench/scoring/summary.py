@@ -1,13 +1,9 @@
-"""What do a run's verdicts say, overall and by group?
+"""Summarise a run's verdicts, overall and by group, and its run-to-run variance.
 
-Pure functions over verdict records: a run can be scored again at any time without running anything. Every instance that
-was asked counts the same, however many samples it has. Harness errors stay in the denominator, are counted in every row
-that they touch, and the summary says how far they could have moved the score.
-
-How much does a score move when the same model is asked again?
-
-Mean, variance and standard deviation (divided by n - 1) over several runs of one model, or over the samples of one run,
-of which the first of every instance make one run, the second ones another. What two numbers need cannot be said of one.
+Pure functions over verdict records: a run can be scored again at any time without running anything. Every instance
+counts the same, however many samples it has. Harness errors stay in the denominator, are counted in every row that they
+touch, and the summary bounds how far they could have moved the score. Run-to-run variance is over repeated runs of one
+model, or over the samples of one run: the first samples of all instances form one run, the second samples another.
 """
 
 import math
@@ -19,11 +15,18 @@ from statistics import fmean, variance
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dlbench.dataset import Benchmark
 from dlbench.scoring.breakdowns import CUTOFFS, LABELS, group
-from dlbench.scoring.intervals import NOTHING, Clusters, Interval, find_all_clustered, find_interval, find_intervals
+from dlbench.scoring.intervals import (
+    NOTHING,
+    Clusters,
+    Floats,
+    Interval,
+    find_all_clustered,
+    find_interval,
+    find_intervals,
+)
 from dlbench.scoring.tally import Tally, mean, tally
 
 KS = (1, 3, 5, 10)
@@ -31,7 +34,7 @@ KS = (1, 3, 5, 10)
 
 @dataclass(frozen=True)
 class Score:
-    """One row of a table: a group of instances and how they went."""
+    """One row of a table: a group of instances and its results."""
 
     axis: str
     label: str
@@ -43,7 +46,7 @@ class Score:
     interval: Interval = NOTHING
     """Of pass@1."""
     clustered: Interval = NOTHING
-    """Of pass@1, when whole projects are resampled."""
+    """Of pass@1 when whole projects are resampled."""
     pass_at: dict[int, float] = field(default_factory=dict)
     """pass@k by k; NaN where an instance of the group has fewer than k samples."""
     pass_at_interval: dict[int, Interval] = field(default_factory=dict)
@@ -56,7 +59,7 @@ class Summary:
     scores: tuple[Score, ...]
     statuses: dict[str, int]
     truncated: int
-    """Answers that stop in the middle, whatever became of them."""
+    """Answers cut off at the length limit, whatever their status."""
     rate_interval: Interval
     """Of the overall average passing rate."""
     if_faults_passed: float
@@ -74,7 +77,7 @@ def summarise(
     cutoffs: Sequence[date] = CUTOFFS,
     ks: Sequence[int] = KS,
 ) -> Summary:
-    """`axes`: any of `groups.BREAKDOWNS`; `cutoffs` are the days of the axis `live`."""
+    """`axes`: any of `BREAKDOWNS`; `cutoffs`: the dates of the axis `live`."""
     return summarise_all({"": records}, benchmark, axes, cutoffs, ks)[""]
 
 
@@ -85,120 +88,77 @@ def summarise_all(
     cutoffs: Sequence[date] = CUTOFFS,
     ks: Sequence[int] = KS,
 ) -> dict[str, Summary]:
-    """Of many runs, which mostly have the same instances: those are put into groups, and resampled, together."""
-    runs_by_ids: defaultdict[tuple[str, ...], list[_Judged]] = defaultdict(list)
+    """Runs with the same instances are grouped and resampled together."""
+    tallies, statuses, truncated = {}, {}, {}
+    runs_by_ids: defaultdict[tuple[str, ...], list[str]] = defaultdict(list)
     for name, records in runs.items():
-        judged = _judge(name, records, benchmark)
-        runs_by_ids[tuple(judged.tallies)].append(judged)
-    found: dict[str, Summary] = {}
-    for ids, alike in runs_by_ids.items():
-        groups = _find_groups(ids, benchmark, axes, cutoffs)
-        figures = _Figures([list(judged.tallies.values()) for judged in alike], ks)
-        rows = zip(*(_score(each, figures) for each in groups), strict=True)
-        found |= {judged.name: _summarise(judged, scores) for judged, scores in zip(alike, rows, strict=True)}
-    return {name: found[name] for name in runs}
-
-
-@dataclass(frozen=True)
-class _Judged:
-    """What is kept of a run's records."""
-
-    name: str
-    tallies: dict[str, Tally]
-    statuses: dict[str, int]
-    truncated: int
-
-
-def _judge(name: str, records: Iterable[dict[str, Any]], benchmark: Benchmark) -> _Judged:
-    known = list(records)
-    return _Judged(
-        name,
-        tally(known, benchmark),
-        statuses=dict(Counter(record["status"] for record in known)),
-        truncated=sum(record.get("truncated") is True for record in known),
-    )
-
-
-@dataclass(frozen=True)
-class _Group:
-    """A row of the table before anything is known of a run: where its instances stand among all."""
-
-    axis: str
-    label: str
-    places: NDArray[np.int64]
-    clusters: Clusters
-
-
-def _find_groups(
-    ids: Sequence[str], benchmark: Benchmark, axes: Sequence[str], cutoffs: Sequence[date]
-) -> list[_Group]:
-    place_of = {one: place for place, one in enumerate(ids)}
-    return [
-        _Group(
-            axis,
-            label,
-            np.array([place_of[one] for one in members], dtype=np.int64),
-            Clusters(benchmark.instances[one].project for one in members),
+        known = list(records)
+        tallies[name] = tally(known, benchmark)
+        statuses[name] = dict(Counter(record["status"] for record in known))
+        truncated[name] = sum(record.get("truncated") is True for record in known)
+        runs_by_ids[tuple(tallies[name])].append(name)
+    scores: dict[str, tuple[Score, ...]] = {}
+    for ids, names in runs_by_ids.items():
+        index_of = {one: index for index, one in enumerate(ids)}
+        figures = _make_figures([list(tallies[name].values()) for name in names], ks)
+        rows = []
+        for (axis, label), members in group(ids, benchmark, axes, cutoffs).items():
+            part = figures[:, :, np.array([index_of[one] for one in members], dtype=np.int64)]
+            clusters = Clusters(benchmark.instances[one].project for one in members)
+            rows.append(_score(axis, label, part, clusters, ks))
+        scores |= dict(zip(names, zip(*rows, strict=True), strict=True))
+    return {
+        name: Summary(
+            scores=scores[name],
+            statuses=statuses[name],
+            truncated=truncated[name],
+            rate_interval=find_interval([one.rate for one in found.values()]),
+            if_faults_passed=mean((one.passed + one.harness_errors) / one.samples for one in found.values()),
         )
-        for (axis, label), members in group(ids, benchmark, axes, cutoffs).items()
-    ]
+        for name, found in tallies.items()
+    }
 
 
-def _summarise(judged: _Judged, scores: tuple[Score, ...]) -> Summary:
-    tallies = judged.tallies.values()
-    return Summary(
-        scores=scores,
-        statuses=judged.statuses,
-        truncated=judged.truncated,
-        rate_interval=find_interval([one.rate for one in tallies]),
-        if_faults_passed=mean((one.passed + one.harness_errors) / one.samples for one in tallies),
-    )
-
-
-class _Figures:
-    """What every row of the table takes its part of: of each run a line for each figure, a column for each instance."""
-
-    def __init__(self, runs: Sequence[Sequence[Tally]], ks: Sequence[int]) -> None:
-        self.ks = ks
-        self.known = [1, *(k for k in ks if k > 1)]
-        lines = [
-            [
-                [one.samples for one in tallies],
-                [one.harness_errors for one in tallies],
-                [one.rate for one in tallies],
-                [one.share for one in tallies],
-                *([one.pass_at(k) for one in tallies] for k in self.known[1:]),
-            ]
-            for tallies in runs
+def _make_figures(runs: Sequence[Sequence[Tally]], ks: Sequence[int]) -> Floats:
+    """By run, figure (samples, harness errors, share of tests passed, then each pass@k) and instance."""
+    figures = [
+        [
+            [one.samples for one in tallies],
+            [one.harness_errors for one in tallies],
+            [one.rate for one in tallies],
+            [one.share for one in tallies],
+            *([one.pass_at(k) for one in tallies] for k in ks if k > 1),
         ]
-        self.lines = np.array(lines, dtype=np.float64)
+        for tallies in runs
+    ]
+    return np.array(figures, dtype=np.float64)
 
 
-def _score(group: _Group, figures: _Figures) -> list[Score]:
-    """Of one group, a score for each run."""
-    size, count = len(group.places), len(figures.known)
-    part = figures.lines[:, :, group.places]
-    passing = part[:, 3:].reshape(len(part) * count, size)
-    totals = part.sum(axis=2).tolist()
+def _score(axis: str, label: str, figures: Floats, clusters: Clusters, ks: Sequence[int]) -> list[Score]:
+    """The scores of one group, one per run. `figures`: those of the group's instances."""
+    runs, _, size = figures.shape
+    known = [1, *(k for k in ks if k > 1)]
+    totals = figures.sum(axis=2).tolist()
     means = [[total / size if size else math.nan for total in each[2:]] for each in totals]
-    intervals = find_intervals(passing, [share for each in means for share in each[1:]])
-    clustered = find_all_clustered(part[:, 3], group.clusters)
+    passing = figures[:, 3:].reshape(runs * len(known), size)
+    intervals = iter(find_intervals(passing, [share for each in means for share in each[1:]]))
+    clustered = find_all_clustered(figures[:, 3], clusters)
     scores = []
     for run, (each, (rate, *shares)) in enumerate(zip(totals, means, strict=True)):
-        pass_at = dict(zip(figures.known, shares, strict=True))
-        bounds = dict(zip(figures.known, intervals[run * count : (run + 1) * count], strict=True))
+        pass_at = dict(zip(known, shares, strict=True))
+        bounds = {k: next(intervals) for k in known}
         scores.append(
             Score(
-                axis=group.axis,
-                label=group.label,
+                axis=axis,
+                label=label,
                 instances=size,
                 samples=int(each[0]),
                 pass_at_1=pass_at[1],
                 passing_rate=rate,
                 interval=bounds[1],
                 clustered=clustered[run],
-                pass_at={k: pass_at[k] for k in figures.ks},
-                pass_at_interval={k: bounds[k] for k in figures.ks},
+                pass_at={k: pass_at[k] for k in ks},
+                pass_at_interval={k: bounds[k] for k in ks},
                 harness_errors=int(each[1]),
             )
         )
@@ -222,7 +182,7 @@ def spread(values: Sequence[float]) -> Spread:
 
 
 def spread_of_samples(records: Iterable[dict[str, Any]]) -> Spread:
-    """Over sample numbers, of the share of instances that pass; only numbers that every instance has."""
+    """Over sample indices, of the share of instances that pass; only indices that every instance has."""
     passed: defaultdict[int, dict[str, bool]] = defaultdict(dict)
     instances = set()
     for record in records:

@@ -1,12 +1,9 @@
-"""How did each instance go, whatever the number of its samples?
+"""Count how each instance went: the one pass over verdict records.
 
-The one pass over verdict records; every score, interval and comparison is made of these tallies and looks at no record
-again. A verdict that is not trusted passes nothing, and what is our own fault is counted apart: a harness error that
-looked like a plain failure would be a zero that the model did not earn.
-
-How likely is it that one of k samples passes, and how many tests pass on average?
-
-The unbiased estimator over n samples, not "the best of the first k". What cannot be computed is NaN, never 0.
+Every score, interval and comparison is computed from these tallies and reads no record again. A tampered verdict passes
+no test. Harness errors are counted separately: a harness error that looked like a plain failure would be a zero that
+the model did not earn. pass@k is the unbiased estimator over n samples, not "the best of the first k". What cannot be
+computed is NaN, never 0.
 """
 
 import math
@@ -19,10 +16,12 @@ from typing import Any
 from dlbench.dataset import Benchmark
 from dlbench.registry import find_known
 
+HARNESS_ERROR = "harness_error"
 
-@cache  # few counts, asked for again in every row of every table
+
+@cache  # few distinct counts, needed again in every row of every table
 def pass_at_k(samples: int, passed: int, k: int) -> float:
-    """1 - C(n-c, k) / C(n, k): the chance that k of the n samples, drawn without order, hold one that passes."""
+    """1 - C(n-c, k) / C(n, k): the probability that k of the n samples, drawn at random, contain one that passes."""
     if not 0 <= passed <= samples:
         raise ValueError(f"{passed} of {samples} samples cannot have passed")
     if k < 1 or samples < k:
@@ -35,12 +34,9 @@ def mean(values: Iterable[float]) -> float:
     return sum(known) / len(known) if known else math.nan
 
 
-HARNESS_ERROR = "harness_error"
-
-
 @dataclass(frozen=True)
 class Tally:
-    """One instance: its samples, how many passed, and how many of them are our own fault."""
+    """One instance: its samples, how many passed, and how many are harness errors."""
 
     instance: str
     samples: int
@@ -64,28 +60,25 @@ class Tally:
 
 
 def tally(records: Iterable[dict[str, Any]], benchmark: Benchmark) -> dict[str, Tally]:
-    """By instance, in the order of their first record. An instance that the benchmark does not know is an error."""
+    """By instance, in the order of their first record. An instance that the benchmark does not have is an error."""
     by_instance: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
     for record in records:
         by_instance[record["instance"]].append(record)
-    for instance in by_instance:
+    found = {}
+    for instance, known in by_instance.items():
         find_known(instance, benchmark.instances, "instance")
-    return {instance: _tally(instance, found) for instance, found in by_instance.items()}
-
-
-def _tally(instance: str, records: list[dict[str, Any]]) -> Tally:
-    statuses = [record["status"] for record in records]
-    return Tally(
-        instance=instance,
-        samples=len(records),
-        passed=statuses.count("pass"),
-        rate=mean(map(_share_passed, records)),
-        harness_errors=statuses.count(HARNESS_ERROR),
-    )
+        statuses = [record["status"] for record in known]
+        found[instance] = Tally(
+            instance=instance,
+            samples=len(known),
+            passed=statuses.count("pass"),
+            rate=mean(map(_share_passed, known)),
+            harness_errors=statuses.count(HARNESS_ERROR),
+        )
+    return found
 
 
 def _share_passed(record: dict[str, Any]) -> float:
-    # a verdict that is not trusted passes nothing, whatever its tests said
     tests = record["tests"]
     if not tests or record["status"] == "tampered":
         return 0.0

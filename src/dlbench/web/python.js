@@ -1,4 +1,4 @@
-// Python in colours, made of text nodes and spans alone. Not a parser: wrong colours do no harm. Needs a `make`.
+// Highlight Python with text nodes and spans only. Not a parser: wrong colours do no harm. Requires `make`.
 
 const KEYWORDS = "False None True and as assert async await break case class continue def del elif else except finally for"
   + " from global if import in is lambda match nonlocal not or pass raise return try while with yield";

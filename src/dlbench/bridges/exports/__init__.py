@@ -1,29 +1,21 @@
-"""The dataset in the shapes that other tools read: prompts only, or with the references after their licences.
+"""Export the dataset for other tools in one of five formats: prompts only, or with references and their licences.
 
-How does the dataset become a folder for another tool? There whole or not at all, in one of five shapes.
+The folder is written completely or not at all.
 """
 
 from collections.abc import Callable
-from enum import StrEnum
 from pathlib import Path
 
+from dlbench.bridges import Format
 from dlbench.bridges.exports import evalplus, hugging_face, lm_eval
-from dlbench.bridges.exports.rows import NOTICE, Wanted, make_rows, render_notice, write_jsonl, write_table
+from dlbench.bridges.exports.rows import NOTICE, ExportOptions, make_rows, render_notice
 from dlbench.dataset import Benchmark, Instance, Project
 from dlbench.errors import DLBenchError
 from dlbench.generation.sources import Sources
-from dlbench.jsonl import write_whole
-from dlbench.reporting.export import has_parquet
+from dlbench.jsonl import rewrite, write_whole
+from dlbench.reporting.export import has_parquet, write_parquet
 from dlbench.workspace import building
 from dlbench.workspace.home import Log, quiet
-
-
-class Format(StrEnum):
-    JSONL = "jsonl"
-    PARQUET = "parquet"
-    HF = "hf"
-    EVALPLUS = "evalplus"
-    LM_EVAL = "lm-eval"
 
 
 def list_projects(benchmark: Benchmark, instances: list[Instance]) -> list[Project]:
@@ -34,32 +26,32 @@ def list_projects(benchmark: Benchmark, instances: list[Instance]) -> list[Proje
 def export(
     benchmark: Benchmark,
     instances: list[Instance],
-    shape: Format,
-    wanted: Wanted,
+    format: Format,
+    options: ExportOptions,
     out: Path,
     *,
     log: Log = quiet,
     on_row: Callable[[str], None] = lambda name: None,
 ) -> None:
-    """`on_row` is told each instance that is done."""
+    """`on_row` is called with each finished instance."""
     if out.exists():
-        raise DLBenchError("this exists already", where=str(out), fix="give --out a folder that is not there yet")
-    if shape in (Format.PARQUET, Format.HF) and not has_parquet():
+        raise DLBenchError("this exists already", where=str(out), fix="pass --out a new folder")
+    if format in (Format.PARQUET, Format.HF) and not has_parquet():
         raise DLBenchError("pyarrow is not installed", fix="pip install 'dlbench[report]'")
     sources = Sources(benchmark, log)
-    rows = make_rows(benchmark, instances, wanted, sources, on_row)
+    rows = make_rows(benchmark, instances, options, sources, on_row)
     with building(out) as folder:
-        match shape:
+        match format:
             case Format.JSONL:
-                write_jsonl(rows, wanted, folder)
+                rewrite(folder / f"{options.split}.jsonl", rows)
             case Format.PARQUET:
-                write_table(rows, wanted, folder)
+                write_parquet(folder / f"{options.split}.parquet", rows)
             case Format.HF:
-                hugging_face.write_folder(rows, wanted, folder)
+                hugging_face.write_folder(rows, options, folder)
             case Format.LM_EVAL:
-                lm_eval.write_task(rows, wanted, folder)
+                lm_eval.write_task(rows, options, folder)
             case Format.EVALPLUS:
-                canary = benchmark.canary if wanted.canary else ""
-                evalplus.write_tasks(rows, benchmark, sources, folder / f"{wanted.split}.jsonl", canary)
-        if wanted.licences is not None:
-            write_whole(folder / NOTICE, render_notice(list_projects(benchmark, instances), wanted.licences))
+                canary = benchmark.canary if options.canary else ""
+                evalplus.write_tasks(rows, benchmark, sources, folder / f"{options.split}.jsonl", canary)
+        if options.licences is not None:
+            write_whole(folder / NOTICE, render_notice(list_projects(benchmark, instances), options.licences))

@@ -1,14 +1,9 @@
-"""What does evalplus read as its dataset?
+"""Export tasks for evalplus, and import the solutions that it generated.
 
-Lines in the shape of HumanEval+, each prompt a piece of code to go on from: imports, header, and our words where the
-docstring would be. evalplus can ask models with it and clean their answers up. It cannot judge them: it compares return
-values of functions that stand alone, and ours stand in projects. So `base_input` is null, on which its judge stops with
-an error; an empty list would have it pass every answer.
-
-How do answers come back that evalplus asked for?
-
-Its lines name a task and a solution, ours an instance and a sample. A `completion` goes on where the prompt ended, so
-it is read after the prompt that it belongs to.
+A task is a line in the format of HumanEval+ whose prompt is code to continue: imports, header, and our prompt in place
+of the docstring. evalplus can generate and sanitize with it, but not judge: it compares return values of stand-alone
+functions, and ours belong to projects. So `base_input` is null, on which its judge stops with an error; an empty list
+would make it pass every answer. Imported lines have a task and a `solution`, or a `completion` of the prompt.
 """
 
 import textwrap
@@ -28,7 +23,7 @@ from dlbench.parsing import parse
 from dlbench.registry import find_known
 
 OVERRIDE = "HUMANEVAL_OVERRIDE_PATH"
-"""The variable by which evalplus takes another file for HumanEval+."""
+"""The environment variable that replaces the file of HumanEval+."""
 
 
 def write_tasks(rows: list[Row], benchmark: Benchmark, sources: Sources, path: Path, canary: str) -> None:
@@ -43,10 +38,10 @@ def make_task(row: Mapping[str, str], instance: Instance, sources: Sources, cana
     lines += [f"# Benchmark data, not to be trained on. Canary: {canary}"] if canary else []
     lines += [render_imports(parse(source)), ""]
     lines += [f"{'    ' * depth}class {name}:" for depth, name in enumerate(classes)]
-    words = instance.prompt.strip().replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
-    header = f'{render_signature(target.node)}\n    """\n{textwrap.indent(words, "    ")}\n    """'
+    text = instance.prompt.strip().replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
+    header = f'{render_signature(target.node)}\n    """\n{textwrap.indent(text, "    ")}\n    """'
     lines += [textwrap.indent(header, "    " * len(classes))]
-    # the whole definition, which takes the place of the header before it
+    # the whole definition, which redefines the header before it
     solution = textwrap.indent(textwrap.dedent(row["reference"]), "    " * len(classes)) if row.get("reference") else ""
     return {
         "task_id": instance.id,
@@ -61,11 +56,11 @@ def make_task(row: Mapping[str, str], instance: Instance, sources: Sources, cana
     }
 
 
-_FIX = 'give lines that evalplus wrote: {"task_id": "project/name", "solution": "…"}'
+_FIX = 'pass lines that evalplus wrote: {"task_id": "project/name", "solution": "…"}'
 
 
 def read_solutions(path: Path, benchmark: Benchmark, prompts: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Samples as `evaluate` takes them, those of a task numbered in their order. `prompts`: by task, as exported."""
+    """Samples for `evaluate`, numbered per task in file order. `prompts`: by task, as exported."""
     samples = []
     counts: Counter[str] = Counter()
     for number, record in read_lines(path):
@@ -75,8 +70,8 @@ def read_solutions(path: Path, benchmark: Benchmark, prompts: Mapping[str, str])
                 pass
             case {"task_id": str(task), "completion": str(rest)}:
                 if task not in prompts:
-                    fix = "give the exported file with --tasks, where the prompts stand that it goes on from"
-                    raise DLBenchError(f"a completion of {task}, whose prompt is not known", where=where, fix=fix)
+                    fix = "pass the exported file with --tasks: completions continue its prompts"
+                    raise DLBenchError(f"a completion of {task}, whose prompt is unknown", where=where, fix=fix)
                 code = prompts[task] + rest
             case _:
                 raise DLBenchError("not a solution", where=where, fix=_FIX)
@@ -87,7 +82,7 @@ def read_solutions(path: Path, benchmark: Benchmark, prompts: Mapping[str, str])
         samples.append({"instance": task, "sample": counts[task], "answer": code})
         counts[task] += 1
     if not samples:
-        raise DLBenchError("there is no solution here", where=str(path), fix=_FIX)
+        raise DLBenchError("the file has no solution", where=str(path), fix=_FIX)
     return samples
 
 

@@ -1,27 +1,22 @@
-"""What does a task look like that lm-evaluation-harness finds in a folder (`--include_path`)?
+"""Write a task folder for lm-evaluation-harness (`--include_path`).
 
-A description in YAML, the prompts beside it, and a few functions, which call dlbench to judge. The folder may be moved:
-all of it finds the rest by its own place.
+It has a YAML description, the prompts, and functions that call dlbench to judge. The folder can be moved.
 """
 
 import json
 from pathlib import Path
 
-from dlbench.bridges.exports.rows import Row, Wanted
+from dlbench.bridges.exports.rows import ExportOptions, Row
 from dlbench.jsonl import rewrite, write_whole
 
 _FUNCTIONS = Path(__file__).with_name("lm_eval_task") / "utils.py"
 
 
-def name_task(wanted: Wanted) -> str:
-    return f"dlbench_{wanted.split}"
-
-
-def write_task(rows: list[Row], wanted: Wanted, folder: Path) -> None:
-    name = name_task(wanted)
+def write_task(rows: list[Row], options: ExportOptions, folder: Path) -> None:
+    name = f"dlbench_{options.split}"
     rewrite(folder / "prompts.jsonl", rows)
     write_whole(folder / "utils.py", _FUNCTIONS.read_text(encoding="utf-8"))
-    # as zero-shot asks: the description stands before the prompt, or is the system message of a chat
+    # as the zero-shot technique: the description precedes the prompt, or is the system message of a chat
     system = json.dumps(f"{rows[0]['system']}\n\n")
     version = json.dumps(rows[0]["benchmark_version"])
     write_whole(

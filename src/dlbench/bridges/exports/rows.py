@@ -1,15 +1,9 @@
-"""What does an exported instance say?
+"""The rows of an export, the licences of the references, and the plain JSONL and Parquet formats.
 
-What a model is asked, and facts to choose by. The project's own code is not in it, since whoever gets the file would
-have a solution beside each prompt, and code without its licence; `reference` is there only on request.
-
-Whose code is it, and under what terms may it be passed on?
-
-References are the projects' own. Their licences let anybody pass them on, but with the licence beside them. So an
-export with references holds each project's licence too, word by word; where a project's archive has none, its
-references are left out and that is said.
-
-How is the dataset read by a program of one's own? As lines of JSON, or as one Parquet table.
+A row has the messages for a model and facts to select by. It has no project code by default: whoever receives the file
+would have a solution next to each prompt, and code without its licence. Licences allow passing on references together
+with the licence, so an export with references includes each project's licence text; where an archive has none, its
+references are left out and reported.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -21,14 +15,12 @@ from dlbench.construction.selection.licenses import list_licence_files
 from dlbench.dataset import Benchmark, Instance, Project
 from dlbench.dataset.prompt_context import fenced
 from dlbench.generation.sources import Sources, make_prompt_builder
-from dlbench.jsonl import rewrite
-from dlbench.reporting.export import write_parquet
 from dlbench.workspace import fetch
 from dlbench.workspace.home import Log
 
 NOTICE = "NOTICE.md"
 Licences = Mapping[str, Sequence[str]]
-"""By project, the texts that its archive has."""
+"""By project, the licence texts of its archive."""
 
 
 def read_licences(projects: list[Project], root: Path, log: Log) -> Licences:
@@ -38,19 +30,19 @@ def read_licences(projects: list[Project], root: Path, log: Log) -> Licences:
 
 
 def render_short(projects: list[Project], licences: Licences) -> str:
-    """For the one who asks, before anything is written."""
-    left_out = ": LEFT OUT, since its archive has no licence to pass on with its code"
+    """For the terminal, before anything is written."""
+    left_out = ": LEFT OUT, since its archive has no licence text"
     lines = [
         f"  {project.name} {project.version}: {project.license}{'' if licences[project.name] else left_out}"
         for project in projects
     ]
     head = "the references are the projects' own code, under their own licences:"
-    tail = f"{NOTICE} in the export holds the licences; it must stay with the references wherever they go"
+    tail = f"{NOTICE} in the export has the licences; keep it with the references"
     return "\n".join([head, *lines, tail])
 
 
 def render_notice(projects: list[Project], licences: Licences) -> str:
-    """For everyone who gets the export."""
+    """For everyone who receives the export."""
     parts = ["# Notice\n\nThe references are code of these projects, each under its own licence."]
     for project in projects:
         if licences[project.name]:
@@ -64,8 +56,8 @@ Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """`split` is the name that the export goes by; `licences`, where references are wanted, lets them be passed on."""
+class ExportOptions:
+    """`split`: the name of the export; `licences`: given where references are included."""
 
     split: str
     licences: Licences | None = None
@@ -75,12 +67,12 @@ class Wanted:
 def make_rows(
     benchmark: Benchmark,
     instances: list[Instance],
-    wanted: Wanted,
+    options: ExportOptions,
     sources: Sources,
     on_row: Callable[[str], None] = lambda name: None,
 ) -> list[Row]:
-    """One for each instance: `system` and `prompt` are exactly what zero-shot sends."""
-    prompts = make_prompt_builder(sources, "zero-shot", shots=0, seed=0, prompt_tokens=6000, canary=wanted.canary)
+    """One per instance; `system` and `prompt` are exactly what the zero-shot technique sends."""
+    prompts = make_prompt_builder(sources, "zero-shot", shots=0, seed=0, prompt_tokens=6000, canary=options.canary)
     rows = []
     for instance in instances:
         project = benchmark.project_of(instance)
@@ -103,16 +95,8 @@ def make_rows(
             "tests": list(instance.tests),
             "benchmark_version": str(benchmark.version),
         }
-        if wanted.licences is not None:
-            row["reference"] = sources.reference(instance.id) if wanted.licences[project.name] else None
+        if options.licences is not None:
+            row["reference"] = sources.reference(instance.id) if options.licences[project.name] else None
         rows.append(row)
         on_row(instance.id)
     return rows
-
-
-def write_jsonl(rows: list[Row], wanted: Wanted, folder: Path) -> None:
-    rewrite(folder / f"{wanted.split}.jsonl", rows)
-
-
-def write_table(rows: list[Row], wanted: Wanted, folder: Path) -> None:
-    write_parquet(folder / f"{wanted.split}.parquet", rows)

@@ -1,7 +1,4 @@
-"""inspect-ai: our task, our judge as its scorer, and logs in both directions.
-
-What does inspect find here by name? Its entry point loads this module, and so do logs that name our parts.
-"""
+"""inspect-ai: our task, our judge as its scorer, and logs in both directions. Its entry point loads this module."""
 
 from dlbench.bridges.inspect.task import baseline, converse, dl_bench, verdict
 

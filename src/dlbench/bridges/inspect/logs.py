@@ -1,13 +1,10 @@
-"""What does an inspect log hold that is ours?
+"""Read answers and verdicts from inspect logs, and write a run as an inspect log.
 
-Answers to our instances, whoever asked for them, and our verdicts where our judge was the scorer. What cannot be taken
-is named with its reason: an answer dropped in silence would change a score, and so would a verdict on another answer.
-
-How does a run become a log that inspect opens?
-
-With the same task, scorer and ids that our task gives inspect, so that one of its logs and one of ours stand side by
-side in its viewer, and reading it back gives the run's own samples and verdicts. Prompts are those that were sent,
-where the run kept them; otherwise a sample's input is the instance's prompt.
+Reading takes answers to our instances, whoever generated them, and verdicts where our judge was the scorer. What cannot
+be read is reported with its reason: an answer dropped silently would change a score, and so would a verdict on another
+answer. A written log has the task, scorer and ids of our inspect task, so that its viewer compares both kinds of logs,
+and reading it back gives the run's samples and verdicts. Its prompts are those of the run's request log where it has
+one, otherwise the instances' prompts.
 """
 
 from collections.abc import Iterator, Mapping
@@ -40,17 +37,17 @@ from dlbench.runs.samples import Sample, read_samples
 from dlbench.runs.verdict import Verdict
 
 IS_CODE = "is_code"
-"""In the metadata of a sample that was code alone, and not a model's words."""
+"""In the metadata of a sample that was code rather than an answer."""
 NOTES = ("technique", "shots", "predicted_stage", "cut")
-"""What a sample's record and its metadata both say of how it was asked."""
+"""Fields that a sample record and the metadata of an inspect sample share."""
 SETTINGS = ("technique", "shots", "prompt_tokens", "seed", "canary", "timeout", "memory")
-"""What a run's configuration and a task's options both say, by the same names."""
+"""Settings that a run's configuration and the task's options share."""
 VERSIONS = ("dlbench", "benchmark")
-_FIX = "give a log that `inspect eval` wrote, .eval or .json"
+_FIX = "pass a log that `inspect eval` wrote, .eval or .json"
 
 
 @dataclass
-class Found:
+class ImportedLog:
     """`left_out`: which sample, and why."""
 
     config: dict[str, Any]
@@ -59,10 +56,10 @@ class Found:
     left_out: list[tuple[str, str]] = field(default_factory=list)
 
 
-def read_log(path: Path, benchmark: Benchmark) -> Found:
-    """Records as `samples.jsonl` and `verdicts.jsonl` hold them, by instance and sample."""
+def read_log(path: Path, benchmark: Benchmark) -> ImportedLog:
+    """Records of `samples.jsonl` and `verdicts.jsonl`, sorted by instance and sample."""
     log = _open(path)
-    found = Found(make_config(log.eval))
+    found = ImportedLog(make_config(log.eval))
     for sample in _read_samples(path):
         name = f"{sample.id} (epoch {sample.epoch})"
         if sample.error is not None:
@@ -72,11 +69,11 @@ def read_log(path: Path, benchmark: Benchmark) -> Found:
         elif sample.id not in benchmark.instances:
             found.left_out.append((name, "the benchmark has no such instance"))
         else:
-            _take(sample, log.eval.model, name, found)
+            _add(sample, log.eval.model, name, found)
     if not found.samples:
         reasons = sorted({why for _, why in found.left_out})
-        what = f"no answer can be taken: {'; '.join(reasons)}" if reasons else "there is no sample in the log"
-        raise DLBenchError(what, where=str(path), fix="give a log of answers to this benchmark's instances")
+        what = f"no answer can be read: {'; '.join(reasons)}" if reasons else "there is no sample in the log"
+        raise DLBenchError(what, where=str(path), fix="pass a log of answers to this benchmark's instances")
     for records in (found.samples, found.verdicts):
         records.sort(key=lambda record: (record["instance"], record["sample"]))
     return found
@@ -87,32 +84,31 @@ def _open(path: Path) -> EvalLog:
         raise DLBenchError("there is no such file", where=str(path), fix=_FIX)
     try:
         return read_eval_log(path, header_only=True)
-    except Exception as error:  # inspect tells a damaged log in as many ways as it reads it
-        raise DLBenchError(f"not a log of inspect: {error}", where=str(path), fix=_FIX) from None
+    except Exception as error:  # inspect raises many kinds of errors for a damaged log
+        raise DLBenchError(f"not an inspect log: {error}", where=str(path), fix=_FIX) from None
 
 
 def _read_samples(path: Path) -> Iterator[EvalSample]:
-    """One at a time: with its events, an .eval log can be more than memory holds."""
+    """One at a time: with its events, an .eval log can exceed memory."""
     try:
-        if path.suffix == ".json":  # of which inspect reads the whole for each sample
+        if path.suffix == ".json":  # inspect would read the whole file for each sample
             yield from read_eval_log(path, resolve_attachments=True).samples or []
             return
-        for told in read_eval_log_sample_summaries(path):
-            yield read_one(path, told.id, told.epoch, resolve_attachments=True, exclude_fields={"events"})
+        for one in read_eval_log_sample_summaries(path):
+            yield read_one(path, one.id, one.epoch, resolve_attachments=True, exclude_fields={"events"})
     except (OSError, ValueError, KeyError) as error:
         raise DLBenchError(f"its samples cannot be read: {error}", where=str(path), fix=_FIX) from None
 
 
 def make_config(spec: EvalSpec) -> dict[str, Any]:
-    """A run's configuration, as far as the log tells it."""
-    told = spec.metadata or {}
-    given = spec.task_args
-    known = {name: given[name] for name in SETTINGS if name in given}
-    version = {name: told[name] for name in VERSIONS if name in told}
+    """A run's configuration, as far as the log has it."""
+    metadata, options = spec.metadata or {}, spec.task_args
+    version = {name: metadata[name] for name in VERSIONS if name in metadata}
+    known = {name: options[name] for name in SETTINGS if name in options}
     return version | {"model": spec.model, "from": f"inspect, {spec.created}"} | known
 
 
-def _take(sample: EvalSample, model: str, name: str, found: Found) -> None:
+def _add(sample: EvalSample, model: str, name: str, found: ImportedLog) -> None:
     output = sample.output
     key = "code" if sample.metadata.get(IS_CODE) else "answer"
     record = {"instance": str(sample.id), "sample": sample.epoch - 1, "model": model, key: output.completion}
@@ -128,13 +124,13 @@ def _take(sample: EvalSample, model: str, name: str, found: Found) -> None:
         return
     judged = Sample(verdict.instance, verdict.sample, output.completion)
     if (verdict.instance, verdict.sample) != (sample.id, sample.epoch - 1) or verdict.answer_sha256 != judged.sha256:
-        found.left_out.append((name, "its verdict is on another answer; the answer itself is taken"))
+        found.left_out.append((name, "its verdict is on another answer; only the answer is read"))
     else:
         found.verdicts.append(verdict.as_record())
 
 
 def _total(sample: EvalSample) -> ModelUsage | None:
-    """Of all turns; a log that was not written by inspect itself may tell only the last."""
+    """Of all turns; a log that inspect did not write may have only the last."""
     if not sample.model_usage:
         return sample.output.usage
     first, *others = sample.model_usage.values()
@@ -144,13 +140,13 @@ def _total(sample: EvalSample) -> ModelUsage | None:
 
 
 def _as_usage(usage: ModelUsage) -> dict[str, Any]:
-    asked = usage.input_tokens + (usage.input_tokens_cache_read or 0) + (usage.input_tokens_cache_write or 0)
-    told = {"prompt_tokens": asked, "completion_tokens": usage.output_tokens, "total_tokens": usage.total_tokens}
-    return told | ({"cost": usage.total_cost} if usage.total_cost is not None else {})
+    prompt = usage.input_tokens + (usage.input_tokens_cache_read or 0) + (usage.input_tokens_cache_write or 0)
+    tokens = {"prompt_tokens": prompt, "completion_tokens": usage.output_tokens, "total_tokens": usage.total_tokens}
+    return tokens | ({"cost": usage.total_cost} if usage.total_cost is not None else {})
 
 
 def _find_verdict(sample: EvalSample) -> Verdict | None:
-    """That of our scorer, whatever name the log gives it; another's metadata does not read as one."""
+    """Of our scorer, whatever its name in the log; other scorers have other metadata."""
     for score in (sample.scores or {}).values():
         if {"instance", "status", "tests", "answer_sha256"} <= set(score.metadata or {}):
             return Verdict.from_record(dict(score.metadata or {}), f"{sample.id} (epoch {sample.epoch})")
@@ -163,11 +159,11 @@ _STOPS = {"length": "max_tokens", "context_length": "model_length", "stop": "sto
 
 
 def write_log(folder: Path, benchmark: Benchmark, out: Path) -> int:
-    """Gives the number of samples. The log is there whole or not at all."""
+    """Returns the number of samples. The log is written completely or not at all."""
     if out.exists():
-        raise DLBenchError("this exists already", where=str(out), fix="give --out a file that is not there yet")
+        raise DLBenchError("this exists already", where=str(out), fix="pass --out a new file")
     if out.suffix not in (".eval", ".json"):
-        raise DLBenchError("inspect knows no such log", where=str(out), fix="let its name end in .eval or .json")
+        raise DLBenchError("not an inspect log file name", where=str(out), fix="use the suffix .eval or .json")
     log = make_log(read_run(folder), benchmark)
     out.parent.mkdir(parents=True, exist_ok=True)
     part = out.with_name(f".{out.name}.part{out.suffix}")
@@ -180,14 +176,14 @@ def write_log(folder: Path, benchmark: Benchmark, out: Path) -> int:
 
 
 def make_log(run: Run, benchmark: Benchmark) -> EvalLog:
-    given = run.folder / SAMPLES
-    answers = read_samples(given, benchmark)
-    asked = _read_requests(run.folder / REQUESTS)
+    path = run.folder / SAMPLES
+    answers = read_samples(path, benchmark)
+    requests = _read_requests(run.folder / REQUESTS)
     verdicts = {(record["instance"], record["sample"]): Verdict.from_record(record) for record in run.verdicts}
     samples = []
-    for sample, (_, record) in zip(answers, read_lines(given), strict=True):
+    for sample, (_, record) in zip(answers, read_lines(path), strict=True):
         instance = benchmark.instances[sample.instance]
-        question = asked.get(sample.key) or [ChatMessageUser(content=instance.prompt.strip())]
+        question = requests.get(sample.key) or [ChatMessageUser(content=instance.prompt.strip())]
         samples.append(_make_sample(sample, record, question, instance, run.name, verdicts.get(sample.key)))
     log = EvalLog(status="success", eval=_make_spec(run, answers), samples=samples)
     if verdicts:
@@ -252,18 +248,13 @@ def _read_usage(record: Mapping[str, Any]) -> ModelUsage | None:
 
 
 def _read_requests(path: Path) -> dict[Key, list[ChatMessage]]:
-    """The last turn that was sent for each sample; it has those before it."""
+    """The last request of each sample; it contains the earlier turns."""
     if not path.is_file():
         return {}
-    asked: dict[Key, tuple[int, list[ChatMessage]]] = {}
+    found: dict[Key, tuple[int, list[ChatMessage]]] = {}
     for _, record in read_lines(path):
         match record:
-            case {
-                "instance": str(instance),
-                "sample": int(sample),
-                "turn": int(turn),
-                "request": {"messages": sent},
-            }:
-                if turn >= asked.get((instance, sample), (0, []))[0]:
-                    asked[instance, sample] = turn, as_chat(sent)
-    return {key: messages for key, (_, messages) in asked.items()}
+            case {"instance": str(one), "sample": int(sample), "turn": int(turn), "request": {"messages": sent}}:
+                if turn >= found.get((one, sample), (0, []))[0]:
+                    found[one, sample] = turn, as_chat(sent)
+    return {key: messages for key, (_, messages) in found.items()}

@@ -1,22 +1,10 @@
-"""What does inspect ask? Exactly what `dlbench run` asks with the same options, and as hot and as long as it does.
+"""The inspect task: the prompts of `dlbench run`, solvers for conversations and baselines, and our judge as scorer.
 
-The reference is never part of it: a log is a file that people pass on, and it would hold the projects' own code.
-
-Who judges for inspect, while it asks models at its own pace?
-
-One desk for every set of limits, opened with the first answer and kept until the process ends: tasks, epochs and models
-of one evaluation share its warm workers. Where none was opened, nothing was started.
-
-How does inspect ask what a technique wants asked?
-
-A technique has one turn or several; the first is the sample's input, and the others stand in its metadata. `baseline`
-asks nobody: it gives the best and the worst answer, to see that a set-up scores them 1 and 0.
-
-What is an answer worth to inspect?
-
-1 when every test passed and 0 otherwise, by the verdict that `dlbench evaluate` would give, which stands whole in the
-score's metadata: status, an outcome for every test, what went wrong. What was our own fault counts as 0, as in all our
-scores, but never in silence: it is told in the log's messages and by the score's reason.
+It sends exactly what `dlbench run` sends with the same options: temperature 0 and 1,024 tokens by default. The
+reference is never part of a task, since logs are passed on and would contain the projects' own code. One judge per set
+of limits opens with the first answer and stays until the process ends, so that tasks, epochs and models share its warm
+workers. A score is 1 if every test passed, else 0; its metadata has the whole verdict. A harness error counts as 0, as
+in all our scores, but is reported in the log's messages and in the score's reason.
 """
 
 import atexit
@@ -62,7 +50,7 @@ from dlbench.workspace.home import Log, quiet
 
 @dataclass(frozen=True)
 class JudgeSettings:
-    """As the options of `dlbench evaluate`; no benchmark is ours, and no number of workers is that of the cores."""
+    """As the options of `dlbench evaluate`. Defaults: the bundled benchmark, one worker per core."""
 
     benchmark: str | None = None
     sandbox: str = "auto"
@@ -78,14 +66,16 @@ def read_benchmark(root: str | None) -> Benchmark:
 
 
 class InspectJudge:
-    def __init__(self, terms: JudgeSettings) -> None:
-        if terms.mode not in MODES:
-            raise DLBenchError(f"there is no mode {terms.mode!r}", fix=f"use one of: {', '.join(MODES)}")
-        self.benchmark = read_benchmark(terms.benchmark)
+    def __init__(self, settings: JudgeSettings) -> None:
+        if settings.mode not in MODES:
+            raise DLBenchError(f"there is no mode {settings.mode!r}", fix=f"use one of: {', '.join(MODES)}")
+        self.benchmark = read_benchmark(settings.benchmark)
         self._prepared: dict[str, Prepared] = {}
-        engine = Engine(choose_sandbox(terms.sandbox), Limits(test_seconds=terms.timeout, memory_mb=terms.memory))
-        self._pool = Pool(engine, self._prepared, workers=terms.workers or os.cpu_count() or 1, mode=terms.mode)
-        self._desk: Judge | None = None
+        engine = Engine(
+            choose_sandbox(settings.sandbox), Limits(test_seconds=settings.timeout, memory_mb=settings.memory)
+        )
+        self._pool = Pool(engine, self._prepared, workers=settings.workers or os.cpu_count() or 1, mode=settings.mode)
+        self._judge: Judge | None = None
         self._lock = Lock()
 
     def prepare(self, project: str, log: Log = quiet) -> None:
@@ -96,26 +86,26 @@ class InspectJudge:
         instance = find_known(sample.instance, self.benchmark.instances, "instance")
         with self._lock:
             self.prepare(instance.project)
-            if self._desk is None:
-                self._desk = Judge(self._pool)
-            desk = self._desk
-        return desk.judge(sample, instance)
+            if self._judge is None:
+                self._judge = Judge(self._pool)
+            judge = self._judge
+        return judge.judge(sample, instance)
 
     def close(self) -> None:
-        """Who asks again gets new workers."""
+        """Stops the workers; the next call of `judge` starts new ones."""
         with self._lock:
-            desk, self._desk = self._desk, None
-        if desk is not None:
-            desk.close()
+            judge, self._judge = self._judge, None
+        if judge is not None:
+            judge.close()
 
 
 _judges: dict[JudgeSettings, InspectJudge] = {}
 
 
-def find_judge(terms: JudgeSettings) -> InspectJudge:
-    if terms not in _judges:
-        _judges[terms] = InspectJudge(terms)
-    return _judges[terms]
+def find_judge(settings: JudgeSettings) -> InspectJudge:
+    if settings not in _judges:
+        _judges[settings] = InspectJudge(settings)
+    return _judges[settings]
 
 
 @atexit.register
@@ -138,12 +128,12 @@ def as_chat(messages: list[Message]) -> list[ChatMessage]:
 
 @solver
 def converse() -> Solver:
-    """Asks every turn after the answer to the one before; the last answer counts."""
+    """Sends each turn after the answer to the previous one; the last answer counts."""
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         state = await generate(state)
         for turn in state.metadata.get(LATER_TURNS, []):
-            if state.output.stop_reason == "model_length":  # what was too long once is not tried with more
+            if state.output.stop_reason == "model_length":  # a longer conversation would not fit either
                 break
             state.messages.extend(as_chat(turn))
             state = await generate(state)
@@ -154,7 +144,7 @@ def converse() -> Solver:
 
 @solver
 def baseline(name: str = "reference", benchmark: str | None = None) -> Solver:
-    """Answers with the project's own code (`reference`) or with a function that does nothing (`stub`)."""
+    """Answers with the project's own code (`reference`) or with a function that raises (`stub`), without a model."""
     sources = Sources(read_benchmark(benchmark))
     models = {"reference": ReferenceModel(sources.reference), "stub": StubModel(sources.signature)}
     if name not in models:
@@ -170,7 +160,7 @@ def baseline(name: str = "reference", benchmark: str | None = None) -> Solver:
 
 
 CUT = ("max_tokens", "model_length")
-"""Reasons to stop that mean: the answer is not whole."""
+"""Stop reasons of an incomplete answer."""
 
 _log = getLogger(__name__)
 
@@ -184,18 +174,18 @@ def verdict(
     memory: int = 4096,
     workers: int | None = None,
 ) -> Scorer:
-    """Judges by the project's own tests, confined, in warm workers. The options are those of `dlbench evaluate`."""
-    terms = JudgeSettings(benchmark, sandbox, mode, timeout, memory, workers)
+    """Runs the project's own tests, sandboxed, in warm workers. The options are those of `dlbench evaluate`."""
+    settings = JudgeSettings(benchmark, sandbox, mode, timeout, memory, workers)
 
     async def score(state: TaskState, target: Target) -> Score:
         output = state.output
         sample = Sample(
             str(state.sample_id), state.epoch - 1, output.completion, is_truncated=output.stop_reason in CUT
         )
-        # a limiter of its own, since the shared one is for short calls and a verdict can take a minute
-        found = await run_sync(find_judge(terms).judge, sample, limiter=CapacityLimiter(1), abandon_on_cancel=True)
+        # its own limiter: the shared one is for short calls, and a verdict can take a minute
+        found = await run_sync(find_judge(settings).judge, sample, limiter=CapacityLimiter(1), abandon_on_cancel=True)
         if found.status is Status.HARNESS_ERROR:
-            _log.warning("harness error, counted as not passed: %s: %s", found.instance, found.message)
+            _log.warning("harness error, counted as a failure: %s: %s", found.instance, found.message)
         return as_score(found, output.completion)
 
     return score
@@ -203,11 +193,11 @@ def verdict(
 
 def as_score(found: Verdict, answer: str) -> Score:
     passed = sum(outcome is Outcome.PASSED for outcome in found.tests.values())
-    told = f"{found.status}, {passed} of {len(found.tests)} tests passed"
+    outcome = f"{found.status}, {passed} of {len(found.tests)} tests passed"
     return Score(
         value=1.0 if found.passed else 0.0,
         answer=answer,
-        explanation=f"{told}\n{found.message}" if found.message else told,
+        explanation=f"{outcome}\n{found.message}" if found.message else outcome,
         reason=str(found.status) if found.status is Status.HARNESS_ERROR else None,
         metadata=found.as_record(),
     )
@@ -231,10 +221,10 @@ def dl_bench(
 ) -> Task:
     """One function of a real deep-learning project at a time, judged by the project's own tests.
 
-    Options as those of `dlbench run`; `samples` becomes epochs, and with more than one pass@k is told too.
+    Options as those of `dlbench run`; `samples` becomes epochs, and more than one adds pass@k.
     """
     if samples < 1:
-        raise DLBenchError("there must be a sample at least", fix="give -T samples=1 or more")
+        raise DLBenchError(f"samples must be at least 1, you passed {samples}", fix="pass -T samples=1 or more")
     judge = find_judge(JudgeSettings(benchmark, sandbox, mode, timeout, memory, workers))
     whole = judge.benchmark
     chosen = select(whole, Selection(split=split))

@@ -1,68 +1,50 @@
-"""How does a distribution look? Horizontal bars as an SVG that needs nothing else and can be read in light and dark.
-
-How many of each are there? Plain bars with their counts.
-
-What became of the answers? One bar a run, cut into statuses, all bars as long.
-
-How do scores stand beside one another? Bars from 0, each with its 95 % interval as a whisker.
-"""
+"""Horizontal bars: counts, statuses by run, and scores with their 95 % intervals."""
 
 import math
 from collections.abc import Mapping, Sequence
-from xml.sax.saxutils import escape
 
-from dlbench.reporting.charts.svg import WIDTH, draw, find_top, line, rect, run_class, text, tick_label, ticks
+from dlbench.reporting.charts.svg import (
+    WIDTH,
+    draw,
+    find_top,
+    line,
+    rect,
+    run_class,
+    stand_alone,
+    text,
+    tick_label,
+    ticks,
+)
 from dlbench.reporting.formatting import score_cell
 from dlbench.scoring import Score
 
-_WIDTH, _ROW, _LEFT, _TOP = 560, 24, 190, 40
+_COUNT_LEFT, _COUNT_ROW, _LETTER = 128.0, 22, 6.0
+
+
+def draw_counts(title: str, counts: Mapping[str, float]) -> str:
+    most = max(counts.values(), default=0) or 1
+    left = max(_COUNT_LEFT, 14 + _LETTER * max(map(len, counts), default=0))
+    parts: list[str] = []
+    for place, (name, count) in enumerate(counts.items()):
+        y, length = _COUNT_ROW * place, (WIDTH - left - 40) * count / most
+        parts += [
+            text(left - 8, y + 15, name, anchor="end"),
+            rect(left, y + 4, length, _COUNT_ROW - 8, kind="s0"),
+            text(left + length + 6, y + 15, f"{count:g}", kind="soft"),
+        ]
+    return draw(title, _COUNT_ROW * max(1, len(counts)), parts)
 
 
 def draw_bars(title: str, counts: Mapping[str, float]) -> str:
-    most = max(counts.values(), default=0) or 1
-    height = _TOP + _ROW * len(counts) + 10
-    room = _WIDTH - _LEFT - 60
-    rows = []
-    for place, (name, count) in enumerate(counts.items()):
-        y = _TOP + place * _ROW
-        length = room * count / most
-        rows.append(
-            f'<text x="{_LEFT - 8}" y="{y + 15}" text-anchor="end">{escape(name)}</text>'
-            f'<rect x="{_LEFT}" y="{y + 3}" width="{length:.1f}" height="{_ROW - 7}" rx="2"/>'
-            f'<text x="{_LEFT + length + 6:.1f}" y="{y + 15}">{count:g}</text>'
-        )
-    style = (
-        "text{font:13px system-ui,sans-serif;fill:#333}rect{fill:#4878a8}.title{font-weight:600}"
-        "@media(prefers-color-scheme:dark){text{fill:#ddd}rect{fill:#7aa6d6}}"
-    )
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" width="{_WIDTH}" height="{height}"'
-        f' role="img"><title>{escape(title)}</title><style>{style}</style>'
-        f'<text class="title" x="8" y="22">{escape(title)}</text>{"".join(rows)}</svg>\n'
-    )
-
-
-_COUNT_LEFT, _COUNT_ROW = 128, 22
-
-
-def draw_counts(title: str, counts: Mapping[str, int]) -> str:
-    most = max(counts.values(), default=0) or 1
-    parts: list[str] = []
-    for place, (name, count) in enumerate(counts.items()):
-        y, length = _COUNT_ROW * place, (WIDTH - _COUNT_LEFT - 40) * count / most
-        parts += [
-            text(_COUNT_LEFT - 8, y + 15, name, anchor="end"),
-            rect(_COUNT_LEFT, y + 4, length, _COUNT_ROW - 8, kind="s0"),
-            text(_COUNT_LEFT + length + 6, y + 15, str(count), kind="soft"),
-        ]
-    return draw(title, _COUNT_ROW * max(1, len(counts)), parts)
+    """As `draw_counts`, as a file of its own."""
+    return stand_alone(draw_counts(title, counts))
 
 
 _MIX_BAR, _MIX_HEAD = 16, 18
 
 
 def draw_mix(title: str, counts: Mapping[str, Mapping[str, int]]) -> str:
-    """`counts`: by run, how many verdicts have each status."""
+    """One bar per run, all of equal length. `counts`: by run, the number of verdicts of each status."""
     parts: list[str] = []
     y = 0.0
     for name, found in counts.items():
@@ -82,7 +64,7 @@ _RANGE_LEFT, _RANGE_RIGHT, _RANGE_BAR, _RANGE_HEAD = 4, 38, 11, 20
 
 
 def draw_ranges(title: str, groups: Mapping[str, Sequence[Score | None]], names: Sequence[str]) -> str:
-    """`groups`: by label, the score of each run in the order of `names`; the label stands above its bars."""
+    """Bars with their intervals as whiskers. `groups`: by label, the score of each run in the order of `names`."""
     known = [one for scores in groups.values() for one in scores if one is not None]
     top = find_top(one.interval.high for one in known)
     room = WIDTH - _RANGE_LEFT - _RANGE_RIGHT
@@ -96,21 +78,16 @@ def draw_ranges(title: str, groups: Mapping[str, Sequence[Score | None]], names:
             parts += _draw_bar(place, name, score, y, room / top)
             y += _RANGE_BAR
         y += 8
-    rules = [
-        line(_RANGE_LEFT + room * tick / top, 4 + _RANGE_HEAD - 4, _RANGE_LEFT + room * tick / top, y - 4)
-        for tick in ticks(top)
-    ]
-    axis = [
-        text(
-            _RANGE_LEFT + room * tick / top, y + 8, tick_label(tick), anchor="middle" if tick else "start", kind="soft"
-        )
-        for tick in ticks(top)
-    ]
+    rules, axis = [], []
+    for tick in ticks(top):
+        x = _RANGE_LEFT + room * tick / top
+        rules.append(line(x, _RANGE_HEAD, x, y - 4))
+        axis.append(text(x, y + 8, tick_label(tick), anchor="middle" if tick else "start", kind="soft"))
     return draw(title, y + 14, [*rules, *parts, *axis, text(WIDTH, y + 8, "%", anchor="end", kind="soft")])
 
 
 def draw_range(score: Score, place: int, top: float) -> str:
-    """One bar with its whisker and nothing else, for a cell of a table."""
+    """One bar with its whisker, for a cell of a table."""
     width, height = 160, 16
     room = width - 4
     parts = [rect(2, 6, room, 4, kind="track")]
@@ -138,5 +115,5 @@ def _whisker(score: Score, left: float, y: float, scale: float) -> list[str]:
         return []
     low, high = left + scale * score.interval.low, left + scale * score.interval.high
     ends = [line(x, y - 2.5, x, y + 2.5, kind="whisker") for x in (low, high)]
-    # the halo keeps it apart from a bar of nearly its own lightness
+    # the halo separates it from a bar of nearly the same lightness
     return [line(low, y, high, y, kind="halo"), line(low, y, high, y, kind="whisker"), *ends]

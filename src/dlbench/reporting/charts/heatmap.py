@@ -1,13 +1,14 @@
-"""Where do two labels meet, and how does it go there? A grid of cells, darker for more, each with its number."""
+"""Heat maps: a grid of shares, darker for more, each cell with its number."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from dlbench.reporting.charts.svg import WIDTH, draw, rect, text
+from dlbench.reporting.charts.svg import WIDTH, draw, rect, stand_alone, text
+from dlbench.reporting.formatting import percent
 
 _ENDS = (0.05, 0.2, 0.4, 0.6, 0.8)
-"""Where a shade ends and the next begins."""
+"""Where one shade ends and the next begins."""
 _ROW = 26
 _LETTER = 6.6
 
@@ -15,7 +16,7 @@ _LETTER = 6.6
 @dataclass(frozen=True)
 class Cell:
     value: float
-    """A share; its shade, and in percent its number."""
+    """A share: gives the shade and, in percent, the number."""
     tip: str
 
 
@@ -27,7 +28,7 @@ def draw_grid(
     *,
     slant: bool = True,
 ) -> str:
-    """`cells` by row and column; what is not there, or is not a number, is an empty cell. `slant`: long headings."""
+    """`cells` by row and column; a missing or NaN value is an empty cell. `slant`: long headings."""
     left = min(150.0, 10 + _LETTER * max(map(len, rows), default=0))
     wide = min(52.0, (WIDTH - left - (52 if slant else 0)) / max(1, len(columns)))
     top = 92.0 if slant else 20.0
@@ -41,6 +42,20 @@ def draw_grid(
         for place, column in enumerate(columns):
             parts += _draw_cell(left + wide * place, y, wide, cells.get((row, column)))
     return draw(title, top + _ROW * len(rows) + 4, parts)
+
+
+def draw_shares(
+    title: str,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    shares: Mapping[tuple[str, str], float],
+    *,
+    form: Callable[[float], str] = percent,
+    slant: bool = True,
+) -> str:
+    """A grid as a file of its own, whose tooltips are row, column and value (by `form`)."""
+    cells = {key: Cell(share, f"{', '.join(key)}: {form(share)}") for key, share in shares.items()}
+    return stand_alone(draw_grid(title, rows, columns, cells, slant=slant))
 
 
 def shade(value: float) -> int:

@@ -1,13 +1,4 @@
-"""What does a score cost? A point a run, its interval upright, and a scale of tens where costs lie far apart.
-
-Which texts lie near one another? A mark a text in a plane, by dataset; the axes mean nothing and are not drawn.
-
-How far do ratios lie from 1, and how many beyond the noise? A mark each, in order, upright its interval.
-
-The scale is one of logarithms: half and double are as far from 1. What lies in the grey band is noise.
-
-How does a score change from one bin to the next, of size or of date? A line a run, each point with its interval.
-"""
+"""Scatter plots, planes of texts, ratios with their noise, and lines over bins of size or date."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -19,7 +10,7 @@ from dlbench.scoring import Interval, Score
 
 _LEFT, _RIGHT, _TOP, _TALL = 30, 14, 12, 170
 _FAR = 20
-"""How many times the least the most must be for a scale of tens."""
+"""Ratio of the largest to the smallest value from which the scale is logarithmic."""
 
 
 @dataclass(frozen=True)
@@ -42,13 +33,7 @@ def draw_scatter(title: str, points: Sequence[Point], below: str) -> str:
         share = math.log(x / begin) / math.log(end / begin) if tens else x / end
         return _LEFT + room * share
 
-    parts = []
-    for tick in ticks(top):
-        y = low - _TALL * tick / top
-        parts += [
-            line(_LEFT, y, WIDTH - _RIGHT, y),
-            text(_LEFT - 6, y + 4, tick_label(tick), anchor="end", kind="soft"),
-        ]
+    parts = _draw_rules(top, low, _TALL, WIDTH - _RIGHT)
     marks = [begin * 10**step for step in range(round(math.log10(end / begin)) + 1)] if tens else ticks(end)
     for mark in marks:
         parts.append(text(across(mark), low + 16, f"{mark:,.4g}", anchor="middle", kind="soft small"))
@@ -62,11 +47,20 @@ def draw_scatter(title: str, points: Sequence[Point], below: str) -> str:
     return draw(title, low + 38, [*parts, text(_LEFT + room / 2, low + 33, below, anchor="middle", kind="soft small")])
 
 
+def _draw_rules(top: float, low: float, height: float, right: float) -> list[str]:
+    """Horizontal lines at the ticks of a share, with their labels."""
+    parts = []
+    for tick in ticks(top):
+        y = low - height * tick / top
+        parts += [line(_LEFT, y, right, y), text(_LEFT - 6, y + 4, tick_label(tick), anchor="end", kind="soft")]
+    return parts
+
+
 _EDGE, _ROW = 6, 16
 
 
 def draw_plane(title: str, groups: Mapping[str, Sequence[tuple[float, float]]]) -> str:
-    """Names stand above, each with its mark."""
+    """A mark per text, by dataset; the axes have no meaning and are not drawn."""
     places = [place for points in groups.values() for place in points]
     least = [min((one[axis] for one in places), default=0.0) for axis in (0, 1)]
     span = max((one[axis] - least[axis] for one in places for axis in (0, 1)), default=1.0) or 1.0
@@ -91,11 +85,14 @@ class Panel:
     ratios: Sequence[tuple[str, float, Interval]]
     """A name, the ratio and its interval."""
     reach: float
-    """1 or more: ratios between 1/reach and reach are noise."""
+    """1 or more: ratios between 1/reach and reach are noise, drawn as a grey band."""
 
 
 def draw_ratios(title: str, panels: Sequence[Panel], place: int) -> str:
-    """`place`: that of the run, whose colour and shape the marks have."""
+    """Ratios in order, each with its interval, on a logarithmic scale: half and double are equally far from 1.
+
+    `place`: index of the run, which gives colour and shape of the marks.
+    """
     parts: list[str] = []
     y = 0.0
     for panel in panels:
@@ -127,36 +124,30 @@ def _draw_panel(panel: Panel, place: int, y: float) -> list[str]:
         x = _RATIO_LEFT + room * (step + 0.5) / len(known)
         if interval.low > 0:
             parts.append(line(x, up(interval.low), x, up(interval.high), kind=f"reach {run_class(place)}"))
-        told = f" ({interval.low:.3g} to {interval.high:.3g})" if interval.low > 0 else ""
-        parts.append(shape(place, x, up(ratio), size=2.5, tip=f"{name}: {ratio:.3g}{told}"))
+        bounds = f" ({interval.low:.3g} to {interval.high:.3g})" if interval.low > 0 else ""
+        parts.append(shape(place, x, up(ratio), size=2.5, tip=f"{name}: {ratio:.3g}{bounds}"))
     return parts
 
 
 def _find_top(ratios: Sequence[float]) -> float:
-    sides = [max(ratio, 1 / ratio) for ratio in ratios if ratio > 0]
-    return next((top for top in _TOPS if max(sides, default=1) <= top), _TOPS[-1])
+    most = max((max(ratio, 1 / ratio) for ratio in ratios if ratio > 0), default=1)
+    return next((top for top in _TOPS if most <= top), _TOPS[-1])
 
 
-_LINE_LEFT, _LINE_TOP, _LINE_HEIGHT, _LINE_GAP = 30, 10, 170, 5
+_LINE_TOP, _LINE_HEIGHT, _LINE_GAP = 10, 170, 5
 
 
 def draw_course(
     title: str, bins: Mapping[str, Sequence[Score | None]], names: Sequence[str], *, below: str = ""
 ) -> str:
-    """`bins`: by the label of a bin, in order, the score of each run. Lines stand beside one another, not upon."""
+    """A line per run. `bins`: by the label of a bin, the score of each run. Points are offset, not on one another."""
     known = [one for scores in bins.values() for one in scores if one is not None]
     top = find_top(one.interval.high for one in known)
-    wide = (WIDTH - _LINE_LEFT - 6) / max(1, len(bins))
+    wide = (WIDTH - _LEFT - 6) / max(1, len(bins))
     low = _LINE_TOP + _LINE_HEIGHT
-    parts = []
-    for tick in ticks(top):
-        y = low - _LINE_HEIGHT * tick / top
-        parts += [
-            line(_LINE_LEFT, y, WIDTH - 6, y),
-            text(_LINE_LEFT - 6, y + 4, tick_label(tick), anchor="end", kind="soft"),
-        ]
+    parts = _draw_rules(top, low, _LINE_HEIGHT, WIDTH - 6)
     for step, (label, scores) in enumerate(bins.items()):
-        middle = _LINE_LEFT + wide * (step + 0.5)
+        middle = _LEFT + wide * (step + 0.5)
         counted = max((one.instances for one in scores if one), default=0)
         parts += [
             text(middle, low + 16, label, anchor="middle", kind="small"),
@@ -166,7 +157,7 @@ def draw_course(
     for place, name in enumerate(names):
         shift = apart * (place - (len(names) - 1) / 2)
         scores = [each[place] for each in bins.values()]
-        places = [_LINE_LEFT + wide * (step + 0.5) + shift for step in range(len(scores))]
+        places = [_LEFT + wide * (step + 0.5) + shift for step in range(len(scores))]
         parts += _draw_run(place, name, scores, places, _LINE_HEIGHT / top)
     return draw(title, low + 48, [*parts, text(WIDTH / 2, low + 44, below, anchor="middle", kind="soft small")])
 

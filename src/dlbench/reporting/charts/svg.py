@@ -1,19 +1,27 @@
-"""What are pictures made of? Few marks, all text escaped, and colours by class.
+"""SVG building blocks: few marks, all text escaped, colours by CSS class.
 
-A picture is as wide as a phone and scaled up where there is room: its words stay readable on both. The class `sN` is
-the colour of the N-th run everywhere on a page, and runs have shapes beside it: not everybody can tell colours apart.
+A plot is as wide as a phone and scales up, so its text is readable on both. The class `sN` is the colour of the N-th
+run everywhere on a page; runs also have shapes, since not everybody can distinguish colours.
 """
 
 import math
+import re
 from collections.abc import Iterable, Sequence
-from xml.sax.saxutils import escape, quoteattr
+from functools import cache
+from importlib.resources import files
+from xml.sax.saxutils import escape, quoteattr, unescape
 
 WIDTH = 340
 RUN_COLOURS = 8
 _TOPS = (0.1, 0.25, 0.5, 1.0)
+_OPENING = re.compile(r"""<svg class="plot" viewBox="0 0 (\S+) (\S+)" role="img" aria-label=("[^"]*"|'[^']*')>""")
+_QUOTES = {"&quot;": '"', "&apos;": "'"}
+_HEAD, _ROW = 24, 16
+Key = tuple[str, str]
+"""A mark around the origin, and its label."""
 
 
-def draw(title: str, height: float, parts: Iterable[str], *, width: float = WIDTH, kind: str = "picture") -> str:
+def draw(title: str, height: float, parts: Iterable[str], *, width: float = WIDTH, kind: str = "plot") -> str:
     return (
         f'<svg class="{kind}" viewBox="0 0 {width:g} {height:g}" role="img" aria-label={quoteattr(title)}>'
         f"{''.join(parts)}</svg>"
@@ -28,8 +36,8 @@ def text(x: float, y: float, words: str, *, anchor: str = "start", kind: str = "
 
 def rect(x: float, y: float, width: float, height: float, *, kind: str = "", tip: str = "") -> str:
     named = f' class="{kind}"' if kind else ""
-    told = f"<title>{escape(tip)}</title>" if tip else ""
-    return f'<rect x="{x:.1f}" y="{y:.1f}" width="{max(0.0, width):.1f}" height="{height:.1f}"{named}>{told}</rect>'
+    size = f'width="{max(0.0, width):.1f}" height="{height:.1f}"'
+    return f'<rect x="{x:.1f}" y="{y:.1f}" {size}{named}>{_tooltip(tip)}</rect>'
 
 
 def line(x1: float, y1: float, x2: float, y2: float, *, kind: str = "rule") -> str:
@@ -37,17 +45,20 @@ def line(x1: float, y1: float, x2: float, y2: float, *, kind: str = "rule") -> s
 
 
 def shape(place: int, x: float, y: float, *, size: float = 4, tip: str = "") -> str:
-    """The mark of the run at this place: circle, square, triangle or diamond, in its colour."""
+    """The mark of the run with this index: circle, square, triangle or diamond, in its colour."""
     points: dict[int, list[tuple[float, float]]] = {
         1: [(-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)],
         2: [(0, -1.2), (1.1, 0.8), (-1.1, 0.8)],
         3: [(0, -1.3), (1.3, 0), (0, 1.3), (-1.3, 0)],
     }
-    told = f"<title>{escape(tip)}</title>" if tip else ""
     if place % 4 not in points:
-        return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{size:g}" class="{run_class(place)}">{told}</circle>'
+        return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{size:g}" class="{run_class(place)}">{_tooltip(tip)}</circle>'
     corners = " ".join(f"{x + dx * size:.1f},{y + dy * size:.1f}" for dx, dy in points[place % 4])
-    return f'<polygon points="{corners}" class="{run_class(place)}">{told}</polygon>'
+    return f'<polygon points="{corners}" class="{run_class(place)}">{_tooltip(tip)}</polygon>'
+
+
+def _tooltip(text: str) -> str:
+    return f"<title>{escape(text)}</title>" if text else ""
 
 
 def run_class(place: int) -> str:
@@ -55,7 +66,7 @@ def run_class(place: int) -> str:
 
 
 def find_top(values: Iterable[float]) -> float:
-    """Where the axis of a share ends: not at 100 % where all are small, or nothing could be told apart."""
+    """Where the axis of a share ends: below 100 % where all values are small, so that they can be distinguished."""
     most = max((value for value in values if not math.isnan(value)), default=1.0)
     return next((top for top in _TOPS if most <= top), 1.0)
 
@@ -66,3 +77,31 @@ def ticks(top: float, count: int = 4) -> Sequence[float]:
 
 def tick_label(value: float) -> str:
     return f"{100 * value:.3g}"
+
+
+def stand_alone(plot: str, keys: Sequence[Key] = ()) -> str:
+    """A plot as an SVG file: its title above it, its legend below, light or dark as its reader prefers."""
+    found = _OPENING.match(plot)
+    assert found is not None
+    width, height, title = found.groups()
+    box = f"0 {-_HEAD} {width} {float(height) + _HEAD + _ROW * len(keys):g}"
+    legend = "".join(
+        f'<g transform="translate(8 {y:g})">{mark}</g>{text(18, y + 4, label)}'
+        for y, (mark, label) in ((float(height) + _ROW * (place + 0.5), key) for place, key in enumerate(keys))
+    )
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="plot" viewBox="{box}" role="img" aria-label={title}>'
+        f"<style><![CDATA[{_read_style()}]]></style>{text(2, 14 - _HEAD, unescape(title[1:-1], _QUOTES))}"
+        f"{plot[found.end() :].removesuffix('</svg>')}{legend}</svg>\n"
+    )
+
+
+@cache
+def _read_style() -> str:
+    base, plots = (
+        files("dlbench").joinpath(name).read_text(encoding="utf-8")
+        for name in ("web/base.css", "reporting/pages/plots.css")
+    )
+    colours = re.search(r":root \{.*?\n\}", base, re.DOTALL)
+    assert colours is not None
+    return f"{colours.group()}\ntext {{ font-family: system-ui, sans-serif; }}\n{plots}"

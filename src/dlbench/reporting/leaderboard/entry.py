@@ -1,13 +1,10 @@
-"""What does a submission to the leaderboard say?
+"""The record of a submission to the leaderboard, and how a run becomes one.
 
-Which model was asked and how, on which dataset, what became of every sample, and where the samples can be had. The
-samples themselves are not in it: they are solutions to our own instances, which the repository must not hold; each is
-named by its hash instead. One file a submission, in one spelling only, so that a change shows in a pull request.
-
-How does a run become a submission?
-
-Whole, or not at all: a split with every one of its instances, as many samples of each, and nothing that is our own
-fault. What a run folder does not know (an evaluated file says nothing of its model) the submitter has to say.
+It states the model and its settings, the dataset, the verdict on every sample, and where the samples can be found. The
+samples are not part of it: they are solutions to our own instances, which the repository must not contain; each is
+identified by its hash. One file per submission, in one canonical form, so that a change shows in a pull request. A run
+is submitted as a whole: every instance of a split, equally many samples of each, and no harness error. The submitter
+states what a run folder does not know: an evaluated file says nothing of its model.
 """
 
 import hashlib
@@ -32,19 +29,19 @@ from dlbench.scoring import HARNESS_ERROR, summarise
 
 FOLDER = "leaderboard"
 BASELINES = ("reference", "stub")
-"""Models of ours that show what 100 % and 0 % are; shown, and not ranked."""
+"""Models of ours that mark 100 % and 0 %; shown, not ranked."""
 LETTERS = {Outcome.PASSED: "p", Outcome.FAILED: "f", Outcome.ERROR: "e", Outcome.SKIPPED: "s", Outcome.NOT_RUN: "n"}
 _OUTCOMES = {letter: outcome for outcome, letter in LETTERS.items()}
 
 TIMEOUT, MEMORY = 60.0, 4096
-"""The limits of `run` and `evaluate` when nothing is said: nobody on the board may have had more time or memory."""
+"""The default limits of `run` and `evaluate`: no submission may use more time or memory."""
 
 Share = Annotated[float, Field(ge=0, le=1)]
 Setting = bool | int | float | str | None
 
 
 class Claim(Record):
-    """A verdict as it is claimed."""
+    """A claimed verdict."""
 
     instance: str
     sample: Annotated[int, Field(ge=0)]
@@ -59,8 +56,8 @@ class Claim(Record):
         return self.instance, self.sample
 
 
-class Claimed(Record):
-    """The score as it is claimed; it must follow from the verdicts."""
+class ClaimedScore(Record):
+    """The claimed score; it must follow from the verdicts."""
 
     pass_at_1: Share
     low: Share
@@ -69,10 +66,10 @@ class Claimed(Record):
     pass_at: dict[int, Share]
 
 
-class Check(Record):
-    """That so many samples were run again, and all of their verdicts found.
+class Verification(Record):
+    """That so many samples were judged again, with the claimed verdicts.
 
-    It is the word of whoever keeps the board, and bound to the entry it was given for; no submission brings one.
+    Written by the maintainers of the leaderboard and bound to one entry; no submission brings one.
     """
 
     date: date
@@ -80,13 +77,13 @@ class Check(Record):
     seed: int
     dlbench: str
     entry_sha256: Sha256
-    """Of everything else that the entry says."""
+    """Of the rest of the entry."""
 
 
 class Entry(Record):
     benchmark: Annotated[str, StringConstraints(pattern=r"^\d+\.\d+$")]
     dataset_sha256: Sha256
-    """Of what was asked and judged by: changes of the dataset show even under the same version."""
+    """Of prompts, tests and sources: reveals a changed dataset under the same version."""
     split: str
     dlbench: str
     """The engine's version."""
@@ -94,25 +91,25 @@ class Entry(Record):
     settings: dict[str, Setting]
     """model, technique, temperature, samples, …"""
     samples_from: Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f]+$")]
-    """Where the samples can be had, or how they are made again."""
-    score: Claimed
-    verified: Check | None = None
+    """Where the samples can be downloaded, or how to reproduce them."""
+    score: ClaimedScore
+    verified: Verification | None = None
     verdicts_sha256: Sha256
     verdicts: Annotated[tuple[Claim, ...], Field(min_length=1)]
 
     @field_validator("settings")
     @classmethod
-    def _say_what_is_shown(cls, settings: dict[str, Setting]) -> dict[str, Setting]:
+    def _check_settings(cls, settings: dict[str, Setting]) -> dict[str, Setting]:
         for key in ("model", "technique"):
             if not isinstance(settings.get(key), str) or not settings[key]:
-                raise ValueError(f"{key} is not said")
-        heat = settings.get("temperature", "")
-        if heat is not None and not _is_number(heat):
-            raise ValueError("temperature is not said; null is that of a model which takes none")
+                raise ValueError(f"{key} is missing")
+        temperature = settings.get("temperature", "")
+        if temperature is not None and not _is_number(temperature):
+            raise ValueError("temperature is missing; null is for a model without one")
         if not isinstance(settings.get("samples"), int) or not _is_number(settings["samples"], least=1):
-            raise ValueError("samples is not a number of samples")
+            raise ValueError("samples is not a positive number")
         if not all(_is_number(settings.get(key, 1)) for key in ("timeout", "memory")):
-            raise ValueError("timeout and memory are numbers")
+            raise ValueError("timeout and memory must be numbers")
         return settings
 
     @property
@@ -129,7 +126,7 @@ class Entry(Record):
 
     @property
     def limits(self) -> tuple[float, int]:
-        """Seconds and MiB that a candidate had."""
+        """Seconds and MiB per candidate."""
         return float(str(self.settings.get("timeout", TIMEOUT))), int(float(str(self.settings.get("memory", MEMORY))))
 
     @property
@@ -142,14 +139,14 @@ def _is_number(value: Setting, least: float = 0) -> bool:
 
 
 def name_entry(entry: Entry) -> str:
-    """The same for the same settings on the same dataset, whatever came out."""
-    told = json.dumps([entry.benchmark, entry.split, entry.settings], sort_keys=True)
-    parts = [entry.model, entry.technique, entry.split, hashlib.sha256(told.encode()).hexdigest()[:8]]
+    """Equal for equal settings on the same dataset, whatever the results."""
+    identity = json.dumps([entry.benchmark, entry.split, entry.settings], sort_keys=True)
+    parts = [entry.model, entry.technique, entry.split, hashlib.sha256(identity.encode()).hexdigest()[:8]]
     return ".".join("".join(c if c.isalnum() or c in "-_" else "_" for c in part) for part in parts) + ".json"
 
 
 def render_entry(entry: Entry) -> str:
-    """Canonical: keys in order, and one verdict a line."""
+    """Canonical: sorted keys, one verdict per line."""
     plain = entry.model_dump(mode="json")
     verdicts = [json.dumps(each, sort_keys=True, ensure_ascii=False) for each in plain.pop("verdicts")]
     head = json.dumps(plain, sort_keys=True, indent=1, ensure_ascii=False).removesuffix("\n}")
@@ -157,22 +154,22 @@ def render_entry(entry: Entry) -> str:
 
 
 def read_entry(path: Path) -> Entry:
-    fix = "write entries with `dlbench leaderboard add`; they are not edited by hand"
+    fix = "write entries with `dlbench leaderboard add`; do not edit them by hand"
     try:
         text = path.read_text(encoding="utf-8")
         entry = Entry.model_validate(json.loads(text))
     except OSError as error:
         raise DLBenchError(f"cannot be read: {error.strerror}", where=str(path), fix="check the path") from None
     except ValidationError as error:
-        raise DLBenchError(f"not an entry: {tell_invalid(error)}", where=str(path), fix=fix) from None
+        raise DLBenchError(f"not an entry: {describe_invalid(error)}", where=str(path), fix=fix) from None
     except (ValueError, RecursionError) as error:
         raise DLBenchError(f"not an entry: {error}", where=str(path), fix=fix) from None
     if render_entry(entry) != text:
-        raise DLBenchError("not spelt as entries are", where=str(path), fix=fix)
+        raise DLBenchError("not in the canonical form", where=str(path), fix=fix)
     return entry
 
 
-def tell_invalid(error: ValidationError) -> str:
+def describe_invalid(error: ValidationError) -> str:
     first = error.errors()[0]
     return f"{'.'.join(map(str, first['loc'])) or 'entry'}: {first['msg']}"
 
@@ -191,48 +188,33 @@ def hash_entry(entry: Entry) -> str:
 
 
 def hash_verdicts(claims: Iterable[Claim]) -> str:
-    told = "\n".join(json.dumps(each.model_dump(mode="json"), sort_keys=True) for each in claims)
-    return hashlib.sha256(told.encode()).hexdigest()
+    lines = (json.dumps(each.model_dump(mode="json"), sort_keys=True) for each in claims)
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
 def hash_dataset(instances: Sequence[Instance], benchmark: Benchmark) -> str:
-    """Of everything that a verdict depends on, apart from the engine and the lock of packages."""
-    asked = [[one.id, one.prompt, one.sha256, *one.tests] for one in sorted(instances, key=lambda one: one.id)]
+    """Of everything that a verdict depends on, except the engine and the package lock."""
+    tasks = [[one.id, one.prompt, one.sha256, *one.tests] for one in sorted(instances, key=lambda one: one.id)]
     projects = {one.project: benchmark.project_of(one).model_dump(mode="json") for one in instances}
-    return hashlib.sha256(json.dumps([asked, projects], sort_keys=True).encode()).hexdigest()
+    return hashlib.sha256(json.dumps([tasks, projects], sort_keys=True).encode()).hexdigest()
 
 
 def spell_tests(tests: dict[str, Any], instance: Instance) -> str:
-    """Outcomes as letters; a test without one was not run."""
+    """Outcomes as letters; a missing test was not run."""
     return "".join(LETTERS[Outcome(tests.get(test, Outcome.NOT_RUN))] for test in instance.tests)
 
 
 def as_record(claim: Claim, instance: Instance) -> dict[str, Any]:
-    """The claim as scoring reads verdicts."""
+    """The claim as a verdict record for scoring."""
     outcomes = [str(_OUTCOMES[letter]) for letter in claim.tests]
     tests = dict(zip(instance.tests, outcomes, strict=True))
     return {"instance": claim.instance, "sample": claim.sample, "status": str(claim.status), "tests": tests}
 
 
-SETTINGS = (
-    "model",
-    "technique",
-    "temperature",
-    "shots",
-    "predicted_stages",
-    "prompt_tokens",
-    "max_tokens",
-    "seed",
-    "canary",
-    "timeout",
-    "memory",
-    "variants",
-    "tests",
-    "rule",
-    "rewrite",
-)
-"""What an entry takes over of a run's configuration: nothing that could name a machine, a folder or a key."""
-_NEEDED = ("model", "technique", "temperature")
+_REQUIRED = ("model", "technique", "temperature")
+SETTINGS: tuple[str, ...] = (*_REQUIRED, "shots", "predicted_stages", "prompt_tokens", "max_tokens", "seed", "canary")
+SETTINGS += ("timeout", "memory", "variants", "tests", "rule", "rewrite")
+"""Settings that an entry copies from a run's configuration: none that could name a machine, a folder or a key."""
 
 
 def make_entry(
@@ -242,14 +224,14 @@ def make_entry(
     *,
     split: str | None = None,
     day: date | None = None,
-    told: Mapping[str, Setting] | None = None,
+    stated: Mapping[str, Setting] | None = None,
 ) -> Entry:
-    """`told`: what the submitter says of the run; it must not say otherwise than the run does."""
+    """`stated`: settings from the submitter; they must not contradict the run."""
     if PurePath(samples_from).is_absolute():
-        fix = "give an address that others can reach, or say how the samples are made"
-        raise DLBenchError("a folder of this machine helps nobody else", where=samples_from, fix=fix)
-    settings = _find_settings(run, told or {})
-    _refuse_unfit(run, benchmark)
+        fix = "pass a URL, or say how to reproduce the samples"
+        raise DLBenchError("others cannot read a path of this machine", where=samples_from, fix=fix)
+    settings = _find_settings(run, stated or {})
+    _check_run(run, benchmark)
     split = split or _find_split(run, benchmark)
     instances = select(benchmark, Selection(split=split))
     claims = [_claim(record, benchmark) for record in sorted(run.verdicts, key=lambda r: (r["instance"], r["sample"]))]
@@ -268,13 +250,13 @@ def make_entry(
             verdicts=tuple(claims),
         )
     except ValidationError as error:
-        fix = "change what was said of the run, or judge its samples again with `dlbench evaluate`"
-        raise DLBenchError(f"this is no entry: {tell_invalid(error)}", where=str(run.folder), fix=fix) from None
+        fix = "correct the options, or judge the samples again with `dlbench evaluate`"
+        raise DLBenchError(f"not a valid entry: {describe_invalid(error)}", where=str(run.folder), fix=fix) from None
 
 
-def score_claims(claims: list[Claim], benchmark: Benchmark) -> Claimed:
+def score_claims(claims: list[Claim], benchmark: Benchmark) -> ClaimedScore:
     overall = summarise([as_record(one, benchmark.instances[one.instance]) for one in claims], benchmark, ()).overall
-    return Claimed(
+    return ClaimedScore(
         pass_at_1=overall.pass_at_1,
         low=overall.interval.low,
         high=overall.interval.high,
@@ -294,53 +276,50 @@ def _claim(record: dict[str, Any], benchmark: Benchmark) -> Claim:
     )
 
 
-def _find_settings(run: Run, told: Mapping[str, Setting]) -> dict[str, Setting]:
+def _find_settings(run: Run, stated: Mapping[str, Setting]) -> dict[str, Setting]:
     known: dict[str, Setting] = {
         key: run.config[key] for key in SETTINGS if key in run.config and isinstance(run.config[key], Setting)
     }
-    if known.get("predicted_stages", "") is None:  # of most techniques it is no setting
+    if known.get("predicted_stages", "") is None:  # most techniques do not use it
         del known["predicted_stages"]
-    # a file that was evaluated is named by the file, which is not the model's name
+    # the model of an evaluated file is the name of the file
     if known.get("technique") is None:
-        known = {key: value for key, value in known.items() if key not in _NEEDED}
-    for key, value in told.items():
+        known = {key: value for key, value in known.items() if key not in _REQUIRED}
+    for key, value in stated.items():
         if known.get(key, value) != value:
-            raise DLBenchError(
-                f"the run says {key} {known[key]!r}, not {value!r}", where=str(run.folder), fix="leave it out"
-            )
-    settings = {**known, **told}
-    if missing := [key for key in _NEEDED if key not in settings]:
-        fix = f"say it: {' '.join(f'--{key} …' for key in missing)}"
-        raise DLBenchError(f"the run does not say its {', '.join(missing)}", where=str(run.folder), fix=fix)
+            what = f"the run has {key} {known[key]!r}, you passed {value!r}"
+            raise DLBenchError(what, where=str(run.folder), fix="leave the option out")
+    settings = {**known, **stated}
+    if missing := [key for key in _REQUIRED if key not in settings]:
+        fix = f"pass {' '.join(f'--{key} …' for key in missing)}"
+        raise DLBenchError(f"the run does not record its {', '.join(missing)}", where=str(run.folder), fix=fix)
     return settings
 
 
-def _refuse_unfit(run: Run, benchmark: Benchmark) -> None:
+def _check_run(run: Run, benchmark: Benchmark) -> None:
     version = str(run.config.get("benchmark", benchmark.version))
-    if version != str(benchmark.version):
-        fix = "judge its samples again with `dlbench evaluate`, on this version"
-        raise DLBenchError(
-            f"the run is on version {version}, this is {benchmark.version}", where=str(run.folder), fix=fix
-        )
     faults = [record["instance"] for record in run.verdicts if record["status"] == HARNESS_ERROR]
-    if faults:
-        fix = "start the run's own command again, which tries them again"
-        raise DLBenchError(
-            f"{len(faults)} verdicts are harness errors, the first on {faults[0]}", where=str(run.folder), fix=fix
-        )
-    unnamed = next((record["instance"] for record in run.verdicts if not record["answer_sha256"]), None)
-    if unnamed:
-        fix = "judge its samples again with `dlbench evaluate`"
-        raise DLBenchError(f"the verdict on {unnamed} does not say on which answer", where=str(run.folder), fix=fix)
+    unhashed = next((record["instance"] for record in run.verdicts if not record["answer_sha256"]), None)
+    again = "judge its samples again with `dlbench evaluate`"
+    if version != str(benchmark.version):
+        what, fix = f"the run is on version {version}, this is {benchmark.version}", f"{again}, on this version"
+    elif faults:
+        what = f"{len(faults)} verdicts are harness errors, the first on {faults[0]}"
+        fix = "run the command of the run again to retry them"
+    elif unhashed:
+        what, fix = f"the verdict on {unhashed} has no hash of the answer", again
+    else:
+        return
+    raise DLBenchError(what, where=str(run.folder), fix=fix)
 
 
 def _find_split(run: Run, benchmark: Benchmark) -> str:
-    """The split whose instances the run has, no more and no fewer."""
+    """The split with exactly the run's instances."""
     judged = {record["instance"] for record in run.verdicts}
     name, members = find_nearest_split(judged, benchmark)
     if members == judged:
         return name
-    lacking, more = sorted(members - judged), sorted(judged - members)
-    what = f"the run has no whole split; of {name}, the nearest, it lacks {len(lacking)} and has {len(more)} too many"
-    shown = ", ".join([*lacking, *more][:5])
-    raise DLBenchError(f"{what} ({shown})", where=str(run.folder), fix="run `--split NAME` to its end")
+    missing, more = sorted(members - judged), sorted(judged - members)
+    what = f"the run is not a whole split; of {name}, the nearest, it lacks {len(missing)} and has {len(more)} too many"
+    shown = ", ".join([*missing, *more][:5])
+    raise DLBenchError(f"{what} ({shown})", where=str(run.folder), fix="finish a run with `--split NAME`")

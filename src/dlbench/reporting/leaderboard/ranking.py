@@ -1,13 +1,9 @@
-"""Where does each submission stand, and how sure is that?
+"""Rank submissions, with an interval for each rank.
 
-Ranked only among submissions on the same split of the same dataset: a rank across splits, or across versions of one
-that grew, would compare what was not asked alike. The rank has an interval of its own, from the same resampled
-instances for all: two models whose scores lie within each other's luck should not look like first and second.
-
-Which submissions are one model, asked again in the same way?
-
-Runs that differ in nothing but the seed are one line of the board, with their mean and how far they lie apart. One line
-each, the luckiest of five throws would have a rank of its own, and whoever is below would be five places down.
+Only submissions on the same split of the same dataset version are ranked together. Ranks get an interval from the same
+resampled instances for all: two models whose scores lie within each other's noise should not look like first and
+second. Runs that differ only in the seed are one submission, with their mean and deviation; ranked one by one, the
+luckiest of five seeds would have a rank of its own and push others five ranks down.
 """
 
 import json
@@ -25,19 +21,19 @@ from dlbench.scoring.intervals import bound, find_interval, resample_columns
 
 
 @dataclass(frozen=True)
-class Repeated:
-    """A submission, and all that repeat it."""
+class Submission:
+    """Entries that differ only in their seed."""
 
     entries: tuple[Entry, ...]
 
     @property
     def entry(self) -> Entry:
-        """The one that stands for what all of them have in common."""
+        """The one that represents their common settings."""
         return self.entries[0]
 
     @property
     def runs(self) -> tuple[Entry, ...]:
-        """Without those that have the same answers as another: at temperature 0 another seed is no other run."""
+        """Without entries that have the same answers as another: at temperature 0 another seed is not another run."""
         return tuple({entry.verdicts_sha256: entry for entry in self.entries}.values())
 
     @property
@@ -54,13 +50,13 @@ class Repeated:
 
     @property
     def interval(self) -> Interval:
-        """Over instances, of what an instance gave on average."""
+        """Over instances, of the mean share that passes."""
         if len(self.runs) == 1:
             return Interval(self.entry.score.low, self.entry.score.high, "claimed")
         return find_interval(list(self.find_shares().values()))
 
     def find_shares(self) -> dict[str, float]:
-        """Of each instance, which share of its samples pass."""
+        """By instance, the share of samples that pass."""
         passed: defaultdict[str, list[bool]] = defaultdict(list)
         for entry in self.runs:
             for claim in entry.verdicts:
@@ -68,14 +64,14 @@ class Repeated:
         return {one: fmean(each) for one, each in passed.items()}
 
 
-def gather_repeats(entries: Iterable[Entry]) -> list[Repeated]:
-    """In the order of their first; entries that say no seed stand alone."""
+def group_repeats(entries: Iterable[Entry]) -> list[Submission]:
+    """In the order of their first entry; entries without a seed form their own submission."""
     alike: defaultdict[str, list[Entry]] = defaultdict(list)
     for number, entry in enumerate(entries):
         common = {key: value for key, value in entry.settings.items() if key != "seed"}
         own = None if "seed" in entry.settings else number
         alike[json.dumps([common, own], sort_keys=True)].append(entry)
-    return [Repeated(tuple(sorted(each, key=_find_seed))) for each in alike.values()]
+    return [Submission(tuple(sorted(each, key=_find_seed))) for each in alike.values()]
 
 
 def _find_seed(entry: Entry) -> tuple[int, str]:
@@ -84,14 +80,14 @@ def _find_seed(entry: Entry) -> tuple[int, str]:
 
 
 _LEVEL = 1e-12
-"""Scores nearer than this are one score: the mean of 2/17 and 4/17 is not 3/17 to the last digit."""
+"""Scores closer than this are equal: the mean of 2/17 and 4/17 is not 3/17 to the last digit."""
 
 
 @dataclass(frozen=True)
-class Place:
-    submitted: Repeated
+class RankedSubmission:
+    submitted: Submission
     rank: int | None
-    """1 for the best pass@1, ties sharing theirs; None for a baseline."""
+    """1 for the best pass@1; ties share a rank; None for a baseline."""
     ranks: Interval | None
 
     @property
@@ -100,16 +96,16 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Table:
-    """Submissions that may be ranked together."""
+class Ranking:
+    """Submissions that are ranked together."""
 
     split: str
     version: str
     """The dataset's."""
-    places: tuple[Place, ...]
+    places: tuple[RankedSubmission, ...]
 
 
-def rank_entries(entries: Mapping[Path, Entry]) -> list[Table]:
+def rank_entries(entries: Mapping[Path, Entry]) -> list[Ranking]:
     """Newest version first; the split with most instances first."""
     tables: defaultdict[tuple[str, str], list[Entry]] = defaultdict(list)
     for _, entry in sorted(entries.items(), key=lambda each: each[0].name):
@@ -119,22 +115,22 @@ def rank_entries(entries: Mapping[Path, Entry]) -> list[Table]:
         size = max(len({claim.instance for claim in entry.verdicts}) for entry in tables[key])
         return [-int(part) for part in key[0].split(".")], -size, key[1]
 
-    return [Table(split, version, _rank(tables[version, split])) for version, split in sorted(tables, key=order)]
+    return [Ranking(split, version, _rank(tables[version, split])) for version, split in sorted(tables, key=order)]
 
 
-def _rank(entries: Sequence[Entry]) -> tuple[Place, ...]:
-    found = gather_repeats(entries)
+def _rank(entries: Sequence[Entry]) -> tuple[RankedSubmission, ...]:
+    found = group_repeats(entries)
     ranked = [one for one in found if not one.entry.is_baseline]
     spans = dict(zip(map(id, ranked), _bound_ranks(ranked), strict=True))
     places = []
     for one in sorted(found, key=lambda each: -each.pass_at_1):
         above = sum(other.pass_at_1 > one.pass_at_1 + _LEVEL for other in ranked)
-        places.append(Place(one, None if one.entry.is_baseline else above + 1, spans.get(id(one))))
+        places.append(RankedSubmission(one, None if one.entry.is_baseline else above + 1, spans.get(id(one))))
     return tuple(places)
 
 
-def _bound_ranks(ranked: Sequence[Repeated]) -> list[Interval | None]:
-    """Over resamples of the instances that all of them have."""
+def _bound_ranks(ranked: Sequence[Submission]) -> list[Interval | None]:
+    """Over resamples of the instances that all submissions have."""
     shares = [one.find_shares() for one in ranked]
     common = sorted(set.intersection(*map(set, shares))) if shares else []
     if not common:

@@ -1,9 +1,9 @@
-"""Is a submission so, as it says?
+"""Verify a submission: its consistency, its samples, and its verdicts.
 
-Without running anything: does it speak of this dataset, has it every instance and sample once, does each status follow
-from its tests, and the score from the verdicts? With the samples: are they the ones that were judged? And with the
-engine: do they get the same verdicts again? Everything is looked at in one pass, and each fault is named; a forged line
-that is only found after the first is fixed would stay on the board.
+Without running anything: it is about this dataset, has every instance and sample once, each status follows from its
+tests, and the score follows from the verdicts. With the samples: they are the ones that were judged. With the engine:
+they get the same verdicts again. All faults are collected in one pass; a forged line that is found only after the first
+is fixed could stay on the leaderboard.
 """
 
 import math
@@ -34,7 +34,7 @@ _EXACT = 1e-9
 _STOPPED = {Status.TIMEOUT, Status.OUT_OF_MEMORY, Status.ERROR}
 
 
-class Kind(StrEnum):
+class FaultKind(StrEnum):
     MALFORMED = "malformed entry"
     DATASET_VERSION = "another dataset version"
     DATASET_CHANGED = "changed dataset"
@@ -58,7 +58,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class Fault:
-    kind: Kind
+    kind: FaultKind
     what: str
 
     def __str__(self) -> str:
@@ -66,64 +66,64 @@ class Fault:
 
 
 def check_entry(entry: Entry, benchmark: Benchmark) -> list[Fault]:
-    """What is wrong with it, as far as that can be seen without its samples."""
-    apart = _check_digest(entry) + _check_limits(entry) + _check_mark(entry)
+    """The faults that are visible without the samples."""
+    others = _check_digest(entry) + _check_limits(entry) + _check_mark(entry)
     if entry.benchmark != str(benchmark.version):
         what = f"made on {entry.benchmark}, this is {benchmark.version}; only that version can verify it"
-        return [Fault(Kind.DATASET_VERSION, what), *apart]
+        return [Fault(FaultKind.DATASET_VERSION, what), *others]
     if not has_split(benchmark, entry.split):
-        return [Fault(Kind.SPLIT, entry.split), *apart]
+        return [Fault(FaultKind.SPLIT, entry.split), *others]
     instances = select(benchmark, Selection(split=entry.split))
     faults = []
     if hash_dataset(instances, benchmark) != entry.dataset_sha256:
         faults.append(
-            Fault(Kind.DATASET_CHANGED, f"other prompts, tests or sources than version {entry.benchmark} has")
+            Fault(FaultKind.DATASET_CHANGED, f"prompts, tests or sources differ from version {entry.benchmark}")
         )
     faults += _check_keys(entry, instances)
     faults += [fault for claim in entry.verdicts if (fault := _check_claim(claim, benchmark))]
     if not faults:
         faults += _check_score(entry, benchmark)
-    return faults + apart
+    return faults + others
 
 
 def is_newer(entry: Entry, benchmark: Benchmark) -> bool:
-    """Whether it speaks of a dataset that does not exist here yet: nobody can have looked at it."""
+    """Whether its dataset version does not exist here yet, so that nobody can have checked it."""
     made, here = ([int(part) for part in version.split(".")] for version in (entry.benchmark, str(benchmark.version)))
     return made > here
 
 
 def count_repeated(entry: Entry) -> int:
-    """Samples whose answer another of their instance has, too: with a temperature a sign of copies, and no proof."""
+    """Samples with the same answer as another of their instance: at a temperature above 0 a hint of copies."""
     answers = Counter((claim.instance, claim.sha256) for claim in entry.verdicts)
     return sum(answers.values()) - len(answers)
 
 
 def is_about(entry: Entry, benchmark: Benchmark) -> bool:
-    """Whether its samples can be judged by this dataset at all."""
+    """Whether its samples can be judged with this dataset."""
     return entry.benchmark == str(benchmark.version) and has_split(benchmark, entry.split)
 
 
 def check_samples(entry: Entry, samples: Iterable[Sample]) -> list[Fault]:
-    """Whether these are the samples that were judged: all of them, and no other."""
-    given = {sample.key: sample for sample in samples}
+    """Check that these are exactly the samples that were judged."""
+    known = {sample.key: sample for sample in samples}
     claims = {claim.key: claim for claim in entry.verdicts}
-    faults = [Fault(Kind.MISSING_SAMPLE, f"{_tell(key)} is not in the file") for key in claims if key not in given]
-    for key, sample in given.items():
+    faults = [Fault(FaultKind.MISSING_SAMPLE, f"{_name(key)} is not in the file") for key in claims if key not in known]
+    for key, sample in known.items():
         if key not in claims:
-            faults.append(Fault(Kind.UNCLAIMED_SAMPLE, f"{_tell(key)} is in the file and has no verdict"))
+            faults.append(Fault(FaultKind.UNCLAIMED_SAMPLE, f"{_name(key)} is in the file and has no verdict"))
         elif claims[key].sha256 != sample.sha256:
-            faults.append(Fault(Kind.CHANGED_SAMPLE, f"{_tell(key)} is not the answer that was judged"))
+            faults.append(Fault(FaultKind.CHANGED_SAMPLE, f"{_name(key)} is not the answer that was judged"))
     return faults
 
 
 def draw_share(entry: Entry, share: float, seed: int) -> list[Key]:
-    """Which samples are run again: at least one, each as likely as any other, and all of them for 1."""
+    """The samples to run again, drawn uniformly: at least one, and all of them for 1."""
     keys = sorted({claim.key for claim in entry.verdicts})
     return sorted(Random(seed).sample(keys, min(len(keys), max(1, math.ceil(share * len(keys))))))
 
 
 def check_verdicts(entry: Entry, samples: Sequence[Sample], benchmark: Benchmark, judge: Judge) -> list[Fault]:
-    """Judges these samples again. What comes out otherwise is judged once more: a slow machine is no forgery."""
+    """Judge samples again. A different verdict is judged once more: a slow machine is not a forgery."""
     claims = {claim.key: claim for claim in entry.verdicts}
     found = dict(judge(samples))
     differing = [sample for sample in samples if not _agrees(claims[sample.key], found[sample.key], benchmark)]
@@ -133,28 +133,34 @@ def check_verdicts(entry: Entry, samples: Sequence[Sample], benchmark: Benchmark
     for sample in differing:
         claim, verdict = claims[sample.key], found[sample.key]
         if verdict.status is Status.HARNESS_ERROR:
-            faults.append(Fault(Kind.NOT_JUDGED, f"{_tell(sample.key)}: our own fault: {verdict.message[:200]}"))
+            faults.append(Fault(FaultKind.NOT_JUDGED, f"{_name(sample.key)}: harness error: {verdict.message[:200]}"))
         elif not _agrees(claim, verdict, benchmark):
             tests = spell_tests(dict(verdict.tests), benchmark.instances[sample.instance])
-            told = f"claimed {claim.status} ({claim.tests}), found {verdict.status} ({tests})"
-            faults.append(Fault(Kind.WRONG_VERDICT, f"{_tell(sample.key)}: {told}"))
+            what = f"claimed {claim.status} ({claim.tests}), found {verdict.status} ({tests})"
+            faults.append(Fault(FaultKind.WRONG_VERDICT, f"{_name(sample.key)}: {what}"))
     return faults
 
 
 def _check_keys(entry: Entry, instances: Sequence[Instance]) -> list[Fault]:
-    asked = [instance.id for instance in instances]
+    expected = [instance.id for instance in instances]
     counts = Counter(claim.key for claim in entry.verdicts)
     judged = dict.fromkeys(claim.instance for claim in entry.verdicts)
-    faults = [Fault(Kind.UNKNOWN_INSTANCE, f"{one} is not in {entry.split}") for one in judged if one not in set(asked)]
-    faults += [Fault(Kind.DUPLICATED_SAMPLE, f"{_tell(key)} counts {n} times") for key, n in counts.items() if n > 1]
-    for one in asked:
+    faults = [
+        Fault(FaultKind.UNKNOWN_INSTANCE, f"{one} is not in {entry.split}")
+        for one in judged
+        if one not in set(expected)
+    ]
+    faults += [
+        Fault(FaultKind.DUPLICATED_SAMPLE, f"{_name(key)} counts {n} times") for key, n in counts.items() if n > 1
+    ]
+    for one in expected:
         if one not in judged:
-            faults.append(Fault(Kind.MISSING_INSTANCE, one))
+            faults.append(Fault(FaultKind.MISSING_INSTANCE, one))
             continue
-        wanted = {(one, number) for number in range(entry.samples)}
-        faults += [Fault(Kind.MISSING_SAMPLE, _tell(key)) for key in sorted(wanted - counts.keys())]
+        keys = {(one, number) for number in range(entry.samples)}
+        faults += [Fault(FaultKind.MISSING_SAMPLE, _name(key)) for key in sorted(keys - counts.keys())]
     beyond = sorted(key for key in counts if key[1] >= entry.samples)
-    faults += [Fault(Kind.UNCLAIMED_SAMPLE, f"{_tell(key)}: there are {entry.samples} of each") for key in beyond]
+    faults += [Fault(FaultKind.UNCLAIMED_SAMPLE, f"{_name(key)}: there are {entry.samples} of each") for key in beyond]
     return faults
 
 
@@ -163,19 +169,19 @@ def _check_claim(claim: Claim, benchmark: Benchmark) -> Fault | None:
     if instance is None:
         return None
     if claim.status is Status.HARNESS_ERROR:
-        return Fault(Kind.HARNESS_ERROR, f"{_tell(claim.key)}: nobody has judged it")
+        return Fault(FaultKind.HARNESS_ERROR, f"{_name(claim.key)} was not judged")
     if len(claim.tests) != len(instance.tests):
         what = f"{len(claim.tests)} outcomes of {len(instance.tests)} tests"
-    elif not _bears_out(claim):
+    elif not _is_possible(claim):
         what = f"{claim.status}, with the tests {claim.tests}"
     else:
         return None
-    return Fault(Kind.IMPOSSIBLE_VERDICT, f"{_tell(claim.key)}: {what}")
+    return Fault(FaultKind.IMPOSSIBLE_VERDICT, f"{_name(claim.key)}: {what}")
 
 
-def _bears_out(claim: Claim) -> bool:
-    """Whether a verdict with such tests can have this status. What was stopped may have been stopped after the last of
-    its tests had passed; code that never ran has run no test."""
+def _is_possible(claim: Claim) -> bool:
+    """Whether a verdict with these tests can have this status. A stopped candidate may have been stopped after its last
+    test passed; code that never ran has run no test."""
     all_passed = set(claim.tests) == {"p"}
     if claim.status is Status.PASS:
         return all_passed
@@ -187,15 +193,15 @@ def _bears_out(claim: Claim) -> bool:
 def _check_digest(entry: Entry) -> list[Fault]:
     if hash_verdicts(entry.verdicts) == entry.verdicts_sha256:
         return []
-    return [Fault(Kind.CHANGED_VERDICTS, "their digest is another; some were changed after they were added")]
+    return [Fault(FaultKind.CHANGED_VERDICTS, "their hash differs; some were changed after they were added")]
 
 
 def _check_limits(entry: Entry) -> list[Fault]:
     seconds, memory = entry.limits
     if seconds <= TIMEOUT and memory <= MEMORY:
         return []
-    what = f"judged with {seconds:g} s and {memory} MiB; the board's are {TIMEOUT:g} s and {MEMORY} MiB"
-    return [Fault(Kind.LIMITS, what)]
+    what = f"judged with {seconds:g} s and {memory} MiB; the leaderboard allows {TIMEOUT:g} s and {MEMORY} MiB"
+    return [Fault(FaultKind.LIMITS, what)]
 
 
 def _check_mark(entry: Entry) -> list[Fault]:
@@ -203,9 +209,9 @@ def _check_mark(entry: Entry) -> list[Fault]:
     if mark is None:
         return []
     if mark.entry_sha256 != hash_entry(entry):
-        return [Fault(Kind.FALSE_MARK, "it says verified, but something else was verified than what it says now")]
+        return [Fault(FaultKind.FALSE_MARK, "the entry was changed after it was verified")]
     if mark.checked > len(entry.verdicts):
-        return [Fault(Kind.FALSE_MARK, f"{mark.checked} samples verified of {len(entry.verdicts)}")]
+        return [Fault(FaultKind.FALSE_MARK, f"{mark.checked} samples verified of {len(entry.verdicts)}")]
     return []
 
 
@@ -216,7 +222,7 @@ def _check_score(entry: Entry, benchmark: Benchmark) -> list[Fault]:
         for score in (score_claims(list(entry.verdicts), benchmark), entry.score)
     )
     return [
-        Fault(Kind.WRONG_SCORE, f"{name}: claimed {claimed.get(name)}, the verdicts give {found.get(name)}")
+        Fault(FaultKind.WRONG_SCORE, f"{name}: claimed {claimed.get(name)}, the verdicts give {found.get(name)}")
         for name in {**found, **claimed}
         if not abs(found.get(name, math.inf) - claimed.get(name, -math.inf)) < _EXACT
     ]
@@ -226,8 +232,8 @@ def _agrees(claim: Claim, verdict: Verdict, benchmark: Benchmark) -> bool:
     tests = spell_tests(dict(verdict.tests), benchmark.instances[claim.instance])
     if claim.status is not verdict.status or len(claim.tests) != len(tests):
         return False
-    # how far it came before it was stopped is chance; what became of tests that ran both times is not, but whether one
-    # that did not pass failed or ended in an error may be: seen of one candidate of 630, and no score depends on it
+    # how far a candidate came before it was stopped is random; the outcomes of tests that ran both times are not,
+    # except whether one failed or ended in an error: seen for one candidate of 630, and no score depends on it
     is_stopped = claim.status in _STOPPED
     return all(
         a == b or {a, b} == {"f", "e"} or (is_stopped and "n" in (a, b))
@@ -235,5 +241,5 @@ def _agrees(claim: Claim, verdict: Verdict, benchmark: Benchmark) -> bool:
     )
 
 
-def _tell(key: Key) -> str:
+def _name(key: Key) -> str:
     return f"{key[0]}, sample {key[1]}"

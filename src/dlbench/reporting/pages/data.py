@@ -1,10 +1,7 @@
-"""What does a page know of an instance before it is opened, and what only then?
+"""The data of a page: a short record of each instance for the list, and a bundle that is read when it is opened.
 
-A report of thirteen thousand candidates must open at once. So the list gets a short record of each instance, and all
-else (candidates, outcomes, the reference) is squeezed into a bundle of its own that is read when somebody looks.
-Candidates that are the same are kept once.
-
-By what can the instances on a page be filtered? Labels, project, framework, difficulty: the values that occur.
+A report of thirteen thousand candidates must open at once. So candidates, outcomes and the reference are compressed in
+one bundle per instance; equal candidates are stored once. `find_facets` lists the values to filter by.
 """
 
 import re
@@ -23,8 +20,8 @@ ReadModule = Callable[[Instance], str | None]
 """The text of an instance's module, or None where its source is not on this machine."""
 
 STATUSES = [str(status) for status in Status]
-_OUR_WORDS = {Status.TIMEOUT, Status.NO_CODE, Status.SYNTAX_ERROR, Status.MISSING_TARGET, Status.TAMPERED}
-"""Whose messages are ours; those of all others may show lines of a project or of its tests."""
+_OUR_MESSAGES = {Status.TIMEOUT, Status.NO_CODE, Status.SYNTAX_ERROR, Status.MISSING_TARGET, Status.TAMPERED}
+"""Their messages are ours; those of other statuses may quote a project or its tests."""
 _ERROR_NAME = re.compile(r"\b[A-Za-z_][\w.]*(?:Error|Exception|Exit|Interrupt|Warning)\b")
 
 
@@ -40,7 +37,7 @@ class Judged:
 def describe_instance(
     instance: Instance, benchmark: Benchmark, tallies: Sequence[Mapping[str, Tally]]
 ) -> dict[str, Any]:
-    """For the list: what one can filter and sort by."""
+    """For the list: everything to filter and sort by."""
     project, measures = benchmark.project_of(instance), instance.measures
     return {
         "id": instance.id,
@@ -59,7 +56,7 @@ def describe_instance(
 
 
 def read_reference(instance: Instance, module: str | None, *, public: bool) -> dict[str, str]:
-    """Signature, skeleton and reference, or a note that says why they are not there; none of it on a public page."""
+    """Signature, skeleton and reference, or a note why they are missing; none of it on a public page."""
     if public:
         return {"note": "The project's own code is left out of a public page."}
     if module is None:
@@ -73,19 +70,19 @@ def read_reference(instance: Instance, module: str | None, *, public: bool) -> d
     return {
         "signature": render_signature(target.node),
         "skeleton": render_skeleton(target),
-        "reference": _unindent(without_docstring(target), target.indent),
+        "reference": "\n".join(line.removeprefix(target.indent) for line in without_docstring(target).split("\n")),
     }
 
 
 def bundle_verdicts(instance: Instance, runs: Sequence[Judged], *, public: bool) -> dict[str, Any]:
-    """Everything that was judged of an instance; texts stand once in a list, and verdicts point to them."""
+    """All verdicts on an instance; each text is stored once in a list, and verdicts refer to it by index."""
     texts: dict[str, int] = {}
 
-    def point(text: str) -> int:
+    def index_of(text: str) -> int:
         return texts.setdefault(text, len(texts))
 
     tests = list(instance.tests)
-    told = []
+    judged = []
     for run in runs:
         rows = []
         for record in run.verdicts.get(instance.id, ()):
@@ -99,31 +96,27 @@ def bundle_verdicts(instance: Instance, runs: Sequence[Judged], *, public: bool)
                 "memory": record["memory_mb"],
             }
             if message := hide_code(record, record["message"]) if public else record["message"]:
-                row["message"] = point(message)
+                row["message"] = index_of(message)
             if isinstance(errors, dict):
                 row["errors"] = {
-                    tests.index(test): point(name_errors(error) if public else error)
+                    tests.index(test): index_of(name_errors(error) if public else error)
                     for test, error in errors.items()
                     if test in tests and isinstance(error, str)
                 }
             if candidate is not None:
-                row |= {"text": point(candidate.text), "code": candidate.is_code, "cut": candidate.left_out}
+                row |= {"text": index_of(candidate.text), "code": candidate.is_code, "cut": candidate.left_out}
             rows.append(row)
-        told.append(rows)
-    return {"tests": tests, "runs": told, "texts": list(texts)}
+        judged.append(rows)
+    return {"tests": tests, "runs": judged, "texts": list(texts)}
 
 
 def hide_code(record: Mapping[str, Any], message: str) -> str:
-    """The names of errors alone, where a message may quote a project."""
-    return message if record["status"] in _OUR_WORDS else name_errors(message)
+    """Only the names of errors where a message may quote a project."""
+    return message if record["status"] in _OUR_MESSAGES else name_errors(message)
 
 
 def name_errors(message: str) -> str:
     return ", ".join(dict.fromkeys(_ERROR_NAME.findall(message)))
-
-
-def _unindent(text: str, indent: str) -> str:
-    return "\n".join(line.removeprefix(indent) for line in text.split("\n"))
 
 
 _ORDERS: dict[str, Sequence[str]] = {axis: [str(label) for label in labels] for axis, labels in AXES.items()}

@@ -1,4 +1,4 @@
-// What must change in the reference to give the candidate? Lines of the longest common subsequence stay.
+// Line diff from the reference to the candidate, by the longest common subsequence.
 
 const MOST_CELLS = 4e6;
 const AROUND = 4;
@@ -33,10 +33,10 @@ function compareLines(before, after) {
   return lines;
 }
 
-// A docstring says nothing of what the code does: on both sides it is left out.
+// Docstrings do not affect behaviour and are removed from both.
 const bare = (code) => code.replace(/(:[ \t]*\n)[ \t]*[rR]?(?:"""[^]*?"""|'''[^]*?''')[ \t]*\n/, "$1");
 
-// At the margin, as the reference stands, however deep the candidate was written.
+// Dedent the candidate: the reference has no indentation.
 function dedent(code) {
   const lines = code.split("\n");
   const depths = lines.filter((line) => line.trim()).map((line) => line.length - line.trimStart().length);
@@ -44,7 +44,7 @@ function dedent(code) {
   return lines.map((line) => line.slice(depth)).join("\n");
 }
 
-// Long stretches without a change are told and not shown.
+// Long unchanged stretches are folded to a count.
 function drawDiff(before, after) {
   const lines = compareLines(bare(before), bare(dedent(after)));
   if (!lines) return make("p", { className: "note" }, "Too long to compare here.");

@@ -14,14 +14,14 @@ function make(tag, properties = {}, ...children) {
 
 const words = (slug) => page.index?.names[slug] ?? slug.replaceAll("_", " ");
 
-// Long names may break where a reader would, not in the middle of a word.
+// Long names break at separators, not within words.
 const breakable = (name) => name.split(/(?<=[./_:])/).flatMap((part) => [part, make("wbr")]);
 
 const some = (count, what) => `${count} ${what}${count === 1 ? "" : "s"}`;
 
 const percent = (share) => `${(100 * share).toFixed(1)} %`;
 
-// The shape and colour of the run at this place, as in the pictures.
+// The shape and colour of a run, as in the plots.
 function mark(place) {
   const shown = document.querySelectorAll("#runs .mark")[place];
   return shown ? shown.cloneNode(true) : null;

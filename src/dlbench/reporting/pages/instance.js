@@ -1,4 +1,4 @@
-// One instance: what was asked, what each run wrote, and what its tests said.
+// One instance: its prompt, the candidates of each run, and the outcomes of its tests.
 
 const OUTCOMES = { p: "passed", f: "failed", e: "error", s: "skipped", n: "not run" };
 const MARKS = { pass: "✓", fail: "✗" };
@@ -71,7 +71,7 @@ function drawCode(bundle) {
   return parts;
 }
 
-// ---- what the runs made of it ----------------------------------------------------------------------------------------
+// ---- candidates and verdicts ------------------------------------------------------------------------------------------
 
 function drawRuns(bundle, place) {
   const all = bundle.runs.flatMap((rows, run) => rows.map((row) => ({ ...row, run })));
@@ -106,7 +106,7 @@ function drawCandidate(bundle, row, place) {
   const facts = `${words(row.status)}, ${row.outcomes.split("p").length - 1} of ${some(bundle.tests.length, "test")} passed, ${row.seconds.toFixed(1)} s, ${row.memory.toFixed(0)} MB`;
   const parts = [make("h3", {}, mark(row.run), `${page.index.runs[row.run].name}, sample ${row.sample}`), make("p", { className: "soft" }, facts)];
   if (row.message !== undefined) parts.push(make("pre", { className: "message", tabIndex: 0, role: "region", ariaLabel: "Message" }, bundle.texts[row.message]));
-  if (text === undefined) parts.push(make("p", { className: "note" }, "The answer is not on this page: the run folder does not hold it, or it is the project's own code."));
+  if (text === undefined) parts.push(make("p", { className: "note" }, "The answer is not on this page: the run folder does not contain it, or it is the project's own code."));
   else parts.push(...drawText(bundle, row, text, place));
   const tests = bundle.tests.map((test, at) => ({ test, outcome: OUTCOMES[row.outcomes[at]], error: bundle.texts[row.errors?.[at]] }));
   return [...parts, ...drawTests(tests)];
@@ -131,11 +131,11 @@ function drawText(bundle, row, text, place) {
 
 function drawTests(tests) {
   const judged = tests.some(({ outcome }) => outcome);
-  const told = tests.some(({ error }) => error);
-  const head = ["test", ...(judged ? ["outcome"] : []), ...(told ? ["message"] : [])].map((name) => make("th", { scope: "col" }, name));
+  const hasMessages = tests.some(({ error }) => error);
+  const head = ["test", ...(judged ? ["outcome"] : []), ...(hasMessages ? ["message"] : [])].map((name) => make("th", { scope: "col" }, name));
   const rows = tests.map(({ test, outcome, error }) => make("tr", {}, make("th", { scope: "row", className: "id" }, ...breakable(test)),
     judged ? make("td", { className: `outcome ${outcome.replace(" ", "_")}` }, outcome) : null,
-    told ? make("td", { className: "error" }, error ?? "") : null));
+    hasMessages ? make("td", { className: "error" }, error ?? "") : null));
   return [make("h3", {}, `Tests (${tests.length})`),
     make("div", { className: "scroll", tabIndex: 0, role: "region", ariaLabel: "Tests" },
       make("table", { className: "tests" }, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...rows)))];

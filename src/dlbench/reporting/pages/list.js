@@ -1,4 +1,4 @@
-// The list of instances: filters on top, one row an instance, one column a run.
+// The list of instances: filters on top, one row per instance, one column per run.
 
 const SORTS = {
   id: ["name", (a, b) => a.id.localeCompare(b.id)],
@@ -56,7 +56,7 @@ function drawFilters() {
   }
   fields.push(field("since", "Since", make("input", { type: "date" })));
   const sorts = Object.entries(SORTS).filter(([key]) => runs.length > 1 || (key !== "split" && (runs.length || !["hard", "easy"].includes(key))));
-  fields.push(choice("sort", "Sort by", sorts.slice(1).map(([key, [told]]) => [key, told]), "name"));
+  fields.push(choice("sort", "Sort by", sorts.slice(1).map(([key, [label]]) => [key, label]), "name"));
   $("filters").replaceChildren(...fields);
   $("filters").addEventListener("submit", (event) => event.preventDefault());
   $("clear").addEventListener("click", () => goTo({ view: "instances" }));
@@ -77,9 +77,9 @@ function fits(instance, filters) {
   const { facets } = page.index;
   if (facets.some(({ key }) => filters[key] && instance[key] !== filters[key])) return false;
   if (filters.since && instance.introduced < filters.since) return false;
-  const wanted = (filters.q ?? "").trim().toLowerCase().split(/\s+/).filter(Boolean);
+  const terms = (filters.q ?? "").trim().toLowerCase().split(/\s+/).filter(Boolean);
   const text = `${instance.id} ${instance.prompt}`.toLowerCase();
-  if (!wanted.every((word) => text.includes(word))) return false;
+  if (!terms.every((word) => text.includes(word))) return false;
   if (!filters.run && !filters.status) return true;
   const looked = filters.run ? [instance.results?.[Number(filters.run) - 1]] : instance.results ?? [];
   return looked.some((counts) => counts && (!filters.status || counts[filters.status]));
@@ -113,8 +113,8 @@ function drawList(place) {
 
 function drawStanding({ name, at }) {
   const found = page.rows.map((instance) => instance.results[at]).filter(Boolean).map(share);
-  const told = found.length ? `${percent(found.reduce((sum, one) => sum + one, 0) / found.length)} of ${found.length}` : "none";
-  return make("li", {}, mark(at), make("span", {}, `${at + 1} ${name} `), make("strong", {}, told));
+  const score = found.length ? `${percent(found.reduce((sum, one) => sum + one, 0) / found.length)} of ${found.length}` : "none";
+  return make("li", {}, mark(at), make("span", {}, `${at + 1} ${name} `), make("strong", {}, score));
 }
 
 function drawRow(instance, runs) {
@@ -132,8 +132,8 @@ function drawResult(counts, name) {
   const samples = total(counts);
   const passed = counts.pass ?? 0;
   const worst = Object.entries(counts).filter(([status]) => status !== "pass").sort((a, b) => b[1] - a[1])[0]?.[0];
-  const told = Object.entries(counts).map(([status, count]) => `${words(status)} ${count}`).join(", ");
+  const listed = Object.entries(counts).map(([status, count]) => `${words(status)} ${count}`).join(", ");
   const shown = samples === 1 ? (passed ? "✓" : words(worst)) : `${passed}/${samples}`;
   const kind = passed === samples ? "all" : passed ? "part" : "no";
-  return make("td", { className: `number result ${kind}`, title: `${name}: ${told}` }, shown);
+  return make("td", { className: `number result ${kind}`, title: `${name}: ${listed}` }, shown);
 }

@@ -1,4 +1,4 @@
-// Where we are stands in the address: every view, filter and candidate can be linked to, and Back goes back.
+// The URL stores the view: every view, filter and candidate has a link, and the back button works.
 
 function readPlace() {
   const hash = location.hash.slice(1);
@@ -7,8 +7,8 @@ function readPlace() {
 }
 
 function address(place) {
-  const told = Object.entries(place).filter(([, value]) => value !== "" && value !== undefined && value !== null);
-  return `#${new URLSearchParams(told)}`;
+  const entries = Object.entries(place).filter(([, value]) => value !== "" && value !== undefined && value !== null);
+  return `#${new URLSearchParams(entries)}`;
 }
 
 function goTo(place, { replace = false } = {}) {

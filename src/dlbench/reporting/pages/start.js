@@ -1,4 +1,4 @@
-// Which view is shown, and the keys.
+// Switch between views, and keyboard shortcuts.
 
 const VIEWS = ["overview", "instances", "instance"];
 
@@ -49,7 +49,7 @@ async function begin() {
   try {
     page.index = await unpack(block("index"));
   } catch {
-    return complain("This browser cannot read the page's data; one of the last three years can. The overview is whole.");
+    return complain("This browser cannot read the page's data; use one from the last three years. The overview is complete.");
   }
   drawFilters();
   addEventListener("hashchange", walkedTo);

@@ -1,4 +1,4 @@
-// Follows the system until somebody chooses; the choice is kept where the browser lets a file keep anything.
+// Follows the system until the reader chooses; the choice is stored where the browser allows files to store data.
 
 const THEMES = ["auto", "light", "dark"];
 const kept = {
@@ -6,7 +6,7 @@ const kept = {
     try { return localStorage.getItem("dlbench-theme"); } catch { return null; }
   },
   write(theme) {
-    try { localStorage.setItem("dlbench-theme", theme); } catch { /* then it lasts as long as the page */ }
+    try { localStorage.setItem("dlbench-theme", theme); } catch { /* not stored */ }
   },
 };
 

@@ -1,11 +1,13 @@
-"""How are studies shown to a person? A table and a picture each; a figure that is not known is n/a.
+"""Tables and plots of the studies of datasets and scores: complexity, relevance, benchmarks, robustness, divergence.
 
-How is it shown how far datasets lie from one another? Tables of cosines, and texts as marks in a plane.
+Each table is a mapping of headings to cell functions (`tables.tabulate`), each heat map a mapping of cells to shares
+(`charts.draw_shares`). A value that cannot be computed is n/a.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
+from typing import TypeVar
 
 from dlbench.analysis import complexity as complexities
 from dlbench.analysis import relevance as relevances
@@ -16,51 +18,58 @@ from dlbench.analysis.corpora import Corpus
 from dlbench.analysis.divergence import Distance, Floats
 from dlbench.analysis.ranking_robustness import PartRanking, Robustness
 from dlbench.analysis.relevance import Relevance
-from dlbench.reporting.charts import Cell, draw_grid, draw_plane, stand_alone
-from dlbench.reporting.formatting import number, p_value, percent, points
-from dlbench.reporting.tables import Tabled
+from dlbench.reporting.charts import Cell, draw_grid, draw_plane, draw_shares, stand_alone
+from dlbench.reporting.formatting import list_some, number, p_value, percent, points
+from dlbench.reporting.tables import Columns, Tabled, tabulate
 from dlbench.scoring import Interval
 
 Pictures = dict[str, str]
-"""By the name of the file, without its ending."""
+"""SVG files by name, without the suffix."""
+Item = TypeVar("Item")
 
 MOST_PAIRS = 50
 _SHOWN = 3
+_RUNS = 5
+_MARKS = 400
+"""Most marks per dataset in a plot; of more, every n-th is drawn."""
 
 
 def tabulate_complexity(found: Sequence[Complexity]) -> Tabled:
-    rows = [
-        [name, one.name, *_tell(one.figures[name], ".2f", ".0f")] for name in complexities.MEASURES for one in found
-    ]
-    return ["measure", "dataset", *_HEADINGS], rows
+    return tabulate([(name, one) for name in complexities.MEASURES for one in found], {
+        "measure": lambda one: one[0],
+        "dataset": lambda one: one[1].name,
+        **_columns(lambda one: one[1].figures[one[0]], ".2f", ".0f"),
+    })  # fmt: skip
 
 
-def tell_complexity(found: Sequence[Complexity]) -> list[str]:
+def describe_complexity(found: Sequence[Complexity]) -> list[str]:
     """What is not in the table, by dataset."""
     lines = []
     for one in found:
         if one.without_code:
-            lines.append(f"{one.name}: {one.without_code} of {one.items} references are not at hand, and not counted")
+            lines.append(f"{one.name}: {one.without_code} of {one.items} references are not available and not counted")
         if one.unparsed:
-            shown = ", ".join(one.unparsed[:_SHOWN]) + (", …" if len(one.unparsed) > _SHOWN else "")
-            lines.append(f"{one.name}: {len(one.unparsed)} references do not parse, and are not counted ({shown})")
+            names = list_some(one.unparsed, _SHOWN)
+            lines.append(f"{one.name}: {len(one.unparsed)} references do not parse and are not counted ({names})")
     return lines
 
 
 def draw_complexity(found: Sequence[Complexity]) -> Pictures:
-    return {
-        f"complexity-{name}": _draw_bins(
-            f"{name.capitalize()}: % of references", {one.name: one.bins[name] for one in found}, _name_bins(ends)
-        )
-        for name, ends in complexities.BINS.items()
-    }
+    drawn = {}
+    for name, ends in complexities.BINS.items():
+        bins = [str(low) if high == low + 1 else f"{low}-{high - 1}" for low, high in pairwise(ends)]
+        rows = {one.name: one.bins[name] for one in found}
+        drawn[f"complexity-{name}"] = _draw_bins(f"{name.capitalize()}: % of references", rows, [*bins, f"{ends[-1]}+"])
+    return drawn
 
 
 def tabulate_relevance(found: Sequence[Relevance]) -> Tabled:
-    rows = [
-        [one.name, one.text, *_tell(one.figures, ".3f", ".3f"), number(one.by_occurrence.mean, ".3f")] for one in found
-    ]
-    return ["dataset", "text", *_HEADINGS, "mean by occurrence"], rows
+    return tabulate(found, {
+        "dataset": lambda one: one.name,
+        "text": lambda one: one.text,
+        **_columns(lambda one: one.figures, ".3f", ".3f"),
+        "mean by occurrence": lambda one: number(one.by_occurrence.mean, ".3f"),
+    })  # fmt: skip
 
 
 def tabulate_categories(found: Sequence[Relevance]) -> Tabled:
@@ -69,53 +78,42 @@ def tabulate_categories(found: Sequence[Relevance]) -> Tabled:
 
 
 def draw_relevance(found: Sequence[Relevance]) -> Pictures:
+    rows = {f"{one.name}, {one.text}": one for one in found}
     bins = [f"{100 * low:.0f}" for low in relevances.BINS]
-    rows = {f"{one.name}, {one.text}": one.bins for one in found}
-    kinds = {
-        (f"{one.name}, {one.text}", name): Cell(share, f"{one.name}, {one.text}, {name}: {percent(share)}")
-        for one in found
-        for name, share in one.categories.items()
-    }
+    kinds = {(row, name): share for row, one in rows.items() for name, share in one.categories.items()}
+    title = "% of words by kind of keyword"
     return {
-        "relevance": _draw_bins("DL-relevance from … %: % of texts", rows, bins),
-        "relevance-kinds": stand_alone(
-            draw_grid("% of words by kind of keyword", [*rows], relevances.CATEGORIES, kinds)
+        "relevance": _draw_bins(
+            "DL-relevance from … %: % of texts", {row: one.bins for row, one in rows.items()}, bins
         ),
+        "relevance-kinds": draw_shares(title, [*rows], relevances.CATEGORIES, kinds),
     }
 
 
-def tell_missing(corpora: Sequence[Corpus]) -> list[str]:
-    """References that are not at hand, by dataset."""
+def describe_missing(corpora: Sequence[Corpus]) -> list[str]:
+    """References that are not available, by dataset."""
     missing = {corpus.name: len(corpus.items) - len(corpus.with_code) for corpus in corpora}
-    return [f"{name}: {count} references are not at hand, and not counted" for name, count in missing.items() if count]
+    return [f"{name}: {count} references are not available and not counted" for name, count in missing.items() if count]
 
 
 def tabulate_benchmarks(found: Sequence[BenchmarkRank]) -> Tabled:
-    rows = [
-        [
-            one.here,
-            one.there,
-            str(one.against.models),
-            percent(one.against.mean_here),
-            percent(one.against.mean_there),
-            number(one.against.cohen_d),
-            number(one.against.fisher_ratio),
-            f"{number(one.against.spearman)} (p {p_value(one.against.spearman_p)})",
-            f"{number(one.against.kendall)} (p {p_value(one.against.kendall_p)})",
-        ]
-        for one in found
-    ]
-    return ["here", "there", "models", "mean here", "mean there", "Cohen's d", "Fisher", "Spearman", "Kendall"], rows
+    return tabulate(found, {
+        "here": lambda one: one.here,
+        "there": lambda one: one.there,
+        "models": lambda one: one.against.models,
+        "mean here": lambda one: percent(one.against.mean_here),
+        "mean there": lambda one: percent(one.against.mean_there),
+        "Cohen's d": lambda one: number(one.against.cohen_d),
+        "Fisher": lambda one: number(one.against.fisher_ratio),
+        "Spearman": lambda one: f"{number(one.against.spearman)} (p {p_value(one.against.spearman_p)})",
+        "Kendall": lambda one: f"{number(one.against.kendall)} (p {p_value(one.against.kendall_p)})",
+    })  # fmt: skip
 
 
 def draw_benchmarks(scores: Scores) -> Pictures:
     models = list(dict.fromkeys(model for found in scores.values() for model in found))
-    cells = {
-        (model, name): Cell(score, f"{model} on {name}: {percent(score)}")
-        for name, found in scores.items()
-        for model, score in found.items()
-    }
-    return {"statistics": stand_alone(draw_grid("Scores in %", models, list(scores), cells))}
+    shares = {(model, name): score for name, found in scores.items() for model, score in found.items()}
+    return {"statistics": draw_shares("Scores in %", models, list(scores), shares)}
 
 
 def tabulate_order(found: Robustness) -> Tabled:
@@ -123,55 +121,45 @@ def tabulate_order(found: Robustness) -> Tabled:
 
 
 def tabulate_pairs(found: Robustness) -> Tabled:
-    """Of many pairs those whose order is least sure; ties last, for they have none."""
+    """Of many pairs, those with the least certain order; ties last, since they have none."""
     unsure = sorted(found.pairs, key=lambda one: (math.isnan(one.kept), one.kept))[:MOST_PAIRS]
-    shown = found.pairs if len(found.pairs) <= MOST_PAIRS else unsure
-    rows = [
-        [
-            one.a,
-            one.b,
-            points(one.difference),
-            percent(one.kept),
-            percent(one.tied),
-            percent(one.turned),
-            percent(one.kept_by_project),
-        ]
-        for one in shown
-    ]
-    return ["run", "above", "by", "order kept", "tied", "turned", "kept, projects drawn"], rows
+    return tabulate(found.pairs if len(found.pairs) <= MOST_PAIRS else unsure, {
+        "run": lambda one: one.a,
+        "above": lambda one: one.b,
+        "by": lambda one: points(one.difference),
+        "order kept": lambda one: percent(one.kept),
+        "tied": lambda one: percent(one.tied),
+        "reversed": lambda one: percent(one.turned),
+        "kept, projects resampled": lambda one: percent(one.kept_by_project),
+    })  # fmt: skip
 
 
 def tabulate_resampled(found: Robustness) -> Tabled:
-    rows = [
-        [
-            one.drawn,
-            number(one.mean),
-            f"{number(one.interval.low)} to {number(one.interval.high)}",
-            percent(one.same_order),
-            percent(one.same_best),
-        ]
-        for one in found.resampled
-    ]
-    return ["drawn anew", "Kendall's tau", "95 %", "whole order kept", "best stays best"], rows
+    return tabulate(found.resampled, {
+        "resampled": lambda one: one.drawn,
+        "Kendall's tau": lambda one: number(one.mean),
+        "95 %": lambda one: f"{number(one.interval.low)} to {number(one.interval.high)}",
+        "whole order kept": lambda one: percent(one.same_order),
+        "best stays best": lambda one: percent(one.same_best),
+    })  # fmt: skip
 
 
 def tabulate_parts(found: Sequence[PartRanking]) -> Tabled:
-    rows = [
-        [
-            one.axis,
-            one.label,
-            f"{one.instances} of {one.of}" if one.instances != one.of else str(one.instances),
-            number(one.tau),
-            "; ".join(f"{b} above {a}" for a, b in one.turned[:_SHOWN])
-            + (f"; and {len(one.turned) - _SHOWN} more" if len(one.turned) > _SHOWN else ""),
-        ]
-        for one in found
-    ]
-    return ["axis", "label", "instances", "Kendall's tau", "turned round"], rows
+    def reversals(one: PartRanking) -> str:
+        more = f"; and {len(one.turned) - _SHOWN} more" if len(one.turned) > _SHOWN else ""
+        return "; ".join(f"{b} above {a}" for a, b in one.turned[:_SHOWN]) + more
+
+    return tabulate(found, {
+        "axis": lambda one: one.axis,
+        "label": lambda one: one.label,
+        "instances": lambda one: f"{one.instances} of {one.of}" if one.instances != one.of else one.instances,
+        "Kendall's tau": lambda one: number(one.tau),
+        "reversed pairs": reversals,
+    })  # fmt: skip
 
 
 def draw_robustness(found: Robustness) -> Pictures:
-    """A row above a column: the share of resamples in which it stays there."""
+    """A row above a column: the share of resamples in which it stays above."""
     names = [name for name, _ in found.order]
     cells = {
         (one.a, one.b): Cell(one.kept, f"{one.a} above {one.b} in {percent(one.kept)} of resamples")
@@ -180,64 +168,30 @@ def draw_robustness(found: Robustness) -> Pictures:
     return {"robustness": stand_alone(draw_grid("Row above column: % of resamples", names[:-1], names[1:], cells))}
 
 
-_HEADINGS = ["n", "mean", "deviation", "10 %", "median", "90 %", "most"]
-
-
-def _tell(figures: Figures, mean: str, place: str) -> list[str]:
-    places = (figures.low, figures.median, figures.high, figures.most)
-    means = (figures.mean, figures.deviation)
-    return [str(figures.count), *(number(one, mean) for one in means), *(number(one, place) for one in places)]
-
-
-def _name_bins(ends: Sequence[int]) -> list[str]:
-    named = [str(low) if high == low + 1 else f"{low}-{high - 1}" for low, high in pairwise(ends)]
-    return [*named, f"{ends[-1]}+"]
-
-
-def _draw_bins(title: str, rows: Mapping[str, Sequence[float]], bins: Sequence[str]) -> str:
-    cells = {
-        (row, name): Cell(share, f"{row}, {name}: {percent(share)}")
-        for row, shares in rows.items()
-        for name, share in zip(bins, shares, strict=True)
-        if not math.isnan(share)
-    }
-    return stand_alone(draw_grid(title, list(rows), bins, cells, slant=False))
-
-
-_PAIRS = 3
-_RUNS = 5
-_MARKS = 400
-"""Most marks of one dataset in a picture; of more, every n-th is drawn."""
-
-
 def tabulate_distances(found: Sequence[Distance]) -> Tabled:
-    rows = [
-        [
-            one.text,
-            one.here,
-            one.there if one.there != one.here else "itself",
-            one.encoder,
-            number(one.mean, ".3f"),
-            _span(one.interval),
-            number(one.nearest, ".3f"),
-            str(one.near_duplicates),
-        ]
-        for one in found
-    ]
-    return ["text", "here", "there", "encoder", "mean cosine", "95 %", "mean of nearest", "near-duplicates"], rows
+    return tabulate(found, {
+        "text": lambda one: one.text,
+        "here": lambda one: one.here,
+        "there": lambda one: one.there if one.there != one.here else "itself",
+        "encoder": lambda one: one.encoder,
+        "mean cosine": lambda one: number(one.mean, ".3f"),
+        "95 %": lambda one: _span(one.interval),
+        "mean of nearest": lambda one: number(one.nearest, ".3f"),
+        "near-duplicates": lambda one: one.near_duplicates,
+    })  # fmt: skip
 
 
 def tabulate_closest(found: Sequence[Distance]) -> Tabled:
-    rows = [
-        [one.text, f"{one.here}: {pair.here}", f"{one.there}: {pair.there}", number(pair.cosine, ".3f")]
-        for one in found
-        for pair in one.closest[:_PAIRS]
-    ]
-    return ["text", "here", "there", "cosine"], rows
+    return tabulate([(one, pair) for one in found for pair in one.closest[:_SHOWN]], {
+        "text": lambda one: one[0].text,
+        "here": lambda one: f"{one[0].here}: {one[1].here}",
+        "there": lambda one: f"{one[0].there}: {one[1].there}",
+        "cosine": lambda one: number(one[1].cosine, ".3f"),
+    })  # fmt: skip
 
 
 def tabulate_shared(shared: Mapping[str, Sequence[SharedRun]]) -> Tabled:
-    """Of each dataset the prompts with the longest runs."""
+    """The prompts of each dataset with the longest shared runs."""
     rows = [
         [name, one.id, str(one.tokens), percent(one.share), str(one.line), one.words]
         for name, runs in shared.items()
@@ -249,7 +203,7 @@ def tabulate_shared(shared: Mapping[str, Sequence[SharedRun]]) -> Tabled:
 
 
 def draw_divergence(found: Sequence[Distance], planes: Mapping[str, Mapping[str, Floats]]) -> Pictures:
-    """`planes`: by prompt or code, the places of each dataset's texts."""
+    """`planes`: by prompt or code, the coordinates of each dataset's texts."""
     drawn = {}
     for kind, groups in planes.items():
         some = {
@@ -257,18 +211,43 @@ def draw_divergence(found: Sequence[Distance], planes: Mapping[str, Mapping[str,
             for name, places in groups.items()
         }
         drawn[f"divergence-{kind}"] = stand_alone(draw_plane(f"t-SNE of {kind} vectors", some))
-        cells = {
-            pair: Cell(one.mean, f"{one.here} and {one.there}: {number(one.mean, '.3f')}")
+        shares = {
+            pair: one.mean
             for one in found
             if one.text == kind
             for pair in ((one.here, one.there), (one.there, one.here))
         }
-        names = list(groups)
-        drawn[f"divergence-{kind}-cosine"] = stand_alone(
-            draw_grid(f"Mean cosine of {kind} vectors, in hundredths", names, names, cells)
-        )
+        title = f"Mean cosine of {kind} vectors, in hundredths"
+        drawn[f"divergence-{kind}-cosine"] = draw_shares(title, [*groups], [*groups], shares, form=_cosine)
     return drawn
 
 
+def _columns(figures: Callable[[Item], Figures], mean: str, place: str) -> Columns[Item]:
+    """Count, mean and quantiles; `mean` and `place` are their number formats."""
+    return {
+        "n": lambda one: figures(one).count,
+        "mean": lambda one: number(figures(one).mean, mean),
+        "deviation": lambda one: number(figures(one).deviation, mean),
+        "10 %": lambda one: number(figures(one).low, place),
+        "median": lambda one: number(figures(one).median, place),
+        "90 %": lambda one: number(figures(one).high, place),
+        "most": lambda one: number(figures(one).most, place),
+    }
+
+
+def _draw_bins(title: str, rows: Mapping[str, Sequence[float]], bins: Sequence[str]) -> str:
+    shares = {
+        (row, name): share
+        for row, shares in rows.items()
+        for name, share in zip(bins, shares, strict=True)
+        if not math.isnan(share)
+    }
+    return draw_shares(title, list(rows), bins, shares, slant=False)
+
+
+def _cosine(value: float) -> str:
+    return number(value, ".3f")
+
+
 def _span(interval: Interval) -> str:
-    return f"{number(interval.low, '.3f')} to {number(interval.high, '.3f')}" if interval.kind != "n/a" else "n/a"
+    return f"{_cosine(interval.low)} to {_cosine(interval.high)}" if interval.kind != "n/a" else "n/a"

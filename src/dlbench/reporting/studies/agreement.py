@@ -21,7 +21,7 @@ from dlbench.agreement.study import (
 from dlbench.dataset import Benchmark
 from dlbench.errors import DLBenchError
 from dlbench.reporting.charts import Cell, draw_grid, stand_alone
-from dlbench.reporting.formatting import p_value, percent, points, signed_span, span, tell_usage
+from dlbench.reporting.formatting import format_usage, p_value, percent, points, signed_span, span
 from dlbench.reporting.tables import Tabled
 from dlbench.runs import Run
 from dlbench.scoring import Comparison, total_usage
@@ -119,7 +119,7 @@ def describe_cost(artifacts: RunArtifacts) -> str:
     records = [record for answers in artifacts.answers.values() for record in answers.records]
     original = [record for record in records if record["sample"] == 0]
     (prompt, completion, cost), (own_prompt, own_completion, own_cost) = map(
-        tell_usage, map(total_usage, (records, original))
+        format_usage, map(total_usage, (records, original))
     )
     return (
         f"it took {len(records)} requests, {prompt} prompt and {completion} completion tokens, cost {cost}; the"

@@ -8,7 +8,7 @@ from dlbench.analysis.bugs.explain import Explanation
 from dlbench.analysis.bugs.taxonomy import OTHER, read_categories
 from dlbench.reporting.charts import Cell, draw_grid, stand_alone
 from dlbench.reporting.formatting import number, percent
-from dlbench.reporting.tables import Tabled, mark_down
+from dlbench.reporting.tables import Tabled, to_markdown
 
 PAPER = "the papers (GPT-4o)"
 _MAX_CONFUSIONS = 15
@@ -68,7 +68,7 @@ def tabulate_agreement(found: Agreement) -> Tabled:
 def write_markdown(tables: Mapping[str, Tabled], notes: Sequence[str]) -> str:
     lines = ["# Bugs", ""]
     for title, table in tables.items():
-        lines += [f"## {title[:1].upper()}{title[1:]}", *mark_down(table), ""]
+        lines += [f"## {title[:1].upper()}{title[1:]}", *to_markdown(table), ""]
     return "\n".join([*lines, *(f"- {note}" for note in notes), ""])
 
 

@@ -1,7 +1,7 @@
-"""How does lm-evaluation-harness ask and judge? Copied beside the task that it serves.
+"""Load prompts and judge answers for lm-evaluation-harness. Copied next to the exported task.
 
-The harness collects all answers and asks for their mean at the end; so they are judged then, all at once, in dlbench's
-sandbox and in warm workers. `DLBENCH_OUT` names a folder that keeps each verdict.
+The harness collects all answers and aggregates at the end, so they are judged together, in dlbench's sandbox and warm
+workers. `DLBENCH_OUT` names a folder for the verdicts.
 """
 
 import json
@@ -28,9 +28,9 @@ def judge_answers(answers: list[dict[str, Any]]) -> float:
     try:
         import dlbench
     except ImportError:
-        raise SystemExit("answers are judged by dlbench: pip install dlbench") from None
+        raise SystemExit("dlbench judges the answers: pip install dlbench") from None
     verdicts = dlbench.evaluate(answers, out=os.environ.get("DLBENCH_OUT"))
     faults = sum(str(verdict.status) == "harness_error" for verdict in verdicts)
     if faults:
-        logging.getLogger("dlbench").warning("%s HARNESS ERRORS count as not passed", faults)
+        logging.getLogger("dlbench").warning("%s HARNESS ERRORS count as failures", faults)
     return sum(verdict.passed for verdict in verdicts) / len(verdicts)

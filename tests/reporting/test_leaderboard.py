@@ -1,4 +1,4 @@
-"""A submission that is not so is found out, by name, before anything is run; and the page says how sure a rank is."""
+"""Forged or incomplete submissions are reported without running anything; ranks have intervals."""
 
 import json
 import re
@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from dlbench.errors import DLBenchError
 from dlbench.reporting.leaderboard import build_markdown, build_page
 from dlbench.reporting.leaderboard.entry import (
-    Check,
     Entry,
+    Verification,
     hash_dataset,
     hash_entry,
     hash_verdicts,
@@ -27,7 +27,7 @@ from dlbench.reporting.leaderboard.entry import (
 )
 from dlbench.reporting.leaderboard.ranking import rank_entries
 from dlbench.reporting.leaderboard.verify import (
-    Kind,
+    FaultKind,
     check_entry,
     check_samples,
     check_verdicts,
@@ -60,39 +60,39 @@ def kinds(faults):
     return {fault.kind for fault in faults}
 
 
-def test_an_honest_entry_holds_and_its_score_is_that_of_its_verdicts(entry, toy):
+def test_honest_entry_is_valid_and_its_score_follows_from_its_verdicts(entry, toy):
     assert check_entry(entry, toy) == []
     assert entry.score.pass_at_1 == 0.75
     assert entry.score.low < 0.75 < entry.score.high
     assert (entry.split, entry.samples, entry.settings["model"]) == ("full", 2, "m")
 
 
-def test_an_entry_holds_no_answer(entry):
+def test_entry_contains_no_answer(entry):
     text = render_entry(entry)
     assert "def " not in text
     assert "return" not in text
 
 
-def test_a_changed_verdict_is_named(entry, toy):
+def test_changed_verdict_is_reported(entry, toy):
     first, second, *rest = entry.verdicts
     changed = second.model_copy(update={"status": Status.FAIL, "tests": "pf"})
     careless = entry.model_copy(update={"verdicts": (first, changed, *rest)})
-    assert kinds(check_entry(careless, toy)) == {Kind.CHANGED_VERDICTS, Kind.WRONG_SCORE}
-    assert Kind.WRONG_SCORE in kinds(check_entry(forge(entry, first, changed, *rest), toy))
+    assert kinds(check_entry(careless, toy)) == {FaultKind.CHANGED_VERDICTS, FaultKind.WRONG_SCORE}
+    assert FaultKind.WRONG_SCORE in kinds(check_entry(forge(entry, first, changed, *rest), toy))
 
 
-def test_a_status_that_its_tests_do_not_bear_out_is_named(entry, toy):
+def test_status_that_contradicts_its_tests_is_reported(entry, toy):
     claims = list(entry.verdicts)
     place = next(n for n, claim in enumerate(claims) if claim.status is Status.FAIL)
     claims[place] = claims[place].model_copy(update={"status": Status.PASS})
     (fault,) = check_entry(forge(entry, *claims, toy=toy), toy)
-    assert fault.kind is Kind.IMPOSSIBLE_VERDICT
+    assert fault.kind is FaultKind.IMPOSSIBLE_VERDICT
     assert f"{SCALE}, sample 1" in str(fault)
 
 
 @pytest.mark.parametrize("status", list(Status))
 @pytest.mark.parametrize("tests", ["pp", "pf", "nn"])
-def test_only_tests_that_the_engine_can_have_reported_bear_out_a_status(entry, toy, status, tests):
+def test_each_status_accepts_only_possible_test_outcomes(entry, toy, status, tests):
     """Stopped after its last test has passed, an honest candidate must not keep a whole run off the board."""
     possible = {
         "pp": {"pass", "error", "timeout", "out_of_memory"},
@@ -106,67 +106,67 @@ def test_only_tests_that_the_engine_can_have_reported_bear_out_a_status(entry, t
     assert (faults == []) == (status in possible[tests]), faults
 
 
-def test_a_verdict_with_too_few_tests_is_named(entry, toy):
+def test_verdict_with_too_few_tests_is_reported(entry, toy):
     claims = [claim.model_copy(update={"tests": claim.tests[:1]}) for claim in entry.verdicts[:1]]
-    assert Kind.IMPOSSIBLE_VERDICT in kinds(check_entry(forge(entry, *claims, *entry.verdicts[1:]), toy))
+    assert FaultKind.IMPOSSIBLE_VERDICT in kinds(check_entry(forge(entry, *claims, *entry.verdicts[1:]), toy))
 
 
-def test_another_dataset_version_is_named(entry, toy):
+def test_another_dataset_version_is_reported(entry, toy):
     (fault,) = check_entry(entry.model_copy(update={"benchmark": "2.0"}), toy)
     wider = entry.model_copy(update={"benchmark": "2.0", "settings": {**entry.settings, "timeout": 999}})
-    assert kinds(check_entry(wider, toy)) == {Kind.DATASET_VERSION, Kind.LIMITS}
+    assert kinds(check_entry(wider, toy)) == {FaultKind.DATASET_VERSION, FaultKind.LIMITS}
     assert str(fault).startswith("another dataset version: made on 2.0, this is 1.0")
 
 
-def test_another_dataset_under_the_same_version_is_named(entry, toy):
-    assert kinds(check_entry(entry.model_copy(update={"dataset_sha256": "0" * 64}), toy)) == {Kind.DATASET_CHANGED}
+def test_changed_dataset_under_the_same_version_is_reported(entry, toy):
+    assert kinds(check_entry(entry.model_copy(update={"dataset_sha256": "0" * 64}), toy)) == {FaultKind.DATASET_CHANGED}
 
 
-def test_a_missing_instance_is_named(entry, toy):
+def test_missing_instance_is_reported(entry, toy):
     kept = [claim for claim in entry.verdicts if claim.instance != SCALE]
     faults = check_entry(forge(entry, *kept, toy=toy), toy)
     assert [str(fault) for fault in faults] == [f"missing instance: {SCALE}"]
 
 
-def test_a_missing_sample_is_named(entry, toy):
+def test_missing_sample_is_reported(entry, toy):
     kept = [claim for claim in entry.verdicts if claim.key != (SCALE, 1)]
     assert [str(fault) for fault in check_entry(forge(entry, *kept, toy=toy), toy)] == [
         f"missing sample: {SCALE}, sample 1"
     ]
 
 
-def test_a_duplicated_sample_is_named(entry, toy):
+def test_duplicated_sample_is_reported(entry, toy):
     again = forge(entry, *entry.verdicts, entry.verdicts[0], toy=toy)
     assert [str(fault) for fault in check_entry(again, toy)] == [f"duplicated sample: {STEP}, sample 0 counts 2 times"]
 
 
-def test_an_unknown_instance_is_named(entry, toy):
+def test_unknown_instance_is_reported(entry, toy):
     stranger = entry.verdicts[0].model_copy(update={"instance": "toy/toy.core.nothing"})
     (fault,) = check_entry(forge(entry, *entry.verdicts, stranger), toy)
     assert str(fault) == "unknown instance: toy/toy.core.nothing is not in full"
 
 
-def test_one_sample_too_many_is_named(entry, toy):
+def test_surplus_sample_is_reported(entry, toy):
     more = entry.verdicts[0].model_copy(update={"sample": 2})
-    assert kinds(check_entry(forge(entry, *entry.verdicts, more, toy=toy), toy)) == {Kind.UNCLAIMED_SAMPLE}
+    assert kinds(check_entry(forge(entry, *entry.verdicts, more, toy=toy), toy)) == {FaultKind.UNCLAIMED_SAMPLE}
 
 
 @pytest.mark.parametrize("figure", ["pass_at_1", "low", "high", "passing_rate"])
-def test_a_score_that_does_not_follow_from_the_verdicts_is_named(entry, toy, figure):
+def test_score_that_contradicts_the_verdicts_is_reported(entry, toy, figure):
     better = entry.score.model_copy(update={figure: 0.99})
     (fault,) = check_entry(entry.model_copy(update={"score": better}), toy)
     assert str(fault).startswith(f"wrong score: {figure}: claimed 0.99")
 
 
-def test_what_nobody_has_judged_is_no_submission(entry, toy):
+def test_harness_errors_cannot_be_submitted(entry, toy):
     claims = [
         claim.model_copy(update={"status": Status.HARNESS_ERROR, "tests": "n" * len(claim.tests)})
         for claim in entry.verdicts
     ]
-    assert kinds(check_entry(forge(entry, *claims, toy=toy), toy)) == {Kind.HARNESS_ERROR}
+    assert kinds(check_entry(forge(entry, *claims, toy=toy), toy)) == {FaultKind.HARNESS_ERROR}
 
 
-def test_a_model_that_takes_no_temperature_can_be_submitted(toy, tmp_path):
+def test_model_without_temperature_can_be_submitted(toy, tmp_path):
     entry = submit(tmp_path / "run", toy, MARKS, temperature=None)
     assert entry.settings["temperature"] is None
     assert check_entry(entry, toy) == []
@@ -176,43 +176,45 @@ def test_a_model_that_takes_no_temperature_can_be_submitted(toy, tmp_path):
     assert "| none |" in build_markdown(rank_entries({path: entry}))
 
 
-def test_runs_by_other_predicted_stages_are_entries_of_their_own(toy, tmp_path):
+def test_runs_with_different_predicted_stages_are_separate_entries(toy, tmp_path):
     by = [submit(tmp_path / str(one), toy, MARKS, predicted_stages=one) for one in (None, "a" * 64, "b" * 64)]
     assert "predicted_stages" not in by[0].settings
     assert len({name_entry(entry) for entry in by}) == 3
 
 
 @pytest.mark.parametrize(("limits"), [{"timeout": 1e9}, {"memory": 10**9}])
-def test_more_time_or_memory_than_others_had_is_named(toy, tmp_path, limits):
+def test_higher_limits_are_reported(toy, tmp_path, limits):
     (fault,) = check_entry(submit(tmp_path / "run", toy, MARKS, **limits), toy)
-    assert fault.kind is Kind.LIMITS
+    assert fault.kind is FaultKind.LIMITS
 
 
 @pytest.mark.parametrize(
     ("part", "value"), [("tests", {"args": ["-x"]}), ("environment", "other"), ("python", "3.12"), ("sha256", "0" * 64)]
 )
-def test_the_digest_changes_with_everything_of_a_project_that_verdicts_depend_on(toy, part, value):
+def test_dataset_hash_covers_everything_that_verdicts_depend_on(toy, part, value):
     record = toy.projects["toy"]
-    told = record.model_dump() | {part: record.model_dump()[part] | value if isinstance(value, dict) else value}
-    changed = replace(toy, projects={"toy": type(record).model_validate(told)})
+    facts = record.model_dump() | {part: record.model_dump()[part] | value if isinstance(value, dict) else value}
+    changed = replace(toy, projects={"toy": type(record).model_validate(facts)})
     instances = list(toy.instances.values())
     assert hash_dataset(instances, changed) != hash_dataset(instances, toy)
 
 
-def test_a_mark_holds_for_the_verdicts_it_was_given_for_only(entry, toy):
-    told = {"date": entry.date, "seed": 1, "dlbench": "0.1.0", "entry_sha256": hash_entry(entry)}
-    marked = entry.model_copy(update={"verified": Check(checked=4, **told)})
+def test_verification_is_bound_to_the_entry(entry, toy):
+    facts = {"date": entry.date, "seed": 1, "dlbench": "0.1.0", "entry_sha256": hash_entry(entry)}
+    marked = entry.model_copy(update={"verified": Verification(checked=4, **facts)})
     assert check_entry(marked, toy) == []
-    assert kinds(check_entry(entry.model_copy(update={"verified": Check(checked=5, **told)}), toy)) == {Kind.FALSE_MARK}
+    assert kinds(check_entry(entry.model_copy(update={"verified": Verification(checked=5, **facts)}), toy)) == {
+        FaultKind.FALSE_MARK
+    }
     better = [
         claim.model_copy(update={"status": Status.PASS, "tests": "p" * len(claim.tests)}) for claim in entry.verdicts
     ]
-    assert kinds(check_entry(forge(marked, *better, toy=toy), toy)) == {Kind.FALSE_MARK}
+    assert kinds(check_entry(forge(marked, *better, toy=toy), toy)) == {FaultKind.FALSE_MARK}
     renamed = marked.model_copy(update={"settings": {**entry.settings, "model": "another"}})
-    assert kinds(check_entry(renamed, toy)) == {Kind.FALSE_MARK}
+    assert kinds(check_entry(renamed, toy)) == {FaultKind.FALSE_MARK}
 
 
-def test_answers_that_are_given_twice_to_an_instance_are_counted(entry):
+def test_repeated_answers_to_an_instance_are_counted(entry):
     assert count_repeated(entry) == 0
     first, second, *rest = entry.verdicts
     assert count_repeated(forge(entry, first, second.model_copy(update={"sha256": first.sha256}), *rest)) == 1
@@ -231,7 +233,7 @@ def test_answers_that_are_given_twice_to_an_instance_are_counted(entry):
         ('"benchmark": "1.0"', '"benchmark": "abc"'),
     ],
 )
-def test_settings_that_cannot_be_shown_are_no_entry(entry, tmp_path, old, new):
+def test_invalid_settings_are_rejected(entry, tmp_path, old, new):
     path = tmp_path / name_entry(entry)
     write_entry(entry, path)
     assert old in path.read_text()
@@ -240,18 +242,18 @@ def test_settings_that_cannot_be_shown_are_no_entry(entry, tmp_path, old, new):
         read_entry(path)
 
 
-def test_a_changed_a_missing_and_an_unclaimed_sample_are_named(entry, toy, tmp_path):
+def test_changed_missing_and_unclaimed_samples_are_reported(entry, toy, tmp_path):
     honest = read_samples(tmp_path / "run/samples.jsonl", toy)
     assert check_samples(entry, honest) == []
     changed = [Sample(one.instance, one.sample, one.text + "#") if one.key == (STEP, 1) else one for one in honest]
     assert [str(fault) for fault in check_samples(entry, changed)] == [
         f"changed sample: {STEP}, sample 1 is not the answer that was judged"
     ]
-    assert kinds(check_samples(entry, honest[1:])) == {Kind.MISSING_SAMPLE}
-    assert kinds(check_samples(entry, [*honest, Sample(STEP, 7, "x")])) == {Kind.UNCLAIMED_SAMPLE}
+    assert kinds(check_samples(entry, honest[1:])) == {FaultKind.MISSING_SAMPLE}
+    assert kinds(check_samples(entry, [*honest, Sample(STEP, 7, "x")])) == {FaultKind.UNCLAIMED_SAMPLE}
 
 
-def test_a_share_is_drawn_by_its_seed_and_is_never_nothing(entry):
+def test_share_is_drawn_by_seed_and_never_empty(entry):
     assert len(draw_share(entry, 0.0, 1)) == 1
     assert len(draw_share(entry, 0.5, 1)) == 2
     assert len(draw_share(entry, 1.0, 1)) == 4
@@ -268,9 +270,9 @@ def judged(entry, toy, *changes):
         found = {}
         for claim in entry.verdicts:
             tests = dict(zip(toy.instances[claim.instance].tests, claim.tests, strict=True))
-            told = {"p": Outcome.PASSED, "f": Outcome.FAILED}
+            facts = {"p": Outcome.PASSED, "f": Outcome.FAILED}
             verdict = Verdict(
-                claim.instance, claim.sample, claim.status, {test: told[letter] for test, letter in tests.items()}
+                claim.instance, claim.sample, claim.status, {test: facts[letter] for test, letter in tests.items()}
             )
             found[claim.key] = changed.get(claim.key, verdict)
         return {sample.key: found[sample.key] for sample in samples}
@@ -278,7 +280,7 @@ def judged(entry, toy, *changes):
     return judge
 
 
-def test_a_verdict_that_comes_out_otherwise_once_is_judged_again_before_it_is_called_wrong(entry, toy, tmp_path):
+def test_different_verdict_is_judged_again_before_it_is_reported(entry, toy, tmp_path):
     samples = read_samples(tmp_path / "run/samples.jsonl", toy)
     late = {(STEP, 0): Verdict(STEP, 0, Status.TIMEOUT, dict.fromkeys(toy.instances[STEP].tests, Outcome.NOT_RUN))}
     assert check_verdicts(entry, samples, toy, judged(entry, toy, late)) == []
@@ -287,27 +289,27 @@ def test_a_verdict_that_comes_out_otherwise_once_is_judged_again_before_it_is_ca
 
 
 @pytest.mark.parametrize(("outcome", "faults"), [(Outcome.ERROR, 0), (Outcome.PASSED, 1), (Outcome.SKIPPED, 1)])
-def test_a_test_that_did_not_pass_may_have_failed_in_another_phase(entry, toy, tmp_path, outcome, faults):
+def test_failed_and_error_outcomes_are_interchangeable(entry, toy, tmp_path, outcome, faults):
     samples = read_samples(tmp_path / "run/samples.jsonl", toy)
     (claim,) = [one for one in entry.verdicts if one.status is Status.FAIL and set(one.tests) >= {"f"}][:1]
     tests = toy.instances[claim.instance].tests
-    told = {"p": Outcome.PASSED, "f": outcome}
+    facts = {"p": Outcome.PASSED, "f": outcome}
     found = Verdict(claim.instance, claim.sample, Status.FAIL, {
-        test: told[letter] for test, letter in zip(tests, claim.tests, strict=True)
+        test: facts[letter] for test, letter in zip(tests, claim.tests, strict=True)
     })  # fmt: skip
     changed = {claim.key: found}
     assert len(check_verdicts(entry, samples, toy, judged(entry, toy, changed, changed))) == faults
 
 
-def test_our_own_fault_is_not_called_a_forgery_and_not_a_confirmation(entry, toy, tmp_path):
+def test_harness_error_neither_confirms_nor_refutes_a_verdict(entry, toy, tmp_path):
     samples = read_samples(tmp_path / "run/samples.jsonl", toy)
     broken = {(STEP, 0): Verdict(STEP, 0, Status.HARNESS_ERROR, {}, message="disk full")}
     (fault,) = check_verdicts(entry, samples, toy, judged(entry, toy, broken, broken))
-    assert fault.kind is Kind.NOT_JUDGED
+    assert fault.kind is FaultKind.NOT_JUDGED
     assert "disk full" in fault.what
 
 
-def test_an_entry_has_one_spelling_and_a_stable_name(entry, toy, tmp_path):
+def test_entry_has_a_canonical_form_and_a_stable_name(entry, toy, tmp_path):
     path = tmp_path / name_entry(entry)
     write_entry(entry, path)
     assert read_entry(path) == entry
@@ -315,13 +317,13 @@ def test_an_entry_has_one_spelling_and_a_stable_name(entry, toy, tmp_path):
     assert name_entry(submit(tmp_path / "better", toy, {SCALE: "11", STEP: "11"})) == path.name
     assert name_entry(submit(tmp_path / "warmer", toy, MARKS, temperature=0.5)) != path.name
     path.write_text(json.dumps(json.loads(path.read_text())))
-    with pytest.raises(DLBenchError, match="not spelt"):
+    with pytest.raises(DLBenchError, match="canonical form"):
         read_entry(path)
 
 
 @settings(deadline=None, max_examples=60)
 @given(st.dictionaries(st.text(), st.none() | st.integers() | st.text() | st.lists(st.integers())) | st.text())
-def test_a_file_that_is_no_entry_is_an_error_and_never_a_traceback(tmp_path_factory, content):
+def test_arbitrary_json_is_an_error_without_traceback(tmp_path_factory, content):
     path = tmp_path_factory.mktemp("odd") / "x.json"
     path.write_text(json.dumps(content))
     with pytest.raises(DLBenchError, match="not an entry"):
@@ -332,11 +334,11 @@ def test_a_file_that_is_no_entry_is_an_error_and_never_a_traceback(tmp_path_fact
     ("marks", "config", "message"),
     [
         ({SCALE: "1"}, {}, None),  # the split demo
-        ({STEP: "1"}, {}, "no whole split"),
+        ({STEP: "1"}, {}, "not a whole split"),
         (MARKS, {"benchmark": "0.9"}, "on version 0.9, this is 1.0"),
     ],
 )
-def test_a_run_is_submitted_whole_or_not_at_all(toy, tmp_path, marks, config, message):
+def test_only_whole_splits_are_submitted(toy, tmp_path, marks, config, message):
     if message is None:
         assert submit(tmp_path / "run", toy, marks, **config).split == "demo"
         return
@@ -344,7 +346,7 @@ def test_a_run_is_submitted_whole_or_not_at_all(toy, tmp_path, marks, config, me
         submit(tmp_path / "run", toy, marks, **config)
 
 
-def test_a_run_of_all_since_a_month_is_an_entry_of_its_own_split(toy, tmp_path):
+def test_run_on_a_live_split_has_its_own_split_name(toy, tmp_path):
     older = toy.instances[STEP].model_copy(update={"introduced": date(2025, 12, 31)})
     grown = replace(toy, instances=toy.instances | {STEP: older}, splits={})
     entry = submit(tmp_path / "run", grown, {SCALE: "1"})
@@ -352,28 +354,28 @@ def test_a_run_of_all_since_a_month_is_an_entry_of_its_own_split(toy, tmp_path):
     assert check_entry(entry, grown) == []
     for split in ("live-2026-13", "live-2099-01"):
         other = entry.model_copy(update={"split": split})
-        assert kinds(check_entry(other, grown)) == {Kind.SPLIT}
+        assert kinds(check_entry(other, grown)) == {FaultKind.SPLIT}
         assert not is_about(other, grown)
 
 
-def test_what_an_evaluated_file_cannot_know_is_asked_for(toy, tmp_path):
+def test_settings_unknown_to_an_evaluated_file_must_be_stated(toy, tmp_path):
     run = read_run(write_run(tmp_path / "run", toy, MARKS, technique=None, temperature=None))
-    with pytest.raises(DLBenchError, match="does not say its model, technique, temperature"):
+    with pytest.raises(DLBenchError, match="does not record its model, technique, temperature"):
         make_entry(run, toy, "x")
-    told = {"model": "gpt", "technique": "guided", "temperature": 0.0}
-    assert make_entry(run, toy, "x", told=told).settings == told | {"samples": 2}
+    facts = {"model": "gpt", "technique": "guided", "temperature": 0.0}
+    assert make_entry(run, toy, "x", stated=facts).settings == facts | {"samples": 2}
 
 
-def test_settings_must_not_contradict_the_run_and_name_no_folder_of_a_machine(toy, tmp_path):
+def test_stated_settings_must_not_contradict_the_run_or_leak_paths(toy, tmp_path):
     run = read_run(write_run(tmp_path / "run", toy, MARKS, base_url="http://10.0.0.1", instances=["x"]))
-    with pytest.raises(DLBenchError, match="the run says model 'm', not 'other'"):
-        make_entry(run, toy, "x", told={"model": "other"})
-    with pytest.raises(DLBenchError, match="folder of this machine"):
+    with pytest.raises(DLBenchError, match="the run has model 'm', you passed 'other'"):
+        make_entry(run, toy, "x", stated={"model": "other"})
+    with pytest.raises(DLBenchError, match="path of this machine"):
         make_entry(run, toy, str(tmp_path / "samples.jsonl"))
     assert not {"base_url", "instances"} & set(make_entry(run, toy, "x").settings)
 
 
-def test_ranks_are_among_the_same_split_with_ties_and_without_baselines(toy, tmp_path):
+def test_ranks_are_per_split_with_ties_and_without_baselines(toy, tmp_path):
     entries = {
         name: submit(tmp_path / name, toy, marks, model=name)
         for name, marks in {
@@ -398,7 +400,7 @@ def test_ranks_are_among_the_same_split_with_ties_and_without_baselines(toy, tmp
     assert (half.ranks.low, half.ranks.high) == (1, 3)
 
 
-def test_runs_with_another_seed_are_one_line_with_their_mean_and_how_far_they_lie_apart(toy, tmp_path):
+def test_seeds_of_one_model_share_a_line_with_mean_and_deviation(toy, tmp_path):
     """Else the luckiest seed has a rank of its own, and five lucky ones push everybody else down by five places."""
     repeats = {
         seed: submit(tmp_path / str(seed), toy, marks, model="often", seed=seed)
@@ -416,17 +418,17 @@ def test_runs_with_another_seed_are_one_line_with_their_mean_and_how_far_they_li
     assert "| 2 (sd 35.4) |" in text  # of 100 and 50 points
     assert "https://example.org/s.jsonl; https://example.org/s.jsonl" in text
     assert build_page([table]).count('href="https://example.org/s.jsonl"') == 4
-    assert build_page([table]).count("<summary>2 of them</summary>") == 1
+    assert build_page([table]).count("<summary>2 entries</summary>") == 1
 
 
-def test_repeats_and_a_run_with_the_same_score_share_their_rank(entry, tmp_path):
+def test_equal_scores_share_a_rank_despite_rounding(entry, tmp_path):
     """To the last digit the mean of 2/17 and 4/17 is not 3/17."""
 
     def score(model, seed, share):
-        said = entry.score.model_copy(update={"pass_at_1": share})
+        claimed_score = entry.score.model_copy(update={"pass_at_1": share})
         digest = {"verdicts_sha256": f"{model}{seed}".ljust(64, "0")}
         return entry.model_copy(
-            update={"score": said, "settings": {**entry.settings, "model": model, "seed": seed}, **digest}
+            update={"score": claimed_score, "settings": {**entry.settings, "model": model, "seed": seed}, **digest}
         )
 
     found = [score("a", 0, 2 / 17), score("a", 1, 4 / 17), score("b", 0, 3 / 17)]
@@ -435,7 +437,7 @@ def test_repeats_and_a_run_with_the_same_score_share_their_rank(entry, tmp_path)
     assert [place.rank for place in table.places] == [1, 1]
 
 
-def test_the_same_answers_under_another_seed_are_no_other_run(toy, tmp_path):
+def test_same_answers_under_another_seed_are_one_run(toy, tmp_path):
     marks = {SCALE: "1", STEP: "0"}
     found = [submit(tmp_path / str(seed), toy, marks, seed=seed) for seed in (1, 2)]
     (table,) = rank_entries({tmp_path / f"{number}.json": entry for number, entry in enumerate(found)})
@@ -443,7 +445,7 @@ def test_the_same_answers_under_another_seed_are_no_other_run(toy, tmp_path):
     assert place.submitted.spread.runs == 1
 
 
-def test_versions_of_a_dataset_that_grew_are_not_ranked_together(entry, tmp_path):
+def test_dataset_versions_are_ranked_separately(entry, tmp_path):
     newer = entry.model_copy(update={"benchmark": "1.10"})
     tables = rank_entries({tmp_path / "a.json": entry, tmp_path / "b.json": newer})
     assert [(table.version, [place.rank for place in table.places]) for table in tables] == [
@@ -452,7 +454,7 @@ def test_versions_of_a_dataset_that_grew_are_not_ranked_together(entry, tmp_path
     ]
 
 
-def test_the_page_shows_every_entry_escapes_what_was_submitted_and_asks_no_other_host(toy, tmp_path):
+def test_page_shows_every_entry_escaped_and_requests_no_other_host(toy, tmp_path):
     run = read_run(write_run(tmp_path / "a", toy, MARKS, model="<script>alert(1)</script>|x"))
     entries = {
         tmp_path / "a.json": make_entry(run, toy, "https://example.org/a"),
@@ -470,7 +472,7 @@ def test_the_page_shows_every_entry_escapes_what_was_submitted_and_asks_no_other
     assert "75.0 %" in text
 
 
-def test_what_the_papers_report_stands_apart_and_is_marked_as_of_another_dataset():
+def test_reported_results_have_their_own_marked_table():
     for text in (build_page([]), build_markdown([])):
         assert "Reported, not run here, and on another dataset" in text
         assert "28.5 %" in text  # the mean that the papers give for zero-shot

@@ -1,4 +1,4 @@
-"""inspect's mock model, made to answer our instances; it tells what it used, for to count it would need a network."""
+"""inspect's mock model, made to answer our instances; it reports usage, since counting tokens would need a network."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -21,10 +21,10 @@ def mock(answer: Answer):
     return get_model("mockllm/model", custom_outputs=respond, memoize=False)
 
 
-def find_asked(messages: list[ChatMessage], instances: list[Instance]) -> Instance:
+def find_instance(messages: list[ChatMessage], instances: list[Instance]) -> Instance:
     """By what the mock is told and nothing else."""
-    asked = next(message.text for message in reversed(messages) if "Signature:" in message.text)
-    (found,) = [one for one in instances if one.prompt.strip() in asked and f"Module: {one.module}\n" in asked]
+    prompt = next(message.text for message in reversed(messages) if "Signature:" in message.text)
+    (found,) = [one for one in instances if one.prompt.strip() in prompt and f"Module: {one.module}\n" in prompt]
     return found
 
 

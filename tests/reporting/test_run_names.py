@@ -1,4 +1,4 @@
-"""Runs side by side: none hides another, repeats are known as such, and what cannot be compared is not."""
+"""Run names are unique, repeats and copies are recognised, and incomparable runs are rejected."""
 
 import json
 import math
@@ -28,37 +28,37 @@ def run(folder, **config):
     return Run(Path(folder), config, [])
 
 
-def test_two_runs_of_one_model_are_both_shown():
+def test_two_runs_of_one_model_get_different_names():
     runs = [run("x/a", model="m"), run("x/b", model="m"), run("x/c", model="n")]
     assert list(name_runs(runs)) == ["m (a)", "m (b)", "n"]
 
 
-def test_a_technique_tells_runs_apart_before_a_folder_does():
+def test_technique_precedes_folder_in_run_names():
     runs = [run("a", model="m", technique="zero-shot"), run("b", model="m", technique="guided")]
     assert list(name_runs(runs)) == ["m, zero-shot", "m, guided"]
 
 
-def test_folders_of_the_same_name_are_told_apart_by_their_path():
+def test_folders_with_equal_names_are_named_by_path():
     assert list(name_runs([run("x/a", model="m"), run("y/a", model="m")])) == ["m (x/a)", "m (y/a)"]
 
 
-def test_a_run_given_twice_is_refused():
+def test_run_given_twice_is_rejected():
     with pytest.raises(DLBenchError, match="twice"):
         name_runs([run("a"), run("b/../a")])
 
 
-def test_repeats_differ_in_nothing_but_the_seed():
+def test_repeats_differ_only_in_the_seed():
     settings = {"a": (0, 0), "b": (1, 0), "c": (0, 1)}
     named = name_runs([run(name, model="m", seed=seed, temperature=heat) for name, (seed, heat) in settings.items()])
     assert find_repeats(named) == [["m (a)", "m (b)"]]
 
 
-def test_files_of_answers_with_the_same_name_are_not_taken_for_repeats():
+def test_evaluated_files_with_equal_names_are_not_repeats():
     """`evaluate` names a run after its file, and two models may both have written samples.jsonl."""
     assert find_repeats(name_runs([run("a", model="samples"), run("b", model="samples")])) == []
 
 
-def test_spreads_are_of_repeats_and_of_samples():
+def test_variance_is_computed_over_repeats_and_over_samples():
     benchmark = make_benchmark(4)
     made = {"a": ["1100", "1111"], "b": ["1000", "1110"]}
     runs = {
@@ -75,11 +75,11 @@ def test_spreads_are_of_repeats_and_of_samples():
 def answered(benchmark, *answers, **config):
     """A run in which sample i of every instance is the i-th answer."""
     judged = verdicts(benchmark, *("1100" for _ in answers))
-    said = [record | {"answer_sha256": f"{record['instance']} {answers[record['sample']]}"} for record in judged]
-    return Run(Path("x"), {"model": "m", **config}, said)
+    records = [record | {"answer_sha256": f"{record['instance']} {answers[record['sample']]}"} for record in judged]
+    return Run(Path("x"), {"model": "m", **config}, records)
 
 
-def test_a_seed_given_twice_is_one_run_and_has_no_spread():
+def test_copies_are_one_run_without_variance():
     benchmark = make_benchmark(4)
     runs = {name: answered(benchmark, answer, seed=0) for name, answer in (("a", "one"), ("b", "one"), ("c", "other"))}
     assert find_copies(runs) == [["a", "b"]]
@@ -89,17 +89,17 @@ def test_a_seed_given_twice_is_one_run_and_has_no_spread():
     assert line.startswith("THE SAME ANSWERS: a, b have the same answers throughout")
 
 
-def test_samples_that_are_all_alike_have_no_spread():
+def test_equal_samples_have_no_variance():
     benchmark = make_benchmark(4)
     runs = {"a": answered(benchmark, "one", "one"), "b": answered(benchmark, "one", "other")}
     assert [repeats_itself(run) for run in runs.values()] == [True, False]
     found = find_spreads(runs, {name: summarise(one.verdicts, benchmark) for name, one in runs.items()})
     assert list(found) == ["the samples of b"]
     (line,) = comparability_caveats(runs, benchmark)
-    assert line.startswith("THE SAME ANSWER EACH TIME: all samples of an instance are alike in a,")
+    assert line.startswith("THE SAME ANSWER EACH TIME: all samples of an instance are equal in a,")
 
 
-def test_a_file_of_answers_that_lacks_some_is_told_of():
+def test_incomplete_coverage_is_reported():
     """An answer that was dropped before would otherwise raise the score."""
     benchmark = make_benchmark(4)
     judged = verdicts(benchmark, "1100", "1100")
@@ -109,18 +109,18 @@ def test_a_file_of_answers_that_lacks_some_is_told_of():
     )
     assert line.startswith("NOT A WHOLE SPLIT: m has no answer to 1 of the 4 instances of full")
     (line,) = coverage_caveats("m", Run(Path("x"), {}, judged[1:]), benchmark)
-    assert line.startswith("NOT AS MANY SAMPLES OF EACH: m has 1 to 2 an instance")
+    assert line.startswith("NOT AS MANY SAMPLES OF EACH: m has 1 to 2 per instance")
     chosen = Run(Path("x"), {"instances": [judged[0]["instance"]]}, judged[:1])
     assert coverage_caveats("m", chosen, benchmark) == []  # `run` says itself what it was to ask
 
 
-def test_runs_on_another_comparability_are_refused_and_other_files_are_not():
+def test_runs_of_different_comparability_are_rejected():
     check_comparable([run("a", benchmark="1.0"), run("b", benchmark="1.7"), run("c")])
     with pytest.raises(DLBenchError, match="cannot be compared"):
         check_comparable([run("a", benchmark="1.0"), run("b", benchmark="2.0")])
 
 
-def test_scores_on_other_instances_or_another_comparability_do_not_stand_side_by_side_in_silence():
+def test_different_instances_and_versions_are_reported():
     benchmark = make_benchmark(4)
     judged = verdicts(benchmark, "1100")
     whole, part = Run(Path("a"), {"benchmark": "1.7"}, judged), Run(Path("b"), {"benchmark": "1.0"}, judged[:3])
@@ -128,10 +128,10 @@ def test_scores_on_other_instances_or_another_comparability_do_not_stand_side_by
     (line,) = comparability_caveats({"a": whole, "b": part}, benchmark)
     assert line.startswith("NOT THE SAME INSTANCES: a 4, b 3; 3 are in every run.")
     (line,) = comparability_caveats({"old": Run(Path("o"), {"benchmark": "0.9"}, judged)}, benchmark)
-    assert line.startswith("ANOTHER VERSION: old was judged on benchmark 0.9, and this is 1.0")
+    assert line.startswith("ANOTHER VERSION: old was judged on benchmark 0.9, this is 1.0.")
 
 
-def test_what_was_asked_and_never_judged_is_counted():
+def test_unjudged_samples_are_counted():
     benchmark = make_benchmark(4)
     begun = Run(Path("a"), {"instances": list(benchmark.instances)}, verdicts(benchmark, "1100")[:3])
     assert find_unjudged(begun) == 1
@@ -140,7 +140,7 @@ def test_what_was_asked_and_never_judged_is_counted():
     assert find_unjudged(run("b")) == 0
 
 
-def test_json_has_null_where_there_is_no_number():
+def test_json_has_null_for_nan():
     plain = make_plain({1: Interval(math.nan, math.inf, "n/a"), "two": (1.5, [True])})
     assert plain == {"1": {"low": None, "high": None, "kind": "n/a"}, "two": [1.5, [True]]}
     json.dumps(plain, allow_nan=False)

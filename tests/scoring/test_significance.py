@@ -1,4 +1,4 @@
-"""Tests between two models are exact: against cases worked by hand, and against all swaps counted one by one."""
+"""Paired tests are exact: they match hand computations and full enumeration."""
 
 import math
 from itertools import product
@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dlbench.scoring.significance import against_chances, cohen_h, holm, mcnemar, odds_ratio, sign_flip
+from dlbench.scoring.significance import cohen_h, holm, mcnemar, odds_ratio, poisson_binomial_test, sign_flip
 
 
 @pytest.mark.parametrize(
@@ -21,11 +21,11 @@ from dlbench.scoring.significance import against_chances, cohen_h, holm, mcnemar
         (0, 0, 1.0),
     ],
 )
-def test_mcnemar_is_as_worked_by_hand(only_a, only_b, p):
+def test_mcnemar_matches_hand_computation(only_a, only_b, p):
     assert mcnemar(only_a, only_b) == pytest.approx(p)
 
 
-def test_mcnemar_of_thousands_of_instances_does_not_overflow():
+def test_mcnemar_does_not_overflow():
     assert mcnemar(3000, 3000) == 1.0
     assert 0 < mcnemar(2400, 2600) < 0.01
     assert mcnemar(0, 3000) == 0.0
@@ -43,13 +43,13 @@ def test_mcnemar_of_thousands_of_instances_does_not_overflow():
         ([1, -1], 1.0),
     ],
 )
-def test_permutation_is_as_worked_by_hand(differences, p):
+def test_sign_flip_matches_hand_computation(differences, p):
     assert sign_flip(differences) == p
 
 
 @settings(deadline=None, max_examples=50)
 @given(st.lists(st.fractions(0, 1, max_denominator=8), max_size=7), st.data())
-def test_against_chances_counts_every_way_to_succeed(chances, data):
+def test_poisson_binomial_test_matches_enumeration(chances, data):
     seen = data.draw(st.integers(0, len(chances)))
     ways = {
         each: math.prod(chance if success else 1 - chance for chance, success in zip(chances, each, strict=True))
@@ -57,19 +57,21 @@ def test_against_chances_counts_every_way_to_succeed(chances, data):
     }
     few = sum(way for each, way in ways.items() if sum(each) <= seen)
     many = sum(way for each, way in ways.items() if sum(each) >= seen)
-    assert against_chances(seen, [float(one) for one in chances]) == pytest.approx(min(1, 2 * float(min(few, many))))
+    assert poisson_binomial_test(seen, [float(one) for one in chances]) == pytest.approx(
+        min(1, 2 * float(min(few, many)))
+    )
 
 
 @settings(deadline=None)
 @given(st.lists(st.integers(-6, 6), max_size=9))
-def test_permutation_counts_every_swap(units):
+def test_sign_flip_matches_enumeration(units):
     flipped = [abs(sum(map(int.__mul__, units, signs))) for signs in product((1, -1), repeat=len(units))]
     assert sign_flip(units) == sum(each >= abs(sum(units)) for each in flipped) / len(flipped)
 
 
 @settings(deadline=None, max_examples=50)
 @given(st.lists(st.integers(-10, 10), max_size=120))
-def test_permutation_of_many_is_the_distribution_built_up_one_by_one(units):
+def test_sign_flip_of_many_matches_stepwise_distribution(units):
     chances = {0: 1.0}
     for unit in units:
         added = dict.fromkeys({total + sign * unit for total in chances for sign in (1, -1)}, 0.0)
@@ -83,18 +85,18 @@ def test_permutation_of_many_is_the_distribution_built_up_one_by_one(units):
 
 @settings(deadline=None)
 @given(st.integers(0, 200), st.integers(0, 200), st.integers(0, 20))
-def test_permutation_of_single_samples_is_mcnemar(only_a, only_b, alike):
+def test_sign_flip_of_single_samples_equals_mcnemar(only_a, only_b, alike):
     p = sign_flip([1] * only_a + [-1] * only_b + [0] * alike)
     assert p == pytest.approx(mcnemar(only_a, only_b), abs=1e-13)
 
 
 @settings(deadline=None)
 @given(st.lists(st.integers(-100, 100), max_size=30))
-def test_permutation_does_not_care_who_is_a(differences):
+def test_sign_flip_is_symmetric(differences):
     assert sign_flip(differences) == sign_flip([-difference for difference in differences])
 
 
-def test_holm_is_as_worked_by_hand():
+def test_holm_matches_hand_computation():
     # .01·3 = .03; .03·2 = .06; .04·1 = .04, which may not fall below .06
     assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
     assert holm([0.9, 0.8]) == [1.0, 1.0]
@@ -105,7 +107,7 @@ def test_holm_is_as_worked_by_hand():
 
 
 @given(st.lists(st.floats(0, 1), max_size=20))
-def test_holm_never_lowers_a_p_value_and_keeps_their_order(p_values):
+def test_holm_never_lowers_a_p_value_and_keeps_the_order(p_values):
     adjusted = holm(p_values)
     assert all(p <= a <= 1 for p, a in zip(p_values, adjusted, strict=True))
     assert sorted(range(len(adjusted)), key=lambda i: (adjusted[i], p_values[i])) == sorted(
@@ -113,7 +115,7 @@ def test_holm_never_lowers_a_p_value_and_keeps_their_order(p_values):
     )
 
 
-def test_effect_sizes_are_as_worked_by_hand():
+def test_effect_sizes_match_hand_computation():
     assert cohen_h(1, 0) == pytest.approx(math.pi)
     assert cohen_h(0.75, 0.25) == pytest.approx(math.pi / 3)  # asin √¾ = π/3, asin ½ = π/6
     assert cohen_h(0.3, 0.3) == 0

@@ -1,4 +1,4 @@
-"""Pictures are sound XML whatever they are given, draw what the numbers say, and keep names as text."""
+"""Plots are well-formed XML for any input, draw the right values, and keep names as text."""
 
 import math
 from xml.etree import ElementTree
@@ -35,7 +35,7 @@ def shapes(picture, kind):
     return [one for one in ElementTree.fromstring(picture).iter() if kind in one.get("class", "").split()]
 
 
-def test_bars_are_as_long_as_their_scores_and_whiskers_as_their_intervals():
+def test_bar_lengths_follow_scores_and_whiskers_follow_intervals():
     picture = draw_ranges("t", {"x": [score(0.8, 0.6, 1.0), score(0.4, 0.2, 0.6)]}, ["a", "b"])
     first, second = (float(shapes(picture, kind)[0].get("width")) for kind in ("s0", "s1"))
     assert first == pytest.approx(2 * second, abs=0.2)
@@ -43,21 +43,21 @@ def test_bars_are_as_long_as_their_scores_and_whiskers_as_their_intervals():
     assert float(whisker.get("x2")) - float(whisker.get("x1")) == pytest.approx(first / 2, abs=0.2)
 
 
-def test_a_scale_ends_where_all_can_be_told_apart():
+def test_axis_ends_near_the_largest_value():
     assert [find_top([value]) for value in (0.0, 0.1, 0.11, 0.3, 0.9, math.nan)] == [0.1, 0.1, 0.25, 0.5, 1.0, 1.0]
 
 
-def test_what_is_not_there_is_an_empty_cell():
+def test_missing_values_are_empty_cells():
     picture = draw_grid("t", ["r"], ["a", "b", "c"], {("r", "a"): Cell(0.5, "half"), ("r", "c"): Cell(math.nan, "?")})
     assert len(shapes(picture, "none")) == 2
     assert [one.text for one in shapes(picture, "t3")] == ["50"]
 
 
-def test_shades_rise_with_the_share():
+def test_shades_increase_with_the_share():
     assert [shade(value) for value in (-0.2, 0, 0.05, 0.2, 0.5, 0.6, 1)] == [0, 0, 1, 2, 3, 4, 5]
 
 
-def test_half_and_double_are_as_far_from_one_and_noise_is_a_band_around_it():
+def test_ratio_scale_is_logarithmic_with_a_noise_band():
     nothing = Interval(math.nan, math.nan, "n/a")
     ratios = [("double", 2.0, Interval(1.5, 3.0, "bootstrap")), ("half", 0.5, nothing), ("none", math.nan, nothing)]
     picture = draw_ratios("m", [Panel("time", ratios, 2.0)], 0)
@@ -71,7 +71,7 @@ def test_half_and_double_are_as_far_from_one_and_noise_is_a_band_around_it():
     assert "1/3" in picture
 
 
-def test_costs_far_apart_get_a_scale_of_tens():
+def test_costs_far_apart_get_a_logarithmic_scale():
     points = [
         Point("a", 0.1, 0.5, Interval(0.4, 0.6, "wilson"), 0),
         Point("b", 10, 0.5, Interval(0.4, 0.6, "wilson"), 1),
@@ -80,7 +80,7 @@ def test_costs_far_apart_get_a_scale_of_tens():
     assert {"0.1", "1", "10"} <= {one.text for one in ElementTree.fromstring(picture).iter()}
 
 
-def test_one_run_that_cost_nothing_can_be_drawn():
+def test_run_without_cost_can_be_drawn():
     ElementTree.fromstring(draw_scatter("t", [Point("a", 0.0, 0.0, Interval(math.nan, math.nan, "n/a"), 0)], "cost"))
 
 
@@ -102,7 +102,7 @@ def test_any_name_stays_text(name, value, known):
 
 
 @pytest.mark.parametrize("title", ["Plain", "a < b & c", 'He said "so"', 'it\'s "both" > &amp;'])
-def test_a_picture_that_stands_alone_shows_its_title_whatever_it_holds(title):
+def test_standalone_plot_shows_any_title(title):
     drawn = ElementTree.fromstring(stand_alone(draw_grid(title, ["row"], ["column"], {})))
     assert drawn.get("aria-label") == title
     assert title in {node.text for node in drawn.iter("{http://www.w3.org/2000/svg}text")}

@@ -1,4 +1,4 @@
-"""What a page holds: nothing that a project wrote where it is public, every text once, and no letter that ends a block."""
+"""Page data: no project code on a public page, each text once, and nothing that can end its element."""
 
 import base64
 import gzip
@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dlbench.reporting.candidates import LONGEST, find_difficulty, is_reference, read_candidates, tells_difficulty
+from dlbench.reporting.candidates import LONGEST, find_difficulty, informs_difficulty, is_reference, read_candidates
 from dlbench.reporting.pages.render import assemble, pack
 from dlbench.runs import Run, read_run
 from dlbench.scoring import Tally
@@ -57,24 +57,24 @@ def bundles(page):
 
 @settings(max_examples=30, deadline=None)
 @given(ANY_JSON)
-def test_whatever_is_embedded_comes_out_as_it_went_in_and_ends_no_block(value):
+def test_embedded_data_round_trips_and_cannot_end_its_element(value):
     blocks = Blocks(assemble("t", "a", "", {"one": value, "two": pack(value)})).found
     assert set(blocks) == {"one", "two", "ours"}
     assert json.loads(blocks["one"]) == value
     assert unpack(json.loads(blocks["two"])) == value
 
 
-def test_the_same_runs_give_the_same_page(world):
+def test_page_is_deterministic(world):
     run = world.write_run("m", "110000")
     assert world.page(run) == world.page(run)
 
 
-def test_a_page_names_no_other_host(world):
+def test_page_names_no_other_host(world):
     page = world.page(world.write_run("m", "110000"))
     assert re.findall(r"https?://[^\s\"'<]+", page) == []
 
 
-def test_a_public_page_holds_no_line_of_a_project(world):
+def test_public_page_contains_no_project_code(world):
     runs = [world.write_run("m", "01ent0"), world.write_run("reference", "111111", code=reference(0))]
     private, public = (json.dumps(bundles(world.page(*runs, public=kind))) for kind in (False, True))
     assert SECRET in private
@@ -82,7 +82,7 @@ def test_a_public_page_holds_no_line_of_a_project(world):
     assert "only_in_the_reference" not in world.page(*runs, public=True)
 
 
-def test_the_reference_is_known_by_its_hash_at_any_depth():
+def test_reference_is_recognised_by_hash_at_any_indentation():
     instance = benchmark_of().instances["p0/m.f0"]
     assert is_reference(reference(0) + "\n", instance)
     assert not is_reference(reference(1), instance)
@@ -91,34 +91,34 @@ def test_the_reference_is_known_by_its_hash_at_any_depth():
     assert is_reference(reference(0), method)
 
 
-def test_where_the_source_is_not_there_a_note_says_so(world):
+def test_missing_source_is_noted(world):
     (first, *_) = bundles(world.page(world.write_run("m", "110000"), prepared=False))
     assert "dlbench prepare" in first["note"]
     assert "reference" not in first
 
 
-def test_a_source_that_is_not_the_pinned_one_is_not_shown(world):
+def test_source_of_another_version_is_not_shown(world):
     changed = {name: one.model_copy(update={"sha256": "0" * 64}) for name, one in world.benchmark.instances.items()}
     world.benchmark.instances.update(changed)
     (first, *_) = bundles(world.page(world.write_run("m", "110000")))
     assert "another version" in first["note"]
 
 
-def test_candidates_that_are_the_same_are_kept_once(world):
+def test_equal_candidates_are_stored_once(world):
     run = world.write_run("m", "111111", samples=5, code="def f0(x):\n    return x")
     first = bundles(world.page(run))[0]
     assert len([text for text in first["texts"] if text.startswith("def")]) == 1
     assert [row["text"] for row in first["runs"][0]] == [first["runs"][0][0]["text"]] * 5
 
 
-def test_a_candidate_of_any_length_is_cut_and_says_by_how_much(world):
+def test_long_candidate_is_cut_and_the_rest_counted(world):
     run = read_run(world.write_run("m", "111111", code="def f0(x):\n    return '" + "x" * 50_000 + "'"))
     candidate = read_candidates(run, world.benchmark, public=False)["p0/m.f0", 0]
     assert len(candidate.text) == LONGEST
     assert candidate.left_out > 29_000
 
 
-def test_answers_that_are_cut_off_are_counted_below_the_statuses(world):
+def test_cut_off_answers_are_counted_below_the_statuses(world):
     page = world.page(world.write_run("m", "1c0c00"), world.write_run("other", "110000"))
     (section,) = re.findall(r'<section id="statuses">.*?</section>', page)
     rows = re.findall(r'<th scope="row">([^<]*)</th><td[^>]*>(\d+)</td><td[^>]*>(\d+)</td>', section)
@@ -126,7 +126,7 @@ def test_answers_that_are_cut_off_are_counted_below_the_statuses(world):
     assert rows[-1] == ("(of all, cut off)", "0", "4")
 
 
-def test_a_run_without_answers_is_still_shown(world):
+def test_run_without_samples_file_is_shown(world):
     folder = world.write_run("m", "110000")
     (folder / "samples.jsonl").unlink()
     first = bundles(world.page(folder))[0]
@@ -136,12 +136,12 @@ def test_a_run_without_answers_is_still_shown(world):
 @pytest.mark.parametrize(
     ("passed", "expected"), [((0, 0), "unsolved"), ((1, 0), "hard"), ((4, 1), "medium"), ((4, 4), "easy")]
 )
-def test_runs_tell_how_hard_an_instance_is(passed, expected):
+def test_difficulty_follows_from_runs(passed, expected):
     instance = benchmark_of().instances["p0/m.f0"]
     assert find_difficulty(instance, [{instance.id: Tally(instance.id, 5, one, 0.0)} for one in passed]) == expected
 
 
-def test_without_runs_it_is_guessed_from_size_and_branches_or_unknown():
+def test_difficulty_without_runs_is_estimated_from_size():
     instance = benchmark_of().instances["p0/m.f0"]
 
     def guess(**measures):
@@ -157,6 +157,6 @@ def test_without_runs_it_is_guessed_from_size_and_branches_or_unknown():
     assert find_difficulty(instance, [{instance.id: Tally(instance.id, 1, 0, 0.0, harness_errors=1)}]) == "unknown"
 
 
-def test_neither_the_reference_nor_the_stub_tells_how_hard_an_instance_is():
-    told = {model: tells_difficulty(Run(Path("x"), {"model": model}, [])) for model in ("reference", "stub", "m")}
-    assert told == {"reference": False, "stub": False, "m": True}
+def test_baselines_do_not_inform_difficulty():
+    informs = {model: informs_difficulty(Run(Path("x"), {"model": model}, [])) for model in ("reference", "stub", "m")}
+    assert informs == {"reference": False, "stub": False, "m": True}

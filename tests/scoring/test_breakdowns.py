@@ -1,4 +1,4 @@
-"""Every instance stands in the right row of every table, and each row shows the labels that occur."""
+"""Every instance is in the right group of every axis, and labels are in table order."""
 
 from datetime import date
 
@@ -13,7 +13,7 @@ def labels_of(groups, axis):
     return [label for found, label in groups if found == axis]
 
 
-def test_each_axis_but_live_holds_every_instance_once():
+def test_each_axis_but_live_has_every_instance_once():
     benchmark = make_benchmark(15, 3)
     groups = group(ids_of(benchmark), benchmark, BREAKDOWNS)
     for axis in {*BREAKDOWNS, "all"} - {"live"}:
@@ -21,7 +21,7 @@ def test_each_axis_but_live_holds_every_instance_once():
         assert sorted(members) == sorted(benchmark.instances), axis
 
 
-def test_rows_come_in_the_order_that_a_reader_expects():
+def test_labels_are_in_table_order():
     benchmark = make_benchmark(15, 3)
     groups = group(ids_of(benchmark), benchmark, BREAKDOWNS)
     assert next(iter(groups)) == ("all", "all")
@@ -34,12 +34,12 @@ def test_rows_come_in_the_order_that_a_reader_expects():
 
 
 @pytest.mark.parametrize(("number", "label"), [(0, "1 to 5 lines"), (2, "21 to 40 lines"), (8, "81 lines or more")])
-def test_a_bin_begins_at_its_first_number(number, label):
+def test_bins_include_their_lower_end(number, label):
     # instance number n has 10 n + 1 lines: 1, 21 and 81 each begin a bin
     assert size_of(list(make_benchmark(12).instances.values())[number]) == label
 
 
-def test_live_rows_hold_what_came_after_a_cut_off_and_not_on_it():
+def test_live_rows_exclude_the_cut_off_date():
     benchmark = make_benchmark(7, 1)  # 2020-01-02 to 2026-01-02
     cutoffs = [date(2022, 1, 1), date(2022, 1, 2), date(2026, 1, 2)]
     groups = group(ids_of(benchmark), benchmark, ["live"], cutoffs)
@@ -48,7 +48,7 @@ def test_live_rows_hold_what_came_after_a_cut_off_and_not_on_it():
     assert sizes == after | {"until 2022-01-01": 2, "until 2022-01-02": 3, "until 2026-01-02": 7}
 
 
-def test_a_row_is_scored_from_its_own_instances():
+def test_rows_are_scored_from_their_own_instances():
     benchmark = make_benchmark(6, 2)
     scores = {
         (one.axis, one.label): one for one in summarise(verdicts(benchmark, "101010"), benchmark, BREAKDOWNS).scores

@@ -1,0 +1,113 @@
+"""Report sections: registered functions that return blocks for the page and the Markdown report.
+
+A section is one function in any module of this package, decorated with `@section(name, title, order=…)`. It returns
+tables, texts and plots; the page and the Markdown report iterate over `SECTIONS` and render those blocks. Markdown
+leaves out plots and markup. A section without blocks is omitted.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from dlbench.registry import Registry
+from dlbench.reporting.charts import Key
+from dlbench.reporting.report_data import ReportData
+from dlbench.reporting.tables import Tabled, to_markdown
+
+
+@dataclass(frozen=True)
+class Text:
+    text: str
+    is_warning: bool = False
+
+
+@dataclass(frozen=True)
+class Heading:
+    text: str
+
+
+@dataclass(frozen=True)
+class Table:
+    content: Tabled
+    title: str
+    """Accessible name; shown where the table is folded."""
+    is_folded: bool = False
+    has_labels: bool = False
+    """The first column holds slugs, which the page spells out."""
+
+
+@dataclass(frozen=True)
+class Plot:
+    svg: str
+    caption: str
+
+
+@dataclass(frozen=True)
+class Gallery:
+    plots: Sequence[Plot]
+
+
+@dataclass(frozen=True)
+class SideBySide:
+    plot: Plot
+    table: Table
+    is_wide: bool = False
+    """Too wide to be side by side."""
+
+
+@dataclass(frozen=True)
+class Legend:
+    keys: Sequence[Key]
+
+
+@dataclass(frozen=True)
+class Markup:
+    """HTML of ours, for the page only; the caller escapes what is not."""
+
+    html: str
+
+
+Block = Text | Heading | Table | Plot | Gallery | SideBySide | Legend | Markup
+MakeBlocks = Callable[[ReportData], Sequence[Block]]
+
+
+@dataclass(frozen=True)
+class Section:
+    title: str
+    make: MakeBlocks
+    formats: tuple[str, ...]
+
+
+SECTIONS: Registry[Section] = Registry("report section", __name__)
+PAGE, MARKDOWN = "page", "markdown"
+
+
+def section(
+    name: str, title: str, *, order: int, formats: tuple[str, ...] = (PAGE, MARKDOWN)
+) -> Callable[[MakeBlocks], MakeBlocks]:
+    """`name`: the anchor of the section on the page; `order`: sections appear by ascending order."""
+
+    def register(make: MakeBlocks) -> MakeBlocks:
+        SECTIONS.add(name, Section(title, make, formats), order=order)
+        return make
+
+    return register
+
+
+def make_sections(data: ReportData, target: str) -> list[tuple[str, str, Sequence[Block]]]:
+    """Name, title and blocks of every section of a format that has something to show."""
+    made = [(name, one.title, one.make(data)) for name, one in SECTIONS.items() if target in one.formats]
+    return [each for each in made if each[2]]
+
+
+def render_markdown(blocks: Sequence[Block]) -> list[str]:
+    """Lines, each block followed by an empty one."""
+    lines: list[str] = []
+    for block in blocks:
+        match block:
+            case Text(text):
+                lines += [text, ""]
+            case Heading(text):
+                lines += [f"### {text}", ""]
+            case Table(content, title, is_folded) | SideBySide(_, Table(content, title, is_folded)):
+                lines += [*([f"#### {title}", ""] if is_folded else []), *to_markdown(content), ""]
+    return lines

@@ -1,0 +1,103 @@
+"""Report sections of outcomes: statuses, overlap between runs, prompt variants, and every verdict."""
+
+from typing import Any
+
+from dlbench.reporting.charts import Cell, draw_grid, draw_mix
+from dlbench.reporting.charts.svg import rect
+from dlbench.reporting.formatting import number, percent, render_label
+from dlbench.reporting.report_data import ReportData
+from dlbench.reporting.sections import (
+    MARKDOWN,
+    PAGE,
+    Block,
+    Gallery,
+    Heading,
+    Legend,
+    Plot,
+    SideBySide,
+    Table,
+    Text,
+    section,
+)
+from dlbench.reporting.sections.scores import MOST_BESIDE
+from dlbench.reporting.studies.agreement import study_run
+from dlbench.reporting.tables import statuses, tabulate
+from dlbench.runs.verdict import Status
+from dlbench.scoring.compare import find_overlaps
+
+_LONGEST = 20
+_CAPTIONS = ("pass@1 in percent, by who chooses", "pass@1 in percent, by operator", "percent of variants, by effect")
+
+
+@section("statuses", "Outcomes", order=60)
+def outcomes(data: ReportData) -> list[Block]:
+    found = {name: each.statuses for name, each in data.summaries.items()}
+    known = [str(status) for status in Status if any(str(status) in each for each in found.values())]
+    counts = {name: {status: each.get(status, 0) for status in known} for name, each in found.items()}
+    plot = Plot(draw_mix("Statuses of the verdicts by run", counts), "Share of each status")
+    table = Table(statuses(data.summaries), "Verdicts by status", has_labels=True)
+    keys = [(rect(-6, -6, 12, 12, kind=f"status {status}"), render_label(status)) for status in known]
+    return [Legend(keys), SideBySide(plot, table, len(data.names) > MOST_BESIDE)]
+
+
+@section("agreement", "Agreement between runs", order=80, formats=(PAGE,))
+def overlap(data: ReportData) -> list[Block]:
+    if len(data.names) < 2:
+        return []
+    places = {name: str(place + 1) for place, name in enumerate(data.names)}
+    rows = {name: f"{place} {name}" for name, place in places.items()}
+    rows = {name: row if len(row) <= _LONGEST else row[: _LONGEST - 1] + "…" for name, row in rows.items()}
+    cells: dict[tuple[str, str], Cell] = {}
+    for (a, b), found in find_overlaps(data.tallies).items():
+        tip = (
+            f"{a} and {b}: the same outcome on {percent(found.share)} of {found.instances}; both solve {found.both},"
+            f" only the first {found.only_a}, only the second {found.only_b}, neither {found.neither};"
+            f" kappa {number(found.kappa)}"
+        )
+        # each pair twice: the share below the diagonal, kappa above it
+        cells[rows[b], places[a]] = Cell(found.share, tip)
+        cells[rows[a], places[b]] = Cell(found.kappa, tip)
+    grid = draw_grid("Agreement between runs", list(rows.values()), list(places.values()), cells, slant=False)
+    note = (
+        "Below the diagonal: percent of the instances on which two runs have the same outcome, both solving it or both"
+        " failing. Above it: Cohen's kappa in percent, which is 0 for the agreement expected by chance."
+    )
+    return [Plot(grid, "Do two runs solve the same instances?"), Text(note)]
+
+
+@section("wordings", "Prompt variants", order=90)
+def prompt_variants(data: ReportData) -> list[Block]:
+    blocks: list[Block] = []
+    for name, run in data.runs.items():
+        studied = study_run(run, data.benchmark)
+        if isinstance(studied, str):
+            blocks += [Heading(name), Text(studied, is_warning=True)]
+        elif studied is not None:
+            blocks += [Heading(name), Text(f"For the choice {studied.cost}.")]
+            blocks += [Text(studied.fault, is_warning=True)] if studied.fault else []
+            blocks.append(Gallery([Plot(*each) for each in zip(studied.grids.values(), _CAPTIONS, strict=True)]))
+            blocks += [Table(table, title.capitalize(), is_folded=True) for title, table in studied.tables.items()]
+    return blocks
+
+
+@section("verdicts", "Verdicts", order=110, formats=(MARKDOWN,))
+def verdicts(data: ReportData) -> list[Block]:
+    blocks: list[Block] = []
+    for name, run in data.runs.items():
+        settings = "\n".join(f"- {key}: {value}" for key, value in run.config.items() if key != "model")
+        content = tabulate(run.verdicts, {
+            "instance": lambda one: one["instance"],
+            "sample": lambda one: one["sample"],
+            "status": lambda one: one["status"],
+            "tests passed": _count_passed,
+            "seconds": lambda one: f"{one['seconds']:.1f}",
+            "memory": lambda one: f"{one['memory_mb']:.0f} MB",
+            "sandbox": lambda one: one["sandbox"],
+        })  # fmt: skip
+        blocks += [Heading(name), Text(settings), Table(content, "Verdicts")]
+    return blocks
+
+
+def _count_passed(record: dict[str, Any]) -> str:
+    outcomes = list(record["tests"].values())
+    return f"{outcomes.count('passed')} of {len(outcomes)}"

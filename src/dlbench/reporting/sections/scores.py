@@ -1,0 +1,208 @@
+"""Report sections of scores: the ranking, breakdowns by label, size and date, pass@k and variance, and cost."""
+
+import math
+from collections.abc import Callable, Sequence
+from html import escape
+
+from dlbench.dataset import AXES
+from dlbench.dataset.labels import Stage, Task
+from dlbench.reporting.charts import Cell, Point, draw_course, draw_grid, draw_range, draw_ranges, draw_scatter
+from dlbench.reporting.charts.svg import draw, find_top, shape
+from dlbench.reporting.formatting import percent, render_label, some
+from dlbench.reporting.report_data import ReportData
+from dlbench.reporting.sections import (
+    MARKDOWN,
+    PAGE,
+    Block,
+    Gallery,
+    Heading,
+    Legend,
+    Markup,
+    Plot,
+    SideBySide,
+    Table,
+    Text,
+    section,
+)
+from dlbench.reporting.statistics import STATISTICS, tabulate_statistics
+from dlbench.reporting.tables import Tabled, breakdown, spreads, tabulate
+from dlbench.scoring import BREAKDOWNS, Tally, Usage
+
+_MOST_DRAWN = 8
+MOST_BESIDE = 6
+"""Runs whose table fits beside a plot."""
+_FOLDED = {"project": "By project", "framework": "By framework", "size": "By size", "year": "By year"}
+
+
+def run_legend(names: Sequence[str]) -> Legend:
+    return Legend([(shape(place, 0, 0, size=4.5), name) for place, name in enumerate(names)])
+
+
+def tabulate_axis(data: ReportData, axis: str, *, with_all: bool = False) -> Tabled:
+    """As `breakdown`, without the column of the axis, which the heading names."""
+    headings, rows = breakdown(data.summaries, [axis])
+    return ["", *headings[2:]], [row[1:] for row in rows if row[0] != "all" or with_all]
+
+
+def _note_undrawn(data: ReportData) -> str:
+    more = len(data.names) - _MOST_DRAWN
+    return f" The {_MOST_DRAWN} best runs are drawn; {more} more are in the tables." if more > 0 else ""
+
+
+@section("overview", "Runs", order=10, formats=(MARKDOWN,))
+def overview(data: ReportData) -> list[Block]:
+    note = (
+        "pass@1 with its 95 % interval: bootstrap over instances, Wilson's where a group is small or has one outcome"
+        " throughout. `!`: harness errors count as failures. `*`: a sum over the samples that report it."
+    )
+    return [Table(tabulate_statistics(data.subjects), "Runs"), Text(note)]
+
+
+@section("breakdown", "pass@1", order=11, formats=(MARKDOWN,))
+def all_breakdowns(data: ReportData) -> list[Block]:
+    return [Table(breakdown(data.summaries, BREAKDOWNS), "pass@1")]
+
+
+@section("runs", "Runs", order=12, formats=(PAGE,))
+def ranking(data: ReportData) -> list[Block]:
+    """A column for each statistic with a page heading: pass@1 and its interval first, counts last."""
+    top = find_top(each.overall.interval.high for each in data.summaries.values())
+    shown = {name: one for name, one in STATISTICS.items() if one.page}
+    main, counts = ("pass_at_1", "interval"), ("instances", "samples")
+    names = [*main, *(name for name in shown if name not in main + counts), *counts]
+    kinds = {name: "number" if name in main else "number minor" for name in names}
+    head = ['<th scope="col"></th><th scope="col">run</th>']
+    head += [f'<th scope="col" class="{kinds[name]}">{escape(shown[name].page)}</th>' for name in names]
+    head.insert(2, '<th scope="col" class="minor"> </th>')
+    rows = []
+    for place, (run, subject) in enumerate(data.subjects.items()):
+        fault = ' <abbr title="harness errors count as failures">!</abbr>' if subject.score.harness_errors else ""
+        cells = [f'<td class="{kinds[name]}">{escape(shown[name].cell(subject))}</td>' for name in names[1:]]
+        mark = draw(f"run {place + 1}", 12, [shape(place, 6, 6, size=4.5)], width=12, kind="mark")
+        rows.append(
+            f'<tr><td class="place">{place + 1}</td><th scope="row">{mark}{escape(run)}</th>'
+            f'<td class="number score">{escape(shown[names[0]].cell(subject))}{fault}</td>'
+            f'<td class="minor">{draw_range(subject.score, place, top)}</td>{"".join(cells)}</tr>'
+        )
+    table = f'<table class="ranking"><thead><tr>{"".join(head)}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
+    note = (
+        f"Bars end at {100 * top:g} %. pass@1 is the share of samples that pass every test, averaged over instances."
+        " The 95 % interval says how it would vary with other instances of these projects; “projects resampled”, with"
+        " other projects. Runs whose intervals overlap may still differ: dlbench compare tests that."
+    )
+    return [
+        Markup(f'<div class="scroll" tabindex="0" role="region" aria-label="Runs by score">{table}</div>'),
+        Text(note),
+    ]
+
+
+def _by_label(axis: str) -> Callable[[ReportData], list[Block]]:
+    def by_label(data: ReportData) -> list[Block]:
+        groups = {render_label(label): scores for label, scores in data.scores(axis).items()}
+        bars = draw_ranges(f"pass@1 by {axis}, in percent, with 95 % intervals", groups, data.names)
+        table = Table(tabulate_axis(data, axis, with_all=axis == "stage"), f"pass@1 by {axis}", has_labels=True)
+        plot = Plot(bars, "pass@1 in percent, with 95 % intervals")
+        return [run_legend(data.names), SideBySide(plot, table, len(data.names) > MOST_BESIDE)]
+
+    return by_label
+
+
+for _place, _axis in enumerate(AXES):
+    section(_axis, f"By {_axis}", order=20 + _place, formats=(PAGE,))(_by_label(_axis))
+
+
+@section("stage-task", "Stage and task", order=30, formats=(PAGE,))
+def stage_and_task(data: ReportData) -> list[Block]:
+    grids = []
+    for name in data.names[:_MOST_DRAWN]:
+        cells = _cross_labels(data, name)
+        stages = [label for one in Stage if any(column == (label := render_label(one)) for _, column in cells)]
+        tasks = [label for one in Task if any(row == (label := render_label(one)) for row, _ in cells)]
+        grids.append(Plot(draw_grid(f"pass@1 of {name} by task and stage", tasks, stages, cells), name))
+    note = "pass@1 in percent; an empty cell has no instance. Small cells say little: the tooltip shows the count."
+    return [Gallery(grids), Text(note + _note_undrawn(data))]
+
+
+def _cross_labels(data: ReportData, name: str) -> dict[tuple[str, str], Cell]:
+    found: dict[tuple[str, str], list[Tally]] = {}
+    for instance, tally in data.tallies[name].items():
+        labels = data.benchmark.instances[instance].labels
+        found.setdefault((render_label(labels.task), render_label(labels.stage)), []).append(tally)
+    cells = {}
+    for key, tallies in found.items():
+        share = sum(one.share for one in tallies) / len(tallies)
+        cells[key] = Cell(share, f"{key[0]}, {key[1]}: {percent(share)} of {some(len(tallies), 'instance')}")
+    return cells
+
+
+@section("size-date", "Size and date", order=40, formats=(PAGE,))
+def size_and_date(data: ReportData) -> list[Block]:
+    names = data.names[:_MOST_DRAWN]
+    plots = []
+    for axis, caption, below in (
+        ("size", "pass@1 in percent, by size", "lines of code of the reference"),
+        ("year", "pass@1 in percent, by date", "year in which the function first appeared"),
+    ):
+        bins = {
+            label.replace(" to ", "-").replace(" lines", "").replace(" or more", "+"): scores[:_MOST_DRAWN]
+            for label, scores in data.scores(axis).items()
+        }
+        plots.append(Plot(draw_course(f"pass@1 by {axis}", bins, names, below=below), caption))
+    return [
+        run_legend(names),
+        Gallery(plots),
+        Heading("Live: before and after a date"),
+        Table(tabulate_axis(data, "live"), "pass@1 by cut-off date"),
+        Text("A model cannot have seen functions from after its cut-off. Rows overlap." + _note_undrawn(data)),
+    ]
+
+
+@section("samples", "Several samples", order=50)
+def several_samples(data: ReportData) -> list[Block]:
+    blocks: list[Block] = []
+    ks = [name for name, one in STATISTICS.items() if one.heading.startswith("pass@")]
+    estimates = tabulate_statistics(data.subjects, ks)
+    if len(estimates[1]) > 1:
+        blocks.append(Table(estimates, "pass@k"))
+    if data.repeats:
+        blocks += [Heading("Run-to-run variance"), Table(spreads(data.repeats), "Run-to-run variance")]
+        blocks.append(Text("In points; variance and standard deviation are divided by n - 1."))
+    return blocks or [Text("Every run has one sample per instance, and no run repeats another.")]
+
+
+@section("cost", "Cost", order=70, formats=(PAGE,))
+def cost(data: ReportData) -> list[Block]:
+    figures = [STATISTICS[name] for name in ("prompt_tokens", "completion_tokens", "cost")]
+    headings = ["run", *(figure.heading for figure in figures)]
+    content = headings, [[name, *(figure.cell(one) for figure in figures)] for name, one in data.subjects.items()]
+    if all(cell == "n/a" for row in content[1] for cell in row[1:]):
+        return [Text("No sample reports tokens or cost.")]
+    table = Table(content, "Tokens and cost")
+    for below, measure in (("cost of the run", _cost), ("completion tokens", _completion_tokens)):
+        if points := _find_points(data, measure):
+            plot = Plot(draw_scatter(f"pass@1 by {below}", points, below), f"pass@1 in percent, by {below}")
+            return [run_legend(data.names), SideBySide(plot, table)]
+    return [run_legend(data.names), table]
+
+
+def _cost(usage: Usage) -> float:
+    return usage.cost
+
+
+def _completion_tokens(usage: Usage) -> float:
+    return usage.completion_tokens
+
+
+def _find_points(data: ReportData, measure: Callable[[Usage], float]) -> list[Point]:
+    points = []
+    for place, (name, subject) in enumerate(data.subjects.items()):
+        usage, score = subject.usage, subject.score
+        if usage is not None and not math.isnan(measure(usage)) and not math.isnan(score.pass_at_1):
+            points.append(Point(name, measure(usage), score.pass_at_1, score.interval, place))
+    return points
+
+
+@section("tables", "More tables", order=100, formats=(PAGE,))
+def more_tables(data: ReportData) -> list[Block]:
+    titles = {**_FOLDED, "crossed": "All labels crossed"}
+    return [Table(tabulate_axis(data, axis), title, is_folded=True, has_labels=True) for axis, title in titles.items()]

@@ -1,0 +1,97 @@
+"""The statistics of a run: one registered descriptor per figure.
+
+The tables in the terminal, Markdown and LaTeX, the page, and the CSV and Parquet files iterate over `STATISTICS`, in
+the order of registration. To add a statistic, add one `add(...)` line.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from dlbench.registry import Registry
+from dlbench.reporting.formatting import format_usage, percent, span
+from dlbench.reporting.tables import Tabled
+from dlbench.scoring import Interval, Score, Summary, Usage
+from dlbench.scoring.intervals import NOTHING
+from dlbench.scoring.summary import KS
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What a statistic is computed from: a group of instances of one run, and the whole run."""
+
+    score: Score
+    summary: Summary
+    usage: Usage | None
+
+
+@dataclass(frozen=True)
+class Statistic:
+    heading: str
+    """Of its row in the overview. Two leading spaces mark a detail of the row above; an empty one shows no row."""
+    compute: Callable[[Subject], float | str | Interval]
+    format: Callable[[Any], str] = str
+    columns: tuple[str, ...] = ()
+    """Of scores.csv: one for a number; low, high and perhaps kind for an interval; none leaves it out."""
+    page: str = ""
+    """Heading of its column in the page's table of runs; empty leaves it out."""
+    is_optional: bool = False
+    """Hidden where no run has a value."""
+
+    def cell(self, subject: Subject) -> str:
+        return self.format(self.compute(subject))
+
+    def export(self, subject: Subject) -> dict[str, object]:
+        value = self.compute(subject)
+        values = (value.low, value.high, value.kind) if isinstance(value, Interval) else (value,)
+        return dict(zip(self.columns, values, strict=False))
+
+
+STATISTICS: Registry[Statistic] = Registry("statistic")
+_INTERVAL = "  95 % interval"
+
+
+add = STATISTICS.add
+add("instances", Statistic("instances", lambda one: one.score.instances, str, ("instances",), "instances"))
+add("samples", Statistic("samples", lambda one: one.score.samples, str, ("samples",), "samples"))
+add("pass_at_1", Statistic("pass@1", lambda one: one.score.pass_at_1, percent, ("pass_at_1",), "pass@1"))
+add("interval", Statistic(_INTERVAL, lambda one: one.score.interval, span, ("low", "high", "interval"), "95 %"))
+_CLUSTERED = "projects resampled"
+_ENDS = ("clustered_low", "clustered_high")
+add("clustered", Statistic(f"  {_CLUSTERED}", lambda one: one.score.clustered, span, _ENDS, _CLUSTERED))
+_RATE = "tests passed"
+add("rate", Statistic(f"{_RATE}, on average", lambda one: one.score.passing_rate, percent, ("tests_passed",), _RATE))
+add("rate_interval", Statistic(_INTERVAL, lambda one: one.summary.rate_interval, span))
+
+
+def _add_pass_at(k: int) -> None:
+    def share(one: Subject) -> float:
+        return one.score.pass_at.get(k, math.nan)
+
+    def interval(one: Subject) -> Interval:
+        return one.score.pass_at_interval.get(k, NOTHING)
+
+    name = f"pass_at_{k}"
+    add(name, Statistic(f"pass@{k}", share, percent, (name,), is_optional=True))
+    ends = (f"{name}_low", f"{name}_high")
+    add(f"{name}_interval", Statistic(_INTERVAL, interval, span, ends, is_optional=True))
+
+
+for _k in KS[1:]:
+    _add_pass_at(_k)
+add("prompt_tokens", Statistic("prompt tokens", lambda one: format_usage(one.usage)[0], is_optional=True))
+add("completion_tokens", Statistic("completion tokens", lambda one: format_usage(one.usage)[1], is_optional=True))
+add("cost", Statistic("cost", lambda one: format_usage(one.usage)[2], is_optional=True))
+add("harness_errors", Statistic("", lambda one: one.score.harness_errors, columns=("harness_errors",)))
+
+
+def tabulate_statistics(subjects: Mapping[str, Subject], names: Iterable[str] | None = None) -> Tabled:
+    """One row per statistic, one column per run. `names`: of the statistics; all by default."""
+    rows = []
+    for name in STATISTICS if names is None else names:
+        one = STATISTICS[name]
+        cells = [one.cell(subject) for subject in subjects.values()]
+        if one.heading and not (one.is_optional and set(cells) == {"n/a"}):
+            rows.append([one.heading, *cells])
+    return ["", *subjects], rows
