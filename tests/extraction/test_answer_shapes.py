@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from dlbench.execution.answer import at, read_answer, render
 from dlbench.execution.splice import splice
 from dlbench.extraction import Extraction, extract, syntax
-from tests.generation.answer_shapes import (
+from tests.extraction.answer_shapes import (
     AXES,
     BODY,
     CLASS,
