@@ -36,7 +36,7 @@ from tests.extraction.answer_shapes import (
 
 USAGE = "print(clip([1, 2]))\nresult = clip([3])"
 SHAPES = list(shapes())
-EVERY = 7  # of so many shapes one is tried on every change, all of them in `make test-full`
+EVERY = 4  # of so many shapes one is tried on every change, all of them in `make test-full`
 
 
 def taken(code: str, target: Code) -> str:
@@ -102,7 +102,7 @@ def check(shape: Shape) -> None:
     assert found.code is not None, found.reason
     assert taken(found.code, shape.code) == normalised(shape.code.means)
     assert run_spliced(found.code, shape.code.qualname) == ["low", {"value": 1, "rest": 5}, {"value": 0, "rest": 12}]
-    assert found.others == ()
+    assert found.other_names == ()
     assert extract(found.code, shape.code.qualname).code == found.code
 
 
@@ -145,30 +145,17 @@ SPECIAL = {
     "JSON with a draft in its reasoning": json.dumps({"reasoning": fenced(DRAFT), "code": FUNCTION}),
     "JSON with a draft in its thoughts after it": json.dumps({"answer": FUNCTION, "thoughts": fenced(DRAFT)}),
     "JSON with other code in its notes": json.dumps({"code": FUNCTION, "alternative": DRAFT}),
-    "JSON with a comma too many": f'{{"done": true, "code": {json.dumps(FUNCTION)},}}',
-    "JSON with a comment": f'{{\n  // the function\n  "code": {json.dumps(FUNCTION)}\n}}',
     "JSON in a sentence": f'The result is {{"code": {json.dumps(FUNCTION)}}} as asked.',
-    "JSON with Python's triple quotes": f"{{'code': '''{FUNCTION}'''}}",
-    "a dictionary of Python": repr({"code": FUNCTION}),
     "a call of a tool after its name": f"functions.write:0{json.dumps({'content': FUNCTION})}",
     "a call of a tool after a token": f'[TOOL_CALLS][{{"name": "write", "arguments": {json.dumps({"content": FUNCTION})}}}]',
-    "a call of a tool in Python": fenced(f"print(write(path='a.py', content={FUNCTION!r}))", "tool_code"),
     "an action's input": f"Thought: write it\nAction: write\nAction Input: {json.dumps({'content': FUNCTION})}",
-    "a string of a script": fenced(f"code = '''\n{FUNCTION}\n'''\nprint(code)"),
     "JSON after prose": f"Here you are:\n\n{json.dumps({'code': FUNCTION})}\n\nEnjoy!",
     "a bare JSON string": json.dumps(FUNCTION),
-    "line ends as backslash and n": FUNCTION.replace("\n", "\\n"),
-    "Unicode's line separator": fenced(FUNCTION.replace("\n", "\u2028")),
     "a notebook's cell that writes a file": fenced(f"%%writefile clip.py\n{FUNCTION}"),
     "a notebook's cell with magics": fenced(
         f"%matplotlib inline\n!pip install -q torch\n\n{FUNCTION}\n\n%timeit clip([1])"
     ),
     "a notebook's cell without a fence": f"%load_ext autoreload\n{FUNCTION}",
-    "a heredoc": fenced(f"cat > clip.py <<'EOF'\n{FUNCTION}\nEOF", "bash"),
-    "entities where the code would parse": fenced(FUNCTION.replace("&", "&amp;")),
-    "a listing between prose": "Look:\n\n"
-    + "\n".join(f"{n}: {line}" for n, line in enumerate(FUNCTION.split("\n"), 7))
-    + "\n\nDone.",
     "a diff with context after it": (
         "```diff\n@@ -3,4 +3,9 @@ x\n     return 1\n \n-def clip(values): ...\n"
         + textwrap.indent(FUNCTION, "+")
@@ -180,27 +167,17 @@ SPECIAL = {
         + "\n \n @cache\n def after(x):\n",
         "diff",
     ),
-    "marked lines in a Python block": fenced(textwrap.indent(DRAFT, "- ") + "\n" + textwrap.indent(FUNCTION, "+ ")),
-    "marked lines under a header that has no mark": fenced(
-        FUNCTION.split("\n")[0] + "\n-    return values\n" + textwrap.indent(BODY, "+")
-    ),
     "a patch in a here-document": fenced(
         "apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: clip.py\n"
         + textwrap.indent(FUNCTION, "+")
         + "\n*** End Patch\nEOF",
         "bash",
     ),
-    "tildes around backticks": f"~~~\n{fenced(FUNCTION)}\n~~~\n\nThat's all.",
     "a tag stuck to the closing fence": f"<answer>```python\n{FUNCTION}\n```</answer>",
     "a token stuck to the closing fence": f"Code:\n```py\n{FUNCTION}\n```<end_code>",
-    "words for what is left out": fenced(f"… existing code …\n\n{FUNCTION}"),
     "tabs of eight columns": fenced(FUNCTION.replace("        ", "\t")),
     "spaces after a backslash": fenced(FUNCTION.replace("and not", "\\  \n           and not")),
     "a notebook's question": fenced(f"!pip install torch\n{FUNCTION}\n\nclip?"),
-    "a value in YAML": fenced("name: clip\ncode: |\n" + textwrap.indent(FUNCTION, "  "), "yaml"),
-    "a here-document among commands": fenced(
-        f"mkdir -p src\ncat <<EOF > src/clip.py\n{FUNCTION}\nEOF\n\npython -m pytest -q", "bash"
-    ),
     "a diff of two hunks": (
         "```diff\n--- a/x.py\n+++ b/x.py\n@@ -1,1 +1,2 @@\n import os\n+import math\n@@ -9,1 +10,9 @@\n"
         + textwrap.indent(FUNCTION, "+")
@@ -250,12 +227,6 @@ def test_a_draft_does_not_go_before_a_longer_definition_that_has_dots() -> None:
     assert taken(f"{DRAFT}\n\n\n{later}", Code(FUNCTION)) == normalised(later)
 
 
-def test_words_between_dots_in_the_function_itself_are_no_python() -> None:
-    """A part of the answer is missing there: without them, code that nobody wrote would be judged."""
-    code = FUNCTION.replace("    for", "    ... check the limits ...\n    for")
-    assert extract(fenced(code), "clip") == Extraction(code, "a fenced block that does not parse")
-
-
 def test_what_stands_before_unfenced_code_comes_along() -> None:
     """Constants and tried imports between prose were lost, and the function failed on a name."""
     before = "try:\n    import fast\nexcept ImportError:\n    fast = None\n\nLIMIT: int = 3\nTABLE = {\n    1: 2,\n}"
@@ -264,10 +235,9 @@ def test_what_stands_before_unfenced_code_comes_along() -> None:
     assert found.code == code
 
 
-@pytest.mark.parametrize("end", ["}", ",}"], ids=["JSON", "what is nearly JSON"])
-def test_imports_under_a_name_of_their_own_come_along(end: str) -> None:
+def test_json_imports_under_their_own_key_come_along() -> None:
     """Without them the function fails on a name."""
-    answer = json.dumps({"prefix": "Clips.", "imports": IMPORTS, "code": FUNCTION}).removesuffix("}") + end
+    answer = json.dumps({"prefix": "Clips.", "imports": IMPORTS, "code": FUNCTION})
     assert extract(answer, "clip").code == f"{IMPORTS}\n\n{FUNCTION}"
 
 
@@ -330,7 +300,7 @@ def test_what_is_no_answer_is_refused_with_its_reason(shape: str) -> None:
 def test_another_name_is_reported_and_not_guessed(code: str, qualname: str, others: tuple[str, ...]) -> None:
     """A function renamed in silence would be a guess counted as the model's own."""
     found = extract(fenced(code), qualname)
-    assert found.others == others
+    assert found.other_names == others
     assert found.code is not None
     if others:
         assert f"it defines {others[0]}" in found.reason

@@ -73,7 +73,7 @@ def find_target(source: str, qualname: str, tree: ast.Module | None = None) -> T
     return Target(function, first, last, indent, text, _first_line(outermost), tuple(around))
 
 
-def _statements(scope: Scope) -> Iterator[tuple[ast.stmt, int]]:
+def walk_scope(scope: Scope) -> Iterator[tuple[ast.stmt, int]]:
     """The statements of a scope with the id of the block each stands in; branches are entered, inner scopes are not."""
     blocks: list[list[ast.stmt]] = [scope.body]
     while blocks:
@@ -115,7 +115,7 @@ def dotted_name(expression: ast.expr) -> str:
 
 def _find(scope: Scope, name: str, qualname: str, *, want_class: bool) -> ast.stmt:
     matches = _is_class if want_class else is_implementation
-    found = [(node, block) for node, block in _statements(scope) if matches(node, name)]
+    found = [(node, block) for node, block in walk_scope(scope) if matches(node, name)]
     if not found:
         kind = "class" if want_class else "function"
         raise TargetError(f"there is no {kind} {name!r} where {qualname!r} should be")
