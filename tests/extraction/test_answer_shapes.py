@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dlbench.execution.answer import at, read_answer, render
+from dlbench.execution.answer import read_answer
+from dlbench.execution.locate import at, render
 from dlbench.execution.splice import splice
 from dlbench.extraction import Extraction, extract, syntax
 from tests.extraction.answer_shapes import (

@@ -21,7 +21,7 @@ from libcst.metadata import (
 )
 
 from dlbench.agreement.variants import Variant
-from dlbench.execution.splice import leftmost, rename_globals
+from dlbench.execution.renaming import leftmost, rename_globals
 
 Scopes = Mapping[cst.CSTNode, Scope | None]
 

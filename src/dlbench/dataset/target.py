@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import TypeGuard
 
 from dlbench.errors import DLBenchError
-from dlbench.parsing import parse
+from dlbench.parsing import parse, unparse
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Scope = ast.Module | ast.ClassDef
@@ -204,9 +204,9 @@ def walk_code(node: ast.AST) -> list[ast.AST]:
 def write_code(tree: ast.AST) -> str:
     """The code anew, without comments and layout, to be measured and compared."""
     try:
-        return ast.unparse(tree)
+        return unparse(tree)
     except ValueError:  # before Python 3.12, what needs a backslash cannot be written between an f-string's braces
-        return ast.unparse(_Escaping().visit(copy.deepcopy(tree)))
+        return unparse(_Escaping().visit(copy.deepcopy(tree)))
 
 
 class _Escaping(ast.NodeTransformer):
