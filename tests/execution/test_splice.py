@@ -5,13 +5,18 @@ import sys
 import threading
 import time
 from types import ModuleType
+from typing import get_type_hints
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dlbench.dataset.target import find_target
 from dlbench.execution.answer import AnswerError
+from dlbench.execution.names import Names, find_names
+from dlbench.execution.patch import find_place, plan_patch
 from dlbench.execution.splice import splice
+from dlbench.extraction import extract
 
 MODULE = '''\
 """A module of ours that holds every kind of definition."""
@@ -374,6 +379,71 @@ def test_module_lines_outside_the_target_stay_byte_for_byte():
     rest = MODULE[: MODULE.index("def area")] + MODULE[MODULE.index("@twice\ndef doubled") :]
     remaining = iter(spliced)
     assert all(line in remaining for line in rest.split("\n"))
+
+
+def test_helper_keeps_a_name_that_is_free_in_the_module():
+    """A renamed helper shows in `f"{X=}"`, in `__name__` and in pickles."""
+    code = (
+        "LIMIT = 2\ndef half(x):\n    return x / LIMIT\ndef area(r):\n    return f'{LIMIT=}', half.__name__, half(r)\n"
+    )
+    assert splice(MODULE, "area", code).renamed == {}
+    assert build("area", code)["area"](3) == ("LIMIT=2", "half", 1.5)
+
+
+def test_names_in_quoted_annotations_come_along():
+    """`typing.get_type_hints` of the answer's function fails on a name that was left behind."""
+    code = (
+        "from decimal import Decimal\nclass Unit:\n    pass\nclass Left:\n    pass\nclass helper:\n    x = 1\n"
+        "def area(r: 'Decimal', u: list['Unit | helper'], how: Literal['Left'] = 'Left'):\n    return 1\n"
+    )
+    space = build("area", "from typing import Literal\n" + code)
+    assert {"Decimal", "Unit"} <= space.keys()
+    assert "Left" not in space, "a string of Literal is a value"
+    assert str(get_type_hints(space["area"], space)["u"]) == "list[shapes.Unit | shapes._dlbench_helper]"
+    assert space["area"].__annotations__["how"].__args__ == ("Left",)
+
+
+@pytest.mark.parametrize(
+    "code", ["def top(scale):\n    limit = scale\n    return limit\n", "class top:\n    limit = 1\n"]
+)
+def test_locals_of_a_scope_called_top_are_not_global(code):
+    """CPython calls the module's own table "top", and so takes any scope of that name for it."""
+    assert find_names(code) == Names(frozenset({"top"}), frozenset())
+    assert find_names("def top():\n    global limit\n    limit = other\n") == Names(
+        frozenset({"top", "limit"}), frozenset({"limit", "other"})
+    )
+
+
+HEX = f"0x{'f' * 6000}"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        f"def area(r):\n    return {HEX}\n",
+        f"BIG = {HEX}\ndef area(r):\n    return BIG\n",
+        f"def area(r, big={HEX}):\n    return big\n",
+        f"def area(r):\n    return 1\ndef area(r):\n    ...\n    return {HEX}\n",
+        f"area = (lambda big: lambda r: big)({HEX})\n",
+        f"try:\n    def area(r):\n        return {HEX}\nexcept ImportError:\n    def area(r):\n        return 1\n",
+        f"def area(r):\n    for _ in 'a':\n\t    r = {HEX}\n    return r\n",
+        f"return {HEX}",
+    ],
+)
+def test_long_hexadecimal_integer_is_taken_as_it_is(code):
+    """It has more decimal digits than Python writes, and was an error of the harness."""
+    module = MODULE + f"\n\nLONG = {HEX}\n"
+    assert build("area", code, module)["area"](0) == int(HEX, 16)
+    spliced = splice(module, "area", code)
+    plan_patch(find_place(module, find_target(module, "area"), "shapes"), spliced, "shapes.py")
+
+
+def test_full_width_spelling_of_a_name_is_that_name():
+    """Python reads identifiers in their normal form (NFKC)."""
+    code = "def \uff48elper(x):\n    return 7\nclass \uff33hape:\n    def \uff47reet(self):\n        return helper(0)\n"
+    assert build("Shape.greet", code)["Shape"](1).greet() == 7
+    assert build("area", "\uff4cimit = 5\ndef \uff41rea(\uff52):\n    return r + \uff4cimit\n")["area"](2) == 7
+    assert extract("```python\ndef \uff41rea(r):\n    return r\n```", "area").other_names == ()
 
 
 def test_relative_import_that_the_module_has_is_not_brought_again():

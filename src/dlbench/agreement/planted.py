@@ -17,6 +17,7 @@ from random import Random
 from dlbench.agreement.model_tests import Check, make_check, read_tests
 from dlbench.agreement.solutions import Solution, make_solution
 from dlbench.dataset import Instance
+from dlbench.dataset.records import strip_case
 from dlbench.dataset.target import Function
 from dlbench.execution.engine import Engine
 from dlbench.parsing import parse
@@ -96,12 +97,12 @@ def gather_material(prepared: Prepared, instance: Instance, mix: Mix) -> Materia
 def find_held_out(instance: Instance, mix: Mix) -> list[str]:
     """The tests of the other half, which no check is made of; none where all cases are of one function."""
     half = set(_draw_half(instance, Random(f"{mix.seed} {instance.id}")))
-    return [test for test in instance.tests if test.partition("[")[0] not in half]
+    return [test for test in instance.tests if strip_case(test) not in half]
 
 
 def _draw_half(instance: Instance, chance: Random) -> list[str]:
     """Whole test functions, so that no parametrisation is on both sides."""
-    functions = list(dict.fromkeys(test.partition("[")[0] for test in instance.tests))
+    functions = list(dict.fromkeys(strip_case(test) for test in instance.tests))
     chance.shuffle(functions)
     return functions[: (len(functions) + 1) // 2]
 

@@ -29,6 +29,12 @@ def _inside(path: str) -> str:
 InnerPath = Annotated[str, AfterValidator(_inside)]
 
 
+def strip_case(test: str) -> str:
+    """The id of a parametrised test without its case; a bracket before the first `::` belongs to a folder."""
+    file, separator, name = test.partition("::")
+    return f"{file}{separator}{name.partition('[')[0]}"
+
+
 class Record(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
