@@ -54,7 +54,7 @@ def test_a_live_split_without_a_month_is_told_how_it_is_written(grown, split):
 
 
 def test_a_month_after_which_nothing_came_is_an_error_that_names_the_newest(grown):
-    with pytest.raises(DLBenchError, match=r"(?s)is empty.*2026-01-01: take live-2026-01"):
+    with pytest.raises(DLBenchError, match=r"(?s)is empty.*2026-01-01: use live-2026-01"):
         select(grown, Selection(split="live-2026-02"))
     assert not has_split(grown, "live-2026-02")
 

@@ -1,4 +1,4 @@
-"""An answer of any honest shape takes the target's place and works; nothing else of the module changes."""
+"""An answer of any honest shape takes the target's place and works; nothing else in the module changes."""
 
 import ast
 import sys
@@ -131,7 +131,7 @@ def others_are_unchanged(space: dict) -> bool:
     return space["others"]() == (2, 2, 10, 1, 3, "/") and space["last"]() == "last"
 
 
-# what it is, target, the answer, an expression that must be true in the spliced module
+# description, target, answer, an expression that must be true in the spliced module
 SHAPES = [
     ("plain function", "area", "def area(r, *, factor=1.0):\n    return r * factor\n", "area(2, factor=3) == 6"),
     ("own helper", "area", "def sq(r):\n    return r * r\ndef area(r):\n    return sq(r)\n", "area(3) == 9"),
@@ -324,13 +324,13 @@ SHAPES = [
 
 
 @pytest.mark.parametrize(("qualname", "code", "truth"), [s[1:] for s in SHAPES], ids=[s[0] for s in SHAPES])
-def test_answer_of_this_shape_works_and_changes_nothing_else(qualname, code, truth):
+def test_answer_works_and_changes_nothing_else(qualname, code, truth):
     space = build(qualname, code)
     assert eval(truth, space)
     assert others_are_unchanged(space)
 
 
-REFUSED = [
+REJECTED = [
     ("prose", "This is how I would do it.", "syntax_error"),
     ("syntax error", "def area(r:\n    return", "syntax_error"),
     ("return outside", "def area(r):\n    return X\nclass X:\n    return 1\n", "syntax_error"),
@@ -346,16 +346,16 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("code", "status"), [r[1:] for r in REFUSED], ids=[r[0] for r in REFUSED])
-def test_code_without_the_target_is_refused_with_its_status(code, status):
-    with pytest.raises(AnswerError) as refusal:
+@pytest.mark.parametrize(("code", "status"), [r[1:] for r in REJECTED], ids=[r[0] for r in REJECTED])
+def test_code_without_the_target_is_rejected_with_a_status(code, status):
+    with pytest.raises(AnswerError) as caught:
         splice(MODULE, "area", code)
-    assert refusal.value.status == status
+    assert caught.value.status == status
 
 
-def test_while_one_answer_has_room_for_deep_calls_no_other_is_taken_in():
-    """How deep calls may go holds for the whole process: set back under another deep answer, that one would be refused,
-    or the interpreter would end over it."""
+def test_no_other_answer_is_spliced_while_the_recursion_limit_is_raised():
+    """The recursion limit holds for the whole process: resetting it under another deep answer would reject that answer
+    or crash the interpreter."""
     repeated = "def area(r):\n    if r:\n        return r\n" + "    elif r:\n        return r\n" * 900
     usual = sys.getrecursionlimit()
     deep = threading.Thread(target=splice, args=["def area(r): pass", "area", repeated])
@@ -368,12 +368,12 @@ def test_while_one_answer_has_room_for_deep_calls_no_other_is_taken_in():
     deep.join()
 
 
-def test_a_near_name_is_reported_not_guessed():
+def test_near_name_is_reported_not_guessed():
     with pytest.raises(AnswerError, match="areas"):
         splice(MODULE, "area", "def areas(r):\n    return r\n")
 
 
-def test_module_lines_outside_the_target_stay_byte_for_byte():
+def test_module_lines_outside_the_target_are_unchanged():
     answer = "import json\nLIMIT = 2\ndef area(r):\n    return json, LIMIT\n"
     spliced = splice(MODULE, "area", answer).source.split("\n")
     rest = MODULE[: MODULE.index("def area")] + MODULE[MODULE.index("@twice\ndef doubled") :]
@@ -458,8 +458,8 @@ NAMES = st.sampled_from(["np", "SCALE", "helper", "sum", "fresh", "TABLE", "path
 
 @settings(max_examples=150, deadline=None)
 @given(st.lists(NAMES, min_size=1, max_size=6, unique=True), st.data())
-def test_whatever_names_an_answer_brings_the_module_keeps_its_own(names, data):
-    """A brought name, of any kind and any collision, is seen by the answer alone."""
+def test_module_keeps_its_names_whatever_an_answer_brings(names, data):
+    """Only the answer sees the names that it brings, whatever they are and collide with."""
     statements, results = [], []
     for number, name in enumerate(names):
         kinds = ["{} = {n}", "def {}():\n    return {n}", "import json as {}"]

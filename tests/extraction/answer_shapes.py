@@ -1,9 +1,8 @@
-"""How can one and the same function be answered? Every pair of the properties that answers have, and what must come out.
+"""Generate answers that give the same function in many shapes, and what extraction must return for each.
 
-An answer has four properties that do not depend on one another: what its code says beside the target (`CODE`), how its
-characters are spelt (`SPELLING`), what it is packed in (`PACKING`), and what is said around it (`SPEECH`). Each value of
-one is met with each value of every other, the remaining two being plain. What cannot be read says so in
-`refusal`.
+An answer has four independent properties: the code beside the target (`CODE`), its indentation (`SPELLING`), its
+packing (`PACKING`), and the text around it (`SPEECH`). Every value of one is combined with every value of each other,
+the remaining two being plain. `refusal` lists the combinations that cannot be read.
 """
 
 import json
@@ -133,7 +132,6 @@ PACKING: dict[str, Callable[[str], str]] = {
     "an answer tag": lambda code: f"<answer>\n{code}\n</answer>",
     "an answer tag around a fence": lambda code: f"<answer>\n{_fence()(code)}\n</answer>",
     "PYTHON in brackets": lambda code: f"[PYTHON]\n{code}\n[/PYTHON]",
-    "a LaTeX listing": lambda code: f"\\begin{{lstlisting}}[language=Python]\n{code}\n\\end{{lstlisting}}",
     "a diff": _diff,
     "a diff in a fence": lambda code: _fence("diff")(_diff(code)),
     "a diff in a Python fence": lambda code: _fence()(_diff(code)),
@@ -202,7 +200,7 @@ def shapes() -> Iterator[Shape]:
 
 
 def meaning(code: str, packing: str) -> Code:
-    """Imports that come in a block of their own before a bare body are the body's first lines."""
+    """Imports in a block of their own before a bare body are the body's first lines."""
     if code.startswith("the body") and packing in {"two fences", "a block left open before it"}:
         header = FUNCTION.partition("\n")[0]
         return Code(CODE[code].text, f"{header}\n{textwrap.indent(IMPORTS, '    ')}\n{BODY}")
@@ -210,7 +208,7 @@ def meaning(code: str, packing: str) -> Code:
 
 
 def refusal(code: str, packing: str, speech: str) -> str | None:
-    """What no careful person could make out either, and what is said of it."""
+    """The reason for combinations that a careful reader could not read either."""
     if code.startswith("the body") and packing in EDITS:
         # The function's own beginning is not in the diff.
         return "a diff that does not show the whole definition"

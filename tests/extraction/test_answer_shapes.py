@@ -1,4 +1,4 @@
-"""Of the many shapes that one right answer can have, none that a careful person would accept may be lost."""
+"""A right answer is extracted from every shape that a careful reader would accept."""
 
 import ast
 import asyncio
@@ -37,7 +37,7 @@ from tests.extraction.answer_shapes import (
 
 USAGE = "print(clip([1, 2]))\nresult = clip([3])"
 SHAPES = list(shapes())
-EVERY = 4  # of so many shapes one is tried on every change, all of them in `make test-full`
+EVERY = 4  # one shape in so many is tested on every change, all of them by `make test-full`
 
 
 def taken(code: str, target: Code) -> str:
@@ -83,7 +83,7 @@ class Outer:
 
 
 def run_spliced(code: str, qualname: str) -> object:
-    """What the module's function gives when the answer has taken its place."""
+    """The result of the module's function after splicing the answer."""
     module: dict[str, Any] = {"__name__": "module"}
     exec(splice(MODULE, qualname, code, module="module").source, module)
     function = module[qualname.split(".")[0]]
@@ -108,7 +108,7 @@ def check(shape: Shape) -> None:
 
 
 @pytest.mark.parametrize("shape", SHAPES[::EVERY], ids=lambda shape: shape.name)
-def test_the_definition_comes_out_of_every_shape(shape: Shape) -> None:
+def test_definition_is_extracted_from_every_nth_shape(shape: Shape) -> None:
     check(shape)
 
 
@@ -116,7 +116,7 @@ def test_the_definition_comes_out_of_every_shape(shape: Shape) -> None:
 @pytest.mark.parametrize(
     "shape", [shape for place, shape in enumerate(SHAPES) if place % EVERY], ids=lambda shape: shape.name
 )
-def test_the_definition_comes_out_of_the_other_shapes(shape: Shape) -> None:
+def test_definition_is_extracted_from_the_other_shapes(shape: Shape) -> None:
     check(shape)
 
 
@@ -191,7 +191,7 @@ SPECIAL = {
 
 
 @pytest.mark.parametrize("shape", SPECIAL)
-def test_the_definition_comes_out_of_special_shapes(shape: str) -> None:
+def test_definition_is_extracted_from_special_shapes(shape: str) -> None:
     found = extract(SPECIAL[shape], "clip")
     assert found.code is not None, found.reason
     assert taken(found.code, Code(FUNCTION)) == normalised(FUNCTION)
@@ -199,7 +199,7 @@ def test_the_definition_comes_out_of_special_shapes(shape: str) -> None:
 
 
 @pytest.mark.parametrize("part", [STUB, EXCERPT, UNCHANGED])
-def test_an_excerpt_is_taken_where_there_is_nothing_else(part: str) -> None:
+def test_excerpt_is_taken_if_there_is_nothing_else(part: str) -> None:
     """It is the answer then, and fails by its own fault."""
     assert taken(part, Code(FUNCTION)) == normalised(part)
 
@@ -216,20 +216,20 @@ def test_an_excerpt_is_taken_where_there_is_nothing_else(part: str) -> None:
     ],
     ids=["an index", "unchanged", "same code", "and so on", "a string", "above it"],
 )
-def test_a_whole_definition_is_not_taken_for_an_excerpt(old: str, new: str) -> None:
-    """The draft before it would be judged, which here is the longer one."""
+def test_whole_definition_is_not_taken_for_an_excerpt(old: str, new: str) -> None:
+    """Otherwise the longer draft before it would be judged."""
     later = FUNCTION.replace(old, new)
     draft = FUNCTION.replace("kept = []", "kept = [None for value in values if value is not None and value is None]")
     assert taken(f"{draft}\n\n\n{later}", Code(FUNCTION)) == normalised(later)
 
 
-def test_a_draft_does_not_go_before_a_longer_definition_that_has_dots() -> None:
+def test_draft_does_not_replace_a_longer_definition_with_dots() -> None:
     later = FUNCTION.replace("kept = []", "kept = []\n    # ...")
     assert taken(f"{DRAFT}\n\n\n{later}", Code(FUNCTION)) == normalised(later)
 
 
-def test_what_stands_before_unfenced_code_comes_along() -> None:
-    """Constants and tried imports between prose were lost, and the function failed on a name."""
+def test_constants_and_guarded_imports_before_unfenced_code_come_along() -> None:
+    """Without them the function fails on a name."""
     before = "try:\n    import fast\nexcept ImportError:\n    fast = None\n\nLIMIT: int = 3\nTABLE = {\n    1: 2,\n}"
     code = f"{before}\n\n\ndef clip(x):\n    return fast or TABLE[x] or LIMIT"
     found = extract(f"So it goes, for example:\n\n{code}\n\nThat is (nearly) all.", "clip")
@@ -242,13 +242,13 @@ def test_json_imports_under_their_own_key_come_along() -> None:
     assert extract(answer, "clip").code == f"{IMPORTS}\n\n{FUNCTION}"
 
 
-def test_lists_with_other_marks_are_no_diff() -> None:
-    """The function between them was refused as one that is not shown whole."""
+def test_lists_with_plus_and_minus_are_no_diff() -> None:
+    """The function after such a list must not be rejected as a partial diff."""
     assert extract(f"+ fast\n- not in place\n\n{FUNCTION}\n", "clip").code == FUNCTION
 
 
 def test_edits_in_several_blocks_are_one_edit() -> None:
-    """The import that the function needs comes in a block of its own, and was lost."""
+    """The import that the function needs comes in a block of its own."""
     blocks = [f"<<<<<<< SEARCH\n{old}\n=======\n{new}\n>>>>>>> REPLACE" for old, new in [("", NEEDED), (DRAFT, NEEDY)]]
     found = extract(f"{fenced(blocks[0])}\n\nand\n\n{fenced(blocks[1])}", "clip")
     assert found.code == f"{NEEDED}\n\n{NEEDY}"
@@ -282,7 +282,7 @@ NOT_TAKEN = {
 
 
 @pytest.mark.parametrize("shape", NOT_TAKEN)
-def test_what_is_no_answer_is_refused_with_its_reason(shape: str) -> None:
+def test_non_answer_is_rejected_with_a_reason(shape: str) -> None:
     answer, reason, truncated = NOT_TAKEN[shape]
     assert extract(answer, "clip") == Extraction(None, reason, truncated)
 
@@ -298,8 +298,8 @@ def test_what_is_no_answer_is_refused_with_its_reason(shape: str) -> None:
         (BODY, "clip", ()),
     ],
 )
-def test_another_name_is_reported_and_not_guessed(code: str, qualname: str, others: tuple[str, ...]) -> None:
-    """A function renamed in silence would be a guess counted as the model's own."""
+def test_other_name_is_reported_and_not_guessed(code: str, qualname: str, others: tuple[str, ...]) -> None:
+    """A silently renamed function would be a guess counted as the model's own."""
     found = extract(fenced(code), qualname)
     assert found.other_names == others
     assert found.code is not None
@@ -317,8 +317,8 @@ CUTS = {
 
 
 @pytest.mark.parametrize("opening", CUTS)
-def test_a_function_that_was_cut_never_passes_for_a_whole_one(opening: str) -> None:
-    """Wherever the answer stops: either it says so, or what is there reads as a whole statement to anybody."""
+def test_cut_function_never_passes_for_a_whole_one(opening: str) -> None:
+    """Wherever the answer stops, it is marked as truncated or is a whole statement to any reader."""
     for end in range(1, len(FUNCTION), 3):
         cut = FUNCTION[:end]
         found = extract(CUTS[opening] + cut, "clip")
@@ -328,7 +328,7 @@ def test_a_function_that_was_cut_never_passes_for_a_whole_one(opening: str) -> N
             assert found.code == cut.rstrip()
 
 
-def test_json_that_was_cut_gives_its_beginning() -> None:
+def test_cut_json_gives_its_beginning() -> None:
     found = extract(json.dumps({"code": FUNCTION})[:-40], "clip")
     assert found.truncated
     assert found.code is not None
@@ -342,8 +342,8 @@ MIXED = st.lists(
 
 @settings(deadline=None, max_examples=40)
 @given(MIXED, st.sampled_from(sorted(CODE)), st.sampled_from(sorted(SPELLING)))
-def test_what_has_come_out_goes_through_unchanged(wraps: list[Callable[[str], str]], code: str, spelling: str) -> None:
-    """Candidates are stored and read again: a second reading that changes them would judge other code."""
+def test_extraction_is_idempotent(wraps: list[Callable[[str], str]], code: str, spelling: str) -> None:
+    """Candidates are stored and read again: a second extraction that changes them would judge other code."""
     answer = SPELLING[spelling](CODE[code].text)
     for wrap in wraps:
         answer = wrap(answer)
@@ -352,8 +352,8 @@ def test_what_has_come_out_goes_through_unchanged(wraps: list[Callable[[str], st
         assert extract(first.code, CODE[code].qualname).code == first.code
 
 
-def test_every_property_is_tried_often() -> None:
-    """A stride that keeps step with one of the tables would leave some of its rows to the slow half."""
+def test_stride_covers_every_property() -> None:
+    """A stride in step with one of the tables would leave some of its rows to the slow half."""
     tried = [shape.name.split(" / ") for shape in SHAPES[::EVERY]]
     for place, axis in enumerate(AXES):
         assert {names[place] for names in tried} == set(axis)
