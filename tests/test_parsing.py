@@ -1,4 +1,4 @@
-"""Is good code a tree, whatever other threads parse meanwhile?"""
+"""Good code parses while other threads parse, and long integers can be written."""
 
 import ast
 import gc
@@ -9,15 +9,14 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from dlbench.parsing import parse
+from dlbench.parsing import dump, parse, unparse
 
 SOURCE = "\n".join(f"def f{n}(a, b):\n    return [x + a * (b - x / 2) for x in range(a) if x > b]" for n in range(40))
 
 
 @pytest.fixture
 def many_switches() -> Iterator[None]:
-    """The interpreter goes to another thread again and again in the midst of building a tree: what a collection of
-    garbage with a callback (hypothesis sets one) does now and then."""
+    """Switch threads often while a tree is built, as a garbage collection with a callback (hypothesis sets one) does."""
     interval, threshold = sys.getswitchinterval(), gc.get_threshold()
 
     def leave(phase: str, details: dict[str, int]) -> None:
@@ -33,17 +32,24 @@ def many_switches() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("many_switches")
-def test_threads_that_parse_at_once_all_get_their_trees() -> None:
+def test_concurrent_threads_all_get_their_trees() -> None:
     with ThreadPoolExecutor(4) as threads:
         trees = list(threads.map(lambda _: parse(SOURCE), range(40)))
     assert {len(tree.body) for tree in trees} == {40}
 
 
-def test_the_tree_is_that_of_ast() -> None:
+def test_tree_equals_that_of_ast() -> None:
     assert ast.dump(parse("x = 1")) == ast.dump(ast.parse("x = 1"))
     assert ast.dump(parse("x + 1", mode="eval")) == ast.dump(ast.parse("x + 1", mode="eval"))
 
 
-def test_what_is_no_python_is_a_syntax_error() -> None:
+def test_invalid_code_is_a_syntax_error() -> None:
     with pytest.raises(SyntaxError):
         parse("def f(:")
+
+
+def test_integer_too_long_for_decimal_digits_is_written_in_hexadecimal() -> None:
+    source = f"x = 0x{'f' * 6000}"
+    assert unparse(parse(source)) == source
+    assert "0xfff" in dump(parse(source))
+    assert unparse(parse("x = 0x10")) == ast.unparse(ast.parse("x = 0x10"))

@@ -1,7 +1,7 @@
-"""What does a user see when something is wrong?
+"""Define the errors that users see.
 
 Every failure that a person can fix is a `DLBenchError`: what is wrong, where, and how to fix it. The command line
-prints it and ends with a status other than 0; anything else that escapes is a bug of ours and keeps its traceback.
+prints it and exits with a status other than 0; anything else that escapes is a bug of ours and keeps its traceback.
 """
 
 import errno
@@ -20,7 +20,7 @@ class DLBenchError(Exception):
 
 
 class DiskFull(DLBenchError):
-    """Whatever is tried next fails as well, so that work which goes on after other failures ends at this one."""
+    """Later writes fail too, so work that continues after other failures stops at this one."""
 
 
 def is_full_disk(error: BaseException) -> bool:

@@ -1,7 +1,7 @@
-"""How does long work survive a kill at any moment?
+"""Read and write JSONL files, and keep journals that survive a kill at any moment.
 
-A journal is a JSONL file that is only ever appended to, one whole line at a time, each on disk before the next piece of
-work is taken. A line cut short by a kill is dropped when the journal is opened again; everything before it stands.
+A journal is only appended to, one whole line at a time, each on disk before the next piece of work begins. A line that
+a kill cut short is dropped when the journal is opened again; everything before it stays.
 """
 
 import fcntl
@@ -18,7 +18,7 @@ from dlbench.errors import DiskFull, DLBenchError, is_full_disk
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Every record with its line number; a malformed line is an error that names itself."""
+    """Every record with its line number; a malformed line is an error with its number."""
     from pydantic_core import from_json
 
     try:
@@ -26,7 +26,7 @@ def read_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     except FileNotFoundError:
         raise DLBenchError("there is no such file", where=str(path), fix="check the path") from None
     except (OSError, EOFError, UnicodeDecodeError) as error:
-        raise DLBenchError(f"cannot be read: {error}", where=str(path), fix="give a UTF-8 JSONL file") from None
+        raise DLBenchError(f"cannot be read: {error}", where=str(path), fix="pass a UTF-8 JSONL file") from None
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
@@ -36,7 +36,7 @@ def read_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             raise DLBenchError(
                 f"not a line of JSON: {error}",
                 where=f"{path}:{number}",
-                fix="each line must be one JSON object; a line break inside a string is written \\n",
+                fix="write one JSON object per line, and a line break inside a string as \\n",
             ) from None
         if not isinstance(record, dict):
             raise DLBenchError(
@@ -48,7 +48,7 @@ def read_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def read_text(path: Path) -> str:
-    """Of a file that may be packed."""
+    """The text of a file that may be compressed with gzip."""
     if path.suffix != ".gz":
         return path.read_text(encoding="utf-8-sig")
     import gzip
@@ -61,7 +61,7 @@ def read_text(path: Path) -> str:
 
 
 def _parse(line: str, quickly: Callable[[str], Any]) -> Any:  # noqa: ANN401 - whatever JSON has
-    """Half a million lines are read by pydantic's parser in half the time; what it refuses, Python's own decides."""
+    """pydantic's parser halves the time for half a million lines; Python's own reads the lines that it rejects."""
     try:
         return quickly(line)
     except ValueError:
@@ -69,7 +69,7 @@ def _parse(line: str, quickly: Callable[[str], Any]) -> Any:  # noqa: ANN401 - w
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Replaces a file in one step: a reader sees the old text or the new, never a part."""
+    """Replace a file in one step: a reader sees the old text or the new, never a part."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
@@ -87,13 +87,13 @@ def dump(record: dict[str, Any]) -> str:
     text = json.dumps(record, ensure_ascii=False)
     try:
         text.encode()
-    except UnicodeEncodeError:  # half a surrogate pair, as models and candidates produce them, has no UTF-8
+    except UnicodeEncodeError:  # models and candidates produce lone surrogates, which have no UTF-8
         return json.dumps(record)
     return text
 
 
 class Journal:
-    """Append-only JSONL with one writer; opening it fixes a line that a kill cut short."""
+    """Append-only JSONL with one writer; opening it removes a line that a kill cut short."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -112,9 +112,9 @@ class Journal:
                 raise DLBenchError(
                     "another process is writing here",
                     where=str(self.path),
-                    fix="wait for it to end, or choose another --out folder",
+                    fix="wait until it ends, or choose another --out folder",
                 ) from None
-            # a process that ended meanwhile may have put a new file in this one's place
+            # A process that ended meanwhile may have replaced the file.
             if self.path.exists() and os.path.samestat(os.fstat(file.fileno()), self.path.stat()):
                 return file
             file.close()
@@ -130,7 +130,7 @@ class Journal:
         return [record for _, record in read_lines(self.path)]
 
     def append(self, *records: dict[str, Any], durable: bool = True) -> None:
-        """One write for all of them. What is not `durable` outlives a kill, but perhaps not a power cut."""
+        """Append all records in one write. Without `durable` they survive a kill, but perhaps not a power cut."""
         lines = b"".join(dump(record).encode() + b"\n" for record in records)
         with self._lock:
             try:
@@ -143,7 +143,7 @@ class Journal:
                 raise kind(
                     f"cannot be written: {error.strerror}",
                     where=str(self.path),
-                    fix="make room on the disk and start the same command again; what was done is kept",
+                    fix="free disk space and rerun the same command; finished work is kept",
                 ) from None
 
     def close(self) -> None:
@@ -159,5 +159,5 @@ class Journal:
 
 
 def rewrite(path: Path, records: Iterable[dict[str, Any]]) -> None:
-    """Puts a journal into its final order in one step."""
+    """Replace a journal in one step, for example in its final order."""
     write_whole(path, "".join(dump(record) + "\n" for record in records))

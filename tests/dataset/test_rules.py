@@ -1,4 +1,4 @@
-"""A benchmark that states its rules keeps to them; one that states none is only held to what its own votes say."""
+"""A benchmark is checked against the rules that it states, and every label against its votes."""
 
 import shutil
 from pathlib import Path
@@ -58,13 +58,13 @@ def break_it(root: Path, old: str, new: str) -> None:
     path.write_text(text.replace(old, new))
 
 
-def test_our_own_benchmark_keeps_the_rules_that_it_states():
+def test_our_benchmark_keeps_its_rules():
     problems = check_records(OURS)[1]
     assert (OURS / "rules.toml").is_file()
     assert problems == []
 
 
-def test_an_instance_that_just_keeps_every_rule_is_no_problem(ruled):
+def test_instance_at_the_limits_of_every_rule_is_no_problem(ruled):
     assert find(ruled) == []
 
 
@@ -86,7 +86,7 @@ def test_an_instance_that_just_keeps_every_rule_is_no_problem(ruled):
         ),
     ],
 )
-def test_an_instance_that_breaks_one_rule_is_named_with_that_rule(ruled, old, new, kind):
+def test_broken_rule_is_reported_with_its_kind(ruled, old, new, kind):
     break_it(ruled, old, new)
     (problem,) = check_records(ruled)[1]
     assert (problem.kind, problem.where) == (kind, "instances/toy/scale.toml")
@@ -94,13 +94,13 @@ def test_an_instance_that_breaks_one_rule_is_named_with_that_rule(ruled, old, ne
     assert problem.fix
 
 
-def test_a_tie_that_was_settled_with_a_written_reason_is_no_problem(ruled):
+def test_tie_with_a_reason_is_no_problem(ruled):
     settled = 'reason = "stage: its tests take a step"\nstage = ["training", "evaluation_metrics", "inference"]'
     break_it(ruled, 'stage = ["training", "training", "inference"]', settled)
     assert find(ruled) == []
 
 
-def test_from_a_hundred_instances_on_no_project_gives_more_than_its_share(ruled):
+def test_project_share_is_checked_from_a_hundred_instances(ruled):
     for number in range(98):
         write(ruled, f"scale{number}")
     assert find(ruled) == []
@@ -108,7 +108,7 @@ def test_from_a_hundred_instances_on_no_project_gives_more_than_its_share(ruled)
     assert find(ruled) == [Kind.PROJECT_TOO_LARGE]
 
 
-def test_a_benchmark_without_rules_needs_no_votes_but_may_not_contradict_them(ruled):
+def test_without_rules_votes_are_optional_but_binding(ruled):
     (ruled / "rules.toml").unlink()
     break_it(ruled, "word " * 40, "Do it.")
     break_it(ruled, "mutants_killed = 4", "mutants_killed = 0")
@@ -117,6 +117,6 @@ def test_a_benchmark_without_rules_needs_no_votes_but_may_not_contradict_them(ru
     assert find(ruled) == [Kind.LABEL_AGAINST_VOTES]
 
 
-def test_a_rule_that_does_not_exist_is_no_silent_wish(ruled):
+def test_unknown_rule_is_reported(ruled):
     (ruled / "rules.toml").write_text("prompt_letters = 9\n")
     assert find(ruled) == [Kind.MALFORMED_RECORD]

@@ -1,4 +1,4 @@
-"""A version names one state of the records: whoever changes a record raises it."""
+"""A version names one state of the records: changing a record requires a new version."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from dlbench.dataset.loading import default_root
 from dlbench.dataset.validation import CHANGED, UNSEALED, check_records, find_fault, seal
 
 
-def test_our_records_are_those_that_the_version_was_given_to():
+def test_our_seal_matches_the_records():
     fault = find_fault(default_root())
     assert not fault, fault
 
@@ -14,7 +14,7 @@ def test_our_records_are_those_that_the_version_was_given_to():
 @pytest.mark.parametrize(
     "name", ["projects/toy.toml", "instances/toy/scale.toml", "locks/toy.txt", "splits/demo.txt", "splits/new.txt"]
 )
-def test_a_change_is_sealed_with_a_raised_version_and_not_without(toy_root, name):
+def test_changed_records_need_a_raised_version(toy_root, name):
     assert find_fault(toy_root) == UNSEALED
     seal(toy_root)
     assert find_fault(toy_root) == ""

@@ -1,4 +1,4 @@
-"""Attempts at solving are counted right and refused by line where they are not what they should be."""
+"""Attempts at solving are counted correctly; malformed lines are errors with their number."""
 
 import json
 
@@ -30,7 +30,7 @@ def test_first_try_and_final_rates(toy_root):
 
 
 @pytest.mark.parametrize("row", [{"id": SCALE}, {"id": SCALE, "attempt": 1, "status": "fail", "fault": "nobody"}])
-def test_what_is_no_attempt_is_named_by_its_line(toy_root, row):
+def test_malformed_attempt_is_reported_with_its_line(toy_root, row):
     write(toy_root, Attempt(id=SCALE, attempt=1, status="pass").model_dump(), row)
     with pytest.raises(DLBenchError, match=r"solving\.jsonl:2"):
         read_attempts(toy_root)

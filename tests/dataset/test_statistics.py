@@ -1,4 +1,4 @@
-"""The figures of the card are those of the records, worked out by hand here."""
+"""The statistics equal values computed by hand."""
 
 from datetime import date
 
@@ -31,11 +31,11 @@ def test_medians_shares_and_dates(toy_root, instances):
     assert found["tests"] == sum(len(one.tests) for one in instances)
 
 
-def test_what_was_not_measured_has_no_score(instances):
+def test_unmeasured_instance_has_no_score(instances):
     assert mutation_score(instances[0].model_copy(update={"measures": Measures()})) is None
 
 
-def test_agreement_is_computed_again_from_the_records(instances):
+def test_agreement_is_computed_from_the_records(instances):
     def vote(*stages):
         return Votes(stage=stages, task=("general",) * 3, data=("image", "image", "text"))
 

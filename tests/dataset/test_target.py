@@ -1,4 +1,4 @@
-"""The function that an instance asks for is found by its exact name, or not at all."""
+"""The target is found by its exact qualified name, or not at all."""
 
 import ast
 
@@ -75,17 +75,17 @@ def test_target_is_found_with_its_decorators_and_without_its_namesakes(qualname,
 
 
 @pytest.mark.parametrize("qualname", ["absent", "Outer.absent", "Absent.width", "width", "Inner.deep", "fast"])
-def test_a_name_that_is_not_there_is_an_error_not_a_guess(qualname):
+def test_missing_name_is_an_error(qualname):
     with pytest.raises(TargetError):
         find_target(SOURCE, qualname)
 
 
-def test_a_name_defined_in_two_branches_is_refused():
+def test_name_defined_in_two_branches_is_an_error():
     with pytest.raises(TargetError, match="more than one branch"):
         find_target(SOURCE, "twice")
 
 
-def test_the_hash_changes_with_one_character_and_not_with_the_surroundings():
+def test_hash_depends_on_the_target_only():
     before = find_target(SOURCE, "pick").sha256
     assert find_target(SOURCE.replace("limit: int = 3", "limit: int = 4"), "pick").sha256 == before
     assert find_target(SOURCE.replace("return x", "return  x"), "pick").sha256 != before
@@ -95,13 +95,13 @@ def test_windows_line_ends_do_not_change_the_hash():
     assert find_target(SOURCE.replace("\n", "\r\n"), "pick").sha256 == find_target(SOURCE, "pick").sha256
 
 
-def test_a_signature_is_the_header_alone():
+def test_signature_is_the_header_only():
     target = find_target(SOURCE, "Outer.Inner.deep")
     assert render_signature(target.node) == "@staticmethod\ndef deep(a, b=(1, 2)):"
     assert render_signature(target.node, decorators=False) == "def deep(a, b=(1, 2)):"
 
 
-def test_a_prompts_context_shows_headers_and_no_body():
+def test_context_has_headers_and_no_body():
     context = render_context(SOURCE, "Outer.width")
     assert "import math" in context
     assert "def __init__(self, size): ..." in context
@@ -111,7 +111,7 @@ def test_a_prompts_context_shows_headers_and_no_body():
     assert "docstring" not in context
 
 
-def test_neighbours_are_headers_in_the_order_of_the_module_without_the_target_and_any_body():
+def test_neighbours_are_headers_in_module_order():
     source = "\n".join([
         "X = secret()",
         "@overload",

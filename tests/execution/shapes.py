@@ -1,4 +1,4 @@
-"""A project of ours with targets and tests of every shape, for what must be the same in every mode."""
+"""Write a small project with targets and tests of every shape; verdicts on it must be the same in every mode."""
 
 import hashlib
 from pathlib import Path

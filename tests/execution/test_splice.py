@@ -1,17 +1,22 @@
-"""An answer of any honest shape takes the target's place and works; nothing else of the module changes."""
+"""An answer of any honest shape takes the target's place and works; nothing else in the module changes."""
 
 import ast
 import sys
 import threading
 import time
 from types import ModuleType
+from typing import get_type_hints
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dlbench.dataset.target import find_target
 from dlbench.execution.answer import AnswerError
+from dlbench.execution.names import Names, find_names
+from dlbench.execution.patch import find_place, plan_patch
 from dlbench.execution.splice import splice
+from dlbench.extraction import extract
 
 MODULE = '''\
 """A module of ours that holds every kind of definition."""
@@ -126,7 +131,7 @@ def others_are_unchanged(space: dict) -> bool:
     return space["others"]() == (2, 2, 10, 1, 3, "/") and space["last"]() == "last"
 
 
-# what it is, target, the answer, an expression that must be true in the spliced module
+# description, target, answer, an expression that must be true in the spliced module
 SHAPES = [
     ("plain function", "area", "def area(r, *, factor=1.0):\n    return r * factor\n", "area(2, factor=3) == 6"),
     ("own helper", "area", "def sq(r):\n    return r * r\ndef area(r):\n    return sq(r)\n", "area(3) == 9"),
@@ -319,13 +324,13 @@ SHAPES = [
 
 
 @pytest.mark.parametrize(("qualname", "code", "truth"), [s[1:] for s in SHAPES], ids=[s[0] for s in SHAPES])
-def test_answer_of_this_shape_works_and_changes_nothing_else(qualname, code, truth):
+def test_answer_works_and_changes_nothing_else(qualname, code, truth):
     space = build(qualname, code)
     assert eval(truth, space)
     assert others_are_unchanged(space)
 
 
-REFUSED = [
+REJECTED = [
     ("prose", "This is how I would do it.", "syntax_error"),
     ("syntax error", "def area(r:\n    return", "syntax_error"),
     ("return outside", "def area(r):\n    return X\nclass X:\n    return 1\n", "syntax_error"),
@@ -341,16 +346,16 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("code", "status"), [r[1:] for r in REFUSED], ids=[r[0] for r in REFUSED])
-def test_code_without_the_target_is_refused_with_its_status(code, status):
-    with pytest.raises(AnswerError) as refusal:
+@pytest.mark.parametrize(("code", "status"), [r[1:] for r in REJECTED], ids=[r[0] for r in REJECTED])
+def test_code_without_the_target_is_rejected_with_a_status(code, status):
+    with pytest.raises(AnswerError) as caught:
         splice(MODULE, "area", code)
-    assert refusal.value.status == status
+    assert caught.value.status == status
 
 
-def test_while_one_answer_has_room_for_deep_calls_no_other_is_taken_in():
-    """How deep calls may go holds for the whole process: set back under another deep answer, that one would be refused,
-    or the interpreter would end over it."""
+def test_no_other_answer_is_spliced_while_the_recursion_limit_is_raised():
+    """The recursion limit holds for the whole process: resetting it under another deep answer would reject that answer
+    or crash the interpreter."""
     repeated = "def area(r):\n    if r:\n        return r\n" + "    elif r:\n        return r\n" * 900
     usual = sys.getrecursionlimit()
     deep = threading.Thread(target=splice, args=["def area(r): pass", "area", repeated])
@@ -363,17 +368,82 @@ def test_while_one_answer_has_room_for_deep_calls_no_other_is_taken_in():
     deep.join()
 
 
-def test_a_near_name_is_reported_not_guessed():
+def test_near_name_is_reported_not_guessed():
     with pytest.raises(AnswerError, match="areas"):
         splice(MODULE, "area", "def areas(r):\n    return r\n")
 
 
-def test_module_lines_outside_the_target_stay_byte_for_byte():
+def test_module_lines_outside_the_target_are_unchanged():
     answer = "import json\nLIMIT = 2\ndef area(r):\n    return json, LIMIT\n"
     spliced = splice(MODULE, "area", answer).source.split("\n")
     rest = MODULE[: MODULE.index("def area")] + MODULE[MODULE.index("@twice\ndef doubled") :]
     remaining = iter(spliced)
     assert all(line in remaining for line in rest.split("\n"))
+
+
+def test_helper_keeps_a_name_that_is_free_in_the_module():
+    """A renamed helper shows in `f"{X=}"`, in `__name__` and in pickles."""
+    code = (
+        "LIMIT = 2\ndef half(x):\n    return x / LIMIT\ndef area(r):\n    return f'{LIMIT=}', half.__name__, half(r)\n"
+    )
+    assert splice(MODULE, "area", code).renamed == {}
+    assert build("area", code)["area"](3) == ("LIMIT=2", "half", 1.5)
+
+
+def test_names_in_quoted_annotations_come_along():
+    """`typing.get_type_hints` of the answer's function fails on a name that was left behind."""
+    code = (
+        "from decimal import Decimal\nclass Unit:\n    pass\nclass Left:\n    pass\nclass helper:\n    x = 1\n"
+        "def area(r: 'Decimal', u: list['Unit | helper'], how: Literal['Left'] = 'Left'):\n    return 1\n"
+    )
+    space = build("area", "from typing import Literal\n" + code)
+    assert {"Decimal", "Unit"} <= space.keys()
+    assert "Left" not in space, "a string of Literal is a value"
+    assert str(get_type_hints(space["area"], space)["u"]) == "list[shapes.Unit | shapes._dlbench_helper]"
+    assert space["area"].__annotations__["how"].__args__ == ("Left",)
+
+
+@pytest.mark.parametrize(
+    "code", ["def top(scale):\n    limit = scale\n    return limit\n", "class top:\n    limit = 1\n"]
+)
+def test_locals_of_a_scope_called_top_are_not_global(code):
+    """CPython calls the module's own table "top", and so takes any scope of that name for it."""
+    assert find_names(code) == Names(frozenset({"top"}), frozenset())
+    assert find_names("def top():\n    global limit\n    limit = other\n") == Names(
+        frozenset({"top", "limit"}), frozenset({"limit", "other"})
+    )
+
+
+HEX = f"0x{'f' * 6000}"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        f"def area(r):\n    return {HEX}\n",
+        f"BIG = {HEX}\ndef area(r):\n    return BIG\n",
+        f"def area(r, big={HEX}):\n    return big\n",
+        f"def area(r):\n    return 1\ndef area(r):\n    ...\n    return {HEX}\n",
+        f"area = (lambda big: lambda r: big)({HEX})\n",
+        f"try:\n    def area(r):\n        return {HEX}\nexcept ImportError:\n    def area(r):\n        return 1\n",
+        f"def area(r):\n    for _ in 'a':\n\t    r = {HEX}\n    return r\n",
+        f"return {HEX}",
+    ],
+)
+def test_long_hexadecimal_integer_is_taken_as_it_is(code):
+    """It has more decimal digits than Python writes, and was an error of the harness."""
+    module = MODULE + f"\n\nLONG = {HEX}\n"
+    assert build("area", code, module)["area"](0) == int(HEX, 16)
+    spliced = splice(module, "area", code)
+    plan_patch(find_place(module, find_target(module, "area"), "shapes"), spliced, "shapes.py")
+
+
+def test_full_width_spelling_of_a_name_is_that_name():
+    """Python reads identifiers in their normal form (NFKC)."""
+    code = "def \uff48elper(x):\n    return 7\nclass \uff33hape:\n    def \uff47reet(self):\n        return helper(0)\n"
+    assert build("Shape.greet", code)["Shape"](1).greet() == 7
+    assert build("area", "\uff4cimit = 5\ndef \uff41rea(\uff52):\n    return r + \uff4cimit\n")["area"](2) == 7
+    assert extract("```python\ndef \uff41rea(r):\n    return r\n```", "area").other_names == ()
 
 
 def test_relative_import_that_the_module_has_is_not_brought_again():
@@ -388,8 +458,8 @@ NAMES = st.sampled_from(["np", "SCALE", "helper", "sum", "fresh", "TABLE", "path
 
 @settings(max_examples=150, deadline=None)
 @given(st.lists(NAMES, min_size=1, max_size=6, unique=True), st.data())
-def test_whatever_names_an_answer_brings_the_module_keeps_its_own(names, data):
-    """A brought name, of any kind and any collision, is seen by the answer alone."""
+def test_module_keeps_its_names_whatever_an_answer_brings(names, data):
+    """Only the answer sees the names that it brings, whatever they are and collide with."""
     statements, results = [], []
     for number, name in enumerate(names):
         kinds = ["{} = {n}", "def {}():\n    return {n}", "import json as {}"]

@@ -22,7 +22,7 @@ from libcst.metadata import (
 )
 
 from dlbench.agreement.variants import Variant
-from dlbench.execution.splice import leftmost, rename_globals
+from dlbench.execution.renaming import leftmost, rename_globals
 
 Scopes = Mapping[cst.CSTNode, Scope | None]
 _Named = TypeVar("_Named", bound=cst.CSTNode)

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from dlbench.construction.trace import TracedTest
+from dlbench.dataset.records import strip_case as strip_case
 
 MOST_TESTS = 30
 MOST_SECONDS = 0.6
@@ -62,12 +63,6 @@ def _choose_least(ranked: list[TracedTest]) -> list[str]:
             chosen.append(test.id)
             spent += test.seconds
     return chosen
-
-
-def strip_case(test: str) -> str:
-    """The id without the case of a parametrised test; a bracket before the last `::` belongs to a folder."""
-    head, separator, tail = test.rpartition("::")
-    return f"{head}{separator}{tail.partition('[')[0]}"
 
 
 def name_group(test: str) -> str:

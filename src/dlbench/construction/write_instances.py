@@ -17,9 +17,8 @@ from dlbench.construction.project_spec import write_record
 from dlbench.construction.work_folder import Row, WorkFolder
 from dlbench.dataset import Instance, Project, load
 from dlbench.dataset.leakage import find_leaks, is_draft
-from dlbench.dataset.records import Labels, Measures, Votes
+from dlbench.dataset.records import Labels, Measures, Votes, quote, quote_text
 from dlbench.dataset.target import find_target
-from dlbench.dataset.toml_format import quote, quote_text
 from dlbench.errors import DLBenchError
 from dlbench.jsonl import write_whole
 from dlbench.parsing import parse

@@ -1,6 +1,6 @@
-"""What the benchmark says: projects, instances, labels, splits, and checks of the records. Knows nothing of running.
+"""The benchmark's records: projects, instances, labels, splits, and their checks. Independent of execution.
 
-Names are found on demand: the command line needs the labels at once, and pydantic only when it reads a record.
+Names load on demand: the command line needs the labels at once, and pydantic only when it reads a record.
 """
 
 from importlib import import_module

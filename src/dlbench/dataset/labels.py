@@ -1,7 +1,7 @@
-"""Which labels does an instance carry, and what does each of them mean?
+"""Define the labels of an instance: three axes, one value each, with definitions.
 
-Three axes, one value each. The definitions are the papers' (appendix F), in our words; annotators vote by them, and a
-label that is not listed here is a malformed record. Light on purpose: the command line imports it before anything else.
+The definitions are the papers' (appendix F), in our words; annotators vote by them, and a label that is not listed here
+is a malformed record. The command line imports this module first, so it imports nothing heavy.
 """
 
 from enum import StrEnum

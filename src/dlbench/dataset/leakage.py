@@ -1,20 +1,17 @@
-"""Does a prompt give away what it asks for?
+"""Find what a prompt gives away of the code and text it was written from.
 
 A prompt that quotes the reference tests memory, not skill, and one that quotes a docstring is a text that models have
-seen. Compared are whole lines of code that say something, expressions of some length, and runs of words
-(`dlbench.dataset.leakage`). A call of a helper with plain arguments is no leak: a solver has to know how a helper is
-called. `docs/prompt-writing.md` states the rule for who writes.
-
-Does a prompt quote sentences that stand in the source?
-
-Twelve words in a row are a quotation: of any docstring of the module, of a comment in the function, or of a message.
-Words of a message that stand in a test may be quoted, since a solution has to say them.
+seen. The checks compare lines of code, expressions of some length, and runs of twelve words: of any docstring of the
+module, of a comment in the function, or of a message. A message that a test matches may be quoted, since a solution
+must contain it. A call of a helper with plain arguments is no leak: a solver has to know how a helper is called.
+`docs/prompt-writing.md` states the rules for authors.
 """
 
 import ast
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from io import StringIO
 from pathlib import Path
 from tokenize import NAME, NUMBER, OP, generate_tokens
@@ -27,7 +24,7 @@ QUOTED_WORDS = 12
 
 
 def find_text_runs(prompt: str, module: ast.Module, target: Target) -> list[tuple[str, str]]:
-    """Which text is quoted, and the words; each run once, since docstrings repeat each other."""
+    """The name of each quoted text and the quoted words; each run once, since docstrings repeat each other."""
     texts = [("its docstring", target.docstring or ""), ("its comments", " ".join(re.findall(r"#(.*)", target.text)))]
     for node in ast.walk(module):
         if isinstance(node, ast.Module | ast.ClassDef | Function):
@@ -41,7 +38,7 @@ def find_text_runs(prompt: str, module: ast.Module, target: Target) -> list[tupl
 
 
 def find_message_runs(prompt: str, body: Iterable[ast.stmt], test_files: Iterable[Path]) -> list[str]:
-    """What the prompt quotes of strings of the reference, less what tests have."""
+    """What the prompt quotes from strings of the reference and no test contains."""
     runs = dict.fromkeys(find_run(prompt, piece) for statement in body for piece in _strings(statement))
     runs.pop("", None)
     if not runs:
@@ -56,28 +53,18 @@ def find_message_runs(prompt: str, body: Iterable[ast.stmt], test_files: Iterabl
 
 
 def _strings(tree: ast.AST) -> list[str]:
-    """The texts between what is filled in, be it by an f-string or by `format`."""
+    """The constant parts of strings, also of f-strings and format strings."""
     constants = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)]
     return [piece for value in constants if isinstance(value, str) for piece in re.split(r"\{[^{}]*\}", value)]
 
 
 def find_run(prompt: str, text: str) -> str:
     """The longest run of words that prompt and text share, when it is long enough to be a quotation."""
-    said, written = _words(prompt), _words(text)
-    if not _runs(said) & _runs(written):
+    prompt_words, words = _words(prompt), _words(text)
+    if not _runs(prompt_words) & _runs(words):
         return ""
-    places: dict[str, list[int]] = {}
-    for place, word in enumerate(said):
-        places.setdefault(word, []).append(place)
-    longest, end = 0, 0
-    previous: dict[int, int] = {}
-    for index, word in enumerate(written):
-        current = {place: previous.get(place - 1, 0) + 1 for place in places.get(word, [])}
-        for length in current.values():
-            if length > longest:
-                longest, end = length, index + 1
-        previous = current
-    return " ".join(written[end - longest : end])
+    match = SequenceMatcher(None, prompt_words, words, autojunk=False).find_longest_match()
+    return " ".join(words[match.b : match.b + match.size])
 
 
 def _runs(words: list[str]) -> set[tuple[str, ...]]:
@@ -85,14 +72,14 @@ def _runs(words: list[str]) -> set[tuple[str, ...]]:
 
 
 def _words(text: str) -> list[str]:
-    """Underscores at an end are not the word's: `{name}_` leaves one over."""
+    """Words in lower case, without outer underscores: `{name}_` leaves one over."""
     return [word for word in (found.strip("_") for found in re.findall(r"\w+", text.lower())) if word]
 
 
 EXPRESSION_TOKENS = 9
 UNREVIEWED = "DRAFT, not reviewed: "
-"""What a text by a model begins with, until a person has written another in its place."""
-_SAYS_SOMETHING = re.compile(r"[=(\[+*/<>@%]")
+"""Prefix of a prompt drafted by a model, until a person replaces it."""
+_DOES_WORK = re.compile(r"[=(\[+*/<>@%]")
 
 
 @dataclass(frozen=True)
@@ -107,7 +94,7 @@ def is_draft(prompt: str) -> bool:
 
 
 def find_leaks(prompt: str, module: ast.Module, target: Target, test_files: Iterable[Path] | None = None) -> list[Leak]:
-    """All that the prompt takes from its target and the module around it; messages only where the tests are known."""
+    """Everything that the prompt takes from its target and the module; messages only where the tests are known."""
     lines = find_leaked_lines(prompt, target)
     expressions = [text for text in find_leaked_expressions(prompt, target) if not any(text in line for line in lines)]
     messages = [] if test_files is None else find_message_runs(prompt, get_body(target.node), test_files)
@@ -115,7 +102,7 @@ def find_leaks(prompt: str, module: ast.Module, target: Target, test_files: Iter
         *(_code(f"a line of the reference: {line}") for line in lines),
         *(_code(f"an expression of the reference: {text}") for text in expressions),
         *(
-            Leak(Kind.PROMPT_LEAKS_DOCSTRING, _words_of(name, run), "say it in words of your own")
+            Leak(Kind.PROMPT_LEAKS_DOCSTRING, _words_of(name, run), "use your own words")
             for name, run in find_text_runs(prompt, module, target)
         ),
         *(
@@ -126,7 +113,7 @@ def find_leaks(prompt: str, module: ast.Module, target: Target, test_files: Iter
 
 
 def _code(what: str) -> Leak:
-    return Leak(Kind.PROMPT_LEAKS_CODE, f"the prompt holds {what}", "say it in words")
+    return Leak(Kind.PROMPT_LEAKS_CODE, f"the prompt holds {what}", "describe it in words")
 
 
 def _words_of(name: str, run: str) -> str:
@@ -134,13 +121,13 @@ def _words_of(name: str, run: str) -> str:
 
 
 def find_leaked_lines(prompt: str, target: Target) -> list[str]:
-    """Lines of the reference's body that stand in the prompt."""
-    said = _tokens(prompt)
-    return [line for line in _telling_lines(target) if _tokens(line) in said]
+    """Lines of the reference's body that the prompt contains."""
+    tokens = _tokens(prompt)
+    return [line for line in _specific_lines(target) if _tokens(line) in tokens]
 
 
-def _telling_lines(target: Target) -> list[str]:
-    """The body's code lines, without docstring, comments, imports and what is too short to be anyone's."""
+def _specific_lines(target: Target) -> list[str]:
+    """The body's code lines, without docstring, comments, imports and lines too short to be specific."""
     body = get_body(target.node)
     if not body:
         return []
@@ -151,7 +138,7 @@ def _telling_lines(target: Target) -> list[str]:
         line
         for line in kept
         if len(re.findall(r"\w+", line)) >= 3
-        and _SAYS_SOMETHING.search(line)
+        and _DOES_WORK.search(line)
         and not line.startswith(("#", "import ", "from ", "@", "def ", '"""'))
     ]
 
@@ -163,24 +150,24 @@ def get_body(function: Function) -> list[ast.stmt]:
 
 
 def find_leaked_expressions(prompt: str, target: Target) -> list[str]:
-    """Expressions of the reference's body that stand in the prompt; of those inside each other the outermost."""
-    said = _tokens("\n".join([prompt, *_code_spans(prompt)]))
+    """Expressions of the reference's body that the prompt contains; of nested ones the outermost."""
+    tokens = _tokens("\n".join([prompt, *_code_spans(prompt)]))
     words = frozenset(re.findall(r"\w+", prompt))
     own = _local_names(target.node)
     found: dict[str, None] = {}
-    waiting: list[ast.AST] = [*get_body(target.node)]
-    while waiting:
-        node = waiting.pop(0)
-        text = ast.unparse(node) if isinstance(node, ast.expr) and _could_stand_in(words, node) else ""
-        if text and _tokens(text) in said and _is_telling(text) and not _is_plain_call(node, own):
+    pending: list[ast.AST] = [*get_body(target.node)]
+    while pending:
+        node = pending.pop(0)
+        text = ast.unparse(node) if isinstance(node, ast.expr) and _may_occur(words, node) else ""
+        if text and _tokens(text) in tokens and _is_specific(text) and not _is_plain_call(node, own):
             found[text] = None
         else:
-            waiting += ast.iter_child_nodes(node)
+            pending += ast.iter_child_nodes(node)
     return list(found)
 
 
 def _code_spans(prompt: str) -> Iterator[str]:
-    """Spans that are Python, as it is written when nobody adds brackets of his own."""
+    """Inline code that is Python, normalised: without redundant brackets."""
     for span in re.findall(r"`([^`]+)`", prompt):
         try:
             yield ast.unparse(parse(span.strip()))
@@ -188,19 +175,19 @@ def _code_spans(prompt: str) -> Iterator[str]:
             continue
 
 
-def _could_stand_in(words: frozenset[str], expression: ast.expr) -> bool:
-    """Cheaper than to write it out: most expressions have a name that the prompt has not."""
+def _may_occur(words: frozenset[str], expression: ast.expr) -> bool:
+    """A cheap filter before unparsing: most expressions have a name that the prompt lacks."""
     return all(node.id in words for node in ast.walk(expression) if isinstance(node, ast.Name))
 
 
-def _is_telling(expression: str) -> bool:
-    """Long enough to be somebody's; strings are no code, and brackets alone say little."""
+def _is_specific(expression: str) -> bool:
+    """Long enough to identify the reference; strings are no code, and brackets alone mean little."""
     kinds = [token.type for token in generate_tokens(StringIO(f"({expression})").readline)]
     return sum(kind in (NAME, NUMBER, OP) for kind in kinds) - 2 >= EXPRESSION_TOKENS and kinds.count(NAME) >= 3
 
 
 def _is_plain_call(node: ast.AST, own: frozenset[str]) -> bool:
-    """A call that any user of the helper could have written: no work is done in it, no local of the reference named."""
+    """A call that any user of the helper could write: it computes nothing and names no local of the reference."""
     if not isinstance(node, ast.Call):
         return False
     parts = [node.func, *node.args, *(keyword.value for keyword in node.keywords)]
@@ -219,11 +206,11 @@ def _is_plain(node: ast.expr, own: frozenset[str]) -> bool:
 
 
 def _local_names(function: Function) -> frozenset[str]:
-    """What the body names and the header does not."""
+    """Names that the body binds and the header does not."""
     stored = {node.id for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
     return frozenset(stored) - {node.arg for node in ast.walk(function.args) if isinstance(node, ast.arg)}
 
 
 def _tokens(text: str) -> str:
-    """Neither spacing nor the kind of quotes hides a line, and a line that ends inside a word is not there."""
+    """Tokens between spaces: spacing and kind of quotes do not hide a line, and part of a word is no match."""
     return " ".join(["", *re.findall(r"\w+|[^\w\s]", text.replace('"', "'")), ""])

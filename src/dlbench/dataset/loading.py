@@ -1,7 +1,7 @@
-"""How does a folder of TOML files become a benchmark?
+"""Load a folder of TOML files as a benchmark.
 
-A benchmark is any folder of this shape, ours or a user's. `read` never stops at the first problem, so that one pass
-shows them all; `load` is for commands that need a sound benchmark and refuses the rest with the same list.
+A benchmark is any folder of this shape, ours or a user's. `read` collects all problems in one pass; `load` is for
+commands that need a sound benchmark and raises an error with the same list.
 """
 
 import os
@@ -41,9 +41,9 @@ class Benchmark:
     files: dict[str, Path] = field(default_factory=dict)
     """The file that each instance id, and each project name, was read from."""
     canary: str = ""
-    """A string that stands nowhere else, to find copies of prompts by; empty where the benchmark has none."""
+    """A string that occurs nowhere else, to find copies of the prompts; empty where the benchmark has none."""
     unrunnable: dict[str, Unrunnable] = field(default_factory=dict)
-    """What was imported without a source: apart from the instances, so that nothing tries to run it."""
+    """Instances imported without a source, kept apart so that nothing tries to run them."""
 
     def project_of(self, instance: Instance) -> Project:
         return self.projects[instance.project]
@@ -53,7 +53,7 @@ class Benchmark:
 
 
 def default_root() -> Path:
-    """Ours: named by DLBENCH_BENCHMARK, inside the installed package, or beside `src` in a checkout."""
+    """The folder that DLBENCH_BENCHMARK names, else the one in the installed package or beside `src` in a checkout."""
     named = os.environ.get("DLBENCH_BENCHMARK")
     if named:
         return Path(named)
@@ -70,7 +70,7 @@ def load(root: Path | None = None) -> Benchmark:
         raise DLBenchError(
             f"the benchmark has {len(problems)} problem(s):\n{shown}{more}",
             where=str(benchmark.root),
-            fix="`dlbench check --benchmark …` says how to fix each",
+            fix="run `dlbench check --benchmark …` to see how to fix each",
         )
     return benchmark
 
@@ -78,9 +78,9 @@ def load(root: Path | None = None) -> Benchmark:
 def read(root: Path) -> tuple[Benchmark, list[Problem]]:
     if not root.is_dir():
         raise DLBenchError(
-            "there is no benchmark folder here",
+            "no benchmark folder here",
             where=str(root),
-            fix="give --benchmark the folder that holds projects/",
+            fix="pass the folder that contains projects/ as --benchmark",
         )
     problems: list[Problem] = []
     files: dict[str, Path] = {}
@@ -111,7 +111,7 @@ def _read_version(root: Path, problems: list[Problem]) -> Version:
         comparability, files = path.read_text(encoding="utf-8").strip().split(".")
         return Version(int(comparability), int(files))
     except (OSError, ValueError):
-        fix = "write a file VERSION that holds two whole numbers, for example 1.0"
+        fix = "write a file VERSION with two integers, for example 1.0"
         problems.append(Problem(Kind.MALFORMED_RECORD, "VERSION", "not a version in two parts", fix))
         return Version(0, 0)
 
@@ -154,15 +154,12 @@ def read_record(path: Path, where: str, record_type: type[AnyRecord], problems: 
     try:
         return record_type.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        problems.append(Problem(Kind.MALFORMED_RECORD, where, f"not TOML: {error}", "fix the syntax at that place"))
+        problems.append(Problem(Kind.MALFORMED_RECORD, where, f"not TOML: {error}", "fix the syntax there"))
     except ValidationError as error:
         for detail in error.errors():
             place = ".".join(str(part) for part in detail["loc"]) or "record"
-            what = f"{place}: {detail['msg']}"
+            kind, what, fix = Kind.MALFORMED_RECORD, f"{place}: {detail['msg']}", "fix or remove that key"
             if detail["type"] == "enum":
-                problems.append(
-                    Problem(Kind.UNKNOWN_LABEL, where, f"{what} (found {detail['input']!r})", "use one of those listed")
-                )
-            else:
-                problems.append(Problem(Kind.MALFORMED_RECORD, where, what, "fix or remove that key"))
+                kind, what, fix = Kind.UNKNOWN_LABEL, f"{what} (found {detail['input']!r})", "use one of those listed"
+            problems.append(Problem(kind, where, what, fix))
     return None

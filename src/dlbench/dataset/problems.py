@@ -1,7 +1,7 @@
-"""What can be wrong with a benchmark, and how is it said?
+"""Define the problems that checks of a benchmark report.
 
-A check returns typed problems and never stops at the first; a command prints them. `kind` is for programs, `where`,
-`what` and `fix` for people.
+A check returns typed problems and never stops at the first; a command prints them. `kind` is for programs; `where`,
+`what` and `fix` are for people.
 """
 
 from dataclasses import asdict, dataclass

@@ -1,12 +1,8 @@
-"""What of its surroundings may a prompt show?
+"""Render the code around a target that a prompt may show.
 
-The imports of the module; for a method, the skeleton of its class (headers, class attributes and the names of the
-attributes that `__init__` sets); and the signatures of its neighbours in the module. Made from the fetched source at
-run time, never stored, and never a body: a neighbour's body can hold the answer.
-
-How is code shown to a model, or answered, so that its end is certain?
-
-Code whose docstring holds a fence would end the block early; so the fence is made longer than any inside.
+It consists of the module's imports; for a method, the skeleton of its class (headers, class attributes and the names of
+the attributes that `__init__` sets); and the signatures of its neighbours. It is made from the fetched source at run
+time and never contains a body: a neighbour's body can hold the answer.
 """
 
 import ast
@@ -34,7 +30,7 @@ def render_skeleton(target: Target) -> str:
 
 
 def render_neighbours(module: ast.Module, qualname: str) -> tuple[str, ...]:
-    """The module's other functions and classes, one text each: headers alone, in the order of the module."""
+    """The module's other functions and classes, one text each: headers only, in the module's order."""
     own = qualname.split(".", 1)[0]
     return tuple(
         _header(node) for node in module.body if isinstance(node, Function | ast.ClassDef) and node.name != own
@@ -82,6 +78,7 @@ def _attributes(function: Function) -> list[str]:
 
 
 def fenced(code: str, language: str = "python") -> str:
+    """The code in a fence that is longer than any inside it: a fence in a docstring must not end the block."""
     longest = max((len(run) for run in re.findall(r"`{3,}", code)), default=2)
     mark = "`" * (longest + 1)
     return f"{mark}{language}\n{code.rstrip()}\n{mark}"

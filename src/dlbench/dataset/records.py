@@ -1,10 +1,12 @@
-"""What does the benchmark say of a project and of an instance?
+"""Define the records of projects and instances.
 
-Typed, validated, frozen records, one to one with the TOML files. Unknown keys are refused: a misspelt key would
-otherwise be a setting that silently does nothing.
+Records are typed, validated and frozen, and match the TOML files one to one. Unknown keys are rejected: a misspelt key
+would otherwise be a setting that silently does nothing.
 """
 
+import json
 import re
+from collections.abc import Sequence
 from datetime import date
 from pathlib import PurePosixPath
 from typing import Annotated
@@ -19,7 +21,7 @@ Dotted = Annotated[str, StringConstraints(pattern=r"^[^\W\d]\w*(\.[^\W\d]\w*)*$"
 
 
 def _inside(path: str) -> str:
-    """A path of a record stays inside the project's tree, whatever the record says."""
+    """A record must not name a path outside the project's tree."""
     parts = PurePosixPath(path).parts
     if path.startswith("/") or ".." in parts or "\\" in path or not path:
         raise ValueError(f"{path!r} is not a relative path inside the project's tree")
@@ -27,6 +29,12 @@ def _inside(path: str) -> str:
 
 
 InnerPath = Annotated[str, AfterValidator(_inside)]
+
+
+def strip_case(test: str) -> str:
+    """The id of a parametrised test without its case; a bracket before the first `::` belongs to a folder."""
+    file, separator, name = test.partition("::")
+    return f"{file}{separator}{name.partition('[')[0]}"
 
 
 class Record(BaseModel):
@@ -44,7 +52,7 @@ class Wheel(Record):
 
 
 class TestSetup(Record):
-    """How a project's tests run: where they are, what pytest and the process need beside the defaults."""
+    """How a project's tests run: their folder, and what pytest and the process need beside the defaults."""
 
     root: InnerPath = "tests"
     args: tuple[str, ...] = ()
@@ -63,7 +71,7 @@ class Project(Record):
     path: str | None = None
     sha256: Sha256 | None = None
     wheels: tuple[Wheel, ...] = ()
-    """Of an archive with compiled parts, one for each kind of machine: what the archive lacks is taken from it."""
+    """For an archive with compiled parts, one per platform: files that the archive lacks come from the wheel."""
     license: str
     environment: Slug
     framework: Framework
@@ -73,13 +81,13 @@ class Project(Record):
 
     @model_validator(mode="after")
     def _one_source(self) -> "Project":
-        given = [name for name in ("archive", "git", "path") if getattr(self, name) is not None]
-        if len(given) != 1:
-            raise ValueError(f"give exactly one of archive, git and path (given: {', '.join(given) or 'none'})")
+        sources = [name for name in ("archive", "git", "path") if getattr(self, name) is not None]
+        if len(sources) != 1:
+            raise ValueError(f"write exactly one of archive, git and path (found: {', '.join(sources) or 'none'})")
         if self.archive and not self.sha256:
             raise ValueError("an archive needs its sha256")
         if self.wheels and not self.archive:
-            raise ValueError("wheels belong to an archive; of git and path, build in place what is compiled")
+            raise ValueError("wheels belong to an archive; build compiled parts of git and path in place")
         return self
 
 
@@ -90,7 +98,7 @@ class Labels(Record):
 
 
 class Votes(Record):
-    """What the annotators said, each blind to the others; `reason` says how a tie was settled."""
+    """The annotators' independent votes; `reason` says how a tie was settled."""
 
     stage: tuple[Stage, ...] = ()
     task: tuple[Task, ...] = ()
@@ -99,7 +107,7 @@ class Votes(Record):
 
 
 class Measures(Record):
-    """Facts measured on the reference and its tests; `seconds` is the time of the tests themselves."""
+    """Measurements of the reference and its tests; `seconds` is the time of the tests themselves."""
 
     loc: int | None = None
     cyclomatic: int | None = None
@@ -110,7 +118,7 @@ class Measures(Record):
 
 
 class KnownLabels(Record):
-    """Labels as far as somebody gave them."""
+    """Labels of another dataset; None where it has none."""
 
     stage: Stage | None = None
     task: Task | None = None
@@ -118,12 +126,12 @@ class KnownLabels(Record):
 
 
 class Unrunnable(Record):
-    """What another dataset asks for, with no source here to run it on: to be read and studied, never judged."""
+    """An instance of another dataset without a source to run it on: for reading and analysis, never judged."""
 
     id: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*/[A-Za-z0-9_][A-Za-z0-9._-]*$")]
     why: str
     origin: str
-    """The file that it was read from."""
+    """The file it was read from."""
     path: InnerPath | None = None
     qualname: Dotted | None = None
     prompt: Annotated[str, StringConstraints(min_length=1)]
@@ -140,7 +148,7 @@ _ID = re.compile(r"^([A-Za-z0-9][A-Za-z0-9._-]*)/[^\W\d]\w*(\.[^\W\d]\w*)*$")
 
 
 class Instance(Record):
-    """One function or method of a project, asked for by our prompt and judged by the project's tests."""
+    """One function or method of a project: our prompt asks for it, and the project's tests judge it."""
 
     id: str
     path: InnerPath
@@ -187,3 +195,15 @@ class Instance(Record):
     @property
     def test_files(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(test.split("::", 1)[0] for test in self.tests))
+
+
+def quote(value: str | Sequence[str]) -> str:
+    """A string or list of strings as TOML: JSON's escapes are TOML's, except for one character."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def quote_text(text: str) -> str:
+    """A text as TOML that is read back unchanged; literal where possible, so that backslashes stay readable."""
+    if "'''" in text or re.search(r"[\x00-\x08\x0b-\x1f\x7f]", text) or text.endswith("'"):
+        return quote(text)
+    return f"'''\n{text}'''"

@@ -1,12 +1,8 @@
-"""How much of one function stands in another?
+"""Measure how similar two functions are.
 
-Two texts are compared by the runs of five tokens they hold. Construction asks it to keep one of several copies;
-generation asks it so that an example in a prompt never shows what the prompt asks for.
-
-When are two functions the same but for the names their authors chose?
-
-When their normal forms are equal: what a function calls its arguments and its variables says nothing about what it
-does, nor do its own name, docstring, annotations and decorators. Constants, attributes, and names from outside do.
+Shingles (runs of five tokens) measure how much of one text another holds: construction keeps one of several copies, and
+an example in a prompt never shows what the prompt asks for. Normal forms are equal for functions that differ only in
+the names of arguments and variables, their own name, docstring, annotations and decorators.
 """
 
 import ast
@@ -25,9 +21,9 @@ def shingle(text: str) -> Shingles:
     return {tuple(tokens[start : start + SHINGLE]) for start in range(max(1, len(tokens) - SHINGLE + 1))}
 
 
-def share_shown(asked: Shingles, shown: Shingles) -> float:
-    """The share of `asked` that `shown` holds: near copies have a high one, and so has a longer text around a copy."""
-    return len(asked & shown) / len(asked)
+def share_shown(target: Shingles, shown: Shingles) -> float:
+    """The share of `target` that `shown` holds: high for near copies, and for a longer text around a copy."""
+    return len(target & shown) / len(target)
 
 
 def normal_form(segment: str) -> str:
@@ -43,7 +39,7 @@ def normal_form(segment: str) -> str:
 
 
 def _strip(node: ast.AST) -> None:
-    """Takes off what is there for readers and for tools."""
+    """Remove docstrings, annotations and decorators."""
     if isinstance(node, ast.expr):
         return
     if isinstance(node, Function):
@@ -63,7 +59,7 @@ def _strip(node: ast.AST) -> None:
 def _without_annotation(statement: ast.stmt) -> ast.stmt:
     if not isinstance(statement, ast.AnnAssign):
         return statement
-    # `x: int` alone does nothing
+    # `x: int` alone does nothing.
     bare = ast.Pass() if statement.value is None else ast.Assign([statement.target], statement.value)
     return ast.copy_location(bare, statement)
 
@@ -96,4 +92,4 @@ _NAMING: dict[type[ast.AST], str] = {
     ast.Name: "id", ast.arg: "arg", ast.FunctionDef: "name", ast.AsyncFunctionDef: "name", ast.ClassDef: "name",
     ast.ExceptHandler: "name", ast.MatchAs: "name", ast.MatchStar: "name", ast.MatchMapping: "rest",
 }  # fmt: skip
-"""Where a node that can bind a name holds it."""
+"""The field in which each kind of node that can bind a name holds it."""

@@ -1,14 +1,11 @@
-"""Which instances does a command work on?
+"""Select instances by split, project, label and date, and choose balanced splits.
 
-A split by name and filters by project, label and date, all of which must hold. Asking for something that does not
-exist is an error with the nearest names, never an empty table. Beside `full` and the benchmark's own splits there is
-one for every month, `live-YYYY-MM`: all that first appeared then or later, which an older model cannot have read.
+Filters combine: an instance must match all of them. An unknown name is an error with the nearest names, never an empty
+table. Beside `full` and the benchmark's own splits, `live-YYYY-MM` holds every instance that first appeared in that
+month or later, which an older model cannot have read.
 
-Which few instances stand for all of them?
-
-A small split is worth something when no label and no project is missing from it, and when it is quick. One instance
-after another is taken, each time one of the rarest kinds so far; of equals the quicker, and of those the one whose
-hash comes first, so that the same records always give the same split.
+A small split must cover all labels and projects, and be quick. `choose_balanced` takes the instance of the rarest kinds
+so far; among equals the quicker one, then the one whose hash comes first, so that the same records give the same split.
 """
 
 import re
@@ -62,12 +59,12 @@ def select(benchmark: Benchmark, selection: Selection) -> list[Instance]:
 
 
 def has_split(benchmark: Benchmark, split: str) -> bool:
-    """Whether there is one of that name, with an instance in it if it is a month's."""
+    """Whether the benchmark has the split; a month's split must have an instance."""
     return split == "full" or split in benchmark.splits or bool(_list_live(benchmark, split))
 
 
 def name_live(first: date) -> str:
-    """The split that begins with what appeared in the month of that day."""
+    """The split of everything that first appeared in the month of that day or later."""
     return f"live-{first:%Y-%m}"
 
 
@@ -75,7 +72,7 @@ def _split(benchmark: Benchmark, split: str) -> list[Instance]:
     if split == "full" and "full" not in benchmark.splits:
         return list(benchmark.instances.values())
     if split.partition("-")[0] == "live" and split not in benchmark.splits:
-        return _list_live(benchmark, split) or _refuse_live(benchmark, split)
+        return _list_live(benchmark, split) or _reject_live(benchmark, split)
     find_known(split, dict.fromkeys(["full", *benchmark.splits]), "split")
     return [find_known(instance_id, benchmark.instances, "instance") for instance_id in benchmark.splits[split]]
 
@@ -87,21 +84,21 @@ def _list_live(benchmark: Benchmark, split: str) -> list[Instance]:
     return [instance for instance in benchmark.instances.values() if instance.introduced >= first]
 
 
-def _refuse_live(benchmark: Benchmark, split: str) -> NoReturn:
+def _reject_live(benchmark: Benchmark, split: str) -> NoReturn:
     if not _LIVE.fullmatch(split):
-        fix = "write live-YYYY-MM, for example live-2026-01: all that first appeared in that month or later"
+        fix = "write live-YYYY-MM, for example live-2026-01: everything that first appeared in that month or later"
         raise DLBenchError(f"the split {split!r} names no month", fix=fix)
     days = [instance.introduced for instance in benchmark.instances.values()]
-    fix = f"the newest appeared on {max(days)}: take {name_live(max(days))} or earlier" if days else "add instances"
+    fix = f"the newest appeared on {max(days)}: use {name_live(max(days))} or earlier" if days else "add instances"
     raise DLBenchError(f"the split {split!r} is empty: nothing first appeared in that month or later", fix=fix)
 
 
-_MOST_SECONDS = 5.0
-"""Of an instance's tests together; slower ones are taken last."""
+_MAX_SECONDS = 5.0
+"""For all tests of an instance; slower instances are taken last."""
 
 
 def choose_balanced(instances: Iterable[Instance], size: int) -> list[Instance]:
-    """`size` of them, or all where there are fewer, by their ids."""
+    """`size` instances, or all where there are fewer, sorted by id."""
     left = {instance.id: instance for instance in instances}
     taken: list[Instance] = []
     counts: Counter[tuple[str, str]] = Counter()
@@ -115,7 +112,7 @@ def choose_balanced(instances: Iterable[Instance], size: int) -> list[Instance]:
 def _rank(instance: Instance, counts: Counter[tuple[str, str]]) -> tuple[bool, float, float, str]:
     seconds = instance.measures.seconds or 0.0
     crowd = sum(counts[kind] for kind in _kinds(instance))
-    return seconds > _MOST_SECONDS, crowd, round(seconds, 1), sha256(instance.id.encode()).hexdigest()
+    return seconds > _MAX_SECONDS, crowd, round(seconds, 1), sha256(instance.id.encode()).hexdigest()
 
 
 def _kinds(instance: Instance) -> list[tuple[str, str]]:

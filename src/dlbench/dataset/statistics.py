@@ -1,11 +1,8 @@
-"""What is in a dataset? Counts and medians over its records, for people, for programs and for the card.
+"""Compute statistics of a dataset: counts and medians of its records, and the outcomes of independent solvers.
 
-Everything here is computed from the records and from nothing else, so that anybody who has them gets the same figures.
-
-Can instances be solved from their prompts? What independent solvers made of them.
-
-One line an attempt in `solving.jsonl`: which instance, the how-manieth solver, what the engine said, and for a failure
-what the fault was. Outcomes are kept and solutions never: they would be answers to our own questions.
+Everything is computed from the records alone, so that anybody who has them gets the same figures. `solving.jsonl` has
+one line per attempt: the instance, the number of the solver, the status, and for a failure whose fault it was. It keeps
+outcomes but no solutions: those would be answers to our own tasks.
 """
 
 from collections import Counter
@@ -25,13 +22,13 @@ from dlbench.errors import DLBenchError
 from dlbench.jsonl import read_lines
 
 RECENT = date(2025, 6, 1)
-"""What first appeared after it counts as recent: models of that year have not read it."""
+"""Functions that first appeared later count as recent: models of that year have not read them."""
 
 Statistics = dict[str, Any]
 
 
 def describe(benchmark: Benchmark, instances: Sequence[Instance]) -> Statistics:
-    """`mutation_score_median` is None where nothing was measured; `alpha` is not computed here."""
+    """`mutation_score_median` is None where nothing was measured."""
     projects = Counter(instance.project for instance in instances)
     scores = _measured(instances, mutation_score)
     found: Statistics = {
@@ -62,7 +59,7 @@ def describe(benchmark: Benchmark, instances: Sequence[Instance]) -> Statistics:
 
 
 def mutation_score(instance: Instance) -> float | None:
-    """The share of small mistakes in the reference that the tests find."""
+    """The share of mutants of the reference that the tests kill."""
     mutants, killed = instance.measures.mutants, instance.measures.mutants_killed
     return killed / mutants if mutants and killed is not None else None
 
@@ -80,8 +77,8 @@ Fault = Literal["", "prompt", "solver"]
 
 
 class Attempt(Record):
-    """`attempt` counts from 1; `fault` says whose a failure was, once somebody has read it, and `lacked` what the
-    prompt did not say and now does."""
+    """`attempt` counts from 1; `fault` is set once somebody reviewed the failure; `lacked` says what the prompt lacked
+    then and has now."""
 
     id: str
     attempt: int
@@ -96,7 +93,7 @@ class Attempt(Record):
 
 @dataclass(frozen=True)
 class Solved:
-    """`first`: solved by the first solver; `final`: by any; `fixed`: prompts that were written anew."""
+    """`first`: solved by the first solver; `final`: by any; `repaired`: instances whose prompt was rewritten."""
 
     tried: int
     first: int
@@ -117,11 +114,11 @@ def read_attempts(root: Path) -> list[Attempt]:
 
 
 def summarise(attempts: Iterable[Attempt], instances: Sequence[Instance]) -> Solved:
-    """Over the attempts at these instances."""
-    wanted = {instance.id for instance in instances}
+    """The summary of the attempts at these instances."""
+    ids = {instance.id for instance in instances}
     by_id: dict[str, list[Attempt]] = {}
     for attempt in sorted(attempts, key=lambda one: one.attempt):
-        if attempt.id in wanted:
+        if attempt.id in ids:
             by_id.setdefault(attempt.id, []).append(attempt)
     return Solved(
         tried=len(by_id),

@@ -1,13 +1,11 @@
-"""Where in a source text is the function that an instance asks for?
+"""Find the function that a qualified name means in a source text, and parse the text of single functions.
 
-By qualified name and nothing else. "The first symbol of that name anywhere" is how benchmarks come to judge the wrong
-function, so a name that is missing, or defined in two branches, is an error and never a guess. Stubs of `@overload`,
-setters and deleters of a property, and registered variants of a generic function share the name but are not the target.
+Only the qualified name counts. Taking "the first symbol of that name" would judge the wrong function, so a name that is
+missing, or defined in two branches, is an error and never a guess. `@overload` stubs, setters and deleters of a
+property, and registered variants of a generic function share the name but are not the target.
 
-What does the text of one function parse to?
-
-A method's text stands indented, and taking the indentation off line by line would also change the strings in it that
-run over several lines. So indented text is parsed as the body of a block, where Python itself deals with the margin.
+The text of a method is indented, and dedenting it line by line would change multi-line strings in it. So indented text
+is parsed as the body of a block.
 """
 
 import ast
@@ -18,7 +16,7 @@ from dataclasses import dataclass
 from typing import TypeGuard
 
 from dlbench.errors import DLBenchError
-from dlbench.parsing import parse
+from dlbench.parsing import parse, unparse
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Scope = ast.Module | ast.ClassDef
@@ -38,7 +36,7 @@ class Target:
     indent: str
     text: str
     outermost: int
-    """The line on which the top-level statement that holds the target begins."""
+    """The first line of the top-level statement that contains the target."""
     classes: tuple[ast.ClassDef, ...] = ()
     """The classes around it, outermost first."""
 
@@ -52,7 +50,7 @@ class Target:
 
 
 def find_target(source: str, qualname: str, tree: ast.Module | None = None) -> Target:
-    """`tree`: the source as parsed, for who asks for many functions of one file."""
+    """`tree`: the parsed source, for callers that look up many functions of one file."""
     tree = parse(source) if tree is None else tree
     *classes, name = qualname.split(".")
     scope: Scope = tree
@@ -65,7 +63,7 @@ def find_target(source: str, qualname: str, tree: ast.Module | None = None) -> T
     function = _find(scope, name, qualname, want_class=False)
     assert isinstance(function, Function)
     outermost = next(top for top in tree.body if _first_line(top) <= function.lineno <= (top.end_lineno or 0))
-    # str.splitlines also breaks at form feeds and the like, where the parser does not
+    # str.splitlines also breaks at form feeds and the like, where the parser does not.
     lines = source.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     first, last = _first_line(function), function.end_lineno or function.lineno
     indent = lines[first - 1][: len(lines[first - 1]) - len(lines[first - 1].lstrip())]
@@ -73,8 +71,8 @@ def find_target(source: str, qualname: str, tree: ast.Module | None = None) -> T
     return Target(function, first, last, indent, text, _first_line(outermost), tuple(around))
 
 
-def _statements(scope: Scope) -> Iterator[tuple[ast.stmt, int]]:
-    """The statements of a scope with the id of the block each stands in; branches are entered, inner scopes are not."""
+def walk_scope(scope: Scope) -> Iterator[tuple[ast.stmt, int]]:
+    """The statements of a scope, each with the id of its block; branches are entered, inner scopes are not."""
     blocks: list[list[ast.stmt]] = [scope.body]
     while blocks:
         block = blocks.pop(0)
@@ -92,7 +90,7 @@ def _is_class(node: ast.stmt, name: str) -> bool:
 
 
 def is_implementation(node: ast.stmt, name: str) -> bool:
-    """Is this statement a definition of the function itself, not of something that shares its name?"""
+    """Whether the statement defines the function itself, not something that shares its name."""
     if not isinstance(node, Function) or node.name != name:
         return False
     return not any(
@@ -115,13 +113,13 @@ def dotted_name(expression: ast.expr) -> str:
 
 def _find(scope: Scope, name: str, qualname: str, *, want_class: bool) -> ast.stmt:
     matches = _is_class if want_class else is_implementation
-    found = [(node, block) for node, block in _statements(scope) if matches(node, name)]
+    found = [(node, block) for node, block in walk_scope(scope) if matches(node, name)]
     if not found:
         kind = "class" if want_class else "function"
         raise TargetError(f"there is no {kind} {name!r} where {qualname!r} should be")
     if len({block for _, block in found}) > 1:
         raise TargetError(f"{name!r} of {qualname!r} is defined in more than one branch")
-    return found[-1][0]  # in one block the last definition is the one that Python keeps
+    return found[-1][0]  # in one block Python keeps the last definition
 
 
 def _first_line(node: ast.stmt) -> int:
@@ -130,7 +128,7 @@ def _first_line(node: ast.stmt) -> int:
 
 
 def render_signature(function: Function, *, decorators: bool = True) -> str:
-    """The header alone, normalised: what a prompt shows and a stub begins with."""
+    """The normalised header: what a prompt shows and a stub begins with."""
     header = copy.copy(function)
     header.body = [ast.Pass()]
     if not decorators:
@@ -139,7 +137,7 @@ def render_signature(function: Function, *, decorators: bool = True) -> str:
 
 
 def without_docstring(target: Target) -> str:
-    """The target's lines without its docstring, whose place our prompt has taken; all of them where it is the body."""
+    """The target's lines without its docstring, which our prompt replaces; all lines if it is the whole body."""
     first = target.node.body[0]
     lines = target.text.split("\n")
     start, end = first.lineno - target.first, (first.end_lineno or first.lineno) - target.first
@@ -150,45 +148,49 @@ def without_docstring(target: Target) -> str:
 
 
 def parse_function(segment: str) -> Function:
-    """The one function in the text, decorators included; raises DLBenchError where the text holds anything else.
+    """The one function in the text, with decorators; raises DLBenchError if the text holds anything else.
 
-    Lines are counted from 1, in indented text from 2.
+    Lines count from 1, in indented text from 2.
     """
     first = next((line for line in segment.split("\n") if line.strip()), "")
     body = parse_statements(segment)
     if len(body) != 1 or not isinstance(body[0], Function):
-        raise _refusal("the text is not one function", first)
+        raise _not_a_function("the text is not one function", first)
     return body[0]
 
 
 def parse_statements(segment: str) -> list[ast.stmt]:
-    """Whatever statements the text holds, at one margin; lines are counted as in `parse_function`."""
+    """The statements of the text; lines count as in `parse_function`."""
     try:
-        return _parse_block(segment) if is_indented(segment) else parse(segment).body
+        if not is_indented(segment):
+            return parse(segment).body
+        block, *after = parse(f"if True:\n{segment}").body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise _refusal(f"the text does not parse: {error}", segment.lstrip().split("\n")[0]) from None
+        raise _not_a_function(f"the text does not parse: {error}", segment.lstrip().split("\n")[0]) from None
+    assert isinstance(block, ast.If)
+    return [*block.body, *block.orelse, *after]
 
 
 def is_indented(segment: str) -> bool:
-    """Does its first line with code stand away from the margin?"""
+    """Whether the first line of code is indented."""
     first = next((line for line in segment.split("\n") if line.strip() and not line.lstrip().startswith("#")), "")
     return first[:1].isspace()
 
 
 def find_body(function: Function) -> list[ast.stmt]:
-    """Its statements without the docstring."""
+    """The function's statements without the docstring."""
     return function.body[1:] if ast.get_docstring(function, clean=False) is not None else function.body
 
 
 def is_prose(node: ast.AST) -> TypeGuard[ast.Expr]:
-    """Is it a string that stands alone as a statement, as a docstring does?"""
+    """Whether the node is a statement that is only a string, such as a docstring."""
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
 
 def walk_code(node: ast.AST) -> list[ast.AST]:
-    """A node and all below it that hold something, parents first: `ast.walk` without contexts and operators.
+    """A node and everything below it, parents first: `ast.walk` without contexts and operators.
 
-    Those are half of all nodes, and walking takes most of the time that twenty thousand functions take.
+    Those are half of all nodes, and walking dominates the time for twenty thousand functions.
     """
     found = [node]
     for each in found:
@@ -202,11 +204,11 @@ def walk_code(node: ast.AST) -> list[ast.AST]:
 
 
 def write_code(tree: ast.AST) -> str:
-    """The code anew, without comments and layout, to be measured and compared."""
+    """The code without comments and layout, for measuring and comparing."""
     try:
-        return ast.unparse(tree)
-    except ValueError:  # before Python 3.12, what needs a backslash cannot be written between an f-string's braces
-        return ast.unparse(_Escaping().visit(copy.deepcopy(tree)))
+        return unparse(tree)
+    except ValueError:  # before Python 3.12, an f-string's braces cannot contain a backslash
+        return unparse(_Escaping().visit(copy.deepcopy(tree)))
 
 
 class _Escaping(ast.NodeTransformer):
@@ -216,11 +218,5 @@ class _Escaping(ast.NodeTransformer):
         return node
 
 
-def _parse_block(segment: str) -> list[ast.stmt]:
-    block, *after = parse(f"if True:\n{segment}").body
-    assert isinstance(block, ast.If)
-    return [*block.body, *block.orelse, *after]
-
-
-def _refusal(what: str, first: str) -> DLBenchError:
-    return DLBenchError(what, where=first.strip()[:80], fix="give the whole lines of one function or method")
+def _not_a_function(what: str, first: str) -> DLBenchError:
+    return DLBenchError(what, where=first.strip()[:80], fix="pass the whole lines of one function or method")

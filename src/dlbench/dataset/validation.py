@@ -1,18 +1,12 @@
-"""Are the records of a benchmark sound, as far as can be said without its sources?
+"""Check the records of a benchmark, as far as possible without its sources.
 
-What needs the fetched sources is checked by `dlbench.validation.sources`. Both collect every problem in one pass.
+`dlbench.validation.sources` checks what needs the fetched sources. Both collect every problem in one pass.
 
-Does every instance keep to the rules that its benchmark was made by?
+A benchmark states its rules in `rules.toml`; a rule that is not stated does not apply: a small benchmark needs neither
+votes nor prompts of forty words. A label must agree with the votes of its own record in every benchmark.
 
-A benchmark states them in `rules.toml`; what it does not state is not asked for: a small one of somebody's own needs
-neither votes nor prompts of forty words. That a label is what the votes of its own record say holds in all of them:
-otherwise the record contradicts itself.
-
-Are the records those that the benchmark's version was given to?
-
-`SEAL` holds the version and a digest of all that a score depends on: projects, instances, locks, splits. Without it a
-record could change under a version that people cite, and nobody would know which of the two their score is of.
-`make seal` writes it, and refuses to where the version was not raised.
+`SEAL` holds the version and a digest of everything that a score depends on: projects, instances, locks, splits. Without
+it a record could change under a version that people cite. `make seal` writes it, and fails if the version is the same.
 """
 
 import hashlib
@@ -34,8 +28,8 @@ from dlbench.dataset.statistics import mutation_score
 from dlbench.jsonl import write_whole
 
 RULES_FILE = "rules.toml"
-_FEWEST = 100
-"""Of fewer instances, a project's share says nothing: every benchmark begins with one project."""
+_MIN_INSTANCES = 100
+"""Below this, a project's share means nothing: every benchmark begins with one project."""
 
 Count = Annotated[int, Field(ge=0)]
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -43,7 +37,7 @@ _Found = Iterator[tuple[Kind, str, str]]
 
 
 class Rules(Record):
-    """The least, and of prompts and projects also the most; defaults ask for nothing."""
+    """Minimum values, and for prompts and projects also maximum values; the defaults require nothing."""
 
     prompt_words: tuple[Count, Count] = (0, 1_000_000)
     votes: Count = 0
@@ -51,7 +45,7 @@ class Rules(Record):
     tests: Count = 0
     mutation_score: Share = 0
     project_share: Share = 1
-    """Of all instances, where there are a hundred or more."""
+    """Of all instances; checked where there are a hundred or more."""
 
 
 def check_rules(benchmark: Benchmark) -> list[Problem]:
@@ -66,23 +60,23 @@ def check_rules(benchmark: Benchmark) -> list[Problem]:
 
 
 def _check_labels(instance: Instance) -> _Found:
-    given = instance.votes or Votes()
+    all_votes = instance.votes or Votes()
     for axis in AXES:
-        votes, label = getattr(given, axis), getattr(instance.labels, axis)
+        votes, label = getattr(all_votes, axis), getattr(instance.labels, axis)
         value, count = Counter(votes).most_common(1)[0] if votes else (label, 1)
         if 2 * count > len(votes):
             if label != value:
-                what = f"{axis} is {label}, and {count} of {len(votes)} votes say {value}"
-                yield Kind.LABEL_AGAINST_VOTES, what, "take the majority's label, or let annotators vote anew"
-        elif not given.reason.strip():
+                what = f"{axis} is {label}, but {count} of {len(votes)} votes say {value}"
+                yield Kind.LABEL_AGAINST_VOTES, what, "take the majority's label, or let annotators vote again"
+        elif not all_votes.reason.strip():
             what = f"no majority for {axis} ({', '.join(votes)}), and no reason why it is {label}"
-            yield Kind.TIE_WITHOUT_REASON, what, "write how it was settled into votes.reason"
+            yield Kind.TIE_WITHOUT_REASON, what, "write into votes.reason how it was settled"
 
 
 def _check_instance(instance: Instance, rules: Rules) -> _Found:
     words, (least, most) = len(instance.prompt.split()), rules.prompt_words
     if not least <= words <= most:
-        fix = "say what the tests check, and no more (docs/prompt-writing.md)"
+        fix = "state what the tests check, and no more (docs/prompt-writing.md)"
         yield Kind.PROMPT_LENGTH, f"the prompt has {words} words, not {least} to {most}", fix
     for axis in AXES:
         votes = len(getattr(instance.votes, axis, ()))
@@ -93,9 +87,9 @@ def _check_instance(instance: Instance, rules: Rules) -> _Found:
         yield Kind.TOO_FEW_TESTS, what, fix
     score = mutation_score(instance)
     if (score or 0) < rules.mutation_score:
-        told = "no mutation score was measured" if score is None else f"the mutation score is {score:.2f}"
-        fix = "choose tests that find more mistakes, measure it, or leave it out"
-        yield Kind.WEAK_TESTS, f"{told}; {rules.mutation_score:g} or more is asked", fix
+        measured = "no mutation score was measured" if score is None else f"the mutation score is {score:.2f}"
+        fix = "measure it, choose tests that kill more mutants, or leave the instance out"
+        yield Kind.WEAK_TESTS, f"{measured}; the rules require {rules.mutation_score:g} or more", fix
 
 
 def _check_shares(benchmark: Benchmark, rules: Rules) -> list[Problem]:
@@ -105,11 +99,11 @@ def _check_shares(benchmark: Benchmark, rules: Rules) -> list[Problem]:
         Problem(
             Kind.PROJECT_TOO_LARGE,
             f"instances/{project}",
-            f"{count} of {total} instances are of {project}, more than {rules.project_share:.0%}",
+            f"{count} of {total} instances belong to {project}, more than {rules.project_share:.0%}",
             "leave some out, or add instances of other projects",
         )
         for project, count in counts.items()
-        if total >= _FEWEST and count > rules.project_share * total
+        if total >= _MIN_INSTANCES and count > rules.project_share * total
     ]
 
 
@@ -134,12 +128,12 @@ def check_records(root: Path) -> tuple[Benchmark, list[Problem]]:
 
 
 def _check_files(benchmark: Benchmark) -> list[Problem]:
-    """Anything beside our own records is somebody else's until proven otherwise."""
+    """Any file that is not one of our records may be third-party code."""
     return [
         Problem(
             Kind.THIRD_PARTY_CODE,
             name,
-            "a benchmark holds records, locks and splits only; this file is none of them",
+            "a benchmark holds only records, locks and splits; this file is none of them",
             "remove it: sources and tests are fetched from the package index, never stored",
         )
         for path in sorted(benchmark.root.rglob("*"))
@@ -159,15 +153,15 @@ def _check_places(benchmark: Benchmark) -> list[Problem]:
         instance = benchmark.instances[key]
         if path.parent.name != instance.project:
             fix = f"move it to instances/{instance.project}/"
-            problems.append(Problem(Kind.MISPLACED_FILE, where, f"{key} stands in another project's folder", fix))
+            problems.append(Problem(Kind.MISPLACED_FILE, where, f"{key} is in another project's folder", fix))
         project = benchmark.projects.get(instance.project)
         if project is None:
             fix = f"write projects/{instance.project}.toml"
             problems.append(Problem(Kind.UNKNOWN_PROJECT, where, f"there is no project {instance.project!r}", fix))
             continue
-        wanted = f"{project.name}/{module_of(instance.path, project.import_root)}.{instance.qualname}"
-        if instance.id != wanted:
-            fix = f"the path and name given make it {wanted}"
+        expected = f"{project.name}/{module_of(instance.path, project.import_root)}.{instance.qualname}"
+        if instance.id != expected:
+            fix = f"by its path and qualname the id is {expected}"
             problems.append(Problem(Kind.MALFORMED_RECORD, where, f"id {instance.id} names another place", fix))
     return problems
 
@@ -194,8 +188,8 @@ def _check_prompts(benchmark: Benchmark) -> list[Problem]:
         Problem(
             Kind.PROMPT_IS_A_DRAFT,
             _where(benchmark, instance.id),
-            "the prompt is a draft by a model, which nobody has reviewed",
-            "write a prompt in words of your own, from understanding",
+            "the prompt is a model's draft that nobody has reviewed",
+            "write a prompt in your own words",
         )
         for instance in benchmark.instances.values()
         if is_draft(instance.prompt)
@@ -224,8 +218,8 @@ def _check_locks(benchmark: Benchmark) -> list[Problem]:
         for number, line in enumerate(lock.read_text(encoding="utf-8").splitlines(), 1):
             text = line.strip()
             if _plain(text.partition("==")[0]) == _plain(project.name):
-                what = f"it installs {project.name} itself, and a candidate could import the reference from there"
-                fix = "remove the entry, or give the project an environment of its own"
+                what = f"it installs {project.name} itself, so a candidate could import the reference"
+                fix = "remove the entry, or give the project its own environment"
                 problems.append(Problem(Kind.PROJECT_IN_LOCK, f"locks/{lock.name}:{number}", what, fix))
             if text and not text.startswith(("#", "--hash")) and not _PINNED.match(text):
                 problem = Problem(
@@ -237,7 +231,7 @@ def _check_locks(benchmark: Benchmark) -> list[Problem]:
 
 
 def _plain(name: str) -> str:
-    """As packages are compared: case and kind of dash do not matter."""
+    """The normalised name of a package: case and kind of dash do not matter."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
@@ -247,10 +241,10 @@ def _where(benchmark: Benchmark, key: str) -> str:
 
 SEAL_FILE = "SEAL"
 CHANGED = (
-    "records changed under the same VERSION: raise its second number (the first where scores can no longer be"
-    " compared), then run `make seal`"
+    "records changed under the same VERSION: raise its second number (the first if scores are no longer comparable),"
+    " then run `make seal`"
 )
-UNSEALED = "there is no seal of this VERSION: run `make seal`"
+UNSEALED = "this VERSION has no seal: run `make seal`"
 _SEALED = ("projects/*.toml", "instances/*/*.toml", "locks/*.txt", "splits/*.txt")
 
 
@@ -263,12 +257,12 @@ def make_seal(root: Path) -> str:
 
 
 def find_fault(root: Path) -> str:
-    """`CHANGED`, `UNSEALED`, or nothing where the seal fits."""
+    """`CHANGED`, `UNSEALED`, or "" if the seal matches the records."""
     path = root / SEAL_FILE
-    kept, made = path.read_text(encoding="utf-8") if path.is_file() else "", make_seal(root)
-    if kept == made:
+    stored, current = path.read_text(encoding="utf-8") if path.is_file() else "", make_seal(root)
+    if stored == current:
         return ""
-    return CHANGED if kept.split()[:1] == made.split()[:1] else UNSEALED
+    return CHANGED if stored.split()[:1] == current.split()[:1] else UNSEALED
 
 
 def seal(root: Path) -> None:

@@ -85,8 +85,8 @@ def annotate_extraction(verdict: Verdict, found: Extraction) -> Verdict:
     """Note truncation and other names in the verdict; in the message if they explain why no code ran."""
     notes: dict[str, Any] = {"truncated": True} if found.truncated else {}
     message = verdict.message
-    if verdict.status is Status.MISSING_TARGET and found.others:
-        notes["others"] = list(found.others)
+    if verdict.status is Status.MISSING_TARGET and found.other_names:
+        notes["others"] = list(found.other_names)
     if found.truncated and verdict.status in _UNREADABLE:
         message = f"{message}; the answer is cut off" if message else "the answer is cut off"
     return replace(verdict, message=message, extra=verdict.extra | notes)

@@ -1,13 +1,15 @@
-"""Which names does a piece of code bind at module level, and which does it look up there?
+"""Find which names code binds at module level and which it looks up there.
 
-Asked of CPython's own symbol tables, not of a guess by pattern: comprehensions, class scopes, `global` statements and
-annotations have rules of their own, and one name missed is a helper lost.
+The names come from CPython's own symbol tables, not from patterns: comprehensions, class scopes, `global` statements
+and annotations have rules of their own, and one missed name is a lost helper.
 """
 
 import ast
 import symtable
+from collections.abc import Iterator
 from dataclasses import dataclass
 
+from dlbench.dataset.target import dotted_name, write_code
 from dlbench.parsing import parse
 
 
@@ -20,29 +22,61 @@ class Names:
 def find_names(code: str) -> Names:
     bound: set[str] = set()
     used: set[str] = set()
-    top = symtable.symtable(code, "<code>", "exec")
-    _walk(top, top, bound, used)
+    module = symtable.symtable(code, "<code>", "exec")
+    for symbol in module.get_symbols():
+        if symbol.is_assigned() or symbol.is_imported():
+            bound.add(symbol.get_name())
+        if symbol.is_referenced():
+            used.add(symbol.get_name())
+    pending = list(module.get_children())
+    while pending:
+        table = pending.pop()
+        pending += table.get_children()
+        for symbol in table.get_symbols():
+            is_stored = symbol.is_assigned() or symbol.is_imported()
+            # `is_global` takes any scope called "top" for the module's, and all that is bound there for global.
+            is_local = (is_stored or symbol.is_parameter()) and not symbol.is_declared_global()
+            if symbol.is_global() and not is_local:
+                used.add(symbol.get_name())
+                if is_stored:
+                    bound.add(symbol.get_name())
     return Names(frozenset(bound), frozenset(used))
 
 
-def _walk(table: symtable.SymbolTable, top: symtable.SymbolTable, bound: set[str], used: set[str]) -> None:
-    for symbol in table.get_symbols():
-        name = symbol.get_name()
-        if table is top:
-            if symbol.is_assigned() or symbol.is_imported():
-                bound.add(name)
-            if symbol.is_referenced():
-                used.add(name)
-        elif symbol.is_global():
-            used.add(name)
-            if symbol.is_declared_global() and (symbol.is_assigned() or symbol.is_imported()):
-                bound.add(name)
-    for child in table.get_children():
-        _walk(child, top, bound, used)
+def find_uses(code: str) -> frozenset[str]:
+    """The names that the code looks up at module level, those in quoted annotations included."""
+    quoted: set[str] = set()
+    for node in ast.walk(parse(code)):
+        for field in ("annotation", "returns"):
+            annotation = getattr(node, field, None)
+            if annotation is not None:
+                quoted.update(_quoted_names(annotation))
+    return find_names(code).used | quoted
+
+
+def _quoted_names(annotation: ast.AST) -> Iterator[str]:
+    match annotation:
+        case ast.Constant(value=str(text)):
+            try:
+                inner = parse(text.strip(), mode="eval").body
+            except (SyntaxError, ValueError, RecursionError, MemoryError):
+                return
+            yield from (node.id for node in ast.walk(inner) if isinstance(node, ast.Name))
+            yield from _quoted_names(inner)
+        case ast.Subscript(value=base) if is_data_subscript(dotted_name(base)):
+            # Strings of `Literal` and `Annotated` are values.
+            return
+        case _:
+            for child in ast.iter_child_nodes(annotation):
+                yield from _quoted_names(child)
+
+
+def is_data_subscript(base: str) -> bool:
+    return base.rpartition(".")[2] in {"Literal", "Annotated"}
 
 
 def find_attributes(code: str, of: set[str] | None = None) -> frozenset[str]:
-    """Every name that the code reaches through a dot, or only those behind one of the names given."""
+    """Every name that the code reaches through a dot, or only those behind one of the names in `of`."""
     return frozenset(
         node.attr
         for node in ast.walk(parse(code))
@@ -75,17 +109,14 @@ def find_imports(tree: ast.Module, package: str) -> dict[str, tuple[str, str]]:
     for node in tree.body:
         if isinstance(node, ast.Import):
             for alias in node.names:
-                if alias.asname:
-                    found[alias.asname] = (alias.name, "")
-                else:
-                    root = alias.name.split(".")[0]
-                    found[root] = (root, "")
+                root = alias.name.split(".")[0]
+                found[alias.asname or root] = (alias.name if alias.asname else root, "")
         elif isinstance(node, ast.ImportFrom) and node.module != "__future__":
             for alias in node.names:
                 found[alias.asname or alias.name] = (_absolute(node, package), alias.name)
         else:
-            # bound again by something else: what it is in the end cannot be told from the import
-            for name in find_names(ast.unparse(node)).bound:
+            # Another statement binds the name again: the import no longer says what it is.
+            for name in find_names(write_code(node)).bound:
                 found.pop(name, None)
     return found
 

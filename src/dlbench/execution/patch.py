@@ -1,8 +1,8 @@
-"""Can a candidate take its place in a module that is imported already, so that nobody can tell the difference?
+"""Plan how a candidate replaces the reference in a module that is already imported.
 
-Only the body of a function can be exchanged without importing its module again. Whatever a fresh import would evaluate
-anew (defaults, annotations, decorators, helpers that compute at the module's level, new members of a class) must be the
-same as the reference's, or such that it does not matter when it is evaluated. All else is imported, in another process.
+Only the body of a function can be replaced without importing its module again. Whatever a fresh import would evaluate
+anew (defaults, annotations, decorators, helpers that compute at module level, new members of a class) must equal the
+reference's, or evaluate to the same at any time. Every other candidate is imported in another process.
 """
 
 import ast
@@ -13,8 +13,8 @@ from typing import Any
 from dlbench.dataset.target import Function, Target
 from dlbench.execution.inside.live_patch import yields
 from dlbench.execution.names import find_names
-from dlbench.execution.splice import Spliced, write_headers
-from dlbench.parsing import parse
+from dlbench.execution.splice import Spliced, find_members, write_headers
+from dlbench.parsing import dump, parse, unparse
 
 
 @dataclass(frozen=True)
@@ -32,18 +32,17 @@ def find_place(source: str, target: Target, module: str) -> Place:
     tree = parse(source)
     imports = [node for node in tree.body if isinstance(node, ast.ImportFrom) and node.module == "__future__"]
     above = "\n".join(source.split("\n")[: target.outermost - 1])
-    members = target.classes[-1].body if target.classes else []
     return Place(
         target,
         module.partition(".")[0],
         [alias.name for node in imports for alias in node.names],
         find_names(above).bound | frozenset(dir(builtins)),
-        find_names(ast.unparse(ast.Module(members, []))).bound,
+        find_members(target),
     )
 
 
 def plan_patch(place: Place, spliced: Spliced, filename: str) -> dict[str, Any] | None:
-    """What the server needs to exchange the function; None where the module must be imported anew."""
+    """What the server needs to replace the function; None where the module must be imported anew."""
     headers = write_headers(place.target)
     if headers is None or spliced.others or not _may_come_late(spliced.before, place):
         return None
@@ -80,11 +79,11 @@ def plan_patch(place: Place, spliced: Spliced, filename: str) -> dict[str, Any] 
 
 
 def _dump(nodes: list[Any]) -> list[str]:
-    return [ast.dump(node) if node is not None else "" for node in nodes]
+    return [dump(node) if node is not None else "" for node in nodes]
 
 
 def _may_come_late(helpers: str, place: Place) -> bool:
-    """Does it matter that helpers are made after the module, and not in the middle of it?"""
+    """Whether helpers may be defined after the module instead of in the middle of it."""
     return all(_is_inert(node, place) for node in parse(helpers).body)
 
 
@@ -114,23 +113,21 @@ def _is_literal(node: ast.expr) -> bool:
     return True
 
 
-def _are_seen_by_decorators(reference: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    """A decorator may have read the header; these do not."""
+def _are_seen_by_decorators(reference: Function) -> bool:
+    """A decorator may have read the header; these five do not."""
     blind = {"staticmethod", "classmethod", "property", "abstractmethod", "abc.abstractmethod"}
-    return any(ast.unparse(decorator) not in blind for decorator in reference.decorator_list)
+    return any(unparse(decorator) not in blind for decorator in reference.decorator_list)
 
 
-def _describe_signature(
-    node: ast.FunctionDef | ast.AsyncFunctionDef, reference: ast.FunctionDef | ast.AsyncFunctionDef, place: Place
-) -> dict[str, Any] | None:
-    """Another header than the reference's, if what it evaluates is the same whenever it is evaluated."""
-    theirs = _defaults(reference)
+def _describe_signature(node: Function, reference: Function, place: Place) -> dict[str, Any] | None:
+    """A header that differs from the reference's, if it evaluates to the same at any time; else None."""
+    reference_defaults = _defaults(reference)
     defaults: dict[str, str | None] = {}
     for name, value in _defaults(node).items():
-        if name in theirs and ast.dump(theirs[name]) == ast.dump(value):
+        if name in reference_defaults and dump(reference_defaults[name]) == dump(value):
             defaults[name] = None
         elif _is_literal(value):
-            defaults[name] = ast.unparse(value)
+            defaults[name] = unparse(value)
         else:
             return None
     lazy = "annotations" in place.future
@@ -143,13 +140,13 @@ def _describe_signature(
     positional = [*reference.args.posonlyargs, *reference.args.args]
     return {
         "defaults": defaults,
-        "annotations": {name: ast.unparse(value) for name, value in annotations.items()},
+        "annotations": {name: unparse(value) for name, value in annotations.items()},
         "lazy": lazy,
         "old": {"positional": [argument.arg for argument in positional]},
     }
 
 
-def _defaults(node: ast.FunctionDef | ast.AsyncFunctionDef) -> dict[str, ast.expr]:
+def _defaults(node: Function) -> dict[str, ast.expr]:
     arguments = node.args
     positional = [*arguments.posonlyargs, *arguments.args]
     found = dict(zip([one.arg for one in reversed(positional)], reversed(arguments.defaults), strict=False))
@@ -157,7 +154,7 @@ def _defaults(node: ast.FunctionDef | ast.AsyncFunctionDef) -> dict[str, ast.exp
     return found | {one.arg: value for one, value in keywords if value is not None}
 
 
-def _annotations(node: ast.FunctionDef | ast.AsyncFunctionDef) -> dict[str, ast.expr]:
+def _annotations(node: Function) -> dict[str, ast.expr]:
     arguments = node.args
     everything = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
     everything += [one for one in (arguments.vararg, arguments.kwarg) if one is not None]
@@ -167,15 +164,5 @@ def _annotations(node: ast.FunctionDef | ast.AsyncFunctionDef) -> dict[str, ast.
 
 def _is_plain(annotation: ast.expr) -> bool:
     """Names, attributes and subscripts: nothing that computes."""
-    allowed = (
-        ast.Name,
-        ast.Attribute,
-        ast.Subscript,
-        ast.Constant,
-        ast.Tuple,
-        ast.List,
-        ast.BinOp,
-        ast.BitOr,
-        ast.Load,
-    )
-    return all(isinstance(inner, allowed) for inner in ast.walk(annotation))
+    allowed = ast.Name | ast.Attribute | ast.Subscript | ast.Constant | ast.Tuple | ast.List | ast.BinOp | ast.BitOr
+    return all(isinstance(inner, allowed | ast.Load) for inner in ast.walk(annotation))

@@ -1,14 +1,10 @@
-"""How does an answer take the place of the reference, and of nothing else?
+"""Put an answer in the place of the reference, and change nothing else.
 
-Public patchers paste whole answers over a function: they lose helpers, put imports above `from __future__`, and let an
-answer's `np` replace the module's. Each of those turns a right answer into a failure, or changes code that was not
-asked for. Here the module's text stays as it is but for the target's own lines; what the answer's target needs by name
-(its helpers, constants, imports, class members) comes along, and a name that the module or Python has already is
-renamed in the answer first, so that no other function sees a difference.
-
-How is a name of the answer changed everywhere it means that thing, and nowhere else?
-
-With libcst's scopes: a parameter, a local variable or a keyword argument of the same spelling stays as it is.
+Pasting a whole answer over a function loses helpers, puts imports above `from __future__`, and lets an answer's `np`
+replace the module's. Each of those fails a right answer or changes code outside the target. Here only the target's own
+lines of the module change. What the answer's target needs by name (helpers, constants, imports, class members) comes
+along, and a name that the module or Python already has is renamed in the answer first, so that no other function sees a
+difference.
 """
 
 import ast
@@ -24,140 +20,36 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import libcst as cst
-from libcst.metadata import Access, Assignment, MetadataWrapper, ScopeProvider
 
-from dlbench.dataset.target import Function, Target, dotted_name, find_target, render_signature
-from dlbench.execution.answer import Answer, AnswerError, Statement, at, read_answer, render
-from dlbench.execution.names import find_imports, find_names
-from dlbench.parsing import parse
-
-
-def rename_globals(module: cst.Module, new_names: dict[str, str]) -> cst.Module:
-    """The same module with some of its module-level names spelt otherwise; statements keep their places."""
-    if not new_names:
-        return module
-    wrapper = MetadataWrapper(module, unsafe_skip_copy=False)
-    scopes = wrapper.resolve(ScopeProvider)
-    scope = next(scope for scope in scopes.values() if scope is not None).globals
-    nodes: set[int] = set()
-    for name in new_names:
-        for assignment in scope[name]:
-            if isinstance(assignment, Assignment):
-                nodes.add(id(assignment.node))
-            for access in assignment.references:
-                nodes.add(id(leftmost(access)))
-    return wrapper.module.visit(_Renamer(nodes, new_names))
-
-
-def leftmost(access: Access) -> cst.CSTNode:
-    node: cst.CSTNode = access.node
-    while isinstance(node, cst.Attribute):
-        node = node.value
-    return node
-
-
-class _Renamer(cst.CSTTransformer):
-    def __init__(self, nodes: set[int], new_names: dict[str, str]) -> None:
-        super().__init__()
-        self.nodes = nodes
-        self.new_names = new_names
-
-    def _new(self, name: cst.Name) -> cst.Name:
-        return name.with_changes(value=self.new_names.get(name.value, name.value))
-
-    def leave_Name(self, original_node: cst.Name, updated_node: cst.Name) -> cst.Name:
-        return self._new(updated_node) if id(original_node) in self.nodes else updated_node
-
-    def leave_FunctionDef(self, original_node: cst.FunctionDef, updated_node: cst.FunctionDef) -> cst.FunctionDef:
-        if id(original_node) not in self.nodes:
-            return updated_node
-        return updated_node.with_changes(name=self._new(updated_node.name))
-
-    def leave_ClassDef(self, original_node: cst.ClassDef, updated_node: cst.ClassDef) -> cst.ClassDef:
-        if id(original_node) not in self.nodes:
-            return updated_node
-        return updated_node.with_changes(name=self._new(updated_node.name))
-
-    def leave_Global(self, original_node: cst.Global, updated_node: cst.Global) -> cst.Global:
-        return updated_node.with_changes(
-            names=[item.with_changes(name=self._new(item.name)) for item in updated_node.names]
-        )
-
-    def leave_Annotation(self, original_node: cst.Annotation, updated_node: cst.Annotation) -> cst.Annotation:
-        """Names inside an annotation in quotes are no tree's nodes."""
-        text = updated_node.annotation
-        if not isinstance(text, cst.SimpleString):
-            return updated_node
-        value = text.value
-        for old, new in self.new_names.items():
-            value = re.sub(rf"\b{re.escape(old)}\b", new, value)
-        return updated_node.with_changes(annotation=text.with_changes(value=value))
-
-    def leave_Import(self, original_node: cst.Import, updated_node: cst.Import) -> cst.Import:
-        if id(original_node) not in self.nodes:
-            return updated_node
-        aliases: list[cst.ImportAlias] = []
-        for alias in original_node.names:
-            aliases += self._renamed(alias)
-        return updated_node.with_changes(names=separate(aliases))
-
-    def leave_ImportFrom(self, original_node: cst.ImportFrom, updated_node: cst.ImportFrom) -> cst.ImportFrom:
-        if id(original_node) not in self.nodes or isinstance(original_node.names, cst.ImportStar):
-            return updated_node
-        aliases: list[cst.ImportAlias] = []
-        for alias in original_node.names:
-            aliases += self._renamed(alias)
-        return updated_node.with_changes(names=separate(aliases))
-
-    def _renamed(self, alias: cst.ImportAlias) -> list[cst.ImportAlias]:
-        bound = alias.evaluated_alias or alias.evaluated_name.split(".")[0]
-        if bound not in self.new_names:
-            return [alias]
-        new = cst.AsName(cst.Name(self.new_names[bound]))
-        if alias.asname is not None or "." not in alias.evaluated_name:
-            return [alias.with_changes(asname=new)]
-        # `import a.b` binds `a` and loads `a.b`; renamed it must still do both
-        loads = cst.AsName(cst.Name(f"{self.new_names[bound]}_{alias.evaluated_name.replace('.', '_')}"))
-        return [cst.ImportAlias(name=cst.Name(bound), asname=new), alias.with_changes(asname=loads)]
-
-
-def separate(aliases: list[cst.ImportAlias]) -> list[cst.ImportAlias]:
-    comma = cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
-    *others, last = aliases
-    return [*(alias.with_changes(comma=comma) for alias in others), last.with_changes(comma=cst.MaybeSentinel.DEFAULT)]
-
-
-class LazyAnnotations(cst.CSTTransformer):
-    """Puts annotations in quotes: what `from __future__ import annotations` means, for the answer's code alone."""
-
-    def leave_Annotation(self, original_node: cst.Annotation, updated_node: cst.Annotation) -> cst.Annotation:
-        if isinstance(updated_node.annotation, cst.SimpleString):
-            return updated_node
-        text = cst.Module([]).code_for_node(updated_node.annotation)
-        return updated_node.with_changes(annotation=cst.SimpleString(repr(" ".join(text.split()))))
-
+from dlbench.dataset.target import Function, Target, dotted_name, find_target, render_signature, write_code
+from dlbench.execution.answer import Answer, AnswerError, read_answer
+from dlbench.execution.locate import Statement, at, render
+from dlbench.execution.names import find_imports, find_names, find_uses
+from dlbench.execution.renaming import LazyAnnotations, bound_name, rename_globals, separate
+from dlbench.extraction.syntax import is_placeholder
+from dlbench.parsing import dump, parse, unparse
 
 PREFIX = "_dlbench_"
 _one_at_a_time = threading.Lock()
-"""How deep calls may go is set for the whole process: an end of one deep answer would end the interpreter over another
-that is deep just then."""
+"""The recursion limit holds for the whole process: resetting it after one deep answer would crash the interpreter over
+another that is deep at that moment."""
 
 
 @dataclass(frozen=True)
 class Spliced:
-    """The module with the answer in it, and which of the answer's names are spelt otherwise there."""
+    """The module with the answer in it, and the new names of what was renamed."""
 
     source: str
     renamed: dict[str, str]
     before: str
-    """What the answer brings along at the module's level, in front of the target or its outermost class."""
+    """What the answer brings along at module level, in front of the target or its outermost class."""
     before_line: int
     target: str
-    """The target as it stands in the module, decorators and all."""
+    """The target as it stands in the module, with its decorators."""
     line: int
-    """Where the target begins."""
+    """The target's first line."""
     others: str
-    """What else came in: names of a star import, members of the class, statements after the target."""
+    """Everything else from the answer: names of a star import, members of the class, statements after the target."""
     ranges: list[tuple[int, int]]
     """The lines of the module that are the answer's."""
 
@@ -168,11 +60,11 @@ def splice(source: str, qualname: str, code: str, *, module: str = "", is_packag
         try:
             return _splice(source, qualname, code, module, is_package)
         except RecursionError:
-            return _with_room(lambda: _splice(source, qualname, code, module, is_package))
+            return _with_deep_stack(lambda: _splice(source, qualname, code, module, is_package))
 
 
-def _with_room(work: Callable[[], Spliced]) -> Spliced:
-    """Long chains that models repeat themselves into are legal Python, and deeper than the usual stack."""
+def _with_deep_stack(work: Callable[[], Spliced]) -> Spliced:
+    """Long chains in which models repeat themselves are legal Python, and deeper than the usual stack."""
     limit, size = sys.getrecursionlimit(), threading.stack_size(512 << 20)
     sys.setrecursionlimit(200_000)
     try:
@@ -186,39 +78,24 @@ def _with_room(work: Callable[[], Spliced]) -> Spliced:
 
 
 def _splice(source: str, qualname: str, code: str, module: str, is_package: bool) -> Spliced:
-    ground = _survey(source, qualname, module, is_package)
-    target = ground.target
+    surroundings = _survey(source, qualname, module, is_package)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            answer = read_answer(code, qualname, ground.signature)
-            spliced = _assemble(ground.source, target, answer, ground.surroundings)
-            _compile(spliced, target)
+            spliced = _assemble(read_answer(code, qualname, surroundings.signature), surroundings)
+            _compile(spliced, surroundings.target)
     except SyntaxError as error:
         raise AnswerError("syntax_error", f"{type(error).__name__}: {error.msg} (line {error.lineno})") from None
     return spliced
 
 
-@dataclass(frozen=True)
-class _Ground:
-    """What does not depend on the answer."""
-
-    source: str
-    target: Target
-    signature: str
-    surroundings: "_Surroundings"
-
-
 @lru_cache(maxsize=64)
-def _survey(source: str, qualname: str, module: str, is_package: bool) -> _Ground:
-    source = source.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
-    target = find_target(source, qualname)
-    signature = render_signature(target.node, decorators=False)
-    return _Ground(source, target, signature, _Surroundings(source, target, module, is_package))
+def _survey(source: str, qualname: str, module: str, is_package: bool) -> "_Surroundings":
+    return _Surroundings(source, qualname, module, is_package)
 
 
 def _compile(spliced: Spliced, target: Target) -> None:
-    """Only what is new, where it can stand alone: the rest of the module compiled before, and it may be long."""
+    """Compile only the new code where it can stand alone: the rest of the module compiled before, and may be long."""
     headers = write_headers(target)
     if headers is None or spliced.others:
         compile(spliced.source, "<answer>", "exec", dont_inherit=True)
@@ -228,7 +105,7 @@ def _compile(spliced: Spliced, target: Target) -> None:
 
 
 def write_headers(target: Target) -> list[str] | None:
-    """The bare classes around the target, one line each; None where something else is around it, too."""
+    """The bare classes around the target, one line each; None where something else is around it too."""
     depth, width = len(target.classes), len(target.indent)
     offsets = [place * width // depth for place in range(depth)]
     if (not depth and width) or offsets != [cls.col_offset for cls in target.classes]:
@@ -236,7 +113,8 @@ def write_headers(target: Target) -> list[str] | None:
     return [f"{target.indent[:offset]}class {cls.name}:" for offset, cls in zip(offsets, target.classes, strict=True)]
 
 
-def _assemble(source: str, target: Target, answer: Answer, surroundings: "_Surroundings") -> Spliced:
+def _assemble(answer: Answer, surroundings: "_Surroundings") -> Spliced:
+    target, lines = surroundings.target, surroundings.source.split("\n")
     brought = _leave_known(answer, surroundings)
     stars = _spell_out_stars(answer, brought, surroundings)
     body = list(answer.module.body)
@@ -250,9 +128,7 @@ def _assemble(source: str, target: Target, answer: Answer, surroundings: "_Surro
     before = render(tree, *(_bare(_defer_annotations(tree.body[index])) for index in brought)).strip("\n")
     members = [at(tree, path) for path in answer.members if _is_new_member(answer, path, surroundings)]
     after = [tree.body[index] for index in answer.after]
-    lines = source.split("\n")
-    # each piece with the lines that are the answer's own
-    pieces = [
+    pieces = [  # the kind of each piece; "" is the module's own text
         ("", "\n".join(lines[: target.outermost - 1])),
         ("others", "\n".join(stars)),
         ("before", before),
@@ -284,63 +160,69 @@ def _join(pieces: list[tuple[str, str]], renamed: dict[str, str]) -> Spliced:
 
 
 class _Surroundings:
-    """What the splicer must know of the module: its names, its imports, and the members of the target's class."""
+    """The module around the target: its names, its imports, and the members of the target's class."""
 
-    def __init__(self, source: str, target: Target, module: str, is_package: bool) -> None:
-        self.tree = parse(source)
-        names = find_names(source)
+    def __init__(self, source: str, qualname: str, module: str, is_package: bool) -> None:
+        self.source = source.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+        self.target = find_target(self.source, qualname)
+        self.signature = render_signature(self.target.node, decorators=False)
+        tree = parse(self.source)
+        names = find_names(self.source)
         self.bound = names.bound
         self.taken = names.bound | names.used | set(dir(builtins))
         self.module = module
         self.package = module if is_package else module.rpartition(".")[0]
-        self.imports = find_imports(self.tree, self.package)
+        self.imports = find_imports(tree, self.package)
         self.lazy_annotations = any(
             isinstance(node, ast.ImportFrom)
             and node.module == "__future__"
             and any(alias.name == "annotations" for alias in node.names)
-            for node in self.tree.body
+            for node in tree.body
         )
-        classes = {node.name for node in self.tree.body if isinstance(node, ast.ClassDef)}
+        classes = {node.name for node in tree.body if isinstance(node, ast.ClassDef)}
         imported = {name for name, (_, attribute) in self.imports.items() if attribute[:1].isupper()}
         self.classes = classes | imported
-        self.is_starred = "__all__" not in names.bound
-        self.definitions = {_normal(node) for node in self.tree.body if isinstance(node, _DEFINITIONS)}
-        body = target.classes[-1].body if target.classes else []
-        self.members = find_names(ast.unparse(ast.Module(body, []))).bound
+        self.definitions = {_normal(node) for node in tree.body if isinstance(node, _DEFINITIONS)}
+        self.members = find_members(self.target)
 
 
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Assign, ast.AnnAssign)
 
 
+def find_members(target: Target) -> frozenset[str]:
+    """The names that the class around the target binds."""
+    return find_names(write_code(ast.Module(target.classes[-1].body, []))).bound if target.classes else frozenset()
+
+
 def _is_new_member(answer: Answer, path: tuple[int, ...], surroundings: _Surroundings) -> bool:
-    """Not what the class has already, nor a header that stands for what it inherits."""
-    code = render(answer.module, at(answer.module, path))
-    return not find_names(code).bound & surroundings.members and not _is_placeholder(parse(code).body[0])
+    """Neither a member that the class has already, nor a header that stands for an inherited one."""
+    code = answer.render(at(answer.module, path))
+    return not find_names(code).bound & surroundings.members and not is_placeholder(parse(code).body[0])
 
 
 def _uses(answer: Answer) -> frozenset[str]:
     """Every module-level name that the target, or what comes along with it, looks up."""
     pieces = [answer.target, *answer.members, *((index,) for index in [*answer.before, *answer.after])]
-    return frozenset().union(*(find_names(render(answer.module, at(answer.module, path))).used for path in pieces))
+    return frozenset().union(*(find_uses(answer.render(at(answer.module, path))) for path in pieces))
 
 
 def _leave_known(answer: Answer, surroundings: _Surroundings) -> dict[int, frozenset[str]]:
-    """The statements to bring, each with the names wanted of it, but for what the module has in the same sense."""
-    wanted = _uses(answer)
+    """The statements to bring, each with the names needed of it, except what the module has in the same sense."""
+    needed = _uses(answer)
     own: set[str] = set()
     for index in answer.before:
         own |= {name for name in answer.names[index].bound if not _is_known(answer, index, name, surroundings)}
-    # a name that the module has, but that the answer also makes anew, is the answer's own everywhere
+    # A name that the module has, but that the answer also defines anew, is the answer's own everywhere.
     return {
         index: names & own
         for index in answer.before
-        if (names := answer.names[index].bound & wanted) & own or not names
+        if (names := answer.names[index].bound & needed) & own or not names
     }
 
 
 def _is_known(answer: Answer, index: int, name: str, surroundings: _Surroundings) -> bool:
-    """Does the module hold this very thing under this very name?"""
-    tree = parse(render(answer.module, answer.module.body[index]))
+    """Whether the module holds the same thing under the same name."""
+    tree = parse(answer.render(answer.module.body[index]))
     if name in _find_own_imports(tree, surroundings):
         return True
     if name not in surroundings.bound:
@@ -349,14 +231,14 @@ def _is_known(answer: Answer, index: int, name: str, surroundings: _Surroundings
     if imported is not None:
         return surroundings.imports.get(name) == imported
     node = tree.body[0]
-    # a class restated as context, even loosely, is the module's: another of its name would fail every isinstance
-    if _is_placeholder(node) or (isinstance(node, ast.ClassDef) and name in surroundings.classes):
+    # A class restated as context, even loosely, is the module's: another class would fail every isinstance check.
+    if is_placeholder(node) or (isinstance(node, ast.ClassDef) and name in surroundings.classes):
         return True
     return isinstance(node, _DEFINITIONS) and _normal(node) in surroundings.definitions
 
 
 def _find_own_imports(tree: ast.Module, surroundings: _Surroundings) -> dict[str, str]:
-    """What is imported from the very module it goes into: the name it gets there, and the name it has here."""
+    """Names that the answer imports from the module it goes into: the name in the answer, the name in the module."""
     imports = find_imports(tree, surroundings.package)
     return {
         name: attribute
@@ -366,34 +248,20 @@ def _find_own_imports(tree: ast.Module, surroundings: _Surroundings) -> dict[str
 
 
 def _find_aliases(answer: Answer, surroundings: _Surroundings) -> dict[str, str]:
-    tree = parse(render(answer.module, *(answer.module.body[index] for index in answer.before)))
+    tree = parse(answer.render(*(answer.module.body[index] for index in answer.before)))
     return {alias: name for alias, name in _find_own_imports(tree, surroundings).items() if alias != name}
 
 
-def _is_placeholder(node: ast.stmt) -> bool:
-    """A restated header without a body of its own: it stands for what the module has."""
-    match node:
-        case ast.FunctionDef(body=body) | ast.AsyncFunctionDef(body=body) | ast.ClassDef(body=body):
-            return all(map(_is_placeholder, body))
-        case ast.Pass() | ast.Expr(value=ast.Constant()):
-            return True
-        case ast.Assign(value=ast.Constant(value=value)) | ast.AnnAssign(value=ast.Constant(value=value)):
-            return value is ...
-        case ast.Raise(exc=ast.expr() as error):
-            return dotted_name(error) == "NotImplementedError"
-    return False
-
-
 def _normal(node: ast.stmt) -> str:
-    """The same text for definitions that differ in spacing, comments and docstring only."""
+    """A text that is equal for definitions which differ only in spacing, comments and docstring."""
     if isinstance(node, Function | ast.ClassDef) and ast.get_docstring(node, clean=False) is not None:
         node = copy.copy(node)
         node.body = node.body[1:]
-    return ast.dump(node)
+    return dump(node)
 
 
 def _spell_out_stars(answer: Answer, brought: dict[int, frozenset[str]], surroundings: _Surroundings) -> list[str]:
-    """`from x import *` would rebind anything: only the names that nothing else explains are taken from it."""
+    """`from x import *` would rebind anything: only names that nothing else explains are taken from it."""
     if not answer.stars:
         return []
     explained = surroundings.taken.union(*(answer.names[index].bound for index in brought))
@@ -409,7 +277,7 @@ def _spell_out_stars(answer: Answer, brought: dict[int, frozenset[str]], surroun
 
 
 def _prune(answer: Answer, statement: Statement, names: frozenset[str]) -> Statement:
-    """Of a line of imports, or of several statements on one line, only those that bind a wanted name."""
+    """Of a line of imports, or of several statements on one line, only those that bind one of the names."""
     if not isinstance(statement, cst.SimpleStatementLine) or not names:
         return statement
     small = [pruned for part in statement.body if (pruned := _prune_small(answer, part, names)) is not None]
@@ -418,26 +286,22 @@ def _prune(answer: Answer, statement: Statement, names: frozenset[str]) -> State
 
 def _prune_small(answer: Answer, part: cst.BaseSmallStatement, names: frozenset[str]) -> cst.BaseSmallStatement | None:
     if isinstance(part, cst.Import | cst.ImportFrom) and not isinstance(part.names, cst.ImportStar):
-        kept = [alias for alias in part.names if (alias.evaluated_alias or alias.evaluated_name.split(".")[0]) in names]
+        kept = [alias for alias in part.names if bound_name(alias) in names]
         return part.with_changes(names=separate(kept)) if kept else None
-    code = render(answer.module, cst.SimpleStatementLine([part]))
+    code = answer.render(cst.SimpleStatementLine([part]))
     return part if find_names(code).bound & names else None
 
 
 def _choose_names(answer: Answer, brought: dict[int, frozenset[str]], surroundings: _Surroundings) -> dict[str, str]:
-    """New spellings for what would otherwise change a name of the module, of Python, or of a star import elsewhere."""
+    """New names for what would otherwise change a name of the module or of Python; a free name stays as it is."""
     renamed: dict[str, str] = {}
     taken = surroundings.taken.union(*(names.bound | names.used for names in answer.names.values()))
     for index in brought:
-        code = render(answer.module, answer.module.body[index])
-        imports = find_imports(parse(code), surroundings.package)
-        for name in sorted(find_names(code).bound):
-            is_exported = surroundings.is_starred and not name.startswith("_") and name not in imports
-            if name in surroundings.taken or is_exported:
-                new = PREFIX + name
-                while new in taken:
-                    new += "_"
-                renamed[name] = new
+        for name in sorted(find_names(answer.render(answer.module.body[index])).bound & surroundings.taken):
+            new = PREFIX + name
+            while new in taken:
+                new += "_"
+            renamed[name] = new
     return renamed
 
 
@@ -448,20 +312,20 @@ def _decorate(node: Statement, reference: Function) -> Statement:
     own = list(node.decorators)
     names = [_kind(_last_name(decorator.decorator)) for decorator in own]
     decorators: list[cst.Decorator] = []
-    for given in reference.decorator_list:
-        name = _kind(dotted_name(given).rpartition(".")[2])
-        theirs = cst.Decorator(cst.parse_expression(ast.unparse(given)))
+    for expression in reference.decorator_list:
+        name = _kind(dotted_name(expression).rpartition(".")[2])
+        decorator = cst.Decorator(cst.parse_expression(unparse(expression)))
         if name and name in names:
-            mine = own.pop(names.index(name))
+            restated = own.pop(names.index(name))
             names.remove(name)
-            spelt = [_last_name(one.decorator) + _arguments(one.decorator) for one in (mine, theirs)]
-            theirs = theirs if spelt[0] == spelt[1] else mine  # spelt otherwise it is the answer's word
-        decorators.append(theirs)
+            spelt = [_last_name(one.decorator) + _arguments(one.decorator) for one in (restated, decorator)]
+            decorator = decorator if spelt[0] == spelt[1] else restated  # with other arguments the answer's counts
+        decorators.append(decorator)
     return node.with_changes(decorators=[*decorators, *own])
 
 
 def _kind(name: str) -> str:
-    """Two properties around one function would be one too many."""
+    """A cached property replaces a property: two around one function would be one too many."""
     return "property" if name == "cached_property" else name
 
 
@@ -471,9 +335,9 @@ def _last_name(expression: cst.BaseExpression) -> str:
 
 def _arguments(expression: cst.BaseExpression) -> str:
     node = _parse(expression)
-    return (
-        ast.dump(ast.Tuple([*node.args, *(word.value for word in node.keywords)])) if isinstance(node, ast.Call) else ""
-    )
+    if not isinstance(node, ast.Call):
+        return ""
+    return dump(ast.Tuple([*node.args, *(word.value for word in node.keywords)]))
 
 
 def _parse(expression: cst.BaseExpression) -> ast.expr:
@@ -481,10 +345,8 @@ def _parse(expression: cst.BaseExpression) -> ast.expr:
 
 
 def _defer_annotations(node: Statement) -> Statement:
-    """A helper stands above the target, perhaps above what its annotations name."""
-    return (
-        cst.ensure_type(node.visit(LazyAnnotations()), cst.FunctionDef) if isinstance(node, cst.FunctionDef) else node
-    )
+    """A helper stands above the target, perhaps above the classes in its annotations."""
+    return cst.ensure_type(node.visit(LazyAnnotations()), type(node)) if isinstance(node, cst.FunctionDef) else node
 
 
 def _bare(node: Statement) -> Statement:
@@ -492,7 +354,7 @@ def _bare(node: Statement) -> Statement:
 
 
 def _render_inside(module: cst.Module, node: Statement, indent: str) -> str:
-    """The statement's text at an indentation; what stands inside a string of several lines is not moved."""
+    """The statement's text at an indentation; the inside of a multi-line string is not moved."""
     node = _bare(node)
     if not indent:
         return render(module, node).strip("\n")

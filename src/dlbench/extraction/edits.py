@@ -1,8 +1,8 @@
-"""What does the code look like after this edit?
+"""Read the code after an edit: a unified diff, a patch, or search-and-replace blocks.
 
-Some models answer with a unified diff or a search-and-replace block. Only what the edit shows whole can be judged: a
-hunk that begins or stops inside the target leaves lines of it unseen, and a function put together from such pieces
-would be nobody's answer. So the target is taken from one hunk that has its `def` line and its end, or not at all.
+Only what the edit shows whole can be judged. A hunk that begins or stops inside the target leaves lines of it unseen,
+and a function assembled from such pieces is nobody's answer. So the target is taken from one hunk that has its `def`
+line and its end, or not at all.
 """
 
 import re
@@ -15,37 +15,26 @@ LANGUAGES = {"diff", "patch", "udiff"}
 
 _HUNK = re.compile(r"^@@.*$")
 _FILE = re.compile(r"^(?:diff --git |index [0-9a-f]+\.\.|--- |\+\+\+ |new file mode |\\ No newline|\*\*\* )")
-_FLUSH = re.compile(r"(?:async def|def|class|import|from) |@\w")
 _SEARCH, _MIDDLE, _REPLACE = (re.compile(mark) for mark in (r"^<{5,9} ?SEARCH", r"^={5,9}$", r"^>{5,9} ?REPLACE"))
 
 
 def is_edit(text: str) -> bool:
-    """By the marks that nothing else has: a hunk's or a file's header, a search-and-replace block, pluses all along."""
-    if _replacements(text):
-        return True
-    lines = [line for line in text.split("\n") if line.strip()]
-    heads = any(one.startswith("--- ") and two.startswith("+++ ") for one, two in pairwise(lines))
-    return heads or any(_HUNK.match(line) or line == "*** Begin Patch" for line in lines) or _is_marked(lines)
+    """By marks that nothing else has: a hunk's or file's header, a search-and-replace block, pluses on every line.
 
-
-def _is_marked(lines: list[str]) -> bool:
-    """New lines all along, or among old ones and context; models forget the space before a header.
-
-    Lists in prose have such marks, too: what is new must be Python, and unmarked lines under a header are no context.
+    Lists in prose have pluses and minuses too, so those alone are no mark.
     """
-    marks = {line[0] for line in lines if not _FLUSH.match(line)}
-    if marks == {"+"}:
-        return True
-    context = set() if any(_FLUSH.match(line) for line in lines) else {" "}
-    is_mixed = {"+", "-"} <= marks and marks <= {"+", "-"} | context
-    return is_mixed and syntax.parse(syntax.dedent("\n".join(_new_side(lines)))) is not None
+    lines = [line for line in text.split("\n") if line.strip()]
+    has_header = any(one.startswith("--- ") and two.startswith("+++ ") for one, two in pairwise(lines))
+    has_hunk = any(_HUNK.match(line) or line == "*** Begin Patch" for line in lines)
+    return has_header or has_hunk or bool(_replacements(text)) or {line[0] for line in lines} == {"+"}
 
 
-def new_code(texts: list[str], qualname: str) -> str | None:
-    """The new side of each hunk that parses, and that has the target whole if it has it; None without the target."""
-    found = [code for text in texts for hunk in _hunks(text) if (code := _whole_part(*hunk, qualname))]
-    joined = "\n\n".join(found)
-    return joined if syntax.has_target(joined, qualname) else None
+def read_edits(texts: list[str], qualname: str, *, cut: bool = False) -> syntax.Reading:
+    """The new side of all hunks that parse, provided that one of them has the whole target."""
+    joined = "\n\n".join(code for text in texts for hunk in _hunks(text) if (code := _whole_part(*hunk, qualname)))
+    if not syntax.has_target(joined, qualname):
+        return syntax.Reading(None, "a diff that does not show the whole definition", cut)
+    return syntax.Reading(joined, "a diff", cut)
 
 
 def _whole_part(lines: list[str], ends_open: bool, qualname: str) -> str:
@@ -80,24 +69,23 @@ def _new_side(lines: list[str]) -> list[str]:
 def _replacements(text: str) -> list[list[str]]:
     """The new lines of each search-and-replace block."""
     found: list[list[str]] = []
-    seen, new = False, None
+    in_block, new = False, None
     for line in text.split("\n"):
         if _SEARCH.match(line):
-            seen, new = True, None
-        elif seen and new is None and _MIDDLE.match(line):
+            in_block, new = True, None
+        elif in_block and new is None and _MIDDLE.match(line):
             new = list[str]()
         elif new is not None and _REPLACE.match(line):
             found.append(new)
-            seen, new = False, None
+            in_block, new = False, None
         elif new is not None:
             new.append(line)
     return found
 
 
 def _ends_open(hunk: list[str]) -> bool:
-    """A hunk stops after context: were the file at its end, or the last line new, there would be none."""
-    last = next(line for line in reversed(hunk) if line.strip())
-    return not last.startswith("+")
+    """A hunk that stops after context: at the file's end, or after a new line, there would be none."""
+    return not next(line for line in reversed(hunk) if line.strip()).startswith("+")
 
 
 def _from_its_definition(code: str, qualname: str, ends_open: bool) -> str:

@@ -1,41 +1,43 @@
-"""Is this text Python, what does it define, and where does it break off?
+"""Parse candidate code, list what it defines, and detect where it was cut off.
 
-Only the parser is asked; nothing of an answer is ever run. A function that was cut off may parse up to the cut, so what
-is whole and what is only a beginning is told apart here: a beginning taken for the whole would be judged as the answer.
-
-What one way of reading an answer has found.
+Only the parser runs; code of an answer is never executed. A function that was cut off may parse up to the cut, so whole
+statements are separated from beginnings here: a beginning taken for the whole would be judged as the answer.
 """
 
 import ast
 import re
 import textwrap
 import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from threading import Lock
 
+from dlbench.dataset.target import Function, Scope, dotted_name, walk_scope
 from dlbench.parsing import parse as make_tree
-
-Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 # `warnings.catch_warnings` swaps state of the whole process; two threads at once would leave it swapped.
 _warnings_lock = Lock()
-
-_TOO_MUCH = (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError)
-_MOST_CUTS = 300
-
+_MAX_CUTS = 300
 _STATEMENT = re.compile(r"\s*(?:def|class|return|import|raise|while|assert)\b|\s*@\w")
 CONTINUES = re.compile(r"\s*(?:else|elif|except|finally)\b")
 
 
+@dataclass(frozen=True)
+class Reading:
+    """The result of one reader. `code` is None where the text cannot be the answer; `reason` says why."""
+
+    code: str | None
+    reason: str
+    cut: bool = False
+
+
 def attempt(code: str) -> ast.Module | Exception:
-    """The tree, or why there is none. Never raises and never prints."""
+    """The tree, or the parser's error. Never raises and never prints."""
     with _warnings_lock, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             return make_tree(code, feature_version=(3, 11))
-        except _TOO_MUCH as error:
+        except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError) as error:
             return error
 
 
@@ -45,7 +47,7 @@ def parse(code: str) -> ast.Module | None:
 
 
 def dedent(code: str) -> str:
-    """Indented statements at the margin; the lines inside their strings stay as they are, since they are values."""
+    """Move indented statements to the margin; lines inside strings stay, since they are values."""
     tree = attempt("if 1:\n" + code)
     if not isinstance(tree, ast.Module) or not isinstance(tree.body[0], ast.If):
         return textwrap.dedent(code)
@@ -53,17 +55,21 @@ def dedent(code: str) -> str:
     inside: set[int] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant | ast.JoinedStr):
-            # Line n of the tree is index n - 2 of `lines`; a string's first line is not inside it.
+            # Line n of the tree is index n - 2 of the code's lines; a string's first line is not inside it.
             inside.update(range(node.lineno - 1, (node.end_lineno or node.lineno) - 1))
-    lines = code.split("\n")
     return "\n".join(
-        line if number in inside else line[min(lead, indent_of(line)) :] for number, line in enumerate(lines)
+        line if number in inside else line[min(lead, indent_of(line)) :] for number, line in enumerate(code.split("\n"))
     )
 
 
-def is_code(tree: ast.Module) -> bool:
-    """Holds something that does work: `Sure`, `42`, `Note: this` and `pass` parse too, but answer nothing."""
-    return any(_works(node) for node in tree.body)
+def indent_of(line: str) -> int:
+    return len(line) - len(line.lstrip(" \t"))
+
+
+def is_code(code: str) -> bool:
+    """The text parses and does some work: `Sure`, `42`, `Note: this` and `pass` parse too, but answer nothing."""
+    tree = parse(code)
+    return tree is not None and any(_works(node) for node in tree.body)
 
 
 def _works(node: ast.stmt) -> bool:
@@ -78,42 +84,16 @@ def _works(node: ast.stmt) -> bool:
 
 
 def defines(tree: ast.Module, qualname: str) -> bool:
-    """Also where a method comes without its class, or an inner class without its outer one."""
+    """Whether the tree defines the target, also as a method without its class or an inner class without its outer."""
     parts = qualname.split(".")
-    return any(_defined(tree.body, parts[start:]) for start in range(len(parts)))
+    return any(_defined(tree, parts[start:]) for start in range(len(parts)))
 
 
-def has_target(code: str, qualname: str) -> bool:
-    """The code parses and defines the target."""
-    tree = parse(code)
-    return tree is not None and defines(tree, qualname)
-
-
-def is_stub(code: str, qualname: str) -> bool:
-    """The code defines the target, and each definition of it is only a header: docstring, `pass`, `...`, or a raise of
-    NotImplementedError."""
-    tree = parse(code)
-    if tree is None or not defines(tree, qualname):
-        return False
-    name = qualname.rpartition(".")[2]
-    functions = [node for node in ast.walk(tree) if isinstance(node, Function) and node.name == name]
-    return bool(functions) and all(_is_header(part) for function in functions for part in function.body)
-
-
-def _is_header(part: ast.stmt) -> bool:
-    match part:
-        case ast.Pass() | ast.Expr(value=ast.Constant()):
-            return True
-        case ast.Raise(exc=ast.Name(id="NotImplementedError") | ast.Call(func=ast.Name(id="NotImplementedError"))):
-            return True
-    return False
-
-
-def _defined(body: list[ast.stmt], parts: list[str]) -> bool:
-    for node in _in_scope(body):
+def _defined(scope: Scope, parts: list[str]) -> bool:
+    for node, _ in walk_scope(scope):
         match node:
             case ast.ClassDef() if len(parts) > 1 and node.name == parts[0]:
-                if _defined(node.body, parts[1:]):
+                if _defined(node, parts[1:]):
                     return True
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef() if [node.name] == parts:
                 return True
@@ -122,17 +102,33 @@ def _defined(body: list[ast.stmt], parts: list[str]) -> bool:
     return False
 
 
-def _in_scope(body: list[ast.stmt]) -> Iterator[ast.stmt]:
-    """The statements of one scope, those under `if`, `try` and `with` too."""
-    waiting = list(body)
-    while waiting:
-        node = waiting.pop(0)
-        yield node
-        if isinstance(node, ast.If | ast.Try | ast.With | ast.For | ast.While):
-            for field in ("body", "orelse", "finalbody"):
-                waiting += getattr(node, field, [])
-            for handler in getattr(node, "handlers", []):
-                waiting += handler.body
+def has_target(code: str | None, qualname: str) -> bool:
+    tree = parse(code) if code else None
+    return tree is not None and defines(tree, qualname)
+
+
+def is_stub(code: str, qualname: str) -> bool:
+    """Every definition of the target is a docstring, `pass`, `...`, or a raise of NotImplementedError."""
+    tree = parse(code)
+    if tree is None or not defines(tree, qualname):
+        return False
+    name = qualname.rpartition(".")[2]
+    functions = [node for node in ast.walk(tree) if isinstance(node, Function) and node.name == name]
+    return bool(functions) and all(map(is_placeholder, functions))
+
+
+def is_placeholder(node: ast.stmt) -> bool:
+    """A header without a body of its own, or a statement of such a body: it stands for code elsewhere."""
+    match node:
+        case ast.FunctionDef(body=body) | ast.AsyncFunctionDef(body=body) | ast.ClassDef(body=body):
+            return all(map(is_placeholder, body))
+        case ast.Pass() | ast.Expr(value=ast.Constant()):
+            return True
+        case ast.Assign(value=ast.Constant(value=value)) | ast.AnnAssign(value=ast.Constant(value=value)):
+            return value is ...
+        case ast.Raise(exc=ast.expr() as error):
+            return dotted_name(error) == "NotImplementedError"
+    return False
 
 
 def mentions(code: str, qualname: str) -> bool:
@@ -141,54 +137,52 @@ def mentions(code: str, qualname: str) -> bool:
     return re.search(rf"^[ \t]*(?:async[ \t]+)?def[ \t]+{name}\b", code, re.MULTILINE) is not None
 
 
-def find_others(tree: ast.Module, qualname: str) -> tuple[str, ...]:
-    """What functions the code defines in the target's stead, nearest name first; none where it defines the target."""
+def find_other_names(tree: ast.Module, qualname: str) -> tuple[str, ...]:
+    """Functions and methods that the code defines instead of the target, closest name first."""
     if defines(tree, qualname):
         return ()
-    names = [
-        name
-        for node in _in_scope(tree.body)
-        for name in ([node.name] if isinstance(node, Function) else _methods(node))
-    ]
+    names: list[str] = []
+    for node, _ in walk_scope(tree):
+        if isinstance(node, Function):
+            names.append(node.name)
+        elif isinstance(node, ast.ClassDef):
+            names += [f"{node.name}.{inner.name}" for inner in node.body if isinstance(inner, Function)]
 
-    def distance(name: str) -> float:
-        return -SequenceMatcher(None, _plain(name.rpartition(".")[2]), _plain(qualname.rpartition(".")[2])).ratio()
+    def plain(name: str) -> str:
+        return name.rpartition(".")[2].replace("_", "").lower()
 
-    return tuple(sorted(dict.fromkeys(names), key=distance))
-
-
-def _methods(node: ast.stmt) -> list[str]:
-    if not isinstance(node, ast.ClassDef):
-        return []
-    return [f"{node.name}.{inner.name}" for inner in node.body if isinstance(inner, Function)]
-
-
-def _plain(name: str) -> str:
-    return name.replace("_", "").lower()
+    return tuple(
+        sorted(dict.fromkeys(names), key=lambda name: -SequenceMatcher(None, plain(name), plain(qualname)).ratio())
+    )
 
 
 def returns(tree: ast.Module) -> bool:
-    """Says `return` or `yield` outside any function: the body of one."""
-    waiting: list[ast.AST] = list(tree.body)
-    while waiting:
-        node = waiting.pop()
+    """The tree has a `return` or `yield` outside any function: it is the body of one."""
+    pending: list[ast.AST] = list(tree.body)
+    while pending:
+        node = pending.pop()
         if isinstance(node, ast.Return | ast.Yield | ast.YieldFrom):
             return True
         if not isinstance(node, Function | ast.ClassDef | ast.Lambda):
-            waiting.extend(ast.iter_child_nodes(node))
+            pending.extend(ast.iter_child_nodes(node))
     return False
 
 
-def calls(tree: ast.Module, qualname: str) -> bool:
-    name = qualname.rpartition(".")[2]
-    return any(
+def is_body(code: str) -> bool:
+    tree = parse(code)
+    return tree is not None and returns(tree)
+
+
+def calls(code: str, qualname: str) -> bool:
+    tree, name = parse(code), qualname.rpartition(".")[2]
+    return tree is not None and any(
         isinstance(node, ast.Call) and name in (getattr(node.func, "id", None), getattr(node.func, "attr", None))
         for node in ast.walk(tree)
     )
 
 
 def breaks_off(code: str) -> bool:
-    """The code is the beginning of something: it goes wrong at its very end, or in a bracket or string open there."""
+    """The code was cut: the error is at its very end, or in a bracket or string that is open there."""
     error = attempt(code)
     if not isinstance(error, SyntaxError) or error.lineno is None:
         return False
@@ -203,46 +197,22 @@ def breaks_off(code: str) -> bool:
 
 
 def prefix_with(code: str, qualname: str) -> str | None:
-    """The longest beginning of cut-off code that parses and has the target whole: the cut hit something after it."""
-    lines = code.split("\n")
-    depth = _depth(lines, qualname)
-    if depth is None:
-        return None
-    ends = [number for number, line in enumerate(lines) if line.strip() and indent_of(line) <= depth]
-    for end in ends[: -_MOST_CUTS - 1 : -1]:
-        # An `else` that is cut off belongs to the statement before it, so that one is not whole.
-        if CONTINUES.match(lines[end]):
-            continue
-        prefix = "\n".join(lines[:end])
-        tree = parse(prefix)
-        if tree is not None and defines(tree, qualname):
-            return prefix
-    return None
+    """The longest beginning of cut-off code that parses and has the whole target: the cut is after it."""
+    depths = [indent_of(line) for line in code.split("\n") if mentions(line, qualname)]
+    prefixes = _prefixes(code, min(depths)) if depths else []
+    return next((prefix for prefix in prefixes if has_target(prefix, qualname)), None)
 
 
 def whole_prefix(code: str) -> str:
     """The whole top-level statements of cut-off code."""
+    return next((prefix for prefix in _prefixes(code, 0) if parse(prefix) is not None), "")
+
+
+def _prefixes(code: str, depth: int) -> list[str]:
+    """Beginnings that end before a line of at most this indentation, longest first.
+
+    An `else` that is cut off belongs to the statement before it, so that statement is not whole.
+    """
     lines = code.split("\n")
-    ends = [number for number, line in enumerate(lines) if line.strip() and not indent_of(line)]
-    for end in ends[: -_MOST_CUTS - 1 : -1]:
-        if not CONTINUES.match(lines[end]) and parse(prefix := "\n".join(lines[:end])) is not None:
-            return prefix
-    return ""
-
-
-def _depth(lines: list[str], qualname: str) -> int | None:
-    depths = [indent_of(line) for line in lines if mentions(line, qualname)]
-    return min(depths) if depths else None
-
-
-def indent_of(line: str) -> int:
-    return len(line) - len(line.lstrip(" \t"))
-
-
-@dataclass(frozen=True)
-class Reading:
-    """`code` is None where there was something to read and it cannot be the answer: `reason` says why."""
-
-    code: str | None
-    reason: str
-    cut: bool = False
+    ends = [number for number, line in enumerate(lines) if line.strip() and indent_of(line) <= depth]
+    return ["\n".join(lines[:end]) for end in ends[: -_MAX_CUTS - 1 : -1] if not CONTINUES.match(lines[end])]

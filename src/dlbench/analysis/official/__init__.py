@@ -13,8 +13,7 @@ from pathlib import Path
 
 from dlbench.analysis.official.files import OfficialFile, find_files, find_others, parse, read_files
 from dlbench.analysis.official.repairs import Repair, RepairedFile, repair_all
-from dlbench.dataset.records import KnownLabels, Unrunnable
-from dlbench.dataset.toml_format import quote, quote_text
+from dlbench.dataset.records import KnownLabels, Unrunnable, quote, quote_text
 from dlbench.errors import DLBenchError
 from dlbench.jsonl import rewrite, write_whole
 from dlbench.workspace.archive import unpack

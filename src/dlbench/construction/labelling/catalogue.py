@@ -17,6 +17,7 @@ from textwrap import dedent
 from typing import TypedDict
 
 from dlbench.construction.work_folder import Row, WorkFolder
+from dlbench.dataset.records import strip_case
 from dlbench.dataset.target import TargetError, find_target
 from dlbench.errors import DLBenchError
 
@@ -98,7 +99,7 @@ def read_source(entry: Entry, tree: Path) -> Source:
     if target.sha256 != entry.function.get("sha256", target.sha256):
         what, fix = "the tree holds another version of the function", "give the tree that was measured"
         raise DLBenchError(what, where=f"{tree}: {entry.id}", fix=fix)
-    cases = Counter(test.split("[", 1)[0] for test in entry.tests)
+    cases = Counter(strip_case(test) for test in entry.tests)
     return {"code": dedent(target.text), "tests": [_read_test(tree, test, count) for test, count in cases.items()]}
 
 

@@ -154,9 +154,17 @@ def seed_everything() -> None:
 
 
 def pytest_arguments(job: Job) -> list[str]:
-    functions = dict.fromkeys(test.partition("[")[0] for test in job["tests"])
+    functions = dict.fromkeys(map(_name_for_pytest, job["tests"]))
     options = ["-p", "no:cacheprovider", "-o", "addopts=", "--tb=short", "--rootdir", job["tree"], *job["args"]]
     return [*options, *(["--collect-only"] if job.get("collect_only") else []), *functions]
+
+
+def _name_for_pytest(test: str) -> str:
+    """The test without its case. pytest takes every bracket for a case: it collects such a folder from the one above."""
+    file, separator, name = test.partition("::")
+    if "[" in file:
+        return file.partition("[")[0].rpartition("/")[0] or "."
+    return f"{file}{separator}{name.partition('[')[0]}"
 
 
 def describe_briefly(items: list[pytest.Item], tree: str) -> None:

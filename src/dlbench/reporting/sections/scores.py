@@ -25,7 +25,7 @@ from dlbench.reporting.sections import (
     section,
 )
 from dlbench.reporting.statistics import STATISTICS, tabulate_statistics
-from dlbench.reporting.tables import Tabled, breakdown, spreads, tabulate
+from dlbench.reporting.tables import Tabled, breakdown, spreads
 from dlbench.scoring import BREAKDOWNS, Tally, Usage
 
 _MOST_DRAWN = 8

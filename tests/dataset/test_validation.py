@@ -1,4 +1,4 @@
-"""One pass over a benchmark's records names every problem: where it is, what it is, how to fix it."""
+"""One pass over a benchmark's records reports every problem: where, what, and how to fix it."""
 
 import pytest
 
@@ -21,7 +21,7 @@ def edit(root, name, old, new):
 SCALE = "instances/toy/scale.toml"
 
 
-def test_a_sound_benchmark_has_no_problem(toy_root):
+def test_sound_benchmark_has_no_problem(toy_root):
     assert check_records(toy_root)[1] == []
 
 
@@ -48,25 +48,25 @@ def test_a_sound_benchmark_has_no_problem(toy_root):
         ("VERSION", "1.0", "one", Kind.MALFORMED_RECORD),
     ],
 )
-def test_this_defect_is_named(toy_root, name, old, new, kind):
+def test_defect_is_reported_with_its_kind(toy_root, name, old, new, kind):
     edit(toy_root, name, old, new)
     problems = check_records(toy_root)[1]
     assert kind in {problem.kind for problem in problems}
     assert all(problem.where and problem.what and problem.fix for problem in problems)
 
 
-def test_two_instances_for_one_function_are_found(toy_root):
+def test_duplicate_target_is_reported(toy_root):
     text = (toy_root / SCALE).read_text()
     (toy_root / "instances/toy/again.toml").write_text(text)
     assert Kind.DUPLICATE_ID in kinds(toy_root)
 
 
-def test_a_file_that_is_no_record_is_found(toy_root):
+def test_file_that_is_no_record_is_reported(toy_root):
     (toy_root / "instances/toy/solution.py").write_text("def scale(): ...\n")
     assert kinds(toy_root) == {Kind.THIRD_PARTY_CODE}
 
 
-def test_all_problems_come_in_one_pass(toy_root):
+def test_all_problems_are_reported_in_one_pass(toy_root):
     edit(toy_root, SCALE, 'stage = "pre_post_processing"', 'stage = "magic"')
     edit(toy_root, SCALE, "introduced = 2026-01-02", "introduced = 3")
     edit(toy_root, "instances/toy/Counter.step.toml", 'data = "structured_array"', 'data = "smell"')

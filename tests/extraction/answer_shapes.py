@@ -1,12 +1,10 @@
-"""How can one and the same function be answered? Every pair of the properties that answers have, and what must come out.
+"""Generate answers that give the same function in many shapes, and what extraction must return for each.
 
-An answer has four properties that do not depend on one another: what its code says beside the target (`CODE`), how its
-characters are spelt (`SPELLING`), what it is packed in (`PACKING`), and what is said around it (`SPEECH`). Each value of
-one is met with each value of every other, the remaining two being plain. What cannot be read says so in
-`refusal`.
+An answer has four independent properties: the code beside the target (`CODE`), its indentation (`SPELLING`), its
+packing (`PACKING`), and the text around it (`SPEECH`). Every value of one is combined with every value of each other,
+the remaining two being plain. `refusal` lists the combinations that cannot be read.
 """
 
-import html
 import json
 import textwrap
 from collections.abc import Callable, Iterator
@@ -55,9 +53,6 @@ CODE = {
     "the body alone": Code(BODY),
     "the body at the margin": Code(textwrap.dedent(BODY)),
     "a class around the method": Code(CLASS, METHOD, "Box.clip"),
-    "a class with words for its other methods": Code(
-        "class Box:\n    ... other methods ...\n\n" + textwrap.indent(METHOD, "    "), METHOD, "Box.clip"
-    ),
     "the method without its class": Code(METHOD, METHOD, "Box.clip"),
     "the method as it is indented in its class": Code(textwrap.indent(METHOD, "    "), METHOD, "Box.clip"),
     "an inner class alone": Code(CLASS, METHOD, "Outer.Box.clip"),
@@ -74,46 +69,13 @@ CODE = {
 }
 
 
-def _numbered(separator: str, width: int = 0) -> Callable[[str], str]:
-    def number(code: str) -> str:
-        lines = code.split("\n")
-        return "\n".join(f"{place:>{width}}{separator}{line}".rstrip() for place, line in enumerate(lines, 1))
-
-    return number
-
-
-def _with_prompts(code: str) -> str:
-    blocks = [">>> " + code.replace("\n", "\n... "), "..."]
-    return "\n".join(line.rstrip() for line in "\n".join(blocks).split("\n"))
-
-
 def _with_tabs(code: str) -> str:
     return code.replace("    ", "\t")
-
-
-def _with_curly_quotes(code: str) -> str:
-    for quote, pair in (('"', "“”"), ("'", "\u2018\u2019")):
-        parts = code.replace('"""', "\0").split(quote)
-        code = "".join(part + (pair[place % 2] if place < len(parts) - 1 else "") for place, part in enumerate(parts))
-        code = code.replace("\0", '"""')
-    return code
 
 
 SPELLING: dict[str, Callable[[str], str]] = {
     "plain": lambda code: code,
     "tabs": _with_tabs,
-    "non-breaking spaces": lambda code: code.replace("    ", "\u00a0" * 4),
-    "one odd space a line": lambda code: code.replace(" = ", "\u2009= "),
-    "zero-width characters": lambda code: code.replace(":\n", ":\u200b\n").replace("kept", "kept\u2060"),
-    "curly quotes": _with_curly_quotes,
-    "a typographic minus": lambda code: code.replace("value - low", "value \u2212 low"),
-    "full-width punctuation": lambda code: code.replace("(values", "\uff08values").replace(":\n", "\uff1a\n"),
-    "numbers with a colon": _numbered(": "),
-    "numbers with a bar, right-aligned": _numbered(" | ", 4),
-    "numbers and a tab": _numbered("\t", 6),
-    "numbers and a space": _numbered(" "),
-    "prompts": _with_prompts,
-    "HTML entities": html.escape,
     "indented by four": lambda code: textwrap.indent(code, "    "),
     "indented by a tab": lambda code: textwrap.indent(code, "\t"),
     "trailing spaces": lambda code: code.replace("\n", "  \n"),
@@ -135,10 +97,6 @@ def _diff(code: str) -> str:
     return f"--- a/box.py\n+++ b/box.py\n@@ -1,2 +1,{len(lines)} @@\n-    raise NotImplementedError\n-\n{added}"
 
 
-def _quoted(code: str) -> str:
-    return "\n".join(f"> {line}".rstrip() for line in _fence()(code).split("\n"))
-
-
 PACKING: dict[str, Callable[[str], str]] = {
     "nothing": lambda code: code,
     "backticks": _fence(),
@@ -155,9 +113,7 @@ PACKING: dict[str, Callable[[str], str]] = {
     "a closing fence stuck to the code": lambda code: f"```python\n{code}```",
     "a closing fence alone": lambda code: f"{code}\n```",
     "a markdown fence around": lambda code: f"````markdown\nHere:\n{_fence()(code)}\n````",
-    "a quotation": _quoted,
     "a fence marked as text": _fence("text"),
-    "triple quotes as a fence": _fence("python", "'''"),
     "two fences": lambda code: f"{_fence()(IMPORTS)}\nand\n{_fence()(code)}",
     "a shell block first": lambda code: f"{_fence('bash')('pip install torch')}\n{_fence()(code)}",
     "output after it": lambda code: f"{_fence()(code)}\nprints\n{_fence('')('[1, 2]')}",
@@ -173,11 +129,9 @@ PACKING: dict[str, Callable[[str], str]] = {
         {"name": "write", "arguments": json.dumps({"path": "a.py", "content": code})}
     ),
     "a notebook": lambda code: json.dumps({"cells": [{"cell_type": "code", "source": code.splitlines(keepends=True)}]}),
-    "pre and code": lambda code: f'<pre><code class="language-python">{code}</code></pre>',
     "an answer tag": lambda code: f"<answer>\n{code}\n</answer>",
     "an answer tag around a fence": lambda code: f"<answer>\n{_fence()(code)}\n</answer>",
     "PYTHON in brackets": lambda code: f"[PYTHON]\n{code}\n[/PYTHON]",
-    "a LaTeX listing": lambda code: f"\\begin{{lstlisting}}[language=Python]\n{code}\n\\end{{lstlisting}}",
     "a diff": _diff,
     "a diff in a fence": lambda code: _fence("diff")(_diff(code)),
     "a diff in a Python fence": lambda code: _fence()(_diff(code)),
@@ -246,7 +200,7 @@ def shapes() -> Iterator[Shape]:
 
 
 def meaning(code: str, packing: str) -> Code:
-    """Imports that come in a block of their own before a bare body are the body's first lines."""
+    """Imports in a block of their own before a bare body are the body's first lines."""
     if code.startswith("the body") and packing in {"two fences", "a block left open before it"}:
         header = FUNCTION.partition("\n")[0]
         return Code(CODE[code].text, f"{header}\n{textwrap.indent(IMPORTS, '    ')}\n{BODY}")
@@ -254,7 +208,7 @@ def meaning(code: str, packing: str) -> Code:
 
 
 def refusal(code: str, packing: str, speech: str) -> str | None:
-    """What no careful person could make out either, and what is said of it."""
+    """The reason for combinations that a careful reader could not read either."""
     if code.startswith("the body") and packing in EDITS:
         # The function's own beginning is not in the diff.
         return "a diff that does not show the whole definition"

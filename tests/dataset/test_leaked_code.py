@@ -1,4 +1,4 @@
-"""A prompt that quotes the reference is found; one that says the same in other words is not."""
+"""A prompt that quotes code of the reference is reported; a paraphrase is not."""
 
 import pytest
 
@@ -32,7 +32,7 @@ TARGET = find_target(SOURCE, "blend")
         "Then result = numpy.clip(mixed, 0, 255) it is.",
     ],
 )
-def test_a_line_of_the_reference_is_found_whatever_its_spacing(prompt):
+def test_reference_line_is_found_whatever_its_spacing(prompt):
     assert find_leaked_lines(prompt, TARGET)
 
 
@@ -45,7 +45,7 @@ def test_a_line_of_the_reference_is_found_whatever_its_spacing(prompt):
         'def blend(a, b, weight=0.5, mode="clip"):',
     ],
 )
-def test_words_of_our_own_are_no_leak(prompt):
+def test_own_words_are_no_leak(prompt):
     assert find_leaks(prompt, parse(SOURCE), TARGET) == []
 
 
@@ -59,28 +59,28 @@ def test_words_of_our_own_are_no_leak(prompt):
         'All modes, `", ".join(sorted(MODES, key=len, reverse=True))`.',
     ],
 )
-def test_an_expression_of_the_reference_is_found_in_a_code_span_and_in_a_sentence(prompt):
+def test_reference_expression_is_found_in_code_span_and_sentence(prompt):
     (found,) = find_leaks(prompt, parse(SOURCE), TARGET)
     assert found.kind is Kind.PROMPT_LEAKS_CODE
 
 
-def test_an_expression_is_named_once_and_without_its_parts():
+def test_only_the_outermost_expression_is_reported():
     prompt = "Give `a * weight + b * (1 - weight)`, which is `a * weight + b * (1 - weight)`."
     assert find_leaked_expressions(prompt, TARGET) == ["a * weight + b * (1 - weight)"]
     assert len(find_leaks("mixed = a * weight + b * (1 - weight)", parse(SOURCE), TARGET)) == 1
 
 
-def test_a_call_of_a_helper_with_plain_arguments_may_be_shown():
+def test_helper_call_with_plain_arguments_is_no_leak():
     prompt = "`wrap_around(a, b, weight, limits=self.limits, period=256)` does it for mode `wrap`."
     assert find_leaks(prompt, parse(SOURCE), TARGET) == []
 
 
-def test_a_call_that_names_a_local_variable_of_the_reference_may_not_be_shown():
+def test_call_with_a_local_variable_of_the_reference_is_a_leak():
     prompt = "`fold_over(a, b, mixed, period=256, strict=True)` does it for mode `fold`."
     assert find_leaked_expressions(prompt, TARGET) == ["fold_over(a, b, mixed, period=256, strict=True)"]
 
 
-def test_an_expression_of_eight_tokens_or_of_brackets_alone_is_nobodys():
+def test_short_expression_is_no_leak():
     source = (
         "def empty(x, y):\n    total = x * y + x - y\n    more = x * y + x - y - 1\n    return [[]], [[]], [[], []]\n"
     )

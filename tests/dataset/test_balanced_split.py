@@ -1,4 +1,4 @@
-"""A small split leaves no label and no project out, is quick, and is the same every time."""
+"""A balanced split covers all labels and projects, is quick, and is reproducible."""
 
 import random
 from collections import Counter
@@ -22,14 +22,14 @@ ALL = [make(n, Stage.TRAINING, "big") for n in range(50)] + [
 ]
 
 
-def test_rare_labels_and_projects_come_before_more_of_the_same():
+def test_rare_labels_and_projects_are_chosen_first():
     chosen = choose_balanced(ALL, 8)
     assert {one.labels.stage for one in chosen} == set(Stage)
     assert Counter(one.project for one in chosen)["big"] <= 3
     assert len({one.project for one in chosen}) == 5
 
 
-def test_the_order_of_the_records_does_not_matter():
+def test_choice_does_not_depend_on_record_order():
     shuffled = random.Random(0).sample(ALL, len(ALL))
     assert choose_balanced(shuffled, 12) == choose_balanced(ALL, 12)
 
@@ -40,7 +40,7 @@ def test_slow_instances_come_last():
     assert len(choose_balanced([*slow, *ALL], 1000)) == len(ALL) + 3
 
 
-def test_our_small_split_has_every_label_and_most_projects_and_nothing_slow():
+def test_lite_split_covers_labels_and_projects_and_is_quick():
     benchmark = load()
     chosen = [benchmark.instances[one] for one in benchmark.splits["lite"]]
     assert len(chosen) == 120

@@ -1,4 +1,4 @@
-"""Long work survives a kill: whole lines stand, a torn one is dropped, and two writers never mix."""
+"""Journals survive a kill: whole lines stay, a torn one is dropped, and two writers never mix."""
 
 import json
 
@@ -10,7 +10,7 @@ from dlbench.errors import DLBenchError
 from dlbench.jsonl import Journal, read_lines, rewrite
 
 
-def test_a_torn_last_line_is_dropped_and_the_rest_stands(tmp_path):
+def test_torn_last_line_is_dropped(tmp_path):
     path = tmp_path / "j.jsonl"
     path.write_bytes(b'{"a": 1}\n{"a": 2}\n{"a": "\xc3')
     with Journal(path) as journal:
@@ -19,7 +19,7 @@ def test_a_torn_last_line_is_dropped_and_the_rest_stands(tmp_path):
     assert [record for _, record in read_lines(path)] == [{"a": 1}, {"a": 2}, {"a": "é"}]
 
 
-def test_a_second_writer_is_refused(tmp_path):
+def test_second_writer_is_rejected(tmp_path):
     with Journal(tmp_path / "j.jsonl"), pytest.raises(DLBenchError, match="another process"):
         Journal(tmp_path / "j.jsonl")
 
@@ -27,12 +27,12 @@ def test_a_second_writer_is_refused(tmp_path):
 @pytest.mark.parametrize(
     "line", ["{", "[1]", "nonsense", '{"a": 1} {"b": 2}', "[" * 99999, '{"a": ' + "9" * 5000 + "}"]
 )
-def test_a_malformed_line_is_named_by_its_number(tmp_path, line):
+def test_malformed_line_is_reported_with_its_number(tmp_path, line):
     path = tmp_path / "s.jsonl"
     path.write_text('{"ok": 1}\n\n' + line + "\n")
-    with pytest.raises(DLBenchError) as refusal:
+    with pytest.raises(DLBenchError) as caught:
         list(read_lines(path))
-    assert refusal.value.where.endswith("s.jsonl:3")
+    assert caught.value.where.endswith("s.jsonl:3")
 
 
 def test_line_separators_inside_strings_do_not_break_a_line(tmp_path):
@@ -54,7 +54,7 @@ def test_line_separators_inside_strings_do_not_break_a_line(tmp_path):
         ),
     )
 )
-def test_a_line_is_read_as_python_reads_it(tmp_path_factory, record):
+def test_line_is_read_as_by_the_json_module(tmp_path_factory, record):
     path = tmp_path_factory.mktemp("lines") / "j.jsonl"
     line = json.dumps(record)
     path.write_text(line + "\n")
@@ -66,7 +66,7 @@ def test_a_line_is_read_as_python_reads_it(tmp_path_factory, record):
     "line",
     ['{"a": "\\ud800"}', '{"a": NaN}', '{"a": -Infinity}', '{"a": 1, "a": 2}', '{"a": ' + "[" * 300 + "]" * 300 + "}"],
 )
-def test_what_one_parser_refuses_and_python_takes_is_read(tmp_path, line):
+def test_line_that_only_the_json_module_accepts_is_read(tmp_path, line):
     path = tmp_path / "j.jsonl"
     path.write_text(line + "\n")
     assert repr(list(read_lines(path))) == repr([(1, json.loads(line))])

@@ -1,4 +1,4 @@
-"""A choice of instances is what its name and filters say, or an error that says what there is."""
+"""A selection is exactly what its split and filters say; unknown names are errors."""
 
 from dataclasses import replace
 from datetime import date
@@ -17,7 +17,7 @@ def grown(toy):
     return replace(toy, instances={one.id: one for one in dated})
 
 
-def test_selection_filters_and_refuses_unknown_names(toy):
+def test_selection_filters_and_rejects_unknown_names(toy):
     def chosen(**filters):
         return [instance.qualname for instance in select(toy, Selection(**filters))]
 
@@ -30,14 +30,14 @@ def test_selection_filters_and_refuses_unknown_names(toy):
             chosen(**filters)
 
 
-def test_dates_bound_a_selection_on_both_sides(toy):
+def test_since_and_until_bound_a_selection(toy):
     day = toy.instances["toy/toy.core.scale"].introduced
     assert len(select(toy, Selection(since=day, until=day))) == 2
     assert select(toy, Selection(since=day.replace(day=day.day + 1))) == []
     assert select(toy, Selection(until=day.replace(day=day.day - 1))) == []
 
 
-def test_the_split_of_a_month_is_all_that_appeared_in_it_or_later(grown):
+def test_live_split_holds_everything_from_that_month_on(grown):
     def chosen(month):
         return [instance.qualname for instance in select(grown, Selection(split=f"live-{month}"))]
 
@@ -47,18 +47,18 @@ def test_the_split_of_a_month_is_all_that_appeared_in_it_or_later(grown):
 
 
 @pytest.mark.parametrize("split", ["live", "live-", "live-2026", "live-2026-13", "live-2026-1", "live-soon"])
-def test_a_live_split_without_a_month_is_told_how_it_is_written(grown, split):
+def test_malformed_live_split_is_an_error_with_the_format(grown, split):
     with pytest.raises(DLBenchError, match=r"(?s)names no month.*live-YYYY-MM"):
         select(grown, Selection(split=split))
     assert not has_split(grown, split)
 
 
-def test_a_month_after_which_nothing_came_is_an_error_that_names_the_newest(grown):
-    with pytest.raises(DLBenchError, match=r"(?s)is empty.*2026-01-01: take live-2026-01"):
+def test_empty_live_split_is_an_error_with_the_newest_date(grown):
+    with pytest.raises(DLBenchError, match=r"(?s)is empty.*2026-01-01: use live-2026-01"):
         select(grown, Selection(split="live-2026-02"))
     assert not has_split(grown, "live-2026-02")
 
 
-def test_a_split_of_the_benchmark_s_own_goes_before_a_month_of_its_name(grown):
+def test_own_split_precedes_a_live_split_of_the_same_name(grown):
     own = replace(grown, splits={"live-2026-01": ("toy/toy.core.Counter.step",)})
     assert [one.qualname for one in select(own, Selection(split="live-2026-01"))] == ["Counter.step"]

@@ -1,4 +1,4 @@
-"""A copy is found whole, and inside a longer text."""
+"""Shingles find a copy inside a longer text."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from dlbench.dataset.similarity import share_shown, shingle
 
 
-def test_a_copy_inside_a_longer_text_is_shown_whole_and_the_longer_text_is_not():
+def test_share_is_one_for_a_copy_inside_a_longer_text():
     asked = shingle("a = b + c * d")
     around = shingle("x = y ; a = b + c * d ; z = more ( words )")
     assert share_shown(asked, around) == 1
@@ -16,6 +16,6 @@ def test_a_copy_inside_a_longer_text_is_shown_whole_and_the_longer_text_is_not()
 
 @given(st.text("ab =(\n", max_size=30), st.text("ab =(\n", max_size=30))
 @settings(deadline=None)
-def test_a_share_lies_between_none_and_all_and_a_text_shows_itself(one, other):
+def test_share_is_between_zero_and_one(one, other):
     assert 0 <= share_shown(shingle(one), shingle(other)) <= 1
     assert share_shown(shingle(one), shingle(one)) == 1

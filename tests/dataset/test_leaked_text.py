@@ -1,4 +1,4 @@
-"""A prompt that quotes twelve words of the source is found, unless a solution has to say them for a test."""
+"""A prompt that quotes twelve words of the source is reported, unless a test requires them."""
 
 from pathlib import Path
 
@@ -49,7 +49,7 @@ def test_any_docstring_of_the_module_is_compared(text):
     assert find(f"Write it: {text}.") == [Kind.PROMPT_LEAKS_DOCSTRING]
 
 
-def test_a_comment_that_runs_over_lines_is_compared():
+def test_multi_line_comment_is_compared():
     assert find(f"Know that {' '.join(COMMENT)}.") == [Kind.PROMPT_LEAKS_DOCSTRING]
 
 
@@ -59,7 +59,7 @@ def write_test(folder: Path, text: str) -> Path:
     return path
 
 
-def test_a_message_may_be_quoted_as_far_as_a_test_has_it_and_no_further(tmp_path: Path):
+def test_message_may_be_quoted_only_as_far_as_a_test_contains_it(tmp_path: Path):
     whole = write_test(tmp_path, f'f"{MESSAGE}{{name}}{REST}"')
     prompt = f'Else ValueError, "{MESSAGE}<its name>{REST}".'
     assert find(prompt, whole) == []
@@ -68,7 +68,7 @@ def test_a_message_may_be_quoted_as_far_as_a_test_has_it_and_no_further(tmp_path
     assert find('Else ValueError with "the counts have to be whole numbers".', part) == []
 
 
-def test_what_a_test_says_outside_its_strings_is_no_leave_to_quote(tmp_path: Path):
+def test_test_code_outside_strings_does_not_permit_a_quotation(tmp_path: Path):
     path = tmp_path / "test_counts.py"
     path.write_text(f"# {MESSAGE}\n")
     assert find(f'ValueError, "{MESSAGE}..."', path) == [Kind.PROMPT_LEAKS_MESSAGE]
