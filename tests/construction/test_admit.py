@@ -5,10 +5,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from dlbench.construction.admit import OUR_FAULT, admit, propose_instance
+from dlbench.construction.admit import HARNESS_FAULT, admit, propose_instance
 from dlbench.construction.pipeline import Pipeline
 from dlbench.construction.project_spec import ProjectSpec, write_record
-from dlbench.construction.summary import summarise
+from dlbench.construction.summary import summarize_project
 from dlbench.construction.work_folder import WorkFolder
 from dlbench.errors import DLBenchError
 from dlbench.runs.verdict import Outcome, Status, Verdict
@@ -51,11 +51,11 @@ def test_the_judge_of_these_tests_admits_where_nothing_goes_wrong():
 @pytest.mark.parametrize(
     ("what", "after", "status", "reason"),
     [
-        ("reference", 0, Status.HARNESS_ERROR, OUR_FAULT),
-        ("reference", 1, Status.HARNESS_ERROR, OUR_FAULT),
-        ("stub", 0, Status.HARNESS_ERROR, OUR_FAULT),
-        ("other", 0, Status.HARNESS_ERROR, OUR_FAULT),
-        ("other", 5, Status.HARNESS_ERROR, OUR_FAULT),
+        ("reference", 0, Status.HARNESS_ERROR, HARNESS_FAULT),
+        ("reference", 1, Status.HARNESS_ERROR, HARNESS_FAULT),
+        ("stub", 0, Status.HARNESS_ERROR, HARNESS_FAULT),
+        ("other", 0, Status.HARNESS_ERROR, HARNESS_FAULT),
+        ("other", 5, Status.HARNESS_ERROR, HARNESS_FAULT),
         ("reference", 0, Status.OUT_OF_MEMORY, "too_large"),
         ("reference", 3, Status.OUT_OF_MEMORY, "too_large"),
         ("reference", 3, Status.TIMEOUT, "too_slow"),
@@ -85,10 +85,10 @@ def make_chain(tmp_path, **row):
 def test_what_was_our_own_fault_is_measured_again_and_counts_once(tmp_path, monkeypatch):
     chain = make_chain(tmp_path)
     monkeypatch.setattr(Pipeline, "prepared", None)
-    chain.work.write("measured", [{"id": ROW["id"], "reason": OUR_FAULT, "admissible": False}], "p")
+    chain.work.write("measured", [{"id": ROW["id"], "reason": HARNESS_FAULT, "admissible": False}], "p")
     chain.admit()
-    assert [row["reason"] for row in chain.work.read("measured", "p")] == [OUR_FAULT, "too_slow"]
-    assert summarise(chain.work, "p")["measured"] == 1
+    assert [row["reason"] for row in chain.work.read("measured", "p")] == [HARNESS_FAULT, "too_slow"]
+    assert summarize_project(chain.work, "p")["measured"] == 1
     chain.admit()
     assert len(chain.work.read("measured", "p")) == 2
 

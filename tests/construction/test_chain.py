@@ -4,14 +4,14 @@ import re
 import shutil
 
 import pytest
+from dlbench.construction.calls.agreement import Agreement, Comparison
 from typer.testing import CliRunner
 
 from dlbench.cli import app
-from dlbench.construction.calls.agreement import Agreement, Comparison
 from dlbench.construction.collect import collect
 from dlbench.construction.pipeline import Pipeline, choose_cases
 from dlbench.construction.project_spec import ProjectSpec
-from dlbench.construction.summary import add_to, render_tables, tell
+from dlbench.construction.summary import merge_kept, render_tables, summarize_all
 from dlbench.construction.work_folder import WorkFolder
 from dlbench.errors import DLBenchError
 from dlbench.execution import Engine, Limits, choose_confinement
@@ -73,7 +73,7 @@ def test_the_static_graph_is_held_against_the_run(chain):
     assert found == Comparison(14, 0, Agreement(14, 14, 14), Agreement(15, 15, 15), is_complete=True)
     said = {row["id"]: row for row in chain.work.read("static", "planted")}
     assert any("::softmax" in name for name in said["tests/test_model.py::test_softmax_sums_to_one"]["direct"])
-    assert "against what ran" in render_tables(tell(chain.work))
+    assert "against what ran" in render_tables(summarize_all(chain.work))
 
 
 def test_admission_goes_on_where_it_was_stopped(chain, reasons):
@@ -87,7 +87,7 @@ def test_admission_goes_on_where_it_was_stopped(chain, reasons):
 
 
 def test_the_tables_count_what_the_steps_kept(chain, reasons):
-    text = render_tables(tell(chain.work))
+    text = render_tables(summarize_all(chain.work))
     assert re.search(r"\| planted \| \d+ \| \d+ \| \d+ \| 11 \|", text)
     assert "| order_dependent | 1 |" in text
 
@@ -95,13 +95,13 @@ def test_the_tables_count_what_the_steps_kept(chain, reasons):
 def test_what_came_of_earlier_passes_is_kept_and_the_further_one_stands(chain, reasons, tmp_path):
     path = tmp_path / "pass.jsonl"
     earlier = [{"project": "planted", "measured": 1}, {"project": "vanished", "measured": 3, "admissible": 2}]
-    add_to(path, [*earlier, {"project": "broken", "why": "no tests"}])
-    lines = add_to(path, tell(chain.work))
+    merge_kept(path, [*earlier, {"project": "broken", "why": "no tests"}])
+    lines = merge_kept(path, summarize_all(chain.work))
     assert [line["project"] for line in lines] == ["broken", "planted", "vanished"]
     assert lines[1]["measured"] > 1
     assert any(name.endswith(".softmax") for name in lines[1]["admissible functions"])
     assert len(lines[1]["admissible functions"]) == lines[1]["admissible"]
-    assert add_to(path, [{"project": "planted", "measured": 1}]) == lines
+    assert merge_kept(path, [{"project": "planted", "measured": 1}]) == lines
     text = render_tables(lines)
     assert "| **2 projects** |" in text
     assert "| broken | no tests |" in text
@@ -114,7 +114,7 @@ def test_a_file_of_earlier_passes_that_is_none_is_refused_and_left_as_it_is(tmp_
     path = tmp_path / "pass.jsonl"
     path.write_text('{"project": "one"}\n{"name": "two"}\n')
     with pytest.raises(DLBenchError, match=r"pass\.jsonl:2"):
-        add_to(path, [{"project": "three"}])
+        merge_kept(path, [{"project": "three"}])
     assert path.read_text() == '{"project": "one"}\n{"name": "two"}\n'
 
 

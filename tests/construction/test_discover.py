@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 from dlbench.cli.construct_discover import register
 from dlbench.construction.selection.discover import Discovery, discover_on_github, discover_on_index
-from dlbench.construction.selection.topics import one_line, read_topics
+from dlbench.construction.selection.topics import read_topics, to_one_line
 from dlbench.construction.work_folder import WorkFolder
 from dlbench.errors import DLBenchError
 
@@ -256,7 +256,7 @@ def test_both_origins_stand_in_one_file(work: WorkFolder, hub: Hub, index: Index
 
 @given(st.text(st.characters(), max_size=600) | st.none() | st.integers())
 def test_any_text_becomes_one_line_that_can_be_written(text: object) -> None:
-    line = one_line(text)
+    line = to_one_line(text)
     assert len(line.splitlines()) <= 1
     assert len(line) <= 500
     line.encode()

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from dlbench.cli import app
-from dlbench.construction.history import find_fresh
+from dlbench.construction.history import find_recent_projects
 from dlbench.construction.pipeline import run_all
 from dlbench.construction.project_spec import ProjectSpec
 from dlbench.construction.work_folder import StepMissing, WorkFolder, for_each_project
@@ -132,7 +132,7 @@ def test_one_project_that_cannot_be_looked_at_does_not_keep_the_others_from_bein
     publish(index, "strange")
     describe(index, "strange", {"info": {"name": "strange"}, "releases": {"1.0": []}})
     publish(index)
-    fresh, left_out = find_fresh(
+    fresh, left_out = find_recent_projects(
         [ProjectSpec("strange"), ProjectSpec("nowhere"), ProjectSpec("tiny-net")], date(2025, 1, 1), quiet
     )
     assert [wish.name for wish in fresh] == ["tiny-net"]

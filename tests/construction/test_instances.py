@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from dlbench.construction.admit import propose_instance
 from dlbench.construction.labelling.reviews import reviews_of, write_review
 from dlbench.construction.work_folder import WorkFolder
-from dlbench.construction.write_instances import Written, render_instance, write_instance, write_instances
+from dlbench.construction.write_instances import WriteResult, render_instance, write_instance, write_instances
 from dlbench.dataset import Instance, load
 from dlbench.dataset.records import Measures, Votes
 from dlbench.dataset.validation import check_records
@@ -54,7 +54,7 @@ def review(work: WorkFolder, name: str, *actions: dict[str, str]) -> None:
         write_review(reviews_of(work), "ada", {"id": f"planted/planted.model.{name}"} | action)
 
 
-def write(work: WorkFolder, into: Path) -> Written:
+def write(work: WorkFolder, into: Path) -> WriteResult:
     made = load(work.root / "benchmark")
     tree = made.root / made.projects["planted"].path
     return write_instances(

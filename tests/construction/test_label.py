@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from dlbench.cli.construct_label import register
-from dlbench.construction.labelling import Outcome, Settled, decide, measure_alpha, read_settled
+from dlbench.construction.labelling import Outcome, Settlement, decide, measure_alpha, read_settlements
 from dlbench.construction.labelling.reviews import read_reviews, reviews_of, write_review
 from dlbench.construction.labelling.votes import Sheets, Vote, cast_vote, read_votes, votes_of
 from dlbench.construction.work_folder import WorkFolder
@@ -189,26 +189,26 @@ def test_fewer_than_three_votes_are_said_even_where_they_agree(count):
 
 def test_a_settlement_decides_a_tie_with_its_reason_and_leaves_the_other_axes_alone():
     votes = stages(TRAINING, INFERENCE, MODEL)
-    (labelled,) = decide(votes, [Settled("p/m.f", "stage", MODEL, "it is a loss")])
+    (labelled,) = decide(votes, [Settlement("p/m.f", "stage", MODEL, "it is a loss")])
     assert (labelled.axes["stage"].outcome, labelled.axes["stage"].value) == (Outcome.SETTLED, MODEL)
     assert labelled.axes["task"].outcome is Outcome.MAJORITY
     assert labelled.as_row()["votes"]["reason"] == "stage: it is a loss"
 
 
 def test_a_settlement_does_not_stand_in_for_missing_votes():
-    (labelled,) = decide(stages(TRAINING, INFERENCE), [Settled("p/m.f", "stage", MODEL, "we thought so")])
+    (labelled,) = decide(stages(TRAINING, INFERENCE), [Settlement("p/m.f", "stage", MODEL, "we thought so")])
     assert labelled.axes["stage"].outcome is Outcome.TOO_FEW
 
 
 def test_a_settlement_against_the_majority_is_refused():
     with pytest.raises(DLBenchError, match="majority of the votes says training") as refusal:
-        decide(stages(TRAINING, TRAINING, MODEL), [Settled("p/m.f", "stage", MODEL, "no", "settled.jsonl:4")])
+        decide(stages(TRAINING, TRAINING, MODEL), [Settlement("p/m.f", "stage", MODEL, "no", "settled.jsonl:4")])
     assert refusal.value.where == "settled.jsonl:4"
 
 
 def test_a_settlement_of_what_nobody_voted_on_is_refused():
     with pytest.raises(DLBenchError, match=r"nobody has voted on p/m\.typo"):
-        decide(stages(TRAINING, TRAINING, MODEL), [Settled("p/m.typo", "stage", MODEL, "no")])
+        decide(stages(TRAINING, TRAINING, MODEL), [Settlement("p/m.typo", "stage", MODEL, "no")])
 
 
 @pytest.mark.parametrize(
@@ -225,7 +225,7 @@ def test_a_malformed_settlement_is_named(tmp_path, row, what):
     path = tmp_path / "settled.jsonl"
     path.write_text(json.dumps(row) + "\n")
     with pytest.raises(DLBenchError, match=what) as refusal:
-        read_settled(path)
+        read_settlements(path)
     assert refusal.value.where == f"{path}:1"
 
 
@@ -233,8 +233,8 @@ def test_a_later_settlement_replaces_the_earlier(tmp_path):
     path = tmp_path / "settled.jsonl"
     rows = [{"id": "p/m.f", "axis": "stage", "value": v, "reason": v} for v in ("training", "inference")]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    assert [settled.value for settled in read_settled(path)] == [INFERENCE]
-    assert read_settled(tmp_path / "none.jsonl") == []
+    assert [settled.value for settled in read_settlements(path)] == [INFERENCE]
+    assert read_settlements(tmp_path / "none.jsonl") == []
 
 
 @settings(deadline=None, max_examples=50)

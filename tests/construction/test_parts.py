@@ -8,7 +8,7 @@ from dlbench.construction.choose_tests import choose_tests, name_group, strip_ca
 from dlbench.construction.collect import is_test_code
 from dlbench.construction.draft import draft_project, draft_prompt
 from dlbench.construction.extract import name_module
-from dlbench.construction.project_spec import ProjectSpec, find_missing, read_project_requirements, read_wishes
+from dlbench.construction.project_spec import ProjectSpec, find_missing, read_project_requirements, read_specs
 from dlbench.construction.trace import TracedTest
 from dlbench.dataset.labels import Framework
 from dlbench.dataset.leakage import UNREVIEWED, is_draft
@@ -109,18 +109,18 @@ def test_a_list_of_projects_that_is_none_is_refused_with_a_word_on_how_to_mend_i
     path = tmp_path / "projects.toml"
     path.write_text(text)
     with pytest.raises(DLBenchError, match="not a list of projects"):
-        read_wishes(path)
+        read_specs(path)
 
 
 def test_an_unknown_framework_is_refused_when_the_list_is_read_and_the_table_is_named(tmp_path):
     path = tmp_path / "projects.toml"
     path.write_text('[[project]]\nname = "a"\nframework = "torch"\n[[project]]\nname = "b"\nframework = "pytorch"\n')
     with pytest.raises(DLBenchError, match=r"'torch', 'jax'.*not 'pytorch'") as caught:
-        read_wishes(path)
+        read_specs(path)
     assert caught.value.where == f"{path}: project 2 (b)"
     assert caught.value.fix == "use one of those listed"
     path.write_text('[[project]]\nname = "a"\nframework = "torch"\n')
-    assert read_wishes(path) == [ProjectSpec("a", framework=Framework.TORCH)]
+    assert read_specs(path) == [ProjectSpec("a", framework=Framework.TORCH)]
 
 
 class Parrot(Model):

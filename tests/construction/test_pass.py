@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from dlbench.cli import app
 from dlbench.construction.pipeline import run_all
 from dlbench.construction.project_spec import ProjectSpec
-from dlbench.construction.summary import render_tables, summarise, tell
+from dlbench.construction.summary import render_tables, summarize_all, summarize_project
 from dlbench.construction.work_folder import WorkFolder
 from dlbench.execution import Engine, Limits, choose_confinement
 from dlbench.workspace.pip_config import read_pip_config
@@ -76,7 +76,7 @@ def test_the_good_project_comes_to_admissible_functions_without_an_edit(work: Wo
         "dlbench-tiny/dlbench_tiny.layers.leaky_relu": ("", 3),
     }
     counts = {"tests collected": 7, "tests run": 7, "tests passed": 7, "functions under test": 2, "screened": 2}
-    assert summarise(work, NAME).items() >= (counts | {"measured": 2, "admissible": 2}).items()
+    assert summarize_project(work, NAME).items() >= (counts | {"measured": 2, "admissible": 2}).items()
 
 
 def test_what_its_tests_need_beside_is_found_out_and_locked(work: WorkFolder) -> None:
@@ -92,7 +92,7 @@ def test_every_bad_project_is_left_out_with_its_reason(work: WorkFolder) -> None
     assert "pytest collects no test" in reasons["dlbench-tiny-hang"]
     assert "timeout" in reasons["dlbench-tiny-hang"]
     assert reasons["dlbench-tiny-untested"] == "the archive carries no tests"
-    text = render_tables(tell(work))
+    text = render_tables(summarize_all(work))
     assert "| **1 projects** | 7 | 7 | 7 | 2 | 2 | 2 | 2 |" in text
     assert all(f"| {name} | " in text for name in BAD)
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from dlbench.construction.screening import FEWEST_TESTS, REASONS, screen, screen_project
 from dlbench.construction.screening.parsed_module import read_known, split_words
-from dlbench.construction.screening.paths import name_module, name_place
+from dlbench.construction.screening.paths import classify_path, name_module
 from dlbench.construction.work_folder import Row, WorkFolder
 from dlbench.dataset.target import Function
 from dlbench.errors import DLBenchError
@@ -145,13 +145,13 @@ def test_a_function_needs_tests(tests, reason):
 def test_code_that_is_not_the_projects_own_is_left_out_unread(path):
     row = screen([{"id": "toy/x", "path": path, "qualname": "x", "first": 1, "last": 9, "tests": 9}], {}.__getitem__)[0]
     assert row["reason"] == "test_code"
-    assert row["figure"] == name_place(path) != ""
+    assert row["figure"] == classify_path(path) != ""
     assert "measures" not in row
 
 
 @pytest.mark.parametrize("path", ["toy/core.py", "src/toy/contest.py", "toy/attest/latest.py", "toy/documents.py"])
 def test_names_that_only_look_like_tests_are_the_projects_own(path):
-    assert name_place(path) == ""
+    assert classify_path(path) == ""
 
 
 def test_a_testing_helper_that_the_project_itself_imports_is_its_own_code():

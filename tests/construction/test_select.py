@@ -14,9 +14,9 @@ from typer.testing import CliRunner
 
 from dlbench.cli.construct_discover import register
 from dlbench.construction.selection import releases
-from dlbench.construction.selection.case_counts import Known, count_cases
+from dlbench.construction.selection.case_counts import ProjectNames, count_cases
 from dlbench.construction.selection.criteria import Candidate, find_candidates, render_selection, select
-from dlbench.construction.selection.licenses import PERMISSIVE, find_licence, recognise
+from dlbench.construction.selection.licenses import PERMISSIVE, find_license, recognise
 from dlbench.construction.selection.releases import choose_release, find_wheels, fits
 from dlbench.construction.selection.source_layout import (
     find_layout,
@@ -339,7 +339,7 @@ def test_a_repositorys_package_must_say_that_it_is_that_repositorys(
         assert row["reasons"] == ["repository: the package does not say that it is them/tiny-net"]
 
 
-KNOWN = Known(
+KNOWN = ProjectNames(
     frozenset({"pkg"}),
     frozenset({"double", "halve"}),
     {"Net": frozenset({"forward", "step"}), "Other": frozenset({"step"})},
@@ -508,7 +508,7 @@ SAID: dict[str, str] = {
 
 @pytest.mark.parametrize("text", SAID)
 def test_only_a_known_permissive_licence_does(tmp_path: Path, text: str) -> None:
-    licence = find_licence(package_of(license=text), tmp_path)
+    licence = find_license(package_of(license=text), tmp_path)
     assert bool(licence.problem) is not bool(SAID[text])
     if SAID[text]:
         assert licence.name == SAID[text]
@@ -516,13 +516,13 @@ def test_only_a_known_permissive_licence_does(tmp_path: Path, text: str) -> None
 
 
 def test_a_licence_whose_text_fills_the_field_is_recognised(tmp_path: Path) -> None:
-    assert find_licence(package_of(license=MIT + "More words. " * 30), tmp_path).name == "MIT"
+    assert find_license(package_of(license=MIT + "More words. " * 30), tmp_path).name == "MIT"
 
 
 def test_which_bsd_it_is_comes_from_the_place_that_says_so(tmp_path: Path) -> None:
     (tmp_path / "LICENSE.txt").write_text("Redistribution and use in source and binary forms. Neither the name of")
     classifiers = ("License :: OSI Approved", "License :: OSI Approved :: BSD License")
-    licence = find_licence(package_of(license="BSD", classifiers=classifiers), tmp_path)
+    licence = find_license(package_of(license="BSD", classifiers=classifiers), tmp_path)
     assert (licence.name, licence.problem) == ("BSD-3-Clause", "")
 
 

@@ -220,14 +220,14 @@ def live(
     from dataclasses import replace
 
     from dlbench.cli.output import log
-    from dlbench.construction.history import find_fresh
+    from dlbench.construction.history import find_recent_projects
     from dlbench.construction.pipeline import run_all
     from dlbench.construction.work_folder import WorkFolder
     from dlbench.dataset import load
 
     known = names if names or projects else list(load().projects)
     wishes = [replace(wish, version="") for wish in read_chosen(known, projects)]
-    fresh, left_out = find_fresh(wishes, since.date(), log)
+    fresh, left_out = find_recent_projects(wishes, since.date(), log)
     folder = WorkFolder(work / f"live-{since.date()}")
     run_all(
         make_patient_engine(sandbox),
@@ -256,18 +256,18 @@ def tables(
     """Print what came of every project: counts, and the reasons for what was left out."""
     import json as format
 
-    from dlbench.construction.summary import add_to, render_tables, tell
+    from dlbench.construction.summary import merge_kept, render_tables, summarize_all
     from dlbench.construction.work_folder import WorkFolder
 
-    lines = tell(WorkFolder(work))
+    lines = summarize_all(WorkFolder(work))
     if kept:
-        lines = add_to(kept, lines)
+        lines = merge_kept(kept, lines)
     typer.echo(format.dumps(lines, indent=2) if json else render_tables(lines), nl=json)
 
 
 def _show(work: "WorkFolder", names: list[str]) -> None:
-    from dlbench.construction.summary import summarise
+    from dlbench.construction.summary import summarize_project
 
     for name in names:
-        row = summarise(work, name)
+        row = summarize_project(work, name)
         typer.echo(", ".join(f"{key} {value}" for key, value in row.items() if value is not None))

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 def read_chosen(names: list[str] | None, projects: Path | None) -> "list[ProjectSpec]":
-    from dlbench.construction.project_spec import ProjectSpec, read_wishes
+    from dlbench.construction.project_spec import ProjectSpec, read_specs
     from dlbench.errors import DLBenchError
 
-    known = {wish.name: wish for wish in read_wishes(projects)} if projects else {}
+    known = {wish.name: wish for wish in read_specs(projects)} if projects else {}
     if not names and not known:
         raise DLBenchError("no project is named", fix="give names of packages, or --projects FILE")
     return [known.get(name, ProjectSpec(name)) for name in names] if names else list(known.values())

@@ -96,7 +96,7 @@ def select(
         typer.echo(format.dumps(rows, indent=2, ensure_ascii=False))
         return
     typer.echo(selecting.render_selection(rows))
-    against = Counter(kind for row in rows for kind in {selecting.kind_of(reason) for reason in row["reasons"]})
+    against = Counter(kind for row in rows for kind in {selecting.reason_kind(reason) for reason in row["reasons"]})
     why = ", ".join(f"{kind} {count}" for kind, count in against.most_common())
     chosen = sum(row["selected"] for row in rows)
     left_out = f"{len(rows) - chosen} left out" + (f" (against them: {why})" if why else "")

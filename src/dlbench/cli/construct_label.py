@@ -11,7 +11,7 @@ from dlbench.cli.app import BenchmarkOption, JsonOption, command
 from dlbench.cli.construct_discover import WORK, WorkOption
 
 if TYPE_CHECKING:
-    from dlbench.construction.labelling import Labelled
+    from dlbench.construction.labelling import LabelDecision
     from dlbench.construction.labelling.catalogue import Entry, Source
     from dlbench.construction.work_folder import Row, WorkFolder
 
@@ -39,7 +39,7 @@ def label(
     json: JsonOption = False,
 ) -> None:
     """Decide labels by the majority of three votes or more; list ties, and measure how far annotators agree."""
-    from dlbench.construction.labelling import decide, measure_alpha, read_settled
+    from dlbench.construction.labelling import decide, measure_alpha, read_settlements
     from dlbench.construction.labelling.catalogue import read_catalogue
     from dlbench.construction.labelling.votes import read_votes
     from dlbench.construction.work_folder import WorkFolder
@@ -56,7 +56,7 @@ def label(
     if not given:
         raise DLBenchError("nobody has voted yet", where=str(work), fix="vote with `dlbench construct review`")
     known = [vote for vote in given if not catalogue or vote.id in catalogue]
-    labelled = decide(known, read_settled(settled or folder.path("settled")))
+    labelled = decide(known, read_settlements(settled or folder.path("settled")))
     alphas = measure_alpha(known)
     folder.write("labels", [one.as_row() for one in labelled if one.is_decided])
     strangers = sorted({vote.id for vote in given} - {vote.id for vote in known})
@@ -206,10 +206,10 @@ def _import(path: Path, work: "WorkFolder", catalogue: "dict[str, Entry]") -> No
     log(f"{len(votes)} votes of {len({vote.annotator for vote in votes})} annotators read, {fresh} of them new")
 
 
-def _print_decisions(labelled: "list[Labelled]", strangers: list[str], silent: list[str]) -> None:
+def _print_decisions(labelled: "list[LabelDecision]", strangers: list[str], silent: list[str]) -> None:
     from collections import Counter
 
-    from dlbench.construction.labelling import FEWEST, Outcome
+    from dlbench.construction.labelling import MIN_VOTES, Outcome
     from dlbench.dataset.labels import AXES
 
     for one in labelled:
@@ -223,14 +223,14 @@ def _print_decisions(labelled: "list[Labelled]", strangers: list[str], silent: l
             if decision.outcome is Outcome.TIE:
                 typer.echo(f"tie, to be discussed: {one.id}: {axis}: {', '.join(decision.votes)}")
             elif decision.outcome is Outcome.TOO_FEW:
-                typer.echo(f"too few votes: {one.id}: {axis}: {len(decision.votes)} of {FEWEST}")
+                typer.echo(f"too few votes: {one.id}: {axis}: {len(decision.votes)} of {MIN_VOTES}")
     for function in silent:
         typer.echo(f"no vote yet: {function}")
     for function in strangers:
         typer.echo(f"left out, no such admissible function: {function}")
 
 
-def _tell(axis: str, one: "Labelled") -> str:
+def _tell(axis: str, one: "LabelDecision") -> str:
     decision = one.axes[axis]
     return f"{decision.value} ({decision.outcome})" if decision.value else f"undecided ({decision.outcome})"
 
@@ -239,10 +239,10 @@ def _round(alpha: float) -> str:
     return "n/a" if math.isnan(alpha) else f"{alpha:.3f}"
 
 
-def _print_json(labelled: "list[Labelled]", alphas: dict[str, float], strangers: list[str], silent: list[str]) -> None:
+def _print_json(labelled: "list[LabelDecision]", alphas: dict[str, float], strangers: list[str], silent: list[str]) -> None:
     import json
 
-    def show(one: "Labelled") -> "Row":
+    def show(one: "LabelDecision") -> "Row":
         return one.as_row() | {"outcomes": {axis: decision.outcome for axis, decision in one.axes.items()}}
 
     alpha = {axis: None if math.isnan(value) else value for axis, value in alphas.items()}

@@ -33,9 +33,9 @@ MOST_UNSTEADY = 0.2
 """Share of the tests; where more of them do not always pass, the rest only had luck."""
 _ROUNDS = 3
 _STUB_TIMES = 3
-ASKED = "the candidate asked for"
+GUARDED = "the candidate asked for"
 """How the guard begins what it says of frames, files of tests, and the like."""
-OUR_FAULT = "our_fault"
+HARNESS_FAULT = "our_fault"
 """The one reason that says nothing of the function; it is measured again when the step is run again."""
 _STOPPED = {Status.TIMEOUT: "too_slow", Status.OUT_OF_MEMORY: "too_large"}
 _FLAKY = "does not always pass"
@@ -144,14 +144,14 @@ def admit(warm: Warm, instance: Instance, *, mutants: int = MUTANTS) -> Admissio
 
 
 def _blame_ourselves(error: Exception) -> tuple[str, str]:
-    return OUR_FAULT, f"{type(error).__name__}: {error}"[-600:]
+    return HARNESS_FAULT, f"{type(error).__name__}: {error}"[-600:]
 
 
 def _judge(warm: Warm, instance: Instance, code: str, terms: JudgeOptions | None = None) -> Verdict:
     """What we could not judge says nothing of the function: no mutant was found by it, and no test is flaky."""
     verdict = warm.judge(instance, code, terms=terms) if terms else warm.judge(instance, code)
     if verdict.status is Status.HARNESS_ERROR:
-        raise _Rejected(OUR_FAULT, verdict.message)
+        raise _Rejected(HARNESS_FAULT, verdict.message)
     return verdict
 
 
@@ -185,7 +185,7 @@ def _keep_passing(warm: Warm, instance: Instance, found: Admission) -> Instance:
 def _reject_what_looks_at_the_judge(warm: Warm, instance: Instance) -> None:
     """What the reference asks for, a candidate may ask for, too, and ways to the tests lead through it; and an honest
     solution that asks otherwise than the reference does would be taken for a cheat."""
-    if asked := [why for why in warm.facts[instance.id].allowed if why.startswith(ASKED)]:
+    if asked := [why for why in warm.facts[instance.id].allowed if why.startswith(GUARDED)]:
         raise _Rejected("looks_at_the_judge", "; ".join(asked))
 
 

@@ -27,7 +27,7 @@ from dlbench.construction.project_spec import (
     ProjectSpec,
     find_missing,
     find_tests,
-    propose,
+    propose_project,
     read_project_requirements,
     set_up,
 )
@@ -47,7 +47,7 @@ from dlbench.workspace.source import fetch
 _MOST_CULPRITS = 25
 
 
-class Run(ABC):
+class IsolatedPytestRun(ABC):
     """One process after another, until every file and test was gone through or named."""
 
     def __init__(self, engine: Engine, prepared: Prepared, files: list[str], deadline: float) -> None:
@@ -182,7 +182,7 @@ def _with_plugin(prepared: Prepared) -> Prepared:
     return replace(prepared, project=prepared.project.model_copy(update={"tests": setup}))
 
 
-class _Collecting(Run):
+class _Collecting(IsolatedPytestRun):
     def __init__(self, engine: Engine, prepared: Prepared, files: list[str], deadline: float) -> None:
         super().__init__(engine, prepared, files, deadline)
         self.found = Collected(files)
@@ -205,7 +205,7 @@ class _Collecting(Run):
 
 def set_up_and_collect(engine: Engine, wish: ProjectSpec, root: Path, log: Log) -> tuple[Prepared, Collected]:
     """From a name to a project whose tests are collected, with what they need found out on the way."""
-    project = propose(wish, root, log)
+    project = propose_project(wish, root, log)
     tree = fetch(project, root, log)
     files = find_tests(find_layout(tree, project.name).tests, wish)
     requirements = read_project_requirements(tree, wish.requirements, only_these=wish.only_these, python=PYTHON)

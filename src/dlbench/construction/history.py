@@ -28,7 +28,7 @@ from packaging.version import InvalidVersion, Version
 from dlbench.construction.collect import is_test_code
 from dlbench.construction.extract import walk_functions
 from dlbench.construction.project_spec import ProjectSpec
-from dlbench.construction.selection.criteria import Candidate, judge, kind_of
+from dlbench.construction.selection.criteria import Candidate, judge_candidate, reason_kind
 from dlbench.construction.selection.releases import choose_release
 from dlbench.construction.work_folder import Row, explain
 from dlbench.dataset import Project
@@ -51,7 +51,7 @@ def date_functions(project: Project, rows: Iterable[Row]) -> dict[str, date]:
     until = choose_release(package, version=project.version)
     names = {row["id"]: row["qualname"] for row in rows}
     found = find_origins(
-        set(names.values()), choose_files(package, until), lambda release: look_into(project.name, release)
+        set(names.values()), choose_files(package, until), lambda release: list_release_functions(project.name, release)
     )
     return {key: found.get(name, until.uploaded) for key, name in names.items()}
 
@@ -117,7 +117,7 @@ def choose_files(package: Package, until: Release) -> list[Release]:
     return [replace(chosen[version], uploaded=oldest[version]) for version in sorted(chosen)]
 
 
-def look_into(project: str, release: Release) -> frozenset[str]:
+def list_release_functions(project: str, release: Release) -> frozenset[str]:
     """The qualified names of all functions of a release; remembered, since a release does not change."""
     memory = home() / "history" / f"{release.sha256}-{_FORM}.json"
     if not memory.is_file():
@@ -168,7 +168,9 @@ _SETTLED = ("code", "cases", "documents")
 """What was weighed when the project was chosen, by rule or by a person."""
 
 
-def find_fresh(wishes: list[ProjectSpec], since: date, log: Log) -> tuple[list[ProjectSpec], list[dict[str, str]]]:
+def find_recent_projects(
+    wishes: list[ProjectSpec], since: date, log: Log
+) -> tuple[list[ProjectSpec], list[dict[str, str]]]:
     """The projects with a release since, and a function in it that was not there before; the others with the reason."""
     fresh: list[ProjectSpec] = []
     left_out: list[dict[str, str]] = []
@@ -180,8 +182,8 @@ def find_fresh(wishes: list[ProjectSpec], since: date, log: Log) -> tuple[list[P
             if newest.uploaded < since:
                 why = f"its newest release is of {newest.uploaded}"
             else:
-                known = look_into(package.name, before[-1]) if before else frozenset()
-                new = look_into(package.name, newest) - known
+                known = list_release_functions(package.name, before[-1]) if before else frozenset()
+                new = list_release_functions(package.name, newest) - known
                 log(f"{wish.name} {newest.version} of {newest.uploaded}: {len(new)} new functions")
                 why = _find_objection(wish.name, newest, log) if new else "its newest release has no new function"
         except Exception as error:
@@ -198,5 +200,5 @@ def find_fresh(wishes: list[ProjectSpec], since: date, log: Log) -> tuple[list[P
 
 def _find_objection(name: str, release: Release, log: Log) -> str:
     """What step 2 has against a release: one that was chosen once may have lost its tests, or its licence."""
-    reasons = judge(Candidate(name, version=release.version), log)["reasons"]
-    return "; ".join(reason for reason in reasons if kind_of(reason) not in _SETTLED)
+    reasons = judge_candidate(Candidate(name, version=release.version), log)["reasons"]
+    return "; ".join(reason for reason in reasons if reason_kind(reason) not in _SETTLED)

@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 from hashlib import sha256
 from threading import Lock
 
-from dlbench.construction.admit import OUR_FAULT, Admission, admit_all, propose_instance
+from dlbench.construction.admit import HARNESS_FAULT, Admission, admit_all, propose_instance
 from dlbench.construction.calls.agreement import Comparison, compare
 from dlbench.construction.calls.graph import build_graph, list_written
 from dlbench.construction.choose_tests import LEAST_TESTS, choose_tests, name_group
@@ -21,7 +21,7 @@ from dlbench.construction.extract import extract, measure
 from dlbench.construction.history import date_functions
 from dlbench.construction.project_spec import ProjectSpec
 from dlbench.construction.screening import screen_project
-from dlbench.construction.trace import Trace, TracedTest, open_seen, trace
+from dlbench.construction.trace import Trace, TracedTest, open_trace_journal, trace
 from dlbench.construction.work_folder import Row, StepMissing, WorkFolder, for_each_project
 from dlbench.dataset import Project, load
 from dlbench.errors import DLBenchError
@@ -84,7 +84,7 @@ class Pipeline:
         wanted = choose_cases(tests, cases)
         files = shuffle_files({test.partition("::")[0] for test in wanted})
         journal = self.work.path("trace_journal", self.name)
-        with open_seen(journal, self._name_trace(wanted)) as kept:
+        with open_trace_journal(journal, self._name_trace(wanted)) as kept:
             done = len(kept.tests)
             before = f"; {done} ran before" if done else ""
             self.log(f"running {len(wanted)} of {len(tests)} tests of {self.name}{before}")
@@ -175,7 +175,7 @@ class Pipeline:
         ]
         seen = self.read_trace()
         with Journal(self.work.path("measured", self.name)) as journal:
-            known = {row["id"] for row in journal.records() if row["reason"] != OUR_FAULT}
+            known = {row["id"] for row in journal.records() if row["reason"] != HARNESS_FAULT}
             wanted = rows if most is None else sorted(rows, key=lambda row: str(row["sha256"]))[:most]
             waiting = [row for row in wanted if row["id"] not in known]
             chosen = {row["id"]: choose_tests(self._find_number(row, seen), seen.tests) for row in waiting}

@@ -28,8 +28,8 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from dlbench.construction.selection.licenses import find_licence
-from dlbench.construction.selection.releases import PYTHON, choose_release, find_wheels, opened
+from dlbench.construction.selection.licenses import find_license
+from dlbench.construction.selection.releases import PYTHON, choose_release, find_wheels, open_release
 from dlbench.construction.selection.source_layout import find_layout, find_libraries, read_module
 from dlbench.dataset import Project
 from dlbench.dataset.labels import Framework
@@ -61,15 +61,15 @@ class ProjectSpec:
     files: dict[str, str] = field(default_factory=dict)
 
 
-def propose(wish: ProjectSpec, root: Path, log: Log) -> Project:
+def propose_project(wish: ProjectSpec, root: Path, log: Log) -> Project:
     """A record for the project, found out from its newest release and nothing else."""
     package = look_up(wish.name)
     release = choose_release(package, version=wish.version)
-    with opened(package, release, log) as tree:
+    with open_release(package, release, log) as tree:
         layout = find_layout(tree, package.name)
         if not layout.packages:
             raise DLBenchError("there is no package in the archive", where=wish.name, fix="choose another project")
-        licence = find_licence(package, tree)
+        licence = find_license(package, tree)
         modules = [module for file in layout.modules if (module := read_module(tree / file))]
         libraries = find_libraries(package.requires, layout.packages, [module.imports for module in modules])
     guessed = libraries.framework if libraries.framework in set(Framework) else Framework.NUMPY
@@ -177,7 +177,7 @@ class _Table(BaseModel):
     files: dict[str, str] = {}
 
 
-def read_wishes(path: Path) -> list[ProjectSpec]:
+def read_specs(path: Path) -> list[ProjectSpec]:
     """Raises DLBenchError for the first table that is wrong, before anything is done with those before it."""
     try:
         content: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))

@@ -29,7 +29,7 @@ def list_projects(work: WorkFolder) -> list[str]:
     return [project for project in work.projects() if work.has("collected", project)]
 
 
-def summarise(work: WorkFolder, project: str) -> Row:
+def summarize_project(work: WorkFolder, project: str) -> Row:
     """One project's way through the steps; what was not done yet is missing."""
     row: Row = {"project": project}
     counts = {step: _read(work, step, project) for step in _STEPS if work.has(step, project)}
@@ -55,11 +55,14 @@ def _read(work: WorkFolder, step: str, project: str) -> list[Row]:
     return work.read_last(step, project) if step == "measured" else work.read(step, project)
 
 
-def tell(work: WorkFolder) -> list[Row]:
+def summarize_all(work: WorkFolder) -> list[Row]:
     """A line for each project: its counts, which functions are admissible, why others were left out, how right the
     text was; or why it was left out itself."""
     lines = [
-        summarise(work, project) | _name(work, project) | _count_reasons(work, project) | _read_agreement(work, project)
+        summarize_project(work, project)
+        | _name(work, project)
+        | _count_reasons(work, project)
+        | _read_agreement(work, project)
         for project in list_projects(work)
     ]
     known = {line["project"] for line in lines}
@@ -67,7 +70,7 @@ def tell(work: WorkFolder) -> list[Row]:
     return lines + [{"project": row["project"], "why": row["why"]} for row in left if row["project"] not in known]
 
 
-def add_to(path: Path, lines: Iterable[Row]) -> list[Row]:
+def merge_kept(path: Path, lines: Iterable[Row]) -> list[Row]:
     """What stands in the file and what is new, put by there; of a project that both know, what got further."""
     kept: dict[str, Row] = {}
     if path.exists():

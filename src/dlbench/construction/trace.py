@@ -20,7 +20,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from dlbench.construction.collect import Run, list_test_code
+from dlbench.construction.collect import IsolatedPytestRun, list_test_code
 from dlbench.construction.work_folder import Row
 from dlbench.execution.engine import Engine
 from dlbench.jsonl import Journal
@@ -32,7 +32,7 @@ RAN = ("direct", "deeper", "helpers")
 
 
 @dataclass(frozen=True)
-class SeenTest:
+class JournalEntry:
     id: str
     outcome: str
     seconds: float
@@ -49,7 +49,7 @@ class TraceJournal:
     """The tests that ran so far and what was left out; put down where there is a journal, and read from it first."""
 
     def __init__(self, journal: Journal | None = None) -> None:
-        self.tests: list[SeenTest] = []
+        self.tests: list[JournalEntry] = []
         self.left_out: dict[str, str] = {}
         """What could not be collected or run, and why."""
         self._journal, self._lock = journal, Lock()
@@ -67,10 +67,10 @@ class TraceJournal:
                 self.left_out[record["what"]] = record["why"]
             else:
                 ran = {key: tuple(places[number] for number in record.get(key, ())) for key in RAN}
-                self.tests.append(SeenTest(**(record | ran)))
+                self.tests.append(JournalEntry(**(record | ran)))
         self._numbers = {place: number for number, place in enumerate(places)}
 
-    def add(self, test: SeenTest) -> None:
+    def add(self, test: JournalEntry) -> None:
         with self._lock:
             self.tests.append(test)
             places = (*test.direct, *test.deeper, *test.helpers)
@@ -93,7 +93,7 @@ class TraceJournal:
 
 
 @contextmanager
-def open_seen(path: Path, subject: Row) -> Iterator[TraceJournal]:
+def open_trace_journal(path: Path, subject: Row) -> Iterator[TraceJournal]:
     """What is kept there, where it was seen of the same; where it was of something else, it is begun anew."""
     with Journal(path) as journal:
         if journal.records()[:1] != [subject]:
@@ -153,7 +153,7 @@ def trace(
     shards = [waiting[place::workers] for place in range(workers) if waiting[place::workers]]
     runs = [_Tracing(engine, prepared, shard, began + seconds, chosen, looks, seen, on_test) for shard in shards]
     with ThreadPoolExecutor(max(1, len(runs))) as threads:
-        list(threads.map(Run.go, runs))
+        list(threads.map(IsolatedPytestRun.go, runs))
     whole = Trace(left_out=[{"what": what, "why": why} for what, why in seen.left_out.items()])
     whole.left_out += [{"what": "the rest", "why": run.rest} for run in runs if run.rest]
     # in one order, whichever worker came first and wherever an earlier start was stopped
@@ -180,7 +180,7 @@ def _name_file(test: str) -> str:
     return test.partition("::")[0]
 
 
-class _Tracing(Run):
+class _Tracing(IsolatedPytestRun):
     def __init__(
         self,
         engine: Engine,
@@ -219,7 +219,7 @@ class _Tracing(Run):
             self.passed_over.add(message["id"])
             ran = {key: tuple(self.places[place] for place in message[key]) for key in RAN}
             found = {key: message[key] for key in ("id", "outcome", "seconds", "message")}
-            self.seen.add(SeenTest(**(found | ran)))
+            self.seen.add(JournalEntry(**(found | ran)))
             self.on_test(message["id"])
 
     def leave_out(self, what: str, why: str) -> None:

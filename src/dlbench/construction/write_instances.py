@@ -29,7 +29,7 @@ DateFunctions = Callable[[Project, list[Row]], dict[str, date]]
 
 
 @dataclass
-class Written:
+class WriteResult:
     """`left_out`: why a function did not become an instance, by id."""
 
     paths: dict[str, Path] = field(default_factory=dict)
@@ -38,11 +38,11 @@ class Written:
 
 def write_instances(
     work: WorkFolder, root: Path, find_tree: Callable[[str], Path], date_functions: DateFunctions
-) -> Written:
+) -> WriteResult:
     """Into the benchmark's folder `root`; what is there already is written anew."""
     reviews = read_reviews(work)
     labels = {row["id"]: row for row in (work.read("labels") if work.has("labels") else [])}
-    written = Written()
+    written = WriteResult()
     ready: dict[str, list[Entry]] = {}
     for entry in read_catalogue(work).values():
         why = _object_to(entry, reviews.get(entry.id, Review()), labels, find_tree)

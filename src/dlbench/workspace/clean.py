@@ -11,7 +11,7 @@ from pathlib import Path
 
 from dlbench.errors import DLBenchError
 from dlbench.workspace.environment import is_complete
-from dlbench.workspace.home import Log, alone, disk_errors, home, is_ours, quiet
+from dlbench.workspace.home import Log, disk_errors, exclusive, home, is_ours, quiet
 
 KINDS = frozenset(
     {
@@ -42,7 +42,7 @@ def clean(what: set[str], log: Log = quiet) -> int:
             where=str(folder),
             fix="remove by hand what you do not need, or set DLBENCH_HOME to a folder of its own",
         )
-    with alone(log), disk_errors(folder):
+    with exclusive(log), disk_errors(folder):
         doomed = [folder / kind for kind in sorted(what - {"temporary"})]
         if "temporary" in what:
             doomed += [path for path in _temporary(folder) if not any(map(path.is_relative_to, doomed))]

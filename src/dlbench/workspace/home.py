@@ -91,7 +91,7 @@ def locked(name: str, log: Log) -> Iterator[None]:
 
 
 @contextmanager
-def alone(log: Log) -> Iterator[None]:
+def exclusive(log: Log) -> Iterator[None]:
     """Nobody holds any `locked` name meanwhile: for what takes folders away from under everyone."""
     with _flock(_EVERYTHING, fcntl.LOCK_EX, log):
         yield

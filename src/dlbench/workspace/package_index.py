@@ -51,7 +51,7 @@ class Unreachable(Exception):
         super().__init__(f"{redacted(url)}: {redacted(reason)}")
 
 
-class Web:
+class IndexClient:
     def __init__(self, config: PipConfig) -> None:
         import requests
 
@@ -118,7 +118,7 @@ class Web:
                 reason = str(error)
         raise Unreachable(url, reason)
 
-    def __enter__(self) -> "Web":
+    def __enter__(self) -> "IndexClient":
         return self
 
     def __exit__(
@@ -135,7 +135,7 @@ def download(project_name: str, filename: str, sha256: str, target: Path, log: L
     config = read_pip_config()
     unreachable: list[str] = []
     listed: list[str] = []
-    with Web(config) as web:
+    with IndexClient(config) as web:
         for page, files in _listings(project_name, config, web, unreachable):
             listed += files
             if filename not in files:
@@ -154,7 +154,7 @@ def download(project_name: str, filename: str, sha256: str, target: Path, log: L
 
 
 def _listings(
-    project_name: str, config: PipConfig, web: Web, unreachable: list[str]
+    project_name: str, config: PipConfig, web: IndexClient, unreachable: list[str]
 ) -> Iterator[tuple[str, dict[str, str]]]:
     """Each place's page and its file names with their URLs; a place out of reach is noted and passed over."""
     from pypi_simple import PYPI_SIMPLE_ENDPOINT
@@ -173,7 +173,7 @@ def _listings(
             unreachable.append(str(problem))
 
 
-def _over_http(page: str, project_name: str, web: Web) -> dict[str, str]:
+def _over_http(page: str, project_name: str, web: IndexClient) -> dict[str, str]:
     from pypi_simple import ACCEPT_ANY, ProjectPage, UnsupportedContentTypeError, UnsupportedRepoVersionError
 
     answer = web.page(page, ACCEPT_ANY)
@@ -204,7 +204,7 @@ def _parsed(page: Path, project_name: str) -> dict[str, str]:
     return {file.filename: file.url for file in found.packages}
 
 
-def _save(web: Web, url: str, page: str, sha256: str, target: Path) -> None:
+def _save(web: IndexClient, url: str, page: str, sha256: str, target: Path) -> None:
     with disk_errors(target):
         target.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
@@ -284,7 +284,7 @@ def look_up(name: str, config: PipConfig | None = None) -> Package:
 
     config = config or read_pip_config()
     unreachable: list[str] = []
-    with Web(config) as web:
+    with IndexClient(config) as web:
         for index in [config.index_url or PYPI_SIMPLE_ENDPOINT, *config.extra_index_urls]:
             if urlsplit(index).scheme not in ("http", "https"):
                 continue  # A folder has pages of links, but nobody who answers.

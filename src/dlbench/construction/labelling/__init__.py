@@ -20,7 +20,7 @@ from dlbench.dataset.labels import AXES, Label
 from dlbench.errors import DLBenchError
 from dlbench.jsonl import read_lines
 
-FEWEST = 3
+MIN_VOTES = 3
 
 
 class Outcome(StrEnum):
@@ -31,7 +31,7 @@ class Outcome(StrEnum):
 
 
 @dataclass(frozen=True)
-class Settled:
+class Settlement:
     """A tie that was discussed: what came of it, and why."""
 
     id: str
@@ -51,7 +51,7 @@ class Decision:
 
 
 @dataclass(frozen=True)
-class Labelled:
+class LabelDecision:
     id: str
     axes: dict[str, Decision]
 
@@ -66,9 +66,9 @@ class Labelled:
         return {"id": self.id, "labels": labels, "votes": votes | {"reason": "; ".join(reasons)}}
 
 
-def read_settled(path: Path) -> list[Settled]:
+def read_settlements(path: Path) -> list[Settlement]:
     """None where there is no such file; a later row on the same axis of the same function replaces the earlier."""
-    last: dict[tuple[str, str], Settled] = {}
+    last: dict[tuple[str, str], Settlement] = {}
     for number, row in read_lines(path) if path.exists() else ():
         where = f"{path}:{number}"
         value = parse_label(row.get("axis"), row.get("value"), where)
@@ -77,11 +77,11 @@ def read_settled(path: Path) -> list[Settled]:
             raise DLBenchError("no reason is given", where=where, fix="write what decided the discussion as `reason`")
         if not isinstance(function, str):
             raise DLBenchError("it does not say on what", where=where, fix="give the id of a function as `id`")
-        last[function, row["axis"]] = Settled(function, row["axis"], value, reason.strip(), where)
+        last[function, row["axis"]] = Settlement(function, row["axis"], value, reason.strip(), where)
     return list(last.values())
 
 
-def decide(votes: Iterable[Vote], settled: Iterable[Settled] = ()) -> list[Labelled]:
+def decide(votes: Iterable[Vote], settled: Iterable[Settlement] = ()) -> list[LabelDecision]:
     """Raises DLBenchError where a settlement names what nobody voted on, or contradicts a majority."""
     given: defaultdict[str, list[Vote]] = defaultdict(list)
     for vote in sorted(votes, key=lambda vote: (vote.id, vote.annotator)):
@@ -92,14 +92,14 @@ def decide(votes: Iterable[Vote], settled: Iterable[Settled] = ()) -> list[Label
             what, fix = f"nobody has voted on {settlement.id}", "fix the id, or remove the line"
             raise DLBenchError(what, where=settlement.where, fix=fix)
     return [
-        Labelled(function, {axis: _decide(axis, ballots, talks.get((function, axis))) for axis in AXES})
+        LabelDecision(function, {axis: _decide(axis, ballots, talks.get((function, axis))) for axis in AXES})
         for function, ballots in given.items()
     ]
 
 
-def _decide(axis: str, ballots: Sequence[Vote], settlement: Settled | None) -> Decision:
+def _decide(axis: str, ballots: Sequence[Vote], settlement: Settlement | None) -> Decision:
     votes = tuple(vote.labels[axis] for vote in ballots if axis in vote.labels)
-    if len(votes) < FEWEST:
+    if len(votes) < MIN_VOTES:
         return Decision(Outcome.TOO_FEW, None, votes)
     value, count = Counter(votes).most_common(1)[0]
     if 2 * count > len(votes):

@@ -31,7 +31,7 @@ from threading import RLock
 from typing import Any, Generic, Protocol, TypeVar
 from urllib.parse import parse_qs
 
-from dlbench.construction.labelling import FEWEST, decide, read_settled
+from dlbench.construction.labelling import MIN_VOTES, decide, read_settlements
 from dlbench.construction.labelling.catalogue import Entry, ReadSource, Source, list_files, read_catalogue
 from dlbench.construction.labelling.reviews import Review, read_reviews, reviews_of, write_review
 from dlbench.construction.labelling.votes import Vote, cast_vote, check_name, read_votes, votes_of, write_moment
@@ -51,7 +51,7 @@ _HEADERS = {
 }
 
 
-class Pages(Protocol):
+class PageHandler(Protocol):
     """What is served: files, and answers to what the page asks and says."""
 
     command: str
@@ -69,7 +69,7 @@ class Pages(Protocol):
 class LocalServer(ThreadingHTTPServer):
     request_queue_size = 128  # with the usual five, connections that come at once are reset
 
-    def __init__(self, pages: Pages, host: str = "127.0.0.1", port: int = 0) -> None:
+    def __init__(self, pages: PageHandler, host: str = "127.0.0.1", port: int = 0) -> None:
         if host not in _LOCAL:
             what, fix = f"the page is for this machine alone, not for {host}", f"use {' or '.join(_LOCAL)}"
             raise DLBenchError(what, fix=fix)
@@ -196,7 +196,7 @@ def _json(value: Any) -> tuple[str, bytes]:  # noqa: ANN401 - anything that JSON
 Value = TypeVar("Value")
 
 
-class Fresh(Generic[Value]):
+class CachedRead(Generic[Value]):
     def __init__(self, files: Callable[[], Iterable[Path]], read: Callable[[], Value]) -> None:
         self._files = files
         self._read = read
@@ -226,7 +226,7 @@ class UnknownFunction(DLBenchError):
     pass
 
 
-class Outdated(DLBenchError):
+class StalePrompt(DLBenchError):
     """What the annotator changes is no longer what they were shown."""
 
 
@@ -237,9 +237,11 @@ class AnnotationApi:
         self._votes = votes_of(work)
         self._reviews = reviews_of(work)
         self._lock = RLock()
-        self._all_functions = Fresh(lambda: list_files(work), lambda: read_catalogue(work))
-        self._all_votes = Fresh(lambda: sorted(self._votes.folder.glob("*")), lambda: read_votes(self._votes))
-        self._all_reviews = Fresh(lambda: sorted(self._reviews.folder.glob("*")), lambda: read_reviews(self._reviews))
+        self._all_functions = CachedRead(lambda: list_files(work), lambda: read_catalogue(work))
+        self._all_votes = CachedRead(lambda: sorted(self._votes.folder.glob("*")), lambda: read_votes(self._votes))
+        self._all_reviews = CachedRead(
+            lambda: sorted(self._reviews.folder.glob("*")), lambda: read_reviews(self._reviews)
+        )
 
     def explain_labels(self) -> list[Row]:
         return [
@@ -257,7 +259,9 @@ class AnnotationApi:
         check_name(annotator)
         votes, reviews = self._all_votes(), self._all_reviews()
         decided = {
-            labelled.id for labelled in decide(votes, read_settled(self._work.path("settled"))) if labelled.is_decided
+            labelled.id
+            for labelled in decide(votes, read_settlements(self._work.path("settled")))
+            if labelled.is_decided
         }
         ballots: dict[str, list[Vote]] = {}
         for vote in votes:
@@ -268,7 +272,7 @@ class AnnotationApi:
                 "project": entry.project,
                 "voted": any(vote.annotator == annotator and vote.is_complete for vote in ballots.get(entry.id, ())),
                 "votes": sum(vote.is_complete for vote in ballots.get(entry.id, ())),
-                "wanted": FEWEST,
+                "wanted": MIN_VOTES,
                 "decided": entry.id in decided,
                 "verdict": (review := reviews.get(entry.id, Review())).verdict,
                 "rejected_by_me": annotator in review.rejected,
@@ -322,7 +326,7 @@ class AnnotationApi:
             now = _prompt(entry, review)
             if now != shown:
                 what = f"{review.prompt_by or entry.drafted_by} has changed this prompt meanwhile"
-                raise Outdated(what, fix="read theirs; saving again replaces it")
+                raise StalePrompt(what, fix="read theirs; saving again replaces it")
             if prompt != now:
                 write_review(self._reviews, annotator, {"id": function, "action": "prompt", "prompt": prompt})
 
@@ -331,7 +335,7 @@ class AnnotationApi:
             entry = self._find(function)
             now = _prompt(entry, self._all_reviews().get(function, Review()))
             if now != shown:
-                raise Outdated("the prompt was changed meanwhile", fix="read it again")
+                raise StalePrompt("the prompt was changed meanwhile", fix="read it again")
             if not now.strip():
                 raise DLBenchError("there is no prompt to accept", fix="write one")
             write_review(self._reviews, annotator, {"id": function, "action": "accept"})
@@ -431,6 +435,6 @@ class _Review:
         match error:
             case UnknownFunction():
                 return HTTPStatus.NOT_FOUND
-            case Outdated():
+            case StalePrompt():
                 return HTTPStatus.CONFLICT
         return HTTPStatus.BAD_REQUEST

@@ -22,7 +22,7 @@ from typing import Any
 from dlbench.construction.screening.complexity import FunctionMeasures, measure_function
 from dlbench.construction.screening.duplicates import find_duplicates
 from dlbench.construction.screening.parsed_module import Module, parse_module
-from dlbench.construction.screening.paths import find_used_helpers, name_place
+from dlbench.construction.screening.paths import classify_path, find_used_helpers
 from dlbench.construction.screening.triviality import literal_share, name_triviality, only_stores
 from dlbench.construction.work_folder import Row, WorkFolder
 from dlbench.dataset.target import Function
@@ -46,7 +46,7 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Case:
+class ScreenedFunction:
     """A function in its module, with what the steps before have found out about it."""
 
     row: dict[str, Any]
@@ -63,37 +63,37 @@ class Case:
         return measure_function(self.segment, self.module.imports)
 
 
-def judge(case: Case) -> list[Finding]:
+def apply_rules(case: ScreenedFunction) -> list[Finding]:
     """Every rule that fits, the one that counts first."""
     found = ((reason, rule(case)) for reason, rule in RULES.items())
     return [Finding(reason, *fits) for reason, fits in found if fits]
 
 
-def _trivial_delegation(case: Case) -> Fit | None:
+def _trivial_delegation(case: ScreenedFunction) -> Fit | None:
     what = name_triviality(case.function)
     return (f"There is nothing in it to get right: {what}.", what) if what else None
 
 
-def _constructor_of_attributes(case: Case) -> Fit | None:
+def _constructor_of_attributes(case: ScreenedFunction) -> Fit | None:
     if not only_stores(case.function):
         return None
     count = case.measures.statements
     return (f"It keeps its arguments and nothing else ({count} statements).", count)
 
 
-def _too_short(case: Case) -> Fit | None:
+def _too_short(case: ScreenedFunction) -> Fit | None:
     loc = case.measures.loc
     why = f"It has {loc} lines of code, fewer than {FEWEST_LINES}."
     return (why, loc) if loc < FEWEST_LINES else None
 
 
-def _too_long(case: Case) -> Fit | None:
+def _too_long(case: ScreenedFunction) -> Fit | None:
     loc = case.measures.loc
     why = f"It has {loc} lines of code, more than {MOST_LINES}."
     return (why, loc) if loc > MOST_LINES else None
 
 
-def _generated_or_data(case: Case) -> Fit | None:
+def _generated_or_data(case: ScreenedFunction) -> Fit | None:
     if case.module.is_generated:
         return ("A program wrote this file, as a comment at its top says.", "generated")
     share, constants = literal_share(case.function)
@@ -103,7 +103,7 @@ def _generated_or_data(case: Case) -> Fit | None:
     return (why, round(share, 2))
 
 
-def _not_deep_learning(case: Case) -> Fit | None:
+def _not_deep_learning(case: ScreenedFunction) -> Fit | None:
     subject = case.module.subject
     if subject.find_signs(case.row["qualname"], case.function):
         return None
@@ -112,13 +112,13 @@ def _not_deep_learning(case: Case) -> Fit | None:
     return (why, count)
 
 
-def _too_few_tests(case: Case) -> Fit | None:
+def _too_few_tests(case: ScreenedFunction) -> Fit | None:
     tests = int(case.row["tests"])
     why = f"{tests} tests execute it, fewer than {FEWEST_TESTS}."
     return (why, tests) if tests < FEWEST_TESTS else None
 
 
-RULES: dict[str, Callable[[Case], Fit | None]] = {
+RULES: dict[str, Callable[[ScreenedFunction], Fit | None]] = {
     "constructor_of_attributes": _constructor_of_attributes,
     "generated_or_data": _generated_or_data,
     "trivial_delegation": _trivial_delegation,
@@ -155,7 +155,7 @@ def screen(
     measures: dict[str, Row] = {}
     for row in given:
         name = row["id"]
-        place = name_place(row["path"])
+        place = classify_path(row["path"])
         if place and row["path"] not in used:
             findings[name] = [Finding("test_code", f"It stands among {place}.", place)]
             continue
@@ -164,7 +164,7 @@ def screen(
         except _Unreadable as problem:
             findings[name] = [Finding("cannot_read", f"It cannot be read: {problem}.", str(problem))]
             continue
-        findings[name] = judge(case)
+        findings[name] = apply_rules(case)
         measures[name] = asdict(case.measures)
         if not findings[name]:
             left[name] = case.segment
@@ -219,7 +219,7 @@ class _Modules:
         self._read_source = read_source
         self._read: dict[str, Module | _Unreadable] = {}
 
-    def find(self, row: Row) -> Case:
+    def find(self, row: Row) -> ScreenedFunction:
         if "<locals>" in row["qualname"]:
             raise _Unreadable("it is defined inside another function")
         module = self._module(row["path"])
@@ -229,7 +229,7 @@ class _Modules:
         segment = module.text(row["first"], row["last"])
         if row.get("sha256") and hashlib.sha256(segment.encode()).hexdigest() != row["sha256"]:
             raise _Unreadable("the source is another than it was")
-        return Case(row, module, function, segment)
+        return ScreenedFunction(row, module, function, segment)
 
     def _module(self, path: str) -> Module:
         if path not in self._read:

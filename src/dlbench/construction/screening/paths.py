@@ -77,7 +77,7 @@ _HELPERS = {"testing", "_testing", "testing_utils", "test_utils", "test_util", "
 ROOTS = {"src", "lib", "python"}
 
 
-def name_place(path: str) -> str:
+def classify_path(path: str) -> str:
     """tests, examples, benchmarks, documentation, scripts, vendored code, helpers for tests; empty for the project."""
     *folders, file = PurePosixPath(path).parts
     stem = PurePosixPath(file).stem
@@ -112,10 +112,10 @@ def name_package(path: str) -> str:
 def find_used_helpers(paths: Iterable[str], read_source: Callable[[str], str]) -> set[str]:
     """The helpers for tests, as their names call them, that a module of the project itself imports."""
     everything = sorted(set(paths))
-    helpers = {path: name_module(path) for path in everything if name_place(path) == "helpers for tests"}
+    helpers = {path: name_module(path) for path in everything if classify_path(path) == "helpers for tests"}
     imported: set[str] = set()
     for path in everything if helpers else []:
-        if not name_place(path):
+        if not classify_path(path):
             try:
                 tree = parse(read_source(path))
             except (OSError, SyntaxError, ValueError):

@@ -20,7 +20,7 @@ _SAME_COUNT = frozenset({"list", "tuple", "sorted", "set", "reversed", "enumerat
 
 
 @dataclass(frozen=True)
-class Known:
+class ProjectNames:
     """What the project defines, by bare names; methods by class."""
 
     packages: frozenset[str]
@@ -41,18 +41,18 @@ class Cases:
         return self.by_function.total() / len(self.by_function) if self.by_function else 0.0
 
 
-def know(packages: Collection[str], modules: Collection[Module]) -> Known:
+def collect_names(packages: Collection[str], modules: Collection[Module]) -> ProjectNames:
     classes: dict[str, frozenset[str]] = {}
     for module in modules:
         for name, methods in module.classes.items():
             classes[name] = classes.get(name, frozenset()) | methods
     functions = frozenset(name for module in modules for name in module.functions)
-    return Known(frozenset(packages), functions, classes)
+    return ProjectNames(frozenset(packages), functions, classes)
 
 
-def count_cases(tree: ast.Module, known: Known) -> Cases:
+def count_cases(tree: ast.Module, known: ProjectNames) -> Cases:
     """Of one test file."""
-    names = _Names(tree, known)
+    names = _TestFileNames(tree, known)
     helpers = _find_helpers(tree)
     constants = _find_constants(tree)
     found = Cases(0, 0, Counter())
@@ -98,7 +98,7 @@ def _find_helpers(tree: ast.Module) -> dict[str, list[Function]]:
 
 
 def _reach(
-    test: Function, owner: ast.ClassDef | None, helpers: Mapping[str, list[Function]], names: "_Names"
+    test: Function, owner: ast.ClassDef | None, helpers: Mapping[str, list[Function]], names: "_TestFileNames"
 ) -> list[Function]:
     """The test, what sets it up, and the helpers and fixtures that it comes to."""
     waiting: list[Function] = [test]
@@ -116,7 +116,7 @@ def _reach(
 
 
 @dataclass
-class _Spoken:
+class _Mentions:
     """What one function says: names that may be helpers' or fixtures', names of the project's, methods it calls."""
 
     mentioned: set[str]
@@ -124,14 +124,14 @@ class _Spoken:
     called: set[str]
 
 
-class _Names:
+class _TestFileNames:
     """What the names of a test file mean: only those that it imports from the project are the project's."""
 
-    def __init__(self, tree: ast.Module, known: Known) -> None:
+    def __init__(self, tree: ast.Module, known: ProjectNames) -> None:
         self._known = known
         self._things: dict[str, str] = {}
         self._modules: set[str] = set()
-        self._read: dict[int, _Spoken] = {}
+        self._read: dict[int, _Mentions] = {}
         for node in ast.walk(tree):
             if isinstance(node, ast.Import):
                 for alias in node.names:
@@ -162,14 +162,14 @@ class _Names:
             f"{name}.{method}" for name in named for method in self._known.classes.get(name, set()) & called
         }
 
-    def read(self, function: Function) -> _Spoken:
+    def read(self, function: Function) -> _Mentions:
         """Once each: helpers are come to from many tests."""
         if id(function) not in self._read:
             self._read[id(function)] = self._listen(function)
         return self._read[id(function)]
 
-    def _listen(self, function: Function) -> _Spoken:
-        spoken = _Spoken(set(), set(), set())
+    def _listen(self, function: Function) -> _Mentions:
+        spoken = _Mentions(set(), set(), set())
         for node in ast.walk(function):
             match node:
                 case ast.arg(arg=name):

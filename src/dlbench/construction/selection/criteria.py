@@ -18,9 +18,9 @@ from pathlib import Path
 from packaging.utils import canonicalize_name
 
 from dlbench.construction.selection import discover
-from dlbench.construction.selection.case_counts import Cases, count_cases, know
-from dlbench.construction.selection.licenses import find_licence
-from dlbench.construction.selection.releases import choose_release, opened
+from dlbench.construction.selection.case_counts import Cases, collect_names, count_cases
+from dlbench.construction.selection.licenses import find_license
+from dlbench.construction.selection.releases import choose_release, open_release
 from dlbench.construction.selection.source_layout import (
     Layout,
     Libraries,
@@ -31,7 +31,7 @@ from dlbench.construction.selection.source_layout import (
     parse,
     read_module,
 )
-from dlbench.construction.selection.topics import OTHER, find_topics, one_line
+from dlbench.construction.selection.topics import OTHER, find_topics, to_one_line
 from dlbench.construction.work_folder import Row, WorkFolder
 from dlbench.errors import DLBenchError, is_full_disk
 from dlbench.jsonl import Journal
@@ -120,8 +120,8 @@ def select(
             asked = (candidate.name, *candidate.repositories, *filter(None, [candidate.version]))
             row = judged.get(asked)
             if row is None:
-                row = judge(candidate, log)
-                if not any(kind_of(reason) in _PASSING for reason in row["reasons"]):
+                row = judge_candidate(candidate, log)
+                if not any(reason_kind(reason) in _PASSING for reason in row["reasons"]):
                     journal.append({"asked": asked, "row": row})
             rows.append(row)
             if on_row:
@@ -132,7 +132,7 @@ def select(
     return rows
 
 
-def judge(candidate: Candidate, log: Log = quiet) -> Row:
+def judge_candidate(candidate: Candidate, log: Log = quiet) -> Row:
     row: Row = {**_nothing_known(), "name": candidate.name}
     try:
         _judge(candidate, row, log)
@@ -141,14 +141,17 @@ def judge(candidate: Candidate, log: Log = quiet) -> Row:
     except Exception as error:  # A stranger's archive can be wrong in ways that nobody has thought of.
         if is_full_disk(error):
             raise
-        row["reasons"] = [*row["reasons"], f"archive: cannot be read: {one_line(f'{type(error).__name__}: {error}')}"]
+        row["reasons"] = [
+            *row["reasons"],
+            f"archive: cannot be read: {to_one_line(f'{type(error).__name__}: {error}')}",
+        ]
     row["selected"] = not row["reasons"]
     return row
 
 
 class _LeftOut(Exception):
     def __init__(self, kind: str, error: DLBenchError) -> None:
-        super().__init__(f"{kind}: {one_line(error.what)}")
+        super().__init__(f"{kind}: {to_one_line(error.what)}")
 
 
 def _nothing_known() -> Row:
@@ -189,7 +192,7 @@ def _judge(candidate: Candidate, row: Row, log: Log) -> None:
     row |= {"version": release.version, "uploaded": release.uploaded.isoformat()}
     row |= {"filename": release.filename, "sha256": release.sha256}
     try:
-        with opened(package, release, log) as tree:
+        with open_release(package, release, log) as tree:
             _read(candidate, package, release, tree, row)
     except DLBenchError as error:
         raise _LeftOut("archive", error) from None
@@ -202,7 +205,7 @@ def _read(candidate: Candidate, package: Package, release: Release, tree: Path, 
     libraries = find_libraries(package.requires, layout.packages, [module.imports for module in modules])
     cases, by_file = _count(tree, layout, modules)
     documents = find_documents(tree, modules, package.description)
-    licence = find_licence(package, tree)
+    licence = find_license(package, tree)
     repository = _find_repository(candidate, package, tree)
     row |= {
         "repository": repository,
@@ -243,7 +246,7 @@ def _read(candidate: Candidate, package: Package, release: Release, tree: Path, 
 
 def _count(tree: Path, layout: Layout, modules: Sequence[Module]) -> tuple[Cases, dict[str, int]]:
     """All cases, and the number of test functions of each file that has any."""
-    known = know(layout.packages, modules)
+    known = collect_names(layout.packages, modules)
     total = Cases(0, 0, Counter())
     by_file = {}
     for file in layout.tests:
@@ -283,7 +286,7 @@ def _find_repository(candidate: Candidate, package: Package, tree: Path) -> str:
     return ""
 
 
-def kind_of(reason: str) -> str:
+def reason_kind(reason: str) -> str:
     return reason.partition(":")[0]
 
 

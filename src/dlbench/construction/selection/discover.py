@@ -14,7 +14,7 @@ from datetime import date
 from typing import Any
 
 from dlbench.construction.selection.github import API, MOST, PATIENCE, PER_PAGE, GitHub, GitHubError, Sleep, Stopped
-from dlbench.construction.selection.topics import find_topics, one_line, read_topics
+from dlbench.construction.selection.topics import find_topics, read_topics, to_one_line
 from dlbench.construction.work_folder import Row, WorkFolder
 from dlbench.errors import DLBenchError
 from dlbench.jsonl import Journal
@@ -126,8 +126,8 @@ def discover_on_index(work: WorkFolder, names: Iterable[str], *, log: Log = quie
             try:
                 row = _index_row(look_up_package(name))
             except DLBenchError as error:
-                failed.append({"name": name, "origin": "index", "reason": one_line(error.what)})
-                log(f"{number}/{len(wanted)} {name}: {one_line(error.what)}")
+                failed.append({"name": name, "origin": "index", "reason": to_one_line(error.what)})
+                log(f"{number}/{len(wanted)} {name}: {to_one_line(error.what)}")
                 continue
             journal.append({"asked": name, "row": row})
             kept[name] = row
@@ -155,13 +155,13 @@ def _index_row(package: Package) -> Row:
     last = newest(package)
     days: list[date] = [release.uploaded for release in package.releases]
     return {
-        "name": one_line(package.name),
+        "name": to_one_line(package.name),
         "origin": "index",
         "url": "",
         "stars": None,
         "topics": find_topics(package),
-        "summary": one_line(package.summary),
-        "license": one_line(package.license, 100),
+        "summary": to_one_line(package.summary),
+        "license": to_one_line(package.license, 100),
         "version": last.version if last else "",
         "uploaded": max(days).isoformat() if days else None,
         "releases": len({release.version for release in package.releases}),

@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from dlbench.construction.selection.topics import one_line
+from dlbench.construction.selection.topics import to_one_line
 from dlbench.errors import DLBenchError
 from dlbench.workspace.home import Log, quiet
 
@@ -136,7 +136,7 @@ class GitHub:
         if answer.status_code >= 500:
             raise _Broken(f"HTTP status {answer.status_code}", GitHubError)
         if answer.status_code != 200:
-            raise GitHubError(self._blot(f"HTTP status {answer.status_code}: {one_line(answer.text, 200)}"))
+            raise GitHubError(self._blot(f"HTTP status {answer.status_code}: {to_one_line(answer.text, 200)}"))
         page = _read_page(answer, number)
         if limits.get("X-RateLimit-Remaining") == "0":
             self._owed = _seconds_to_wait(answer)
@@ -154,11 +154,11 @@ class GitHub:
                 timeout=_TIMEOUT,
             )
         except (requests.exceptions.SSLError, requests.exceptions.TooManyRedirects) as error:
-            raise Stopped(self._blot(one_line(str(error)))) from None
+            raise Stopped(self._blot(to_one_line(str(error)))) from None
         except (requests.ConnectionError, requests.Timeout, requests.exceptions.ChunkedEncodingError) as error:
-            raise _Broken(self._blot(one_line(str(error))), Stopped) from None
+            raise _Broken(self._blot(to_one_line(str(error))), Stopped) from None
         except (requests.RequestException, ValueError) as error:
-            what = f"no request can be made: {self._blot(one_line(str(error)))}"
+            what = f"no request can be made: {self._blot(to_one_line(str(error)))}"
             raise DLBenchError(what, where=self._url, fix="fix --github-url or GITHUB_TOKEN") from None
 
     def _sign(self, request: "requests.PreparedRequest") -> "requests.PreparedRequest":
@@ -232,14 +232,14 @@ def _read_page(answer: "requests.Response", number: int) -> Page:
 
 def _read_repository(item: Any) -> Repository | None:  # noqa: ANN401 - whatever the network brought
     """None for what has no name, which nobody could fetch."""
-    name = one_line(item.get("full_name")) if isinstance(item, dict) else ""
+    name = to_one_line(item.get("full_name")) if isinstance(item, dict) else ""
     if name.count("/") != 1:
         return None
     stars, licence = item.get("stargazers_count"), item.get("license")
     return Repository(
         name=name,
-        url=one_line(item.get("html_url")),
+        url=to_one_line(item.get("html_url")),
         stars=stars if isinstance(stars, int) else 0,
-        summary=one_line(item.get("description")),
-        license=one_line(licence.get("spdx_id")) if isinstance(licence, dict) else "",
+        summary=to_one_line(item.get("description")),
+        license=to_one_line(licence.get("spdx_id")) if isinstance(licence, dict) else "",
     )

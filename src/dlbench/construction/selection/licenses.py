@@ -79,34 +79,34 @@ _SHORT = 200
 
 
 @dataclass(frozen=True)
-class Licence:
+class License:
     """`problem` says why it does not do; nothing when it does."""
 
     name: str
     problem: str
 
 
-def find_licence(package: Package, tree: Path) -> Licence:
+def find_license(package: Package, tree: Path) -> License:
     given = " ".join(package.license.split())
     if re.search(r"\bOR\b", given) and (choice := _choose(given)):
-        return Licence(choice, "")
+        return License(choice, "")
     said = [("the metadata", name) for name in _read_field(given)]
     said += [(f"the classifier {text!r}", _by_name(text.rpartition("::")[2])) for text in _classifiers(package)]
-    for path in list_licence_files(tree):
+    for path in list_license_files(tree):
         text = path.read_text(encoding="utf-8", errors="replace")
         said.append((f"the file {path.name}", recognise(text)))
     known = [(where, name) for where, name in said if name]
     for where, name in known:
         if name not in PERMISSIVE:
-            return Licence(name, f"{name} is not permissive ({where})")
+            return License(name, f"{name} is not permissive ({where})")
     if not known:
-        return Licence("", f"unknown: {_list_unknown(given, said)}")
+        return License("", f"unknown: {_list_unknown(given, said)}")
     # "BSD" alone does not say which; another place may.
     exact = [name for _, name in known if name != "BSD"]
-    return Licence((exact or ["BSD"])[0], "")
+    return License((exact or ["BSD"])[0], "")
 
 
-def list_licence_files(tree: Path) -> list[Path]:
+def list_license_files(tree: Path) -> list[Path]:
     found = (path for path in sorted(tree.iterdir()) if _FILE.fullmatch(path.name))
     return [path for path in found if path.is_file() and not path.is_symlink()]
 

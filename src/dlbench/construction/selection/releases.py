@@ -99,7 +99,7 @@ def fits(requires_python: str) -> bool:
 
 
 @contextmanager
-def opened(package: Package, release: Release, log: Log) -> Iterator[Path]:
+def open_release(package: Package, release: Release, log: Log) -> Iterator[Path]:
     """The release's tree, for reading, until the block ends."""
     archive = fetch_archive(package.name, release.filename, release.sha256, log)
     folder = home() / "sources"

@@ -51,7 +51,7 @@ def find_topics(package: Package) -> list[str]:
     return spoken + [classifier for classifier in package.classifiers if classifier in topics.classifiers]
 
 
-def one_line(text: object, most: int = 500) -> str:
+def to_one_line(text: object, most: int = 500) -> str:
     """Nothing for what is no text; long text is cut."""
     if not isinstance(text, str):
         return ""
