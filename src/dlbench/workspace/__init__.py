@@ -1,4 +1,4 @@
-"""What does this machine hold? Fetched sources, built environments and caches, all under one folder."""
+"""Fetched sources, built environments and caches of this machine, all under one folder."""
 
 from dlbench.workspace.archive import tree_hash
 from dlbench.workspace.clean import clean

@@ -56,7 +56,7 @@ def count_cases(tree: ast.Module, known: ProjectNames) -> Cases:
     helpers = _find_helpers(tree)
     constants = _find_constants(tree)
     found = Cases(0, 0, Counter())
-    for test, owner in _find_tests(tree):
+    for test, owner in find_test_functions(tree):
         decorators = [*test.decorator_list, *(owner.decorator_list if owner else [])]
         count = math.prod(_count_parameters(decorator, constants) for decorator in decorators)
         found.functions += 1
@@ -66,7 +66,7 @@ def count_cases(tree: ast.Module, known: ProjectNames) -> Cases:
     return found
 
 
-def _find_tests(tree: ast.Module) -> Iterator[tuple[Function, ast.ClassDef | None]]:
+def find_test_functions(tree: ast.Module) -> Iterator[tuple[Function, ast.ClassDef | None]]:
     """By pytest's rules: `test*` functions, and methods of `Test*` classes and of unittest's."""
     of_unittest: set[str] = set()
     for node in members(tree):
