@@ -55,10 +55,8 @@ def collect(
 
     def do(pipeline: "Pipeline") -> None:
         pipeline.collect()
-        left_out = len(pipeline.work.read("uncollected", pipeline.name))
-        typer.echo(
-            f"{pipeline.name}: {len(pipeline.work.read('collected', pipeline.name))} tests; {left_out} files not collected"
-        )
+        tests, left_out = (len(pipeline.work.read(step, pipeline.name)) for step in ("collected", "uncollected"))
+        typer.echo(f"{pipeline.name}: {tests} tests; {left_out} files not collected")
 
     run_step(make_pipelines(names, projects, work, sandbox), do)
 

@@ -40,7 +40,7 @@ def unpack(archive: Path, target: Path) -> None:
 
 
 def check_links(tree: Path, where: str) -> None:
-    """Reject a tree with a link that leads out of it: reading or writing through it would touch this machine's files."""
+    """Reject a tree with a link that leads out of it: access through it would touch this machine's files."""
     root = tree.resolve()
     for path in tree.rglob("*"):
         if path.is_symlink() and (path.readlink().is_absolute() or not _resolved(path).is_relative_to(root)):

@@ -1,6 +1,6 @@
-"""Which licence does a project carry, and may everybody use its code?
+"""Which license does a project carry, and may everybody use its code?
 
-Said in up to three places: the metadata, the classifiers, the licence file. They must not speak against each other: a
+Said in up to three places: the metadata, the classifiers, the license file. They must not speak against each other: a
 project whose metadata says MIT beside a file that reads AGPL is left out. What is not recognised is unknown, and
 unknown is left out too.
 """
@@ -46,7 +46,7 @@ _NAMES = (
     (r"\bCC0|public domain", "CC0-1.0"),
 )
 
-# What gives a licence's text away. The one that stands first in a file is the project's; the rest are others' parts.
+# What gives a license's text away. The one that stands first in a file is the project's; the rest are others' parts.
 _PHRASES = (
     (r"commons clause", "Commons-Clause"),
     (r"non-?commercial", "non-commercial"),
@@ -112,7 +112,7 @@ def list_license_files(tree: Path) -> list[Path]:
 
 
 def recognise(text: str) -> str:
-    """The licence whose text this is, or nothing."""
+    """The license whose text this is, or nothing."""
     flat = " ".join(text.lower().replace("*", " ").replace("#", " ").split())
     found = [(match.start(), name) for phrase, name in _PHRASES if (match := re.search(phrase, flat))]
     first = min(found, default=(0, ""))[1]
@@ -125,7 +125,7 @@ def recognise(text: str) -> str:
 
 
 def _choose(expression: str) -> str:
-    """The first permissive licence that an SPDX expression leaves to the user alone."""
+    """The first permissive license that an SPDX expression leaves to the user alone."""
     for part in re.split(r"\bOR\b", expression.strip("() ")):
         names = [_by_name(name) for name in re.split(r"\bAND\b", part)]
         if "(" not in part and ")" not in part and all(name in PERMISSIVE for name in names):
@@ -156,4 +156,4 @@ def _classifiers(package: Package) -> list[str]:
 def _list_unknown(given: str, said: list[tuple[str, str]]) -> str:
     places = ", ".join(where for where, _ in said if where != "the metadata")
     field = f"the metadata says {given[:60]!r}" if given else "the metadata says nothing"
-    return f"{field}, {places} not recognised" if places else f"{field}, and there is no classifier or licence file"
+    return f"{field}, {places} not recognised" if places else f"{field}, and there is no classifier or license file"

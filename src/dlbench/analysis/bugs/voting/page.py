@@ -5,7 +5,7 @@ from http import HTTPStatus
 from typing import Any
 
 from dlbench.analysis.bugs.voting.booth import Booth, UnknownFailure
-from dlbench.construction.labelling.review_server import LocalServer, find_nothing, read_text
+from dlbench.construction.labelling.local_server import LocalServer, not_found, read_text
 from dlbench.construction.work_folder import Row
 from dlbench.errors import DLBenchError
 
@@ -45,11 +45,11 @@ class _Voting:
                 return self._booth.list_failures(read_text(query, "as"))
             case "failure":
                 return self._booth.show(read_text(query, "as"), read_text(query, "id"))
-        raise find_nothing()
+        raise not_found()
 
     def post(self, inner: str, body: Row) -> Any:  # noqa: ANN401 - what the page is told
         if inner != "vote":
-            raise find_nothing()
+            raise not_found()
         who, failure = read_text(body, "as"), read_text(body, "id")
         self._booth.vote(who, failure, read_text(body, "category"), read_text(body, "note"))
         return self._booth.show(who, failure)
