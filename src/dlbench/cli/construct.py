@@ -19,7 +19,7 @@ from dlbench.cli.app import (
     app,
     command,
 )
-from dlbench.cli.construct_common import run_step, make_pipelines, make_construction_engine, read_chosen
+from dlbench.cli.construct_common import make_construction_engine, make_pipelines, read_chosen, run_step
 from dlbench.cli.construct_discover import WORK, WorkOption
 from dlbench.cli.engine import Where
 

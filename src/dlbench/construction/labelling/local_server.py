@@ -145,7 +145,9 @@ class _Handler(BaseHTTPRequestHandler):
         if not (length.isascii() and length.isdigit()):
             raise BadRequest(HTTPStatus.LENGTH_REQUIRED, "Content-Length is missing")
         if len(length) > 9 or int(length) > MAX_BODY:
-            raise BadRequest(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"the body has more than {MAX_BODY} bytes", "write less")
+            raise BadRequest(
+                HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"the body has more than {MAX_BODY} bytes", "write less"
+            )
         content = self.rfile.read(int(length))
         self.close_connection = False
         try:

@@ -103,7 +103,9 @@ class AnnotationApi:
             {
                 "id": entry.id,
                 "project": entry.project,
-                "voted": any(vote.annotator == annotator and vote.is_complete for vote in by_function.get(entry.id, ())),
+                "voted": any(
+                    vote.annotator == annotator and vote.is_complete for vote in by_function.get(entry.id, ())
+                ),
                 "votes": sum(vote.is_complete for vote in by_function.get(entry.id, ())),
                 "wanted": MIN_VOTES,
                 "decided": entry.id in decided,
