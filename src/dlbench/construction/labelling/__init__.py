@@ -65,7 +65,7 @@ class LabelDecision:
 
 
 def read_settlements(path: Path) -> list[Settlement]:
-    """Read settlements; empty if there is no file. A later row on the same function and axis replaces an earlier one."""
+    """Read settlements; empty without a file. A later row on the same function and axis replaces an earlier one."""
     last: dict[tuple[str, str], Settlement] = {}
     for number, row in read_lines(path) if path.exists() else ():
         where = f"{path}:{number}"

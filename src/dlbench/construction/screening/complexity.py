@@ -43,7 +43,7 @@ class FunctionMeasures:
     statements: int
     """Statements of the body at any depth, without string statements."""
     cyclomatic: int
-    """radon's figure, plus the decisions of inner functions and classes, which radon counts separately or not at all."""
+    """radon's figure plus the decisions of inner functions and classes, which radon counts separately or omits."""
     cognitive: int
     """complexipy's figure for the unparsed code: an `if` alone in an `else` is an `elif`."""
     nesting: int

@@ -73,7 +73,7 @@ ROOTS = {"src", "lib", "python"}
 
 
 def classify_path(path: str) -> str:
-    """tests, examples, benchmarks, documentation, scripts, vendored code or helpers for tests; empty for project code."""
+    """Kind of a file: tests, examples, scripts, vendored code and so on; empty for project code."""
     *folders, file = PurePosixPath(path).parts
     stem = PurePosixPath(file).stem
     for folder in folders:
