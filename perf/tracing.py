@@ -31,10 +31,10 @@ def main() -> int:
         files = [file for file in find_layout(prepared.tree, name).tests if file.startswith(root)][: options.files]
         best: dict[bool, float] = {}
         outcomes: dict[bool, dict[str, str]] = {}
-        for looks in (False, True, False, True):
-            seen = trace(engine, prepared, files, looks=looks)
-            best[looks] = min(best.get(looks, seen.seconds), seen.seconds)
-            outcomes[looks] = {test.id: test.outcome for test in seen.tests}
+        for profile in (False, True, False, True):
+            found = trace(engine, prepared, files, profile=profile)
+            best[profile] = min(best.get(profile, found.seconds), found.seconds)
+            outcomes[profile] = {test.id: test.outcome for test in found.tests}
         ratio = best[True] / best[False]
         same = outcomes[True] == outcomes[False]
         is_good &= ratio < MOST and same

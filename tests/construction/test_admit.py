@@ -83,30 +83,30 @@ def make_chain(tmp_path, **row):
 
 
 def test_what_was_our_own_fault_is_measured_again_and_counts_once(tmp_path, monkeypatch):
-    chain = make_chain(tmp_path)
+    pipeline = make_chain(tmp_path)
     monkeypatch.setattr(Pipeline, "prepared", None)
-    chain.work.write("measured", [{"id": ROW["id"], "reason": HARNESS_FAULT, "admissible": False}], "p")
-    chain.admit()
-    assert [row["reason"] for row in chain.work.read("measured", "p")] == [HARNESS_FAULT, "too_slow"]
-    assert summarize_project(chain.work, "p")["measured"] == 1
-    chain.admit()
-    assert len(chain.work.read("measured", "p")) == 2
+    pipeline.work.write("measured", [{"id": ROW["id"], "reason": HARNESS_FAULT, "admissible": False}], "p")
+    pipeline.admit()
+    assert [row["reason"] for row in pipeline.work.read("measured", "p")] == [HARNESS_FAULT, "too_slow"]
+    assert summarize_project(pipeline.work, "p")["measured"] == 1
+    pipeline.admit()
+    assert len(pipeline.work.read("measured", "p")) == 2
 
 
 def test_a_function_that_the_trace_does_not_know_any_more_is_not_given_tests_of_another(tmp_path, monkeypatch):
-    chain = make_chain(tmp_path, first=9)
+    pipeline = make_chain(tmp_path, first=9)
     monkeypatch.setattr(Pipeline, "prepared", None)
     with pytest.raises(DLBenchError, match="not where the tests ran it"):
-        chain.admit()
+        pipeline.admit()
 
 
 def test_steps_that_were_done_on_another_release_are_put_aside_and_nothing_is_lost(tmp_path):
     write_record(make_project(name="p", archive="p-1.0.tar.gz", sha256="0" * 64), tmp_path / "benchmark")
-    chain = Pipeline(None, WorkFolder(tmp_path), ProjectSpec("p", version="2.0"), lambda text: None)
+    pipeline = Pipeline(None, WorkFolder(tmp_path), ProjectSpec("p", version="2.0"), lambda text: None)
     for attempt in ("first", "second"):
-        chain.work.write("collected", [{"id": attempt}], "p")
-        chain._put_aside_another_release()
-        assert not chain.work.has("collected", "p")
+        pipeline.work.write("collected", [{"id": attempt}], "p")
+        pipeline._put_aside_another_release()
+        assert not pipeline.work.has("collected", "p")
     kept = [(path.parent.name, path.read_text()) for path in sorted((tmp_path / "earlier").glob("*/collected.jsonl"))]
     assert [name for name, _ in kept] == ["p-1.0", "p-1.0-2"]
     assert ["first" in text for _, text in kept] == [True, False]
@@ -114,7 +114,7 @@ def test_steps_that_were_done_on_another_release_are_put_aside_and_nothing_is_lo
 
 def test_the_same_release_goes_on_where_it_was(tmp_path):
     write_record(make_project(name="p", archive="p-1.0.tar.gz", sha256="0" * 64), tmp_path / "benchmark")
-    chain = Pipeline(None, WorkFolder(tmp_path), ProjectSpec("p", version="1.0"), lambda text: None)
-    chain.work.write("collected", [{"id": "t.py::a"}], "p")
-    chain._put_aside_another_release()
-    assert chain.work.has("collected", "p")
+    pipeline = Pipeline(None, WorkFolder(tmp_path), ProjectSpec("p", version="1.0"), lambda text: None)
+    pipeline.work.write("collected", [{"id": "t.py::a"}], "p")
+    pipeline._put_aside_another_release()
+    assert pipeline.work.has("collected", "p")

@@ -22,8 +22,8 @@ from dlbench.construction.work_folder import WorkFolder
 from dlbench.errors import DLBenchError
 
 from ..workspace.parts import Index
-from .hub import Hub, refusal, repository
-from .shelf import describe, isolate, publish
+from .fake_github import Hub, refusal, repository
+from .fake_index import describe, isolate, publish
 
 TOKEN = "ghp_secret0123456789"
 TOPICS = {
@@ -83,8 +83,8 @@ def test_github_is_never_asked_beyond_its_thousand(work: WorkFolder) -> None:
 PROGRAM = """import sys
 from pathlib import Path
 from dlbench.construction.selection.discover import discover_on_github
-from dlbench.construction.work_folder import Work
-discover_on_github(Work(Path(sys.argv[1])), ("jax", "keras"), base_url=sys.argv[2])
+from dlbench.construction.work_folder import WorkFolder
+discover_on_github(WorkFolder(Path(sys.argv[1])), ("jax", "keras"), base_url=sys.argv[2])
 """
 
 
@@ -124,7 +124,7 @@ def test_when_patience_ends_what_is_there_is_written_and_the_next_run_goes_on(wo
 
     hub.before = limit
     found = search(work, hub, patience=100)
-    assert "allows no more requests" in found.stopped
+    assert "rate limit reached" in found.stopped
     assert not found.complete
     assert len(work.read("discover")) == 100
     hub.before = lambda _: None
@@ -170,20 +170,20 @@ def test_the_token_is_in_no_file_that_was_written(
     work: WorkFolder, hub: Hub, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("GITHUB_TOKEN", f"{TOKEN}\n")
-    said: list[str] = []
+    messages: list[str] = []
     hub.faults = [refusal(400, f"you sent {TOKEN}"), refusal(429, f"{TOKEN}", Retry_After="1"), refusal(500, TOKEN)]
-    found = search(work, hub, token=None, log=said.append)
+    found = search(work, hub, token=None, log=messages.append)
     assert set(hub.tokens) == {f"Bearer {TOKEN}"}
     assert found.failed
-    assert said
+    assert messages
     for path in work.root.rglob("*"):
         assert path.is_dir() or TOKEN.encode() not in path.read_bytes()
-    assert TOKEN not in f"{found}{said}{capfd.readouterr()}"
+    assert TOKEN not in f"{found}{messages}{capfd.readouterr()}"
 
 
 @pytest.mark.parametrize("topic", ["deep learning", "jax stars:>5", "Jax", "", "a" * 51])
 def test_what_is_no_topic_is_refused_before_anything_is_asked(work: WorkFolder, hub: Hub, topic: str) -> None:
-    with pytest.raises(DLBenchError, match="no topic of GitHub"):
+    with pytest.raises(DLBenchError, match="not a GitHub topic"):
         search(work, hub, "jax", topic)
     assert hub.asked == []
 
@@ -220,9 +220,9 @@ def test_a_package_that_cannot_be_looked_up_is_noted_and_the_rest_goes_on(work: 
     assert [row["name"] for row in found.rows] == ["tiny-net"]
     assert [row["name"] for row in work.read("discover_failed")] == names[:-1]
     reasons = {row["name"]: row["reason"] for row in found.failed}
-    assert reasons["none-such"] == "no configured index knows this package"
-    assert reasons["../../etc"] == "this is no name of a package"
-    assert "does not answer as a package index does" in reasons["hollow"]
+    assert reasons["none-such"] == "no configured index has this package"
+    assert reasons["../../etc"] == "not a package name"
+    assert "not package metadata" in reasons["hollow"]
     assert not any("etc" in request for request in index.requests)
 
 
@@ -231,7 +231,7 @@ def test_an_index_that_is_a_folder_is_not_asked_what_only_a_server_knows(
 ) -> None:
     monkeypatch.setenv("PIP_EXTRA_INDEX_URL", index.file_url)
     [failure] = discover_on_index(work, ["none-such"]).failed
-    assert failure["reason"] == "no configured index knows this package"
+    assert failure["reason"] == "no configured index has this package"
 
 
 def test_what_was_looked_up_is_not_asked_for_again_after_a_failure(work: WorkFolder, index: Index) -> None:
@@ -277,7 +277,7 @@ def test_the_command_says_what_went_in_and_came_out(work: WorkFolder, hub: Hub, 
     assert ended.exit_code == 0
     assert "github: 2 topics in, 232 projects out, 0 failed" in ended.stdout
     assert "index: 2 names in, 1 projects out, 1 failed" in ended.stdout
-    assert "none-such: no configured index knows this package" in ended.stdout
+    assert "none-such: no configured index has this package" in ended.stdout
 
 
 def test_the_command_gives_json_and_ends_with_1_when_it_was_stopped(work: WorkFolder, hub: Hub) -> None:
@@ -285,7 +285,7 @@ def test_the_command_gives_json_and_ends_with_1_when_it_was_stopped(work: WorkFo
     options = ["--work", work.root, "--github-url", hub.url, "--patience", 1, "--json"]
     ended = run("discover", "--topic", "keras", *options)
     assert ended.exit_code == 1
-    assert "allows no more" in json.loads(ended.stdout)["github"]["stopped"]
+    assert "rate limit reached" in json.loads(ended.stdout)["github"]["stopped"]
     assert run("discover", "--topic", "keras", *options).exit_code == 0
 
 

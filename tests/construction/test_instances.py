@@ -74,8 +74,8 @@ def test_only_what_is_accepted_labelled_and_written_in_own_words_is_written(work
     assert list(written.paths) == ["planted/planted.model.softmax"]
     assert {key.rpartition(".")[2]: why for key, why in written.left_out.items()} == {
         "flaky_loss": "the prompt holds a line of the reference: difference += step * step",
-        "describe_layer": "nobody has accepted it",
-        "relu_forward": "its labels are not decided",
+        "describe_layer": "not accepted yet",
+        "relu_forward": "labels not decided",
         "train_epoch": "rejected; too dull",
     }
 

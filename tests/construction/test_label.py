@@ -74,10 +74,10 @@ def test_votes_come_from_any_jsonl_or_csv_file_and_name_their_annotator_by_colum
         ({"id": "p/m.f", "stage": "trainig"}, "stage cannot be 'trainig'", "training"),
         ({"id": "p/m.f", "data": "general"}, "data cannot be 'general'", "structured_array"),
         ({"id": "p/m.f", "task": ["general"]}, "task cannot be", "recommendation"),
-        ({"id": "p/m.f", "stge": "training"}, "unknown: stge", "stage"),
-        ({"stage": "training"}, "does not say on what", "id"),
-        ({"id": 7, "stage": "training"}, "does not say on what", "id"),
-        ({"id": "p/m.f", "note": 3}, "note is not a text", "quotation"),
+        ({"id": "p/m.f", "stge": "training"}, "unknown keys: stge", "stage"),
+        ({"stage": "training"}, "`id` is missing", "id"),
+        ({"id": 7, "stage": "training"}, "`id` is missing", "id"),
+        ({"id": "p/m.f", "note": 3}, "`note` is not a string", "quotation"),
     ],
 )
 def test_a_vote_that_is_not_one_is_named_by_file_and_line_with_what_is_allowed(tmp_path, line, what, allowed):
@@ -110,7 +110,7 @@ def test_a_file_among_the_votes_that_is_nobodys_is_not_passed_over(tmp_path, nam
     if name.startswith("."):
         assert read_votes(WorkFolder(tmp_path)) == []
         return
-    with pytest.raises(DLBenchError, match="no annotator's file"):
+    with pytest.raises(DLBenchError, match="not an annotator's file"):
         read_votes(WorkFolder(tmp_path))
 
 
@@ -141,7 +141,7 @@ def test_a_vote_stands_once_its_annotator_has_seen_the_others(tmp_path):
     cast_vote(sheets, "anna", {"id": "p/m.f", "stage": "training", "task": "general", "data": "text"})
     cast_vote(sheets, "anna", {"id": "p/m.f", "seen": True})
     cast_vote(sheets, "anna", {"id": "p/m.f", "note": "a note is still welcome"})
-    with pytest.raises(DLBenchError, match="stands"):
+    with pytest.raises(DLBenchError, match="is final"):
         cast_vote(sheets, "anna", {"id": "p/m.f", "stage": "inference"})
     (vote,) = read_votes(WorkFolder(tmp_path))
     assert (vote.labels["stage"], vote.seen, vote.note) == (TRAINING, True, "a note is still welcome")
@@ -201,24 +201,24 @@ def test_a_settlement_does_not_stand_in_for_missing_votes():
 
 
 def test_a_settlement_against_the_majority_is_refused():
-    with pytest.raises(DLBenchError, match="majority of the votes says training") as refusal:
+    with pytest.raises(DLBenchError, match="majority voted for training") as refusal:
         decide(stages(TRAINING, TRAINING, MODEL), [Settlement("p/m.f", "stage", MODEL, "no", "settled.jsonl:4")])
     assert refusal.value.where == "settled.jsonl:4"
 
 
 def test_a_settlement_of_what_nobody_voted_on_is_refused():
-    with pytest.raises(DLBenchError, match=r"nobody has voted on p/m\.typo"):
+    with pytest.raises(DLBenchError, match=r"there are no votes on p/m\.typo"):
         decide(stages(TRAINING, TRAINING, MODEL), [Settlement("p/m.typo", "stage", MODEL, "no")])
 
 
 @pytest.mark.parametrize(
     ("row", "what"),
     [
-        ({"id": "p/m.f", "axis": "stage", "value": "training"}, "no reason"),
-        ({"id": "p/m.f", "axis": "stage", "value": "training", "reason": "  "}, "no reason"),
-        ({"id": "p/m.f", "axis": "stages", "value": "training", "reason": "x"}, "no axis 'stages'"),
+        ({"id": "p/m.f", "axis": "stage", "value": "training"}, "`reason` is missing"),
+        ({"id": "p/m.f", "axis": "stage", "value": "training", "reason": "  "}, "`reason` is missing"),
+        ({"id": "p/m.f", "axis": "stages", "value": "training", "reason": "x"}, "unknown axis 'stages'"),
         ({"id": "p/m.f", "axis": "task", "value": "training", "reason": "x"}, "task cannot be 'training'"),
-        ({"axis": "stage", "value": "training", "reason": "x"}, "on what"),
+        ({"axis": "stage", "value": "training", "reason": "x"}, "`id` is missing"),
     ],
 )
 def test_a_malformed_settlement_is_named(tmp_path, row, what):
@@ -451,7 +451,7 @@ def test_label_prints_majorities_ties_counts_and_alpha_and_writes_what_is_decide
     ended = construct("--work", work.root)
     assert ended.exit_code == 0, ended.output
     assert f"{CLIP}: stage training (majority), task general (majority), data others (majority)" in ended.output
-    assert f"tie, to be discussed: {SHARE}: task: general, regression, classification" in ended.output
+    assert f"tie to discuss: {SHARE}: task: general, regression, classification" in ended.output
     assert f"no vote yet: {FLIP}" in ended.output
     assert "left out, no such admissible function: gone/m.f" in ended.output
     assert "1 of 3 functions are labelled" in ended.output
@@ -464,11 +464,11 @@ def test_label_prints_json_with_the_same_numbers(tmp_path, construct):
     vote_all(work)
     settled = {"id": SHARE, "axis": "task", "value": "classification", "reason": "it compares classes"}
     work.path("settled").write_text(json.dumps(settled) + "\n")
-    said = json.loads(construct("--work", work.root, "--json").output)
-    share = next(one for one in said["functions"] if one["id"] == SHARE)
+    messages = json.loads(construct("--work", work.root, "--json").output)
+    share = next(one for one in messages["functions"] if one["id"] == SHARE)
     assert share["outcomes"]["task"] == "settled"
     assert share["votes"]["reason"] == "task: it compares classes"
-    assert said["alpha"]["all"] == pytest.approx(measure_alpha([v for v in read_votes(work) if v.is_complete])["all"])
+    assert messages["alpha"]["all"] == pytest.approx(measure_alpha([v for v in read_votes(work) if v.is_complete])["all"])
     assert {row["id"] for row in work.read("labels")} == {CLIP, SHARE}
 
 
@@ -486,7 +486,7 @@ def test_label_reads_files_given_instead_of_the_folders(tmp_path, construct):
 def test_label_says_in_words_what_is_wrong(tmp_path, construct):
     ended = construct("--work", tmp_path)
     assert ended.exit_code == 1
-    assert "nobody has voted yet" in ended.output
+    assert "there are no votes yet" in ended.output
     (tmp_path / "votes").mkdir()
     (tmp_path / "votes/anna.jsonl").write_text('{"id": "p/m.f", "stage": "trainig"}\n')
     ended = construct("--work", tmp_path)

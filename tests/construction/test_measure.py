@@ -182,5 +182,5 @@ def test_where_a_function_stands_and_what_is_said_of_it_change_nothing(body, dep
     indented = textwrap.indent(function, "    " * depth)
     source = "".join("    " * level + f"class C{level}:\n" for level in range(depth)) + indented
     target = find_target(source, ".".join([*(f"C{level}" for level in range(depth)), "f"]))
-    comment = "\n# said\n" if commented else ""
+    comment = "\n# messages\n" if commented else ""
     assert measure_function(target.text + comment) == measure_function(function)

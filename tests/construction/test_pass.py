@@ -19,7 +19,7 @@ from dlbench.execution import Engine, Limits, choose_confinement
 from dlbench.workspace.pip_config import read_pip_config
 
 from ..workspace.parts import Index
-from .shelf import isolate, publish
+from .fake_index import isolate, publish
 from .tiny import NAME, SECOND_RELEASE, SOFTMAX, publish_tiny
 
 pytestmark = pytest.mark.slow
@@ -91,7 +91,7 @@ def test_every_bad_project_is_left_out_with_its_reason(work: WorkFolder) -> None
     assert "exit code" in reasons["dlbench-tiny-crash"]
     assert "pytest collects no test" in reasons["dlbench-tiny-hang"]
     assert "timeout" in reasons["dlbench-tiny-hang"]
-    assert reasons["dlbench-tiny-untested"] == "the archive carries no tests"
+    assert reasons["dlbench-tiny-untested"] == "the archive contains no tests"
     text = render_tables(summarize_all(work))
     assert "| **1 projects** | 7 | 7 | 7 | 2 | 2 | 2 | 2 |" in text
     assert all(f"| {name} | " in text for name in BAD)
@@ -101,16 +101,16 @@ def test_a_second_start_repeats_nothing_that_was_done_and_tries_again_what_faile
     def list_files() -> dict[Path, tuple[int, bytes]]:
         return {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in (work.root / NAME).iterdir()}
 
-    said: list[str] = []
+    messages: list[str] = []
     before = list_files()
     engine = Engine(choose_confinement(), LIMITS)
-    assert run_all(engine, work, [ProjectSpec(NAME)], said.append, workers=1) == {}
-    assert said == []
+    assert run_all(engine, work, [ProjectSpec(NAME)], messages.append, workers=1) == {}
+    assert messages == []
     assert {path: kept for path, kept in list_files().items() if before[path] != kept} == {}
-    assert list(run_all(engine, work, [ProjectSpec("dlbench-tiny-crash")], said.append, workers=1)) == [
+    assert list(run_all(engine, work, [ProjectSpec("dlbench-tiny-crash")], messages.append, workers=1)) == [
         "dlbench-tiny-crash"
     ]
-    assert [text for text in said if "building" in text or "fetching" in text] == []
+    assert [text for text in messages if "building" in text or "fetching" in text] == []
     assert [row["project"] for row in work.read("left_out")] == list(BAD)
 
 

@@ -16,7 +16,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from dlbench.construction.labelling.review_server import KEYS, LARGEST, AnnotationApi, ReviewServer
+from dlbench.construction.labelling.local_server import MAX_BODY
+from dlbench.construction.labelling.review_server import KEYS, AnnotationApi, ReviewServer
 from dlbench.construction.labelling.reviews import read_reviews
 from dlbench.construction.labelling.votes import read_votes
 from dlbench.dataset.labels import AXES
@@ -38,13 +39,13 @@ def trees(tmp_path):
 
 
 @pytest.fixture
-def desk(work, trees):
+def api(work, trees):
     return AnnotationApi(work, read_from(work, trees))
 
 
 @pytest.fixture
-def server(desk):
-    with ReviewServer(desk) as server:
+def server(api):
+    with ReviewServer(api) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
         thread.start()
         yield server
@@ -110,8 +111,8 @@ def test_a_token_that_is_almost_right_is_wrong(ask, server):
         assert ask("labels", token=token).status == 403
 
 
-def test_each_server_has_a_token_of_its_own(desk):
-    with ReviewServer(desk) as one, ReviewServer(desk) as other:
+def test_each_server_has_a_token_of_its_own(api):
+    with ReviewServer(api) as one, ReviewServer(api) as other:
         assert one.token != other.token
         assert len(one.token) >= 32
 
@@ -148,7 +149,7 @@ def test_an_oversized_body_is_refused_before_it_is_read(server):
     with socket.create_connection(("127.0.0.1", server.server_port), timeout=30) as connection:
         host = f"127.0.0.1:{server.server_port}"
         head = f"POST /{server.token}/vote HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\n"
-        connection.sendall(f"{head}Content-Length: {LARGEST + 1}\r\n\r\n{{".encode())
+        connection.sendall(f"{head}Content-Length: {MAX_BODY + 1}\r\n\r\n{{".encode())
         assert connection.makefile("rb").readline().split()[1] == b"413"
 
 
@@ -213,7 +214,7 @@ def test_a_name_that_is_a_path_is_no_name(ask, work, tmp_path, name):
 
 
 @pytest.mark.parametrize(
-    "path", ["../review.py", "review.py", "..%2freview.py", "votes/anna.jsonl", "review_page.html/../desk.py"]
+    "path", ["../review.py", "review.py", "..%2freview.py", "votes/anna.jsonl", "review_page.html/../api.py"]
 )
 def test_no_other_file_is_served(ask, path):
     assert ask(path).status == 404
@@ -231,14 +232,14 @@ def test_every_answer_forbids_strangers_to_use_it(ask, path):
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "", "::", "192.168.0.1"])
-def test_it_listens_on_this_machine_only(desk, host):
+def test_it_listens_on_this_machine_only(api, host):
     with pytest.raises(DLBenchError, match="this machine alone"):
-        ReviewServer(desk, host)
+        ReviewServer(api, host)
 
 
-def test_a_port_that_is_taken_is_said(desk, server):
+def test_a_port_that_is_taken_is_said(api, server):
     with pytest.raises(DLBenchError, match="cannot listen"):
-        ReviewServer(desk, port=server.server_port)
+        ReviewServer(api, port=server.server_port)
 
 
 def test_every_label_has_a_key_and_no_key_is_given_twice():
@@ -377,9 +378,9 @@ def open_page(browser, server):
 def press(page, *keys: str) -> None:
     """Each key as a person would press it: when what the one before did is saved."""
     for key in keys:
-        page.evaluate("document.getElementById('said').textContent = ''")
+        page.evaluate("document.getElementById('messages').textContent = ''")
         page.keyboard.press(key)
-        expect(page.locator("#said")).not_to_be_empty()
+        expect(page.locator("#messages")).not_to_be_empty()
 
 
 def pressed_labels(page) -> list[str]:
@@ -471,12 +472,12 @@ def test_a_prompt_that_is_not_saved_is_not_lost_by_escape_or_by_the_list(open_pa
     assert not (work.root / "reviews").exists()
 
 
-def test_two_who_edit_the_same_prompt_are_told_and_both_texts_are_there(open_page, desk, work):
+def test_two_who_edit_the_same_prompt_are_told_and_both_texts_are_there(open_page, api, work):
     page = open_page(refused=True)
     page.keyboard.press("m")
     page.keyboard.press("Control+a")
     page.keyboard.type("anna's text")
-    desk.rewrite("ben", CLIP, "ben's text", desk.show("ben", CLIP)["prompt"])
+    api.rewrite("ben", CLIP, "ben's text", api.show("ben", CLIP)["prompt"])
     page.keyboard.press("Control+Enter")
     page.wait_for_selector("#trouble:has-text('ben has changed this prompt meanwhile')")
     page.wait_for_selector('#prompt:has-text("ben\'s text")')
@@ -568,7 +569,7 @@ def test_the_name_can_be_changed_and_each_name_has_votes_of_its_own(open_page, w
     }
 
 
-def test_filters_by_project_by_what_is_left_and_by_name(open_page, desk):
+def test_filters_by_project_by_what_is_left_and_by_name(open_page, api):
     page = open_page()
     page.keyboard.press("l")
     assert rows_of_list(page) == [CLIP, SHARE, FLIP]
@@ -583,7 +584,7 @@ def test_filters_by_project_by_what_is_left_and_by_name(open_page, desk):
     page.keyboard.press("p")
     wait_for_function(page, SHARE)
     for name in ("ben", "cleo", "dan"):
-        desk.vote(name, CLIP, dict(VOTE), None)
+        api.vote(name, CLIP, dict(VOTE), None)
     page.reload()
     wait_for_function(page, SHARE)
     assert page.input_value("#show") == "mine"
@@ -626,10 +627,10 @@ def test_two_columns_where_there_is_room_and_one_where_not_and_nothing_sticks_ou
 
 
 @pytest.mark.slow
-def test_all_text_has_a_contrast_of_at_least_four_and_a_half_in_light_and_dark(open_page, desk):
-    desk.vote("ben", CLIP, VOTE | {"stage": "inference"}, None)
-    desk.accept("ben", CLIP, desk.show("ben", CLIP)["prompt"])
-    desk.reject("cleo", CLIP, "no")
+def test_all_text_has_a_contrast_of_at_least_four_and_a_half_in_light_and_dark(open_page, api):
+    api.vote("ben", CLIP, VOTE | {"stage": "inference"}, None)
+    api.accept("ben", CLIP, api.show("ben", CLIP)["prompt"])
+    api.reject("cleo", CLIP, "no")
     page = open_page(refused=True)
     press(page, "3", "u", "f", "v", "o")
     page.keyboard.press("l")
@@ -689,15 +690,15 @@ def test_review_prints_an_address_that_works_and_ends_at_ctrl_c(work, trees):
     code = "import typer; from dlbench.cli.construct_label import register; g = typer.Typer(); register(g); g()"
     arguments = ["review", "--work", str(work.root), "--tree", str(trees), "--no-browser"]
     with subprocess.Popen([sys.executable, "-c", code, *arguments], stdout=subprocess.PIPE, text=True) as process:
-        said = process.stdout.readline()
-        address = next(word for word in said.split() if word.startswith("http://127.0.0.1:"))
+        messages = process.stdout.readline()
+        address = next(word for word in messages.split() if word.startswith("http://127.0.0.1:"))
         with urllib.request.urlopen(f"{address}source?id={CLIP}", timeout=30) as answer:
             assert "def clip_by_norm" in json.load(answer)["code"]
         with pytest.raises(urllib.error.HTTPError, match="404"):
             urllib.request.urlopen(f"{address}source?id=none", timeout=30)
         process.send_signal(2)
         assert process.wait(30) == 130
-    assert said.startswith("3 functions to review at")
+    assert messages.startswith("3 functions to review at")
 
 
 def test_review_of_a_folder_without_functions_says_so(tmp_path):

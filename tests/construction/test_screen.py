@@ -84,17 +84,17 @@ PLANTED = [
     ("too_short", "def f(x):\n    y = x + 1\n    return y * 2\n", 3),
     ("too_long", f"def f(x):\n{FILLING}    return x\n", 132),
     ("generated_or_data", TABLE, 1.0),
-    ("trivial_delegation", "def f(x):\n    return g(\n        x,\n        axis=0,\n    )\n", "it only hands its parameters on"),
-    ("trivial_delegation", "def f(x):\n    warnings.warn('old')\n    out = m.g(x)\n    return out\n", "it only hands its parameters on"),
-    ("trivial_delegation", method("@property\ndef size(self):\n    return self._size"), "it only gives back what is there"),
+    ("trivial_delegation", "def f(x):\n    return g(\n        x,\n        axis=0,\n    )\n", "it only forwards its parameters"),
+    ("trivial_delegation", "def f(x):\n    warnings.warn('old')\n    out = m.g(x)\n    return out\n", "it only forwards its parameters"),
+    ("trivial_delegation", method("@property\ndef size(self):\n    return self._size"), "it only returns an existing value"),
     ("trivial_delegation", method("@size.setter\ndef size(self, v):\n    self._size = v"), "it only collects attributes"),
-    ("trivial_delegation", method("def __init__(self, x):\n    super().__init__(x)"), "it only hands its parameters on"),
-    ("trivial_delegation", method("def __repr__(self):\n    a = self.a + 1\n    b = a + 1\n    c = b + 1\n    return f'{c}'"), "it shows an object as text"),
+    ("trivial_delegation", method("def __init__(self, x):\n    super().__init__(x)"), "it only forwards its parameters"),
+    ("trivial_delegation", method("def __repr__(self):\n    a = self.a + 1\n    b = a + 1\n    c = b + 1\n    return f'{c}'"), "it formats an object as text"),
     ("trivial_delegation", method("def f(self, x):\n    '''Words.'''\n    raise NotImplementedError('no')"), "it only raises"),
     ("trivial_delegation", method("@abc.abstractmethod\ndef f(self, x):\n    y = x\n    y += 1\n    y += 2\n    return y"), "it is abstract"),
     ("trivial_delegation", "def f(x):\n    pass\n", "its body is empty"),
     ("trivial_delegation", "def f(x):\n    ...\n", "its body is empty"),
-    ("trivial_delegation", "def f(x):\n    if is_symbolic(x):\n        return Mean(axis=0).call(x)\n    return backend.mean(x)\n", "it only chooses who gets its parameters"),
+    ("trivial_delegation", "def f(x):\n    if is_symbolic(x):\n        return Mean(axis=0).call(x)\n    return backend.mean(x)\n", "it only chooses a function to forward its parameters to"),
     ("trivial_delegation", method("def get_config(self):\n    config = super().get_config()\n    config.update({'a': self.a, 'b': save(self.b)})\n    return config"), "it only collects attributes"),
     ("constructor_of_attributes", method("def __init__(self, a, b=None):\n    super().__init__()\n    self.a = a\n    self.b = b if b is not None else 1\n    self.c = int(a)\n    self.d = []"), 5),
 ]  # fmt: skip
@@ -237,7 +237,7 @@ def test_the_first_reason_counts_and_all_are_listed():
         (GOOD, {"first": 2}, "line 2"),
         (GOOD, {"qualname": "other"}, "line 1"),
         (GOOD, {"qualname": "outer.<locals>.soften"}, "inside another"),
-        (GOOD, {"sha256": "0" * 64}, "another"),
+        (GOOD, {"sha256": "0" * 64}, "has changed"),
         ("\0", {}, "null"),
     ],
 )  # fmt: skip
@@ -256,7 +256,7 @@ def test_what_cannot_be_read_is_said_and_stops_nothing(source, change, words):
 @pytest.mark.parametrize("change", [{"id": None}, {"first": "1"}, {"tests": None}])
 def test_rows_that_are_not_of_the_step_before_are_refused(change):
     row = {"id": "toy/a", "path": "a.py", "qualname": "a", "first": 1, "last": 1, "tests": 1} | change
-    with pytest.raises(DLBenchError, match="strange"):
+    with pytest.raises(DLBenchError, match="missing or invalid"):
         screen([row], {}.__getitem__)
 
 

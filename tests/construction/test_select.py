@@ -16,7 +16,7 @@ from dlbench.cli.construct_discover import register
 from dlbench.construction.selection import releases
 from dlbench.construction.selection.case_counts import ProjectNames, count_cases
 from dlbench.construction.selection.criteria import Candidate, find_candidates, render_selection, select
-from dlbench.construction.selection.licenses import PERMISSIVE, find_license, recognise
+from dlbench.construction.selection.licenses import PERMISSIVE, find_license, recognize
 from dlbench.construction.selection.releases import choose_release, find_wheels, fits
 from dlbench.construction.selection.source_layout import (
     find_layout,
@@ -30,7 +30,7 @@ from dlbench.errors import DLBenchError
 from dlbench.workspace.package_index import Package, Release
 
 from ..workspace.parts import Index
-from .shelf import GOOD, MIT, MODULE, TESTS, isolate, publish
+from .fake_index import GOOD, MIT, MODULE, TESTS, isolate, publish
 
 ARRAYS = GOOD | {
     "tiny_net/core.py": MODULE.replace("import torch", "import numpy").replace("torch.nn.Module", "object")
@@ -70,26 +70,26 @@ LEFT_OUT: dict[str, tuple[dict[str, Any], str]] = {
     "no library": (
         {"files": GOOD | {"tiny_net/core.py": MODULE.replace("import torch", "").replace("torch.nn.Module", "object")},
          "requires_dist": ["requests"]},
-        "code: no deep-learning or array library (depends on none that is known; of 2 modules none imports one)",
+        "code: no deep-learning or array library (depends on no known library; of 2 modules none imports one)",
     ),
     "arrays only": (
         {"files": ARRAYS, "requires_dist": ["numpy"]},
-        "code: arrays only, and neither summary, keywords nor classifiers speak of machine learning "
+        "code: arrays only, and summary, keywords and classifiers do not mention machine learning "
         "(depends on numpy; of 2 modules 1 import array)",
     ),
     "another framework": (
         {"files": GOOD | {"tiny_net/core.py": MODULE.replace("torch", "paddle")}, "requires_dist": ["paddlepaddle"]},
-        "code: built on a framework that the benchmark has no environment for "
+        "code: built on a framework without a benchmark environment "
         "(depends on paddle; of 2 modules 1 import other)",
     ),
     "no package": (
         {"files": {name: text for name, text in GOOD.items() if not name.startswith("tiny_net")}},
-        "code: no Python package was found in tiny_net-1.0.tar.gz",
+        "code: no Python package in tiny_net-1.0.tar.gz",
     ),
-    "no tests": ({"files": without("tests/test_core.py")}, "tests: none in the archive (0 files are named like tests)"),
+    "no tests": ({"files": without("tests/test_core.py")}, "tests: none in the archive (0 files have test names)"),
     "empty tests": (
         {"files": GOOD | {"tests/test_core.py": "def helper():\n    pass\n"}},
-        "tests: none in the archive (1 files are named like tests)",
+        "tests: none in the archive (1 files have test names)",
     ),
     "few cases": (
         {"files": GOOD | {"tests/test_core.py": TESTS.replace("range(4)", "[1]").replace("[1, 2, 3]", "[1, 2]")}},
@@ -106,36 +106,36 @@ LEFT_OUT: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "agpl": (
         {"license_expression": "AGPL-3.0-only"},
-        "licence: AGPL is not permissive (the metadata)",
+        "license: AGPL is not permissive (the metadata)",
     ),
     "gpl classifier": (
         {"classifiers": ["License :: OSI Approved :: GNU General Public License v3 (GPLv3)"]},
-        "licence: GPL is not permissive "
+        "license: GPL is not permissive "
         "(the classifier 'License :: OSI Approved :: GNU General Public License v3 (GPLv3)')",
     ),
     "file against metadata": (
         {"files": GOOD | {"LICENSE": "GNU LESSER GENERAL\n PUBLIC LICENSE\nVersion 3"}},
-        "licence: LGPL is not permissive (the file LICENSE)",
+        "license: LGPL is not permissive (the file LICENSE)",
     ),
     "no commerce": (
         {"license_expression": "CC-BY-NC-4.0"},
-        "licence: non-commercial is not permissive (the metadata)",
+        "license: non-commercial is not permissive (the metadata)",
     ),
     "proprietary": (
         {"license_expression": None, "classifiers": ["License :: Other/Proprietary License"]},
-        "licence: proprietary is not permissive (the classifier 'License :: Other/Proprietary License')",
+        "license: proprietary is not permissive (the classifier 'License :: Other/Proprietary License')",
     ),
-    "no licence": (
+    "no license": (
         {"files": without("LICENSE"), "license_expression": None},
-        "licence: unknown: the metadata says nothing, and there is no classifier or licence file",
+        "license: unknown: the metadata says nothing, and there is no classifier or license file",
     ),
-    "odd licence": (
+    "odd license": (
         {"files": GOOD | {"LICENSE": "Do as you like on Sundays."}, "license_expression": None, "license": "Sunday"},
-        "licence: unknown: the metadata says 'Sunday', the file LICENSE not recognised",
+        "license: unknown: the metadata says 'Sunday', the file LICENSE not recognized",
     ),
     "another python": (
         {"versions": {"1.0": ">=3.12", "1.1": ">=3.13"}},
-        "release: none of its 2 source archives is for Python 3.11: 1.1 asks for >=3.13",
+        "release: none of its 2 source archives is for Python 3.11: 1.1 requires >=3.13",
     ),
     "wheels only": ({"kind": "bdist_wheel"}, "release: none of its 1 releases has a source archive"),
 }  # fmt: skip
@@ -171,7 +171,7 @@ def test_any_one_kind_of_documents_is_enough(
 def test_every_reason_is_given_not_the_first_alone(work: WorkFolder, index: Index) -> None:
     publish(index, files={"tiny_net/__init__.py": ""}, license_expression="GPL-3.0", requires_dist=[])
     kinds = [reason.partition(":")[0] for reason in one(work)["reasons"]]
-    assert kinds == ["code", "tests", "documents", "licence"]
+    assert kinds == ["code", "tests", "documents", "license"]
 
 
 @pytest.mark.parametrize(
@@ -200,17 +200,17 @@ def test_a_package_that_fails_in_any_way_is_left_out_and_the_rest_goes_on(work: 
     publish(index)
     rows = {row["name"]: row for row in select(work, ["none-such", "broken", "escaping", "gone", "a b", "tiny-net"])}
     assert [name for name, row in rows.items() if row["selected"]] == ["tiny-net"]
-    assert rows["none-such"]["reasons"] == ["index: no configured index knows this package"]
+    assert rows["none-such"]["reasons"] == ["index: no configured index has this package"]
     assert "not the one that was pinned" in rows["broken"]["reasons"][0]
     assert "outside its folder" in rows["escaping"]["reasons"][0]
     assert rows["gone"]["reasons"][0].startswith("archive: ")
-    assert rows["a b"]["reasons"] == ["index: this is no name of a package"]
+    assert rows["a b"]["reasons"] == ["index: not a package name"]
     assert not list(index.folder.parent.rglob("out.py"))
 
 
 def test_a_file_name_that_leads_elsewhere_is_no_release(work: WorkFolder) -> None:
     release = Release("1.0", date(2026, 1, 1), "../../x.tar.gz", "0" * 64, "sdist", "", 1, "")
-    with pytest.raises(DLBenchError, match="no sound file name"):
+    with pytest.raises(DLBenchError, match="invalid file name"):
         choose_release(package_of(release))
 
 
@@ -336,7 +336,7 @@ def test_a_repositorys_package_must_say_that_it_is_that_repositorys(
     if selected:
         assert row["repository"] == repository
     else:
-        assert row["reasons"] == ["repository: the package does not say that it is them/tiny-net"]
+        assert row["reasons"] == ["repository: the package does not name them/tiny-net"]
 
 
 KNOWN = ProjectNames(
@@ -492,8 +492,8 @@ TEXTS = {
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_a_licence_is_known_by_what_gives_it_away(text: str) -> None:
-    assert recognise(text) == TEXTS[text]
+def test_a_license_is_known_by_what_gives_it_away(text: str) -> None:
+    assert recognize(text) == TEXTS[text]
 
 
 SAID: dict[str, str] = {
@@ -507,23 +507,23 @@ SAID: dict[str, str] = {
 
 
 @pytest.mark.parametrize("text", SAID)
-def test_only_a_known_permissive_licence_does(tmp_path: Path, text: str) -> None:
-    licence = find_license(package_of(license=text), tmp_path)
-    assert bool(licence.problem) is not bool(SAID[text])
+def test_only_a_known_permissive_license_does(tmp_path: Path, text: str) -> None:
+    license = find_license(package_of(license=text), tmp_path)
+    assert bool(license.problem) is not bool(SAID[text])
     if SAID[text]:
-        assert licence.name == SAID[text]
-        assert licence.name in PERMISSIVE
+        assert license.name == SAID[text]
+        assert license.name in PERMISSIVE
 
 
-def test_a_licence_whose_text_fills_the_field_is_recognised(tmp_path: Path) -> None:
+def test_a_license_whose_text_fills_the_field_is_recognized(tmp_path: Path) -> None:
     assert find_license(package_of(license=MIT + "More words. " * 30), tmp_path).name == "MIT"
 
 
 def test_which_bsd_it_is_comes_from_the_place_that_says_so(tmp_path: Path) -> None:
     (tmp_path / "LICENSE.txt").write_text("Redistribution and use in source and binary forms. Neither the name of")
     classifiers = ("License :: OSI Approved", "License :: OSI Approved :: BSD License")
-    licence = find_license(package_of(license="BSD", classifiers=classifiers), tmp_path)
-    assert (licence.name, licence.problem) == ("BSD-3-Clause", "")
+    license = find_license(package_of(license="BSD", classifiers=classifiers), tmp_path)
+    assert (license.name, license.problem) == ("BSD-3-Clause", "")
 
 
 def test_the_table_has_one_line_a_project_and_a_reason_for_every_one_left_out(work: WorkFolder, index: Index) -> None:
@@ -549,7 +549,7 @@ def test_the_command_shows_the_table_and_counts_in_and_out(work: WorkFolder, ind
     ended = run("select", "tiny-net", "wheels", "--work", work.root)
     assert ended.exit_code == 0
     assert "| tiny-net |" in ended.stdout
-    assert "2 packages in, 1 selected, 1 left out (against them: release 1)" in ended.stdout
+    assert "2 packages in, 1 selected, 1 left out (reasons: release 1)" in ended.stdout
 
 
 def test_the_command_takes_what_was_discovered_and_gives_json(work: WorkFolder, index: Index) -> None:

@@ -3,7 +3,7 @@
 from datetime import date
 
 from ..workspace.parts import Index
-from .shelf import MIT, publish
+from .fake_index import MIT, publish
 
 NAME = "dlbench-tiny"
 SECOND_RELEASE = date(2026, 1, 2)

@@ -75,7 +75,7 @@ def test_nothing_outside_is_touched_whatever_a_link_says(filled: Path, tmp_path:
 def test_a_folder_that_held_other_things_before_is_not_cleaned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     mine = fill(tmp_path / "mine" / "sources" / "thesis.tex", 5)
     monkeypatch.setenv("DLBENCH_HOME", str(tmp_path / "mine"))
-    with pytest.raises(DLBenchError, match="held other things"):
+    with pytest.raises(DLBenchError, match="had other content"):
         clean({"sources"})
     assert mine.is_file()
 
@@ -86,14 +86,14 @@ def test_an_unknown_kind_is_refused_before_anything_goes(filled: Path) -> None:
     assert (filled / "sources").exists()
 
 
-def test_cleaning_waits_for_a_build_under_way(filled: Path, said: list[str]) -> None:
+def test_cleaning_waits_for_a_build_under_way(filled: Path, messages: list[str]) -> None:
     fork = get_context("fork")
     here, there = fork.Pipe()
     holder = fork.Process(target=hold, args=(there,), daemon=True)
     holder.start()
     assert here.recv() == "holds"
     begin = time.monotonic()
-    clean({"sources"}, said.append)
+    clean({"sources"}, messages.append)
     assert time.monotonic() - begin > 0.2
-    assert len(said) == 1
+    assert len(messages) == 1
     holder.join()

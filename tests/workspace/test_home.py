@@ -80,21 +80,21 @@ def test_a_second_process_waits_and_says_so_once() -> None:
     second.join()
 
 
-def test_another_name_does_not_wait(said: list[str]) -> None:
-    with locked("one", said.append), locked("two/with odd:characters", said.append):
+def test_another_name_does_not_wait(messages: list[str]) -> None:
+    with locked("one", messages.append), locked("two/with odd:characters", messages.append):
         pass
-    assert said == []
+    assert messages == []
 
 
 def test_two_processes_at_once_build_one_whole_folder() -> None:
     both = [started(build) for _ in range(2)]
-    said = []
+    messages = []
     for process, line in both:
         while "whole" not in str(text := heard(line)):
-            said.append(text)
-        said.append(text)
+            messages.append(text)
+        messages.append(text)
         process.join()
-    assert sorted(map(str, said)) == ["['part', 'whole']", "['part', 'whole']", "building"]
+    assert sorted(map(str, messages)) == ["['part', 'whole']", "['part', 'whole']", "building"]
 
 
 def test_a_failed_build_leaves_nothing_behind(tmp_path: Path) -> None:

@@ -25,18 +25,18 @@ def project(index: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pr
 
 
 def test_a_prepared_project_imports_and_is_found_again_without_work(
-    project: Project, tmp_path: Path, said: list[str]
+    project: Project, tmp_path: Path, messages: list[str]
 ) -> None:
     assert prepared_if_ready(project, tmp_path) is None
-    prepared = prepare(project, tmp_path, said.append)
+    prepared = prepare(project, tmp_path, messages.append)
     assert prepared_if_ready(project, tmp_path) == prepared
     assert prepared.import_path == prepared.tree / project.import_root
     code = "import tiny_net, tiny_dep; print(tiny_net.double(2))"
     done = subprocess.run([prepared.python, "-c", code], cwd=prepared.import_path, capture_output=True, text=True)
     assert done.stdout == "4\n"
-    before = len(said)
-    assert prepare(project, tmp_path, said.append) == prepared
-    assert len(said) == before
+    before = len(messages)
+    assert prepare(project, tmp_path, messages.append) == prepared
+    assert len(messages) == before
 
 
 def test_the_tree_has_bytecode_that_notices_a_changed_source(project: Project, tmp_path: Path) -> None:

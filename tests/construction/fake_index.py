@@ -82,7 +82,7 @@ def publish(
     **info: object,
 ) -> None:
     """`versions`: each with the Python that it asks for, a day after the other. `changes`: the files in which a version
-    differs from `files`. What is said of the package is `INFO`, changed by `info`."""
+    differs from `files`. What is messages of the package is `INFO`, changed by `info`."""
     releases = {}
     for day, (version, python) in enumerate((versions or {"1.0": ""}).items(), 1):
         filename = f"{name.replace('-', '_')}-{version}.tar.gz"

@@ -11,7 +11,7 @@ from dlbench.errors import DLBenchError
 from dlbench.workspace.home import quiet
 
 from ..workspace.parts import Index, sha256
-from .shelf import isolate, publish
+from .fake_index import isolate, publish
 from .tiny import FILES, NAME, SECOND, SECOND_RELEASE, publish_tiny
 
 DAY = timedelta(days=1)
@@ -29,7 +29,7 @@ def tiny(index: Index) -> Index:
 
 
 def test_a_name_becomes_a_record_of_the_newest_release(tiny: Index, tmp_path: Path) -> None:
-    project = propose_project(ProjectSpec(NAME), tmp_path, quiet)
+    project = propose_project(ProjectSpec(NAME), quiet)
     assert (project.version, project.released) == ("1.1", SECOND_RELEASE)
     assert project.sha256 == sha256(tiny.files / "dlbench_tiny-1.1.tar.gz")
     assert (project.license, project.framework, project.import_root, project.tests.root) == (
@@ -38,34 +38,34 @@ def test_a_name_becomes_a_record_of_the_newest_release(tiny: Index, tmp_path: Pa
         ".",
         "tests",
     )
-    assert propose_project(ProjectSpec(NAME, version="1.0"), tmp_path, quiet).version == "1.0"
+    assert propose_project(ProjectSpec(NAME, version="1.0"), quiet).version == "1.0"
 
 
 def test_a_release_without_the_tests_that_were_asked_for_is_refused(tiny: Index, tmp_path: Path) -> None:
-    with pytest.raises(DLBenchError, match="carries no tests"):
-        propose_project(ProjectSpec(NAME, skip=("test_layers",)), tmp_path, quiet)
+    with pytest.raises(DLBenchError, match="contains no tests"):
+        propose_project(ProjectSpec(NAME, skip=("test_layers",)), quiet)
 
 
 def test_a_function_is_as_old_as_the_first_release_that_has_it(tiny: Index, tmp_path: Path) -> None:
     rows = [{"id": f"{NAME}/dlbench_tiny.layers.{name}", "qualname": name} for name in ("softmax", "leaky_relu")]
-    found = date_functions(propose_project(ProjectSpec(NAME), tmp_path, quiet), rows)
+    found = date_functions(propose_project(ProjectSpec(NAME), quiet), rows)
     assert list(found.values()) == [SECOND_RELEASE - DAY, SECOND_RELEASE]
     before = len(tiny.requests)
-    assert date_functions(propose_project(ProjectSpec(NAME), tmp_path, quiet), rows) == found
+    assert date_functions(propose_project(ProjectSpec(NAME), quiet), rows) == found
     assert [request for request in tiny.requests[before:] if request.endswith(".tar.gz")] == []
 
 
 def test_an_older_release_says_nothing_of_what_came_later(tiny: Index, tmp_path: Path) -> None:
-    project = propose_project(ProjectSpec(NAME, version="1.0"), tmp_path, quiet)
+    project = propose_project(ProjectSpec(NAME, version="1.0"), quiet)
     rows = [{"id": "softmax", "qualname": "softmax"}]
     assert date_functions(project, rows) == {"softmax": SECOND_RELEASE - DAY}
 
 
 def test_a_project_is_fresh_as_long_as_its_newest_release_has_something_new(tiny: Index) -> None:
-    said: list[str] = []
-    fresh, left_out = find_recent_projects([ProjectSpec(NAME)], SECOND_RELEASE, said.append)
+    messages: list[str] = []
+    fresh, left_out = find_recent_projects([ProjectSpec(NAME)], SECOND_RELEASE, messages.append)
     assert (fresh, left_out) == ([ProjectSpec(NAME, version="1.1")], [])
-    assert "dlbench-tiny 1.1 of 2026-01-02: 1 new functions" in said
+    assert "dlbench-tiny 1.1 from 2026-01-02: 1 new functions" in messages
     fresh, left_out = find_recent_projects([ProjectSpec(NAME)], SECOND_RELEASE + DAY, quiet)
     assert (fresh, left_out) == ([], [{"project": NAME, "why": "its newest release is of 2026-01-02"}])
 
@@ -77,7 +77,7 @@ def test_a_release_with_nothing_new_costs_no_pass(index: Index) -> None:
 
 
 def test_everything_is_new_in_a_first_release(tiny: Index) -> None:
-    said: list[str] = []
-    fresh, _ = find_recent_projects([ProjectSpec(NAME)], date(2025, 1, 1), said.append)
+    messages: list[str] = []
+    fresh, _ = find_recent_projects([ProjectSpec(NAME)], date(2025, 1, 1), messages.append)
     assert fresh == [ProjectSpec(NAME, version="1.1")]
-    assert any("2 new functions" in text for text in said)
+    assert any("2 new functions" in text for text in messages)

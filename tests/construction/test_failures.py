@@ -20,7 +20,7 @@ from dlbench.jsonl import Journal
 from dlbench.workspace.home import building, quiet
 
 from ..workspace.parts import Index
-from .shelf import GOOD, describe, isolate, publish
+from .fake_index import GOOD, describe, isolate, publish
 
 
 @pytest.fixture(autouse=True)
@@ -33,8 +33,8 @@ def read_reasons(work: WorkFolder) -> dict[str, str]:
 
 
 def fail(error: BaseException) -> Callable[[ProjectSpec], None]:
-    def do(wish: ProjectSpec) -> None:
-        if wish.name == "bad":
+    def do(spec: ProjectSpec) -> None:
+        if spec.name == "bad":
             raise error
 
     return do
@@ -50,16 +50,16 @@ def test_a_fault_of_ours_on_one_project_is_kept_as_its_reason_and_the_next_is_tr
     failed = run_all(engine, work, [strange, ProjectSpec("untested"), ProjectSpec("nowhere")], quiet, workers=1)
     assert list(failed) == ["tiny-net", "untested", "nowhere"]
     reasons = read_reasons(work)
-    assert "our fault: ValueError: 'pytorch' is not a valid Framework" in reasons["tiny-net"]
-    assert reasons["untested"] == "the archive carries no tests"
-    assert reasons["nowhere"] == "no configured index knows this package"
+    assert "internal error: ValueError: 'pytorch' is not a valid Framework" in reasons["tiny-net"]
+    assert reasons["untested"] == "the archive contains no tests"
+    assert reasons["nowhere"] == "no configured index has this package"
 
 
 def test_what_was_mended_is_no_longer_left_out(work: WorkFolder) -> None:
-    wishes = [ProjectSpec("bad"), ProjectSpec("good")]
-    for_each_project(work, wishes, fail(DLBenchError("no tests")), quiet)
+    specs = [ProjectSpec("bad"), ProjectSpec("good")]
+    for_each_project(work, specs, fail(DLBenchError("no tests")), quiet)
     assert read_reasons(work) == {"bad": "no tests"}
-    assert for_each_project(work, wishes, lambda wish: None, quiet) == {}
+    assert for_each_project(work, specs, lambda spec: None, quiet) == {}
     assert read_reasons(work) == {}
 
 
@@ -97,8 +97,8 @@ def test_a_full_disk_ends_the_pass_since_it_would_stand_against_every_project(
 ) -> None:
     tried = []
 
-    def do(wish: ProjectSpec) -> None:
-        tried.append(wish.name)
+    def do(spec: ProjectSpec) -> None:
+        tried.append(spec.name)
         fill(tmp_path)
 
     with pytest.raises((OSError, DLBenchError), match=r"No space left|the disk is full"):
@@ -124,8 +124,8 @@ def test_a_step_goes_on_to_the_next_project_and_ends_with_what_failed(index: Ind
         assert "untested: failed: " in ended.output
         assert "fix: " in ended.output
     reasons = read_reasons(work)
-    assert reasons["nowhere"] == "no configured index knows this package"
-    assert reasons["untested"] == "the archive carries no tests"
+    assert reasons["nowhere"] == "no configured index has this package"
+    assert reasons["untested"] == "the archive contains no tests"
 
 
 def test_one_project_that_cannot_be_looked_at_does_not_keep_the_others_from_being_fresh(index: Index) -> None:
@@ -135,5 +135,5 @@ def test_one_project_that_cannot_be_looked_at_does_not_keep_the_others_from_bein
     fresh, left_out = find_recent_projects(
         [ProjectSpec("strange"), ProjectSpec("nowhere"), ProjectSpec("tiny-net")], date(2025, 1, 1), quiet
     )
-    assert [wish.name for wish in fresh] == ["tiny-net"]
+    assert [spec.name for spec in fresh] == ["tiny-net"]
     assert [row["project"] for row in left_out] == ["strange", "nowhere"]
