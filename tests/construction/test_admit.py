@@ -42,7 +42,7 @@ class Judge:
         return Verdict(instance.id, 0, Status.PASS if passes else Status.FAIL, dict.fromkeys(tests, outcome))
 
 
-def test_the_judge_of_these_tests_admits_where_nothing_goes_wrong():
+def test_function_is_admitted_without_faults():
     found = admit(Judge("nothing", 0, Status.PASS), propose_instance(ROW, TESTS))
     assert found.is_admissible
     assert 0 < found.killed == found.mutants
@@ -61,17 +61,17 @@ def test_the_judge_of_these_tests_admits_where_nothing_goes_wrong():
         ("reference", 3, Status.TIMEOUT, "too_slow"),
     ],
 )
-def test_what_could_not_be_judged_is_neither_a_mutant_found_nor_a_flaky_test(what, after, status, reason):
+def test_harness_error_is_neither_a_killed_mutant_nor_a_flaky_test(what, after, status, reason):
     found = admit(Judge(what, after, status), propose_instance(ROW, TESTS))
     assert (found.reason, found.detail) == (reason, "the end")
 
 
-def test_a_function_that_itself_looks_at_frames_is_not_asked_for():
+def test_function_that_inspects_frames_is_rejected():
     looking = Judge("nothing", 0, Status.PASS, asking=("the candidate asked for a frame",))
     assert admit(looking, propose_instance(ROW, TESTS)).reason == "looks_at_the_judge"
 
 
-def make_chain(tmp_path, **row):
+def make_pipeline(tmp_path, **row):
     """A function that was screened and traced, with tests that are too slow, so that nothing needs to run."""
     work = WorkFolder(tmp_path)
     place = {"path": "p/m.py", "first": 3, "number": 0, "kept": True, "failing": {}}
@@ -82,8 +82,8 @@ def make_chain(tmp_path, **row):
     return Pipeline(None, work, ProjectSpec("p"), lambda text: None)
 
 
-def test_what_was_our_own_fault_is_measured_again_and_counts_once(tmp_path, monkeypatch):
-    pipeline = make_chain(tmp_path)
+def test_harness_fault_is_measured_again_and_counted_once(tmp_path, monkeypatch):
+    pipeline = make_pipeline(tmp_path)
     monkeypatch.setattr(Pipeline, "prepared", None)
     pipeline.work.write("measured", [{"id": ROW["id"], "reason": HARNESS_FAULT, "admissible": False}], "p")
     pipeline.admit()
@@ -93,14 +93,14 @@ def test_what_was_our_own_fault_is_measured_again_and_counts_once(tmp_path, monk
     assert len(pipeline.work.read("measured", "p")) == 2
 
 
-def test_a_function_that_the_trace_does_not_know_any_more_is_not_given_tests_of_another(tmp_path, monkeypatch):
-    pipeline = make_chain(tmp_path, first=9)
+def test_function_missing_from_the_trace_is_an_error(tmp_path, monkeypatch):
+    pipeline = make_pipeline(tmp_path, first=9)
     monkeypatch.setattr(Pipeline, "prepared", None)
-    with pytest.raises(DLBenchError, match="not where the tests ran it"):
+    with pytest.raises(DLBenchError, match="not at its location in the trace"):
         pipeline.admit()
 
 
-def test_steps_that_were_done_on_another_release_are_put_aside_and_nothing_is_lost(tmp_path):
+def test_results_of_another_release_are_set_aside(tmp_path):
     write_record(make_project(name="p", archive="p-1.0.tar.gz", sha256="0" * 64), tmp_path / "benchmark")
     pipeline = Pipeline(None, WorkFolder(tmp_path), ProjectSpec("p", version="2.0"), lambda text: None)
     for attempt in ("first", "second"):
@@ -112,7 +112,7 @@ def test_steps_that_were_done_on_another_release_are_put_aside_and_nothing_is_lo
     assert ["first" in text for _, text in kept] == [True, False]
 
 
-def test_the_same_release_goes_on_where_it_was(tmp_path):
+def test_same_release_resumes(tmp_path):
     write_record(make_project(name="p", archive="p-1.0.tar.gz", sha256="0" * 64), tmp_path / "benchmark")
     pipeline = Pipeline(None, WorkFolder(tmp_path), ProjectSpec("p", version="1.0"), lambda text: None)
     pipeline.work.write("collected", [{"id": "t.py::a"}], "p")

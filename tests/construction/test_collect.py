@@ -38,14 +38,14 @@ def found(pipeline):
     return collect(pipeline.engine, pipeline.prepared, TESTS)
 
 
-def test_files_that_end_or_hang_the_interpreter_are_named_and_the_others_are_collected(found):
+def test_files_that_exit_or_hang_are_recorded_and_the_others_collected(found):
     assert found.tests == ["tests/test_a_good.py::test_good", "tests/test_g_good.py::test_good"]
     assert found.why == ""
     assert "on import: ended the interpreter, exit code 3" in found.errors["tests/test_b_ends.py"]
     assert found.errors["tests/test_h_hangs.py"] == "on import: stopped for timeout"
 
 
-def test_a_file_that_skips_itself_on_import_is_named_with_its_own_reason(found):
+def test_file_that_skips_itself_on_import_is_recorded_with_its_reason(found):
     assert set(found.skipped) == {"tests/test_c_lacks.py", "tests/test_d_skips.py"}
     assert "could not import 'torchless'" in found.skipped["tests/test_c_lacks.py"]
     assert found.skipped["tests/test_d_skips.py"] == "skips itself on import: Skipped: not on this machine"
@@ -58,7 +58,7 @@ def test_every_file_has_its_tests_or_a_reason(found):
     assert {*reasons, *(test.partition("::")[0] for test in found.tests)} == set(TESTS)
 
 
-def test_what_the_text_holds_is_kept_of_files_that_were_not_collected(pipeline, found):
+def test_tests_written_in_uncollected_files_are_listed(pipeline, found):
     pipeline.save_collected(found)
     rows = {row["what"]: row for row in pipeline.work.read("uncollected", "frail")}
     assert rows["tests/test_b_ends.py"]["written"] == ["tests/test_b_ends.py::test_after"]
@@ -66,7 +66,7 @@ def test_what_the_text_holds_is_kept_of_files_that_were_not_collected(pipeline, 
     assert len(pipeline.work.read("collected", "frail")) == 2
 
 
-def test_a_project_without_one_test_still_leaves_the_reason_for_each_file(tmp_path, pipeline):
+def test_project_without_tests_records_the_reason_for_each_file(tmp_path, pipeline):
     """A conftest that cannot be imported stands against all files at once."""
     files = {"tests/conftest.py": "import nowhere_to_be_found\n", "tests/test_one.py": GOOD, "tests/test_two.py": GOOD}
     write_project(tmp_path / "work/benchmark", tmp_path / "source", "frail", files)
@@ -80,7 +80,7 @@ def test_a_project_without_one_test_still_leaves_the_reason_for_each_file(tmp_pa
     assert not other.work.has("collected", "frail")
 
 
-def test_a_bad_end_after_all_tests_were_collected_is_told(tmp_path, pipeline):
+def test_crash_after_collection_is_reported(tmp_path, pipeline):
     ends = "import os\n\n\ndef pytest_collection_finish(session):\n    os._exit(5)\n"
     files = {"tests/conftest.py": ends, "tests/test_one.py": GOOD}
     write_project(tmp_path / "work/benchmark", tmp_path / "source", "frail", files)

@@ -40,7 +40,7 @@ def fail(error: BaseException) -> Callable[[ProjectSpec], None]:
     return do
 
 
-def test_a_fault_of_ours_on_one_project_is_kept_as_its_reason_and_the_next_is_tried(
+def test_internal_error_is_recorded_and_the_next_project_runs(
     work: WorkFolder, index: Index, engine: Engine
 ) -> None:
     publish(index)
@@ -55,7 +55,7 @@ def test_a_fault_of_ours_on_one_project_is_kept_as_its_reason_and_the_next_is_tr
     assert reasons["nowhere"] == "no configured index has this package"
 
 
-def test_what_was_mended_is_no_longer_left_out(work: WorkFolder) -> None:
+def test_fixed_project_is_no_longer_left_out(work: WorkFolder) -> None:
     specs = [ProjectSpec("bad"), ProjectSpec("good")]
     for_each_project(work, specs, fail(DLBenchError("no tests")), quiet)
     assert read_reasons(work) == {"bad": "no tests"}
@@ -63,7 +63,7 @@ def test_what_was_mended_is_no_longer_left_out(work: WorkFolder) -> None:
     assert read_reasons(work) == {}
 
 
-def test_that_a_step_was_not_done_does_not_hide_why(work: WorkFolder) -> None:
+def test_missing_step_does_not_hide_the_original_reason(work: WorkFolder) -> None:
     missing = fail(StepMissing("the step collect has not been done"))
     for_each_project(work, [ProjectSpec("bad")], missing, quiet)
     assert read_reasons(work) == {"bad": "the step collect has not been done"}
@@ -92,7 +92,7 @@ def append_line(folder: Path) -> None:
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs the device that is always full")
 @pytest.mark.parametrize("fill", [write_file, build_folder, append_line])
-def test_a_full_disk_ends_the_pass_since_it_would_stand_against_every_project(
+def test_full_disk_stops_the_pass(
     work: WorkFolder, tmp_path: Path, fill: Callable[[Path], None]
 ) -> None:
     tried = []
@@ -107,12 +107,12 @@ def test_a_full_disk_ends_the_pass_since_it_would_stand_against_every_project(
     assert not work.has("left_out")
 
 
-def test_somebody_who_stops_a_pass_stops_it(work: WorkFolder) -> None:
+def test_interrupt_stops_the_pass(work: WorkFolder) -> None:
     with pytest.raises(KeyboardInterrupt):
         for_each_project(work, [ProjectSpec("bad"), ProjectSpec("good")], fail(KeyboardInterrupt()), quiet)
 
 
-def test_a_step_goes_on_to_the_next_project_and_ends_with_what_failed(index: Index, tmp_path: Path) -> None:
+def test_step_continues_after_a_failure_and_reports_it(index: Index, tmp_path: Path) -> None:
     publish(index, "untested", {name: text for name, text in GOOD.items() if "test" not in name})
     projects = tmp_path / "two.toml"
     projects.write_text('[[project]]\nname = "nowhere"\n[[project]]\nname = "untested"\n')
@@ -128,7 +128,7 @@ def test_a_step_goes_on_to_the_next_project_and_ends_with_what_failed(index: Ind
     assert reasons["untested"] == "the archive contains no tests"
 
 
-def test_one_project_that_cannot_be_looked_at_does_not_keep_the_others_from_being_fresh(index: Index) -> None:
+def test_failed_lookup_does_not_affect_other_recent_projects(index: Index) -> None:
     publish(index, "strange")
     describe(index, "strange", {"info": {"name": "strange"}, "releases": {"1.0": []}})
     publish(index)

@@ -62,7 +62,7 @@ def write(work: WorkFolder, into: Path) -> WriteResult:
     )
 
 
-def test_only_what_is_accepted_labelled_and_written_in_own_words_is_written(work: WorkFolder, tmp_path: Path):
+def test_only_accepted_labelled_and_original_prompts_are_written(work: WorkFolder, tmp_path: Path):
     accept = {"action": "accept"}
     review(work, "softmax", {"action": "prompt", "prompt": PROMPT}, accept)
     review(
@@ -80,7 +80,7 @@ def test_only_what_is_accepted_labelled_and_written_in_own_words_is_written(work
     }
 
 
-def test_what_is_written_is_a_sound_benchmark(work: WorkFolder, tmp_path: Path):
+def test_written_benchmark_is_valid(work: WorkFolder, tmp_path: Path):
     review(work, "softmax", {"action": "prompt", "prompt": PROMPT}, {"action": "accept"})
     write(work, tmp_path / "ours")
     benchmark, problems = check_records(tmp_path / "ours")
@@ -92,7 +92,7 @@ def test_what_is_written_is_a_sound_benchmark(work: WorkFolder, tmp_path: Path):
     assert instance.measures == Measures(loc=7, cyclomatic=2, cognitive=1, mutants=12, mutants_killed=11, seconds=0.012)
 
 
-def test_two_functions_of_one_name_get_files_of_their_own(tmp_path: Path):
+def test_functions_with_the_same_name_get_separate_files(tmp_path: Path):
     rows = [{"id": f"p/p.{m}.run", "path": f"p/{m}.py", "qualname": "run", "sha256": "0" * 64} for m in "ab"]
     instances = [propose_instance(row, ["t.py::test"]) for row in rows]
     paths = [write_instance(instance, tmp_path) for instance in [*instances, *instances]]
@@ -102,7 +102,7 @@ def test_two_functions_of_one_name_get_files_of_their_own(tmp_path: Path):
 
 @settings(deadline=None)
 @given(prompt=st.text(min_size=1), test=st.text(min_size=1), reason=st.text())
-def test_whatever_stands_in_a_record_is_read_back_as_it_was(prompt: str, test: str, reason: str):
+def test_any_record_round_trips(prompt: str, test: str, reason: str):
     row = {"id": "p/p.m.run", "path": "p/m.py", "qualname": "run", "sha256": "0" * 64}
     plain = propose_instance(row, ["t.py::test"])
     tests = (f"t.py::{test}",)

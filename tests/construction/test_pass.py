@@ -70,7 +70,7 @@ def read_measured(work: WorkFolder) -> dict[str, tuple[str, int]]:
     return {row["id"]: (row["reason"], len(row["tests"])) for row in work.read("measured", NAME)}
 
 
-def test_the_good_project_comes_to_admissible_functions_without_an_edit(work: WorkFolder) -> None:
+def test_good_project_yields_admissible_functions(work: WorkFolder) -> None:
     assert read_measured(work) == {
         "dlbench-tiny/dlbench_tiny.layers.softmax": ("", 4),
         "dlbench-tiny/dlbench_tiny.layers.leaky_relu": ("", 3),
@@ -79,12 +79,12 @@ def test_the_good_project_comes_to_admissible_functions_without_an_edit(work: Wo
     assert summarize_project(work, NAME).items() >= (counts | {"measured": 2, "admissible": 2}).items()
 
 
-def test_what_its_tests_need_beside_is_found_out_and_locked(work: WorkFolder) -> None:
+def test_missing_test_requirements_are_detected_and_locked(work: WorkFolder) -> None:
     assert "numpy==" in (work.root / "benchmark/locks/dlbench-tiny.txt").read_text()
     assert (work.root / "benchmark/locks/dlbench-tiny.in").read_text() == "pytest\nnumpy\n"
 
 
-def test_every_bad_project_is_left_out_with_its_reason(work: WorkFolder) -> None:
+def test_bad_projects_are_left_out_with_reasons(work: WorkFolder) -> None:
     reasons = {row["project"]: row["why"] for row in work.read("left_out")}
     assert list(reasons) == list(BAD)
     assert "pytest collects no test" in reasons["dlbench-tiny-crash"]
@@ -97,7 +97,7 @@ def test_every_bad_project_is_left_out_with_its_reason(work: WorkFolder) -> None
     assert all(f"| {name} | " in text for name in BAD)
 
 
-def test_a_second_start_repeats_nothing_that_was_done_and_tries_again_what_failed(work: WorkFolder) -> None:
+def test_rerun_repeats_only_failed_projects(work: WorkFolder) -> None:
     def list_files() -> dict[Path, tuple[int, bytes]]:
         return {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in (work.root / NAME).iterdir()}
 
@@ -114,7 +114,7 @@ def test_a_second_start_repeats_nothing_that_was_done_and_tries_again_what_faile
     assert [row["project"] for row in work.read("left_out")] == list(BAD)
 
 
-def test_a_live_edition_proposes_only_what_came_with_the_later_release(folder: Path, work: WorkFolder) -> None:
+def test_live_proposes_only_new_functions(folder: Path, work: WorkFolder) -> None:
     options = ["--since", str(SECOND_RELEASE), "--work", str(folder / "editions"), "--workers", "1"]
     ended = CliRunner().invoke(app, ["construct", "live", NAME, "dlbench-tiny-untested", *options])
     assert ended.exit_code == 0, ended.output

@@ -43,30 +43,30 @@ def reasons(pipeline):
 
 
 @pytest.mark.parametrize("name", EXPECTED)
-def test_every_planted_function_is_left_out_for_its_own_reason(reasons, name):
+def test_each_planted_function_is_left_out_for_its_reason(reasons, name):
     assert reasons[name] == EXPECTED[name]
 
 
-def test_a_function_of_the_tests_is_no_function_under_test_but_a_test_itself_needs_no_reason(pipeline):
+def test_test_helpers_are_left_out_and_tests_are_not_listed(pipeline):
     assert "make_batch" not in {row["qualname"] for row in pipeline.work.read("functions", "planted")}
     left_out = pipeline.work.read("extract_left_out", "planted")
     assert [(row["path"], row["name"]) for row in left_out] == [("planted/testing/helpers.py", "make_batch")]
 
 
-def test_every_function_under_test_has_its_size_and_complexity_before_it_is_screened(pipeline):
+def test_functions_are_measured_before_screening(pipeline):
     rows = {row["qualname"]: row["measures"] for row in pipeline.work.read("functions", "planted")}
     assert (rows["softmax"]["loc"], rows["softmax"]["cyclomatic"]) == (7, 4)
     assert rows == {row["qualname"]: row["measures"] for row in pipeline.work.read("screened", "planted")}
 
 
-def test_what_is_admissible_has_tests_that_find_mistakes(pipeline, reasons):
+def test_admissible_function_has_tests_that_kill_mutants(pipeline, reasons):
     (row,) = [row for row in pipeline.work.read("measured", "planted") if row["id"].endswith(".softmax")]
     assert len(row["tests"]) == 9  # those of `trivial` run it, too
     assert row["killed"] >= 0.7 * row["mutants"] > 3
     assert all(re.match(r".+ in line \d+", name) for name in row["survivors"])
 
 
-def test_admission_goes_on_where_it_was_stopped(pipeline, reasons):
+def test_admission_resumes(pipeline, reasons):
     path = pipeline.work.path("measured", "planted")
     lines = path.read_text().splitlines(keepends=True)
     path.write_text("".join(lines[:-1]) + lines[-1][: len(lines[-1]) // 2])  # as a kill leaves it
@@ -76,13 +76,13 @@ def test_admission_goes_on_where_it_was_stopped(pipeline, reasons):
     assert len(again) == len(lines)
 
 
-def test_the_tables_count_what_the_steps_kept(pipeline, reasons):
+def test_tables_have_the_counts_of_the_steps(pipeline, reasons):
     text = render_tables(summarize_all(pipeline.work))
     assert re.search(r"\| planted \| \d+ \| \d+ \| \d+ \| 11 \|", text)
     assert "| order_dependent | 1 |" in text
 
 
-def test_what_came_of_earlier_passes_is_kept_and_the_further_one_stands(pipeline, reasons, tmp_path):
+def test_earlier_summaries_are_kept_and_the_further_one_wins(pipeline, reasons, tmp_path):
     path = tmp_path / "pass.jsonl"
     earlier = [{"project": "planted", "measured": 1}, {"project": "vanished", "measured": 3, "admissible": 2}]
     merge_kept(path, [*earlier, {"project": "broken", "why": "no tests"}])
@@ -100,7 +100,7 @@ def test_what_came_of_earlier_passes_is_kept_and_the_further_one_stands(pipeline
     assert "## Functions left out when measured (of 1 projects)" in text
 
 
-def test_a_file_of_earlier_passes_that_is_none_is_refused_and_left_as_it_is(tmp_path):
+def test_invalid_summary_file_is_rejected_and_unchanged(tmp_path):
     path = tmp_path / "pass.jsonl"
     path.write_text('{"project": "one"}\n{"name": "two"}\n')
     with pytest.raises(DLBenchError, match=r"pass\.jsonl:2"):
@@ -108,7 +108,7 @@ def test_a_file_of_earlier_passes_that_is_none_is_refused_and_left_as_it_is(tmp_
     assert path.read_text() == '{"project": "one"}\n{"name": "two"}\n'
 
 
-def test_what_is_asked_for_by_name_is_measured_and_what_has_only_slow_tests_is_left_out(pipeline, tmp_path):
+def test_pattern_selects_functions_and_slow_tests_exclude_them(pipeline, tmp_path):
     work = WorkFolder(tmp_path)
     for step in ("trace_functions", "screened"):
         work.write(step, pipeline.work.read(step, "planted"), "planted")
@@ -123,13 +123,13 @@ def test_what_is_asked_for_by_name_is_measured_and_what_has_only_slow_tests_is_l
     assert {row["id"]: row["reason"] for row in work.read("measured", "planted")} == dict.fromkeys(kept, "too_slow")
 
 
-def test_a_few_cases_stand_for_all_of_a_parametrised_test():
+def test_cases_of_a_parametrized_test_are_sampled():
     tests = [f"a.py::test[{number}]" for number in range(100)] + ["a.py::other"]
     chosen = choose_cases(tests, 4)
     assert chosen == ["a.py::test[0]", "a.py::test[25]", "a.py::test[50]", "a.py::test[75]", "a.py::other"]
 
 
-def test_a_step_is_done_with_the_projects_that_can_after_one_that_cannot(pipeline, tmp_path):
+def test_step_continues_after_a_failed_project(pipeline, tmp_path):
     root = shutil.copytree(pipeline.work.root.parent, tmp_path / "copy", symlinks=True) / "work"
     ended = CliRunner().invoke(app, ["construct", "screen", "absent", "planted", "--work", str(root)])
     assert ended.exit_code == 1
@@ -138,7 +138,7 @@ def test_a_step_is_done_with_the_projects_that_can_after_one_that_cannot(pipelin
     assert [row["project"] for row in WorkFolder(root).read("left_out")] == ["absent"]
 
 
-def test_steps_that_wait_for_others_say_so(tmp_path):
+def test_missing_step_is_reported(tmp_path):
     from dlbench.errors import DLBenchError
 
     with pytest.raises(DLBenchError, match="has not been done"):

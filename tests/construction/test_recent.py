@@ -28,7 +28,7 @@ def tiny(index: Index) -> Index:
     return index
 
 
-def test_a_name_becomes_a_record_of_the_newest_release(tiny: Index, tmp_path: Path) -> None:
+def test_record_describes_the_newest_release(tiny: Index, tmp_path: Path) -> None:
     project = propose_project(ProjectSpec(NAME), quiet)
     assert (project.version, project.released) == ("1.1", SECOND_RELEASE)
     assert project.sha256 == sha256(tiny.files / "dlbench_tiny-1.1.tar.gz")
@@ -41,12 +41,12 @@ def test_a_name_becomes_a_record_of_the_newest_release(tiny: Index, tmp_path: Pa
     assert propose_project(ProjectSpec(NAME, version="1.0"), quiet).version == "1.0"
 
 
-def test_a_release_without_the_tests_that_were_asked_for_is_refused(tiny: Index, tmp_path: Path) -> None:
+def test_release_without_selected_tests_is_rejected(tiny: Index, tmp_path: Path) -> None:
     with pytest.raises(DLBenchError, match="contains no tests"):
         propose_project(ProjectSpec(NAME, skip=("test_layers",)), quiet)
 
 
-def test_a_function_is_as_old_as_the_first_release_that_has_it(tiny: Index, tmp_path: Path) -> None:
+def test_function_date_is_that_of_its_first_release(tiny: Index, tmp_path: Path) -> None:
     rows = [{"id": f"{NAME}/dlbench_tiny.layers.{name}", "qualname": name} for name in ("softmax", "leaky_relu")]
     found = date_functions(propose_project(ProjectSpec(NAME), quiet), rows)
     assert list(found.values()) == [SECOND_RELEASE - DAY, SECOND_RELEASE]
@@ -55,13 +55,13 @@ def test_a_function_is_as_old_as_the_first_release_that_has_it(tiny: Index, tmp_
     assert [request for request in tiny.requests[before:] if request.endswith(".tar.gz")] == []
 
 
-def test_an_older_release_says_nothing_of_what_came_later(tiny: Index, tmp_path: Path) -> None:
+def test_older_release_ignores_later_ones(tiny: Index, tmp_path: Path) -> None:
     project = propose_project(ProjectSpec(NAME, version="1.0"), quiet)
     rows = [{"id": "softmax", "qualname": "softmax"}]
     assert date_functions(project, rows) == {"softmax": SECOND_RELEASE - DAY}
 
 
-def test_a_project_is_fresh_as_long_as_its_newest_release_has_something_new(tiny: Index) -> None:
+def test_project_is_recent_if_its_newest_release_has_new_functions(tiny: Index) -> None:
     messages: list[str] = []
     fresh, left_out = find_recent_projects([ProjectSpec(NAME)], SECOND_RELEASE, messages.append)
     assert (fresh, left_out) == ([ProjectSpec(NAME, version="1.1")], [])
@@ -70,13 +70,13 @@ def test_a_project_is_fresh_as_long_as_its_newest_release_has_something_new(tiny
     assert (fresh, left_out) == ([], [{"project": NAME, "why": "its newest release is of 2026-01-02"}])
 
 
-def test_a_release_with_nothing_new_costs_no_pass(index: Index) -> None:
+def test_release_without_new_functions_is_left_out(index: Index) -> None:
     publish(index, NAME, FILES | SECOND, {"1.0": "", "1.1": ""})
     fresh, left_out = find_recent_projects([ProjectSpec(NAME)], SECOND_RELEASE, quiet)
     assert (fresh, left_out) == ([], [{"project": NAME, "why": "its newest release has no new function"}])
 
 
-def test_everything_is_new_in_a_first_release(tiny: Index) -> None:
+def test_first_release_is_all_new(tiny: Index) -> None:
     messages: list[str] = []
     fresh, _ = find_recent_projects([ProjectSpec(NAME)], date(2025, 1, 1), messages.append)
     assert fresh == [ProjectSpec(NAME, version="1.1")]
