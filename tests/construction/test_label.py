@@ -187,7 +187,7 @@ def test_fewer_than_three_votes_are_too_few_even_if_equal(count):
     assert (labelled.axes["stage"].outcome, labelled.axes["stage"].value) == (Outcome.TOO_FEW, None)
 
 
-def test_a_settlement_decides_a_tie_with_its_reason_and_leaves_the_other_axes_alone():
+def test_settlement_decides_a_tie_with_its_reason_and_leaves_the_other_axes_alone():
     votes = stages(TRAINING, INFERENCE, MODEL)
     (labelled,) = decide(votes, [Settlement("p/m.f", "stage", MODEL, "it is a loss")])
     assert (labelled.axes["stage"].outcome, labelled.axes["stage"].value) == (Outcome.SETTLED, MODEL)
@@ -229,7 +229,7 @@ def test_malformed_settlement_is_reported(tmp_path, row, what):
     assert refusal.value.where == f"{path}:1"
 
 
-def test_a_later_settlement_replaces_the_earlier(tmp_path):
+def test_later_settlement_replaces_the_earlier(tmp_path):
     path = tmp_path / "settled.jsonl"
     rows = [{"id": "p/m.f", "axis": "stage", "value": v, "reason": v} for v in ("training", "inference")]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -247,7 +247,7 @@ def test_what_is_decided_has_more_than_half_of_three_votes_or_more(values):
     assert [decision.value] == (winners or [None])
 
 
-def test_a_decided_row_is_what_an_instance_records(tmp_path):
+def test_decided_row_is_what_an_instance_records(tmp_path):
     row = decide(stages(TRAINING, TRAINING, MODEL))[0].as_row()
     row = json.loads(json.dumps(row))
     assert Labels(**row["labels"]) == Labels(stage=TRAINING, task=Task.GENERAL, data=Data.OTHERS)

@@ -63,7 +63,7 @@ def pipeline(tmp_path_factory):
     return Pipeline(engine, WorkFolder(root / "work"), ProjectSpec("slow"), lambda text: None, workers=1)
 
 
-def test_what_ends_the_interpreter_is_named_and_the_rest_is_traced(pipeline):
+def test_crashing_tests_are_recorded_and_the_rest_traced(pipeline):
     files = ["tests/test_ends.py", "tests/test_core.py", "tests/test_lacks.py"]
     found = trace(pipeline.engine, pipeline.prepared, files)
     assert len(found.tests) == 9
@@ -120,7 +120,7 @@ def killed(pipeline):
     return pipeline.work.path("trace_journal", "slow").read_text()
 
 
-def test_a_trace_that_was_killed_goes_on_with_what_it_had_not_seen(pipeline, killed):
+def test_killed_trace_resumes(pipeline, killed):
     kept = read_kept(pipeline)
     assert 3 <= len(kept) < 9
     assert not pipeline.work.has("trace", "slow")
@@ -142,7 +142,7 @@ def test_a_trace_that_was_killed_goes_on_with_what_it_had_not_seen(pipeline, kil
     ]
 
 
-def test_what_was_seen_of_other_tests_is_not_gone_on_from(pipeline, killed):
+def test_journal_of_other_tests_is_not_resumed(pipeline, killed):
     pipeline.work.path("trace_journal", "slow").write_text(killed)
     pipeline.work.write("collected", [{"id": "tests/test_core.py::test_add[1]"}], "slow")
     messages = []
@@ -151,7 +151,7 @@ def test_what_was_seen_of_other_tests_is_not_gone_on_from(pipeline, killed):
     assert [row["id"] for row in pipeline.work.read("trace", "slow")] == ["tests/test_core.py::test_add[1]"]
 
 
-def test_what_was_seen_of_another_release_is_not_gone_on_from(pipeline, killed):
+def test_journal_of_another_release_is_not_resumed(pipeline, killed):
     header, _, rest = killed.partition("\n")
     other = json.dumps(json.loads(header) | {"release": "another"})
     pipeline.work.path("trace_journal", "slow").write_text(f"{other}\n{rest}")

@@ -46,7 +46,7 @@ def version_in(environment: Path) -> str:
     return subprocess.check_output([python_of(environment), "-c", code], text=True).strip()
 
 
-def test_a_lock_becomes_an_environment_from_a_folder_of_wheels_alone(
+def test_environment_is_built_from_local_wheels(
     lock: Path, messages: list[str], home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PYTHONPATH", str(lock.parent))
@@ -62,14 +62,14 @@ def test_a_lock_becomes_an_environment_from_a_folder_of_wheels_alone(
     assert len(messages) == before
 
 
-def test_the_files_are_shared_with_the_cache(lock: Path, messages: list[str], home: Path) -> None:
+def test_files_are_shared_with_the_cache(lock: Path, messages: list[str], home: Path) -> None:
     environment = build_environment(lock, PYTHON, messages.append)
     (module,) = environment.rglob("tiny_dep/__init__.py")
     assert module.stat().st_nlink > 1
     assert (home / "uv").is_dir()
 
 
-def test_one_package_is_taken_out_of_a_lock_with_its_hashes():
+def test_package_is_removed_from_a_lock_with_its_hashes():
     text = "a==1 \\\n    --hash=sha256:0\nMy_Net==2 \\\n    --hash=sha256:1 \\\n    --hash=sha256:2\nmy-net-extra==3\n"
     left = "a==1 \\\n    --hash=sha256:0\nmy-net-extra==3\n"
     assert without_package(text, "my.net") == left
@@ -81,7 +81,7 @@ def list_files(environment: Path) -> dict[str, int]:
     return {path.relative_to(environment).as_posix(): path.stat().st_ino for path in paths}
 
 
-def test_what_another_environment_has_is_linked_and_the_rest_installed(
+def test_environments_share_files_and_bytecode(
     lock: Path, wheels: Path, messages: list[str]
 ) -> None:
     first = build_environment(lock, PYTHON, messages.append)
@@ -104,7 +104,7 @@ def test_what_another_environment_has_is_linked_and_the_rest_installed(
     assert set(list_files(build_environment(more, PYTHON, messages.append))) == set(after)
 
 
-def test_a_package_with_other_hashes_is_another_package(lock: Path, wheels: Path, messages: list[str]) -> None:
+def test_changed_environment_does_not_affect_the_next(lock: Path, wheels: Path, messages: list[str]) -> None:
     first = build_environment(lock, PYTHON, messages.append)
     (module,) = first.rglob("tiny_dep/__init__.py")
     module.unlink()
@@ -115,7 +115,7 @@ def test_a_package_with_other_hashes_is_another_package(lock: Path, wheels: Path
     assert version_in(build_environment(more, PYTHON, messages.append)) == "1.0"
 
 
-def test_another_user_can_read_what_a_strict_umask_built(lock: Path, messages: list[str]) -> None:
+def test_environment_is_readable_despite_a_strict_umask(lock: Path, messages: list[str]) -> None:
     before = os.umask(0o077)
     try:
         environment = build_environment(lock, PYTHON, messages.append)
@@ -125,7 +125,7 @@ def test_another_user_can_read_what_a_strict_umask_built(lock: Path, messages: l
         assert path.stat().st_mode & 0o004, path
 
 
-def test_a_build_that_was_cut_off_is_built_again(lock: Path, messages: list[str]) -> None:
+def test_interrupted_build_is_repeated(lock: Path, messages: list[str]) -> None:
     environment = build_environment(lock, PYTHON, messages.append)
     (environment / ".dlbench-complete").unlink()
     (environment / "half").touch()
@@ -135,14 +135,14 @@ def test_a_build_that_was_cut_off_is_built_again(lock: Path, messages: list[str]
     assert not (environment / "half").exists()
 
 
-def test_an_environment_whose_python_is_gone_is_built_again(lock: Path, messages: list[str]) -> None:
+def test_environment_with_a_missing_python_is_rebuilt(lock: Path, messages: list[str]) -> None:
     environment = build_environment(lock, PYTHON, messages.append)
     python_of(environment).unlink()
     python_of(environment).symlink_to(lock.parent / "gone")
     assert version_in(build_environment(lock, PYTHON, messages.append)) == "1.0"
 
 
-def test_a_failed_build_leaves_nothing_and_succeeds_once_fixed(lock: Path, wheels: Path, messages: list[str]) -> None:
+def test_failed_build_leaves_nothing_and_succeeds_once_fixed(lock: Path, wheels: Path, messages: list[str]) -> None:
     wheel = next(wheels.iterdir())
     away = shutil.move(wheel, lock.parent)
     with pytest.raises(DLBenchError, match="no configured index has a package"):
@@ -151,25 +151,25 @@ def test_a_failed_build_leaves_nothing_and_succeeds_once_fixed(lock: Path, wheel
     assert version_in(build_environment(lock, PYTHON, messages.append)) == "1.0"
 
 
-def test_a_wheel_with_another_hash_is_refused(lock: Path, wheels: Path, messages: list[str], home: Path) -> None:
+def test_wheel_with_a_wrong_hash_is_rejected(lock: Path, wheels: Path, messages: list[str], home: Path) -> None:
     lock.write_text(lock.read_text().replace("sha256:", "sha256:0000")[:-5] + "\n")
     with pytest.raises(DLBenchError, match="hash mismatch"):
         build_environment(lock, PYTHON, messages.append)
     assert list((home / "environments").iterdir()) == []
 
 
-def test_a_missing_python_is_said(lock: Path, messages: list[str]) -> None:
+def test_missing_python_is_reported(lock: Path, messages: list[str]) -> None:
     with pytest.raises(DLBenchError, match="the required Python version is not installed"):
         build_environment(lock, "3.99", messages.append)
 
 
-def test_a_missing_lock_is_named(tmp_path: Path, messages: list[str]) -> None:
+def test_missing_lock_is_reported(tmp_path: Path, messages: list[str]) -> None:
     with pytest.raises(DLBenchError) as caught:
         build_environment(tmp_path / "none.txt", PYTHON, messages.append)
     assert caught.value.where == str(tmp_path / "none.txt")
 
 
-def test_two_processes_at_once_build_one_environment(lock: Path) -> None:
+def test_concurrent_processes_build_one_environment(lock: Path) -> None:
     def build(messages: "Queue[str]") -> None:
         build_environment(lock, PYTHON, messages.put)
         messages.put("done")
@@ -188,7 +188,7 @@ def test_two_processes_at_once_build_one_environment(lock: Path) -> None:
 
 
 @pytest.mark.slow  # uv itself tries for seconds before it gives up.
-def test_an_unreachable_index_is_said_without_its_password(
+def test_unreachable_index_is_reported_without_its_password(
     index: Index, lock: Path, messages: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("PIP_NO_INDEX")
@@ -200,7 +200,7 @@ def test_an_unreachable_index_is_said_without_its_password(
     assert "secret" not in str(caught.value)
 
 
-def test_the_callers_variables_do_not_reach_uv_but_its_cache_and_patience_do(
+def test_only_cache_and_timeout_variables_reach_uv(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("PYTHONPATH", "VIRTUAL_ENV", "UV_INDEX_URL", "PIP_REQUIRE_VIRTUALENV", "CONDA_PREFIX"):
@@ -215,7 +215,7 @@ def test_the_callers_variables_do_not_reach_uv_but_its_cache_and_patience_do(
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux gets CUDA from the plain index")
-def test_torch_is_a_cpu_build_from_the_owners_folder_or_from_uv(wheels: Path) -> None:
+def test_torch_is_a_cpu_build(wheels: Path) -> None:
     config = PipConfig(find_links=(str(wheels),))
     lock = "numpy==2.0\ntorch==2.13.0\ntorchdata==1.0\n"
     assert first_install(lock, config, "3.11") == ["torch==2.13.0", "--torch-backend", "cpu"]
@@ -225,7 +225,7 @@ def test_torch_is_a_cpu_build_from_the_owners_folder_or_from_uv(wheels: Path) ->
     assert first_install("numpy==2.0\n", config, "3.12") == []
 
 
-def test_the_cpu_build_in_the_folder_wins_over_the_plain_one(
+def test_local_cpu_build_is_preferred(
     wheels: Path, tmp_path: Path, messages: list[str], home: Path
 ) -> None:
     tag = f"cp{sys.version_info.major}{sys.version_info.minor}-none-linux_{os.uname().machine}"
@@ -236,7 +236,7 @@ def test_the_cpu_build_in_the_folder_wins_over_the_plain_one(
     assert list(environment.rglob("torch-2.13.0+cpu.dist-info"))
 
 
-def test_a_lock_pins_hashes_for_all_but_torch(wheels: Path, tmp_path: Path) -> None:
+def test_lock_pins_hashes_for_all_but_torch(wheels: Path, tmp_path: Path) -> None:
     tag = f"cp{sys.version_info.major}{sys.version_info.minor}-none-linux_{os.uname().machine}"
     make_wheel(wheels, "torch", "2.13.0+cpu", tag)
     make_wheel(wheels, "torch", "2.14.0")
@@ -248,7 +248,7 @@ def test_a_lock_pins_hashes_for_all_but_torch(wheels: Path, tmp_path: Path) -> N
     assert lines[1:] == ["tiny-dep==1.0 \\", f"    --hash=sha256:{dependency}", "torch==2.13.0"]
 
 
-def test_a_lock_keeps_what_only_other_kinds_of_machine_need(wheels: Path, tmp_path: Path) -> None:
+def test_lock_keeps_requirements_of_other_platforms(wheels: Path, tmp_path: Path) -> None:
     make_wheel(wheels)
     wanted = 'tiny-dep==1.0; platform_machine == "{}"\n'
     (tmp_path / "wanted.in").write_text(wanted.format("x86_64") + wanted.format("aarch64"))
@@ -257,7 +257,7 @@ def test_a_lock_keeps_what_only_other_kinds_of_machine_need(wheels: Path, tmp_pa
     assert line == "tiny-dep==1.0 ; platform_machine == 'aarch64' or platform_machine == 'x86_64' \\"
 
 
-def test_only_torchs_family_loses_its_hashes() -> None:
+def test_only_torch_packages_lose_their_hashes() -> None:
     hashes = " \\\n    --hash=sha256:aa \\\n    --hash=sha256:bb\n"
     text = f"torch==2.13.0+cpu{hashes}torchmetrics==1.0{hashes}torchvision==0.28.0{hashes}"
     expected = f"torch==2.13.0\ntorchmetrics==1.0{hashes}torchvision==0.28.0\n"
@@ -265,13 +265,13 @@ def test_only_torchs_family_loses_its_hashes() -> None:
     assert without_torch_build(f"numpy==2.0{hashes}") == f"numpy==2.0{hashes}"
 
 
-def test_a_full_disk_that_uv_meets_is_told_from_its_other_failures() -> None:
+def test_full_disk_in_uv_is_recognized() -> None:
     assert isinstance(_failure("error: failed to copy\n  No space left on device (os error 28)", "lock"), DiskFull)
     assert not isinstance(_failure("error: hash mismatch", "lock"), DiskFull)
 
 
 @pytest.mark.slow
-def test_a_real_lock_is_compiled_and_built_from_the_default_index(
+def test_real_lock_is_compiled_and_built_from_the_default_index(
     tmp_path: Path, messages: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "wanted.in").write_text("einops==0.8.1\npytest\n")

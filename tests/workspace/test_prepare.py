@@ -24,7 +24,7 @@ def project(index: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pr
     return make_project(archive=NAME, sha256=pinned)
 
 
-def test_a_prepared_project_imports_and_is_found_again_without_work(
+def test_prepared_project_imports_and_is_reused(
     project: Project, tmp_path: Path, messages: list[str]
 ) -> None:
     assert prepared_if_ready(project, tmp_path) is None
@@ -39,14 +39,14 @@ def test_a_prepared_project_imports_and_is_found_again_without_work(
     assert len(messages) == before
 
 
-def test_the_tree_has_bytecode_that_notices_a_changed_source(project: Project, tmp_path: Path) -> None:
+def test_bytecode_is_invalidated_by_a_changed_source(project: Project, tmp_path: Path) -> None:
     prepared = prepare(project, tmp_path)
     (bytecode,) = (prepared.tree / "tiny_net" / "__pycache__").iterdir()
     flags = int.from_bytes(bytecode.read_bytes()[4:8], "little")
     assert flags == 0, "a flag other than 0 means bytecode by hash, not by timestamp"
 
 
-def test_a_missing_lock_is_named_when_preparing_and_not_ready_when_looking(project: Project, tmp_path: Path) -> None:
+def test_missing_lock_is_an_error_in_prepare_and_not_ready_otherwise(project: Project, tmp_path: Path) -> None:
     other = project.model_copy(update={"environment": "other"})
     assert prepared_if_ready(other, tmp_path) is None
     with pytest.raises(DLBenchError) as caught:
