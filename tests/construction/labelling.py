@@ -1,4 +1,4 @@
-"""A work folder of our own, as the steps before leave it, with a tree to read code from."""
+"""A work folder as the earlier steps leave it, with a source tree."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What we could not judge, or what was stopped, is told as that, and says nothing else of a function."""
+"""Harness errors and interrupted work do not count against a function."""
 
 import ast
 from types import SimpleNamespace
@@ -20,7 +20,7 @@ ROW = {"id": "p/p.m.f", "path": "p/m.py", "qualname": "f", "sha256": "0" * 64}
 
 
 class Judge:
-    """Judges rightly, until the so-manieth time that it is asked about the reference, a stub or anything else."""
+    """Judges correctly until a given call for the reference, a stub or anything else."""
 
     prepared = None
 
@@ -72,7 +72,7 @@ def test_function_that_inspects_frames_is_rejected():
 
 
 def make_pipeline(tmp_path, **row):
-    """A function that was screened and traced, with tests that are too slow, so that nothing needs to run."""
+    """A screened and traced function whose tests are too slow, so that nothing needs to run."""
     work = WorkFolder(tmp_path)
     place = {"path": "p/m.py", "first": 3, "number": 0, "kept": True, "failing": {}}
     work.write("screened", [ROW | place | row], "p")

@@ -1,4 +1,4 @@
-"""Collecting a project's tests: no file is lost without a reason, and none takes the others with it."""
+"""Test collection: every file has tests or a reason, and one bad file does not affect the others."""
 
 import pytest
 
@@ -67,7 +67,7 @@ def test_tests_written_in_uncollected_files_are_listed(pipeline, found):
 
 
 def test_project_without_tests_records_the_reason_for_each_file(tmp_path, pipeline):
-    """A conftest that cannot be imported stands against all files at once."""
+    """A conftest that cannot be imported affects all files at once."""
     files = {"tests/conftest.py": "import nowhere_to_be_found\n", "tests/test_one.py": GOOD, "tests/test_two.py": GOOD}
     write_project(tmp_path / "work/benchmark", tmp_path / "source", "frail", files)
     other = Pipeline(pipeline.engine, WorkFolder(tmp_path / "work"), ProjectSpec("frail"), lambda text: None)

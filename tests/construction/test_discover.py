@@ -1,4 +1,4 @@
-"""Step 1 finds each project once, loses nothing to a kill or a failure, and keeps the token to itself."""
+"""Discovery finds each project once, survives kills and failures, and never leaks the token."""
 
 import json
 import os
@@ -268,7 +268,9 @@ def run(*arguments: object) -> Any:  # noqa: ANN401 - typer does not name its re
     return CliRunner().invoke(group, [str(argument) for argument in arguments])
 
 
-def test_discover_command_reports_input_and_output_counts(work: WorkFolder, hub: Hub, index: Index, tmp_path: Path) -> None:
+def test_discover_command_reports_input_and_output_counts(
+    work: WorkFolder, hub: Hub, index: Index, tmp_path: Path
+) -> None:
     publish(index)
     names = tmp_path / "names.txt"
     names.write_text("# ours\ntiny-net  # good\n\nnone-such\n")

@@ -1,4 +1,4 @@
-"""Copies are found whatever their names are; what differs is kept; which one is kept does not depend on order."""
+"""Copies are found whatever their names; the kept copy does not depend on order."""
 
 import itertools
 import random

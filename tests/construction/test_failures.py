@@ -1,4 +1,4 @@
-"""No project keeps the others from their turn, and what stands against each is kept and told."""
+"""A failing project does not stop the others, and its reason is recorded."""
 
 import errno
 import os
@@ -40,9 +40,7 @@ def fail(error: BaseException) -> Callable[[ProjectSpec], None]:
     return do
 
 
-def test_internal_error_is_recorded_and_the_next_project_runs(
-    work: WorkFolder, index: Index, engine: Engine
-) -> None:
+def test_internal_error_is_recorded_and_the_next_project_runs(work: WorkFolder, index: Index, engine: Engine) -> None:
     publish(index)
     publish(index, "untested", {name: text for name, text in GOOD.items() if "test" not in name})
     # a word that no file of projects could bring here, for an error that nobody has thought of
@@ -92,9 +90,7 @@ def append_line(folder: Path) -> None:
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs the device that is always full")
 @pytest.mark.parametrize("fill", [write_file, build_folder, append_line])
-def test_full_disk_stops_the_pass(
-    work: WorkFolder, tmp_path: Path, fill: Callable[[Path], None]
-) -> None:
+def test_full_disk_stops_the_pass(work: WorkFolder, tmp_path: Path, fill: Callable[[Path], None]) -> None:
     tried = []
 
     def do(spec: ProjectSpec) -> None:

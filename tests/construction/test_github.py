@@ -1,4 +1,4 @@
-"""What GitHub's search says is had whole, however it limits, breaks and babbles."""
+"""GitHub search handles rate limits, transient errors and malformed answers."""
 
 import json
 import socket
@@ -65,9 +65,7 @@ def test_total_count_replaces_a_missing_link_header(waits: list[float]) -> None:
         assert [github.find_page("jax", number).more for number in (1, 2, 3)] == [True, True, False]
 
 
-def test_rate_limit_wait_uses_githubs_clock(
-    hub: Hub, github: GitHub, waits: list[float]
-) -> None:
+def test_rate_limit_wait_uses_githubs_clock(hub: Hub, github: GitHub, waits: list[float]) -> None:
     hub.faults = [refusal(403, X_RateLimit_Remaining="0", X_RateLimit_Reset=str(LONG_AGO + 30))]
     assert github.find_page("jax", 1).more
     assert waits == [31.0]
@@ -89,9 +87,7 @@ def test_rate_limit_without_a_time_waits_a_minute(
     assert waits == [60.0]
 
 
-def test_request_after_the_last_allowed_one_waits_first(
-    hub: Hub, github: GitHub, waits: list[float]
-) -> None:
+def test_request_after_the_last_allowed_one_waits_first(hub: Hub, github: GitHub, waits: list[float]) -> None:
     hub.headers = {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": str(LONG_AGO + 9)}
     github.find_page("jax", 1)
     assert waits == []
@@ -138,9 +134,7 @@ def test_transient_errors_are_retried_with_backoff(
 
 
 @pytest.mark.parametrize("fault", [refusal(500), (200, {}, b"\xff\xfe{"), answer({"items": 3})])
-def test_page_that_keeps_failing_is_skipped(
-    hub: Hub, github: GitHub, fault: tuple[int, dict[str, str], bytes]
-) -> None:
+def test_page_that_keeps_failing_is_skipped(hub: Hub, github: GitHub, fault: tuple[int, dict[str, str], bytes]) -> None:
     hub.faults = [fault] * TRIES
     with pytest.raises(GitHubError):
         github.find_page("jax", 1)

@@ -1,4 +1,4 @@
-"""A function is dated by the first release that has it, and few releases are looked into for that."""
+"""A function is dated by the first release that defines it, with few downloads."""
 
 import io
 import math

@@ -1,4 +1,4 @@
-"""What was accepted and labelled becomes an instance that holds every check; nothing else does."""
+"""Only accepted and labelled functions become instances, and the written benchmark is valid."""
 
 import tomllib
 from datetime import date

@@ -1,4 +1,4 @@
-"""Labels come from the majority of blind votes, ties from a discussion with a reason, and agreement is measured right."""
+"""Labels are decided by majority or settlement, and agreement is measured correctly."""
 
 import csv
 import json
@@ -468,7 +468,9 @@ def test_label_prints_json_with_the_same_numbers(tmp_path, construct):
     share = next(one for one in messages["functions"] if one["id"] == SHARE)
     assert share["outcomes"]["task"] == "settled"
     assert share["votes"]["reason"] == "task: it compares classes"
-    assert messages["alpha"]["all"] == pytest.approx(measure_alpha([v for v in read_votes(work) if v.is_complete])["all"])
+    assert messages["alpha"]["all"] == pytest.approx(
+        measure_alpha([v for v in read_votes(work) if v.is_complete])["all"]
+    )
     assert {row["id"] for row in work.read("labels")} == {CLIP, SHARE}
 
 

@@ -1,4 +1,4 @@
-"""Label Studio gets all that an annotator needs, and what it gives back becomes votes, wholly or not at all."""
+"""Label Studio tasks are complete, and imports are all or nothing."""
 
 import json
 from pathlib import Path
@@ -21,7 +21,7 @@ from tests.construction.labelling import CLIP, FLIP, SHARE, make_trees, make_wor
 
 
 def annotate(by: object, stage: str, task: str, data: str, note: str = "", **more: object) -> dict:
-    """As Label Studio writes what a person chose by our configuration."""
+    """A result as Label Studio exports it for the configuration."""
     result = [
         {"from_name": axis, "to_name": "code", "type": "choices", "value": {"choices": [value]}}
         for axis, value in (("stage", stage), ("task", task), ("data", data))
@@ -39,7 +39,7 @@ def work(tmp_path):
 
 @pytest.fixture
 def export(tmp_path, work):
-    """What comes back when annotators have worked on the tasks we export; numbers are Label Studio's own."""
+    """An export of annotated tasks; the numbers are Label Studio's own."""
     read = read_from(work, make_trees(tmp_path / "trees"))
     tasks = [write_task(entry, entry.draft, read(key)) for key, entry in read_catalogue(work).items()]
 
@@ -169,7 +169,10 @@ GOOD = annotate(7, "training", "general", "others")
         ([GOOD | {"updated_at": None, "created_at": None}], "`updated_at` is missing"),
         ([GOOD | {"updated_at": "yesterday"}], "'yesterday' is not a time"),
         ([GOOD | {"result": GOOD["result"][:2]}], "no choice for data"),
-        ([GOOD | {"result": [{"from_name": "sentiment", "value": {"choices": ["x"]}}]}], "'sentiment' is not in the labelling configuration"),
+        (
+            [GOOD | {"result": [{"from_name": "sentiment", "value": {"choices": ["x"]}}]}],
+            "'sentiment' is not in the labelling configuration",
+        ),
         ([GOOD | {"result": [{"from_name": "stage", "value": {"choices": []}}]}], "0 values for stage"),
         ([GOOD | {"result": [{"from_name": "stage", "value": {"rating": 3}}]}], "`choices` is missing or not a list"),
         ([annotate(7, "Training", "general", "others")], "stage cannot be 'Training'"),

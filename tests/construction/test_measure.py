@@ -1,4 +1,4 @@
-"""A function's measures are of its code, not of its layout or its words, and any valid Python has them."""
+"""Measures depend on code only, not on layout or prose, and work for any valid Python."""
 
 import ast
 import sys

@@ -1,4 +1,4 @@
-"""Small parts of construction: names, needs, choices of tests, drafts."""
+"""Small parts of construction: names, requirements, choice of tests, drafts."""
 
 import asyncio
 
@@ -124,7 +124,7 @@ def test_unknown_framework_is_rejected_with_its_table(tmp_path):
 
 
 class Parrot(Model):
-    """A model that says what it is told to say."""
+    """A model with fixed answers."""
 
     name = "parrot"
 

@@ -1,4 +1,4 @@
-"""From names of packages to admissible functions, whatever is wrong with some of them; and nothing is done twice.
+"""A pass over several packages yields admissible functions, records bad projects, and repeats no work.
 
 Everything is real: archives are fetched from an index, environments are built by uv. Only pytest and numpy come from the
 index that this machine is configured for.
@@ -30,12 +30,12 @@ BAD = {
     "dlbench-tiny-hang": "import time\n\ntime.sleep(600)\n\ndef test_nothing(): ...\n",
     "dlbench-tiny-untested": "",
 }
-"""The tests of each; none that could be collected."""
+"""The tests of each bad project; none can be collected."""
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """An index of ours beside the machine's own, for all tests of this module: environments are built once."""
+    """A local index beside the machine's own, shared by this module so that environments are built once."""
     folder = tmp_path_factory.mktemp("pass")
     machine = read_pip_config()
     with pytest.MonkeyPatch.context() as patch, Index(folder / "served") as index:
@@ -54,7 +54,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def work(folder: Path) -> WorkFolder:
-    """What one start over all of them leaves; the good one comes last."""
+    """The work folder after one run over all projects; the good one comes last."""
     work = WorkFolder(folder / "work")
     run_all(
         Engine(choose_confinement(), LIMITS),

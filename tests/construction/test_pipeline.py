@@ -1,4 +1,4 @@
-"""From a project to admissible functions: what is good comes through, and what is bad is left out for its own reason."""
+"""The pipeline admits good functions and leaves out each bad one for its reason."""
 
 import re
 import shutil
@@ -19,7 +19,7 @@ from tests.construction.planted import EXPECTED, write_planted
 
 @pytest.fixture(scope="module")
 def pipeline(tmp_path_factory):
-    """Everything was done but for the checks of admission."""
+    """A pipeline after all steps except admission."""
     work = WorkFolder(write_planted(tmp_path_factory.mktemp("planted")))
     engine = Engine(choose_confinement(), Limits(load_seconds=90, test_seconds=4))
     pipeline = Pipeline(engine, work, ProjectSpec("planted"), lambda text: None, workers=2)

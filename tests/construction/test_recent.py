@@ -1,4 +1,4 @@
-"""A release says what it is made of and how old each of its functions is, without any of it being run."""
+"""Project records and function dates are derived from releases without running them."""
 
 from datetime import date, timedelta
 from pathlib import Path

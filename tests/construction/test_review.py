@@ -1,4 +1,4 @@
-"""People vote and review on a page in a real browser; nobody votes for them, and nothing done is lost."""
+"""The review page in a real browser: nobody else can vote, and nothing is lost."""
 
 import http.client
 import json
@@ -340,7 +340,7 @@ def test_unreadable_code_is_reported_and_does_not_stop_the_review(ask, trees):
 
 @pytest.fixture
 def open_page(browser, server):
-    """Opens the page under a name; in the end no page has complained or talked to anybody else.
+    """Open the page under a name; finally check that no page logged errors or contacted another host.
 
     `refused`: something is asked that the server must refuse, and the browser notes that.
     """
@@ -376,7 +376,7 @@ def open_page(browser, server):
 
 
 def press(page, *keys: str) -> None:
-    """Each key as a person would press it: when what the one before did is saved."""
+    """Press keys one after another, each after the previous one is saved."""
     for key in keys:
         page.evaluate("document.getElementById('messages').textContent = ''")
         page.keyboard.press(key)
@@ -507,7 +507,7 @@ def test_accepting_and_rejecting_with_a_reason_are_kept(open_page, work):
 
 @pytest.mark.slow
 def test_key_right_after_closing_a_dialog_is_handled(open_page):
-    """The field that was typed in has the focus until the next frame."""
+    """The text field keeps the focus until the next frame."""
     page = open_page()
     page.keyboard.press("x")
     page.fill("#reason", "never mind")

@@ -1,4 +1,4 @@
-"""Every reason is given where it fits, the first that fits counts, and nothing that could be an instance is lost."""
+"""Screening gives the right reason, in the right order, and keeps what can be an instance."""
 
 import ast
 import hashlib
@@ -29,7 +29,7 @@ TABLE = "def table():\n    return {\n" + "".join(f"        'k{n}': [{n}, -{n}],\
 
 
 def list_functions(path: str, source: str, project: str = "toy", tests: int = 5) -> list[Row]:
-    """As the step before lists them: every function and method of a module."""
+    """Rows as the step extract writes them, for every function and method of a module."""
     lines = source.split("\n")
     found = []
 

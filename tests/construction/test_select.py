@@ -1,4 +1,4 @@
-"""Step 2 leaves nobody out without a reason, lets nobody in against one, and runs nothing of what it reads."""
+"""Selection gives a reason for every rejected package and runs none of its code."""
 
 import ast
 import json
@@ -327,9 +327,7 @@ def test_missing_discovery_is_reported_with_a_fix(work: WorkFolder) -> None:
 
 
 @pytest.mark.parametrize(("repository", "selected"), [("us/tiny-net", True), ("them/tiny-net", False)])
-def test_package_must_name_its_repository(
-    work: WorkFolder, index: Index, repository: str, selected: bool
-) -> None:
+def test_package_must_name_its_repository(work: WorkFolder, index: Index, repository: str, selected: bool) -> None:
     publish(index)
     row = one(work, repository)
     assert row["selected"] is selected

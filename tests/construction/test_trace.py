@@ -1,4 +1,4 @@
-"""Tracing a project's tests: whatever one of them does, what the others ran is known."""
+"""Tracing survives crashing tests and kills."""
 
 import json
 import os
@@ -101,14 +101,14 @@ def read_kept(pipeline: Pipeline) -> list[dict]:
 
 
 def read_result(pipeline: Pipeline) -> list[dict]:
-    """All that a trace says but for how long the tests took."""
+    """The trace without the durations of the tests."""
     functions = pipeline.work.read("trace_functions", "slow")
     return [*functions, *({**row, "seconds": 0} for row in pipeline.work.read("trace", "slow"))]
 
 
 @pytest.fixture(scope="module")
 def killed(pipeline):
-    """A trace that was killed after three of its tests: what is kept of it."""
+    """The journal of a trace that was killed after three tests."""
     collect_for(pipeline)
     pipeline.prepared  # noqa: B018 - built before the clock starts
     process = subprocess.Popen([sys.executable, "-c", START, str(pipeline.work.root)], start_new_session=True)

@@ -1,4 +1,4 @@
-"""A tiny project of ours on a local index, in two releases: a function came with the second."""
+"""A tiny project on a local index with two releases; the second adds a function."""
 
 from datetime import date
 

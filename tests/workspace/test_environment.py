@@ -28,7 +28,7 @@ PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
 
 @pytest.fixture
 def wheels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A find-links folder, and no index: what is built here is built without a network."""
+    """A find-links folder and no index, so that builds need no network."""
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "wheels"))
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     return tmp_path / "wheels"
@@ -81,9 +81,7 @@ def list_files(environment: Path) -> dict[str, int]:
     return {path.relative_to(environment).as_posix(): path.stat().st_ino for path in paths}
 
 
-def test_environments_share_files_and_bytecode(
-    lock: Path, wheels: Path, messages: list[str]
-) -> None:
+def test_environments_share_files_and_bytecode(lock: Path, wheels: Path, messages: list[str]) -> None:
     first = build_environment(lock, PYTHON, messages.append)
     more = lock.with_name("more.txt")
     other = make_wheel(wheels, "other_dep")
@@ -200,9 +198,7 @@ def test_unreachable_index_is_reported_without_its_password(
     assert "secret" not in str(caught.value)
 
 
-def test_only_cache_and_timeout_variables_reach_uv(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_cache_and_timeout_variables_reach_uv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("PYTHONPATH", "VIRTUAL_ENV", "UV_INDEX_URL", "PIP_REQUIRE_VIRTUALENV", "CONDA_PREFIX"):
         monkeypatch.setenv(name, "x")
     monkeypatch.setenv("UV_HTTP_TIMEOUT", "7")
@@ -225,9 +221,7 @@ def test_torch_is_a_cpu_build(wheels: Path) -> None:
     assert first_install("numpy==2.0\n", config, "3.12") == []
 
 
-def test_local_cpu_build_is_preferred(
-    wheels: Path, tmp_path: Path, messages: list[str], home: Path
-) -> None:
+def test_local_cpu_build_is_preferred(wheels: Path, tmp_path: Path, messages: list[str], home: Path) -> None:
     tag = f"cp{sys.version_info.major}{sys.version_info.minor}-none-linux_{os.uname().machine}"
     make_wheel(wheels, "torch", "2.13.0")
     make_wheel(wheels, "torch", "2.13.0+cpu", tag)

@@ -40,7 +40,7 @@ def started(work: Callable[[Connection], None]) -> tuple[ForkProcess, Connection
 
 
 def heard(line: Connection) -> object:
-    """What comes over the line, or a failed test instead of one that hangs."""
+    """Receive a message; fail instead of hanging."""
     assert line.poll(20)
     return line.recv()
 

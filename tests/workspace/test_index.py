@@ -25,18 +25,14 @@ def closed_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def test_file_is_fetched_through_relative_links(
-    index: Index, pinned: str, tmp_path: Path, messages: list[str]
-) -> None:
+def test_file_is_fetched_through_relative_links(index: Index, pinned: str, tmp_path: Path, messages: list[str]) -> None:
     download("Tiny.Net", NAME, pinned, tmp_path / "in" / NAME, messages.append)
     assert (tmp_path / "in" / NAME).read_bytes() == (index.files / NAME).read_bytes()
     assert messages == [f"fetching {NAME}"]
     assert index.requests == ["/simple/tiny-net/", f"/files/{NAME}"]
 
 
-def test_wrong_hash_is_reported_and_the_file_removed(
-    pinned: str, tmp_path: Path, messages: list[str]
-) -> None:
+def test_wrong_hash_is_reported_and_the_file_removed(pinned: str, tmp_path: Path, messages: list[str]) -> None:
     folder = tmp_path / "in"
     with pytest.raises(DLBenchError) as caught:
         download("tiny-net", NAME, "0" * 64, folder / NAME, messages.append)
@@ -62,9 +58,7 @@ def test_transient_failure_is_retried(index: Index, pinned: str, tmp_path: Path,
     assert index.fail_first == 0
 
 
-def test_truncated_response_is_retried(
-    index: Index, pinned: str, tmp_path: Path, messages: list[str]
-) -> None:
+def test_truncated_response_is_retried(index: Index, pinned: str, tmp_path: Path, messages: list[str]) -> None:
     index.cut = ["/simple/", "/files/"]
     download("tiny-net", NAME, pinned, tmp_path / NAME, messages.append)
     assert index.cut == []

@@ -10,7 +10,7 @@ from dlbench.workspace.pip_config import PipConfig, read_pip_config, redacted
 
 @pytest.fixture
 def environ(tmp_path: Path) -> dict[str, str]:
-    """A user's variables, with all of pip's places in folders of the test."""
+    """Environment variables with all of pip's locations in temporary folders."""
     return {"HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path / "xdg"), "XDG_CONFIG_DIRS": str(tmp_path / "all")}
 
 

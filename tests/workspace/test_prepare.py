@@ -24,9 +24,7 @@ def project(index: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pr
     return make_project(archive=NAME, sha256=pinned)
 
 
-def test_prepared_project_imports_and_is_reused(
-    project: Project, tmp_path: Path, messages: list[str]
-) -> None:
+def test_prepared_project_imports_and_is_reused(project: Project, tmp_path: Path, messages: list[str]) -> None:
     assert prepared_if_ready(project, tmp_path) is None
     prepared = prepare(project, tmp_path, messages.append)
     assert prepared_if_ready(project, tmp_path) == prepared

@@ -62,9 +62,7 @@ def test_rejected_archive_leaves_nothing_and_a_retry_succeeds(
     assert fetch(project, tmp_path, messages.append).is_dir()
 
 
-def test_corrupted_archive_is_fetched_again(
-    index: Index, tmp_path: Path, messages: list[str], home: Path
-) -> None:
+def test_corrupted_archive_is_fetched_again(index: Index, tmp_path: Path, messages: list[str], home: Path) -> None:
     pinned = make_sdist(index.files / NAME)
     index.list()
     project = make_project(archive=NAME, sha256=pinned)
@@ -181,7 +179,7 @@ def test_unknown_revision_and_missing_git_are_reported(
 
 
 def make_compiled(index: Index, *tags: str) -> list[dict[str, str]]:
-    """Wheels of the project: each says which it is, and brings a file that the archive lacks."""
+    """Wheels of the project, each with a file that the archive does not have."""
     wheels = [make_wheel(index.files, "tiny_net", tag=tag) for tag in tags]
     for wheel in wheels:
         with zipfile.ZipFile(wheel, "a") as file:
