@@ -11,21 +11,6 @@ from dlbench.workspace.source import fetch
 from dlbench.workspace.uv import compile_lock
 
 __all__ = [
-    "Finding",
-    "Log",
-    "PipConfig",
-    "Prepared",
-    "build_environment",
-    "building",
-    "clean",
-    "compile_lock",
-    "examine",
-    "fetch",
-    "home",
-    "locked",
-    "prepare",
-    "prepared_if_ready",
-    "python_of",
-    "read_pip_config",
-    "tree_hash",
-]
+    "Finding", "Log", "PipConfig", "Prepared", "build_environment", "building", "clean", "compile_lock", "examine",
+    "fetch", "home", "locked", "prepare", "prepared_if_ready", "python_of", "read_pip_config", "tree_hash",
+]  # fmt: skip

@@ -125,17 +125,13 @@ def _top(staging: Path) -> Path:
 
 
 def _escapes(where: str, name: str) -> DLBenchError:
-    return DLBenchError(
-        f"the archive tries to write outside its folder: {name!r}",
-        where=where,
-        fix="do not use it; report the release to its index",
-    )
+    what, fix = f"the archive tries to write outside its folder: {name!r}", "do not use it; report it to its index"
+    return DLBenchError(what, where=where, fix=fix)
 
 
 def _damaged(archive: Path, error: Exception) -> DLBenchError:
-    return DLBenchError(
-        f"the archive cannot be unpacked: {error}", where=archive.name, fix="remove it and fetch it again"
-    )
+    what, fix = f"the archive cannot be unpacked: {error}", "remove it and fetch it again"
+    return DLBenchError(what, where=archive.name, fix=fix)
 
 
 _NOT_SOURCE = (".git", "__pycache__")

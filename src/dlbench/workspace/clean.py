@@ -26,11 +26,9 @@ def clean(what: set[str], log: Log = quiet) -> int:
         raise DLBenchError(f"unknown content to clean: {names}", fix=f"choose from {', '.join(sorted(KINDS))}")
     folder = home()
     if not is_ours(folder):
-        raise DLBenchError(
-            "this folder had other content before it became the workspace, so nothing in it is removed",
-            where=str(folder),
-            fix="remove by hand what you do not need, or set DLBENCH_HOME to a folder of its own",
-        )
+        what = "this folder had other content before it became the workspace, so nothing in it is removed"
+        fix = "remove by hand what you do not need, or set DLBENCH_HOME to a folder of its own"
+        raise DLBenchError(what, where=str(folder), fix=fix)
     with exclusive(log), disk_errors(folder):
         targets = [folder / kind for kind in sorted(what - {"temporary"})]
         if "temporary" in what:

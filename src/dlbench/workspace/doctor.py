@@ -81,10 +81,6 @@ def _pip() -> Finding:
     except DLBenchError as error:
         return Finding("pip configuration", False, f"{error.where}: {error.what}", error.fix)
     index = "no index" if config.no_index else "own index" if config.index_url else "default index"
-    parts = [
-        index,
-        f"{len(config.extra_index_urls)} extra",
-        f"{len(config.find_links)} find-links",
-        "own certificates" if config.cert else "default certificates",
-    ]
-    return Finding("pip configuration", True, ", ".join(parts))
+    counts = f"{len(config.extra_index_urls)} extra, {len(config.find_links)} find-links"
+    certificates = "own certificates" if config.cert else "default certificates"
+    return Finding("pip configuration", True, f"{index}, {counts}, {certificates}")

@@ -10,8 +10,9 @@ import fcntl
 import os
 import re
 import shutil
+import subprocess
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -58,11 +59,8 @@ def make_folder(folder: Path) -> None:
 
 
 def _unusable(folder: Path, why: str) -> DLBenchError:
-    return DLBenchError(
-        f"the workspace folder cannot be used: {why}",
-        where=str(folder),
-        fix="set DLBENCH_HOME to a folder that you can write to, on a disk with room",
-    )
+    fix = "set DLBENCH_HOME to a folder that you can write to, on a disk with room"
+    return DLBenchError(f"the workspace folder cannot be used: {why}", where=str(folder), fix=fix)
 
 
 @contextmanager
@@ -78,6 +76,13 @@ def disk_errors(where: Path) -> Iterator[None]:
             raise
         what, fix = f"cannot be read or written: {error.strerror}", "set DLBENCH_HOME to a folder that you can write to"
         raise DLBenchError(what, where=str(error.filename or where), fix=fix) from None
+
+
+def run_program(command: Sequence[str], folder: Path, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+        errors="replace", umask=0o022,
+    )  # fmt: skip
 
 
 @contextmanager

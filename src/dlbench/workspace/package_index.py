@@ -17,7 +17,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import date, datetime
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 from urllib.parse import urljoin, urlsplit
 
@@ -113,9 +112,7 @@ class IndexClient:
     def __enter__(self) -> "IndexClient":
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         self._session.close()
 
 
@@ -219,11 +216,9 @@ def verify(path: Path, sha256: str, where: str) -> None:
     with path.open("rb") as file:
         found = hashlib.file_digest(file, "sha256").hexdigest()
     if found != sha256:
-        raise DLBenchError(
-            f"the file is not the one that was pinned: its sha256 is {found}, the record says {sha256}",
-            where=where,
-            fix="do not use it; if the index is a mirror, ask its owner, otherwise report it to the benchmark",
-        )
+        what = f"the file is not the one that was pinned: its sha256 is {found}, the record says {sha256}"
+        fix = "do not use it; if the index is a mirror, ask its owner, otherwise report it to the benchmark"
+        raise DLBenchError(what, where=where, fix=fix)
 
 
 def _not_listed(project_name: str, filename: str, listed: list[str], config: PipConfig) -> DLBenchError:

@@ -12,7 +12,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
 from pathlib import Path
 
 from packaging.tags import compatible_tags, cpython_tags
@@ -22,7 +21,7 @@ from dlbench.dataset.records import GitSource, Project, Wheel
 from dlbench.errors import DLBenchError
 from dlbench.workspace.archive import check_links, copy_tree, plain_modes, remove_bytecode, unpack
 from dlbench.workspace.archive import tree_hash as tree_hash
-from dlbench.workspace.home import Log, building, home, locked
+from dlbench.workspace.home import Log, building, home, locked, run_program
 from dlbench.workspace.package_index import download, verify
 from dlbench.workspace.pip_config import redacted
 
@@ -37,11 +36,8 @@ _LOCAL = (
 def check_out(source: GitSource, target: Path) -> None:
     """Write the files of the revision into the new or empty folder `target`, without the repository."""
     if shutil.which("git") is None:
-        raise DLBenchError(
-            "git is not installed, and this project comes from a git repository",
-            where=redacted(source.url),
-            fix="install git and run the same command again",
-        )
+        what, fix = "git is not installed, and this project comes from a git repository", "install git and rerun"
+        raise DLBenchError(what, where=redacted(source.url), fix=fix)
     target.mkdir(parents=True, exist_ok=True)
     _git(source, target, "init", "--quiet")
     try:
@@ -55,23 +51,12 @@ def check_out(source: GitSource, target: Path) -> None:
 
 def _git(source: GitSource, folder: Path, *arguments: str) -> None:
     environment = {name: value for name, value in os.environ.items() if name not in _LOCAL}
-    done = subprocess.run(
-        ["git", *_OPTIONS, *arguments],
-        cwd=folder,
-        env=environment | {"GIT_TERMINAL_PROMPT": "0"},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        errors="replace",
-        umask=0o022,
-    )
+    done = run_program(["git", *_OPTIONS, *arguments], folder, environment | {"GIT_TERMINAL_PROMPT": "0"})
     if done.returncode:
         message = " ".join(redacted(done.stderr).split()[-60:])
-        raise DLBenchError(
-            f"revision {source.rev} could not be fetched: git {arguments[0]} says: {message}",
-            where=redacted(source.url),
-            fix="check url and rev in the project's record and the connection, and run the same command again",
-        )
+        what = f"revision {source.rev} could not be fetched: git {arguments[0]} says: {message}"
+        fix = "check url and rev in the project's record and the connection, and run the same command again"
+        raise DLBenchError(what, where=redacted(source.url), fix=fix)
 
 
 def choose_wheel(project: Project) -> Wheel:
@@ -87,11 +72,9 @@ def choose_wheel(project: Project) -> Wheel:
         if supported & tags:
             return wheel
     names = ", ".join(wheel.file for wheel in project.wheels)
-    raise DLBenchError(
-        f"none of its wheels can be loaded on this machine by Python {project.python}: {names}",
-        where=project.name,
-        fix="exclude the project (--project), or use a machine that one of them supports",
-    )
+    what = f"none of its wheels can be loaded on this machine by Python {project.python}: {names}"
+    fix = "exclude the project (--project), or use a machine that one of them supports"
+    raise DLBenchError(what, where=project.name, fix=fix)
 
 
 def add_missing(wheel: Path, tree: Path) -> None:
@@ -196,11 +179,9 @@ def fetch_archive(project_name: str, filename: str, sha256: str, log: Log) -> Pa
 def _check_tree(project: Project, tree: Path) -> None:
     found = tree_hash(tree)
     if found != project.sha256:
-        raise DLBenchError(
-            f"the source is not the one that was pinned: its sha256 is {found}, the record says {project.sha256}",
-            where=project.path or project.name,
-            fix="restore the folder, or put its new sha256 into the record and verify the instances again",
-        )
+        what = f"the source is not the one that was pinned: its sha256 is {found}, the record says {project.sha256}"
+        fix = "restore the folder, or put its new sha256 into the record and verify the instances again"
+        raise DLBenchError(what, where=project.path or project.name, fix=fix)
 
 
 def _write_stand_ins(project: Project, tree: Path) -> None:

@@ -10,7 +10,6 @@ uv knows. The plain index would give Linux gigabytes of CUDA, and verdicts are m
 import os
 import platform
 import re
-import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -18,7 +17,7 @@ from pathlib import Path
 
 from dlbench.errors import DiskFull, DLBenchError
 from dlbench.jsonl import write_whole
-from dlbench.workspace.home import home
+from dlbench.workspace.home import home, run_program
 from dlbench.workspace.pip_config import PipConfig, local_path, read_pip_config, redacted
 
 _KEPT = ("UV_CACHE_DIR", "UV_HTTP_TIMEOUT")
@@ -28,37 +27,25 @@ _DISK_IS_FULL = "the disk is full"
 
 # A message may contain several of these signs; the first entry that matches is the cause.
 _CAUSES = (
-    (
-        ("no space left on device", "os error 28", "disk quota exceeded"),
-        _DISK_IS_FULL,
-        "make room (`dlbench clean` helps), or set DLBENCH_HOME to a larger disk, and run the same command again",
-    ),
-    (
-        ("hash mismatch",),
-        "a package is not the one that the lock pins (hash mismatch)",
-        "do not use it; if the index is a mirror, ask its owner, otherwise report it to the benchmark",
-    ),
-    (
-        ("no interpreter found", "python-build-standalone"),
-        "the required Python version is not installed and could not be fetched",
-        "install that version of Python and run the same command again",
-    ),
-    (
-        ("error sending request", "dns error", "failed to fetch", "connection refused", "timed out", "offline"),
-        "the package index could not be reached",
-        "check the connection and pip's index configuration, and run the same command again",
-    ),
-    (
-        ("no solution found", "no version of", "not found in the", "no matching distribution", "no compatible"),
-        "no configured index has a package in the required version for this Python and platform",
-        "check the requirements, and pip's index configuration (`dlbench doctor` shows it)",
-    ),
-    (
-        ("failed to build",),
-        "a package is available as source only and could not be built",
-        "install a compiler and what the last lines name, or choose a version that has wheels",
-    ),
-)
+    (("no space left on device", "os error 28", "disk quota exceeded"),
+     _DISK_IS_FULL,
+     "make room (`dlbench clean` helps), or set DLBENCH_HOME to a larger disk, and run the same command again"),
+    (("hash mismatch",),
+     "a package is not the one that the lock pins (hash mismatch)",
+     "do not use it; if the index is a mirror, ask its owner, otherwise report it to the benchmark"),
+    (("no interpreter found", "python-build-standalone"),
+     "the required Python version is not installed and could not be fetched",
+     "install that version of Python and run the same command again"),
+    (("error sending request", "dns error", "failed to fetch", "connection refused", "timed out", "offline"),
+     "the package index could not be reached",
+     "check the connection and pip's index configuration, and run the same command again"),
+    (("no solution found", "no version of", "not found in the", "no matching distribution", "no compatible"),
+     "no configured index has a package in the required version for this Python and platform",
+     "check the requirements, and pip's index configuration (`dlbench doctor` shows it)"),
+    (("failed to build",),
+     "a package is available as source only and could not be built",
+     "install a compiler and what the last lines name, or choose a version that has wheels"),
+)  # fmt: skip
 
 
 def uv_binary() -> str:
@@ -67,24 +54,15 @@ def uv_binary() -> str:
     try:
         return uv.find_uv_bin()
     except FileNotFoundError:
-        raise DLBenchError(
-            "uv is not installed completely", fix="reinstall it: pip install --force-reinstall uv"
-        ) from None
+        fix = "reinstall it: pip install --force-reinstall uv"
+        raise DLBenchError("uv is not installed completely", fix=fix) from None
 
 
 def run_uv(arguments: Sequence[str], config: PipConfig, where: str) -> None:
     folder = home()
-    done = subprocess.run(
-        # No configuration files: a uv.toml or pyproject.toml in a parent folder would change the resolution.
-        [uv_binary(), *arguments, "--no-config", "--no-progress", "--color", "never"],
-        cwd=folder,
-        env=uv_environment(folder, config),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        errors="replace",
-        umask=0o022,
-    )
+    # No configuration files: a uv.toml or pyproject.toml in a parent folder would change the resolution.
+    command = [uv_binary(), *arguments, "--no-config", "--no-progress", "--color", "never"]
+    done = run_program(command, folder, uv_environment(folder, config))
     if done.returncode:
         raise _failure(redacted(done.stderr), where)
 

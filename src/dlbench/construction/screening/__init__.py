@@ -76,14 +76,12 @@ def _constructor_of_attributes(screened: ScreenedFunction) -> Hit | None:
 
 def _too_short(screened: ScreenedFunction) -> Hit | None:
     loc = screened.measures.loc
-    why = f"It has {loc} lines of code, fewer than {FEWEST_LINES}."
-    return (why, loc) if loc < FEWEST_LINES else None
+    return (f"It has {loc} lines of code, fewer than {FEWEST_LINES}.", loc) if loc < FEWEST_LINES else None
 
 
 def _too_long(screened: ScreenedFunction) -> Hit | None:
     loc = screened.measures.loc
-    why = f"It has {loc} lines of code, more than {MOST_LINES}."
-    return (why, loc) if loc > MOST_LINES else None
+    return (f"It has {loc} lines of code, more than {MOST_LINES}.", loc) if loc > MOST_LINES else None
 
 
 def _generated_or_data(screened: ScreenedFunction) -> Hit | None:
@@ -107,8 +105,7 @@ def _not_deep_learning(screened: ScreenedFunction) -> Hit | None:
 
 def _too_few_tests(screened: ScreenedFunction) -> Hit | None:
     tests = int(screened.row["tests"])
-    why = f"{tests} tests execute it, fewer than {FEWEST_TESTS}."
-    return (why, tests) if tests < FEWEST_TESTS else None
+    return (f"{tests} tests execute it, fewer than {FEWEST_TESTS}.", tests) if tests < FEWEST_TESTS else None
 
 
 RULES: dict[str, Callable[[ScreenedFunction], Hit | None]] = {
