@@ -1,7 +1,7 @@
-"""What does it cost to look at which functions a project's tests run?
+"""Measure the overhead of tracing which functions a project's tests run.
 
-The same tests of the same files are run twice each way, one process after the other: plainly, and looked at. Prints the
-best of each and the ratio, which must stay under 3; ends 1 where it does not, or where the outcomes differ.
+The same tests run twice plainly and twice traced, one process after the other. Prints the best times and their ratio,
+which must stay below 3. Exits with 1 if it does not, or if the outcomes differ.
 `python perf/tracing.py [--project NAME …]`
 """
 

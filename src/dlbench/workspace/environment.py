@@ -14,7 +14,6 @@ from pathlib import Path
 
 from dlbench.workspace.home import Log, disk_errors, home, locked, make_folder
 from dlbench.workspace.pip_config import read_pip_config
-from dlbench.workspace.uv import compile_lock as compile_lock
 from dlbench.workspace.uv import first_install, read_requirements, run_uv
 
 _MARK = ".dlbench-complete"

@@ -19,8 +19,7 @@ from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 
 from dlbench.dataset.records import GitSource, Project, Wheel
 from dlbench.errors import DLBenchError
-from dlbench.workspace.archive import check_links, copy_tree, plain_modes, remove_bytecode, unpack
-from dlbench.workspace.archive import tree_hash as tree_hash
+from dlbench.workspace.archive import check_links, copy_tree, plain_modes, remove_bytecode, tree_hash, unpack
 from dlbench.workspace.home import Log, building, home, locked, run_program
 from dlbench.workspace.package_index import download, verify
 from dlbench.workspace.pip_config import redacted

@@ -12,7 +12,6 @@ from enum import StrEnum
 from pathlib import Path
 
 from dlbench.construction.labelling.votes import Vote, parse_label
-from dlbench.construction.labelling.votes import read_votes as read_votes
 from dlbench.construction.work_folder import Row
 from dlbench.dataset.labels import AXES, Label
 from dlbench.errors import DLBenchError
