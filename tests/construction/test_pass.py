@@ -123,4 +123,4 @@ def test_live_proposes_only_new_functions(folder: Path, work: WorkFolder) -> Non
     left_out = [(row["name"], row["why"]) for row in edition.read("extract_left_out", NAME)]
     assert left_out == [("softmax", f"it was there before {SECOND_RELEASE}")]
     assert f"project {NAME}" in ended.output
-    assert "dlbench-tiny-untested: its newest release is of 2026-01-01" in ended.output
+    assert "dlbench-tiny-untested: its newest release is from 2026-01-01" in ended.output

@@ -67,7 +67,7 @@ def test_project_is_recent_if_its_newest_release_has_new_functions(tiny: Index) 
     assert (fresh, left_out) == ([ProjectSpec(NAME, version="1.1")], [])
     assert "dlbench-tiny 1.1 from 2026-01-02: 1 new functions" in messages
     fresh, left_out = find_recent_projects([ProjectSpec(NAME)], SECOND_RELEASE + DAY, quiet)
-    assert (fresh, left_out) == ([], [{"project": NAME, "why": "its newest release is of 2026-01-02"}])
+    assert (fresh, left_out) == ([], [{"project": NAME, "why": "its newest release is from 2026-01-02"}])
 
 
 def test_release_without_new_functions_is_left_out(index: Index) -> None:

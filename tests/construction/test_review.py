@@ -233,7 +233,7 @@ def test_every_answer_has_security_headers(ask, path):
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "", "::", "192.168.0.1"])
 def test_server_listens_on_loopback_only(api, host):
-    with pytest.raises(DLBenchError, match="this machine alone"):
+    with pytest.raises(DLBenchError, match="this machine only"):
         ReviewServer(api, host)
 
 
@@ -378,9 +378,9 @@ def open_page(browser, server):
 def press(page, *keys: str) -> None:
     """Press keys one after another, each after the previous one is saved."""
     for key in keys:
-        page.evaluate("document.getElementById('messages').textContent = ''")
+        page.evaluate("document.getElementById('said').textContent = ''")
         page.keyboard.press(key)
-        expect(page.locator("#messages")).not_to_be_empty()
+        expect(page.locator("#said")).not_to_be_empty()
 
 
 def pressed_labels(page) -> list[str]:
@@ -690,15 +690,15 @@ def test_review_prints_a_working_address_and_stops_at_ctrl_c(work, trees):
     code = "import typer; from dlbench.cli.construct_label import register; g = typer.Typer(); register(g); g()"
     arguments = ["review", "--work", str(work.root), "--tree", str(trees), "--no-browser"]
     with subprocess.Popen([sys.executable, "-c", code, *arguments], stdout=subprocess.PIPE, text=True) as process:
-        messages = process.stdout.readline()
-        address = next(word for word in messages.split() if word.startswith("http://127.0.0.1:"))
+        line = process.stdout.readline()
+        address = next(word for word in line.split() if word.startswith("http://127.0.0.1:"))
         with urllib.request.urlopen(f"{address}source?id={CLIP}", timeout=30) as answer:
             assert "def clip_by_norm" in json.load(answer)["code"]
         with pytest.raises(urllib.error.HTTPError, match="404"):
             urllib.request.urlopen(f"{address}source?id=none", timeout=30)
         process.send_signal(2)
         assert process.wait(30) == 130
-    assert messages.startswith("3 functions to review at")
+    assert line.startswith("3 functions to review at")
 
 
 def test_review_of_an_empty_folder_is_an_error(tmp_path):
