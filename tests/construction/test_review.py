@@ -550,7 +550,7 @@ def test_second_annotator_does_not_see_the_firsts_votes_before_voting(open_page)
         ["anna", "training ≠", "general", "others", ""],
     ]
     page.keyboard.press("3")
-    page.wait_for_selector("#trouble:has-text('stands')")
+    page.wait_for_selector("#trouble:has-text('is final')")
     assert pressed_labels(page) == ["model_construction", "general", "others"]
 
 
