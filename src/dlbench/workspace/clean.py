@@ -22,13 +22,13 @@ KINDS = frozenset({
 def clean(what: set[str], log: Log = quiet) -> int:
     """Remove these kinds of content and return the number of bytes freed."""
     if unknown := what - KINDS:
-        names = ", ".join(sorted(unknown))
-        raise DLBenchError(f"unknown content to clean: {names}", fix=f"choose from {', '.join(sorted(KINDS))}")
+        names, kinds = ", ".join(sorted(unknown)), ", ".join(sorted(KINDS))
+        raise DLBenchError(f"unknown content to clean: {names}", fix=f"choose from {kinds}")
     folder = home()
     if not is_ours(folder):
-        what = "this folder had other content before it became the workspace, so nothing in it is removed"
+        refusal = "this folder had other content before it became the workspace, so nothing in it is removed"
         fix = "remove by hand what you do not need, or set DLBENCH_HOME to a folder of its own"
-        raise DLBenchError(what, where=str(folder), fix=fix)
+        raise DLBenchError(refusal, where=str(folder), fix=fix)
     with exclusive(log), disk_errors(folder):
         targets = [folder / kind for kind in sorted(what - {"temporary"})]
         if "temporary" in what:
