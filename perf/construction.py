@@ -1,9 +1,8 @@
-"""How long does the whole way of one project take, from its name to admissible functions, and how much memory?
+"""Measure the time and memory of `dlbench construct run` on one project, from its name to admissible functions.
 
-`dlbench construct run` goes through collect, trace, extract, screen and admit in a work folder of its own, with the
-project's environment built beforehand or not, as it happens to be here. Memory is that of all its processes together,
-pages that they share counted once, looked at twice a second. Prints both as shares of what we allow, 15 minutes and 6 GiB
-for a project of a thousand tests; ends 1 where one is over, or where nothing came out.
+The steps collect, trace, extract, screen and admit run in a temporary work folder; the project's environment may exist
+already. Memory is that of all processes together, with shared pages counted once, sampled twice a second. Prints both as
+shares of the limits, 15 minutes and 6 GiB for a project of a thousand tests. Exits with 1 above a limit or without results.
 `python perf/construction.py [--project NAME] [--most FUNCTIONS]`
 """
 
@@ -24,7 +23,7 @@ GIB = 6.0
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--project", default="albucore")
-    parser.add_argument("--most", type=int, help="functions to measure, drawn by their hashes; all by default")
+    parser.add_argument("--most", type=int, help="functions to measure, sampled by hash; all by default")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "dlbench", "construct", "run", options.project, "--work", folder]
@@ -40,7 +39,7 @@ def main() -> int:
         tests, screened, measured = (_count(work / name) for name in ("collected", "screened", "measured"))
     print(
         f"{options.project}: {tests} tests collected, {screened} functions screened, {measured} measured: "
-        f"{minutes:.1f} minutes ({minutes / MINUTES:.2f} of what is allowed), {peak:.2f} GiB ({peak / GIB:.2f})"
+        f"{minutes:.1f} minutes ({minutes / MINUTES:.2f} of the limit), {peak:.2f} GiB ({peak / GIB:.2f})"
     )
     return int(process.returncode != 0 or not measured or minutes > MINUTES or peak > GIB)
 

@@ -1,7 +1,7 @@
-"""What does it cost to look at which functions a project's tests run?
+"""Measure the overhead of tracing which functions a project's tests run.
 
-The same tests of the same files are run twice each way, one process after the other: plainly, and looked at. Prints the
-best of each and the ratio, which must stay under 3; ends 1 where it does not, or where the outcomes differ.
+The same tests run twice plainly and twice traced, one process after the other. Prints the best times and their ratio,
+which must stay below 3. Exits with 1 if it does not, or if the outcomes differ.
 `python perf/tracing.py [--project NAME …]`
 """
 
@@ -31,10 +31,10 @@ def main() -> int:
         files = [file for file in find_layout(prepared.tree, name).tests if file.startswith(root)][: options.files]
         best: dict[bool, float] = {}
         outcomes: dict[bool, dict[str, str]] = {}
-        for looks in (False, True, False, True):
-            seen = trace(engine, prepared, files, looks=looks)
-            best[looks] = min(best.get(looks, seen.seconds), seen.seconds)
-            outcomes[looks] = {test.id: test.outcome for test in seen.tests}
+        for profile in (False, True, False, True):
+            found = trace(engine, prepared, files, profile=profile)
+            best[profile] = min(best.get(profile, found.seconds), found.seconds)
+            outcomes[profile] = {test.id: test.outcome for test in found.tests}
         ratio = best[True] / best[False]
         same = outcomes[True] == outcomes[False]
         is_good &= ratio < MOST and same

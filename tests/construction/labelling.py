@@ -1,4 +1,4 @@
-"""A work folder of our own, as the steps before leave it, with a tree to read code from."""
+"""A work folder as the earlier steps leave it, with a source tree."""
 
 from pathlib import Path
 
@@ -32,7 +32,7 @@ from melody.steps import Meter, clip_by_norm
 
 
 @pytest.mark.parametrize("limit", [1.0, 2.5])
-def test_the_norm_is_at_most_the_limit(limit):
+def test_norm_is_at_most_the_limit(limit):
     clipped = clip_by_norm([np.full((2, 2), 3.0)], limit)
     assert np.isclose(np.linalg.norm(clipped[0]), limit)
 

@@ -1,4 +1,4 @@
-"""A small project of ours with one good function and one for every way of being bad."""
+"""A small project with one good function and one function for each reason of exclusion."""
 
 from pathlib import Path
 
@@ -239,11 +239,11 @@ EXPECTED = {
     "leaky_forward_again": "duplicate",
     "make_batch": "it is test code",
 }
-"""Why each function is left out; nothing where it is admissible."""
+"""Why each function is left out; empty if it is admissible."""
 
 
 def write_planted(root: Path) -> Path:
-    """A work folder with the project's record, and beside it the project."""
+    """Write a work folder with the project's record, and the project beside it."""
     files = {
         "planted/__init__.py": "",
         "planted/model.py": MODEL,

@@ -1,14 +1,14 @@
-"""What we could not judge, or what was stopped, is told as that, and says nothing else of a function."""
+"""Harness errors and interrupted work do not count against a function."""
 
 import ast
 from types import SimpleNamespace
 
 import pytest
 
-from dlbench.construction.admit import OUR_FAULT, admit, propose_instance
+from dlbench.construction.admit import HARNESS_FAULT, admit, propose_instance
 from dlbench.construction.pipeline import Pipeline
 from dlbench.construction.project_spec import ProjectSpec, write_record
-from dlbench.construction.summary import summarise
+from dlbench.construction.summary import summarize_project
 from dlbench.construction.work_folder import WorkFolder
 from dlbench.errors import DLBenchError
 from dlbench.runs.verdict import Outcome, Status, Verdict
@@ -20,7 +20,7 @@ ROW = {"id": "p/p.m.f", "path": "p/m.py", "qualname": "f", "sha256": "0" * 64}
 
 
 class Judge:
-    """Judges rightly, until the so-manieth time that it is asked about the reference, a stub or anything else."""
+    """Judges correctly until a given call for the reference, a stub or anything else."""
 
     prepared = None
 
@@ -42,7 +42,7 @@ class Judge:
         return Verdict(instance.id, 0, Status.PASS if passes else Status.FAIL, dict.fromkeys(tests, outcome))
 
 
-def test_the_judge_of_these_tests_admits_where_nothing_goes_wrong():
+def test_function_is_admitted_without_faults():
     found = admit(Judge("nothing", 0, Status.PASS), propose_instance(ROW, TESTS))
     assert found.is_admissible
     assert 0 < found.killed == found.mutants
@@ -51,28 +51,28 @@ def test_the_judge_of_these_tests_admits_where_nothing_goes_wrong():
 @pytest.mark.parametrize(
     ("what", "after", "status", "reason"),
     [
-        ("reference", 0, Status.HARNESS_ERROR, OUR_FAULT),
-        ("reference", 1, Status.HARNESS_ERROR, OUR_FAULT),
-        ("stub", 0, Status.HARNESS_ERROR, OUR_FAULT),
-        ("other", 0, Status.HARNESS_ERROR, OUR_FAULT),
-        ("other", 5, Status.HARNESS_ERROR, OUR_FAULT),
+        ("reference", 0, Status.HARNESS_ERROR, HARNESS_FAULT),
+        ("reference", 1, Status.HARNESS_ERROR, HARNESS_FAULT),
+        ("stub", 0, Status.HARNESS_ERROR, HARNESS_FAULT),
+        ("other", 0, Status.HARNESS_ERROR, HARNESS_FAULT),
+        ("other", 5, Status.HARNESS_ERROR, HARNESS_FAULT),
         ("reference", 0, Status.OUT_OF_MEMORY, "too_large"),
         ("reference", 3, Status.OUT_OF_MEMORY, "too_large"),
         ("reference", 3, Status.TIMEOUT, "too_slow"),
     ],
 )
-def test_what_could_not_be_judged_is_neither_a_mutant_found_nor_a_flaky_test(what, after, status, reason):
+def test_harness_error_is_neither_a_killed_mutant_nor_a_flaky_test(what, after, status, reason):
     found = admit(Judge(what, after, status), propose_instance(ROW, TESTS))
     assert (found.reason, found.detail) == (reason, "the end")
 
 
-def test_a_function_that_itself_looks_at_frames_is_not_asked_for():
+def test_function_that_inspects_frames_is_rejected():
     looking = Judge("nothing", 0, Status.PASS, asking=("the candidate asked for a frame",))
     assert admit(looking, propose_instance(ROW, TESTS)).reason == "looks_at_the_judge"
 
 
-def make_chain(tmp_path, **row):
-    """A function that was screened and traced, with tests that are too slow, so that nothing needs to run."""
+def make_pipeline(tmp_path, **row):
+    """A screened and traced function whose tests are too slow, so that nothing needs to run."""
     work = WorkFolder(tmp_path)
     place = {"path": "p/m.py", "first": 3, "number": 0, "kept": True, "failing": {}}
     work.write("screened", [ROW | place | row], "p")
@@ -82,39 +82,39 @@ def make_chain(tmp_path, **row):
     return Pipeline(None, work, ProjectSpec("p"), lambda text: None)
 
 
-def test_what_was_our_own_fault_is_measured_again_and_counts_once(tmp_path, monkeypatch):
-    chain = make_chain(tmp_path)
+def test_harness_fault_is_measured_again_and_counted_once(tmp_path, monkeypatch):
+    pipeline = make_pipeline(tmp_path)
     monkeypatch.setattr(Pipeline, "prepared", None)
-    chain.work.write("measured", [{"id": ROW["id"], "reason": OUR_FAULT, "admissible": False}], "p")
-    chain.admit()
-    assert [row["reason"] for row in chain.work.read("measured", "p")] == [OUR_FAULT, "too_slow"]
-    assert summarise(chain.work, "p")["measured"] == 1
-    chain.admit()
-    assert len(chain.work.read("measured", "p")) == 2
+    pipeline.work.write("measured", [{"id": ROW["id"], "reason": HARNESS_FAULT, "admissible": False}], "p")
+    pipeline.admit()
+    assert [row["reason"] for row in pipeline.work.read("measured", "p")] == [HARNESS_FAULT, "too_slow"]
+    assert summarize_project(pipeline.work, "p")["measured"] == 1
+    pipeline.admit()
+    assert len(pipeline.work.read("measured", "p")) == 2
 
 
-def test_a_function_that_the_trace_does_not_know_any_more_is_not_given_tests_of_another(tmp_path, monkeypatch):
-    chain = make_chain(tmp_path, first=9)
+def test_function_missing_from_the_trace_is_an_error(tmp_path, monkeypatch):
+    pipeline = make_pipeline(tmp_path, first=9)
     monkeypatch.setattr(Pipeline, "prepared", None)
-    with pytest.raises(DLBenchError, match="not where the tests ran it"):
-        chain.admit()
+    with pytest.raises(DLBenchError, match="not at its location in the trace"):
+        pipeline.admit()
 
 
-def test_steps_that_were_done_on_another_release_are_put_aside_and_nothing_is_lost(tmp_path):
+def test_results_of_another_release_are_set_aside(tmp_path):
     write_record(make_project(name="p", archive="p-1.0.tar.gz", sha256="0" * 64), tmp_path / "benchmark")
-    chain = Pipeline(None, WorkFolder(tmp_path), ProjectSpec("p", version="2.0"), lambda text: None)
+    pipeline = Pipeline(None, WorkFolder(tmp_path), ProjectSpec("p", version="2.0"), lambda text: None)
     for attempt in ("first", "second"):
-        chain.work.write("collected", [{"id": attempt}], "p")
-        chain._put_aside_another_release()
-        assert not chain.work.has("collected", "p")
+        pipeline.work.write("collected", [{"id": attempt}], "p")
+        pipeline._set_aside_other_release()
+        assert not pipeline.work.has("collected", "p")
     kept = [(path.parent.name, path.read_text()) for path in sorted((tmp_path / "earlier").glob("*/collected.jsonl"))]
     assert [name for name, _ in kept] == ["p-1.0", "p-1.0-2"]
     assert ["first" in text for _, text in kept] == [True, False]
 
 
-def test_the_same_release_goes_on_where_it_was(tmp_path):
+def test_same_release_resumes(tmp_path):
     write_record(make_project(name="p", archive="p-1.0.tar.gz", sha256="0" * 64), tmp_path / "benchmark")
-    chain = Pipeline(None, WorkFolder(tmp_path), ProjectSpec("p", version="1.0"), lambda text: None)
-    chain.work.write("collected", [{"id": "t.py::a"}], "p")
-    chain._put_aside_another_release()
-    assert chain.work.has("collected", "p")
+    pipeline = Pipeline(None, WorkFolder(tmp_path), ProjectSpec("p", version="1.0"), lambda text: None)
+    pipeline.work.write("collected", [{"id": "t.py::a"}], "p")
+    pipeline._set_aside_other_release()
+    assert pipeline.work.has("collected", "p")

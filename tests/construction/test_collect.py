@@ -1,4 +1,4 @@
-"""Collecting a project's tests: no file is lost without a reason, and none takes the others with it."""
+"""Test collection: every file has tests or a reason, and one bad file does not affect the others."""
 
 import pytest
 
@@ -26,7 +26,7 @@ TESTS = [file for file in FILES if file.startswith("tests/")]
 
 
 @pytest.fixture(scope="module")
-def chain(tmp_path_factory):
+def pipeline(tmp_path_factory):
     root = tmp_path_factory.mktemp("frail")
     write_project(root / "work/benchmark", root / "source", "frail", FILES)
     engine = Engine(choose_sandbox(), Limits(load_seconds=8, test_seconds=5))
@@ -34,18 +34,18 @@ def chain(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def found(chain):
-    return collect(chain.engine, chain.prepared, TESTS)
+def found(pipeline):
+    return collect(pipeline.engine, pipeline.prepared, TESTS)
 
 
-def test_files_that_end_or_hang_the_interpreter_are_named_and_the_others_are_collected(found):
+def test_files_that_exit_or_hang_are_recorded_and_the_others_collected(found):
     assert found.tests == ["tests/test_a_good.py::test_good", "tests/test_g_good.py::test_good"]
     assert found.why == ""
     assert "on import: ended the interpreter, exit code 3" in found.errors["tests/test_b_ends.py"]
     assert found.errors["tests/test_h_hangs.py"] == "on import: stopped for timeout"
 
 
-def test_a_file_that_skips_itself_on_import_is_named_with_its_own_reason(found):
+def test_file_that_skips_itself_on_import_is_recorded_with_its_reason(found):
     assert set(found.skipped) == {"tests/test_c_lacks.py", "tests/test_d_skips.py"}
     assert "could not import 'torchless'" in found.skipped["tests/test_c_lacks.py"]
     assert found.skipped["tests/test_d_skips.py"] == "skips itself on import: Skipped: not on this machine"
@@ -58,37 +58,37 @@ def test_every_file_has_its_tests_or_a_reason(found):
     assert {*reasons, *(test.partition("::")[0] for test in found.tests)} == set(TESTS)
 
 
-def test_what_the_text_holds_is_kept_of_files_that_were_not_collected(chain, found):
-    chain.keep_collected(found)
-    rows = {row["what"]: row for row in chain.work.read("uncollected", "frail")}
+def test_tests_written_in_uncollected_files_are_listed(pipeline, found):
+    pipeline.save_collected(found)
+    rows = {row["what"]: row for row in pipeline.work.read("uncollected", "frail")}
     assert rows["tests/test_b_ends.py"]["written"] == ["tests/test_b_ends.py::test_after"]
     assert rows["tests/test_c_lacks.py"]["written"] == ["tests/test_c_lacks.py::test_lacking"]
-    assert len(chain.work.read("collected", "frail")) == 2
+    assert len(pipeline.work.read("collected", "frail")) == 2
 
 
-def test_a_project_without_one_test_still_leaves_the_reason_for_each_file(tmp_path, chain):
-    """A conftest that cannot be imported stands against all files at once."""
+def test_project_without_tests_records_the_reason_for_each_file(tmp_path, pipeline):
+    """A conftest that cannot be imported affects all files at once."""
     files = {"tests/conftest.py": "import nowhere_to_be_found\n", "tests/test_one.py": GOOD, "tests/test_two.py": GOOD}
     write_project(tmp_path / "work/benchmark", tmp_path / "source", "frail", files)
-    other = Pipeline(chain.engine, WorkFolder(tmp_path / "work"), ProjectSpec("frail"), lambda text: None)
+    other = Pipeline(pipeline.engine, WorkFolder(tmp_path / "work"), ProjectSpec("frail"), lambda text: None)
     nothing = collect(other.engine, other.prepared, ["tests/test_one.py", "tests/test_two.py"])
     with pytest.raises(DLBenchError, match="nowhere_to_be_found"):
-        other.keep_collected(nothing)
+        other.save_collected(nothing)
     rows = other.work.read("uncollected", "frail")
     assert [row["written"] for row in rows] == [["tests/test_one.py::test_good"], ["tests/test_two.py::test_good"]]
     assert all("nowhere_to_be_found" in row["why"] for row in rows)
     assert not other.work.has("collected", "frail")
 
 
-def test_a_bad_end_after_all_tests_were_collected_is_told(tmp_path, chain):
+def test_crash_after_collection_is_reported(tmp_path, pipeline):
     ends = "import os\n\n\ndef pytest_collection_finish(session):\n    os._exit(5)\n"
     files = {"tests/conftest.py": ends, "tests/test_one.py": GOOD}
     write_project(tmp_path / "work/benchmark", tmp_path / "source", "frail", files)
-    said = []
-    other = Pipeline(chain.engine, WorkFolder(tmp_path / "work"), ProjectSpec("frail"), said.append)
+    messages = []
+    other = Pipeline(pipeline.engine, WorkFolder(tmp_path / "work"), ProjectSpec("frail"), messages.append)
     found = collect(other.engine, other.prepared, ["tests/test_one.py"])
-    other.keep_collected(found)
+    other.save_collected(found)
     assert [row["id"] for row in other.work.read("collected", "frail")] == ["tests/test_one.py::test_good"]
     (row,) = other.work.read("uncollected", "frail")
     assert (row["what"], "exit code 5" in row["why"]) == ("pytest", True)
-    assert "exit code 5" in said[-1]
+    assert "exit code 5" in messages[-1]

@@ -1,4 +1,4 @@
-"""Step 1 finds each project once, loses nothing to a kill or a failure, and keeps the token to itself."""
+"""Discovery finds each project once, survives kills and failures, and never leaks the token."""
 
 import json
 import os
@@ -17,13 +17,13 @@ from typer.testing import CliRunner
 
 from dlbench.cli.construct_discover import register
 from dlbench.construction.selection.discover import Discovery, discover_on_github, discover_on_index
-from dlbench.construction.selection.topics import one_line, read_topics
+from dlbench.construction.selection.topics import read_topics, to_one_line
 from dlbench.construction.work_folder import WorkFolder
 from dlbench.errors import DLBenchError
 
 from ..workspace.parts import Index
-from .hub import Hub, refusal, repository
-from .shelf import describe, isolate, publish
+from .fake_github import Hub, refusal, repository
+from .fake_index import describe, isolate, publish
 
 TOKEN = "ghp_secret0123456789"
 TOPICS = {
@@ -53,7 +53,7 @@ def files_of(work: WorkFolder) -> list[str]:
     return sorted(path.name for path in work.root.rglob("*") if path.is_file())
 
 
-def test_a_repository_under_several_topics_is_one_row_with_all_of_them(work: WorkFolder, hub: Hub) -> None:
+def test_repository_with_several_topics_is_one_row(work: WorkFolder, hub: Hub) -> None:
     found = search(work, hub)
     rows = {row["name"].lower(): row for row in found.rows}
     assert len(found.rows) == len(rows) == 232
@@ -67,13 +67,13 @@ def test_a_repository_under_several_topics_is_one_row_with_all_of_them(work: Wor
     assert stars == sorted(stars, reverse=True)
 
 
-def test_no_page_is_asked_for_beyond_the_most_that_is_wanted(work: WorkFolder, hub: Hub) -> None:
+def test_no_page_beyond_the_requested_number_is_fetched(work: WorkFolder, hub: Hub) -> None:
     found = search(work, hub, "jax", most=120)
     assert hub.asked == PAGES[:2]
     assert [row["name"] for row in found.rows] == [f"us/jax-{n}" for n in range(120)]
 
 
-def test_github_is_never_asked_beyond_its_thousand(work: WorkFolder) -> None:
+def test_github_search_stops_at_a_thousand_results(work: WorkFolder) -> None:
     with Hub({"big": [repository(f"us/r-{n}", n) for n in range(1500)]}) as hub:
         found = search(work, hub, "big", most=5000)
     assert len(found.rows) == 1000
@@ -83,12 +83,12 @@ def test_github_is_never_asked_beyond_its_thousand(work: WorkFolder) -> None:
 PROGRAM = """import sys
 from pathlib import Path
 from dlbench.construction.selection.discover import discover_on_github
-from dlbench.construction.work_folder import Work
-discover_on_github(Work(Path(sys.argv[1])), ("jax", "keras"), base_url=sys.argv[2])
+from dlbench.construction.work_folder import WorkFolder
+discover_on_github(WorkFolder(Path(sys.argv[1])), ("jax", "keras"), base_url=sys.argv[2])
 """
 
 
-def test_a_killed_search_goes_on_and_asks_for_nothing_twice(work: WorkFolder, hub: Hub, tmp_path: Path) -> None:
+def test_killed_search_resumes_without_repeating_requests(work: WorkFolder, hub: Hub, tmp_path: Path) -> None:
     process = subprocess.Popen(
         [sys.executable, "-c", PROGRAM, str(work.root), hub.url], env={**os.environ, "GITHUB_TOKEN": TOKEN}
     )
@@ -104,7 +104,7 @@ def test_a_killed_search_goes_on_and_asks_for_nothing_twice(work: WorkFolder, hu
     assert found.complete
 
 
-def test_a_page_cut_short_by_the_kill_is_asked_for_again(work: WorkFolder, hub: Hub) -> None:
+def test_page_truncated_by_a_kill_is_fetched_again(work: WorkFolder, hub: Hub) -> None:
     hub.faults = []
     hub.topics = {"jax": TOPICS["jax"]}
     search(work, hub)  # keras is refused, so the pages are kept
@@ -117,14 +117,14 @@ def test_a_page_cut_short_by_the_kill_is_asked_for_again(work: WorkFolder, hub: 
     assert hub.asked == PAGES[2:]
 
 
-def test_when_patience_ends_what_is_there_is_written_and_the_next_run_goes_on(work: WorkFolder, hub: Hub) -> None:
+def test_stopped_search_writes_partial_results_and_resumes(work: WorkFolder, hub: Hub) -> None:
     def limit(question: tuple[str, int]) -> None:
         if question == ("jax", 2):
             hub.faults.append(refusal(429, Retry_After="500"))
 
     hub.before = limit
     found = search(work, hub, patience=100)
-    assert "allows no more requests" in found.stopped
+    assert "rate limit reached" in found.stopped
     assert not found.complete
     assert len(work.read("discover")) == 100
     hub.before = lambda _: None
@@ -134,7 +134,7 @@ def test_when_patience_ends_what_is_there_is_written_and_the_next_run_goes_on(wo
     assert len(work.read("discover")) == 232
 
 
-def test_a_topic_that_fails_is_noted_and_the_others_are_searched(work: WorkFolder, hub: Hub) -> None:
+def test_failed_topic_is_recorded_and_the_others_searched(work: WorkFolder, hub: Hub) -> None:
     found = search(work, hub, "none-such", "keras")
     assert [row["name"] for row in found.rows] == ["us/keras-0", "us/both"]
     [failure] = work.read("discover_failed")
@@ -145,7 +145,7 @@ def test_a_topic_that_fails_is_noted_and_the_others_are_searched(work: WorkFolde
     assert work.read("discover_failed") == []
 
 
-def test_a_finished_search_asks_anew_the_next_time(work: WorkFolder, hub: Hub) -> None:
+def test_finished_search_starts_over(work: WorkFolder, hub: Hub) -> None:
     search(work, hub, "keras")
     assert files_of(work) == ["discover.jsonl", "discover_failed.jsonl"]
     hub.topics = {"keras": [repository("us/keras-0", 51)]}
@@ -153,42 +153,42 @@ def test_a_finished_search_asks_anew_the_next_time(work: WorkFolder, hub: Hub) -
     assert {row["name"]: row["stars"] for row in work.read("discover")} == {"us/keras-0": 51, "us/both": 5}
 
 
-def test_a_repository_found_again_under_another_topic_keeps_the_first(work: WorkFolder, hub: Hub) -> None:
+def test_repository_found_again_keeps_its_topics(work: WorkFolder, hub: Hub) -> None:
     search(work, hub, "jax")
     search(work, hub, "keras")
     topics = {row["name"].lower(): row["topics"] for row in work.read("discover")}
     assert topics["us/both"] == ["jax", "keras"]
 
 
-def test_pages_of_another_server_are_not_taken_for_this_ones(work: WorkFolder, hub: Hub) -> None:
+def test_pages_of_another_server_are_not_reused(work: WorkFolder, hub: Hub) -> None:
     search(work, hub, "keras", "none-such")
     with Hub({"keras": [repository("us/other", 1)]}) as other:
         assert [row["name"] for row in search(work, other, "keras").rows] == ["us/other"]
 
 
-def test_the_token_is_in_no_file_that_was_written(
+def test_token_is_not_written_to_any_file(
     work: WorkFolder, hub: Hub, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("GITHUB_TOKEN", f"{TOKEN}\n")
-    said: list[str] = []
+    messages: list[str] = []
     hub.faults = [refusal(400, f"you sent {TOKEN}"), refusal(429, f"{TOKEN}", Retry_After="1"), refusal(500, TOKEN)]
-    found = search(work, hub, token=None, log=said.append)
+    found = search(work, hub, token=None, log=messages.append)
     assert set(hub.tokens) == {f"Bearer {TOKEN}"}
     assert found.failed
-    assert said
+    assert messages
     for path in work.root.rglob("*"):
         assert path.is_dir() or TOKEN.encode() not in path.read_bytes()
-    assert TOKEN not in f"{found}{said}{capfd.readouterr()}"
+    assert TOKEN not in f"{found}{messages}{capfd.readouterr()}"
 
 
 @pytest.mark.parametrize("topic", ["deep learning", "jax stars:>5", "Jax", "", "a" * 51])
-def test_what_is_no_topic_is_refused_before_anything_is_asked(work: WorkFolder, hub: Hub, topic: str) -> None:
-    with pytest.raises(DLBenchError, match="no topic of GitHub"):
+def test_invalid_topic_is_rejected_before_any_request(work: WorkFolder, hub: Hub, topic: str) -> None:
+    with pytest.raises(DLBenchError, match="not a GitHub topic"):
         search(work, hub, "jax", topic)
     assert hub.asked == []
 
 
-def test_our_topics_are_thirty_and_github_would_take_them(work: WorkFolder) -> None:
+def test_built_in_topics_are_thirty_valid_github_topics(work: WorkFolder) -> None:
     topics = read_topics()
     assert len(topics.github) == len(set(topics.github)) == 30
     with Hub({topic: [] for topic in topics.github}) as hub:
@@ -196,7 +196,7 @@ def test_our_topics_are_thirty_and_github_would_take_them(work: WorkFolder) -> N
     assert [topic for topic, _ in hub.asked] == list(topics.github)
 
 
-def test_a_package_of_the_index_is_a_row_with_what_the_index_says(work: WorkFolder, index: Index) -> None:
+def test_index_package_becomes_a_row(work: WorkFolder, index: Index) -> None:
     publish(
         index, versions={"1.0": "", "1.10": "", "1.9": "", "2.0rc1": ""}, keywords="Deep-Learning, nets",
         summary="Time\u2028series  forecasting", classifiers=["Topic :: Scientific/Engineering :: Artificial Intelligence"],
@@ -211,7 +211,7 @@ def test_a_package_of_the_index_is_a_row_with_what_the_index_says(work: WorkFold
     assert work.read("discover") == [row]
 
 
-def test_a_package_that_cannot_be_looked_up_is_noted_and_the_rest_goes_on(work: WorkFolder, index: Index) -> None:
+def test_failed_lookup_is_recorded_and_the_rest_continues(work: WorkFolder, index: Index) -> None:
     publish(index)
     for name, content in {"babble": "<html>", "hollow": {}, "listed": [1], "half": {"info": {}, "releases": 3}}.items():
         describe(index, name, content)
@@ -220,21 +220,21 @@ def test_a_package_that_cannot_be_looked_up_is_noted_and_the_rest_goes_on(work: 
     assert [row["name"] for row in found.rows] == ["tiny-net"]
     assert [row["name"] for row in work.read("discover_failed")] == names[:-1]
     reasons = {row["name"]: row["reason"] for row in found.failed}
-    assert reasons["none-such"] == "no configured index knows this package"
-    assert reasons["../../etc"] == "this is no name of a package"
-    assert "does not answer as a package index does" in reasons["hollow"]
+    assert reasons["none-such"] == "no configured index has this package"
+    assert reasons["../../etc"] == "not a package name"
+    assert "not package metadata" in reasons["hollow"]
     assert not any("etc" in request for request in index.requests)
 
 
-def test_an_index_that_is_a_folder_is_not_asked_what_only_a_server_knows(
+def test_folder_index_is_not_queried_for_metadata(
     work: WorkFolder, index: Index, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PIP_EXTRA_INDEX_URL", index.file_url)
     [failure] = discover_on_index(work, ["none-such"]).failed
-    assert failure["reason"] == "no configured index knows this package"
+    assert failure["reason"] == "no configured index has this package"
 
 
-def test_what_was_looked_up_is_not_asked_for_again_after_a_failure(work: WorkFolder, index: Index) -> None:
+def test_lookups_are_not_repeated_after_a_failure(work: WorkFolder, index: Index) -> None:
     publish(index)
     discover_on_index(work, ["tiny-net", "late"])
     publish(index, "late")
@@ -246,7 +246,7 @@ def test_what_was_looked_up_is_not_asked_for_again_after_a_failure(work: WorkFol
     assert files_of(work) == ["discover.jsonl", "discover_failed.jsonl"]
 
 
-def test_both_origins_stand_in_one_file(work: WorkFolder, hub: Hub, index: Index) -> None:
+def test_both_origins_share_one_file(work: WorkFolder, hub: Hub, index: Index) -> None:
     publish(index)
     search(work, hub, "keras")
     discover_on_index(work, ["tiny-net"])
@@ -255,8 +255,8 @@ def test_both_origins_stand_in_one_file(work: WorkFolder, hub: Hub, index: Index
 
 
 @given(st.text(st.characters(), max_size=600) | st.none() | st.integers())
-def test_any_text_becomes_one_line_that_can_be_written(text: object) -> None:
-    line = one_line(text)
+def test_any_text_becomes_one_writable_line(text: object) -> None:
+    line = to_one_line(text)
     assert len(line.splitlines()) <= 1
     assert len(line) <= 500
     line.encode()
@@ -268,7 +268,9 @@ def run(*arguments: object) -> Any:  # noqa: ANN401 - typer does not name its re
     return CliRunner().invoke(group, [str(argument) for argument in arguments])
 
 
-def test_the_command_says_what_went_in_and_came_out(work: WorkFolder, hub: Hub, index: Index, tmp_path: Path) -> None:
+def test_discover_command_reports_input_and_output_counts(
+    work: WorkFolder, hub: Hub, index: Index, tmp_path: Path
+) -> None:
     publish(index)
     names = tmp_path / "names.txt"
     names.write_text("# ours\ntiny-net  # good\n\nnone-such\n")
@@ -277,19 +279,19 @@ def test_the_command_says_what_went_in_and_came_out(work: WorkFolder, hub: Hub, 
     assert ended.exit_code == 0
     assert "github: 2 topics in, 232 projects out, 0 failed" in ended.stdout
     assert "index: 2 names in, 1 projects out, 1 failed" in ended.stdout
-    assert "none-such: no configured index knows this package" in ended.stdout
+    assert "none-such: no configured index has this package" in ended.stdout
 
 
-def test_the_command_gives_json_and_ends_with_1_when_it_was_stopped(work: WorkFolder, hub: Hub) -> None:
+def test_discover_command_prints_json_and_exits_1_if_stopped(work: WorkFolder, hub: Hub) -> None:
     hub.faults = [refusal(429, Retry_After="500")]
     options = ["--work", work.root, "--github-url", hub.url, "--patience", 1, "--json"]
     ended = run("discover", "--topic", "keras", *options)
     assert ended.exit_code == 1
-    assert "allows no more" in json.loads(ended.stdout)["github"]["stopped"]
+    assert "rate limit reached" in json.loads(ended.stdout)["github"]["stopped"]
     assert run("discover", "--topic", "keras", *options).exit_code == 0
 
 
-def test_a_wrong_option_is_answered_with_how_to_mend_it(work: WorkFolder, tmp_path: Path) -> None:
+def test_invalid_option_is_reported_with_a_fix(work: WorkFolder, tmp_path: Path) -> None:
     for options in (["--topic", "No Topic"], ["--names-from", tmp_path / "none"], ["--github-url", "nowhere"]):
         ended = run("discover", "--work", work.root, *options)
         assert ended.exit_code == 1

@@ -1,4 +1,4 @@
-"""Copies are found whatever their names are; what differs is kept; which one is kept does not depend on order."""
+"""Copies are found whatever their names; the kept copy does not depend on order."""
 
 import itertools
 import random
@@ -54,7 +54,7 @@ def test_constants_operators_and_names_from_outside_matter(old, new):
         ("async def f(x):\n    return (n := await x)", "async def f(y):\n    return (m := await y)"),
     ],
 )  # fmt: skip
-def test_every_way_of_binding_a_name_is_renamed(one, other):
+def test_every_kind_of_binding_is_renamed(one, other):
     assert normal_form(one) == normal_form(other)
 
 
@@ -65,7 +65,7 @@ def test_names_from_outside_and_globals_are_not_renamed():
     assert all(name in form for name in ("STATE", "np.sum", "OTHER", "axis="))
 
 
-def test_exact_and_near_copies_go_and_the_shortest_id_stays():
+def test_copies_are_dropped_and_the_shortest_id_kept():
     near = "".join(f"    y{number} = f{number}(x, {number})\n" for number in range(40))
     segments = {
         "a/long.name": SCALE,
@@ -78,13 +78,13 @@ def test_exact_and_near_copies_go_and_the_shortest_id_stays():
     assert find_duplicates(segments) == {"a/long.name": "a/b.grow", "a/c.grow": "a/b.grow", "n/other": "n/first"}
 
 
-def test_a_chain_is_one_group():
+def test_chain_of_near_copies_is_one_group():
     lines = [f"    y = g{number}(x, {number})\n" for number in range(60)]
     segments = {f"f{step}": "def f(x):\n" + "".join(lines[step * 2 : step * 2 + 40]) for step in range(8)}
     assert find_duplicates(segments) == {f"f{step}": "f0" for step in range(1, 8)}
 
 
-def test_the_threshold_is_what_it_says():
+def test_threshold_is_exact():
     one = set(range(100))
     texts = {"one": " ".join(map(str, one)), "other": " ".join(map(str, [*range(90), *range(200, 210)]))}
     tokens = [set(zip(*[text.split()[start:] for start in range(SHINGLE)], strict=False)) for text in texts.values()]
@@ -94,7 +94,7 @@ def test_the_threshold_is_what_it_says():
 
 
 @pytest.mark.parametrize("threshold", [0, -1, 1.1])
-def test_a_threshold_that_means_nothing_is_refused(threshold):
+def test_threshold_out_of_range_is_rejected(threshold):
     with pytest.raises(DLBenchError):
         find_duplicates({"f": SCALE}, threshold)
 
@@ -108,7 +108,7 @@ def test_nothing_and_one_have_no_duplicates():
 @given(
     st.lists(st.lists(st.sampled_from("abcdef"), min_size=1, max_size=14), min_size=1, max_size=9), st.floats(0.2, 1)
 )
-def test_the_index_finds_exactly_the_pairs_that_comparing_all_would_find(token_lists, threshold):
+def test_index_finds_the_same_pairs_as_brute_force(token_lists, threshold):
     texts = {f"t{number}": " ".join(tokens) for number, tokens in enumerate(token_lists)}
     sets = {
         name: {tuple(tokens[start : start + SHINGLE]) for start in range(max(1, len(tokens) - SHINGLE + 1))}
@@ -126,7 +126,7 @@ def test_the_index_finds_exactly_the_pairs_that_comparing_all_would_find(token_l
 
 @settings(max_examples=40, deadline=None)
 @given(st.randoms(use_true_random=False), st.integers(0, 5))
-def test_order_does_not_matter_and_nobody_is_lost(shuffler: random.Random, seed: int):
+def test_result_is_independent_of_order_and_keeps_one_of_each_group(shuffler: random.Random, seed: int):
     chance = random.Random(seed)
     statements = [f"    x = g{number}(x, {number})\n" for number in range(12)]
     segments = {

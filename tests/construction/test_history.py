@@ -1,4 +1,4 @@
-"""A function is dated by the first release that has it, and few releases are looked into for that."""
+"""A function is dated by the first release that defines it, with few downloads."""
 
 import io
 import math
@@ -36,7 +36,7 @@ def find(names: dict[str, set[str]], releases: list[Release]) -> tuple[dict[str,
 
 
 @given(st.lists(st.integers(0, 30), min_size=1, max_size=25), st.integers(31, 60), st.integers(1, 12))
-def test_each_name_gets_the_first_release_that_has_it(origins, count, per_line):
+def test_each_name_gets_the_first_release_that_defines_it(origins, count, per_line):
     releases = [make_release(number, version=f"1.{number // per_line}.{number % per_line}") for number in range(count)]
     versions = [release.version for release in releases]
     names = {f"f{place}": set(versions[origin:]) for place, origin in enumerate(origins)}
@@ -48,7 +48,7 @@ def test_each_name_gets_the_first_release_that_has_it(origins, count, per_line):
 
 
 @given(st.lists(st.sets(st.integers(0, 5)), min_size=1, max_size=8), st.permutations(range(6)))
-def test_lines_may_overlap_in_time_and_names_may_go_and_come_back(holding, order):
+def test_release_lines_may_overlap_and_names_may_return(holding, order):
     """A release a line, uploaded in any order."""
     releases = [make_release(place, version=f"{line}.0") for place, line in enumerate(order)]
     names = {f"f{place}": {f"{line}.0" for line in lines} for place, lines in enumerate(holding)}
@@ -57,19 +57,19 @@ def test_lines_may_overlap_in_time_and_names_may_go_and_come_back(holding, order
     assert found == {name: min(dates[one] for one in versions) for name, versions in names.items() if versions}
 
 
-def test_what_a_line_had_at_first_and_lost_is_as_old_as_that():
+def test_name_lost_within_a_line_keeps_its_first_date():
     releases = [make_release(number, version=f"{number // 3}.0.{number % 3}") for number in range(9)]
     found, _ = find({"f": {"1.0.0", "1.0.1", "2.0.2"}}, releases)
     assert found == {"f": START + timedelta(days=3)}
 
 
-def test_a_fix_of_an_old_line_that_came_later_hides_no_name():
+def test_late_patch_of_an_old_line_hides_no_name():
     releases = [make_release(1, version="0.14.0"), make_release(2, version="0.15.0"), make_release(3, version="0.14.5")]
     found, _ = find({"f": {"0.15.0"}}, releases)
     assert found == {"f": START + timedelta(days=2)}
 
 
-def test_a_small_file_is_taken_for_each_release_and_none_after_the_one_in_question():
+def test_one_small_file_per_release_up_to_the_given_one():
     wheel = make_release(1, "p-1.1-py3-none-any.whl", "1.1", "bdist_wheel")
     archive = make_release(1, "p-1.1.tar.gz", "1.1")
     trial = make_release(2, "p-1.3rc1.tar.gz", "1.3rc1")
@@ -82,7 +82,7 @@ def test_a_small_file_is_taken_for_each_release_and_none_after_the_one_in_questi
     assert choose_files(package, until) == [wheel, trial, until]
 
 
-def test_a_release_is_as_old_as_its_first_file_and_a_withdrawn_one_was_read_all_the_same():
+def test_release_date_is_that_of_its_first_file_and_yanked_releases_count():
     withdrawn = make_release(1, "p-1.0.tar.gz", "1.0")
     archive = make_release(2, "p-1.1.tar.gz", "1.1")
     late = make_release(9, "p-1.1-py3-none-any.whl", "1.1", "bdist_wheel")
@@ -91,19 +91,19 @@ def test_a_release_is_as_old_as_its_first_file_and_a_withdrawn_one_was_read_all_
     assert choose_files(package, until) == [withdrawn, replace(late, uploaded=archive.uploaded), until]
 
 
-def test_functions_and_methods_are_named_but_not_what_is_inside_them():
+def test_functions_and_methods_are_listed_without_inner_functions():
     text = "def f():\n    def g(): ...\nclass A:\n    class B:\n        def h(self): ...\nif True:\n    def k(): ...\n"
     assert sorted(_names(text)) == ["A.B.h", "f", "k"]
 
 
-def test_a_file_that_begins_with_a_mark_of_its_encoding_is_read(tmp_path):
+def test_file_with_a_byte_order_mark_is_read(tmp_path):
     wheel = tmp_path / "p-1.0-py3-none-any.whl"
     with zipfile.ZipFile(wheel, "w") as packed:
         packed.writestr("p/core.py", b"\xef\xbb\xbfdef f(): ...\n")
     assert [name for text in _read(wheel) for name in _names(text)] == ["f"]
 
 
-def test_what_is_no_python_has_no_names():
+def test_invalid_python_has_no_names():
     assert list(_names("def f(:")) == []
 
 
@@ -121,7 +121,7 @@ def test_tests_in_an_archive_are_not_read(tmp_path):
     assert list(_read(wheel)) == list(_read(archive)) == ["one"]
 
 
-def test_an_archive_that_cannot_be_read_is_named(tmp_path):
+def test_unreadable_archive_is_reported(tmp_path):
     broken = tmp_path / "p-1.0.tar.gz"
     broken.write_bytes(b"nothing")
     with pytest.raises(DLBenchError, match="cannot be read"):

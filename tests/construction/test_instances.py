@@ -1,4 +1,4 @@
-"""What was accepted and labelled becomes an instance that holds every check; nothing else does."""
+"""Only accepted and labelled functions become instances, and the written benchmark is valid."""
 
 import tomllib
 from datetime import date
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from dlbench.construction.admit import propose_instance
 from dlbench.construction.labelling.reviews import reviews_of, write_review
 from dlbench.construction.work_folder import WorkFolder
-from dlbench.construction.write_instances import Written, render_instance, write_instance, write_instances
+from dlbench.construction.write_instances import WriteResult, render_instance, write_instance, write_instances
 from dlbench.dataset import Instance, load
 from dlbench.dataset.records import Measures, Votes
 from dlbench.dataset.validation import check_records
@@ -54,7 +54,7 @@ def review(work: WorkFolder, name: str, *actions: dict[str, str]) -> None:
         write_review(reviews_of(work), "ada", {"id": f"planted/planted.model.{name}"} | action)
 
 
-def write(work: WorkFolder, into: Path) -> Written:
+def write(work: WorkFolder, into: Path) -> WriteResult:
     made = load(work.root / "benchmark")
     tree = made.root / made.projects["planted"].path
     return write_instances(
@@ -62,7 +62,7 @@ def write(work: WorkFolder, into: Path) -> Written:
     )
 
 
-def test_only_what_is_accepted_labelled_and_written_in_own_words_is_written(work: WorkFolder, tmp_path: Path):
+def test_only_accepted_labelled_and_original_prompts_are_written(work: WorkFolder, tmp_path: Path):
     accept = {"action": "accept"}
     review(work, "softmax", {"action": "prompt", "prompt": PROMPT}, accept)
     review(
@@ -74,13 +74,13 @@ def test_only_what_is_accepted_labelled_and_written_in_own_words_is_written(work
     assert list(written.paths) == ["planted/planted.model.softmax"]
     assert {key.rpartition(".")[2]: why for key, why in written.left_out.items()} == {
         "flaky_loss": "the prompt holds a line of the reference: difference += step * step",
-        "describe_layer": "nobody has accepted it",
-        "relu_forward": "its labels are not decided",
+        "describe_layer": "not accepted yet",
+        "relu_forward": "labels not decided",
         "train_epoch": "rejected; too dull",
     }
 
 
-def test_what_is_written_is_a_sound_benchmark(work: WorkFolder, tmp_path: Path):
+def test_written_benchmark_is_valid(work: WorkFolder, tmp_path: Path):
     review(work, "softmax", {"action": "prompt", "prompt": PROMPT}, {"action": "accept"})
     write(work, tmp_path / "ours")
     benchmark, problems = check_records(tmp_path / "ours")
@@ -92,7 +92,7 @@ def test_what_is_written_is_a_sound_benchmark(work: WorkFolder, tmp_path: Path):
     assert instance.measures == Measures(loc=7, cyclomatic=2, cognitive=1, mutants=12, mutants_killed=11, seconds=0.012)
 
 
-def test_two_functions_of_one_name_get_files_of_their_own(tmp_path: Path):
+def test_functions_with_the_same_name_get_separate_files(tmp_path: Path):
     rows = [{"id": f"p/p.{m}.run", "path": f"p/{m}.py", "qualname": "run", "sha256": "0" * 64} for m in "ab"]
     instances = [propose_instance(row, ["t.py::test"]) for row in rows]
     paths = [write_instance(instance, tmp_path) for instance in [*instances, *instances]]
@@ -102,7 +102,7 @@ def test_two_functions_of_one_name_get_files_of_their_own(tmp_path: Path):
 
 @settings(deadline=None)
 @given(prompt=st.text(min_size=1), test=st.text(min_size=1), reason=st.text())
-def test_whatever_stands_in_a_record_is_read_back_as_it_was(prompt: str, test: str, reason: str):
+def test_any_record_round_trips(prompt: str, test: str, reason: str):
     row = {"id": "p/p.m.run", "path": "p/m.py", "qualname": "run", "sha256": "0" * 64}
     plain = propose_instance(row, ["t.py::test"])
     tests = (f"t.py::{test}",)

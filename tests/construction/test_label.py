@@ -1,4 +1,4 @@
-"""Labels come from the majority of blind votes, ties from a discussion with a reason, and agreement is measured right."""
+"""Labels are decided by majority or settlement, and agreement is measured correctly."""
 
 import csv
 import json
@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from dlbench.cli.construct_label import register
-from dlbench.construction.labelling import Outcome, Settled, decide, measure_alpha, read_settled
+from dlbench.construction.labelling import Outcome, Settlement, decide, measure_alpha, read_settlements
 from dlbench.construction.labelling.reviews import read_reviews, reviews_of, write_review
 from dlbench.construction.labelling.votes import Sheets, Vote, cast_vote, read_votes, votes_of
 from dlbench.construction.work_folder import WorkFolder
@@ -39,7 +39,7 @@ def stages(*values: Stage, function: str = "p/m.f") -> list[Vote]:
 # ---- reading ---------------------------------------------------------------------------------------------------------
 
 
-def test_votes_of_a_folder_are_read_and_the_last_word_of_each_annotator_counts(tmp_path):
+def test_last_vote_of_each_annotator_counts(tmp_path):
     (tmp_path / "votes").mkdir()
     rows = [("training", "first"), ("inference", "second thoughts")]
     lines = [{"id": "p/m.f", "stage": s, "task": "general", "data": "text", "note": n} for s, n in rows]
@@ -50,11 +50,11 @@ def test_votes_of_a_folder_are_read_and_the_last_word_of_each_annotator_counts(t
     assert (ben.labels, ben.is_complete) == ({"stage": TRAINING}, False)
 
 
-def test_a_folder_without_votes_has_none(tmp_path):
+def test_folder_without_votes_is_empty(tmp_path):
     assert read_votes(WorkFolder(tmp_path)) == []
 
 
-def test_votes_come_from_any_jsonl_or_csv_file_and_name_their_annotator_by_column_or_file(tmp_path):
+def test_votes_are_read_from_jsonl_and_csv_files(tmp_path):
     table, lines = tmp_path / "all.csv", tmp_path / "cleo.jsonl"
     with table.open("w", newline="", encoding="utf-8-sig") as file:
         writer = csv.writer(file)
@@ -74,13 +74,13 @@ def test_votes_come_from_any_jsonl_or_csv_file_and_name_their_annotator_by_colum
         ({"id": "p/m.f", "stage": "trainig"}, "stage cannot be 'trainig'", "training"),
         ({"id": "p/m.f", "data": "general"}, "data cannot be 'general'", "structured_array"),
         ({"id": "p/m.f", "task": ["general"]}, "task cannot be", "recommendation"),
-        ({"id": "p/m.f", "stge": "training"}, "unknown: stge", "stage"),
-        ({"stage": "training"}, "does not say on what", "id"),
-        ({"id": 7, "stage": "training"}, "does not say on what", "id"),
-        ({"id": "p/m.f", "note": 3}, "note is not a text", "quotation"),
+        ({"id": "p/m.f", "stge": "training"}, "unknown keys: stge", "stage"),
+        ({"stage": "training"}, "`id` is missing", "id"),
+        ({"id": 7, "stage": "training"}, "`id` is missing", "id"),
+        ({"id": "p/m.f", "note": 3}, "`note` is not a string", "quotation"),
     ],
 )
-def test_a_vote_that_is_not_one_is_named_by_file_and_line_with_what_is_allowed(tmp_path, line, what, allowed):
+def test_invalid_vote_is_reported_with_file_and_line(tmp_path, line, what, allowed):
     path = tmp_path / "anna.jsonl"
     path.write_text('{"id": "p/m.g"}\n' + json.dumps(line) + "\n")
     with pytest.raises(DLBenchError) as refusal:
@@ -94,7 +94,7 @@ def test_a_vote_that_is_not_one_is_named_by_file_and_line_with_what_is_allowed(t
     ("content", "what"),
     [("id,stage\np/m.f,none\n", "stage cannot be 'none'"), ("id,stage\np/m.f,training,x\n", "without a heading")],
 )
-def test_a_malformed_csv_row_is_named_by_its_line(tmp_path, content, what):
+def test_malformed_csv_row_is_reported_with_its_line(tmp_path, content, what):
     path = tmp_path / "anna.csv"
     path.write_text(content)
     with pytest.raises(DLBenchError, match=what) as refusal:
@@ -103,20 +103,20 @@ def test_a_malformed_csv_row_is_named_by_its_line(tmp_path, content, what):
 
 
 @pytest.mark.parametrize("name", ["Anna.jsonl", "anna.csv", "..jsonl.bak", "an na.jsonl"])
-def test_a_file_among_the_votes_that_is_nobodys_is_not_passed_over(tmp_path, name):
+def test_unknown_file_among_the_votes_is_rejected(tmp_path, name):
     folder = tmp_path / "votes"
     folder.mkdir()
     (folder / name).write_text("")
     if name.startswith("."):
         assert read_votes(WorkFolder(tmp_path)) == []
         return
-    with pytest.raises(DLBenchError, match="no annotator's file"):
+    with pytest.raises(DLBenchError, match="not an annotator's file"):
         read_votes(WorkFolder(tmp_path))
 
 
 @settings(deadline=None, max_examples=50)
 @given(st.text(max_size=60) | st.none() | st.integers())
-def test_no_annotators_name_leads_out_of_the_folder(name):
+def test_annotator_name_cannot_escape_the_folder(name):
     sheets = Sheets(Path("votes"))
     try:
         path = sheets.path(name)
@@ -126,7 +126,7 @@ def test_no_annotators_name_leads_out_of_the_folder(name):
     assert path.name == f"{name}.jsonl"
 
 
-def test_a_row_cut_short_by_a_kill_is_passed_over_and_then_cut_off(tmp_path):
+def test_truncated_row_is_ignored_and_then_removed(tmp_path):
     sheets = votes_of(WorkFolder(tmp_path))
     cast_vote(sheets, "anna", {"id": "p/m.f", "stage": "training"})
     with sheets.path("anna").open("ab") as file:
@@ -136,18 +136,18 @@ def test_a_row_cut_short_by_a_kill_is_passed_over_and_then_cut_off(tmp_path):
     assert read_votes(WorkFolder(tmp_path))[0].labels == {"stage": TRAINING, "task": Task.GENERAL}
 
 
-def test_a_vote_stands_once_its_annotator_has_seen_the_others(tmp_path):
+def test_vote_is_final_after_seeing_the_others(tmp_path):
     sheets = votes_of(WorkFolder(tmp_path))
     cast_vote(sheets, "anna", {"id": "p/m.f", "stage": "training", "task": "general", "data": "text"})
     cast_vote(sheets, "anna", {"id": "p/m.f", "seen": True})
     cast_vote(sheets, "anna", {"id": "p/m.f", "note": "a note is still welcome"})
-    with pytest.raises(DLBenchError, match="stands"):
+    with pytest.raises(DLBenchError, match="is final"):
         cast_vote(sheets, "anna", {"id": "p/m.f", "stage": "inference"})
     (vote,) = read_votes(WorkFolder(tmp_path))
     assert (vote.labels["stage"], vote.seen, vote.note) == (TRAINING, True, "a note is still welcome")
 
 
-def test_a_vote_that_changes_nothing_is_not_written_again(tmp_path):
+def test_unchanged_vote_is_not_written_again(tmp_path):
     sheets = votes_of(WorkFolder(tmp_path))
     for _ in range(3):
         cast_vote(sheets, "anna", {"id": "p/m.f", "stage": "training"})
@@ -158,7 +158,7 @@ def test_a_vote_that_changes_nothing_is_not_written_again(tmp_path):
 
 
 @pytest.mark.parametrize("votes", dict.fromkeys(permutations([TRAINING, TRAINING, INFERENCE])))
-def test_two_of_three_decide_in_whatever_order_they_come(votes):
+def test_majority_is_independent_of_order(votes):
     (labelled,) = decide(stages(*votes))
     assert labelled.axes["stage"].outcome is Outcome.MAJORITY
     assert labelled.axes["stage"].value is TRAINING
@@ -174,7 +174,7 @@ def test_two_of_three_decide_in_whatever_order_they_come(votes):
         (TRAINING, TRAINING, INFERENCE, MODEL),
     ],
 )
-def test_a_tie_is_listed_and_not_decided(votes):
+def test_tie_is_not_decided(votes):
     (labelled,) = decide(stages(*votes))
     decision = labelled.axes["stage"]
     assert (decision.outcome, decision.value) == (Outcome.TIE, None)
@@ -182,59 +182,59 @@ def test_a_tie_is_listed_and_not_decided(votes):
 
 
 @pytest.mark.parametrize("count", [1, 2])
-def test_fewer_than_three_votes_are_said_even_where_they_agree(count):
+def test_fewer_than_three_votes_are_too_few_even_if_equal(count):
     (labelled,) = decide(stages(*[TRAINING] * count))
     assert (labelled.axes["stage"].outcome, labelled.axes["stage"].value) == (Outcome.TOO_FEW, None)
 
 
-def test_a_settlement_decides_a_tie_with_its_reason_and_leaves_the_other_axes_alone():
+def test_settlement_decides_a_tie_with_its_reason_and_leaves_the_other_axes_alone():
     votes = stages(TRAINING, INFERENCE, MODEL)
-    (labelled,) = decide(votes, [Settled("p/m.f", "stage", MODEL, "it is a loss")])
+    (labelled,) = decide(votes, [Settlement("p/m.f", "stage", MODEL, "it is a loss")])
     assert (labelled.axes["stage"].outcome, labelled.axes["stage"].value) == (Outcome.SETTLED, MODEL)
     assert labelled.axes["task"].outcome is Outcome.MAJORITY
     assert labelled.as_row()["votes"]["reason"] == "stage: it is a loss"
 
 
-def test_a_settlement_does_not_stand_in_for_missing_votes():
-    (labelled,) = decide(stages(TRAINING, INFERENCE), [Settled("p/m.f", "stage", MODEL, "we thought so")])
+def test_settlement_does_not_replace_missing_votes():
+    (labelled,) = decide(stages(TRAINING, INFERENCE), [Settlement("p/m.f", "stage", MODEL, "we thought so")])
     assert labelled.axes["stage"].outcome is Outcome.TOO_FEW
 
 
-def test_a_settlement_against_the_majority_is_refused():
-    with pytest.raises(DLBenchError, match="majority of the votes says training") as refusal:
-        decide(stages(TRAINING, TRAINING, MODEL), [Settled("p/m.f", "stage", MODEL, "no", "settled.jsonl:4")])
+def test_settlement_against_the_majority_is_rejected():
+    with pytest.raises(DLBenchError, match="majority voted for training") as refusal:
+        decide(stages(TRAINING, TRAINING, MODEL), [Settlement("p/m.f", "stage", MODEL, "no", "settled.jsonl:4")])
     assert refusal.value.where == "settled.jsonl:4"
 
 
-def test_a_settlement_of_what_nobody_voted_on_is_refused():
-    with pytest.raises(DLBenchError, match=r"nobody has voted on p/m\.typo"):
-        decide(stages(TRAINING, TRAINING, MODEL), [Settled("p/m.typo", "stage", MODEL, "no")])
+def test_settlement_without_votes_is_rejected():
+    with pytest.raises(DLBenchError, match=r"there are no votes on p/m\.typo"):
+        decide(stages(TRAINING, TRAINING, MODEL), [Settlement("p/m.typo", "stage", MODEL, "no")])
 
 
 @pytest.mark.parametrize(
     ("row", "what"),
     [
-        ({"id": "p/m.f", "axis": "stage", "value": "training"}, "no reason"),
-        ({"id": "p/m.f", "axis": "stage", "value": "training", "reason": "  "}, "no reason"),
-        ({"id": "p/m.f", "axis": "stages", "value": "training", "reason": "x"}, "no axis 'stages'"),
+        ({"id": "p/m.f", "axis": "stage", "value": "training"}, "`reason` is missing"),
+        ({"id": "p/m.f", "axis": "stage", "value": "training", "reason": "  "}, "`reason` is missing"),
+        ({"id": "p/m.f", "axis": "stages", "value": "training", "reason": "x"}, "unknown axis 'stages'"),
         ({"id": "p/m.f", "axis": "task", "value": "training", "reason": "x"}, "task cannot be 'training'"),
-        ({"axis": "stage", "value": "training", "reason": "x"}, "on what"),
+        ({"axis": "stage", "value": "training", "reason": "x"}, "`id` is missing"),
     ],
 )
-def test_a_malformed_settlement_is_named(tmp_path, row, what):
+def test_malformed_settlement_is_reported(tmp_path, row, what):
     path = tmp_path / "settled.jsonl"
     path.write_text(json.dumps(row) + "\n")
     with pytest.raises(DLBenchError, match=what) as refusal:
-        read_settled(path)
+        read_settlements(path)
     assert refusal.value.where == f"{path}:1"
 
 
-def test_a_later_settlement_replaces_the_earlier(tmp_path):
+def test_later_settlement_replaces_the_earlier(tmp_path):
     path = tmp_path / "settled.jsonl"
     rows = [{"id": "p/m.f", "axis": "stage", "value": v, "reason": v} for v in ("training", "inference")]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    assert [settled.value for settled in read_settled(path)] == [INFERENCE]
-    assert read_settled(tmp_path / "none.jsonl") == []
+    assert [settled.value for settled in read_settlements(path)] == [INFERENCE]
+    assert read_settlements(tmp_path / "none.jsonl") == []
 
 
 @settings(deadline=None, max_examples=50)
@@ -247,7 +247,7 @@ def test_what_is_decided_has_more_than_half_of_three_votes_or_more(values):
     assert [decision.value] == (winners or [None])
 
 
-def test_a_decided_row_is_what_an_instance_records(tmp_path):
+def test_decided_row_is_what_an_instance_records(tmp_path):
     row = decide(stages(TRAINING, TRAINING, MODEL))[0].as_row()
     row = json.loads(json.dumps(row))
     assert Labels(**row["labels"]) == Labels(stage=TRAINING, task=Task.GENERAL, data=Data.OTHERS)
@@ -291,7 +291,7 @@ def units_of(votes: list[Vote], axis: str) -> list[list[str]]:
     return [values for values in units.values() if len(values) > 1]
 
 
-def test_alpha_of_an_example_worked_by_hand():
+def test_alpha_of_a_hand_computed_example():
     """Three units of three votes: T T T, T T I, I I I.
 
     The middle one holds pairs TT, TI, IT, TI, IT, TT, each of weight 1/2: TT 1, TI 1, IT 1. With the others, TT is
@@ -342,7 +342,7 @@ some_votes = st.dictionaries(
 
 @settings(deadline=None, max_examples=50)
 @given(some_votes)
-def test_alpha_is_that_of_the_coincidence_matrix_on_each_axis_and_together(votes):
+def test_alpha_matches_the_coincidence_matrix(votes):
     alphas = measure_alpha(votes)
     sums = [0.0, 0.0]
     for axis in AXES:
@@ -358,7 +358,7 @@ def test_alpha_is_that_of_the_coincidence_matrix_on_each_axis_and_together(votes
         assert math.isnan(alphas["all"])
 
 
-def test_votes_cast_at_random_do_not_seem_to_agree():
+def test_random_votes_have_alpha_near_zero():
     dice = random.Random(0)
     votes = [
         Vote(f"p/m.f{unit}", name, {axis: dice.choice(list(labels)) for axis, labels in AXES.items()})
@@ -370,13 +370,13 @@ def test_votes_cast_at_random_do_not_seem_to_agree():
     assert write_alpha(thrown_together) > 0.1
 
 
-def test_alpha_says_nothing_where_nobody_differs_or_nobody_can_be_compared():
+def test_alpha_is_nan_without_variation_or_overlap():
     assert all(math.isnan(alpha) for alpha in measure_alpha([]).values())
     assert all(math.isnan(alpha) for alpha in measure_alpha(stages(TRAINING, TRAINING)).values())
     assert all(math.isnan(alpha) for alpha in measure_alpha(stages(TRAINING)).values())
 
 
-def test_full_agreement_is_one():
+def test_alpha_of_full_agreement_is_one():
     votes = stages(TRAINING, TRAINING, TRAINING) + stages(MODEL, MODEL, MODEL, function="p/m.g")
     assert measure_alpha(votes)["stage"] == 1
     assert measure_alpha(votes)["all"] == 1
@@ -385,7 +385,7 @@ def test_full_agreement_is_one():
 # ---- reviews ---------------------------------------------------------------------------------------------------------
 
 
-def test_the_last_prompt_counts_whoever_wrote_it_and_undoes_acceptance(tmp_path):
+def test_last_prompt_counts_and_cancels_acceptance(tmp_path):
     sheets = reviews_of(WorkFolder(tmp_path))
     write_review(sheets, "zoe", {"id": "p/m.f", "action": "prompt", "prompt": "first"})
     write_review(sheets, "zoe", {"id": "p/m.f", "action": "accept"})
@@ -395,7 +395,7 @@ def test_the_last_prompt_counts_whoever_wrote_it_and_undoes_acceptance(tmp_path)
     assert (review.prompt, review.prompt_by, review.accepted, review.verdict) == ("second", "anna", (), "open")
 
 
-def test_one_rejection_rejects_until_its_author_accepts(tmp_path):
+def test_rejection_holds_until_its_author_accepts(tmp_path):
     sheets = reviews_of(WorkFolder(tmp_path))
     write_review(sheets, "anna", {"id": "p/m.f", "action": "accept"})
     write_review(sheets, "ben", {"id": "p/m.f", "action": "reject", "reason": "no learning in it"})
@@ -415,7 +415,7 @@ def test_one_rejection_rejects_until_its_author_accepts(tmp_path):
         {"action": "accept"},
     ],
 )
-def test_a_review_that_lacks_something_is_refused_when_written_and_when_read(tmp_path, row):
+def test_incomplete_review_is_rejected_on_write_and_read(tmp_path, row):
     sheets = reviews_of(WorkFolder(tmp_path))
     with pytest.raises(DLBenchError):
         write_review(sheets, "anna", row)
@@ -445,13 +445,13 @@ def vote_all(work: WorkFolder) -> None:
     cast_vote(votes_of(work), "anna", {"id": "gone/m.f", "stage": "training"})
 
 
-def test_label_prints_majorities_ties_counts_and_alpha_and_writes_what_is_decided(tmp_path, construct):
+def test_label_prints_decisions_and_writes_decided_labels(tmp_path, construct):
     work = make_work(tmp_path / "work")
     vote_all(work)
     ended = construct("--work", work.root)
     assert ended.exit_code == 0, ended.output
     assert f"{CLIP}: stage training (majority), task general (majority), data others (majority)" in ended.output
-    assert f"tie, to be discussed: {SHARE}: task: general, regression, classification" in ended.output
+    assert f"tie to discuss: {SHARE}: task: general, regression, classification" in ended.output
     assert f"no vote yet: {FLIP}" in ended.output
     assert "left out, no such admissible function: gone/m.f" in ended.output
     assert "1 of 3 functions are labelled" in ended.output
@@ -464,15 +464,17 @@ def test_label_prints_json_with_the_same_numbers(tmp_path, construct):
     vote_all(work)
     settled = {"id": SHARE, "axis": "task", "value": "classification", "reason": "it compares classes"}
     work.path("settled").write_text(json.dumps(settled) + "\n")
-    said = json.loads(construct("--work", work.root, "--json").output)
-    share = next(one for one in said["functions"] if one["id"] == SHARE)
+    messages = json.loads(construct("--work", work.root, "--json").output)
+    share = next(one for one in messages["functions"] if one["id"] == SHARE)
     assert share["outcomes"]["task"] == "settled"
     assert share["votes"]["reason"] == "task: it compares classes"
-    assert said["alpha"]["all"] == pytest.approx(measure_alpha([v for v in read_votes(work) if v.is_complete])["all"])
+    assert messages["alpha"]["all"] == pytest.approx(
+        measure_alpha([v for v in read_votes(work) if v.is_complete])["all"]
+    )
     assert {row["id"] for row in work.read("labels")} == {CLIP, SHARE}
 
 
-def test_label_reads_files_given_instead_of_the_folders(tmp_path, construct):
+def test_label_reads_given_files(tmp_path, construct):
     files = []
     for name in ("anna", "ben", "cleo"):
         files += ["--votes", tmp_path / f"{name}.jsonl"]
@@ -483,10 +485,10 @@ def test_label_reads_files_given_instead_of_the_folders(tmp_path, construct):
     assert "stage n/a" in ended.output
 
 
-def test_label_says_in_words_what_is_wrong(tmp_path, construct):
+def test_label_reports_errors(tmp_path, construct):
     ended = construct("--work", tmp_path)
     assert ended.exit_code == 1
-    assert "nobody has voted yet" in ended.output
+    assert "there are no votes yet" in ended.output
     (tmp_path / "votes").mkdir()
     (tmp_path / "votes/anna.jsonl").write_text('{"id": "p/m.f", "stage": "trainig"}\n')
     ended = construct("--work", tmp_path)
@@ -507,7 +509,7 @@ def test_label_exports_tasks_with_the_code_of_the_given_tree(tmp_path, construct
     assert (tmp_path / "tasks.xml").is_file()
 
 
-def test_a_tree_of_another_version_is_refused(tmp_path, construct):
+def test_tree_of_another_version_is_rejected(tmp_path, construct):
     work, trees = make_work(tmp_path / "work"), make_trees(tmp_path / "trees")
     (trees / "prism/prism/flip.py").write_text("def flip_left_right(picture):\n    return picture\n")
     ended = construct("--work", work.root, "--tree", trees, "--export-label-studio", tmp_path / "tasks.json")
@@ -520,7 +522,7 @@ def test_a_tree_of_another_version_is_refused(tmp_path, construct):
 
 
 @pytest.mark.parametrize("label", [label for labels in AXES.values() for label in labels])
-def test_the_guidelines_define_every_label_and_work_an_example(label):
+def test_guidelines_define_every_label(label):
     _, found, section = DOCS.read_text(encoding="utf-8").partition(f"\n#### `{label}`\n")
     assert found, f"docs/labelling.md has no section for {label}"
     assert "*Example.*" in section.split("\n#### ")[0].split("\n## ")[0]

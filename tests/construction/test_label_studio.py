@@ -1,4 +1,4 @@
-"""Label Studio gets all that an annotator needs, and what it gives back becomes votes, wholly or not at all."""
+"""Label Studio tasks are complete, and imports are all or nothing."""
 
 import json
 from pathlib import Path
@@ -21,7 +21,7 @@ from tests.construction.labelling import CLIP, FLIP, SHARE, make_trees, make_wor
 
 
 def annotate(by: object, stage: str, task: str, data: str, note: str = "", **more: object) -> dict:
-    """As Label Studio writes what a person chose by our configuration."""
+    """A result as Label Studio exports it for the configuration."""
     result = [
         {"from_name": axis, "to_name": "code", "type": "choices", "value": {"choices": [value]}}
         for axis, value in (("stage", stage), ("task", task), ("data", data))
@@ -39,7 +39,7 @@ def work(tmp_path):
 
 @pytest.fixture
 def export(tmp_path, work):
-    """What comes back when annotators have worked on the tasks we export; numbers are Label Studio's own."""
+    """An export of annotated tasks; the numbers are Label Studio's own."""
     read = read_from(work, make_trees(tmp_path / "trees"))
     tasks = [write_task(entry, entry.draft, read(key)) for key, entry in read_catalogue(work).items()]
 
@@ -55,7 +55,7 @@ def export(tmp_path, work):
     return write
 
 
-def test_the_configuration_offers_every_label_of_every_axis_and_shows_what_tasks_hold(work, tmp_path):
+def test_configuration_has_every_label_and_task_field(work, tmp_path):
     view = ElementTree.fromstring(write_configuration())
     offered = {c.get("name"): [choice.get("value") for choice in c] for c in view.iter("Choices")}
     assert offered == {axis: list(labels) for axis, labels in AXES.items()}
@@ -67,7 +67,7 @@ def test_the_configuration_offers_every_label_of_every_axis_and_shows_what_tasks
     assert {part.get("toName") for part in view.iter() if part.get("toName")} <= names
 
 
-def test_tasks_come_back_as_votes_of_each_annotator(work, export):
+def test_exported_tasks_return_as_votes(work, export):
     path = export(
         [
             annotate({"id": 4, "email": "Anna.B@lab.example"}, "training", "general", "others", "gradients"),
@@ -94,19 +94,19 @@ def test_importing_twice_adds_nothing_and_a_later_export_replaces(work, export):
     assert [vote.labels["stage"] for vote in read_votes(work)] == ["inference"]
 
 
-def test_importing_again_does_not_undo_what_was_voted_on_the_review_page_since(work, export, tmp_path):
+def test_import_does_not_undo_newer_votes_of_the_review_page(work, export, tmp_path):
     path = export([annotate(7, "training", "general", "others")])
     assert import_votes(read_export(path), read_catalogue(work), votes_of(work)) == 1
-    desk = AnnotationApi(work, read_from(work, make_trees(tmp_path / "trees")))
-    desk.vote("annotator-7", CLIP, {"stage": "inference"}, None)
-    desk.reveal("annotator-7", CLIP)
+    api = AnnotationApi(work, read_from(work, make_trees(tmp_path / "trees")))
+    api.vote("annotator-7", CLIP, {"stage": "inference"}, None)
+    api.reveal("annotator-7", CLIP)
     assert import_votes(read_export(path), read_catalogue(work), votes_of(work)) == 0
     assert [vote.labels["stage"] for vote in read_votes(work)] == ["inference"]
 
 
-def test_a_vote_of_label_studio_that_is_newer_than_the_page_s_counts(work, export, tmp_path):
-    desk = AnnotationApi(work, read_from(work, make_trees(tmp_path / "trees")))
-    desk.vote("annotator-7", CLIP, {"stage": "inference"}, None)
+def test_newer_label_studio_vote_replaces_the_pages_vote(work, export, tmp_path):
+    api = AnnotationApi(work, read_from(work, make_trees(tmp_path / "trees")))
+    api.vote("annotator-7", CLIP, {"stage": "inference"}, None)
     old = export([annotate(7, "training", "general", "others")])
     assert import_votes(read_export(old), read_catalogue(work), votes_of(work)) == 0
     new = export([annotate(7, "training", "general", "others", updated_at="2999-02-01T10:00:00+02:00")])
@@ -114,7 +114,7 @@ def test_a_vote_of_label_studio_that_is_newer_than_the_page_s_counts(work, expor
     assert [vote.labels["stage"] for vote in read_votes(work)] == ["training"]
 
 
-def test_moments_are_compared_wherever_the_clock_stood(export):
+def test_times_are_compared_across_time_zones(export):
     path = export(
         [
             annotate(7, "inference", "general", "others", updated_at="2026-02-01T10:00:00Z"),
@@ -124,7 +124,7 @@ def test_moments_are_compared_wherever_the_clock_stood(export):
     assert [vote.labels["stage"] for vote in read_export(path)] == ["inference"]
 
 
-def test_skipped_tasks_are_no_votes_and_the_last_of_two_annotations_counts(export):
+def test_skipped_tasks_are_ignored_and_the_last_annotation_counts(export):
     path = export(
         [
             annotate(7, "inference", "general", "others", updated_at="2026-02-02T10:00:00Z"),
@@ -135,17 +135,17 @@ def test_skipped_tasks_are_no_votes_and_the_last_of_two_annotations_counts(expor
     assert [(vote.annotator, vote.labels["stage"]) for vote in read_export(path)] == [("annotator-7", "inference")]
 
 
-def test_nothing_is_written_when_one_vote_cannot_be_taken(work, export):
+def test_import_is_all_or_nothing(work, export):
     cast_vote(votes_of(work), "zoe", {"id": CLIP, "stage": "training", "task": "general", "data": "text", "seen": True})
     path = export([annotate("anna", "training", "general", "text"), annotate("zoe", "inference", "general", "text")])
-    with pytest.raises(DLBenchError, match="stands"):
+    with pytest.raises(DLBenchError, match="is final"):
         import_votes(read_export(path), read_catalogue(work), votes_of(work))
     assert [vote.annotator for vote in read_votes(work)] == ["zoe"]
 
 
-def test_votes_on_a_function_of_another_folder_are_refused(work, export):
+def test_votes_on_unknown_functions_are_rejected(work, export):
     path = export([annotate(7, "training", "general", "others")])
-    with pytest.raises(DLBenchError, match="no function"):
+    with pytest.raises(DLBenchError, match="unknown function"):
         import_votes(read_export(path), [FLIP], votes_of(work))
     assert read_votes(work) == []
 
@@ -156,27 +156,30 @@ GOOD = annotate(7, "training", "general", "others")
 @pytest.mark.parametrize(
     ("content", "what"),
     [
-        ("not json", "no JSON"),
-        ("{}", "no list of tasks"),
-        ("[1]", "no dict called 'data'"),
+        ("not json", "not a JSON file"),
+        ("{}", "not a list of tasks"),
+        ("[1]", "`data` is missing or not a dict"),
         ('[{"id": 1, "annotator": 1, "annotation_id": 2, "stage": "training"}]', "JSON-MIN"),
-        ('[{"data": {"text": "x"}, "annotations": []}]', "no str called 'function'"),
-        ('[{"data": {"function": "p/m.f"}}]', "no list called 'annotations'"),
-        ('[{"data": {"function": "p/m.f"}, "annotations": [5]}]', "no list called 'result'"),
-        ([GOOD | {"completed_by": None}], "who voted"),
-        ([GOOD | {"completed_by": {"first_name": "A"}}], "who voted"),
-        ([GOOD | {"completed_by": "…"}], "no name for an annotator"),
-        ([GOOD | {"updated_at": None, "created_at": None}], "when"),
-        ([GOOD | {"updated_at": "yesterday"}], "'yesterday' is no moment"),
-        ([GOOD | {"result": GOOD["result"][:2]}], "nothing was chosen for data"),
-        ([GOOD | {"result": [{"from_name": "sentiment", "value": {"choices": ["x"]}}]}], "'sentiment' is no part"),
+        ('[{"data": {"text": "x"}, "annotations": []}]', "`function` is missing or not a str"),
+        ('[{"data": {"function": "p/m.f"}}]', "`annotations` is missing or not a list"),
+        ('[{"data": {"function": "p/m.f"}, "annotations": [5]}]', "`result` is missing or not a list"),
+        ([GOOD | {"completed_by": None}], "`completed_by` is missing"),
+        ([GOOD | {"completed_by": {"first_name": "A"}}], "`completed_by` is missing"),
+        ([GOOD | {"completed_by": "…"}], "not a valid annotator name"),
+        ([GOOD | {"updated_at": None, "created_at": None}], "`updated_at` is missing"),
+        ([GOOD | {"updated_at": "yesterday"}], "'yesterday' is not a time"),
+        ([GOOD | {"result": GOOD["result"][:2]}], "no choice for data"),
+        (
+            [GOOD | {"result": [{"from_name": "sentiment", "value": {"choices": ["x"]}}]}],
+            "'sentiment' is not in the labelling configuration",
+        ),
         ([GOOD | {"result": [{"from_name": "stage", "value": {"choices": []}}]}], "0 values for stage"),
-        ([GOOD | {"result": [{"from_name": "stage", "value": {"rating": 3}}]}], "no list called 'choices'"),
+        ([GOOD | {"result": [{"from_name": "stage", "value": {"rating": 3}}]}], "`choices` is missing or not a list"),
         ([annotate(7, "Training", "general", "others")], "stage cannot be 'Training'"),
         ([annotate("a.b", "training", "general", "text"), annotate("a-b", "training", "general", "text")], "both be"),
     ],
 )
-def test_a_malformed_export_is_refused_in_words(tmp_path, content, what):
+def test_malformed_export_is_rejected_with_a_message(tmp_path, content, what):
     if not isinstance(content, str):
         content = json.dumps([{"data": {"function": "p/m.f"}, "annotations": content}])
     path = tmp_path / "export.json"
@@ -204,7 +207,7 @@ json_values = st.recursive(
 
 @settings(deadline=None, max_examples=50)
 @given(json_values)
-def test_no_json_at_all_ends_in_a_traceback(tmp_path_factory, value):
+def test_any_json_gives_votes_or_a_known_error(tmp_path_factory, value):
     path = tmp_path_factory.getbasetemp() / "export.json"
     path.write_text(json.dumps(value))
     try:
@@ -213,7 +216,7 @@ def test_no_json_at_all_ends_in_a_traceback(tmp_path_factory, value):
         pass
 
 
-def test_the_command_takes_an_export_in_before_it_counts(work, export):
+def test_label_command_imports_before_counting(work, export):
     group = typer.Typer()
     register(group)
     path = export([annotate(number, "training", "general", "others") for number in (1, 2, 3)])
@@ -224,4 +227,4 @@ def test_the_command_takes_an_export_in_before_it_counts(work, export):
     path.write_text("[{}]")
     ended = CliRunner().invoke(group, arguments)
     assert ended.exit_code == 1
-    assert "no dict called 'data'" in ended.output
+    assert "`data` is missing or not a dict" in ended.output

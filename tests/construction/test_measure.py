@@ -1,4 +1,4 @@
-"""A function's measures are of its code, not of its layout or its words, and any valid Python has them."""
+"""Measures depend on code only, not on layout or prose, and work for any valid Python."""
 
 import ast
 import sys
@@ -57,7 +57,7 @@ ODD = [
 ]
 
 
-def test_layout_words_and_decorators_do_not_count():
+def test_layout_prose_and_decorators_do_not_count():
     plain, spread = measure_function(PLAIN), measure_function(SPREAD)
     assert plain.loc == spread.loc == 4
     assert plain.statements == spread.statements == 3
@@ -104,7 +104,7 @@ def test_nesting_counts_blocks(body, nesting):
     assert measure_function("def f(x):\n" + textwrap.indent(body, "    ")).nesting == nesting
 
 
-def test_a_comment_does_not_switch_a_measure_off():
+def test_comment_cannot_disable_a_measure():
     tangled = "def f(x):{comment}\n    if x:\n        if x > 1:\n            return 1\n"
     loud = measure_function(tangled.format(comment="  # noqa: complexipy"))
     assert loud == measure_function(tangled.format(comment=""))
@@ -116,7 +116,7 @@ def test_decisions_of_inner_functions_count():
     assert measure_function(inner).cyclomatic == 2
 
 
-def test_decisions_in_classes_count_wherever_they_stand():
+def test_decisions_in_inner_classes_count():
     method = (
         "class A:\n    if y:\n        z = 1\n    class B:\n        def g(self, y):\n            return 1 if y else 2\n"
     )
@@ -129,7 +129,7 @@ def test_parameters_are_counted_without_self(header, count):
     assert measure_function(f"def f({header}):\n    pass").parameters == count
 
 
-def test_libraries_are_those_that_the_modules_imports_name():
+def test_libraries_are_resolved_through_imports():
     module = ast.parse(
         "import os\nimport numpy as np\nimport torch.nn.functional as F\nfrom jax import numpy as jnp\n"
         "import tensorflow as tf\nfrom . import sibling\nfrom sklearn.metrics import *\nimport pandas"
@@ -148,12 +148,12 @@ def test_any_valid_function_is_measured(segment):
 
 
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="this Python does not parse it")
-def test_type_parameters_are_no_obstacle():
+def test_type_parameters_are_supported():
     assert measure_function("def f[T: int](x: T) -> T:\n    return x").parameters == 1
 
 
 @pytest.mark.parametrize("segment", ["", "x = 1", "class A:\n    pass", "def f(:", "def f():\n    pass\nx = 1", "\0"])
-def test_what_is_not_one_function_is_refused_with_a_way_to_mend_it(segment):
+def test_text_that_is_not_one_function_is_rejected(segment):
     with pytest.raises(DLBenchError) as refused:
         measure_function(segment)
     assert refused.value.fix
@@ -176,11 +176,11 @@ STATEMENTS = st.recursive(
 
 @settings(max_examples=100, deadline=None)
 @given(STATEMENTS, st.integers(0, 3), st.booleans())
-def test_where_a_function_stands_and_what_is_said_of_it_change_nothing(body, depth, commented):
+def test_measures_are_independent_of_indentation_and_comments(body, depth, commented):
     """A method's lines, as `find_target` gives them, are measured as those of a function at the left margin."""
     function = "async def f(self, x):\n" + textwrap.indent(body, "    ")
     indented = textwrap.indent(function, "    " * depth)
     source = "".join("    " * level + f"class C{level}:\n" for level in range(depth)) + indented
     target = find_target(source, ".".join([*(f"C{level}" for level in range(depth)), "f"]))
-    comment = "\n# said\n" if commented else ""
+    comment = "\n# messages\n" if commented else ""
     assert measure_function(target.text + comment) == measure_function(function)

@@ -1,4 +1,4 @@
-"""From names of packages to admissible functions, whatever is wrong with some of them; and nothing is done twice.
+"""A pass over several packages yields admissible functions, records bad projects, and repeats no work.
 
 Everything is real: archives are fetched from an index, environments are built by uv. Only pytest and numpy come from the
 index that this machine is configured for.
@@ -13,13 +13,13 @@ from typer.testing import CliRunner
 from dlbench.cli import app
 from dlbench.construction.pipeline import run_all
 from dlbench.construction.project_spec import ProjectSpec
-from dlbench.construction.summary import render_tables, summarise, tell
+from dlbench.construction.summary import render_tables, summarize_all, summarize_project
 from dlbench.construction.work_folder import WorkFolder
 from dlbench.execution import Engine, Limits, choose_sandbox
 from dlbench.workspace.pip_config import read_pip_config
 
 from ..workspace.parts import Index
-from .shelf import isolate, publish
+from .fake_index import isolate, publish
 from .tiny import NAME, SECOND_RELEASE, SOFTMAX, publish_tiny
 
 pytestmark = pytest.mark.slow
@@ -30,12 +30,12 @@ BAD = {
     "dlbench-tiny-hang": "import time\n\ntime.sleep(600)\n\ndef test_nothing(): ...\n",
     "dlbench-tiny-untested": "",
 }
-"""The tests of each; none that could be collected."""
+"""The tests of each bad project; none can be collected."""
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """An index of ours beside the machine's own, for all tests of this module: environments are built once."""
+    """A local index beside the machine's own, shared by this module so that environments are built once."""
     folder = tmp_path_factory.mktemp("pass")
     machine = read_pip_config()
     with pytest.MonkeyPatch.context() as patch, Index(folder / "served") as index:
@@ -54,7 +54,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def work(folder: Path) -> WorkFolder:
-    """What one start over all of them leaves; the good one comes last."""
+    """The work folder after one run over all projects; the good one comes last."""
     work = WorkFolder(folder / "work")
     run_all(
         Engine(choose_sandbox(), LIMITS),
@@ -70,51 +70,51 @@ def read_measured(work: WorkFolder) -> dict[str, tuple[str, int]]:
     return {row["id"]: (row["reason"], len(row["tests"])) for row in work.read("measured", NAME)}
 
 
-def test_the_good_project_comes_to_admissible_functions_without_an_edit(work: WorkFolder) -> None:
+def test_good_project_yields_admissible_functions(work: WorkFolder) -> None:
     assert read_measured(work) == {
         "dlbench-tiny/dlbench_tiny.layers.softmax": ("", 4),
         "dlbench-tiny/dlbench_tiny.layers.leaky_relu": ("", 3),
     }
     counts = {"tests collected": 7, "tests run": 7, "tests passed": 7, "functions under test": 2, "screened": 2}
-    assert summarise(work, NAME).items() >= (counts | {"measured": 2, "admissible": 2}).items()
+    assert summarize_project(work, NAME).items() >= (counts | {"measured": 2, "admissible": 2}).items()
 
 
-def test_what_its_tests_need_beside_is_found_out_and_locked(work: WorkFolder) -> None:
+def test_missing_test_requirements_are_detected_and_locked(work: WorkFolder) -> None:
     assert "numpy==" in (work.root / "benchmark/locks/dlbench-tiny.txt").read_text()
     assert (work.root / "benchmark/locks/dlbench-tiny.in").read_text() == "pytest\nnumpy\n"
 
 
-def test_every_bad_project_is_left_out_with_its_reason(work: WorkFolder) -> None:
+def test_bad_projects_are_left_out_with_reasons(work: WorkFolder) -> None:
     reasons = {row["project"]: row["why"] for row in work.read("left_out")}
     assert list(reasons) == list(BAD)
     assert "pytest collects no test" in reasons["dlbench-tiny-crash"]
     assert "exit code" in reasons["dlbench-tiny-crash"]
     assert "pytest collects no test" in reasons["dlbench-tiny-hang"]
     assert "timeout" in reasons["dlbench-tiny-hang"]
-    assert reasons["dlbench-tiny-untested"] == "the archive carries no tests"
-    text = render_tables(tell(work))
+    assert reasons["dlbench-tiny-untested"] == "the archive contains no tests"
+    text = render_tables(summarize_all(work))
     assert "| **1 projects** | 7 | 7 | 7 | 2 | 2 | 2 | 2 |" in text
     assert all(f"| {name} | " in text for name in BAD)
 
 
-def test_a_second_start_repeats_nothing_that_was_done_and_tries_again_what_failed(work: WorkFolder) -> None:
+def test_rerun_repeats_only_failed_projects(work: WorkFolder) -> None:
     def list_files() -> dict[Path, tuple[int, bytes]]:
         return {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in (work.root / NAME).iterdir()}
 
-    said: list[str] = []
+    messages: list[str] = []
     before = list_files()
     engine = Engine(choose_sandbox(), LIMITS)
-    assert run_all(engine, work, [ProjectSpec(NAME)], said.append, workers=1) == {}
-    assert said == []
+    assert run_all(engine, work, [ProjectSpec(NAME)], messages.append, workers=1) == {}
+    assert messages == []
     assert {path: kept for path, kept in list_files().items() if before[path] != kept} == {}
-    assert list(run_all(engine, work, [ProjectSpec("dlbench-tiny-crash")], said.append, workers=1)) == [
+    assert list(run_all(engine, work, [ProjectSpec("dlbench-tiny-crash")], messages.append, workers=1)) == [
         "dlbench-tiny-crash"
     ]
-    assert [text for text in said if "building" in text or "fetching" in text] == []
+    assert [text for text in messages if "building" in text or "fetching" in text] == []
     assert [row["project"] for row in work.read("left_out")] == list(BAD)
 
 
-def test_a_live_edition_proposes_only_what_came_with_the_later_release(folder: Path, work: WorkFolder) -> None:
+def test_live_proposes_only_new_functions(folder: Path, work: WorkFolder) -> None:
     options = ["--since", str(SECOND_RELEASE), "--work", str(folder / "editions"), "--workers", "1"]
     ended = CliRunner().invoke(app, ["construct", "live", NAME, "dlbench-tiny-untested", *options])
     assert ended.exit_code == 0, ended.output
@@ -123,4 +123,4 @@ def test_a_live_edition_proposes_only_what_came_with_the_later_release(folder: P
     left_out = [(row["name"], row["why"]) for row in edition.read("extract_left_out", NAME)]
     assert left_out == [("softmax", f"it was there before {SECOND_RELEASE}")]
     assert f"project {NAME}" in ended.output
-    assert "dlbench-tiny-untested: its newest release is of 2026-01-01" in ended.output
+    assert "dlbench-tiny-untested: its newest release is from 2026-01-01" in ended.output

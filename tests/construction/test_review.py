@@ -1,4 +1,4 @@
-"""People vote and review on a page in a real browser; nobody votes for them, and nothing done is lost."""
+"""The review page in a real browser: nobody else can vote, and nothing is lost."""
 
 import http.client
 import json
@@ -16,7 +16,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from dlbench.construction.labelling.review_server import KEYS, LARGEST, AnnotationApi, ReviewServer
+from dlbench.construction.labelling.local_server import MAX_BODY
+from dlbench.construction.labelling.review_server import KEYS, AnnotationApi, ReviewServer
 from dlbench.construction.labelling.reviews import read_reviews
 from dlbench.construction.labelling.votes import read_votes
 from dlbench.dataset.labels import AXES
@@ -38,13 +39,13 @@ def trees(tmp_path):
 
 
 @pytest.fixture
-def desk(work, trees):
+def api(work, trees):
     return AnnotationApi(work, read_from(work, trees))
 
 
 @pytest.fixture
-def server(desk):
-    with ReviewServer(desk) as server:
+def server(api):
+    with ReviewServer(api) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
         thread.start()
         yield server
@@ -88,7 +89,7 @@ def vote_body(**more: object) -> dict:
     return {"as": "anna", "id": CLIP, "labels": VOTE} | more
 
 
-def test_a_vote_with_the_token_is_on_disk_when_it_is_answered(ask, work):
+def test_vote_is_on_disk_when_answered(ask, work):
     answer = ask("vote", vote_body(note="clear"))
     assert answer.status == 200
     assert answer.json["mine"] == {"labels": VOTE, "note": "clear", "complete": True, "seen": False}
@@ -98,20 +99,20 @@ def test_a_vote_with_the_token_is_on_disk_when_it_is_answered(ask, work):
 
 
 @pytest.mark.parametrize("token", ["", "wrong", "../votes", "%00"])
-def test_nothing_is_answered_without_the_token(ask, work, token):
+def test_requests_without_the_token_are_rejected(ask, work, token):
     for body in (None, vote_body()):
         for path in ("", "functions?as=anna", "vote", "review_page.js"):
             assert ask(path, body, token=token).status == 403
     assert read_votes(work) == []
 
 
-def test_a_token_that_is_almost_right_is_wrong(ask, server):
+def test_wrong_token_is_rejected(ask, server):
     for token in (server.token[:-1], server.token + "x", server.token.swapcase()):
         assert ask("labels", token=token).status == 403
 
 
-def test_each_server_has_a_token_of_its_own(desk):
-    with ReviewServer(desk) as one, ReviewServer(desk) as other:
+def test_each_server_has_a_token_of_its_own(api):
+    with ReviewServer(api) as one, ReviewServer(api) as other:
         assert one.token != other.token
         assert len(one.token) >= 32
 
@@ -119,14 +120,14 @@ def test_each_server_has_a_token_of_its_own(desk):
 @pytest.mark.parametrize(
     "host", ["evil.example", "127.0.0.1.evil.example:PORT", "localhost", "127.0.0.1:1", "", "[::1]:PORT"]
 )
-def test_a_foreign_name_that_points_here_gets_nothing(ask, server, work, host):
+def test_foreign_host_name_is_rejected(ask, server, work, host):
     host = host.replace("PORT", str(server.server_port))
     assert ask("labels", Host=host).status == 403
     assert ask("vote", vote_body(), Host=host).status == 403
     assert read_votes(work) == []
 
 
-def test_both_of_its_own_names_are_answered(ask, server):
+def test_both_own_host_names_are_answered(ask, server):
     for name in ("127.0.0.1", "localhost", "LOCALHOST"):
         assert ask("labels", Host=f"{name}:{server.server_port}").status == 200
 
@@ -139,21 +140,21 @@ def test_another_page_cannot_vote_even_with_the_token(ask, server, work, origin)
 
 
 @pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data"])
-def test_what_a_form_can_send_is_no_vote(ask, work, kind):
+def test_form_content_types_are_rejected(ask, work, kind):
     assert ask("vote", vote_body(), Content_Type=kind).status == 415
     assert read_votes(work) == []
 
 
-def test_an_oversized_body_is_refused_before_it_is_read(server):
+def test_oversized_body_is_rejected_before_reading(server):
     with socket.create_connection(("127.0.0.1", server.server_port), timeout=30) as connection:
         host = f"127.0.0.1:{server.server_port}"
         head = f"POST /{server.token}/vote HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\n"
-        connection.sendall(f"{head}Content-Length: {LARGEST + 1}\r\n\r\n{{".encode())
+        connection.sendall(f"{head}Content-Length: {MAX_BODY + 1}\r\n\r\n{{".encode())
         assert connection.makefile("rb").readline().split()[1] == b"413"
 
 
 @pytest.mark.parametrize("length", ["-1", "x", "9" * 30, "1e3"])
-def test_a_length_that_is_none_is_refused(server, length):
+def test_invalid_content_length_is_rejected(server, length):
     with socket.create_connection(("127.0.0.1", server.server_port), timeout=30) as connection:
         host = f"127.0.0.1:{server.server_port}"
         head = f"POST /{server.token}/vote HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\n"
@@ -164,7 +165,7 @@ def test_a_length_that_is_none_is_refused(server, length):
 @pytest.mark.parametrize(
     "raw", [b"", b"{", b"[]", b"1", b'"x"', b"\xff\xfe", b"[" * 100_000, b'{"as": ' + b"9" * 5000 + b"}"]
 )
-def test_a_body_that_is_no_json_object_is_refused_in_words(ask, work, raw):
+def test_body_that_is_not_a_json_object_is_rejected(ask, work, raw):
     answer = ask("vote", raw=raw)
     assert answer.status == 400
     assert answer.json["error"]
@@ -186,13 +187,13 @@ def test_a_body_that_is_no_json_object_is_refused_in_words(ask, work, raw):
         vote_body(note=4),
     ],
 )
-def test_a_body_that_says_something_else_is_refused(ask, work, body):
+def test_body_with_wrong_fields_is_rejected(ask, work, body):
     assert ask("vote", body).status == 400
     assert read_votes(work) == []
 
 
 @pytest.mark.parametrize("path", ["vote", "reveal", "accept", "reject", "rewrite"])
-def test_an_unknown_function_is_not_found_and_nothing_is_written(ask, work, path):
+def test_unknown_function_is_not_found_and_nothing_is_written(ask, work, path):
     for function in ("melody/none", "melody/weak", "", "../../etc/passwd"):
         body = vote_body(id=function, shown="x", prompt="y", reason="z")
         assert ask(path, body).status == 404
@@ -205,7 +206,7 @@ def test_an_unknown_function_is_not_found_and_nothing_is_written(ask, work, path
 @pytest.mark.parametrize(
     "name", ["../anna", "..", "/etc/passwd", "a/b", "Anna", "", "a" * 41, "a\x00b", "-x", "é", "anna.jsonl"]
 )
-def test_a_name_that_is_a_path_is_no_name(ask, work, tmp_path, name):
+def test_annotator_name_cannot_be_a_path(ask, work, tmp_path, name):
     before = {path for path in tmp_path.rglob("*") if path.is_file()}
     assert ask("vote", vote_body(**{"as": name})).status == 400
     assert ask("reject", {"as": name, "id": CLIP, "reason": "x"}).status == 400
@@ -213,14 +214,14 @@ def test_a_name_that_is_a_path_is_no_name(ask, work, tmp_path, name):
 
 
 @pytest.mark.parametrize(
-    "path", ["../review.py", "review.py", "..%2freview.py", "votes/anna.jsonl", "review_page.html/../desk.py"]
+    "path", ["../review.py", "review.py", "..%2freview.py", "votes/anna.jsonl", "review_page.html/../api.py"]
 )
 def test_no_other_file_is_served(ask, path):
     assert ask(path).status == 404
 
 
 @pytest.mark.parametrize("path", ["", "review_page.css", "review_page.js", "labels"])
-def test_every_answer_forbids_strangers_to_use_it(ask, path):
+def test_every_answer_has_security_headers(ask, path):
     headers = ask(path).headers
     assert "default-src 'none'" in headers["Content-Security-Policy"]
     assert "frame-ancestors 'none'" in headers["Content-Security-Policy"]
@@ -231,17 +232,17 @@ def test_every_answer_forbids_strangers_to_use_it(ask, path):
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "", "::", "192.168.0.1"])
-def test_it_listens_on_this_machine_only(desk, host):
-    with pytest.raises(DLBenchError, match="this machine alone"):
-        ReviewServer(desk, host)
+def test_server_listens_on_loopback_only(api, host):
+    with pytest.raises(DLBenchError, match="this machine only"):
+        ReviewServer(api, host)
 
 
-def test_a_port_that_is_taken_is_said(desk, server):
+def test_port_in_use_is_reported(api, server):
     with pytest.raises(DLBenchError, match="cannot listen"):
-        ReviewServer(desk, port=server.server_port)
+        ReviewServer(api, port=server.server_port)
 
 
-def test_every_label_has_a_key_and_no_key_is_given_twice():
+def test_every_label_has_a_unique_key():
     assert {axis: len(keys) for axis, keys in KEYS.items()} == {axis: len(labels) for axis, labels in AXES.items()}
     keys = "".join(KEYS.values())
     assert len(set(keys)) == len(keys)
@@ -255,7 +256,7 @@ def test_every_label_has_a_key_and_no_key_is_given_twice():
 # ---- what an annotator may see ---------------------------------------------------------------------------------------
 
 
-def test_others_votes_are_not_sent_before_ones_own_is_complete_and_revealed(ask):
+def test_other_votes_are_hidden_until_own_vote_is_complete_and_revealed(ask):
     ask("vote", vote_body(**{"as": "ben"}, labels=VOTE | {"stage": "inference"}, note="secret thoughts"))
     for labels in ({}, {"stage": "training"}, {"task": "general"}, {"data": "others"}):
         ask("vote", vote_body(labels=labels))
@@ -267,21 +268,21 @@ def test_others_votes_are_not_sent_before_ones_own_is_complete_and_revealed(ask)
     assert shown["others"] == [{"annotator": "ben", "labels": VOTE | {"stage": "inference"}, "note": "secret thoughts"}]
 
 
-def test_an_incomplete_vote_reveals_nothing(ask):
+def test_incomplete_vote_reveals_nothing(ask):
     ask("vote", vote_body(**{"as": "ben"}))
     ask("vote", vote_body(labels={"stage": "training"}))
     assert ask("reveal", {"as": "anna", "id": CLIP}).status == 400
     assert ask(f"function?as=anna&id={CLIP}").json["others"] is None
 
 
-def test_a_vote_cannot_be_changed_after_the_others_were_seen(ask, work):
+def test_vote_cannot_be_changed_after_the_others_were_seen(ask, work):
     ask("vote", vote_body())
     ask("reveal", {"as": "anna", "id": CLIP})
     assert ask("vote", vote_body(labels={"stage": "inference"})).status == 400
     assert [vote.labels["stage"] for vote in read_votes(work)] == ["training"]
 
 
-def test_a_prompt_changed_meanwhile_is_neither_overwritten_nor_accepted(ask, work):
+def test_prompt_changed_meanwhile_is_neither_overwritten_nor_accepted(ask, work):
     draft = ask(f"function?as=anna&id={CLIP}").json["prompt"]
     assert ask("rewrite", {"as": "ben", "id": CLIP, "prompt": "ben's", "shown": draft}).status == 200
     assert ask("rewrite", {"as": "anna", "id": CLIP, "prompt": "anna's", "shown": draft}).status == 409
@@ -290,7 +291,7 @@ def test_a_prompt_changed_meanwhile_is_neither_overwritten_nor_accepted(ask, wor
     assert ask("accept", {"as": "anna", "id": CLIP, "shown": "ben's"}).json["accepted"] == ["anna"]
 
 
-def test_many_at_once_lose_nothing(ask, work):
+def test_concurrent_annotators_lose_no_votes(ask, work):
     """Twelve people vote on the three axes, each axis in a request of its own, all at the same time."""
     bodies = [vote_body(**{"as": f"p{n}"}, labels={axis: VOTE[axis]}) for n in range(12) for axis in VOTE]
     with ThreadPoolExecutor(len(bodies)) as pool:
@@ -298,7 +299,7 @@ def test_many_at_once_lose_nothing(ask, work):
     assert [vote.labels for vote in read_votes(work)] == [VOTE] * 12
 
 
-def test_one_who_acts_many_times_at_once_loses_nothing(ask, work):
+def test_concurrent_requests_of_one_annotator_lose_nothing(ask, work):
     bodies = [{"as": "anna", "id": CLIP, "reason": f"reason {number}"} for number in range(20)]
     with ThreadPoolExecutor(len(bodies)) as pool:
         assert {answer.status for answer in pool.map(lambda body: ask("reject", body), bodies)} == {200}
@@ -306,7 +307,7 @@ def test_one_who_acts_many_times_at_once_loses_nothing(ask, work):
     assert sorted(written) == sorted(body["reason"] for body in bodies)
 
 
-def test_what_another_process_writes_meanwhile_is_shown(ask, work):
+def test_changes_by_another_process_are_shown(ask, work):
     assert ask(f"function?as=anna&id={CLIP}").json["others_count"] == 0
     (work.root / "votes").mkdir()
     (work.root / "votes/ben.jsonl").write_text(json.dumps({"id": CLIP, **VOTE}) + "\n")
@@ -318,7 +319,7 @@ def test_what_another_process_writes_meanwhile_is_shown(ask, work):
     assert [row["id"] for row in ask("functions?as=anna").json] == [CLIP, SHARE]
 
 
-def test_a_file_of_votes_that_is_broken_is_named_and_nothing_is_made_up(ask, work):
+def test_malformed_vote_file_is_reported(ask, work):
     (work.root / "votes").mkdir()
     (work.root / "votes/ben.jsonl").write_text('{"id": "x", "stage": "trainig"}\n')
     answer = ask("functions?as=anna")
@@ -326,7 +327,7 @@ def test_a_file_of_votes_that_is_broken_is_named_and_nothing_is_made_up(ask, wor
     assert "ben.jsonl:1: stage cannot be 'trainig'" in answer.json["error"]
 
 
-def test_code_that_cannot_be_read_is_said_and_does_not_stop_the_review(ask, trees):
+def test_unreadable_code_is_reported_and_does_not_stop_the_review(ask, trees):
     shutil.rmtree(trees / "prism")
     answer = ask(f"source?id={FLIP}")
     assert answer.status == 400
@@ -339,7 +340,7 @@ def test_code_that_cannot_be_read_is_said_and_does_not_stop_the_review(ask, tree
 
 @pytest.fixture
 def open_page(browser, server):
-    """Opens the page under a name; in the end no page has complained or talked to anybody else.
+    """Open the page under a name; finally check that no page logged errors or contacted another host.
 
     `refused`: something is asked that the server must refuse, and the browser notes that.
     """
@@ -375,7 +376,7 @@ def open_page(browser, server):
 
 
 def press(page, *keys: str) -> None:
-    """Each key as a person would press it: when what the one before did is saved."""
+    """Press keys one after another, each after the previous one is saved."""
     for key in keys:
         page.evaluate("document.getElementById('said').textContent = ''")
         page.keyboard.press(key)
@@ -414,7 +415,7 @@ def test_votes_by_keys_are_saved_at_once_and_survive_a_reload(open_page, work):
     assert page.text_content("#who") == "anna"
 
 
-def test_keys_pressed_faster_than_they_are_saved_all_count_and_go_to_the_function_shown_then(open_page, work):
+def test_fast_keys_all_count_for_the_function_shown(open_page, work):
     page = open_page()
     for key in "3uf":
         page.keyboard.press(key)
@@ -427,7 +428,7 @@ def test_keys_pressed_faster_than_they_are_saved_all_count_and_go_to_the_functio
     assert {vote.id: vote.labels for vote in read_votes(work)} == {CLIP: VOTE, SHARE: share}
 
 
-def test_a_label_can_be_clicked_and_a_note_is_kept(open_page, work):
+def test_label_can_be_clicked_and_a_note_is_kept(open_page, work):
     page = open_page()
     page.click('[data-slug="model_construction"]')
     page.wait_for_selector('[data-slug="model_construction"][aria-pressed="true"]')
@@ -441,7 +442,7 @@ def test_a_label_can_be_clicked_and_a_note_is_kept(open_page, work):
     assert (vote.labels, vote.note) == ({"stage": "model_construction"}, "a 3-way case, quite unclear")
 
 
-def test_a_prompt_is_edited_saved_and_kept_and_keys_typed_into_it_do_not_vote(open_page, work):
+def test_prompt_is_edited_saved_and_kept_and_keys_typed_into_it_do_not_vote(open_page, work):
     page = open_page()
     page.keyboard.press("m")
     page.keyboard.press("Control+a")
@@ -456,7 +457,7 @@ def test_a_prompt_is_edited_saved_and_kept_and_keys_typed_into_it_do_not_vote(op
     assert read_reviews(work)[CLIP].prompt == "Clip 5 gradients; see n, p, x and ?"
 
 
-def test_a_prompt_that_is_not_saved_is_not_lost_by_escape_or_by_the_list(open_page, work):
+def test_prompt_that_is_not_saved_is_not_lost_by_escape_or_by_the_list(open_page, work):
     page = open_page()
     page.keyboard.press("m")
     page.keyboard.type("half a thought")
@@ -471,12 +472,12 @@ def test_a_prompt_that_is_not_saved_is_not_lost_by_escape_or_by_the_list(open_pa
     assert not (work.root / "reviews").exists()
 
 
-def test_two_who_edit_the_same_prompt_are_told_and_both_texts_are_there(open_page, desk, work):
+def test_concurrent_prompt_edits_are_reported_and_both_texts_shown(open_page, api, work):
     page = open_page(refused=True)
     page.keyboard.press("m")
     page.keyboard.press("Control+a")
     page.keyboard.type("anna's text")
-    desk.rewrite("ben", CLIP, "ben's text", desk.show("ben", CLIP)["prompt"])
+    api.rewrite("ben", CLIP, "ben's text", api.show("ben", CLIP)["prompt"])
     page.keyboard.press("Control+Enter")
     page.wait_for_selector("#trouble:has-text('ben has changed this prompt meanwhile')")
     page.wait_for_selector('#prompt:has-text("ben\'s text")')
@@ -505,8 +506,8 @@ def test_accepting_and_rejecting_with_a_reason_are_kept(open_page, work):
 
 
 @pytest.mark.slow
-def test_a_key_right_after_a_dialog_was_closed_is_heard(open_page):
-    """The field that was typed in has the focus until the next frame."""
+def test_key_right_after_closing_a_dialog_is_handled(open_page):
+    """The text field keeps the focus until the next frame."""
     page = open_page()
     page.keyboard.press("x")
     page.fill("#reason", "never mind")
@@ -518,7 +519,7 @@ def test_a_key_right_after_a_dialog_was_closed_is_heard(open_page):
 
 
 @pytest.mark.slow
-def test_a_rejection_that_is_cancelled_is_none(open_page, work):
+def test_cancelled_rejection_is_not_saved(open_page, work):
     page = open_page()
     for leave in ("Escape", "#reject-cancel"):
         page.keyboard.press("x")
@@ -529,7 +530,7 @@ def test_a_rejection_that_is_cancelled_is_none(open_page, work):
     assert not (work.root / "reviews").exists()
 
 
-def test_a_second_annotator_does_not_see_the_firsts_votes_before_voting(open_page):
+def test_second_annotator_does_not_see_the_firsts_votes_before_voting(open_page):
     press(open_page("anna"), "3", "u", "f")
     page = open_page("ben", refused=True)
     assert pressed_labels(page) == []
@@ -549,11 +550,11 @@ def test_a_second_annotator_does_not_see_the_firsts_votes_before_voting(open_pag
         ["anna", "training ≠", "general", "others", ""],
     ]
     page.keyboard.press("3")
-    page.wait_for_selector("#trouble:has-text('stands')")
+    page.wait_for_selector("#trouble:has-text('is final')")
     assert pressed_labels(page) == ["model_construction", "general", "others"]
 
 
-def test_the_name_can_be_changed_and_each_name_has_votes_of_its_own(open_page, work):
+def test_name_can_be_changed_and_each_name_has_votes_of_its_own(open_page, work):
     page = open_page("anna")
     press(page, "3")
     page.click("#who")
@@ -568,7 +569,7 @@ def test_the_name_can_be_changed_and_each_name_has_votes_of_its_own(open_page, w
     }
 
 
-def test_filters_by_project_by_what_is_left_and_by_name(open_page, desk):
+def test_functions_are_filtered_by_project_state_and_name(open_page, api):
     page = open_page()
     page.keyboard.press("l")
     assert rows_of_list(page) == [CLIP, SHARE, FLIP]
@@ -583,7 +584,7 @@ def test_filters_by_project_by_what_is_left_and_by_name(open_page, desk):
     page.keyboard.press("p")
     wait_for_function(page, SHARE)
     for name in ("ben", "cleo", "dan"):
-        desk.vote(name, CLIP, dict(VOTE), None)
+        api.vote(name, CLIP, dict(VOTE), None)
     page.reload()
     wait_for_function(page, SHARE)
     assert page.input_value("#show") == "mine"
@@ -599,7 +600,7 @@ def test_filters_by_project_by_what_is_left_and_by_name(open_page, desk):
     page.wait_for_selector("#empty:not([hidden])")
 
 
-def test_code_is_shown_as_text_whatever_it_holds(open_page):
+def test_code_is_shown_as_text_and_not_as_html(open_page):
     page = open_page()
     page.keyboard.press("n")
     page.keyboard.press("n")
@@ -610,11 +611,11 @@ def test_code_is_shown_as_text_whatever_it_holds(open_page):
     assert page.text_content("#measures") == "tests1lines3seconds0.2mutants killed11 of 12"
 
 
-def test_the_theme_follows_the_system_until_it_is_chosen_and_is_kept(open_page):
+def test_theme_follows_the_system_until_it_is_chosen_and_is_kept(open_page):
     check_theme(open_page(scheme="dark"), "main:not([hidden])")
 
 
-def test_two_columns_where_there_is_room_and_one_where_not_and_nothing_sticks_out(open_page):
+def test_layout_adapts_to_the_width_without_overflow(open_page):
     page = open_page()
     press(page, "3", "u", "f", "v")
     for width in (1600, 1300, 1000, 640, 360):
@@ -626,10 +627,10 @@ def test_two_columns_where_there_is_room_and_one_where_not_and_nothing_sticks_ou
 
 
 @pytest.mark.slow
-def test_all_text_has_a_contrast_of_at_least_four_and_a_half_in_light_and_dark(open_page, desk):
-    desk.vote("ben", CLIP, VOTE | {"stage": "inference"}, None)
-    desk.accept("ben", CLIP, desk.show("ben", CLIP)["prompt"])
-    desk.reject("cleo", CLIP, "no")
+def test_all_text_has_a_contrast_of_at_least_four_and_a_half_in_light_and_dark(open_page, api):
+    api.vote("ben", CLIP, VOTE | {"stage": "inference"}, None)
+    api.accept("ben", CLIP, api.show("ben", CLIP)["prompt"])
+    api.reject("cleo", CLIP, "no")
     page = open_page(refused=True)
     press(page, "3", "u", "f", "v", "o")
     page.keyboard.press("l")
@@ -644,7 +645,7 @@ def test_all_text_has_a_contrast_of_at_least_four_and_a_half_in_light_and_dark(o
 
 
 @pytest.mark.slow
-def test_everything_can_be_reached_by_tab_and_focus_is_seen(open_page):
+def test_everything_is_reachable_by_tab_with_visible_focus(open_page):
     page = open_page()
     seen = set()
     for _ in range(45):
@@ -659,7 +660,7 @@ def test_everything_can_be_reached_by_tab_and_focus_is_seen(open_page):
     assert {str(label) for labels in AXES.values() for label in labels} <= seen
 
 
-def test_the_help_lists_every_key(open_page):
+def test_help_lists_every_key(open_page):
     page = open_page()
     page.keyboard.press("?")
     listed = page.eval_on_selector_all("#keys dt kbd", "found => found.map((key) => key.textContent)")
@@ -670,7 +671,7 @@ def test_the_help_lists_every_key(open_page):
 
 
 @pytest.mark.slow
-def test_a_server_that_is_gone_is_said_and_the_vote_is_not_shown_as_given(open_page):
+def test_lost_server_is_reported_and_the_vote_not_shown_as_saved(open_page):
     page = open_page(refused=True)
     page.context.set_offline(True)
     page.keyboard.press("3")
@@ -685,22 +686,22 @@ def test_a_server_that_is_gone_is_said_and_the_vote_is_not_shown_as_given(open_p
 # ---- the command -----------------------------------------------------------------------------------------------------
 
 
-def test_review_prints_an_address_that_works_and_ends_at_ctrl_c(work, trees):
+def test_review_prints_a_working_address_and_stops_at_ctrl_c(work, trees):
     code = "import typer; from dlbench.cli.construct_label import register; g = typer.Typer(); register(g); g()"
     arguments = ["review", "--work", str(work.root), "--tree", str(trees), "--no-browser"]
     with subprocess.Popen([sys.executable, "-c", code, *arguments], stdout=subprocess.PIPE, text=True) as process:
-        said = process.stdout.readline()
-        address = next(word for word in said.split() if word.startswith("http://127.0.0.1:"))
+        line = process.stdout.readline()
+        address = next(word for word in line.split() if word.startswith("http://127.0.0.1:"))
         with urllib.request.urlopen(f"{address}source?id={CLIP}", timeout=30) as answer:
             assert "def clip_by_norm" in json.load(answer)["code"]
         with pytest.raises(urllib.error.HTTPError, match="404"):
             urllib.request.urlopen(f"{address}source?id=none", timeout=30)
         process.send_signal(2)
         assert process.wait(30) == 130
-    assert said.startswith("3 functions to review at")
+    assert line.startswith("3 functions to review at")
 
 
-def test_review_of_a_folder_without_functions_says_so(tmp_path):
+def test_review_of_an_empty_folder_is_an_error(tmp_path):
     code = "import typer; from dlbench.cli.construct_label import register; g = typer.Typer(); register(g); g()"
     ended = subprocess.run(
         [sys.executable, "-c", code, "review", "--work", str(tmp_path), "--no-browser"],

@@ -1,4 +1,4 @@
-"""Every reason is given where it fits, the first that fits counts, and nothing that could be an instance is lost."""
+"""Screening gives the right reason, in the right order, and keeps what can be an instance."""
 
 import ast
 import hashlib
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from dlbench.construction.screening import FEWEST_TESTS, REASONS, screen, screen_project
 from dlbench.construction.screening.parsed_module import read_known, split_words
-from dlbench.construction.screening.paths import name_module, name_place
+from dlbench.construction.screening.paths import classify_path, name_module
 from dlbench.construction.work_folder import Row, WorkFolder
 from dlbench.dataset.target import Function
 from dlbench.errors import DLBenchError
@@ -29,7 +29,7 @@ TABLE = "def table():\n    return {\n" + "".join(f"        'k{n}': [{n}, -{n}],\
 
 
 def list_functions(path: str, source: str, project: str = "toy", tests: int = 5) -> list[Row]:
-    """As the step before lists them: every function and method of a module."""
+    """Rows as the step extract writes them, for every function and method of a module."""
     lines = source.split("\n")
     found = []
 
@@ -65,14 +65,14 @@ def method(source: str, header: str = "class A(Base):") -> str:
     return f"{header}\n" + textwrap.indent(textwrap.dedent(source).strip(), "    ") + "\n"
 
 
-def test_a_function_with_something_in_it_is_kept_with_its_measures():
+def test_nontrivial_function_is_kept_with_its_measures():
     row = screen_one(GOOD)
     assert (row["kept"], row["reason"], row["reasons"]) == (True, "", [])
     assert row["measures"]["loc"] == 5
     assert list(row["measures"]["libraries"]) == ["numpy"]
 
 
-def test_measures_that_the_step_before_took_are_not_taken_again():
+def test_existing_measures_are_reused():
     files = {"toy/core.py": f"import numpy as np\n\n{GOOD}"}
     (row,) = list_functions("toy/core.py", files["toy/core.py"])
     known = screen_one(GOOD)["measures"] | {"loc": 121}
@@ -84,24 +84,24 @@ PLANTED = [
     ("too_short", "def f(x):\n    y = x + 1\n    return y * 2\n", 3),
     ("too_long", f"def f(x):\n{FILLING}    return x\n", 132),
     ("generated_or_data", TABLE, 1.0),
-    ("trivial_delegation", "def f(x):\n    return g(\n        x,\n        axis=0,\n    )\n", "it only hands its parameters on"),
-    ("trivial_delegation", "def f(x):\n    warnings.warn('old')\n    out = m.g(x)\n    return out\n", "it only hands its parameters on"),
-    ("trivial_delegation", method("@property\ndef size(self):\n    return self._size"), "it only gives back what is there"),
+    ("trivial_delegation", "def f(x):\n    return g(\n        x,\n        axis=0,\n    )\n", "it only forwards its parameters"),
+    ("trivial_delegation", "def f(x):\n    warnings.warn('old')\n    out = m.g(x)\n    return out\n", "it only forwards its parameters"),
+    ("trivial_delegation", method("@property\ndef size(self):\n    return self._size"), "it only returns an existing value"),
     ("trivial_delegation", method("@size.setter\ndef size(self, v):\n    self._size = v"), "it only collects attributes"),
-    ("trivial_delegation", method("def __init__(self, x):\n    super().__init__(x)"), "it only hands its parameters on"),
-    ("trivial_delegation", method("def __repr__(self):\n    a = self.a + 1\n    b = a + 1\n    c = b + 1\n    return f'{c}'"), "it shows an object as text"),
+    ("trivial_delegation", method("def __init__(self, x):\n    super().__init__(x)"), "it only forwards its parameters"),
+    ("trivial_delegation", method("def __repr__(self):\n    a = self.a + 1\n    b = a + 1\n    c = b + 1\n    return f'{c}'"), "it formats an object as text"),
     ("trivial_delegation", method("def f(self, x):\n    '''Words.'''\n    raise NotImplementedError('no')"), "it only raises"),
     ("trivial_delegation", method("@abc.abstractmethod\ndef f(self, x):\n    y = x\n    y += 1\n    y += 2\n    return y"), "it is abstract"),
     ("trivial_delegation", "def f(x):\n    pass\n", "its body is empty"),
     ("trivial_delegation", "def f(x):\n    ...\n", "its body is empty"),
-    ("trivial_delegation", "def f(x):\n    if is_symbolic(x):\n        return Mean(axis=0).call(x)\n    return backend.mean(x)\n", "it only chooses who gets its parameters"),
+    ("trivial_delegation", "def f(x):\n    if is_symbolic(x):\n        return Mean(axis=0).call(x)\n    return backend.mean(x)\n", "it only chooses a function to forward its parameters to"),
     ("trivial_delegation", method("def get_config(self):\n    config = super().get_config()\n    config.update({'a': self.a, 'b': save(self.b)})\n    return config"), "it only collects attributes"),
     ("constructor_of_attributes", method("def __init__(self, a, b=None):\n    super().__init__()\n    self.a = a\n    self.b = b if b is not None else 1\n    self.c = int(a)\n    self.d = []"), 5),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("reason", "source", "figure"), PLANTED)
-def test_what_cannot_be_an_instance_is_named_with_a_sentence_and_a_figure(reason, source, figure):
+def test_excluded_function_has_a_reason_sentence_and_figure(reason, source, figure):
     row = screen_one(source)
     assert (row["kept"], row["reason"], row["figure"]) == (False, reason, figure)
     assert row["why"].endswith(".")
@@ -118,11 +118,11 @@ def test_what_cannot_be_an_instance_is_named_with_a_sentence_and_a_figure(reason
         "def f(x):\n    kernel = [[1, 2, 1], [2, 4, 2], [1, 2, 1]]\n    y = convolve(x, kernel)\n    y = y / 16\n    y = y.clip(0, 1)\n    return y\n",
     ],
 )  # fmt: skip
-def test_code_with_work_in_it_is_not_taken_for_trivial(source):
+def test_nontrivial_code_is_not_trivial(source):
     assert screen_one(source)["kept"]
 
 
-def test_a_file_that_says_it_was_generated_is_left_out():
+def test_generated_file_is_left_out():
     row = screen_one(GOOD, head="# Generated by protoc. DO NOT EDIT.\nimport numpy as np\n\n")
     assert (row["reason"], row["figure"]) == ("generated_or_data", "generated")
 
@@ -130,7 +130,7 @@ def test_a_file_that_says_it_was_generated_is_left_out():
 @pytest.mark.parametrize(
     ("tests", "reason"), [(0, "too_few_tests"), (FEWEST_TESTS - 1, "too_few_tests"), (FEWEST_TESTS, "")]
 )
-def test_a_function_needs_tests(tests, reason):
+def test_function_with_too_few_tests_is_left_out(tests, reason):
     assert screen_one(GOOD, tests=tests)["reason"] == reason
 
 
@@ -142,19 +142,19 @@ def test_a_function_needs_tests(tests, reason):
         "toy/_vendor/six.py", "third_party/lib/a.py", "toy/external/b.py", "toy/test_utils.py",
     ],
 )  # fmt: skip
-def test_code_that_is_not_the_projects_own_is_left_out_unread(path):
+def test_code_outside_the_project_is_left_out_unread(path):
     row = screen([{"id": "toy/x", "path": path, "qualname": "x", "first": 1, "last": 9, "tests": 9}], {}.__getitem__)[0]
     assert row["reason"] == "test_code"
-    assert row["figure"] == name_place(path) != ""
+    assert row["figure"] == classify_path(path) != ""
     assert "measures" not in row
 
 
 @pytest.mark.parametrize("path", ["toy/core.py", "src/toy/contest.py", "toy/attest/latest.py", "toy/documents.py"])
-def test_names_that_only_look_like_tests_are_the_projects_own(path):
-    assert name_place(path) == ""
+def test_similar_names_are_project_code(path):
+    assert classify_path(path) == ""
 
 
-def test_a_testing_helper_that_the_project_itself_imports_is_its_own_code():
+def test_test_helper_imported_by_the_project_is_project_code():
     helper = f"import numpy as np\n\n{GOOD}"
     used = screen_files({"toy/testing/near.py": helper, "toy/core.py": "from .testing import near\n"})
     unused = screen_files({"toy/testing/near.py": helper, "tests/test_core.py": "from toy.testing import near\n"})
@@ -181,12 +181,12 @@ PLAIN = "def join(parts, sep):\n    out = ''\n    for part in parts:\n        ou
         ("toy/paths.py", "", PLAIN.replace("parts", "logits").replace("sep", "dtype"), True),
     ],
 )
-def test_machine_learning_is_known_by_libraries_and_words(path, head, source, kept):
+def test_machine_learning_is_detected_by_libraries_and_words(path, head, source, kept):
     row = screen_one(source, path=path, head=head)
     assert row["reason"] == ("" if kept else "not_deep_learning")
 
 
-def test_the_list_of_words_is_in_the_form_in_which_words_are_compared():
+def test_word_list_is_normalized():
     known = read_known()
     assert all(split_words([word]) == {word} for word in known["words"])
     assert {"torch", "jax", "tensorflow", "keras", "numpy", "scipy", "sklearn", "pandas"} <= known["libraries"]
@@ -199,7 +199,7 @@ def test_the_list_of_words_is_in_the_form_in_which_words_are_compared():
     }
 
 
-def test_of_copies_the_one_with_the_shortest_id_is_kept():
+def test_copy_with_the_shortest_id_is_kept():
     head = "import numpy as np\n\n"
     rows = screen_files(
         {"toy/a.py": head + GOOD, "toy/b.py": head + GOOD.replace("soften", "soften_again").replace("eps", "tiny")}
@@ -208,7 +208,7 @@ def test_of_copies_the_one_with_the_shortest_id_is_kept():
     assert (rows["soften_again"]["reason"], rows["soften_again"]["figure"]) == ("duplicate", "toy/toy.a.soften")
 
 
-def test_a_function_is_not_lost_with_a_twin_that_cannot_be_an_instance():
+def test_copy_of_an_excluded_function_is_kept():
     files = {"toy/a.py": f"import numpy as np\n\n{GOOD}", "toy/long_name.py": f"import numpy as np\n\n{GOOD}"}
     rows = [row for path, source in files.items() for row in list_functions(path, source)]
     rows[0]["tests"] = 0
@@ -216,7 +216,7 @@ def test_a_function_is_not_lost_with_a_twin_that_cannot_be_an_instance():
     assert [row["reason"] for row in screened] == ["too_few_tests", ""]
 
 
-def test_the_first_reason_counts_and_all_are_listed():
+def test_first_reason_counts_and_all_are_listed():
     row = screen_one("def f(x):\n    return g(x)\n", head="", tests=1)
     assert row["reason"] == "trivial_delegation"
     assert [each["reason"] for each in row["reasons"]] == [
@@ -237,11 +237,11 @@ def test_the_first_reason_counts_and_all_are_listed():
         (GOOD, {"first": 2}, "line 2"),
         (GOOD, {"qualname": "other"}, "line 1"),
         (GOOD, {"qualname": "outer.<locals>.soften"}, "inside another"),
-        (GOOD, {"sha256": "0" * 64}, "another"),
+        (GOOD, {"sha256": "0" * 64}, "has changed"),
         ("\0", {}, "null"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_read_is_said_and_stops_nothing(source, change, words):
+def test_unreadable_function_is_recorded(source, change, words):
     def read_source(path: str) -> str:
         if path == "toy/gone.py":
             raise FileNotFoundError(path)
@@ -254,13 +254,13 @@ def test_what_cannot_be_read_is_said_and_stops_nothing(source, change, words):
 
 
 @pytest.mark.parametrize("change", [{"id": None}, {"first": "1"}, {"tests": None}])
-def test_rows_that_are_not_of_the_step_before_are_refused(change):
+def test_invalid_rows_are_rejected(change):
     row = {"id": "toy/a", "path": "a.py", "qualname": "a", "first": 1, "last": 1, "tests": 1} | change
-    with pytest.raises(DLBenchError, match="strange"):
+    with pytest.raises(DLBenchError, match="missing or invalid"):
         screen([row], {}.__getitem__)
 
 
-def test_an_id_that_comes_twice_is_refused():
+def test_duplicate_id_is_rejected():
     row = {"id": "toy/a", "path": "tests/a.py", "qualname": "a", "first": 1, "last": 1, "tests": 1}
     with pytest.raises(DLBenchError, match="two functions"):
         screen([row, row], {}.__getitem__)
@@ -281,7 +281,7 @@ BODIES = st.lists(
     st.integers(0, 5),
     st.sampled_from(["toy/core.py", "toy/losses.py", "tests/test_a.py"]),
 )
-def test_every_row_comes_back_with_one_verdict(functions, tests, path):
+def test_every_row_gets_one_verdict(functions, tests, path):
     source = "".join(
         f"class C{number}:\n    def {name}(self, x):\n" + "".join(f"        {line}\n" for line in body)
         for number, (name, body) in enumerate(functions)
@@ -314,18 +314,18 @@ def work(tmp_path: Path) -> WorkFolder:
     return work
 
 
-def test_a_project_is_screened_from_its_file_into_another(work: WorkFolder, tmp_path: Path):
+def test_project_is_screened_from_file_to_file(work: WorkFolder, tmp_path: Path):
     counts = screen_project(work, "toy", tmp_path / "tree")
     assert counts == {"kept": 1, "trivial_delegation": 1, "test_code": 1}
     assert [row["kept"] for row in work.read("screened", "toy")] == [True, False, False]
 
 
-def test_a_tree_without_code_is_refused(work: WorkFolder, tmp_path: Path):
+def test_tree_without_code_is_rejected(work: WorkFolder, tmp_path: Path):
     with pytest.raises(DLBenchError, match="no Python file"):
         screen_project(work, "toy", tmp_path / "work")
 
 
-def test_the_document_names_every_rule_in_order_and_every_operator():
+def test_documentation_lists_every_rule_and_operator():
     text = (Path(__file__).parents[2] / "docs/construction/screening.md").read_text(encoding="utf-8")
     rows = [line.split("|")[1].strip().strip("`") for line in text.splitlines() if line.startswith("| ")]
     assert [name for name in rows if name in REASONS] == list(REASONS)

@@ -1,4 +1,4 @@
-"""Step 2 leaves nobody out without a reason, lets nobody in against one, and runs nothing of what it reads."""
+"""Selection gives a reason for every rejected package and runs none of its code."""
 
 import ast
 import json
@@ -14,9 +14,9 @@ from typer.testing import CliRunner
 
 from dlbench.cli.construct_discover import register
 from dlbench.construction.selection import releases
-from dlbench.construction.selection.case_counts import Known, count_cases
+from dlbench.construction.selection.case_counts import ProjectNames, count_cases
 from dlbench.construction.selection.criteria import Candidate, find_candidates, render_selection, select
-from dlbench.construction.selection.licenses import PERMISSIVE, find_licence, recognise
+from dlbench.construction.selection.licenses import PERMISSIVE, find_license, recognize
 from dlbench.construction.selection.releases import choose_release, find_wheels, fits
 from dlbench.construction.selection.source_layout import (
     find_layout,
@@ -30,7 +30,7 @@ from dlbench.errors import DLBenchError
 from dlbench.workspace.package_index import Package, Release
 
 from ..workspace.parts import Index
-from .shelf import GOOD, MIT, MODULE, TESTS, isolate, publish
+from .fake_index import GOOD, MIT, MODULE, TESTS, isolate, publish
 
 ARRAYS = GOOD | {
     "tiny_net/core.py": MODULE.replace("import torch", "import numpy").replace("torch.nn.Module", "object")
@@ -51,7 +51,7 @@ def without(*names: str) -> dict[str, str]:
     return {name: text for name, text in GOOD.items() if name not in names}
 
 
-def test_a_good_package_is_selected_with_every_figure_and_nothing_of_it_runs(work: WorkFolder, index: Index) -> None:
+def test_good_package_is_selected_without_running_it(work: WorkFolder, index: Index) -> None:
     publish(index)
     row = one(work)
     sha256 = row.pop("sha256")
@@ -70,26 +70,26 @@ LEFT_OUT: dict[str, tuple[dict[str, Any], str]] = {
     "no library": (
         {"files": GOOD | {"tiny_net/core.py": MODULE.replace("import torch", "").replace("torch.nn.Module", "object")},
          "requires_dist": ["requests"]},
-        "code: no deep-learning or array library (depends on none that is known; of 2 modules none imports one)",
+        "code: no deep-learning or array library (depends on no known library; of 2 modules none imports one)",
     ),
     "arrays only": (
         {"files": ARRAYS, "requires_dist": ["numpy"]},
-        "code: arrays only, and neither summary, keywords nor classifiers speak of machine learning "
+        "code: arrays only, and summary, keywords and classifiers do not mention machine learning "
         "(depends on numpy; of 2 modules 1 import array)",
     ),
     "another framework": (
         {"files": GOOD | {"tiny_net/core.py": MODULE.replace("torch", "paddle")}, "requires_dist": ["paddlepaddle"]},
-        "code: built on a framework that the benchmark has no environment for "
+        "code: built on a framework without a benchmark environment "
         "(depends on paddle; of 2 modules 1 import other)",
     ),
     "no package": (
         {"files": {name: text for name, text in GOOD.items() if not name.startswith("tiny_net")}},
-        "code: no Python package was found in tiny_net-1.0.tar.gz",
+        "code: no Python package in tiny_net-1.0.tar.gz",
     ),
-    "no tests": ({"files": without("tests/test_core.py")}, "tests: none in the archive (0 files are named like tests)"),
+    "no tests": ({"files": without("tests/test_core.py")}, "tests: none in the archive (0 files have test names)"),
     "empty tests": (
         {"files": GOOD | {"tests/test_core.py": "def helper():\n    pass\n"}},
-        "tests: none in the archive (1 files are named like tests)",
+        "tests: none in the archive (1 files have test names)",
     ),
     "few cases": (
         {"files": GOOD | {"tests/test_core.py": TESTS.replace("range(4)", "[1]").replace("[1, 2, 3]", "[1, 2]")}},
@@ -106,43 +106,43 @@ LEFT_OUT: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "agpl": (
         {"license_expression": "AGPL-3.0-only"},
-        "licence: AGPL is not permissive (the metadata)",
+        "license: AGPL is not permissive (the metadata)",
     ),
     "gpl classifier": (
         {"classifiers": ["License :: OSI Approved :: GNU General Public License v3 (GPLv3)"]},
-        "licence: GPL is not permissive "
+        "license: GPL is not permissive "
         "(the classifier 'License :: OSI Approved :: GNU General Public License v3 (GPLv3)')",
     ),
     "file against metadata": (
         {"files": GOOD | {"LICENSE": "GNU LESSER GENERAL\n PUBLIC LICENSE\nVersion 3"}},
-        "licence: LGPL is not permissive (the file LICENSE)",
+        "license: LGPL is not permissive (the file LICENSE)",
     ),
     "no commerce": (
         {"license_expression": "CC-BY-NC-4.0"},
-        "licence: non-commercial is not permissive (the metadata)",
+        "license: non-commercial is not permissive (the metadata)",
     ),
     "proprietary": (
         {"license_expression": None, "classifiers": ["License :: Other/Proprietary License"]},
-        "licence: proprietary is not permissive (the classifier 'License :: Other/Proprietary License')",
+        "license: proprietary is not permissive (the classifier 'License :: Other/Proprietary License')",
     ),
-    "no licence": (
+    "no license": (
         {"files": without("LICENSE"), "license_expression": None},
-        "licence: unknown: the metadata says nothing, and there is no classifier or licence file",
+        "license: unknown: the metadata says nothing, and there is no classifier or license file",
     ),
-    "odd licence": (
+    "odd license": (
         {"files": GOOD | {"LICENSE": "Do as you like on Sundays."}, "license_expression": None, "license": "Sunday"},
-        "licence: unknown: the metadata says 'Sunday', the file LICENSE not recognised",
+        "license: unknown: the metadata says 'Sunday', the file LICENSE not recognized",
     ),
     "another python": (
         {"versions": {"1.0": ">=3.12", "1.1": ">=3.13"}},
-        "release: none of its 2 source archives is for Python 3.11: 1.1 asks for >=3.13",
+        "release: none of its 2 source archives is for Python 3.11: 1.1 requires >=3.13",
     ),
     "wheels only": ({"kind": "bdist_wheel"}, "release: none of its 1 releases has a source archive"),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("case", LEFT_OUT)
-def test_what_stands_against_a_package_is_said_with_its_figure(work: WorkFolder, index: Index, case: str) -> None:
+def test_reason_against_a_package_has_its_figure(work: WorkFolder, index: Index, case: str) -> None:
     options, reason = LEFT_OUT[case]
     publish(index, **options)
     row = one(work)
@@ -161,17 +161,17 @@ def test_what_stands_against_a_package_is_said_with_its_figure(work: WorkFolder,
     ],
     ids=["docstrings", "README", "docs", "description"],
 )
-def test_any_one_kind_of_documents_is_enough(
+def test_one_kind_of_documentation_is_enough(
     work: WorkFolder, index: Index, changes: dict[str, str], options: dict[str, Any]
 ) -> None:
     publish(index, files=GOOD | changes, **options)
     assert one(work)["reasons"] == []
 
 
-def test_every_reason_is_given_not_the_first_alone(work: WorkFolder, index: Index) -> None:
+def test_all_reasons_are_listed(work: WorkFolder, index: Index) -> None:
     publish(index, files={"tiny_net/__init__.py": ""}, license_expression="GPL-3.0", requires_dist=[])
     kinds = [reason.partition(":")[0] for reason in one(work)["reasons"]]
-    assert kinds == ["code", "tests", "documents", "licence"]
+    assert kinds == ["code", "tests", "documents", "license"]
 
 
 @pytest.mark.parametrize(
@@ -182,7 +182,7 @@ def test_every_reason_is_given_not_the_first_alone(work: WorkFolder, index: Inde
         {"classifiers": ["Topic :: Scientific/Engineering :: Artificial Intelligence"]},
     ],
 )
-def test_an_array_package_that_speaks_of_machine_learning_is_taken(
+def test_array_package_about_machine_learning_is_selected(
     work: WorkFolder, index: Index, spoken: dict[str, Any]
 ) -> None:
     publish(index, files=ARRAYS, **{"requires_dist": ["numpy"], **spoken})
@@ -190,7 +190,7 @@ def test_an_array_package_that_speaks_of_machine_learning_is_taken(
     assert (row["selected"], row["kind"], row["framework"]) == (True, "array", "numpy")
 
 
-def test_a_package_that_fails_in_any_way_is_left_out_and_the_rest_goes_on(work: WorkFolder, index: Index) -> None:
+def test_failed_package_is_left_out_and_the_rest_continues(work: WorkFolder, index: Index) -> None:
     publish(index, "broken")
     (index.files / "broken-1.0.tar.gz").write_bytes(b"not what was pinned")
     publish(index, "escaping", {"../../out.py": "import torch\n"})
@@ -200,17 +200,17 @@ def test_a_package_that_fails_in_any_way_is_left_out_and_the_rest_goes_on(work: 
     publish(index)
     rows = {row["name"]: row for row in select(work, ["none-such", "broken", "escaping", "gone", "a b", "tiny-net"])}
     assert [name for name, row in rows.items() if row["selected"]] == ["tiny-net"]
-    assert rows["none-such"]["reasons"] == ["index: no configured index knows this package"]
+    assert rows["none-such"]["reasons"] == ["index: no configured index has this package"]
     assert "not the one that was pinned" in rows["broken"]["reasons"][0]
     assert "outside its folder" in rows["escaping"]["reasons"][0]
     assert rows["gone"]["reasons"][0].startswith("archive: ")
-    assert rows["a b"]["reasons"] == ["index: this is no name of a package"]
+    assert rows["a b"]["reasons"] == ["index: not a package name"]
     assert not list(index.folder.parent.rglob("out.py"))
 
 
-def test_a_file_name_that_leads_elsewhere_is_no_release(work: WorkFolder) -> None:
+def test_file_name_with_a_path_is_rejected(work: WorkFolder) -> None:
     release = Release("1.0", date(2026, 1, 1), "../../x.tar.gz", "0" * 64, "sdist", "", 1, "")
-    with pytest.raises(DLBenchError, match="no sound file name"):
+    with pytest.raises(DLBenchError, match="invalid file name"):
         choose_release(package_of(release))
 
 
@@ -223,19 +223,19 @@ def release_of(version: str, python: str = "", kind: str = "sdist", size: int = 
     return Release(version, date(2026, 1, 1), f"t-{version}.tar.gz", "0" * 64, kind, python, size, "")
 
 
-def test_the_newest_final_source_release_that_fits_is_taken() -> None:
+def test_newest_fitting_source_release_is_chosen() -> None:
     offered = [("1.9", ""), ("1.10", ">=3.8"), ("2.0", ">=3.12"), ("1.11rc1", ""), ("odd version", "")]
     releases = [release_of(*facts) for facts in offered] + [release_of("1.12", kind="bdist_wheel")]
     assert choose_release(package_of(*releases)).version == "1.10"
     assert choose_release(package_of(release_of("1.0a1"))).version == "1.0a1"
 
 
-def test_an_archive_too_large_to_be_source_is_not_fetched() -> None:
+def test_oversized_archive_is_not_fetched() -> None:
     with pytest.raises(DLBenchError, match="300 MiB"):
         choose_release(package_of(release_of("1.0", size=300 << 20)))
 
 
-def test_of_a_partly_compiled_release_the_wheels_for_our_python_are_found() -> None:
+def test_wheels_of_a_compiled_release_are_found() -> None:
     def wheel_of(tag: str, version: str = "1.0", size: int = 1) -> Release:
         name = f"t-{version}-{tag}.whl"
         return Release(version, date(2026, 1, 1), name, "1" * 64, "bdist_wheel", "", size, "")
@@ -257,11 +257,11 @@ def test_of_a_partly_compiled_release_the_wheels_for_our_python_are_found() -> N
     ("python", "fitting"),
     [("", True), (">=3.8,<3.12", True), (">=3.11.4", True), ("!=3.11.*", False), ("<3.11", False), ("~=3.9", True), ("??", True)],
 )  # fmt: skip
-def test_a_release_fits_when_some_python_of_ours_will_do(python: str, fitting: bool) -> None:
+def test_release_fits_if_some_patch_version_does(python: str, fitting: bool) -> None:
     assert fits(python) is fitting
 
 
-def test_a_killed_selection_goes_on_and_judges_nothing_twice(work: WorkFolder, index: Index) -> None:
+def test_killed_selection_resumes_without_repeating_work(work: WorkFolder, index: Index) -> None:
     for name in ("first", "second"):
         publish(index, name)
 
@@ -278,7 +278,7 @@ def test_a_killed_selection_goes_on_and_judges_nothing_twice(work: WorkFolder, i
     assert [path.name for path in work.root.iterdir()] == ["select.jsonl"]
 
 
-def test_what_the_index_did_not_answer_is_asked_again_after_a_kill(work: WorkFolder, index: Index) -> None:
+def test_index_failures_are_retried_after_a_kill(work: WorkFolder, index: Index) -> None:
     def interrupted(row: Row) -> None:
         if row["name"] == "tiny-net":
             raise KeyboardInterrupt
@@ -290,7 +290,7 @@ def test_what_the_index_did_not_answer_is_asked_again_after_a_kill(work: WorkFol
     assert [row["version"] for row in select(work, ["late", "tiny-net"])] == ["1.0", "1.0"]
 
 
-def test_an_archive_is_fetched_once_for_many_runs(work: WorkFolder, index: Index) -> None:
+def test_archive_is_fetched_once(work: WorkFolder, index: Index) -> None:
     publish(index)
     one(work)
     index.requests.clear()
@@ -298,7 +298,7 @@ def test_an_archive_is_fetched_once_for_many_runs(work: WorkFolder, index: Index
     assert index.requests == ["/pypi/tiny-net/json"]
 
 
-def test_rows_of_earlier_runs_stay_and_those_judged_again_are_replaced(work: WorkFolder, index: Index) -> None:
+def test_earlier_rows_stay_unless_judged_again(work: WorkFolder, index: Index) -> None:
     publish(index)
     publish(index, "other")
     select(work, ["tiny-net", "other"])
@@ -307,39 +307,37 @@ def test_rows_of_earlier_runs_stay_and_those_judged_again_are_replaced(work: Wor
     assert {row["name"]: row["version"] for row in work.read("select")} == {"tiny-net": "1.1", "other": "1.0"}
 
 
-def test_a_release_that_is_asked_for_is_judged_and_not_the_newest(work: WorkFolder, index: Index) -> None:
+def test_requested_release_is_judged_instead_of_the_newest(work: WorkFolder, index: Index) -> None:
     publish(index, versions={"1.0": "", "1.1": ""})
     assert one(work, "tiny-net==1.0")["version"] == "1.0"
     assert one(work, "tiny-net==3.0")["reasons"][0].startswith("release: ")
     assert find_candidates(work, ["us/tiny-net==1.0"]) == [Candidate("tiny-net", ("us/tiny-net",), "1.0")]
 
 
-def test_candidates_are_all_that_was_discovered_each_package_once(work: WorkFolder) -> None:
+def test_candidates_are_the_discovered_packages(work: WorkFolder) -> None:
     names = ["us/tiny-net", "them/Tiny_Net", "us/other", "other", "us/third", "third"]
     work.write("discover", [{"name": name} for name in names])
     found = {candidate.name: candidate.repositories for candidate in find_candidates(work)}
     assert found == {"Tiny_Net": ("us/tiny-net", "them/Tiny_Net"), "other": (), "third": ()}
 
 
-def test_without_step_1_and_names_the_user_hears_what_to_do_first(work: WorkFolder) -> None:
+def test_missing_discovery_is_reported_with_a_fix(work: WorkFolder) -> None:
     with pytest.raises(DLBenchError, match="construct discover"):
         find_candidates(work)
 
 
 @pytest.mark.parametrize(("repository", "selected"), [("us/tiny-net", True), ("them/tiny-net", False)])
-def test_a_repositorys_package_must_say_that_it_is_that_repositorys(
-    work: WorkFolder, index: Index, repository: str, selected: bool
-) -> None:
+def test_package_must_name_its_repository(work: WorkFolder, index: Index, repository: str, selected: bool) -> None:
     publish(index)
     row = one(work, repository)
     assert row["selected"] is selected
     if selected:
         assert row["repository"] == repository
     else:
-        assert row["reasons"] == ["repository: the package does not say that it is them/tiny-net"]
+        assert row["reasons"] == ["repository: the package does not name them/tiny-net"]
 
 
-KNOWN = Known(
+KNOWN = ProjectNames(
     frozenset({"pkg"}),
     frozenset({"double", "halve"}),
     {"Net": frozenset({"forward", "step"}), "Other": frozenset({"step"})},
@@ -367,30 +365,30 @@ COUNTED = {
 
 
 @pytest.mark.parametrize("text", COUNTED)
-def test_cases_and_the_functions_they_name_are_counted_without_running_them(text: str) -> None:
+def test_cases_and_tested_functions_are_counted(text: str) -> None:
     found = count_cases(ast.parse(text), KNOWN)
     assert (found.functions, found.cases, dict(found.by_function)) == COUNTED[text]
 
 
 @given(st.binary(max_size=200) | st.text(max_size=200).map(str.encode))
-def test_no_bytes_make_the_reading_of_a_file_fail(tmp_path_factory: pytest.TempPathFactory, content: bytes) -> None:
+def test_any_bytes_can_be_parsed_or_skipped(tmp_path_factory: pytest.TempPathFactory, content: bytes) -> None:
     path = tmp_path_factory.getbasetemp() / "any.py"
     path.write_bytes(content)
     read_module(path)
 
 
 @pytest.mark.parametrize("text", ["(" * 5000, "1" + "+1" * 100_000, "print 'old'", "\0", "# coding: none-such\n"])
-def test_what_cannot_be_parsed_is_passed_over(tmp_path: Path, text: str) -> None:
+def test_unparsable_file_is_skipped(tmp_path: Path, text: str) -> None:
     (tmp_path / "odd.py").write_text(text)
     assert parse(tmp_path / "odd.py") is None
 
 
-def test_a_huge_file_is_not_parsed(tmp_path: Path) -> None:
+def test_huge_file_is_not_parsed(tmp_path: Path) -> None:
     (tmp_path / "huge.py").write_text("x = 1\n" * 500_000)
     assert parse(tmp_path / "huge.py") is None
 
 
-def test_public_functions_are_counted_wherever_they_are_defined(tmp_path: Path) -> None:
+def test_public_functions_in_conditionals_are_counted(tmp_path: Path) -> None:
     (tmp_path / "m.py").write_text(
         "try:\n    def a():\n        'doc'\nexcept E:\n    def b(): pass\ndef _c(): pass\n"
         "class D:\n    def e(self):\n        'doc'\n    def __init__(self): pass\nclass _F:\n    def g(self): pass\n"
@@ -413,7 +411,7 @@ LAYOUTS: dict[str, tuple[list[str], str, list[str], list[str]]] = {
 
 
 @pytest.mark.parametrize("case", LAYOUTS)
-def test_packages_and_modules_are_found_where_projects_keep_them(tmp_path: Path, case: str) -> None:
+def test_packages_and_modules_are_found_in_common_layouts(tmp_path: Path, case: str) -> None:
     files, import_root, packages, modules = LAYOUTS[case]
     write(tmp_path, dict.fromkeys(files, ""))
     layout = find_layout(tmp_path, "Tiny-Net")
@@ -421,7 +419,7 @@ def test_packages_and_modules_are_found_where_projects_keep_them(tmp_path: Path,
     assert not any(file.startswith(("build", ".hidden")) for file in layout.tests)
 
 
-def test_what_the_build_wrote_down_wins_over_a_guess(tmp_path: Path) -> None:
+def test_build_metadata_overrides_the_guess(tmp_path: Path) -> None:
     files = {"net/__init__.py": "", "extra/__init__.py": "", "tiny.egg-info/top_level.txt": "net\ntests\n"}
     write(tmp_path, files | {"tests/__init__.py": ""})
     assert find_layout(tmp_path, "tiny").packages == ("net",)
@@ -444,7 +442,7 @@ def write(folder: Path, files: dict[str, str]) -> None:
         ({"test_a.py": 1}, "."),
     ],
 )
-def test_the_tests_root_is_where_most_tests_are(counts: dict[str, int], root: str) -> None:
+def test_tests_root_is_where_most_tests_are(counts: dict[str, int], root: str) -> None:
     assert find_tests_root(counts) == root
 
 
@@ -467,7 +465,7 @@ def imports(**modules: int) -> list[frozenset[str]]:
         (["not a requirement!!"], ["p"], imports(os=1), "", ""),
     ],
 )
-def test_the_framework_is_what_the_project_computes_with(
+def test_framework_is_detected(
     requires: list[str], packages: list[str], modules: list[frozenset[str]], kind: str, framework: str
 ) -> None:
     found = find_libraries(requires, packages, modules)
@@ -492,8 +490,8 @@ TEXTS = {
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_a_licence_is_known_by_what_gives_it_away(text: str) -> None:
-    assert recognise(text) == TEXTS[text]
+def test_license_text_is_recognized(text: str) -> None:
+    assert recognize(text) == TEXTS[text]
 
 
 SAID: dict[str, str] = {
@@ -507,26 +505,26 @@ SAID: dict[str, str] = {
 
 
 @pytest.mark.parametrize("text", SAID)
-def test_only_a_known_permissive_licence_does(tmp_path: Path, text: str) -> None:
-    licence = find_licence(package_of(license=text), tmp_path)
-    assert bool(licence.problem) is not bool(SAID[text])
+def test_only_permissive_licenses_are_accepted(tmp_path: Path, text: str) -> None:
+    license = find_license(package_of(license=text), tmp_path)
+    assert bool(license.problem) is not bool(SAID[text])
     if SAID[text]:
-        assert licence.name == SAID[text]
-        assert licence.name in PERMISSIVE
+        assert license.name == SAID[text]
+        assert license.name in PERMISSIVE
 
 
-def test_a_licence_whose_text_fills_the_field_is_recognised(tmp_path: Path) -> None:
-    assert find_licence(package_of(license=MIT + "More words. " * 30), tmp_path).name == "MIT"
+def test_license_text_in_the_metadata_field_is_recognized(tmp_path: Path) -> None:
+    assert find_license(package_of(license=MIT + "More words. " * 30), tmp_path).name == "MIT"
 
 
-def test_which_bsd_it_is_comes_from_the_place_that_says_so(tmp_path: Path) -> None:
+def test_bsd_variant_comes_from_the_more_specific_source(tmp_path: Path) -> None:
     (tmp_path / "LICENSE.txt").write_text("Redistribution and use in source and binary forms. Neither the name of")
     classifiers = ("License :: OSI Approved", "License :: OSI Approved :: BSD License")
-    licence = find_licence(package_of(license="BSD", classifiers=classifiers), tmp_path)
-    assert (licence.name, licence.problem) == ("BSD-3-Clause", "")
+    license = find_license(package_of(license="BSD", classifiers=classifiers), tmp_path)
+    assert (license.name, license.problem) == ("BSD-3-Clause", "")
 
 
-def test_the_table_has_one_line_a_project_and_a_reason_for_every_one_left_out(work: WorkFolder, index: Index) -> None:
+def test_table_has_a_row_and_reasons_for_each_project(work: WorkFolder, index: Index) -> None:
     publish(index)
     publish(index, "wheels", kind="bdist_wheel")
     rows = select(work, ["wheels", "tiny-net"])
@@ -543,16 +541,16 @@ def run(*arguments: object) -> Any:  # noqa: ANN401 - typer does not name its re
     return CliRunner().invoke(group, [str(argument) for argument in arguments])
 
 
-def test_the_command_shows_the_table_and_counts_in_and_out(work: WorkFolder, index: Index) -> None:
+def test_select_command_prints_table_and_counts(work: WorkFolder, index: Index) -> None:
     publish(index)
     publish(index, "wheels", kind="bdist_wheel")
     ended = run("select", "tiny-net", "wheels", "--work", work.root)
     assert ended.exit_code == 0
     assert "| tiny-net |" in ended.stdout
-    assert "2 packages in, 1 selected, 1 left out (against them: release 1)" in ended.stdout
+    assert "2 packages in, 1 selected, 1 left out (reasons: release 1)" in ended.stdout
 
 
-def test_the_command_takes_what_was_discovered_and_gives_json(work: WorkFolder, index: Index) -> None:
+def test_select_command_prints_json(work: WorkFolder, index: Index) -> None:
     assert run("select", "--work", work.root).exit_code == 1
     publish(index)
     assert run("discover", "--index", "tiny-net", "--work", work.root).exit_code == 0

@@ -1,4 +1,4 @@
-"""Tracing a project's tests: whatever one of them does, what the others ran is known."""
+"""Tracing survives crashing tests and kills."""
 
 import json
 import os
@@ -56,16 +56,16 @@ FILES = {
 
 
 @pytest.fixture(scope="module")
-def chain(tmp_path_factory):
+def pipeline(tmp_path_factory):
     root = tmp_path_factory.mktemp("slow")
     write_project(root / "work/benchmark", root / "source", "slow", FILES)
     engine = Engine(choose_sandbox(), Limits(load_seconds=60, test_seconds=10))
     return Pipeline(engine, WorkFolder(root / "work"), ProjectSpec("slow"), lambda text: None, workers=1)
 
 
-def test_what_ends_the_interpreter_is_named_and_the_rest_is_traced(chain):
+def test_crashing_tests_are_recorded_and_the_rest_traced(pipeline):
     files = ["tests/test_ends.py", "tests/test_core.py", "tests/test_lacks.py"]
-    found = trace(chain.engine, chain.prepared, files)
+    found = trace(pipeline.engine, pipeline.prepared, files)
     assert len(found.tests) == 9
     assert {test.outcome for test in found.tests} == {"passed"}
     reasons = {row["what"]: row["why"] for row in found.left_out}
@@ -78,84 +78,84 @@ def test_what_ends_the_interpreter_is_named_and_the_rest_is_traced(chain):
 START = """import sys
 from pathlib import Path
 
-from dlbench.construction.pipeline import Chain
-from dlbench.construction.project_spec import Wish
-from dlbench.construction.work_folder import Work
-from dlbench.execution import Engine, Limits, choose_sandbox
+from dlbench.construction.pipeline import Pipeline
+from dlbench.construction.project_spec import ProjectSpec
+from dlbench.construction.work_folder import WorkFolder
+from dlbench.execution import Engine, Limits, choose_confinement
 
-engine = Engine(choose_sandbox(), Limits(load_seconds=60, test_seconds=10))
-Chain(engine, Work(Path(sys.argv[1])), Wish("slow"), print, workers=1).trace()
+engine = Engine(choose_confinement(), Limits(load_seconds=60, test_seconds=10))
+Pipeline(engine, WorkFolder(Path(sys.argv[1])), ProjectSpec("slow"), print, workers=1).trace()
 """
 
 
-def collect_for(chain: Pipeline) -> None:
+def collect_for(pipeline: Pipeline) -> None:
     ids = [*(f"test_double[{value}]" for value in range(6)), "test_ends", *(f"test_add[{value}]" for value in range(3))]
     rows = [{"id": f"tests/test_core.py::{name}"} for name in ids]
-    chain.work.write("collected", [*rows, {"id": "tests/test_ends.py::test_x"}], "slow")
+    pipeline.work.write("collected", [*rows, {"id": "tests/test_ends.py::test_x"}], "slow")
 
 
-def read_kept(chain: Pipeline) -> list[dict]:
-    path = chain.work.path("trace_journal", "slow")
+def read_kept(pipeline: Pipeline) -> list[dict]:
+    path = pipeline.work.path("trace_journal", "slow")
     lines = path.read_text().split("\n")[:-1] if path.exists() else []
     return [row for row in map(json.loads, lines) if "outcome" in row]
 
 
-def read_result(chain: Pipeline) -> list[dict]:
-    """All that a trace says but for how long the tests took."""
-    functions = chain.work.read("trace_functions", "slow")
-    return [*functions, *({**row, "seconds": 0} for row in chain.work.read("trace", "slow"))]
+def read_result(pipeline: Pipeline) -> list[dict]:
+    """The trace without the durations of the tests."""
+    functions = pipeline.work.read("trace_functions", "slow")
+    return [*functions, *({**row, "seconds": 0} for row in pipeline.work.read("trace", "slow"))]
 
 
 @pytest.fixture(scope="module")
-def killed(chain):
-    """A trace that was killed after three of its tests: what is kept of it."""
-    collect_for(chain)
-    chain.prepared  # noqa: B018 - built before the clock starts
-    process = subprocess.Popen([sys.executable, "-c", START, str(chain.work.root)], start_new_session=True)
+def killed(pipeline):
+    """The journal of a trace that was killed after three tests."""
+    collect_for(pipeline)
+    pipeline.prepared  # noqa: B018 - built before the clock starts
+    process = subprocess.Popen([sys.executable, "-c", START, str(pipeline.work.root)], start_new_session=True)
     deadline = time.monotonic() + 60
-    while len(read_kept(chain)) < 3 and time.monotonic() < deadline:
+    while len(read_kept(pipeline)) < 3 and time.monotonic() < deadline:
         time.sleep(0.05)
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
-    return chain.work.path("trace_journal", "slow").read_text()
+    return pipeline.work.path("trace_journal", "slow").read_text()
 
 
-def test_a_trace_that_was_killed_goes_on_with_what_it_had_not_seen(chain, killed):
-    kept = read_kept(chain)
+def test_killed_trace_resumes(pipeline, killed):
+    kept = read_kept(pipeline)
     assert 3 <= len(kept) < 9
-    assert not chain.work.has("trace", "slow")
-    said = []
-    again = Pipeline(chain.engine, chain.work, chain.wish, said.append, workers=1)
+    assert not pipeline.work.has("trace", "slow")
+    messages = []
+    again = Pipeline(pipeline.engine, pipeline.work, pipeline.spec, messages.append, workers=1)
     again.trace()
-    assert said[-1] == f"running 11 of 11 tests of slow; {len(kept)} ran before"
-    went_on = read_result(chain)
-    assert {row["id"]: row["seconds"] for row in chain.work.read("trace", "slow")}.items() >= {
+    assert messages[-1] == f"running 11 of 11 tests of slow; {len(kept)} ran before"
+    went_on = read_result(pipeline)
+    assert {row["id"]: row["seconds"] for row in pipeline.work.read("trace", "slow")}.items() >= {
         row["id"]: row["seconds"] for row in kept
     }.items()
-    assert not chain.work.has("trace_journal", "slow")
+    assert not pipeline.work.has("trace_journal", "slow")
     again.trace()
-    assert said[-1] == "running 11 of 11 tests of slow"
-    assert read_result(chain) == went_on
-    assert [row["what"] for row in chain.work.read("trace_left_out", "slow")] == [
+    assert messages[-1] == "running 11 of 11 tests of slow"
+    assert read_result(pipeline) == went_on
+    assert [row["what"] for row in pipeline.work.read("trace_left_out", "slow")] == [
         "tests/test_ends.py",
         "tests/test_core.py::test_ends",
     ]
 
 
-def test_what_was_seen_of_other_tests_is_not_gone_on_from(chain, killed):
-    chain.work.path("trace_journal", "slow").write_text(killed)
-    chain.work.write("collected", [{"id": "tests/test_core.py::test_add[1]"}], "slow")
-    said = []
-    Pipeline(chain.engine, chain.work, chain.wish, said.append, workers=1).trace()
-    assert said == ["running 1 of 1 tests of slow"]
-    assert [row["id"] for row in chain.work.read("trace", "slow")] == ["tests/test_core.py::test_add[1]"]
+def test_journal_of_other_tests_is_not_resumed(pipeline, killed):
+    pipeline.work.path("trace_journal", "slow").write_text(killed)
+    pipeline.work.write("collected", [{"id": "tests/test_core.py::test_add[1]"}], "slow")
+    messages = []
+    Pipeline(pipeline.engine, pipeline.work, pipeline.spec, messages.append, workers=1).trace()
+    assert messages == ["running 1 of 1 tests of slow"]
+    assert [row["id"] for row in pipeline.work.read("trace", "slow")] == ["tests/test_core.py::test_add[1]"]
 
 
-def test_what_was_seen_of_another_release_is_not_gone_on_from(chain, killed):
+def test_journal_of_another_release_is_not_resumed(pipeline, killed):
     header, _, rest = killed.partition("\n")
     other = json.dumps(json.loads(header) | {"release": "another"})
-    chain.work.path("trace_journal", "slow").write_text(f"{other}\n{rest}")
-    collect_for(chain)
-    said = []
-    Pipeline(chain.engine, chain.work, chain.wish, said.append, workers=1).trace()
-    assert said == ["running 11 of 11 tests of slow"]
+    pipeline.work.path("trace_journal", "slow").write_text(f"{other}\n{rest}")
+    collect_for(pipeline)
+    messages = []
+    Pipeline(pipeline.engine, pipeline.work, pipeline.spec, messages.append, workers=1).trace()
+    assert messages == ["running 11 of 11 tests of slow"]

@@ -1,9 +1,9 @@
-"""A tiny project of ours on a local index, in two releases: a function came with the second."""
+"""A tiny project on a local index with two releases; the second adds a function."""
 
 from datetime import date
 
 from ..workspace.parts import Index
-from .shelf import MIT, publish
+from .fake_index import MIT, publish
 
 NAME = "dlbench-tiny"
 SECOND_RELEASE = date(2026, 1, 2)

@@ -1,4 +1,4 @@
-"""Real small parts for the tests: archives, wheels and a package index, all made on the spot."""
+"""Small archives, wheels and a package index for the tests."""
 
 import hashlib
 import io
@@ -110,7 +110,7 @@ class Index:
         return (self.folder / "simple").as_uri()
 
     def list(self, project: str = "tiny-net", files: str = "../../files") -> None:
-        """(Re)writes the project's page with everything that lies in `files/`."""
+        """Write the project's page with all files in `files/`."""
         page = self.folder / "simple" / project / "index.html"
         page.parent.mkdir(parents=True, exist_ok=True)
         links = [f'<a href="{files}/{path.name}">{path.name}</a><br>' for path in self.files.iterdir()]

@@ -41,7 +41,7 @@ def filled(home: Path) -> Path:
     return home
 
 
-def test_a_shared_file_frees_its_room_once_and_only_with_its_last_link(filled: Path) -> None:
+def test_shared_file_counts_only_with_its_last_link(filled: Path) -> None:
     assert clean({"temporary"}) > 0
     assert clean({"environments"}) == 0
     assert clean({"uv"}) == 1000
@@ -53,7 +53,7 @@ def test_all_links_gone_at_once_count_once(filled: Path) -> None:
     assert (filled / "sources").exists()
 
 
-def test_only_what_is_asked_for_goes(filled: Path) -> None:
+def test_only_requested_kinds_are_removed(filled: Path) -> None:
     fill(filled / "archives" / "abc" / ".net.tar.gz.part", 30)
     assert clean({"temporary"}) == 537
     assert (filled / "environments" / "one").is_dir()
@@ -63,7 +63,7 @@ def test_only_what_is_asked_for_goes(filled: Path) -> None:
     assert {path.name for path in filled.iterdir()} == {"locks", "CACHEDIR.TAG"}
 
 
-def test_nothing_outside_is_touched_whatever_a_link_says(filled: Path, tmp_path: Path) -> None:
+def test_links_out_of_the_workspace_are_not_followed(filled: Path, tmp_path: Path) -> None:
     precious = fill(tmp_path / "precious" / "file", 5)
     (filled / "sources" / "out").symlink_to(precious.parent)
     clean({"archives"})
@@ -72,28 +72,28 @@ def test_nothing_outside_is_touched_whatever_a_link_says(filled: Path, tmp_path:
     assert precious.is_file()
 
 
-def test_a_folder_that_held_other_things_before_is_not_cleaned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_folder_with_other_content_is_not_cleaned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     mine = fill(tmp_path / "mine" / "sources" / "thesis.tex", 5)
     monkeypatch.setenv("DLBENCH_HOME", str(tmp_path / "mine"))
-    with pytest.raises(DLBenchError, match="held other things"):
+    with pytest.raises(DLBenchError, match="had other content"):
         clean({"sources"})
     assert mine.is_file()
 
 
-def test_an_unknown_kind_is_refused_before_anything_goes(filled: Path) -> None:
+def test_unknown_kind_is_rejected_before_removal(filled: Path) -> None:
     with pytest.raises(DLBenchError, match="everything-else"):
         clean({"sources", "everything-else"})
     assert (filled / "sources").exists()
 
 
-def test_cleaning_waits_for_a_build_under_way(filled: Path, said: list[str]) -> None:
+def test_cleaning_waits_for_a_running_build(filled: Path, messages: list[str]) -> None:
     fork = get_context("fork")
     here, there = fork.Pipe()
     holder = fork.Process(target=hold, args=(there,), daemon=True)
     holder.start()
     assert here.recv() == "holds"
     begin = time.monotonic()
-    clean({"sources"}, said.append)
+    clean({"sources"}, messages.append)
     assert time.monotonic() - begin > 0.2
-    assert len(said) == 1
+    assert len(messages) == 1
     holder.join()

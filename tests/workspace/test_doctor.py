@@ -5,13 +5,13 @@ import pytest
 from dlbench.workspace import examine
 
 
-def test_a_sound_machine_has_nothing_to_fix() -> None:
+def test_healthy_machine_has_no_findings() -> None:
     findings = {finding.name: finding for finding in examine()}
     assert findings.keys() == {"python", "uv", "git", "home", "disk", "pip configuration"}
     assert all(findings[name].ok for name in ("python", "uv", "git", "home"))
 
 
-def test_everything_is_examined_even_when_much_is_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_checks_run_even_if_many_fail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_text("no section\n")
     monkeypatch.setenv("DLBENCH_HOME", str(tmp_path / "file"))
     monkeypatch.setenv("PIP_CONFIG_FILE", str(tmp_path / "file"))
@@ -21,7 +21,7 @@ def test_everything_is_examined_even_when_much_is_wrong(tmp_path: Path, monkeypa
     assert all(finding.fix for finding in wrong.values())
 
 
-def test_the_pip_configuration_is_counted_and_never_quoted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pip_configuration_is_counted_and_not_quoted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PIP_INDEX_URL", "http://me:secret@host/simple")
     monkeypatch.setenv("PIP_FIND_LINKS", "one two")
     (finding,) = [finding for finding in examine() if finding.name == "pip configuration"]

@@ -40,17 +40,17 @@ def started(work: Callable[[Connection], None]) -> tuple[ForkProcess, Connection
 
 
 def heard(line: Connection) -> object:
-    """What comes over the line, or a failed test instead of one that hangs."""
+    """Receive a message; fail instead of hanging."""
     assert line.poll(20)
     return line.recv()
 
 
-def test_the_environment_variable_chooses_the_folder_and_it_is_created(tmp_path: Path) -> None:
+def test_environment_variable_chooses_the_folder_and_it_is_created(tmp_path: Path) -> None:
     assert home() == tmp_path / "home"
     assert home().is_dir()
 
 
-def test_a_file_in_place_of_the_folder_is_said_with_a_fix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_file_instead_of_the_folder_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").touch()
     for place in (tmp_path / "file", tmp_path / "file" / "below"):
         monkeypatch.setenv("DLBENCH_HOME", str(place))
@@ -61,13 +61,13 @@ def test_a_file_in_place_of_the_folder_is_said_with_a_fix(tmp_path: Path, monkey
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs the device that is always full")
-def test_a_full_disk_is_said_with_a_fix(tmp_path: Path) -> None:
+def test_full_disk_is_reported_with_a_fix(tmp_path: Path) -> None:
     with pytest.raises(DLBenchError, match="the disk is full"), building(tmp_path / "target"):
         Path("/dev/full").write_text("x")
     assert list(tmp_path.glob("*target*")) == []
 
 
-def test_a_second_process_waits_and_says_so_once() -> None:
+def test_second_process_waits_and_logs_once() -> None:
     first, to_first = started(hold)
     assert heard(to_first) == "holds"
     second, to_second = started(hold)
@@ -80,31 +80,31 @@ def test_a_second_process_waits_and_says_so_once() -> None:
     second.join()
 
 
-def test_another_name_does_not_wait(said: list[str]) -> None:
-    with locked("one", said.append), locked("two/with odd:characters", said.append):
+def test_other_lock_does_not_wait(messages: list[str]) -> None:
+    with locked("one", messages.append), locked("two/with odd:characters", messages.append):
         pass
-    assert said == []
+    assert messages == []
 
 
-def test_two_processes_at_once_build_one_whole_folder() -> None:
+def test_concurrent_builds_give_one_complete_folder() -> None:
     both = [started(build) for _ in range(2)]
-    said = []
+    messages = []
     for process, line in both:
         while "whole" not in str(text := heard(line)):
-            said.append(text)
-        said.append(text)
+            messages.append(text)
+        messages.append(text)
         process.join()
-    assert sorted(map(str, said)) == ["['part', 'whole']", "['part', 'whole']", "building"]
+    assert sorted(map(str, messages)) == ["['part', 'whole']", "['part', 'whole']", "building"]
 
 
-def test_a_failed_build_leaves_nothing_behind(tmp_path: Path) -> None:
+def test_failed_build_leaves_nothing_behind(tmp_path: Path) -> None:
     target = tmp_path / "some" / "target"
     with pytest.raises(FileExistsError), building(target) as folder:
         folder.mkdir()
     assert list(target.parent.iterdir()) == []
 
 
-def test_what_a_killed_build_left_goes_with_the_next_build_of_the_same_target() -> None:
+def test_leftovers_of_a_killed_build_are_removed_by_the_next() -> None:
     target = home() / "sources" / "thing"
     killed, line = started(build)
     assert heard(line) == "building"

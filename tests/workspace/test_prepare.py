@@ -24,29 +24,27 @@ def project(index: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pr
     return make_project(archive=NAME, sha256=pinned)
 
 
-def test_a_prepared_project_imports_and_is_found_again_without_work(
-    project: Project, tmp_path: Path, said: list[str]
-) -> None:
+def test_prepared_project_imports_and_is_reused(project: Project, tmp_path: Path, messages: list[str]) -> None:
     assert prepared_if_ready(project, tmp_path) is None
-    prepared = prepare(project, tmp_path, said.append)
+    prepared = prepare(project, tmp_path, messages.append)
     assert prepared_if_ready(project, tmp_path) == prepared
     assert prepared.import_path == prepared.tree / project.import_root
     code = "import tiny_net, tiny_dep; print(tiny_net.double(2))"
     done = subprocess.run([prepared.python, "-c", code], cwd=prepared.import_path, capture_output=True, text=True)
     assert done.stdout == "4\n"
-    before = len(said)
-    assert prepare(project, tmp_path, said.append) == prepared
-    assert len(said) == before
+    before = len(messages)
+    assert prepare(project, tmp_path, messages.append) == prepared
+    assert len(messages) == before
 
 
-def test_the_tree_has_bytecode_that_notices_a_changed_source(project: Project, tmp_path: Path) -> None:
+def test_bytecode_is_invalidated_by_a_changed_source(project: Project, tmp_path: Path) -> None:
     prepared = prepare(project, tmp_path)
     (bytecode,) = (prepared.tree / "tiny_net" / "__pycache__").iterdir()
     flags = int.from_bytes(bytecode.read_bytes()[4:8], "little")
     assert flags == 0, "a flag other than 0 means bytecode by hash, not by timestamp"
 
 
-def test_a_missing_lock_is_named_when_preparing_and_not_ready_when_looking(project: Project, tmp_path: Path) -> None:
+def test_missing_lock_is_an_error_in_prepare_and_not_ready_otherwise(project: Project, tmp_path: Path) -> None:
     other = project.model_copy(update={"environment": "other"})
     assert prepared_if_ready(other, tmp_path) is None
     with pytest.raises(DLBenchError) as caught:

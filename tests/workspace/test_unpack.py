@@ -29,7 +29,7 @@ def everything(folder: Path) -> list[str]:
     return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*"))
 
 
-def test_a_source_archives_single_top_folder_is_stripped(tmp_path: Path) -> None:
+def test_source_archives_single_top_folder_is_stripped(tmp_path: Path) -> None:
     make_sdist(tmp_path / "a.tar.gz")
     unpack(tmp_path / "a.tar.gz", tmp_path / "tree")
     assert (tmp_path / "tree" / "tiny_net" / "__init__.py").is_file()
@@ -39,7 +39,7 @@ def test_a_source_archives_single_top_folder_is_stripped(tmp_path: Path) -> None
     assert everything(tmp_path / "zipped") == ["one.py"]
 
 
-def test_a_wheel_stays_as_it_is(tmp_path: Path) -> None:
+def test_wheel_has_no_top_folder_stripped(tmp_path: Path) -> None:
     unpack(make_wheel(tmp_path / "wheels"), tmp_path / "tree")
     assert (tmp_path / "tree" / "tiny_dep-1.0.dist-info" / "METADATA").is_file()
 
@@ -66,7 +66,7 @@ def test_links_that_stay_inside_are_kept(tmp_path: Path) -> None:
     ],
     ids=lambda info: f"{info.name} -> {info.linkname}",
 )
-def test_a_tar_that_leaves_its_folder_is_refused_as_a_whole(tmp_path: Path, bad: tarfile.TarInfo) -> None:
+def test_tar_that_escapes_its_folder_is_rejected_as_a_whole(tmp_path: Path, bad: tarfile.TarInfo) -> None:
     folder = tmp_path / "deep" / "er"
     folder.mkdir(parents=True)
     archive = make_tar(tmp_path / "a.tar.gz", member("top/good.py", size=1), bad)
@@ -75,7 +75,7 @@ def test_a_tar_that_leaves_its_folder_is_refused_as_a_whole(tmp_path: Path, bad:
     assert everything(tmp_path) == ["a.tar.gz", "deep", "deep/er"]
 
 
-def test_writing_through_a_link_is_refused(tmp_path: Path) -> None:
+def test_writing_through_a_link_is_rejected(tmp_path: Path) -> None:
     archive = make_tar(
         tmp_path / "a.tar.gz", member("top/x", tarfile.SYMTYPE, str(tmp_path)), member("top/x/out", size=1)
     )
@@ -85,7 +85,7 @@ def test_writing_through_a_link_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("name", "link"), [("../out", ""), ("/out", ""), ("top/l", "/etc"), ("top/l", "../../out")])
-def test_a_zip_that_leaves_its_folder_is_refused(tmp_path: Path, name: str, link: str) -> None:
+def test_zip_that_escapes_its_folder_is_rejected(tmp_path: Path, name: str, link: str) -> None:
     info = zipfile.ZipInfo(name)
     if link:
         info.external_attr = 0o120777 << 16
@@ -97,7 +97,7 @@ def test_a_zip_that_leaves_its_folder_is_refused(tmp_path: Path, name: str, link
     assert everything(tmp_path) == ["a.zip", "deep"]
 
 
-def test_an_archive_that_swells_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_oversized_archive_is_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     archive = make_tar(tmp_path / "a.tar.gz", member("top/a", size=100), member("top/b", size=100))
     monkeypatch.setattr(module, "MAX_BYTES", 150)
     with pytest.raises(DLBenchError, match="too large"):
@@ -109,14 +109,14 @@ def test_an_archive_that_swells_is_refused(tmp_path: Path, monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize("name", ["a.tar.gz", "a.tar.bz2", "a.zip", "a.whl", "a.rar"])
-def test_a_damaged_or_unknown_archive_is_named(tmp_path: Path, name: str) -> None:
+def test_damaged_or_unknown_archive_is_reported(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_bytes(b"this is no archive at all" * 50)
     with pytest.raises(DLBenchError) as caught:
         unpack(tmp_path / name, tmp_path / "tree")
     assert caught.value.where == name
 
 
-def test_an_archive_cut_short_is_named(tmp_path: Path) -> None:
+def test_truncated_archive_is_reported(tmp_path: Path) -> None:
     whole = make_tar(tmp_path / "a.tar.gz", member("top/a", size=500_000))
     whole.write_bytes(whole.read_bytes()[:-30])
     with pytest.raises(DLBenchError):

@@ -1,4 +1,4 @@
-"""Which projects does a step of construction go through, and what is told of those that fail?"""
+"""Select the projects of a construction step, run the step on each, and report failures."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -15,16 +15,17 @@ if TYPE_CHECKING:
 
 
 def read_chosen(names: list[str] | None, projects: Path | None) -> "list[ProjectSpec]":
-    from dlbench.construction.project_spec import ProjectSpec, read_wishes
+    from dlbench.construction.project_spec import ProjectSpec, read_specs
     from dlbench.errors import DLBenchError
 
-    known = {wish.name: wish for wish in read_wishes(projects)} if projects else {}
+    known = {spec.name: spec for spec in read_specs(projects)} if projects else {}
     if not names and not known:
-        raise DLBenchError("no project is named", fix="give names of packages, or --projects FILE")
+        raise DLBenchError("no project is given", fix="give package names, or --projects FILE")
     return [known.get(name, ProjectSpec(name)) for name in names] if names else list(known.values())
 
 
-def make_patient_engine(sandbox: str, where: Where = HERE) -> "Engine":
+def make_construction_engine(sandbox: str, where: Where = HERE) -> "Engine":
+    """An engine with longer time limits, since nothing is known about the tests yet."""
     from dataclasses import replace
 
     from dlbench.cli.engine import make_engine
@@ -33,26 +34,26 @@ def make_patient_engine(sandbox: str, where: Where = HERE) -> "Engine":
     return replace(engine, limits=replace(engine.limits, load_seconds=300.0, test_seconds=25.0))
 
 
-def make_chains(
+def make_pipelines(
     names: list[str] | None, projects: Path | None, work: Path, sandbox: str, workers: int = 1, where: Where = HERE
 ) -> "list[Pipeline]":
     from dlbench.cli.output import log
     from dlbench.construction.pipeline import Pipeline
     from dlbench.construction.work_folder import WorkFolder
 
-    engine = make_patient_engine(sandbox, where)
-    return [Pipeline(engine, WorkFolder(work), wish, log, workers=workers) for wish in read_chosen(names, projects)]
+    engine = make_construction_engine(sandbox, where)
+    return [Pipeline(engine, WorkFolder(work), spec, log, workers=workers) for spec in read_chosen(names, projects)]
 
 
-def do_each(chains: "list[Pipeline]", do: "Callable[[Pipeline], None]") -> None:
-    """Does a step with every project; those that fail are told at the end, when the others have had their turn."""
+def run_step(pipelines: "list[Pipeline]", do: "Callable[[Pipeline], None]") -> None:
+    """Run a step on every project and report failures at the end. Exits with status 1 if any failed."""
     from dlbench.cli.output import log
     from dlbench.construction.work_folder import explain, for_each_project
     from dlbench.errors import DLBenchError
 
-    failed = for_each_project(chains[0].work, chains, do, log)
+    failed = for_each_project(pipelines[0].work, pipelines, do, log)
     for name, error in failed.items():
-        told = str(error) if isinstance(error, DLBenchError) else explain(error)
-        typer.echo(f"{name}: failed: {told}", err=True)
+        reason = str(error) if isinstance(error, DLBenchError) else explain(error)
+        typer.echo(f"{name}: failed: {reason}", err=True)
     if failed:
         raise typer.Exit(1)

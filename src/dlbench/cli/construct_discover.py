@@ -1,4 +1,4 @@
-"""The first commands of construction: discover and select."""
+"""Commands of the first construction steps: discover and select."""
 
 from pathlib import Path
 from typing import Annotated
@@ -7,20 +7,26 @@ import typer
 
 from dlbench.cli.app import JsonOption, command
 
-WorkOption = Annotated[Path, typer.Option("--work", help="Folder in which every step keeps what it found.")]
+WorkOption = Annotated[Path, typer.Option("--work", help="Folder for the results of every step.")]
 WORK = Path("construction")
 
 
 def discover(
-    topic: Annotated[list[str] | None, typer.Option(help="GitHub topic (repeatable); ours by default.")] = None,
-    most: Annotated[int, typer.Option(min=1, max=1000, help="Most starred repositories of each topic.")] = 1000,
-    github_url: Annotated[
-        str | None, typer.Option(help="GitHub's interface, if not the public one. GITHUB_TOKEN is sent there.")
+    topic: Annotated[
+        list[str] | None, typer.Option(help="GitHub topic (repeatable); a built-in list by default.")
     ] = None,
-    patience: Annotated[float, typer.Option(min=0, help="Seconds that GitHub may make us wait for one page.")] = 900.0,
+    most: Annotated[
+        int, typer.Option(min=1, max=1000, help="Number of most starred repositories for each topic.")
+    ] = 1000,
+    github_url: Annotated[
+        str | None, typer.Option(help="GitHub API, if not the public one. GITHUB_TOKEN is sent there.")
+    ] = None,
+    patience: Annotated[
+        float, typer.Option(min=0, help="Maximum wait in seconds for one page when GitHub limits requests.")
+    ] = 900.0,
     index: Annotated[list[str] | None, typer.Option(help="Package to look up on the index (repeatable).")] = None,
     names_from: Annotated[
-        Path | None, typer.Option(help="File with such names, one a line; # begins a remark.")
+        Path | None, typer.Option(help="File with package names, one per line; # starts a comment.")
     ] = None,
     work: WorkOption = WORK,
     json: JsonOption = False,
@@ -35,10 +41,10 @@ def discover(
     names = [*(index or []), *(_read_names(names_from) if names_from else [])]
     found: dict[str, tuple[str, Discovery]] = {}
     if topic or not (index or names_from):
-        asked = f"{len(set(topic or read_topics().github))} topics in"
+        searched = f"{len(set(topic or read_topics().github))} topics in"
         url = github_url or API
         search = discover_on_github(WorkFolder(work), topic or (), most=most, base_url=url, patience=patience, log=log)
-        found["github"] = (asked, search)
+        found["github"] = (searched, search)
     if index or names_from:
         found["index"] = (f"{len(set(names))} names in", discover_on_index(WorkFolder(work), names, log=log))
     if json:
@@ -50,12 +56,12 @@ def discover(
         }
         typer.echo(format.dumps(record, indent=2, ensure_ascii=False))
     else:
-        for origin, (asked, part) in found.items():
+        for origin, (searched, part) in found.items():
             for failure in part.failed:
                 typer.echo(f"{failure['name']}: {failure['reason']}")
             if part.stopped:
-                typer.echo(f"stopped early: {part.stopped}; the same command goes on from here")
-            typer.echo(f"{origin}: {asked}, {len(part.rows)} projects out, {len(part.failed)} failed")
+                typer.echo(f"stopped early: {part.stopped}; rerun the same command to resume")
+            typer.echo(f"{origin}: {searched}, {len(part.rows)} projects out, {len(part.failed)} failed")
     if any(part.stopped for _, part in found.values()):
         raise typer.Exit(1)
 
@@ -63,15 +69,15 @@ def discover(
 def select(
     names: Annotated[
         list[str] | None,
-        typer.Argument(help="Packages, NAME==VERSION, or owner/name; all that were discovered by default."),
+        typer.Argument(help="Packages, NAME==VERSION, or owner/name; all discovered projects by default."),
     ] = None,
     projects: Annotated[
-        Path | None, typer.Option(help="TOML file: projects with what is known of each, as for `run`.")
+        Path | None, typer.Option(help="TOML file: projects with what is known about each, as for `run`.")
     ] = None,
     work: WorkOption = WORK,
     json: JsonOption = False,
 ) -> None:
-    """Choose the projects that can give instances, and say why each of the others cannot."""
+    """Select the projects that can give instances, with the reasons for rejecting the others."""
     from collections import Counter
 
     from dlbench.cli.construct_common import read_chosen
@@ -81,25 +87,25 @@ def select(
 
     folder = WorkFolder(work)
     if projects:
-        wishes = read_chosen(names, projects)
-        names = [f"{wish.name}=={wish.version}" if wish.version else wish.name for wish in wishes]
+        specs = read_chosen(names, projects)
+        names = [f"{spec.name}=={spec.version}" if spec.version else spec.name for spec in specs]
     candidates = selecting.find_candidates(folder, names or ())
     with counted("selecting", len(candidates)) as advance:
 
-        def shown(row: Row) -> None:
+        def show(row: Row) -> None:
             advance(f"{row['name']}: {'selected' if row['selected'] else '; '.join(row['reasons'])}")
 
-        rows = selecting.select(folder, names or (), log=log, on_row=shown)
+        rows = selecting.select(folder, names or (), log=log, on_row=show)
     if json:
         import json as format
 
         typer.echo(format.dumps(rows, indent=2, ensure_ascii=False))
         return
     typer.echo(selecting.render_selection(rows))
-    against = Counter(kind for row in rows for kind in {selecting.kind_of(reason) for reason in row["reasons"]})
-    why = ", ".join(f"{kind} {count}" for kind, count in against.most_common())
+    kinds = Counter(kind for row in rows for kind in {selecting.reason_kind(reason) for reason in row["reasons"]})
+    why = ", ".join(f"{kind} {count}" for kind, count in kinds.most_common())
     chosen = sum(row["selected"] for row in rows)
-    left_out = f"{len(rows) - chosen} left out" + (f" (against them: {why})" if why else "")
+    left_out = f"{len(rows) - chosen} left out" + (f" (reasons: {why})" if why else "")
     typer.echo(f"{len(rows)} packages in, {chosen} selected, {left_out}")
 
 
@@ -109,7 +115,7 @@ def _read_names(path: Path) -> list[str]:
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        what, fix = f"cannot be read: {error}", "give a text file with one name a line"
+        what, fix = f"cannot be read: {error}", "give a text file with one name per line"
         raise DLBenchError(what, where=str(path), fix=fix) from None
     return [name for line in lines if (name := line.partition("#")[0].strip())]
 

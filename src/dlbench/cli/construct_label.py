@@ -1,4 +1,4 @@
-"""The commands of the last steps of construction: label, review, and write what came of it."""
+"""Commands of the last construction steps: label, review, write, split."""
 
 import math
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from dlbench.cli.app import BenchmarkOption, JsonOption, command
 from dlbench.cli.construct_discover import WORK, WorkOption
 
 if TYPE_CHECKING:
-    from dlbench.construction.labelling import Labelled
+    from dlbench.construction.labelling import LabelDecision
     from dlbench.construction.labelling.catalogue import Entry, Source
     from dlbench.construction.work_folder import Row, WorkFolder
 
@@ -26,20 +26,23 @@ def label(
         list[Path] | None, typer.Option(help="Votes in a JSONL or CSV file instead of the folder's (repeatable).")
     ] = None,
     settled: Annotated[
-        Path | None, typer.Option(help="JSONL: id, axis, value, reason of ties that were discussed; the folder's own.")
+        Path | None,
+        typer.Option(
+            help="JSONL with id, axis, value and reason of discussed ties; settled.jsonl of the work folder by default."
+        ),
     ] = None,
     export_label_studio: Annotated[
-        Path | None, typer.Option(help="Write tasks here (.json), the configuration beside it (.xml), and end.")
+        Path | None, typer.Option(help="Write tasks here (.json) and the configuration beside it (.xml), then exit.")
     ] = None,
     import_label_studio: Annotated[
-        Path | None, typer.Option(help="First take in the votes of an export of Label Studio (JSON).")
+        Path | None, typer.Option(help="First import the votes of a Label Studio export (JSON).")
     ] = None,
     tree: TreeOption = None,
     benchmark: BenchmarkOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Decide labels by the majority of three votes or more; list ties, and measure how far annotators agree."""
-    from dlbench.construction.labelling import decide, measure_alpha, read_settled
+    """Decide labels by the majority of at least three votes; list ties and measure annotator agreement."""
+    from dlbench.construction.labelling import decide, measure_alpha, read_settlements
     from dlbench.construction.labelling.catalogue import read_catalogue
     from dlbench.construction.labelling.votes import read_votes
     from dlbench.construction.work_folder import WorkFolder
@@ -52,31 +55,31 @@ def label(
         return
     if import_label_studio:
         _import(import_label_studio, folder, catalogue)
-    given = read_votes(votes or folder)
-    if not given:
-        raise DLBenchError("nobody has voted yet", where=str(work), fix="vote with `dlbench construct review`")
-    known = [vote for vote in given if not catalogue or vote.id in catalogue]
-    labelled = decide(known, read_settled(settled or folder.path("settled")))
+    all_votes = read_votes(votes or folder)
+    if not all_votes:
+        raise DLBenchError("there are no votes yet", where=str(work), fix="vote with `dlbench construct review`")
+    known = [vote for vote in all_votes if not catalogue or vote.id in catalogue]
+    labelled = decide(known, read_settlements(settled or folder.path("settled")))
     alphas = measure_alpha(known)
     folder.write("labels", [one.as_row() for one in labelled if one.is_decided])
-    strangers = sorted({vote.id for vote in given} - {vote.id for vote in known})
-    silent = sorted(set(catalogue) - {vote.id for vote in known})
+    unknown = sorted({vote.id for vote in all_votes} - {vote.id for vote in known})
+    unvoted = sorted(set(catalogue) - {vote.id for vote in known})
     if json:
-        _print_json(labelled, alphas, strangers, silent)
+        _print_json(labelled, alphas, unknown, unvoted)
         return
-    _print_decisions(labelled, strangers, silent)
+    _print_decisions(labelled, unknown, unvoted)
     typer.echo("Krippendorff's alpha: " + ", ".join(f"{axis} {_round(alpha)}" for axis, alpha in alphas.items()))
     typer.echo(f"{sum(one.is_decided for one in labelled)} of {len(catalogue) or len(labelled)} functions are labelled")
 
 
 def review(
     work: WorkOption = WORK,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port of this machine; 0 takes a free one.")] = 0,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Local port; 0 chooses a free one.")] = 0,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Only print the address.")] = False,
     tree: TreeOption = None,
     benchmark: BenchmarkOption = None,
 ) -> None:
-    """Open a page of this machine to vote on labels, fix prompts, and accept or reject functions."""
+    """Open a local page to vote on labels, edit prompts, and accept or reject functions."""
     from dlbench.construction.labelling.catalogue import read_catalogue
     from dlbench.construction.labelling.review_server import serve
     from dlbench.construction.work_folder import WorkFolder
@@ -85,11 +88,11 @@ def review(
     folder = WorkFolder(work)
     catalogue = read_catalogue(folder)
     if not catalogue:
-        fix = "do the steps before, or give their folder as --work"
+        fix = "run the earlier steps, or give their folder as --work"
         raise DLBenchError("there is no admissible function to review", where=str(work), fix=fix)
 
     def ready(address: str) -> None:
-        typer.echo(f"{len(catalogue)} functions to review at {address} (Ctrl-C ends it; all that was done is kept)")
+        typer.echo(f"{len(catalogue)} functions to review at {address} (Ctrl-C to stop; everything is saved)")
         if not no_browser:
             import webbrowser
 
@@ -99,10 +102,10 @@ def review(
 
 
 def write(
-    into: Annotated[Path, typer.Option(help="Folder of the benchmark that gets them; made where there is none.")],
+    into: Annotated[Path, typer.Option(help="Benchmark folder to write to; created if it does not exist.")],
     work: WorkOption = WORK,
 ) -> None:
-    """Write functions that are accepted, labelled and admissible as instances of a benchmark."""
+    """Write accepted, labelled and admissible functions as instances of a benchmark."""
     from dlbench.cli.output import log
     from dlbench.construction.history import date_functions
     from dlbench.construction.work_folder import WorkFolder
@@ -120,10 +123,10 @@ def write(
 
 def split(
     name: Annotated[str, typer.Argument(help="Name of the split, for example lite.")],
-    size: Annotated[int, typer.Option(min=1, help="How many instances.")],
+    size: Annotated[int, typer.Option(min=1, help="Number of instances.")],
     benchmark: BenchmarkOption = None,
 ) -> None:
-    """Choose few instances that stand for all: balanced over labels and projects, quick, the same every time."""
+    """Choose a small representative split, balanced over labels and projects; deterministic."""
     from dlbench.dataset import load
     from dlbench.dataset.splits import choose_balanced
     from dlbench.errors import DLBenchError
@@ -131,8 +134,8 @@ def split(
 
     loaded = load(benchmark)
     if name == "full" or name.startswith("live-") or not name.replace("-", "").isalnum():
-        fix = "use letters, digits and -; full is everything, and live-YYYY-MM what appeared since that month"
-        raise DLBenchError(f"{name!r} is no name for a split", fix=fix)
+        fix = "use letters, digits and -; full and live-YYYY-MM (new functions since that month) are reserved"
+        raise DLBenchError(f"{name!r} is not a valid name for a split", fix=fix)
     chosen = choose_balanced(loaded.instances.values(), size)
     path = loaded.root / "splits" / f"{name}.txt"
     path.parent.mkdir(exist_ok=True)
@@ -142,7 +145,7 @@ def split(
 
 
 def _reader(work: "WorkFolder", tree: Path | None, benchmark: Path | None) -> "Callable[[str], Source]":
-    """Reads code from the given tree, or from the sources that this machine has fetched already."""
+    """Read code from the given tree, or from sources that are already fetched."""
     from functools import cache
 
     from dlbench.construction.labelling.catalogue import read_catalogue, read_source
@@ -153,12 +156,12 @@ def _reader(work: "WorkFolder", tree: Path | None, benchmark: Path | None) -> "C
 
     def read(function: str) -> "Source":
         entry = read_catalogue(work)[function]
-        place = fetched(entry.project) if tree is None else tree
-        if place is None:
-            fix = "`dlbench prepare` fetches projects of a benchmark; or give the tree with --tree"
+        folder = fetched(entry.project) if tree is None else tree
+        if folder is None:
+            fix = "fetch it with `dlbench prepare`, or give the tree with --tree"
             raise DLBenchError(f"the source of {entry.project} is not on this machine", fix=fix)
-        inner = place / entry.project
-        return read_source(entry, inner if tree is not None and (inner / entry.function["path"]).is_file() else place)
+        inner = folder / entry.project
+        return read_source(entry, inner if tree is not None and (inner / entry.function["path"]).is_file() else folder)
 
     return read
 
@@ -184,7 +187,9 @@ def _export(path: Path, work: "WorkFolder", catalogue: "dict[str, Entry]", read:
 
     configuration = path.with_suffix(".xml")
     if configuration == path:
-        raise DLBenchError("the configuration goes there", where=str(path), fix="name the tasks' file .json")
+        raise DLBenchError(
+            "this name is used for the configuration", where=str(path), fix="use a .json name for the tasks"
+        )
     reviews = read_reviews(work)
     tasks = []
     for entry in catalogue.values():
@@ -202,18 +207,18 @@ def _import(path: Path, work: "WorkFolder", catalogue: "dict[str, Entry]") -> No
     from dlbench.construction.labelling.votes import votes_of
 
     votes = read_export(path)
-    fresh = import_votes(votes, catalogue, votes_of(work))
-    log(f"{len(votes)} votes of {len({vote.annotator for vote in votes})} annotators read, {fresh} of them new")
+    new = import_votes(votes, catalogue, votes_of(work))
+    log(f"{len(votes)} votes of {len({vote.annotator for vote in votes})} annotators read, {new} of them new")
 
 
-def _print_decisions(labelled: "list[Labelled]", strangers: list[str], silent: list[str]) -> None:
+def _print_decisions(labelled: "list[LabelDecision]", unknown: list[str], unvoted: list[str]) -> None:
     from collections import Counter
 
-    from dlbench.construction.labelling import FEWEST, Outcome
+    from dlbench.construction.labelling import MIN_VOTES, Outcome
     from dlbench.dataset.labels import AXES
 
     for one in labelled:
-        typer.echo(f"{one.id}: " + ", ".join(f"{axis} {_tell(axis, one)}" for axis in AXES))
+        typer.echo(f"{one.id}: " + ", ".join(f"{axis} {_format_decision(axis, one)}" for axis in AXES))
     for axis, labels in AXES.items():
         counts = Counter(one.axes[axis].value for one in labelled)
         typer.echo(f"\n{axis}\n" + "\n".join(f"  {label:<24} {counts[label]:>4}" for label in labels))
@@ -221,16 +226,16 @@ def _print_decisions(labelled: "list[Labelled]", strangers: list[str], silent: l
     for one in labelled:
         for axis, decision in one.axes.items():
             if decision.outcome is Outcome.TIE:
-                typer.echo(f"tie, to be discussed: {one.id}: {axis}: {', '.join(decision.votes)}")
+                typer.echo(f"tie to discuss: {one.id}: {axis}: {', '.join(decision.votes)}")
             elif decision.outcome is Outcome.TOO_FEW:
-                typer.echo(f"too few votes: {one.id}: {axis}: {len(decision.votes)} of {FEWEST}")
-    for function in silent:
+                typer.echo(f"too few votes: {one.id}: {axis}: {len(decision.votes)} of {MIN_VOTES}")
+    for function in unvoted:
         typer.echo(f"no vote yet: {function}")
-    for function in strangers:
+    for function in unknown:
         typer.echo(f"left out, no such admissible function: {function}")
 
 
-def _tell(axis: str, one: "Labelled") -> str:
+def _format_decision(axis: str, one: "LabelDecision") -> str:
     decision = one.axes[axis]
     return f"{decision.value} ({decision.outcome})" if decision.value else f"undecided ({decision.outcome})"
 
@@ -239,15 +244,17 @@ def _round(alpha: float) -> str:
     return "n/a" if math.isnan(alpha) else f"{alpha:.3f}"
 
 
-def _print_json(labelled: "list[Labelled]", alphas: dict[str, float], strangers: list[str], silent: list[str]) -> None:
+def _print_json(
+    labelled: "list[LabelDecision]", alphas: dict[str, float], unknown: list[str], unvoted: list[str]
+) -> None:
     import json
 
-    def show(one: "Labelled") -> "Row":
+    def show(one: "LabelDecision") -> "Row":
         return one.as_row() | {"outcomes": {axis: decision.outcome for axis, decision in one.axes.items()}}
 
     alpha = {axis: None if math.isnan(value) else value for axis, value in alphas.items()}
-    said = {"functions": [show(one) for one in labelled], "alpha": alpha, "no_vote": silent, "left_out": strangers}
-    typer.echo(json.dumps(said, indent=2, ensure_ascii=False))
+    record = {"functions": [show(one) for one in labelled], "alpha": alpha, "no_vote": unvoted, "left_out": unknown}
+    typer.echo(json.dumps(record, indent=2, ensure_ascii=False))
 
 
 def register(group: typer.Typer) -> None:

@@ -1,4 +1,4 @@
-"""The commands that look after this machine: prepare, doctor, clean, lock."""
+"""Commands that manage this machine's workspace: prepare, doctor, clean, lock."""
 
 from pathlib import Path
 from typing import Annotated
@@ -12,7 +12,7 @@ from dlbench.cli.app import BenchmarkOption, Chosen, JsonOption, command
 def prepare(
     chosen: Chosen,
     everything: Annotated[
-        bool, typer.Option("--all", help="Every project of the benchmark, whatever is chosen.")
+        bool, typer.Option("--all", help="Every project of the benchmark, ignoring the selection.")
     ] = False,
 ) -> None:
     """Fetch the chosen instances' projects, verify them, and build their environments."""
@@ -26,7 +26,7 @@ def prepare(
 
 @command("doctor")
 def doctor(benchmark: BenchmarkOption = None, json: JsonOption = False) -> None:
-    """Say what this machine has and lacks, and how to fix it."""
+    """Report what this machine has and what is missing, with how to fix it."""
     from dlbench.dataset import load
     from dlbench.execution import find_sandboxes
     from dlbench.workspace import Finding, examine, prepared_if_ready
@@ -49,7 +49,7 @@ def doctor(benchmark: BenchmarkOption = None, json: JsonOption = False) -> None:
     else:
         for finding in findings:
             fix = f"  (fix: {finding.fix})" if finding.fix and not finding.ok else ""
-            typer.echo(f"{'ok  ' if finding.ok else 'lack'}  {finding.name:<26} {finding.detail}{fix}")
+            typer.echo(f"{'ok' if finding.ok else 'missing':<7}  {finding.name:<26} {finding.detail}{fix}")
     if all(obstacle for _, obstacle in confinements):
         raise typer.Exit(1)
 
@@ -58,9 +58,11 @@ def doctor(benchmark: BenchmarkOption = None, json: JsonOption = False) -> None:
 def clean(
     sources: Annotated[bool, typer.Option("--sources", help="Fetched archives and sources.")] = False,
     environments: Annotated[bool, typer.Option("--environments", help="Built environments and uv's cache.")] = False,
-    everything: Annotated[bool, typer.Option("--all", help="All of it, the embedded model's weights too.")] = False,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Everything, including the embedded model's weights.")
+    ] = False,
 ) -> None:
-    """Remove what this machine holds; without an option, only what killed commands left behind."""
+    """Remove workspace content; without an option, only what killed commands left behind."""
     from dlbench.cli.output import log
     from dlbench.workspace import clean as remove
 
@@ -77,7 +79,7 @@ def lock(
     python: Annotated[str, typer.Option(help="Python version that the environment is for.")] = "3.11",
     benchmark: BenchmarkOption = None,
 ) -> None:
-    """Pin an environment's requirements, with hashes, for whoever adds a project."""
+    """Pin an environment's requirements with hashes, when adding a project."""
     from dlbench.dataset import default_root
     from dlbench.errors import DLBenchError
     from dlbench.workspace import compile_lock
@@ -85,6 +87,6 @@ def lock(
     folder: Path = (benchmark or default_root()) / "locks"
     requirements = folder / f"{environment}.in"
     if not requirements.is_file():
-        raise DLBenchError("there is no such file", where=str(requirements), fix="list direct requirements there")
+        raise DLBenchError("the file does not exist", where=str(requirements), fix="list the direct requirements there")
     compile_lock(requirements, folder / f"{environment}.txt", python)
     typer.echo(f"wrote {folder / environment}.txt")

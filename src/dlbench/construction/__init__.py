@@ -1,1 +1,1 @@
-"""How does a project become verified instances? In nine steps, each of which reads and writes plain files."""
+"""Turn Python projects into verified benchmark instances, in nine steps that read and write plain files."""

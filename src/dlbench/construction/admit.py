@@ -1,8 +1,8 @@
-"""Can a function be asked for? Every check of admission that needs no person.
+"""Run the automatic admission checks on a function.
 
-The reference passes five times in other orders; a test that passes on a stub, or not every time, is not kept; three or
-more remain; they keep to time and memory; answers that nobody would call one do not pass; and it is measured which
-small mistakes the tests find. The first reason that stands against a function is kept with its figure.
+The reference must pass five times in different test orders. Tests that pass on a stub or fail sometimes are dropped; at
+least three must remain, within the time and memory limits. Empty answers must fail. Mutants measure which small
+mistakes the tests detect. The first failed check is recorded with its figure.
 """
 
 from collections.abc import Callable, Iterable
@@ -11,7 +11,7 @@ from datetime import date
 from functools import partial
 from itertools import product
 
-from dlbench.construction.choose_tests import LEAST_TESTS, MOST_AT_ALL
+from dlbench.construction.choose_tests import LEAST_TESTS, MAX_SECONDS
 from dlbench.construction.work_folder import Row
 from dlbench.dataset import Instance
 from dlbench.dataset.labels import Data, Stage, Task
@@ -26,17 +26,17 @@ from dlbench.runs.verdict import Outcome, Status, Verdict
 from dlbench.validation.mutants import BODIES, draw_orders, write_mutants, write_stub
 from dlbench.workspace import Prepared
 
-MOST_MEMORY_MB = 2048.0
+MAX_MEMORY_MB = 2048.0
 TIMES = 5
 MUTANTS = 12
-MOST_UNSTEADY = 0.2
-"""Share of the tests; where more of them do not always pass, the rest only had luck."""
+MAX_FLAKY = 0.2
+"""Share of flaky tests above which the remaining tests are not trusted either."""
 _ROUNDS = 3
 _STUB_TIMES = 3
-ASKED = "the candidate asked for"
-"""How the guard begins what it says of frames, files of tests, and the like."""
-OUR_FAULT = "our_fault"
-"""The one reason that says nothing of the function; it is measured again when the step is run again."""
+GUARDED = "the candidate asked for"
+"""Prefix of the guard's messages about access to frames, test files and the like."""
+HARNESS_FAULT = "our_fault"
+"""A reason that says nothing about the function; it is measured again when the step is repeated."""
 _STOPPED = {Status.TIMEOUT: "too_slow", Status.OUT_OF_MEMORY: "too_large"}
 _FLAKY = "does not always pass"
 _ORDER = "passes only in an order"
@@ -44,14 +44,14 @@ _ORDER = "passes only in an order"
 
 @dataclass
 class Admission:
-    """What was found of one function. `reason`: why it cannot be asked for; empty where it can."""
+    """The result for one function. `reason`: why it is not admissible; empty if it is."""
 
     id: str
     reason: str = ""
     detail: str = ""
     tests: list[str] = field(default_factory=list)
     tried: int = 0
-    """Tests that ran it, before any was dropped."""
+    """Number of tests that run the function, before any was dropped."""
     dropped: dict[str, str] = field(default_factory=dict)
     mutants: int = 0
     killed: int = 0
@@ -74,7 +74,7 @@ class _Rejected(Exception):
 
 
 def propose_instance(row: Row, tests: list[str]) -> Instance:
-    """A function as an instance that nobody has written a prompt for, or voted on."""
+    """An instance with placeholder prompt and labels, to run the checks on."""
     return Instance(
         id=row["id"],
         path=row["path"],
@@ -96,21 +96,21 @@ def admit_all(
     workers: int = 1,
     mutants: int = MUTANTS,
 ) -> None:
-    """Each thread has a worker of its own; what is found of one function does not depend on the others."""
+    """Check all functions in parallel; each thread has its own worker, and results are independent."""
     work = TaskQueue(map(_Proposed, instances), lambda instance: (1.0, 0.0))
 
-    def keep() -> None:
-        seat = open_cache(engine, {prepared.project.name: prepared}, CachePolicy(Warm))
+    def serve() -> None:
+        cache = open_cache(engine, {prepared.project.name: prepared}, CachePolicy(Warm))
         proposed = work.next(None)
         try:
             while proposed is not None:
-                on_admission(_admit_at(seat, proposed.instance, mutants))
-                proposed = work.next(proposed, seat.projects)
+                on_admission(_admit_with(cache, proposed.instance, mutants))
+                proposed = work.next(proposed, cache.projects)
         finally:
-            seat.close()
+            cache.close()
 
     if work.left:
-        run_threads(work, [keep] * min(count_workers(engine, workers), work.left))
+        run_threads(work, [serve] * min(count_workers(engine, workers), work.left))
 
 
 @dataclass(frozen=True)
@@ -118,13 +118,13 @@ class _Proposed:
     instance: Instance
 
 
-def _admit_at(seat: WorkerCache[Warm], instance: Instance, mutants: int) -> Admission:
+def _admit_with(cache: WorkerCache[Warm], instance: Instance, mutants: int) -> Admission:
     try:
-        return seat.run(instance.project, partial(admit, mutants=mutants), instance)
+        return cache.run(instance.project, partial(admit, mutants=mutants), instance)
     except NoWorkerAvailable:
         raise
     except Exception as error:
-        return Admission(instance.id, *_blame_ourselves(error), tried=len(instance.tests))
+        return Admission(instance.id, *_harness_fault(error), tried=len(instance.tests))
 
 
 def admit(warm: Warm, instance: Instance, *, mutants: int = MUTANTS) -> Admission:
@@ -132,27 +132,27 @@ def admit(warm: Warm, instance: Instance, *, mutants: int = MUTANTS) -> Admissio
     try:
         node = warm.engine.target(warm.prepared, instance).target.node
         instance = _keep_passing(warm, instance, found)
-        _reject_stubs(warm, instance, node, found)
-        _repeat(warm, instance, found)
-        _try_empty_answers(warm, instance, node, found)
+        _drop_tests_passing_on_stubs(warm, instance, node, found)
+        _drop_flaky_tests(warm, instance, found)
+        _reject_empty_answers(warm, instance, node, found)
         _kill_mutants(warm, instance, node, found, mutants)
     except _Rejected as error:
         found.reason, found.detail = error.reason, error.detail[-600:]
     except Exception as error:  # one function must not end a pass over thousands
-        found.reason, found.detail = _blame_ourselves(error)
+        found.reason, found.detail = _harness_fault(error)
     return found
 
 
-def _blame_ourselves(error: Exception) -> tuple[str, str]:
-    return OUR_FAULT, f"{type(error).__name__}: {error}"[-600:]
+def _harness_fault(error: Exception) -> tuple[str, str]:
+    return HARNESS_FAULT, f"{type(error).__name__}: {error}"[-600:]
 
 
 def _judge(warm: Warm, instance: Instance, code: str, options: JudgeOptions = DEFAULT) -> Verdict:
-    """What we could not judge says nothing of the function: no mutant was found by it, and no test is flaky."""
+    """Judge; a harness error says nothing about the function, so it ends the checks instead of failing a test."""
     # the reference may fail: that is what admission finds out
     verdict = warm.judge(instance, code, options=replace(options, requires_reference=False))
     if verdict.status is Status.HARNESS_ERROR:
-        raise _Rejected(OUR_FAULT, verdict.message)
+        raise _Rejected(HARNESS_FAULT, verdict.message)
     return verdict
 
 
@@ -161,51 +161,51 @@ def _reference(warm: Warm, instance: Instance) -> str:
 
 
 def _keep_passing(warm: Warm, instance: Instance, found: Admission) -> Instance:
-    """Without the tests that do not pass when they run alone, in the sandbox, on the reference."""
+    """Drop tests that fail on the reference when they run alone in the sandbox."""
     if len(instance.tests) < LEAST_TESTS:
         raise _Rejected("too_few_tests", f"{len(instance.tests)} tests run it")
     for attempt in range(_ROUNDS):
         verdict = _judge(warm, instance, _reference(warm, instance))
         if verdict.passed:
             found.mode = verdict.mode
-            _reject_what_looks_at_the_judge(warm, instance)
+            _reject_guarded_access(warm, instance)
             return instance
         if verdict.status not in (Status.FAIL, Status.ERROR):
             raise _Rejected(_STOPPED.get(verdict.status, f"reference_{verdict.status}"), verdict.message)
-        passing = _those(verdict, Outcome.PASSED)
-        why = _FLAKY if attempt else "the reference does not pass it alone"
+        passing = _tests_with(verdict, Outcome.PASSED)
+        why = _FLAKY if attempt else "the reference fails it alone"
         found.dropped |= dict.fromkeys(set(instance.tests) - set(passing), why)
         if len(passing) < LEAST_TESTS:
             what = f"{len(passing)} of {found.tried} tests pass here: {verdict.message}"
             raise _Rejected("flaky" if attempt else "reference_fails", what)
         warm.forget(instance)
         instance = instance.model_copy(update={"tests": tuple(passing)})
-    raise _Rejected("flaky", f"of {found.tried} tests others fail every time: {verdict.message}")
+    raise _Rejected("flaky", f"different tests of {found.tried} fail every time: {verdict.message}")
 
 
-def _reject_what_looks_at_the_judge(warm: Warm, instance: Instance) -> None:
-    """What the reference asks for, a candidate may ask for, too, and ways to the tests lead through it; and an honest
-    solution that asks otherwise than the reference does would be taken for a cheat."""
-    if asked := [why for why in warm.profiles[instance.id].allowed if why.startswith(ASKED)]:
-        raise _Rejected("looks_at_the_judge", "; ".join(asked))
+def _reject_guarded_access(warm: Warm, instance: Instance) -> None:
+    """Reject a reference that uses frames, test files and the like: candidates would be allowed the same access, which
+    leads to the tests, and an honest solution with other accesses would count as cheating."""
+    if accesses := [why for why in warm.profiles[instance.id].allowed if why.startswith(GUARDED)]:
+        raise _Rejected("looks_at_the_judge", "; ".join(accesses))
 
 
-def _those(verdict: Verdict, *outcomes: Outcome) -> list[str]:
+def _tests_with(verdict: Verdict, *outcomes: Outcome) -> list[str]:
     return [test for test, outcome in verdict.tests.items() if outcome in outcomes]
 
 
-def _reject_stubs(warm: Warm, instance: Instance, node: Function, found: Admission) -> None:
-    """A test that passes where there is nothing cannot tell; neither can one that did not come to an end.
+def _drop_tests_passing_on_stubs(warm: Warm, instance: Instance, node: Function, found: Admission) -> None:
+    """Drop tests that pass or do not finish on a stub: they cannot detect a wrong answer.
 
-    Asked several times, in other orders too: where nothing was written, a test may find what it looks for in memory
-    that was used before, or in what another test left.
+    Stubs are judged several times and in other orders, since a test may find its expected value in reused memory or in
+    what another test left.
     """
     kept = list(instance.tests)
     orders = [instance.tests, *draw_orders(instance.tests, _STUB_TIMES - 1, instance.id)]
     for count, kind in product(range(_STUB_TIMES), BODIES):
         tests = [test for test in orders[count] if test in kept]
         verdict = _judge(warm, instance, write_stub(node, kind), JudgeOptions(tests=tuple(tests)))
-        failing = set(_those(verdict, Outcome.FAILED, Outcome.ERROR))
+        failing = set(_tests_with(verdict, Outcome.FAILED, Outcome.ERROR))
         why = f"passes on a stub that {kind}{' by chance' if count else ''}"
         found.dropped |= dict.fromkeys([test for test in kept if test not in failing], why)
         kept = [test for test in kept if test in failing]
@@ -215,71 +215,71 @@ def _reject_stubs(warm: Warm, instance: Instance, node: Function, found: Admissi
     found.tests = kept
 
 
-def _repeat(warm: Warm, instance: Instance, found: Admission) -> None:
-    """Five times, each in another order; what does not pass every time is dropped, and the rest must be most of it."""
+def _drop_flaky_tests(warm: Warm, instance: Instance, found: Admission) -> None:
+    """Run the reference five times in different orders; drop tests that do not always pass."""
     reference = _reference(warm, instance)
 
     def run(tests: list[str]) -> tuple[set[str], Verdict]:
         verdict = _judge(warm, instance, reference, JudgeOptions(tests=tuple(tests)))
-        return set(tests) - set(_those(verdict, Outcome.PASSED)), verdict
+        return set(tests) - set(_tests_with(verdict, Outcome.PASSED)), verdict
 
-    unsteady: dict[str, str] = {}
+    flaky: dict[str, str] = {}
     for order in draw_orders(found.tests, TIMES, instance.id):
-        tests = [test for test in found.tests if test not in unsteady]
+        tests = [test for test in found.tests if test not in flaky]
         if len(tests) < LEAST_TESTS:
             break
-        shuffled = [test for test in order if test not in unsteady]
+        shuffled = [test for test in order if test not in flaky]
         failing, verdict = run(shuffled)
         if verdict.status in _STOPPED:
             raise _Rejected(_STOPPED[verdict.status], verdict.message)
         if failing:
-            # an order that breaks a test breaks it again, and the record's order does not
+            # Order-dependent: the same order fails again, and the record's order passes.
             is_order = run(shuffled)[0] == failing and not run(tests)[0]
-            unsteady |= dict.fromkeys(failing, _ORDER if is_order else _FLAKY)
+            flaky |= dict.fromkeys(failing, _ORDER if is_order else _FLAKY)
         found.seconds = max(found.seconds, verdict.test_seconds)
         found.memory_mb = max(found.memory_mb, verdict.memory_mb)
-    found.dropped |= unsteady
-    found.tests = [test for test in found.tests if test not in unsteady]
+    found.dropped |= flaky
+    found.tests = [test for test in found.tests if test not in flaky]
     count = sum(why in (_FLAKY, _ORDER) for why in found.dropped.values())
-    if len(found.tests) < LEAST_TESTS or count > MOST_UNSTEADY * found.tried:
-        reason = "order_dependent" if set(unsteady.values()) == {_ORDER} else "flaky"
+    if len(found.tests) < LEAST_TESTS or count > MAX_FLAKY * found.tried:
+        reason = "order_dependent" if set(flaky.values()) == {_ORDER} else "flaky"
         raise _Rejected(reason, f"{count} of {found.tried} tests do not always pass")
-    if found.seconds > MOST_AT_ALL:
+    if found.seconds > MAX_SECONDS:
         raise _Rejected("too_slow", f"{found.seconds:.1f} s")
-    if found.memory_mb > MOST_MEMORY_MB:
+    if found.memory_mb > MAX_MEMORY_MB:
         raise _Rejected("too_large", f"{found.memory_mb:.0f} MiB")
 
 
 def write_empty_answers(node: Function) -> dict[str, str]:
-    """What passes for an answer where tests look at little more than that something came back."""
+    """Trivial answers that pass tests which check little more than that a value is returned."""
     header = render_signature(node, decorators=False)
     names = [argument.arg for argument in [*node.args.posonlyargs, *node.args.args]]
-    own = [name for name in names if name not in ("self", "cls")]
+    parameters = [name for name in names if name not in ("self", "cls")]
     bodies = {"zero": "return 0", "an empty list": "return []", "the object itself": "return self"}
     if "self" not in names:
         bodies.pop("the object itself")
-    if own:
-        bodies["its first argument"] = f"return {own[0]}"
+    if parameters:
+        bodies["its first argument"] = f"return {parameters[0]}"
     return {what: f"{header}\n    {body}\n" for what, body in bodies.items()}
 
 
-def _try_empty_answers(warm: Warm, instance: Instance, node: Function, found: Admission) -> None:
-    terms = JudgeOptions(tests=tuple(found.tests), until_failure=True, seconds=_patience(found))
+def _reject_empty_answers(warm: Warm, instance: Instance, node: Function, found: Admission) -> None:
+    options = JudgeOptions(tests=tuple(found.tests), until_failure=True, seconds=_time_limit(found))
     for what, code in write_empty_answers(node).items():
-        if _judge(warm, instance, code, terms).passed:
+        if _judge(warm, instance, code, options).passed:
             raise _Rejected("empty_answer_passes", f"returning {what} passes every test")
 
 
 def _kill_mutants(warm: Warm, instance: Instance, node: Function, found: Admission, most: int) -> None:
-    terms = JudgeOptions(tests=tuple(found.tests), until_failure=True, seconds=_patience(found))
+    options = JudgeOptions(tests=tuple(found.tests), until_failure=True, seconds=_time_limit(found))
     for name, code in write_mutants(node, most):
         found.mutants += 1
-        if _judge(warm, instance, code, terms).passed:
+        if _judge(warm, instance, code, options).passed:
             found.survivors.append(name)
         else:
             found.killed += 1
 
 
-def _patience(found: Admission) -> float:
-    """A mutant that runs on and on is found out in a few times what the reference takes."""
+def _time_limit(found: Admission) -> float:
+    """Limit for wrong answers, a few times what the reference takes: an endless mutant is stopped early."""
     return max(2.0, 5 * found.seconds)

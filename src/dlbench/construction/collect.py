@@ -1,18 +1,9 @@
-"""Which tests has a project, as pytest itself finds them?
+"""Set up a project and collect its tests with pytest.
 
-Files that pytest cannot import are named with the reason, and what is missing may be had: collecting is tried again
-with the packages that the errors name. A file that still cannot be collected gives no tests, nor does one that hangs or
-ends the interpreter on import; the others are collected without it.
-
-How are a project's test files gone through, where any of them may hang, crash the interpreter or end it?
-
-In a process that says what it takes up next. What was under way when it came to a bad end is named and passed over, and
-the rest goes on in a new process.
-
-Which files of a tree are there for its tests?
-
-By name and place, as pytest and people go by them: what a test calls in such a file is the test's own, and no function
-in it can become an instance.
+Files that pytest cannot import are recorded with the reason. If the errors name missing packages, these are installed
+and collection is repeated. A file that still fails, hangs or exits the interpreter is left out, and the others are
+collected without it. `is_test_code` decides by name and folder which files belong to the tests: what a test calls there
+is the test's own code, and no function of such a file can become an instance.
 """
 
 import re
@@ -27,12 +18,13 @@ from dlbench.construction.project_spec import (
     ProjectSpec,
     find_missing,
     find_tests,
-    propose,
+    propose_project,
     read_project_requirements,
     set_up,
 )
+from dlbench.construction.selection.case_counts import find_test_functions
 from dlbench.construction.selection.releases import PYTHON
-from dlbench.construction.selection.source_layout import find_layout
+from dlbench.construction.selection.source_layout import find_layout, parse
 from dlbench.errors import DLBenchError
 from dlbench.execution.engine import Engine
 from dlbench.execution.launch import describe_collection
@@ -44,98 +36,102 @@ from dlbench.workspace.home import Log
 from dlbench.workspace.package_index import look_up
 from dlbench.workspace.source import fetch
 
-_MOST_CULPRITS = 25
+_MAX_CULPRITS = 25
 
 
-class Run(ABC):
-    """One process after another, until every file and test was gone through or named."""
+class IsolatedPytestRun(ABC):
+    """Run pytest in one process after another until every file and test is done or left out.
+
+    Any file or test may hang, crash or exit the interpreter. The process reports what it starts next; the culprit of a
+    bad end is recorded and skipped, and a new process continues with the rest.
+    """
 
     def __init__(self, engine: Engine, prepared: Prepared, files: list[str], deadline: float) -> None:
         self.engine, self.prepared, self.files, self.deadline = engine, prepared, list(files), deadline
-        self.passed_over: set[str] = set()
-        """Tests that are not to be run, or not again."""
-        self.rest = ""
-        """Why not everything was gone through."""
+        self.skip: set[str] = set()
+        """Tests that are not run, or not run again."""
+        self.incomplete = ""
+        """Why not everything was run."""
         self.output = ""
         self._file = self._test = ""
         self._has_ended = False
 
     @abstractmethod
-    def describe(self) -> dict[str, Any]:
-        """What the process is to do, beside what every process is told."""
+    def job(self) -> dict[str, Any]:
+        """The fields of the process's job that depend on the kind of run."""
 
     @abstractmethod
-    def begin(self) -> None:
-        """A new process starts: what only the one before could go on with is forgotten."""
+    def reset(self) -> None:
+        """Discard state that belongs to the previous process."""
 
     @abstractmethod
-    def hear(self, message: dict[str, Any]) -> None:
-        """What it said beside what it takes up next."""
+    def handle(self, message: dict[str, Any]) -> None:
+        """Handle a message from the process."""
 
     @abstractmethod
     def leave_out(self, what: str, why: str) -> None:
-        """A file that cannot be collected, or a test that cannot be run."""
+        """Record a file that cannot be collected, or a test that cannot be run."""
 
-    def go(self) -> None:
+    def run(self) -> None:
         culprits = 0
-        while self.files and not self.rest:
+        while self.files and not self.incomplete:
             if time.monotonic() >= self.deadline:
-                self.rest = "the time was up"
-            elif culprits == _MOST_CULPRITS:
-                self.rest = f"{culprits} files or tests came to a bad end"
+                self.incomplete = "the time limit was reached"
+            elif culprits == _MAX_CULPRITS:
+                self.incomplete = f"{culprits} files or tests crashed or hung"
             else:
                 why = self._run_once()
                 if self._has_ended:
                     return
                 if why:
                     culprits += 1
-                    self._blame(why)
+                    self._record_culprit(why)
 
     def _run_once(self) -> str:
-        """Why the process did not come to its end, where that was its own doing and not that the time was up."""
+        """Why the process ended early; empty if it finished or the time limit was reached."""
         self._file, self._test, self._has_ended = "", "", False
-        self.begin()
-        job = describe_collection(self.files) | {"mode": "traced", "passed_over": sorted(self.passed_over)}
+        self.reset()
+        job = describe_collection(self.files) | {"mode": "traced", "passed_over": sorted(self.skip)}
         with open_cell(self.prepared, None, None, self.engine.limits) as cell:
-            watched = supervise(self.engine.confinement, cell, job | self.describe(), self._listen)
-        self.output = watched.output
-        if watched.stopped_for == "enough":
+            observed = supervise(self.engine.confinement, cell, job | self.job(), self._listen)
+        self.output = observed.output
+        if observed.stopped_for == "enough":
             return ""
-        if watched.stopped_for:
-            return f"stopped for {watched.stopped_for}"
-        return f"ended the interpreter, exit code {watched.exit_code}: {watched.output[-800:]}"
+        if observed.stopped_for:
+            return f"stopped for {observed.stopped_for}"
+        return f"ended the interpreter, exit code {observed.exit_code}: {observed.output[-800:]}"
 
     def _listen(self, message: dict[str, Any]) -> bool:
-        kind = message["kind"]
-        if kind == "collecting":
-            self._file = message["file"]
-        elif kind == "collected":
-            self._file = ""
-        elif kind == "begins":
-            self._test = message["id"]
-        elif kind == "traced":
-            self._test = ""
-        elif kind == "end":
-            self._has_ended = True
-        self.hear(message)
+        match message["kind"]:
+            case "collecting":
+                self._file = message["file"]
+            case "collected":
+                self._file = ""
+            case "begins":
+                self._test = message["id"]
+            case "traced":
+                self._test = ""
+            case "end":
+                self._has_ended = True
+        self.handle(message)
         return time.monotonic() < self.deadline
 
-    def _blame(self, why: str) -> None:
+    def _record_culprit(self, why: str) -> None:
         if self._test:
-            self.passed_over.add(self._test)
+            self.skip.add(self._test)
             self.leave_out(self._test, why)
         elif self._file in self.files:
             self.files.remove(self._file)
             self.leave_out(self._file, f"on import: {why}")
         else:
-            self.rest = f"pytest did not come to its end: {why}"
+            self.incomplete = f"pytest did not finish: {why}"
 
 
 SECONDS = 900.0
 NO_TEST = "pytest finds no test in it"
 _SKIPS = "skips itself on import: "
 _ROUNDS = 4
-_MOST_MISSING = 6
+_MAX_MISSING = 6
 
 
 @dataclass
@@ -143,57 +139,57 @@ class Collected:
     files: list[str]
     tests: list[str] = field(default_factory=list)
     errors: dict[str, str] = field(default_factory=dict)
-    """Files that could not be collected, and why."""
+    """Files that could not be collected, with the reason."""
     skipped: dict[str, str] = field(default_factory=dict)
-    """Files that skip themselves on import, and why."""
+    """Files that skip themselves on import, with the reason."""
     why: str = ""
-    """Why collecting did not come to its end."""
+    """Why collection is incomplete."""
 
     def explain(self) -> dict[str, str]:
-        """All that gave no tests, and why: no file is lost without a reason."""
+        """Every file without tests, with the reason."""
         known = self.errors | self.skipped
         with_tests = {test.partition("::")[0] for test in self.tests}
         silent = [file for file in self.files if file not in with_tests and file not in known]
         found = known | {file: _find_above(file, known) or self.why or NO_TEST for file in silent}
         if self.why and not silent:
-            found["pytest"] = self.why  # all files were gone through, and still it ended badly
+            found["pytest"] = self.why  # pytest failed after all files were collected
         return found
 
 
 def _find_above(file: str, known: dict[str, str]) -> str:
-    """What stands against the folder that a file is in."""
+    """The reason recorded for a folder that contains the file."""
     return next((why for what, why in known.items() if what and file.startswith(f"{what}/")), "")
 
 
 def collect(engine: Engine, prepared: Prepared, files: list[str], seconds: float = SECONDS) -> Collected:
-    run = _Collecting(engine, _with_plugin(prepared), files, time.monotonic() + seconds)
-    run.go()
+    run = _CollectRun(engine, _with_plugin(prepared), files, time.monotonic() + seconds)
+    run.run()
     found = run.found
-    found.why = run.rest
+    found.why = run.incomplete
     if not found.tests and NO_TEST in found.explain().values():
         found.why = f"pytest found nothing: {run.output[-800:]}"
     return found
 
 
 def _with_plugin(prepared: Prepared) -> Prepared:
-    """With one more plugin for pytest, as if the project's record asked for it."""
+    """Add the pytest plugin that reports files which skip themselves on import."""
     setup = prepared.project.tests
     setup = setup.model_copy(update={"args": (*setup.args, "-p", "inside.extra.tracing")})
     return replace(prepared, project=prepared.project.model_copy(update={"tests": setup}))
 
 
-class _Collecting(Run):
+class _CollectRun(IsolatedPytestRun):
     def __init__(self, engine: Engine, prepared: Prepared, files: list[str], deadline: float) -> None:
         super().__init__(engine, prepared, files, deadline)
         self.found = Collected(files)
 
-    def describe(self) -> dict[str, Any]:
+    def job(self) -> dict[str, Any]:
         return {"collect_only": True, "trace": False, "wanted": [], "seconds_each": self.engine.limits.test_seconds}
 
-    def begin(self) -> None:
+    def reset(self) -> None:
         self.found.tests = []
 
-    def hear(self, message: dict[str, Any]) -> None:
+    def handle(self, message: dict[str, Any]) -> None:
         if message["kind"] == "items":
             self.found.tests += message["ids"]
         elif message["kind"] == "uncollected":
@@ -203,12 +199,19 @@ class _Collecting(Run):
         (self.found.skipped if why.startswith(_SKIPS) else self.found.errors)[what] = why
 
 
-def set_up_and_collect(engine: Engine, wish: ProjectSpec, root: Path, log: Log) -> tuple[Prepared, Collected]:
-    """From a name to a project whose tests are collected, with what they need found out on the way."""
-    project = propose(wish, root, log)
+def list_written_tests(tree: Path, file: str) -> list[str]:
+    """Ids of the tests that the text of a file defines, for files that pytest cannot collect."""
+    parsed = parse(tree / file)
+    found = find_test_functions(parsed) if parsed else ()
+    return ["::".join([file, *([owner.name] if owner else []), test.name]) for test, owner in found]
+
+
+def set_up_and_collect(engine: Engine, spec: ProjectSpec, root: Path, log: Log) -> tuple[Prepared, Collected]:
+    """Set up a project and collect its tests, adding the packages that turn out to be missing."""
+    project = propose_project(spec, log)
     tree = fetch(project, root, log)
-    files = find_tests(find_layout(tree, project.name).tests, wish)
-    requirements = read_project_requirements(tree, wish.requirements, only_these=wish.only_these, python=PYTHON)
+    files = find_tests(find_layout(tree, project.name).tests, spec)
+    requirements = read_project_requirements(tree, spec.requirements, only_these=spec.only_these, python=PYTHON)
     lock = root / "locks" / f"{project.environment}.txt"
     best: tuple[Prepared, Collected, str] | None = None
     tried: set[str] = set()
@@ -218,16 +221,16 @@ def set_up_and_collect(engine: Engine, wish: ProjectSpec, root: Path, log: Log) 
         except DLBenchError:
             if best is None:
                 raise
-            break  # what was asked for last cannot be had together; what there was before works
+            break  # the added packages conflict; the previous environment works
         log(f"collecting the tests of {project.name}")
         found = collect(engine, prepared, files)
         if best is None or len(found.tests) >= len(best[1].tests):
             best = prepared, found, lock.read_text(encoding="utf-8")
         own = {project.name, *(path.name for path in (tree / project.import_root).iterdir())}
-        # not what a file skips itself for: that it does without is the project's own choice
-        wanted = [name for name in find_missing([*found.errors.values(), found.why]) if name not in tried | own]
-        tried |= set(wanted)
-        missing = [] if wish.only_these else [name for name in wanted[:_MOST_MISSING] if _is_on_index(name)]
+        # Packages for which a file skips itself are not added: they are optional by the project's own choice.
+        named = [name for name in find_missing([*found.errors.values(), found.why]) if name not in tried | own]
+        tried |= set(named)
+        missing = [] if spec.only_these else [name for name in named[:_MAX_MISSING] if _is_on_index(name)]
         if not missing:
             break
         requirements = [*requirements, *missing]

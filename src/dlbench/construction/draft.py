@@ -1,9 +1,7 @@
-"""What could a prompt say? A first text by a model, from code and docstring, for a person to write anew.
+"""Let a model draft prompts from code and docstrings, as a starting point for a person.
 
-Never a prompt of the benchmark: a draft may quote what it was made from, and may be wrong. It says so on itself, and
-`dlbench check` refuses an instance whose prompt does.
-
-Which admissible functions have a draft, and which still want one? One at a time, each kept at once.
+A draft is never a benchmark prompt: it may quote its source and may be wrong. It carries a marker, and `dlbench check`
+rejects an instance whose prompt has the marker.
 """
 
 from collections.abc import Callable
@@ -18,7 +16,7 @@ from dlbench.generation.retry import RateLimiter
 from dlbench.jsonl import Journal
 from dlbench.parsing import parse
 
-_ASK = """\
+_INSTRUCTIONS = """\
 Describe what this function does, so that a person who knows deep learning but not this project could write it from your
 description alone. Say in plain sentences: what it computes and why it is there; each parameter with its type, shape and
 default; what it returns, with type and shape; which errors it raises and when; boundary cases; conventions that its
@@ -26,32 +24,39 @@ callers rely on. Use between 40 and 250 words. Do not quote code and do not copy
 """
 
 
-async def draft_prompt(gate: RateLimiter, row: Row, source: str, *, max_tokens: int = 400) -> Row:
-    """A draft with what stands against it: words or lines that it took over. `source` is the function's module."""
+async def draft_prompt(limiter: RateLimiter, row: Row, source: str, *, max_tokens: int = 400) -> Row:
+    """Write a draft and list the words or lines it copied. `source` is the function's module."""
     module = parse(source)
     target = find_target(source, row["qualname"], module)
+    question = f"{_INSTRUCTIONS}\nFunction `{row['qualname']}` of {row['path']}:\n\n{fenced(target.text)}"
     messages: list[Message] = [
         {"role": "system", "content": "You write precise specifications of Python functions."},
-        {"role": "user", "content": f"{_ASK}\nFunction `{row['qualname']}` of {row['path']}:\n\n{fenced(target.text)}"},
+        {"role": "user", "content": question},
     ]
     request = Request(instance_id=row["id"], sample=0, messages=messages, max_tokens=max_tokens)
-    answer = await gate.ask(request)
+    answer = await limiter.ask(request)
     text = answer.text.strip()
-    taken = [leak.what for leak in find_leaks(text, module, target)]
-    return {"id": row["id"], "prompt": UNREVIEWED + text, "by": gate.model.name, "taken": taken}
+    copied = [leak.what for leak in find_leaks(text, module, target)]
+    return {"id": row["id"], "prompt": UNREVIEWED + text, "by": limiter.model.name, "taken": copied}
 
 
 async def draft_project(
-    work: WorkFolder, project: str, tree: Path, gate: RateLimiter, *, most: int | None, on_draft: Callable[[str], None]
+    work: WorkFolder,
+    project: str,
+    tree: Path,
+    limiter: RateLimiter,
+    *,
+    most: int | None,
+    on_draft: Callable[[str], None],
 ) -> int:
-    """How many there are now."""
+    """Draft what is missing, saving each draft at once. Returns the number of drafts that exist."""
     admissible = {row["id"] for row in work.read_last("measured", project) if row["admissible"]}
     rows = [row for row in work.read("functions", project) if row["id"] in admissible]
     with Journal(work.path("drafts", project)) as journal:
         known = {row["id"] for row in journal.records()}
         for row in [row for row in rows if row["id"] not in known][:most]:
             source = (tree / row["path"]).read_text(encoding="utf-8")
-            journal.append(await draft_prompt(gate, row, source))
+            journal.append(await draft_prompt(limiter, row, source))
             known.add(row["id"])
             on_draft(row["id"])
     return len(known)

@@ -1,8 +1,7 @@
-"""Which functions are under test, and where exactly is each?
+"""Find the qualified names of the functions that the trace recorded by file and line.
 
-What ran is known by file and line; here it gets the qualified name by which an instance names it. A name that does not
-lead back to the same lines (defined twice, made inside another function) is left out, with the reason; so is what tests
-call of their own code.
+A function whose qualified name does not identify the same lines (defined twice, or inside another function) is left
+out with the reason, and so is test code.
 """
 
 import ast
@@ -28,7 +27,7 @@ from dlbench.parsing import parse
 @dataclass
 class Extracted:
     rows: list[Row]
-    """One for each function, by its number in the trace."""
+    """One row for each function."""
     left_out: list[Row]
 
 
@@ -53,10 +52,10 @@ def extract(project: Project, tree: Path, trace: Trace) -> Extracted:
 
 
 def measure(tree: Path, rows: list[Row]) -> Iterator[Row]:
-    """The rows, which come file by file, with how large and how tangled each function is."""
-    for path, inner in groupby(rows, key=itemgetter("path")):
+    """Add size and complexity measures to the rows, which are grouped by file."""
+    for path, group in groupby(rows, key=itemgetter("path")):
         module = parse_module(path, (tree / path).read_text(encoding="utf-8"))
-        for row in inner:
+        for row in group:
             segment = module.text(row["first"], row["last"])
             yield row | {"measures": asdict(measure_function(segment, module.imports))}
 
@@ -78,13 +77,13 @@ _NETWORK = re.compile(
 
 
 def _count_failing(trace: Trace) -> dict[int, dict[str, int]]:
-    """Tests of each function that did not pass, by what seems to be the matter."""
+    """Count the tests of each function that did not pass, by the apparent cause."""
     found: dict[int, Counter[str]] = {}
     for test in trace.tests:
         if test.outcome == "passed":
             continue
         kind = "skipped" if test.outcome == "skipped" else "failed"
-        # a socket that the sandbox refuses, or what libraries make of it
+        # A socket denied by the sandbox, or the error that libraries raise instead.
         if _NETWORK.search(test.message) or ("socket.py" in test.message and "PermissionError" in test.message):
             kind = "network"
         elif "took longer than" in test.message:
@@ -97,9 +96,9 @@ def _count_failing(trace: Trace) -> dict[int, dict[str, int]]:
 def _read_file(
     project: Project, tree: Path, path: str, numbers: list[int], trace: Trace
 ) -> Iterator[tuple[int, str, Row]]:
-    """Each function of a file with the reason why it is left out, or what is known of it."""
+    """Each function of a file with the reason why it is left out, or with its row."""
     module = name_module(path, project.import_root)
-    why = "it is test code" if is_test_code(path) else "" if module else "it lies outside the packages"
+    why = "it is test code" if is_test_code(path) else "" if module else "it is outside the packages"
     source, parsed, names, functions = "", None, {}, trace.functions
     if not why:
         try:
@@ -112,7 +111,7 @@ def _read_file(
         _, line, name = functions[number]
         qualname = names.get((line, name))
         if why or qualname is None:
-            yield number, why or "it is made inside another function", {}
+            yield number, why or "it is defined inside another function", {}
             continue
         try:
             target = find_target(source, qualname, parsed)
@@ -136,7 +135,7 @@ def _read_file(
 
 
 def name_module(path: str, import_root: str) -> str:
-    """The dotted name under which a file is imported; empty where it is not."""
+    """The dotted name under which a file is imported; empty if it cannot be."""
     prefix = "" if import_root == "." else f"{import_root}/"
     if not path.startswith(prefix):
         return ""

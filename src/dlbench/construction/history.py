@@ -1,16 +1,10 @@
-"""In which release did a function first appear?
+"""Find the release in which a function first appeared, and the projects with new functions since a date.
 
-Earlier releases are looked into, for every function that is asked for at once: first and last of each line (1.4.x and
-1.5.x are two), from the oldest on, and between them as few as halving needs. So it does not matter that lines
-overlap in time, nor that a name went away with one line and came back with a later one. A function that was moved to
-another file is as old as it was there: it counts as present wherever its qualified name is defined in a release. A date
-here is later than the truth only where a name came and went in the middle of a line, where old code got a new name, or
-where it was another package's before.
-
-Which functions can no model have seen that was trained before a day?
-
-Those of releases uploaded since, which no release before had. One look into the last release before the day tells
-whether a project has any, so that the others cost nothing.
+For all functions at once, the first and last release of each release line (1.4.x and 1.5.x are two lines) are searched,
+then a bisection within the line. So lines may overlap in time, and a name may disappear with one line and return with
+another. A function counts as present if its qualified name is defined anywhere in the release, so moved functions keep
+their age. A date is too late only if a name came and went within one line, or if old code got a new name or came from
+another package. No model trained before a date has seen functions that only releases uploaded since then define.
 """
 
 import contextlib
@@ -28,7 +22,7 @@ from packaging.version import InvalidVersion, Version
 from dlbench.construction.collect import is_test_code
 from dlbench.construction.extract import walk_functions
 from dlbench.construction.project_spec import ProjectSpec
-from dlbench.construction.selection.criteria import Candidate, judge, kind_of
+from dlbench.construction.selection.criteria import Candidate, judge_candidate, reason_kind
 from dlbench.construction.selection.releases import choose_release
 from dlbench.construction.work_folder import Row, explain
 from dlbench.dataset import Project
@@ -40,9 +34,9 @@ from dlbench.workspace.home import Log
 from dlbench.workspace.package_index import Package, Release, download, look_up
 
 _READABLE = (".whl", ".zip", ".egg", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
-_FORM = 2
-"""Of what is remembered; one more whenever names are read otherwise."""
-Look = Callable[[Release], frozenset[str]]
+_CACHE_VERSION = 2
+"""Incremented whenever names are read differently."""
+ListNames = Callable[[Release], frozenset[str]]
 
 
 def date_functions(project: Project, rows: Iterable[Row]) -> dict[str, date]:
@@ -50,23 +44,22 @@ def date_functions(project: Project, rows: Iterable[Row]) -> dict[str, date]:
     package = look_up(project.name)
     until = choose_release(package, version=project.version)
     names = {row["id"]: row["qualname"] for row in rows}
-    found = find_origins(
-        set(names.values()), choose_files(package, until), lambda release: look_into(project.name, release)
-    )
+    releases = choose_files(package, until)
+    found = find_origins(set(names.values()), releases, lambda release: list_release_functions(project.name, release))
     return {key: found.get(name, until.uploaded) for key, name in names.items()}
 
 
-def find_origins(names: Iterable[str], releases: list[Release], look: Look) -> dict[str, date]:
-    """The upload date of the first release that has each name; nothing of a name that none has."""
+def find_origins(names: Iterable[str], releases: list[Release], list_names: ListNames) -> dict[str, date]:
+    """The upload date of the first release that defines each name; names that none defines are omitted."""
     lines: dict[tuple[int, ...], list[Release]] = {}
     for release in sorted(releases, key=lambda one: Version(one.version)):
         version = Version(release.version)
         lines.setdefault((version.epoch, version.major, version.minor), []).append(release)
-    wanted, found = frozenset(names), dict[str, date]()
+    requested, found = frozenset(names), dict[str, date]()
     for line in sorted(lines.values(), key=_oldest):
-        open_ = frozenset(name for name in wanted if name not in found or found[name] > _oldest(line))
-        if open_:
-            for name, release in _search(open_, line, look):
+        pending = frozenset(name for name in requested if name not in found or found[name] > _oldest(line))
+        if pending:
+            for name, release in _search(pending, line, list_names):
                 found[name] = min(release.uploaded, found.get(name, date.max))
     return found
 
@@ -75,32 +68,32 @@ def _oldest(line: list[Release]) -> date:
     return min(release.uploaded for release in line)
 
 
-def _search(names: frozenset[str], line: list[Release], look: Look) -> Iterator[tuple[str, Release]]:
-    """Its first has what a later one may have lost; what its last alone has came in between."""
-    there = names & look(line[0])
-    yield from ((name, line[0]) for name in there)
+def _search(names: frozenset[str], line: list[Release], list_names: ListNames) -> Iterator[tuple[str, Release]]:
+    """Check the first release, which may define what later ones lost; bisect for names that only the last defines."""
+    present = names & list_names(line[0])
+    yield from ((name, line[0]) for name in present)
     if len(line) > 1:
-        yield from _halve((names - there) & look(line[-1]), line[1:], look)
+        yield from _bisect((names - present) & list_names(line[-1]), line[1:], list_names)
 
 
-def _halve(names: frozenset[str], line: list[Release], look: Look) -> Iterator[tuple[str, Release]]:
-    """Each with the first of the line that has it; the last has all of them."""
+def _bisect(names: frozenset[str], line: list[Release], list_names: ListNames) -> Iterator[tuple[str, Release]]:
+    """Each name with the first release of the line that defines it; the last release defines all of them."""
     if not names:
         return
     if len(line) == 1:
         yield from ((name, line[0]) for name in names)
         return
     half = len(line) // 2
-    there = names & look(line[half - 1])
-    yield from _halve(there, line[:half], look)
-    yield from _halve(names - there, line[half:], look)
+    present = names & list_names(line[half - 1])
+    yield from _bisect(present, line[:half], list_names)
+    yield from _bisect(names - present, line[half:], list_names)
 
 
 def choose_files(package: Package, until: Release) -> list[Release]:
-    """One file for each release that was there by one, in the order of versions: a wheel for every machine where there
-    is one, since it is small. It is as old as the release's first file, since a wheel may follow years later.
-    Candidates of a release are releases, too, and so is what was withdrawn, since anybody could read them; builds of a
-    day (`dev`) are not looked into."""
+    """One file for each release up to `until`, by version: a pure wheel if there is one, since it is small.
+
+    Its date is that of the release's first file, since a wheel may follow years later. Release candidates and yanked
+    releases count, since anybody could read them; development builds do not."""
     by_version: dict[Version, list[Release]] = {}
     for release in (*package.releases, *package.withdrawn):
         with contextlib.suppress(InvalidVersion):
@@ -117,17 +110,17 @@ def choose_files(package: Package, until: Release) -> list[Release]:
     return [replace(chosen[version], uploaded=oldest[version]) for version in sorted(chosen)]
 
 
-def look_into(project: str, release: Release) -> frozenset[str]:
-    """The qualified names of all functions of a release; remembered, since a release does not change."""
-    memory = home() / "history" / f"{release.sha256}-{_FORM}.json"
-    if not memory.is_file():
-        memory.parent.mkdir(parents=True, exist_ok=True)
+def list_release_functions(project: str, release: Release) -> frozenset[str]:
+    """The qualified names of all functions of a release; cached, since a release does not change."""
+    cached = home() / "history" / f"{release.sha256}-{_CACHE_VERSION}.json"
+    if not cached.is_file():
+        cached.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory() as folder:
             archive = Path(folder, release.filename)
             download(project, release.filename, release.sha256, archive, lambda text: None)
             names = sorted({name for text in _read(archive) for name in _names(text)})
-        write_whole(memory, json.dumps(names))
-    return frozenset(json.loads(memory.read_text(encoding="utf-8")))
+        write_whole(cached, json.dumps(names))
+    return frozenset(json.loads(cached.read_text(encoding="utf-8")))
 
 
 def _names(text: str) -> Iterator[str]:
@@ -140,12 +133,12 @@ def _names(text: str) -> Iterator[str]:
 
 
 def _decode(raw: bytes) -> str:
-    """Without the mark that some editors put first: with it nothing of the file would parse."""
+    """Decode without the byte order mark, which would make the file unparsable."""
     return raw.decode("utf-8-sig", errors="replace")
 
 
 def _read(archive: Path) -> Iterator[str]:
-    """The Python files of an archive that are no tests, never unpacked to disk."""
+    """Yield the Python files of an archive that are not tests, without unpacking to disk."""
     try:
         if archive.suffix in {".whl", ".zip", ".egg"}:
             with zipfile.ZipFile(archive) as packed:
@@ -165,38 +158,42 @@ def _read(archive: Path) -> Iterator[str]:
 
 
 _SETTLED = ("code", "cases", "documents")
-"""What was weighed when the project was chosen, by rule or by a person."""
+"""Criteria that were decided when the project was chosen, by rule or by a person."""
 
 
-def find_fresh(wishes: list[ProjectSpec], since: date, log: Log) -> tuple[list[ProjectSpec], list[dict[str, str]]]:
-    """The projects with a release since, and a function in it that was not there before; the others with the reason."""
-    fresh: list[ProjectSpec] = []
+def find_recent_projects(
+    specs: list[ProjectSpec], since: date, log: Log
+) -> tuple[list[ProjectSpec], list[dict[str, str]]]:
+    """Projects whose newest release was uploaded since the date and has new functions; the others with the reason.
+
+    Comparing with the last release before the date is enough, so projects without news cost little."""
+    recent: list[ProjectSpec] = []
     left_out: list[dict[str, str]] = []
-    for wish in wishes:
+    for spec in specs:
         try:
-            package = look_up(wish.name)
-            newest = choose_release(package, version=wish.version)
+            package = look_up(spec.name)
+            newest = choose_release(package, version=spec.version)
             before = [file for file in choose_files(package, newest) if file.uploaded < since]
             if newest.uploaded < since:
-                why = f"its newest release is of {newest.uploaded}"
+                why = f"its newest release is from {newest.uploaded}"
             else:
-                known = look_into(package.name, before[-1]) if before else frozenset()
-                new = look_into(package.name, newest) - known
-                log(f"{wish.name} {newest.version} of {newest.uploaded}: {len(new)} new functions")
-                why = _find_objection(wish.name, newest, log) if new else "its newest release has no new function"
+                known = list_release_functions(package.name, before[-1]) if before else frozenset()
+                new = list_release_functions(package.name, newest) - known
+                log(f"{spec.name} {newest.version} from {newest.uploaded}: {len(new)} new functions")
+                why = _find_objection(spec.name, newest, log) if new else "its newest release has no new function"
         except Exception as error:
             if is_full_disk(error):
                 raise
             why = explain(error)
         if why:
-            left_out.append({"project": wish.name, "why": why})
+            left_out.append({"project": spec.name, "why": why})
         else:
-            # the very release that was looked at: the next may be uploaded while this one is gone through
-            fresh.append(replace(wish, version=newest.version))
-    return fresh, left_out
+            # Pin the release that was examined: a newer one may be uploaded meanwhile.
+            recent.append(replace(spec, version=newest.version))
+    return recent, left_out
 
 
 def _find_objection(name: str, release: Release, log: Log) -> str:
-    """What step 2 has against a release: one that was chosen once may have lost its tests, or its licence."""
-    reasons = judge(Candidate(name, version=release.version), log)["reasons"]
-    return "; ".join(reason for reason in reasons if kind_of(reason) not in _SETTLED)
+    """Why step 2 rejects the release: a project chosen once may have lost its tests or its license."""
+    reasons = judge_candidate(Candidate(name, version=release.version), log)["reasons"]
+    return "; ".join(reason for reason in reasons if reason_kind(reason) not in _SETTLED)

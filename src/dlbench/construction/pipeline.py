@@ -1,7 +1,7 @@
-"""How do the steps follow one another over a project, and over many?
+"""Run the construction steps on one project or on many.
 
-Each step is skipped when its file is there; a project that fails in one is left out with the reason, and the others go
-on. Everything lies in the work folder: a benchmark's folder with the records and locks, and a folder for each project.
+A step is skipped if its output file exists. A project that fails in a step is left out with the reason, and the others
+continue. The work folder contains a benchmark folder with records and locks, and a folder for each project.
 """
 
 import os
@@ -12,16 +12,14 @@ from fnmatch import fnmatchcase
 from hashlib import sha256
 from threading import Lock
 
-from dlbench.construction.admit import OUR_FAULT, Admission, admit_all, propose_instance
-from dlbench.construction.calls.agreement import Comparison, compare
-from dlbench.construction.calls.graph import build_graph, list_written
+from dlbench.construction.admit import HARNESS_FAULT, Admission, admit_all, propose_instance
 from dlbench.construction.choose_tests import LEAST_TESTS, choose_tests, name_group
-from dlbench.construction.collect import Collected, set_up_and_collect
+from dlbench.construction.collect import Collected, list_written_tests, set_up_and_collect
 from dlbench.construction.extract import extract, measure
 from dlbench.construction.history import date_functions
 from dlbench.construction.project_spec import ProjectSpec
 from dlbench.construction.screening import screen_project
-from dlbench.construction.trace import Trace, TracedTest, open_seen, trace
+from dlbench.construction.trace import Trace, TracedTest, open_trace_journal, trace
 from dlbench.construction.work_folder import Row, StepMissing, WorkFolder, for_each_project
 from dlbench.dataset import Project, load
 from dlbench.errors import DLBenchError
@@ -35,14 +33,14 @@ MOST_CASES = 12
 
 
 class Pipeline:
-    """The steps on one project of a work folder."""
+    """The construction steps of one project in a work folder."""
 
     def __init__(
-        self, engine: Engine, work: WorkFolder, wish: ProjectSpec, log: Log, *, workers: int = os.cpu_count() or 1
+        self, engine: Engine, work: WorkFolder, spec: ProjectSpec, log: Log, *, workers: int = os.cpu_count() or 1
     ) -> None:
-        self.engine, self.work, self.wish, self.log, self.workers = engine, work, wish, log, workers
+        self.engine, self.work, self.spec, self.log, self.workers = engine, work, spec, log, workers
         self.root = work.root / "benchmark"
-        self.name = wish.name
+        self.name = spec.name
         self._prepared: Prepared | None = None
 
     @property
@@ -55,69 +53,61 @@ class Pipeline:
     def project(self) -> Project:
         projects = load(self.root).projects if self.root.is_dir() else {}
         if self.name not in projects:
-            what, fix = "the project has not been set up", f"run `dlbench construct collect {self.name}` first"
+            what, fix = "the project is not set up", f"run `dlbench construct collect {self.name}` first"
             raise StepMissing(what, where=str(self.root), fix=fix)
         return projects[self.name]
 
     def collect(self) -> None:
-        """Steps 2 and 3: the project set up, its tests collected; of what cannot be, what the text says is there."""
-        self._prepared, found = set_up_and_collect(self.engine, self.wish, self.root, self.log)
-        self.keep_collected(found)
+        """Steps 2 and 3: set up the project and collect its tests."""
+        self._prepared, found = set_up_and_collect(self.engine, self.spec, self.root, self.log)
+        self.save_collected(found)
 
-    def keep_collected(self, found: Collected) -> None:
-        """Raises DLBenchError where there is no test; why there is none from each file is kept all the same."""
-        reasons = found.explain()
-        written = list_written(self.prepared.tree, self.project.import_root, list(reasons))
-        rows = [{"what": file, "why": why, "written": written[file]} for file, why in reasons.items()]
+    def save_collected(self, found: Collected) -> None:
+        """Raises DLBenchError if there is no test, after saving the reason for each file."""
+        reasons, tree = found.explain(), self.prepared.tree
+        rows = [{"what": file, "why": why, "written": list_written_tests(tree, file)} for file, why in reasons.items()]
         self.work.write("uncollected", rows, self.name)
         if not found.tests:
             errors = "; ".join(filter(None, [found.why, *list(found.errors.values())[:2]]))
             what = f"pytest collects no test: {(errors or '; '.join(reasons.values()))[-1200:]}"
-            raise DLBenchError(what, where=self.name, fix="see what its tests need, or choose another project")
+            raise DLBenchError(what, where=self.name, fix="check what its tests require, or choose another project")
         if found.why:
-            self.log(f"{self.name}: not all was collected: {found.why.splitlines()[0]}")
+            self.log(f"{self.name}: collection is incomplete: {found.why.splitlines()[0]}")
         self.work.write("collected", ({"id": test} for test in found.tests), self.name)
 
     def trace(self, seconds: float = TRACE_SECONDS, cases: int = MOST_CASES) -> None:
-        """Step 4: what each test runs; goes on where it was stopped. Of a parametrised test, so many cases at most."""
+        """Step 4: record which functions each test runs, resuming if interrupted. Runs at most `cases` cases of a
+        parametrized test."""
         tests = [row["id"] for row in self.work.read("collected", self.name)]
-        wanted = choose_cases(tests, cases)
-        files = shuffle_files({test.partition("::")[0] for test in wanted})
-        journal = self.work.path("trace_journal", self.name)
-        with open_seen(journal, self._name_trace(wanted)) as kept:
-            done = len(kept.tests)
+        selected = choose_cases(tests, cases)
+        files = shuffle_files({test.partition("::")[0] for test in selected})
+        path = self.work.path("trace_journal", self.name)
+        # A journal of other tests, another release or another setup must not be resumed.
+        subject: Row = {
+            "release": self.prepared.tree.parent.name,
+            "environment": self.prepared.environment.name,
+            "setup": self.project.tests.model_dump(mode="json"),
+            "wanted": sha256("\n".join(selected).encode()).hexdigest(),
+        }
+        with open_trace_journal(path, subject) as journal:
+            done = len(journal.tests)
             before = f"; {done} ran before" if done else ""
-            self.log(f"running {len(wanted)} of {len(tests)} tests of {self.name}{before}")
+            self.log(f"running {len(selected)} of {len(tests)} tests of {self.name}{before}")
 
             def count(test: str) -> None:
                 nonlocal done
                 done += 1
                 if done % 100 == 0:
-                    self.log(f"{self.name}: {done} of {len(wanted)} tests ran")
+                    self.log(f"{self.name}: {done} of {len(selected)} tests ran")
 
-            seen = trace(
-                self.engine,
-                self.prepared,
-                files,
-                wanted=wanted,
-                seconds=seconds,
-                workers=self.workers,
-                seen=kept,
-                on_test=count,
-            )
-            self.work.write("trace_left_out", seen.left_out, self.name)
-            self.work.write("trace_functions", ({"place": list(place)} for place in seen.functions), self.name)
-            self.work.write("trace", (asdict(test) for test in seen.tests), self.name)
-            journal.unlink()
-
-    def _name_trace(self, wanted: list[str]) -> Row:
-        """Which tests of which release, run with what: what was seen of another says nothing."""
-        return {
-            "release": self.prepared.tree.parent.name,
-            "environment": self.prepared.environment.name,
-            "setup": self.project.tests.model_dump(mode="json"),
-            "wanted": sha256("\n".join(wanted).encode()).hexdigest(),
-        }
+            found = trace(
+                self.engine, self.prepared, files, tests=selected, seconds=seconds, workers=self.workers,
+                journal=journal, on_test=count,
+            )  # fmt: skip
+            self.work.write("trace_left_out", found.left_out, self.name)
+            self.work.write("trace_functions", ({"place": list(place)} for place in found.functions), self.name)
+            self.work.write("trace", (asdict(test) for test in found.tests), self.name)
+            path.unlink()
 
     def read_trace(self) -> Trace:
         places = [tuple(row["place"]) for row in self.work.read("trace_functions", self.name)]
@@ -127,112 +117,95 @@ class Pipeline:
             found.tests.append(TracedTest(**(row | own)))
         return found
 
-    def compare_with_text(self) -> Comparison:
-        """Step 4's other half: the graph that the text alone gives, and how far it agrees with what ran."""
-        seen = self.read_trace()
-        self.log(f"reading which function each test of {self.name} comes to")
-        graph = build_graph(
-            self.prepared.tree, self.project.import_root, sorted({test.id.partition("::")[0] for test in seen.tests})
-        )
-        rows = extract(self.project, self.prepared.tree, seen).rows
-        found = compare(graph, seen.tests, {row["number"]: f"{row['path']}::{row['qualname']}" for row in rows})
-        reached = (
-            {"id": key, "direct": sorted(one.direct), "all": sorted(one.all)} for key, one in graph.tests.items()
-        )
-        self.work.write("static", reached, self.name)
-        self.work.write("static_agreement", [found.to_row()], self.name)
-        return found
-
     def extract(self, *, dates: bool = False, since: date | None = None) -> None:
-        """Step 5: the functions that ran: name, place, size. `dates`: also when each appeared. `since`: only later."""
+        """Step 5: name, locate and measure the functions that ran. `dates`: also find when each function was
+        introduced. `since`: keep only functions introduced on or after that date."""
         found = extract(self.project, self.prepared.tree, self.read_trace())
         rows = found.rows
         if dates or since:
-            self.log(f"looking into earlier releases of {self.name}")
+            self.log(f"searching earlier releases of {self.name}")
             origins = date_functions(self.project, rows)
             rows = [row | {"introduced": origins[row["id"]].isoformat()} for row in rows]
         if since:
             old = [row for row in rows if date.fromisoformat(row["introduced"]) < since]
             for row in old:
-                name, why = row["qualname"].rpartition(".")[2], f"it was there before {since}"
+                name, why = row["qualname"].rpartition(".")[2], f"it was introduced before {since}"
                 found.left_out.append({"path": row["path"], "line": row["first"], "name": name, "why": why})
             rows = [row for row in rows if date.fromisoformat(row["introduced"]) >= since]
         self.work.write("extract_left_out", found.left_out, self.name)
         self.work.write("functions", measure(self.prepared.tree, rows), self.name)
 
     def screen(self) -> None:
-        """Step 6: which of them can be asked for."""
+        """Step 6: decide which functions can become instances."""
         screen_project(self.work, self.name, self.prepared.tree, explain=explain_few_tests)
 
     def admit(self, most: int | None = None, like: Sequence[str] = ()) -> None:
-        """The measuring half of step 8, over what was screened; goes on where it was stopped. Of a project's functions
-        no more than `most`, drawn by their hashes, so that it is not the first files that are gone through; only those
-        whose ids are `like` one of some patterns, where any are given."""
+        """Step 8, the automatic part: run the admission checks on screened functions, resuming if interrupted.
+
+        `most` limits the number of functions, sampled by hash so that all files are represented. `like` limits them to
+        ids that match one of the patterns."""
         rows = [
             row
             for row in self.work.read("screened", self.name)
-            if row["kept"] and (not like or any(fnmatchcase(row["id"], one) for one in like))
+            if row["kept"] and (not like or any(fnmatchcase(row["id"], pattern) for pattern in like))
         ]
-        seen = self.read_trace()
+        found = self.read_trace()
         with Journal(self.work.path("measured", self.name)) as journal:
-            known = {row["id"] for row in journal.records() if row["reason"] != OUR_FAULT}
-            wanted = rows if most is None else sorted(rows, key=lambda row: str(row["sha256"]))[:most]
-            waiting = [row for row in wanted if row["id"] not in known]
-            chosen = {row["id"]: choose_tests(self._find_number(row, seen), seen.tests) for row in waiting}
+            known = {row["id"] for row in journal.records() if row["reason"] != HARNESS_FAULT}
+            sampled = rows if most is None else sorted(rows, key=lambda row: str(row["sha256"]))[:most]
+            waiting = [row for row in sampled if row["id"] not in known]
+            chosen = {row["id"]: choose_tests(self._find_number(row, found), found.tests) for row in waiting}
             enough = [row for row in waiting if len(chosen[row["id"]]) >= LEAST_TESTS]
             instances = [propose_instance(row, chosen[row["id"]]) for row in enough]
             lock, done = Lock(), 0
 
-            def keep(found: Admission) -> None:
+            def save(admission: Admission) -> None:
                 nonlocal done
                 with lock:
                     done += 1
-                    journal.append(found.to_row())
-                    verdict = "admissible" if found.is_admissible else found.reason
-                    self.log(f"{self.name}: {done} of {len(waiting)}: {found.id.partition('/')[2]}: {verdict}")
+                    journal.append(admission.to_row())
+                    verdict = "admissible" if admission.is_admissible else admission.reason
+                    self.log(f"{self.name}: {done} of {len(waiting)}: {admission.id.partition('/')[2]}: {verdict}")
 
             for function in [key for key, tests in chosen.items() if len(tests) < LEAST_TESTS]:
-                # screening has seen that there are three which pass
-                what = f"of the tests that run it {len(chosen[function])} keep to the time"
-                keep(Admission(function, "too_slow", what))
-            admit_all(self.engine, self.prepared, instances, keep, workers=self.workers)
+                # Screening found enough passing tests, so the time limit excluded them.
+                save(Admission(function, "too_slow", f"only {len(chosen[function])} of its tests fit the time limit"))
+            admit_all(self.engine, self.prepared, instances, save, workers=self.workers)
 
-    def _find_number(self, row: Row, seen: Trace) -> int:
-        """By its place: had the tests been run again since it was extracted, its number would be another function's."""
+    def _find_number(self, row: Row, found: Trace) -> int:
+        """Look up the function by location: its number changes if the tests are traced again after extraction."""
         place = (row["path"], row["first"], row["qualname"].rpartition(".")[2])
-        if place not in seen.numbers:
-            what = f"{row['id']} is not where the tests ran it"
-            fix = f"do the steps extract and screen again for {self.name}"
+        if place not in found.numbers:
+            what = f"{row['id']} is not at its location in the trace"
+            fix = f"repeat the steps extract and screen for {self.name}"
             raise DLBenchError(what, where=str(self.work.path("screened", self.name)), fix=fix)
-        return seen.numbers[place]
+        return found.numbers[place]
 
     def run(self, *, most: int | None = None, seconds: float = TRACE_SECONDS, since: date | None = None) -> None:
-        """All of them, from the first whose file is not there."""
-        self._put_aside_another_release()
+        """Run all steps whose output does not exist yet."""
+        self._set_aside_other_release()
         if not self.work.has("collected", self.name):
             self.collect()
         if not self.work.has("trace", self.name):
             self.trace(seconds)
-        if not self.work.has("static_agreement", self.name):
-            self.compare_with_text()
         if not self.work.has("functions", self.name):
             self.extract(since=since)
         if not self.work.has("screened", self.name):
             self.screen()
         self.admit(most)
 
-    def _put_aside_another_release(self) -> None:
-        """Steps that were done on one release say nothing of another."""
-        if not self.wish.version or not self.work.has("collected", self.name):
+    def _set_aside_other_release(self) -> None:
+        """Move the results of another release out of the way: they do not apply to this one."""
+        if not self.spec.version or not self.work.has("collected", self.name):
             return
-        there = self.project.version
-        if there != self.wish.version:
-            aside = self.work.put_aside(self.name, there)
-            self.log(f"{self.name}: what was found of {there} is in {aside}; {self.wish.version} begins anew")
+        existing = self.project.version
+        if existing != self.spec.version:
+            aside = self.work.set_aside(self.name, existing)
+            self.log(f"{self.name}: moved the results of {existing} to {aside}; starting on {self.spec.version}")
 
 
 def explain_few_tests(row: Row) -> Row:
-    """Too few tests pass: because they want the network, because they take too long, or because there are not more."""
+    """Refine the reason `too_few_tests` when tests exist but need the network, are too slow, or fail."""
     failing = row.get("failing") or {}
     if row["kept"] or row["reason"] != "too_few_tests" or not failing:
         return row
@@ -243,26 +216,26 @@ def explain_few_tests(row: Row) -> Row:
 
 
 def choose_cases(tests: list[str], most: int) -> list[str]:
-    """Of each parametrised test so many cases, spread over all of them."""
+    """At most `most` cases of each parametrized test, spread evenly."""
     groups: dict[str, list[str]] = {}
     for test in tests:
         groups.setdefault(name_group(test), []).append(test)
     chosen: list[str] = []
     for group in groups.values():
         step = max(1.0, len(group) / most)
-        chosen += [group[int(place * step)] for place in range(min(most, len(group)))]
+        chosen += [group[int(index * step)] for index in range(min(most, len(group)))]
     return chosen
 
 
 def shuffle_files(files: set[str]) -> list[str]:
-    """In an order that has nothing to do with folders: where the time is up early, every part has had its share."""
+    """A fixed order unrelated to folders, so that every part is sampled if time runs out early."""
     return sorted(files, key=lambda file: sha256(file.encode()).hexdigest())
 
 
 def run_all(
     engine: Engine,
     work: WorkFolder,
-    wishes: list[ProjectSpec],
+    specs: list[ProjectSpec],
     log: Log,
     *,
     workers: int,
@@ -270,6 +243,6 @@ def run_all(
     seconds: float = TRACE_SECONDS,
     since: date | None = None,
 ) -> dict[str, Exception]:
-    """Every project in turn; what stands against one is kept, and the rest goes on. Gives it by name of the project."""
-    chains = (Pipeline(engine, work, wish, log, workers=workers) for wish in wishes)
-    return for_each_project(work, chains, lambda chain: chain.run(most=most, seconds=seconds, since=since), log)
+    """Run every project in turn, continuing after failures. Returns the failures by project name."""
+    pipelines = (Pipeline(engine, work, spec, log, workers=workers) for spec in specs)
+    return for_each_project(work, pipelines, lambda one: one.run(most=most, seconds=seconds, since=since), log)

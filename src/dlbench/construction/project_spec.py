@@ -1,21 +1,14 @@
-"""How does a package's name become a project whose tests can run here?
+"""Read project specifications, and turn a package name into a project record whose tests can run here.
 
-Its newest release with a source archive is fetched; where the package lies in it, where its tests lie and what it is
-built on are read from it; what it requires is locked and installed, with what its tests turn out to need beside. What
-was found becomes a project's record in a benchmark's folder, so that every later step works as it does on ours.
-
-Which projects shall be gone through, and what is known of each beforehand?
-
-A TOML file with a table `project` for each; only the name must be there. What a release needs beside what it says is a
-fact that somebody found out once, and belongs into a file that others can use.
-
-Which packages does a project need, and its tests beside?
-
-A release says what it needs, and often in an extra what its tests need; the rest is known only when tests are collected
-and do not find a module. Names of modules are not names of packages: where they differ, a table of ours says so.
+The newest release with a source archive is fetched and read: package and test folders, framework, license. Its
+requirements are locked and installed, together with those of a test extra. Further packages are known only when test
+collection fails to import a module; `packages.toml` maps module names to package names where they differ. The record
+goes into a benchmark folder, so that later steps work as on any benchmark. A TOML file with a table `project` for each
+project can give what is known beforehand; only the name is required.
 """
 
 import json
+import os
 import re
 import tomllib
 from collections import Counter
@@ -23,13 +16,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from email.parser import HeaderParser
 from functools import cache
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 
-from dlbench.construction.selection.licenses import find_licence
-from dlbench.construction.selection.releases import PYTHON, choose_release, find_wheels, opened
+from dlbench.construction.selection.licenses import find_license
+from dlbench.construction.selection.releases import PYTHON, choose_release, find_wheels, open_release
 from dlbench.construction.selection.source_layout import find_layout, find_libraries, read_module
 from dlbench.dataset import Project
 from dlbench.dataset.labels import Framework
@@ -44,96 +37,92 @@ from dlbench.workspace.uv import compile_lock, read_requirements, without_packag
 
 @dataclass(frozen=True)
 class ProjectSpec:
-    """What is known beforehand of a project; all but its name can be found out."""
+    """What is known about a project beforehand; everything but the name can be detected."""
+
+    __pydantic_config__ = ConfigDict(extra="forbid")
 
     name: str
     version: str = ""
     requirements: tuple[str, ...] = ()
     only_these: bool = False
-    """Whether the release's own requirements are left out."""
+    """Whether to ignore the release's own requirements."""
     env: dict[str, str] = field(default_factory=dict)
     args: tuple[str, ...] = ()
     tests: tuple[str, ...] = ()
-    """Folders or files with tests; all that there are where none is named."""
+    """Folders or files with tests; all by default."""
     skip: tuple[str, ...] = ()
-    """Parts of paths of tests that are passed over."""
+    """Test files whose path contains one of these are skipped."""
     framework: Framework | None = None
     files: dict[str, str] = field(default_factory=dict)
 
 
-def propose(wish: ProjectSpec, root: Path, log: Log) -> Project:
-    """A record for the project, found out from its newest release and nothing else."""
-    package = look_up(wish.name)
-    release = choose_release(package, version=wish.version)
-    with opened(package, release, log) as tree:
+def propose_project(spec: ProjectSpec, log: Log) -> Project:
+    """Derive a record for the project from its newest release."""
+    package = look_up(spec.name)
+    release = choose_release(package, version=spec.version)
+    with open_release(package, release, log) as tree:
         layout = find_layout(tree, package.name)
         if not layout.packages:
-            raise DLBenchError("there is no package in the archive", where=wish.name, fix="choose another project")
-        licence = find_licence(package, tree)
+            raise DLBenchError("the archive contains no package", where=spec.name, fix="choose another project")
+        license = find_license(package, tree)
         modules = [module for file in layout.modules if (module := read_module(tree / file))]
         libraries = find_libraries(package.requires, layout.packages, [module.imports for module in modules])
-    guessed = libraries.framework if libraries.framework in set(Framework) else Framework.NUMPY
-    tests = find_tests(layout.tests, wish)
+    detected = libraries.framework if libraries.framework in set(Framework) else Framework.NUMPY
+    tests = find_tests(layout.tests, spec)
     if not tests:
-        raise DLBenchError("the archive carries no tests", where=wish.name, fix="choose another project")
+        raise DLBenchError("the archive contains no tests", where=spec.name, fix="choose another project")
     return Project(
-        name=wish.name,
+        name=spec.name,
         version=release.version,
         released=release.uploaded,
         archive=release.filename,
         sha256=release.sha256,
         wheels=find_wheels(package, release),
-        license=licence.name or "unknown",
-        environment=wish.name,
-        framework=Framework(wish.framework or guessed),
+        license=license.name or "unknown",
+        environment=spec.name,
+        framework=Framework(spec.framework or detected),
         import_root=layout.import_root,
-        tests=TestSetup(root=_common(tests), env=wish.env, args=wish.args, files=wish.files),
+        tests=TestSetup(
+            root=os.path.commonpath([PurePosixPath(test).parent for test in tests]) or ".",
+            env=spec.env,
+            args=spec.args,
+            files=spec.files,
+        ),
     )
 
 
-def find_tests(files: Iterable[str], wish: ProjectSpec) -> list[str]:
-    """Of the files that pytest takes for tests, those that are asked for."""
-    roots = tuple(f"{root.rstrip('/')}/" for root in wish.tests)
+def find_tests(files: Iterable[str], spec: ProjectSpec) -> list[str]:
+    """The test files that the specification selects."""
+    roots = tuple(f"{root.rstrip('/')}/" for root in spec.tests)
     return sorted(
         file
         for file in files
-        if (not roots or file.startswith(roots) or file in wish.tests) and not any(part in file for part in wish.skip)
+        if (not roots or file.startswith(roots) or file in spec.tests) and not any(part in file for part in spec.skip)
     )
 
 
-def _common(paths: list[str]) -> str:
-    """The deepest folder that holds all of them."""
-    folders = [path.split("/")[:-1] for path in paths]
-    shared: list[str] = []
-    for parts in zip(*folders, strict=False):
-        if len(set(parts)) > 1:
-            break
-        shared.append(parts[0])
-    return "/".join(shared) or "."
-
-
 def set_up(project: Project, requirements: list[str], root: Path, log: Log) -> tuple[Prepared, list[str]]:
-    """Writes the record and its lock and builds it; where the tests' own wishes cannot be met, without them."""
-    attempts = [requirements]
-    plain = [line for line in requirements if not line.startswith("pytest-")]
-    if plain != requirements:
-        attempts.append(plain)
+    """Write the record and its lock and build the environment; retry without pytest plugins if that fails."""
     write_record(project, root)
-    for place, attempt in enumerate(attempts):
-        try:
-            log(f"locking what {project.name} {project.version} needs")
-            wanted = root / "locks" / f"{project.environment}.in"
-            wanted.parent.mkdir(parents=True, exist_ok=True)
-            write_whole(wanted, "".join(f"{line}\n" for line in attempt))
-            lock = wanted.with_suffix(".txt")
-            compile_lock(wanted, lock, PYTHON)
-            # another package may need the project itself; installed, it would be a second copy of every reference
-            write_whole(lock, without_package(read_requirements(lock), project.name))
-            return prepare(project, root, log), attempt
-        except DLBenchError:
-            if place == len(attempts) - 1:
-                raise
-    raise AssertionError("there is always an attempt")
+    try:
+        return _lock_and_prepare(project, requirements, root, log), requirements
+    except DLBenchError:
+        plain = [line for line in requirements if not line.startswith("pytest-")]
+        if plain == requirements:
+            raise
+    return _lock_and_prepare(project, plain, root, log), plain
+
+
+def _lock_and_prepare(project: Project, requirements: list[str], root: Path, log: Log) -> Prepared:
+    log(f"locking the requirements of {project.name} {project.version}")
+    listed = root / "locks" / f"{project.environment}.in"
+    listed.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(listed, "".join(f"{line}\n" for line in requirements))
+    lock = listed.with_suffix(".txt")
+    compile_lock(listed, lock, PYTHON)
+    # Another package may require the project itself; installed, it would be a second copy of every reference.
+    write_whole(lock, without_package(read_requirements(lock), project.name))
+    return prepare(project, root, log)
 
 
 def write_record(project: Project, root: Path) -> None:
@@ -162,23 +151,8 @@ def _toml(value: object) -> str:
 _FIX = 'write a table [[project]] for each, with name = "…" and what else is known; see docs/construction'
 
 
-class _Table(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-    name: str
-    version: str = ""
-    requirements: tuple[str, ...] = ()
-    only_these: bool = False
-    env: dict[str, str] = {}
-    args: tuple[str, ...] = ()
-    tests: tuple[str, ...] = ()
-    skip: tuple[str, ...] = ()
-    framework: Framework | None = None
-    files: dict[str, str] = {}
-
-
-def read_wishes(path: Path) -> list[ProjectSpec]:
-    """Raises DLBenchError for the first table that is wrong, before anything is done with those before it."""
+def read_specs(path: Path) -> list[ProjectSpec]:
+    """Read all projects of a TOML file. Raises DLBenchError for the first invalid table."""
     try:
         content: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
         tables = list(content["project"])
@@ -189,7 +163,7 @@ def read_wishes(path: Path) -> list[ProjectSpec]:
 
 def _read_table(table: object, where: str) -> ProjectSpec:
     try:
-        return ProjectSpec(**_Table.model_validate(table).model_dump())
+        return TypeAdapter(ProjectSpec).validate_python(table)
     except ValidationError as error:
         first = error.errors()[0]
         what = f"not a list of projects: {'.'.join(map(str, first['loc'])) or 'the table'}: {first['msg']}"
@@ -205,7 +179,7 @@ _MISSING = re.compile(r"No module named '([\w.]+)'")
 
 
 def read_project_requirements(tree: Path, known: tuple[str, ...], *, only_these: bool, python: str) -> list[str]:
-    """What the release says it needs, what it says its tests need, and what is known beside."""
+    """The release's requirements, those of its test extras, and the known ones."""
     lines = [] if only_these else list(_read_metadata(tree, python))
     return list(dict.fromkeys([*lines, *known, "pytest"]))
 
@@ -217,27 +191,21 @@ def _read_metadata(tree: Path, python: str) -> Iterator[str]:
     text = metadata.read_text(encoding="utf-8", errors="replace") if metadata.is_file() else ""
     for line in HeaderParser().parsestr(text).get_all("Requires-Dist") or []:
         try:
-            wanted = Requirement(line)
+            requirement = Requirement(line)
         except InvalidRequirement:
             continue
         environment = {"python_version": python, "python_full_version": f"{python}.9", "sys_platform": "linux"}
-        is_plain = wanted.marker is None or wanted.marker.evaluate(environment | {"extra": ""})
-        extra = next(
-            (
-                one
-                for one in _TEST_EXTRAS
-                if wanted.marker is not None and wanted.marker.evaluate(environment | {"extra": one})
-            ),
-            None,
-        )
-        is_tool = any(wanted.name.lower().startswith(tool) for tool in _tables()["tools"])
-        if is_plain or (extra and not is_tool):
-            wanted.marker = None
-            yield str(wanted)
+        marker = requirement.marker
+        is_plain = marker is None or marker.evaluate(environment | {"extra": ""})
+        is_for_tests = marker is not None and any(marker.evaluate(environment | {"extra": one}) for one in _TEST_EXTRAS)
+        is_tool = any(requirement.name.lower().startswith(tool) for tool in _tables()["tools"])
+        if is_plain or (is_for_tests and not is_tool):
+            requirement.marker = None
+            yield str(requirement)
 
 
 def find_missing(errors: list[str]) -> list[str]:
-    """Packages for the modules that tests did not find, the most wanted first."""
+    """Packages for the modules that tests failed to import, the most frequent first."""
     names = Counter(name for error in errors for name in set(_MISSING.findall(error)))
     modules = _tables()["modules"]
     packages = [

@@ -1,8 +1,7 @@
-"""What came of it? Counts and reasons over all projects of a work folder, as tables that can be kept.
+"""Summarize counts and reasons over all projects of a work folder, as Markdown tables.
 
-A pass over fifty projects is longer than a work folder lives, so what came of each can be put by in a file, a line for
-each project, and the tables are of all of them. Facts only: names, figures and reasons of ours. Nothing of a project's
-own text goes in.
+A pass over fifty projects outlives a work folder, so summaries can be kept in a file with a line for each project. They
+contain only names, figures and reasons, and no text of the projects.
 """
 
 from collections import Counter
@@ -10,7 +9,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from statistics import median
 
-from dlbench.construction.calls.agreement import Comparison
 from dlbench.construction.work_folder import Row, WorkFolder
 from dlbench.errors import DLBenchError
 from dlbench.jsonl import read_lines, rewrite
@@ -18,19 +16,16 @@ from dlbench.jsonl import read_lines, rewrite
 NAMES = "admissible functions"
 _STEPS = ("collected", "trace", "functions", "screened", "measured")
 _REASONS = {"screened": "kept", "measured": "admissible"}
-"""The steps that leave functions out, and what they say of those that they do not."""
-_AGREEMENT = (
-    "tests compared", "made at run time", "direct: precision", "recall", "all: precision", "all: recall",
-)  # fmt: skip
+"""The steps that leave functions out, and the key that marks the ones they keep."""
 
 
 def list_projects(work: WorkFolder) -> list[str]:
-    """Those that got as far as their tests; the folder holds others beside."""
+    """Projects whose tests were collected."""
     return [project for project in work.projects() if work.has("collected", project)]
 
 
-def summarise(work: WorkFolder, project: str) -> Row:
-    """One project's way through the steps; what was not done yet is missing."""
+def summarize_project(work: WorkFolder, project: str) -> Row:
+    """One project's counts for the steps done so far."""
     row: Row = {"project": project}
     counts = {step: _read(work, step, project) for step in _STEPS if work.has(step, project)}
     if "collected" in counts:
@@ -55,11 +50,10 @@ def _read(work: WorkFolder, step: str, project: str) -> list[Row]:
     return work.read_last(step, project) if step == "measured" else work.read(step, project)
 
 
-def tell(work: WorkFolder) -> list[Row]:
-    """A line for each project: its counts, which functions are admissible, why others were left out, how right the
-    text was; or why it was left out itself."""
+def summarize_all(work: WorkFolder) -> list[Row]:
+    """A row for each project: counts, admissible functions and reasons; or why the project was left out."""
     lines = [
-        summarise(work, project) | _name(work, project) | _count_reasons(work, project) | _read_agreement(work, project)
+        summarize_project(work, project) | _list_admissible(work, project) | _count_reasons(work, project)
         for project in list_projects(work)
     ]
     known = {line["project"] for line in lines}
@@ -67,8 +61,8 @@ def tell(work: WorkFolder) -> list[Row]:
     return lines + [{"project": row["project"], "why": row["why"]} for row in left if row["project"] not in known]
 
 
-def add_to(path: Path, lines: Iterable[Row]) -> list[Row]:
-    """What stands in the file and what is new, put by there; of a project that both know, what got further."""
+def merge_kept(path: Path, lines: Iterable[Row]) -> list[Row]:
+    """Merge the rows into the file; of a project in both, keep the row that got further."""
     kept: dict[str, Row] = {}
     if path.exists():
         for number, line in read_lines(path):
@@ -77,7 +71,7 @@ def add_to(path: Path, lines: Iterable[Row]) -> list[Row]:
                 raise DLBenchError(what, where=f"{path}:{number}", fix=fix)
             kept[line["project"]] = line
     for line in lines:
-        if _how_far(line) >= _how_far(kept.get(line["project"], {})):
+        if _progress(line) >= _progress(kept.get(line["project"], {})):
             kept[line["project"]] = line
     found = [kept[project] for project in sorted(kept)]
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -85,12 +79,12 @@ def add_to(path: Path, lines: Iterable[Row]) -> list[Row]:
     return found
 
 
-def _how_far(line: Row) -> tuple[int, ...]:
+def _progress(line: Row) -> tuple[int, ...]:
     return tuple(line.get(step) or 0 for step in ("measured", "screened", "functions under test", "tests run"))
 
 
-def _name(work: WorkFolder, project: str) -> Row:
-    """Which functions are admissible: a bare count could not be looked into."""
+def _list_admissible(work: WorkFolder, project: str) -> Row:
+    """The names of the admissible functions, so that the count can be checked."""
     if not work.has("measured", project):
         return {}
     good = [found["id"].partition("/")[2] for found in work.read_last("measured", project) if found["admissible"]]
@@ -98,7 +92,7 @@ def _name(work: WorkFolder, project: str) -> Row:
 
 
 def _count_reasons(work: WorkFolder, project: str) -> Row:
-    """Why functions were left out, by step."""
+    """The reasons why functions were left out, by step."""
     found: Row = {}
     for step, key in _REASONS.items():
         if work.has(step, project):
@@ -107,18 +101,8 @@ def _count_reasons(work: WorkFolder, project: str) -> Row:
     return found
 
 
-def _read_agreement(work: WorkFolder, project: str) -> Row:
-    """Precision and recall of the static graph, for what tests call themselves and for all they come to."""
-    if not work.has("static_agreement", project):
-        return {}
-    found = Comparison.from_row(work.read("static_agreement", project)[0])
-    rates = [found.direct.precision, found.direct.recall, found.all.precision, found.all.recall]
-    values = [found.tests, found.unwritten, *(f"{rate:.2f}" for rate in rates)]
-    return {"agreement": dict(zip(_AGREEMENT, values, strict=True)) | {"is_complete": found.is_complete}}
-
-
 def render_tables(lines: list[Row]) -> str:
-    """Markdown: a line for each project with their sum, then the reasons, then the projects that were left out."""
+    """Render Markdown: a row for each project with totals, the reasons, and the projects left out."""
     rows = [line for line in lines if "why" not in line]
     columns = [
         "project", "tests collected", "tests run", "tests passed", "functions under test", "screened", "measured",
@@ -131,28 +115,14 @@ def render_tables(lines: list[Row]) -> str:
     named = sum(len(row.get(NAMES) or ()) for row in rows)
     parts.append(f"Of the {total['admissible']} admissible functions {named} are known by name.")
     for step in _REASONS:
-        telling = [row[f"left out when {step}"] for row in rows if f"left out when {step}" in row]
-        reasons: Counter[str] = Counter()
-        for one in telling:
-            reasons.update(one)
-        of = "" if len(telling) == len(rows) else f" (of {len(telling)} projects)"
+        counted = [row[f"left out when {step}"] for row in rows if f"left out when {step}" in row]
+        reasons = sum(map(Counter, counted), Counter[str]())
+        of = "" if len(counted) == len(rows) else f" (of {len(counted)} projects)"
         parts.append(f"## Functions left out when {step}{of}\n\n" + _render(["reason", "functions"], _count(reasons)))
-    told = [row for row in rows if "agreement" in row]
-    if told:
-        parts.append("## What the text tells, against what ran\n\n" + _render_agreement(told))
     left = [line for line in lines if "why" in line]
     if left:
         parts.append("## Projects left out\n\n" + _render(["project", "why"], left))
     return "\n\n".join(parts) + "\n"
-
-
-def _render_agreement(lines: list[Row]) -> str:
-    rows: list[Row] = []
-    for line in lines:
-        found = line["agreement"]
-        name = line["project"] if found["is_complete"] else f"{line['project']} (not followed to its end)"
-        rows.append(found | {"project": name})
-    return _render(["project", *_AGREEMENT], rows)
 
 
 def _count(reasons: Counter[str]) -> list[Row]:

@@ -1,12 +1,8 @@
-"""Where does construction keep what each step found?
+"""Store the results of construction steps, and apply a step to many projects.
 
-In a folder, one below it for each project, one file of JSON lines for each step. A step reads the files of the steps
-before and writes its own whole, so that it can be looked at, done again, or gone on from after a kill.
-
-Does one project's failure keep the others from their turn?
-
-It must not: a stranger's release can be wrong in ways that nobody has thought of, and a pass over fifty takes a night.
-What stands against each is kept in `left_out.jsonl` beside the projects, as it happens.
+The work folder has a folder for each project and in it one JSONL file for each step. A step reads the files of earlier
+steps and writes its own atomically, so it can be inspected, repeated, or resumed after a kill. One project's failure
+must not stop a pass over fifty that takes a night; the reason is kept in `left_out.jsonl` beside the projects.
 """
 
 import traceback
@@ -23,15 +19,14 @@ Row = dict[str, Any]
 
 
 class StepMissing(DLBenchError):
-    """A step needs what was not made: that says nothing of the project, only that a step before was not done."""
+    """The output of an earlier step is missing, which says nothing about the project itself."""
 
 
 _COMMANDS = {
-    "collected": "collect", "trace_functions": "trace", "static": "trace",
-    "static_agreement": "trace", "functions": "extract", "screened": "screen",
+    "collected": "collect", "trace_functions": "trace", "functions": "extract", "screened": "screen",
     "measured": "admit", "drafts": "draft",
 }  # fmt: skip
-"""What makes a file, where it is not named after it."""
+"""The command that writes a file, where the names differ."""
 
 
 class WorkFolder:
@@ -45,7 +40,7 @@ class WorkFolder:
         return self.path(step, project).is_file()
 
     def read(self, step: str, project: str = "") -> list[Row]:
-        """Raises StepMissing when the step was not done yet, DLBenchError when its file is not what a step writes."""
+        """Raises StepMissing if the step has not been done, DLBenchError if its file is malformed."""
         path = self.path(step, project)
         if not path.is_file():
             command = _COMMANDS.get(step, step)
@@ -54,7 +49,7 @@ class WorkFolder:
         return [row for _, row in read_lines(path)]
 
     def read_last(self, step: str, project: str = "") -> list[Row]:
-        """Of each id the last row: what was our own fault is tried again, and then stands twice in a journal."""
+        """The last row of each id: a function is measured again after a harness fault and then has two rows."""
         return list({row["id"]: row for row in self.read(step, project)}.values())
 
     def write(self, step: str, rows: Iterable[Row], project: str = "") -> None:
@@ -62,13 +57,13 @@ class WorkFolder:
         path.parent.mkdir(parents=True, exist_ok=True)
         rewrite(path, rows)
 
-    def put_aside(self, project: str, version: str) -> Path:
-        """Out of the way, so that the project begins anew; nothing is lost."""
+    def set_aside(self, project: str, version: str) -> Path:
+        """Move the project's results to `earlier/`, so that the project starts over."""
         folder = self.root / "earlier"
         folder.mkdir(exist_ok=True)
-        marks = chain([""], (f"-{number}" for number in count(2)))
-        places = (folder / f"{project}-{version}{mark}" for mark in marks)
-        return (self.root / project).rename(next(place for place in places if not place.exists()))
+        suffixes = chain([""], (f"-{number}" for number in count(2)))
+        paths = (folder / f"{project}-{version}{suffix}" for suffix in suffixes)
+        return (self.root / project).rename(next(path for path in paths if not path.exists()))
 
     def projects(self) -> list[str]:
         return sorted(path.name for path in self.root.iterdir() if path.is_dir()) if self.root.is_dir() else []
@@ -78,36 +73,37 @@ class _Named(Protocol):
     name: str
 
 
-Each = TypeVar("Each", bound=_Named)
+Item = TypeVar("Item", bound=_Named)
 
 
 def for_each_project(
-    work: WorkFolder, each: Iterable[Each], do: Callable[[Each], None], log: Log
+    work: WorkFolder, items: Iterable[Item], do: Callable[[Item], None], log: Log
 ) -> dict[str, Exception]:
-    """Does it with every project in turn. Gives what stands against those that failed, by name; raises only what would
-    stand against the next one too: a full disk, or somebody who wants it to stop."""
+    """Apply `do` to every project and return the failures by name.
+
+    Raises only what would affect the next project too: a full disk, or an interrupt."""
     left_out = {row["project"]: row for row in (work.read("left_out") if work.has("left_out") else [])}
     failed: dict[str, Exception] = {}
-    for one in each:
+    for item in items:
         try:
-            do(one)
+            do(item)
         except Exception as error:
             if is_full_disk(error):
                 raise
-            failed[one.name] = error
-            row = {"project": one.name, "why": explain(error)}
-            # that a step before was not done is no news where it is known why
-            left_out[one.name] = left_out.get(one.name, row) if isinstance(error, StepMissing) else row
-            log(f"{one.name} is left out: {row['why'].splitlines()[0]}")
+            failed[item.name] = error
+            row = {"project": item.name, "why": explain(error)}
+            # A missing step must not hide the reason why it is missing.
+            left_out[item.name] = left_out.get(item.name, row) if isinstance(error, StepMissing) else row
+            log(f"{item.name} is left out: {row['why'].splitlines()[0]}")
         else:
-            left_out.pop(one.name, None)
+            left_out.pop(item.name, None)
         work.write("left_out", left_out.values())
     return failed
 
 
 def explain(error: Exception) -> str:
-    """What a person can fix in its own words; anything else is a fault of ours, with the place where it came up."""
+    """The message of a DLBenchError; any other error is an internal error, reported with its location."""
     if isinstance(error, DLBenchError):
         return error.what
     last = traceback.extract_tb(error.__traceback__)[-1]
-    return f"our fault: {type(error).__name__}: {error} ({Path(last.filename).name}:{last.lineno})"
+    return f"internal error: {type(error).__name__}: {error} ({Path(last.filename).name}:{last.lineno})"

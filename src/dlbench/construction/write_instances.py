@@ -1,8 +1,9 @@
-"""Which functions become instances, and how are they written down?
+"""Write accepted functions as instances of a benchmark.
 
-Those that are admissible, whose prompt somebody wrote and accepted and nobody rejected, and whose labels are decided.
-A prompt that quotes the reference or its docstring is refused here already. The project's record and lock go with
-them; where the benchmark has the project already, it must be the same release, or hashes would not match.
+A function becomes an instance if it is admissible, its prompt was written and accepted by a person and rejected by
+nobody, and its labels are decided. A prompt that quotes the reference or its docstring is rejected here. The project's
+record and lock are copied too; if the benchmark already has the project, it must be the same release, or hashes would
+not match.
 """
 
 import shutil
@@ -24,12 +25,12 @@ from dlbench.jsonl import write_whole
 from dlbench.parsing import parse
 
 DateFunctions = Callable[[Project, list[Row]], dict[str, date]]
-"""When each function of a project first appeared, by id."""
+"""Finds when each function of a project first appeared, by id."""
 
 
 @dataclass
-class Written:
-    """`left_out`: why a function did not become an instance, by id."""
+class WriteResult:
+    """`left_out`: by id, why a function did not become an instance."""
 
     paths: dict[str, Path] = field(default_factory=dict)
     left_out: dict[str, str] = field(default_factory=dict)
@@ -37,55 +38,57 @@ class Written:
 
 def write_instances(
     work: WorkFolder, root: Path, find_tree: Callable[[str], Path], date_functions: DateFunctions
-) -> Written:
-    """Into the benchmark's folder `root`; what is there already is written anew."""
+) -> WriteResult:
+    """Write into the benchmark folder `root`, replacing existing instances."""
     reviews = read_reviews(work)
     labels = {row["id"]: row for row in (work.read("labels") if work.has("labels") else [])}
-    written = Written()
+    written = WriteResult()
     ready: dict[str, list[Entry]] = {}
     for entry in read_catalogue(work).values():
-        why = _object_to(entry, reviews.get(entry.id, Review()), labels, find_tree)
+        why = _find_objection(entry, reviews.get(entry.id, Review()), labels, find_tree)
         if why:
             written.left_out[entry.id] = why
         else:
             ready.setdefault(entry.project, []).append(entry)
     for project, entries in ready.items():
-        record = _bring_project(work.root / "benchmark", root, project)
+        record = _copy_project(work.root / "benchmark", root, project)
         dates = date_functions(record, [entry.function for entry in entries])
         measures = {row["id"]: row.get("measures") or {} for row in work.read("screened", project)}
         for entry in entries:
             prompt = reviews[entry.id].prompt or ""
-            instance = _make(entry, prompt, labels[entry.id], measures.get(entry.id, {}), dates[entry.id])
+            instance = _make_instance(entry, prompt, labels[entry.id], measures.get(entry.id, {}), dates[entry.id])
             written.paths[entry.id] = write_instance(instance, root)
     return written
 
 
-def _object_to(entry: Entry, review: Review, labels: dict[str, Row], find_tree: Callable[[str], Path]) -> str:
+def _find_objection(entry: Entry, review: Review, labels: dict[str, Row], find_tree: Callable[[str], Path]) -> str:
     if review.verdict != "accepted":
-        return "; ".join(["rejected", *review.rejected.values()]) if review.rejected else "nobody has accepted it"
+        return "; ".join(["rejected", *review.rejected.values()]) if review.rejected else "not accepted yet"
     if not review.prompt or is_draft(review.prompt):
-        return "nobody has written its prompt"
+        return "no prompt written yet"
     if entry.id not in labels:
-        return "its labels are not decided"
+        return "labels not decided"
     tree = find_tree(entry.project)
     source = (tree / entry.function["path"]).read_text(encoding="utf-8")
     module = parse(source)
     target = find_target(source, entry.function["qualname"], module)
     if target.sha256 != entry.function["sha256"]:
-        return "its source is another than it was"
+        return "the source has changed since it was measured"
     test_files = {tree / test.split("::", 1)[0] for test in entry.tests}
     leaks = find_leaks(review.prompt, module, target, test_files)
     return leaks[0].what if leaks else ""
 
 
-def _bring_project(made: Path, root: Path, name: str) -> Project:
+def _copy_project(made: Path, root: Path, name: str) -> Project:
     project = load(made).projects[name]
-    theirs = load(root).projects.get(name) if (root / "projects").is_dir() else None
-    if theirs is not None:
-        if theirs.sha256 != project.sha256:
-            what = f"the benchmark has {name} {theirs.version}, and these functions are of {project.version}"
-            raise DLBenchError(what, where=str(root), fix="go through that release, or remove the project's instances")
-        return theirs
+    existing = load(root).projects.get(name) if (root / "projects").is_dir() else None
+    if existing is not None:
+        if existing.sha256 != project.sha256:
+            what = f"the benchmark has {name} {existing.version}, but these functions are from {project.version}"
+            raise DLBenchError(
+                what, where=str(root), fix="construct from that release, or remove the project's instances"
+            )
+        return existing
     write_record(project, root)
     (root / "locks").mkdir(exist_ok=True)
     for lock in sorted((made / "locks").glob(f"{project.environment}.*")):
@@ -93,7 +96,7 @@ def _bring_project(made: Path, root: Path, name: str) -> Project:
     return project
 
 
-def _make(entry: Entry, prompt: str, labels: Row, measures: Row, introduced: date) -> Instance:
+def _make_instance(entry: Entry, prompt: str, labels: Row, measures: Row, introduced: date) -> Instance:
     return Instance(
         id=entry.id,
         path=entry.function["path"],
@@ -114,7 +117,7 @@ def _make(entry: Entry, prompt: str, labels: Row, measures: Row, introduced: dat
 
 
 def write_instance(instance: Instance, root: Path) -> Path:
-    """One file, named after the function; after its module too where the project has two of that name."""
+    """Write one file named after the function, or after module and function if that name is taken."""
     folder = root / "instances" / instance.project
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{instance.qualname}.toml"
@@ -125,7 +128,7 @@ def write_instance(instance: Instance, root: Path) -> Path:
 
 
 def render_instance(instance: Instance) -> str:
-    """As TOML that people like to read: the prompt as text, a test a line."""
+    """Render readable TOML: the prompt as a text block, one test per line."""
     votes, measures = instance.votes, instance.measures.model_dump(exclude_none=True)
     lines = [f"{key} = {quote(getattr(instance, key))}" for key in ("id", "path", "qualname", "sha256")]
     lines += [f"introduced = {instance.introduced.isoformat()}", f"prompt = {quote_text(instance.prompt)}"]

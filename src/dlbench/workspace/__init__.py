@@ -1,4 +1,4 @@
-"""What does this machine hold? Fetched sources, built environments and caches, all under one folder."""
+"""Fetched sources, built environments and caches of this machine, all under one folder."""
 
 from dlbench.workspace.archive import tree_hash
 from dlbench.workspace.clean import clean
@@ -11,21 +11,6 @@ from dlbench.workspace.source import fetch
 from dlbench.workspace.uv import compile_lock
 
 __all__ = [
-    "Finding",
-    "Log",
-    "PipConfig",
-    "Prepared",
-    "build_environment",
-    "building",
-    "clean",
-    "compile_lock",
-    "examine",
-    "fetch",
-    "home",
-    "locked",
-    "prepare",
-    "prepared_if_ready",
-    "python_of",
-    "read_pip_config",
-    "tree_hash",
-]
+    "Finding", "Log", "PipConfig", "Prepared", "build_environment", "building", "clean", "compile_lock", "examine",
+    "fetch", "home", "locked", "prepare", "prepared_if_ready", "python_of", "read_pip_config", "tree_hash",
+]  # fmt: skip

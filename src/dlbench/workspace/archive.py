@@ -1,13 +1,9 @@
-"""What is in an archive, and does it stay in its folder?
+"""Unpack untrusted archives safely; hash and copy source trees.
 
-An archive is a stranger's: it may name files outside its folder, link there, or swell until the disk is full. All of it
-is refused as a whole, and nothing of a refused archive stays on the disk.
-
-What is a source tree, byte for byte?
-
-`tree_hash` names the content of a folder, so that a local project is pinned as firmly as a release. Both it and the
-copy pass over what is not source (version control, bytecode, virtual environments): otherwise a run of the tests
-would change the hash, and a project would be copied together with its own torch.
+An archive may name files outside its folder, link there, or expand until the disk is full. Such an archive is rejected
+as a whole and leaves nothing on the disk. `tree_hash` pins a local project as firmly as a release. The hash and the
+copy skip what is not source (version control, bytecode, virtual environments), so that running the tests does not
+change the hash and a project is not copied together with its own torch.
 """
 
 import hashlib
@@ -29,7 +25,7 @@ MAX_BYTES = 4 << 30
 
 
 def unpack(archive: Path, target: Path) -> None:
-    """Unpacks into `target`, which must be new or empty. A source archive's single top folder becomes `target`."""
+    """Unpack into `target`, which must be new or empty. A source archive's single top folder becomes `target`."""
     staging = target.with_name(f".{target.name}.unpacking")
     with disk_errors(target):
         shutil.rmtree(staging, ignore_errors=True)
@@ -44,7 +40,7 @@ def unpack(archive: Path, target: Path) -> None:
 
 
 def check_links(tree: Path, where: str) -> None:
-    """No link of the tree leads out of it: what reads or writes through one would touch this machine's files."""
+    """Reject a tree with a link that leads out of it: access through it would touch this machine's files."""
     root = tree.resolve()
     for path in tree.rglob("*"):
         if path.is_symlink() and (path.readlink().is_absolute() or not _resolved(path).is_relative_to(root)):
@@ -54,7 +50,7 @@ def check_links(tree: Path, where: str) -> None:
 def _resolved(link: Path) -> Path:
     try:
         return link.resolve()
-    except RuntimeError:  # A loop of links leads nowhere, and stays where it is.
+    except RuntimeError:  # A loop of links stays inside the tree.
         return link.parent.resolve()
 
 
@@ -66,15 +62,13 @@ def _extract(archive: Path, staging: Path) -> None:
             _extract_tar(archive, staging)
         else:
             kinds = "use a .tar.gz, .tgz, .tar.bz2, .zip or .whl file of the release"
-            raise DLBenchError("an archive of a kind that is not known", where=archive.name, fix=kinds)
-    except (tarfile.AbsolutePathError, tarfile.OutsideDestinationError) as error:
-        raise _escapes(archive.name, error.tarinfo.name) from None
-    except (tarfile.AbsoluteLinkError, tarfile.LinkOutsideDestinationError, tarfile.SpecialFileError) as error:
+            raise DLBenchError("unknown archive format", where=archive.name, fix=kinds)
+    except tarfile.FilterError as error:
         raise _escapes(archive.name, error.tarinfo.name) from None
     except (tarfile.TarError, zipfile.BadZipFile, EOFError, zlib.error, LZMAError, RuntimeError) as error:
         raise _damaged(archive, error) from None
     except OSError as error:
-        if error.errno is None:  # gzip and bz2 say so of a file that is not theirs; a disk's error has a number.
+        if error.errno is None:  # gzip and bz2 report a malformed file this way; a disk error has a number.
             raise _damaged(archive, error) from None
         raise
 
@@ -88,8 +82,6 @@ def _extract_tar(archive: Path, staging: Path) -> None:
             total += member.size
             _check_limits(archive, len(members), total)
             _check_name(archive, member.name)
-            if not (member.isreg() or member.isdir() or member.issym() or member.islnk()):
-                raise _escapes(archive.name, member.name)
         file.extractall(staging, members, filter="data")
 
 
@@ -107,7 +99,7 @@ def _extract_zip(archive: Path, staging: Path) -> None:
             path = Path(file.extract(member, staging))
             if mode & 0o100 and not member.is_dir():
                 path.chmod(0o755)
-        # Links come last, so that no file is ever written through one.
+        # Links come last, so that no file is written through one.
         for member in links:
             path = staging / member.filename
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -115,6 +107,7 @@ def _extract_zip(archive: Path, staging: Path) -> None:
 
 
 def _check_name(archive: Path, name: str) -> None:
+    """Reject absolute names too, which the tar filter and zipfile would silently make relative."""
     if name.startswith("/") or ".." in PurePosixPath(name).parts or "\0" in name:
         raise _escapes(archive.name, name)
 
@@ -122,7 +115,7 @@ def _check_name(archive: Path, name: str) -> None:
 def _check_limits(archive: Path, count: int, total: int) -> None:
     if count > MAX_FILES or total > MAX_BYTES:
         what = f"the archive is too large: more than {MAX_FILES} files or {MAX_BYTES >> 20} MiB"
-        raise DLBenchError(what, where=archive.name, fix="a release of source code is smaller: check which file it is")
+        raise DLBenchError(what, where=archive.name, fix="source releases are smaller: check which file this is")
 
 
 def _top(staging: Path) -> Path:
@@ -132,24 +125,20 @@ def _top(staging: Path) -> Path:
 
 
 def _escapes(where: str, name: str) -> DLBenchError:
-    return DLBenchError(
-        f"the archive tries to write outside its folder: {name!r}",
-        where=where,
-        fix="do not use it; report the release to its index",
-    )
+    what, fix = f"the archive tries to write outside its folder: {name!r}", "do not use it; report it to its index"
+    return DLBenchError(what, where=where, fix=fix)
 
 
 def _damaged(archive: Path, error: Exception) -> DLBenchError:
-    return DLBenchError(
-        f"the archive cannot be unpacked: {error}", where=archive.name, fix="remove it and fetch it again"
-    )
+    what, fix = f"the archive cannot be unpacked: {error}", "remove it and fetch it again"
+    return DLBenchError(what, where=archive.name, fix=fix)
 
 
 _NOT_SOURCE = (".git", "__pycache__")
 
 
 def tree_hash(folder: Path) -> str:
-    """sha256 over the sorted relative paths and contents; of a link, where it points to."""
+    """sha256 over the sorted relative paths and contents; for a link, its destination."""
     total = hashlib.sha256()
     for path in sorted(_files(folder), key=lambda path: path.relative_to(folder).as_posix()):
         if path.is_symlink():
@@ -174,7 +163,7 @@ def remove_bytecode(tree: Path) -> None:
 
 
 def plain_modes(tree: Path) -> None:
-    """Readable by all and writable by us, whatever the source or our umask said: tests run as another user."""
+    """Make everything readable by all, whatever the source or the umask says: tests run as another user."""
     tree.chmod(0o755)
     for path in tree.rglob("*"):
         if not path.is_symlink():
@@ -184,7 +173,7 @@ def plain_modes(tree: Path) -> None:
 def _files(folder: Path) -> Iterator[Path]:
     for top, folders, files in os.walk(folder):
         here = Path(top)
-        # A link to a folder is listed as a folder, but it is one entry and is not walked into.
+        # os.walk lists a link to a folder as a folder; it is one entry and is not entered.
         links = [name for name in folders if (here / name).is_symlink()]
         folders[:] = [
             name

@@ -1,7 +1,7 @@
-"""What can be taken away again, and how much room does it give?
+"""Remove parts of the workspace and report the bytes freed.
 
-Everything in the workspace can be made anew, so all of it may go; nothing outside may, whatever a link there points
-to. Waits until no build is under way: taking a folder from under one would leave it broken.
+Everything in the workspace can be rebuilt, so all of it may be removed; nothing outside it is touched, whatever a link
+points to. Cleaning waits until no build is running, since removing a folder during a build would break the build.
 """
 
 import shutil
@@ -11,49 +11,36 @@ from pathlib import Path
 
 from dlbench.errors import DLBenchError
 from dlbench.workspace.environment import is_complete
-from dlbench.workspace.home import Log, alone, disk_errors, home, is_ours, quiet
+from dlbench.workspace.home import Log, disk_errors, exclusive, home, is_ours, quiet
 
-KINDS = frozenset(
-    {
-        "sources",
-        "environments",
-        "archives",
-        "uv",
-        "models",
-        "collected",
-        "inside",
-        "rehearsals",
-        "temporary",
-        "vectors",
-        "wordings",
-    }
-)
+KINDS = frozenset({
+    "sources", "environments", "archives", "uv", "models", "collected", "inside", "rehearsals", "temporary", "vectors",
+    "wordings",
+})  # fmt: skip
 
 
 def clean(what: set[str], log: Log = quiet) -> int:
-    """Removes these kinds of things and returns the number of bytes that the disk has got back."""
+    """Remove these kinds of content and return the number of bytes freed."""
     if unknown := what - KINDS:
-        names = ", ".join(sorted(unknown))
-        raise DLBenchError(f"nothing of that name to clean: {names}", fix=f"choose of {', '.join(sorted(KINDS))}")
+        names, kinds = ", ".join(sorted(unknown)), ", ".join(sorted(KINDS))
+        raise DLBenchError(f"unknown content to clean: {names}", fix=f"choose from {kinds}")
     folder = home()
     if not is_ours(folder):
-        raise DLBenchError(
-            "this folder held other things before it became the workspace, so nothing in it is removed",
-            where=str(folder),
-            fix="remove by hand what you do not need, or set DLBENCH_HOME to a folder of its own",
-        )
-    with alone(log), disk_errors(folder):
-        doomed = [folder / kind for kind in sorted(what - {"temporary"})]
+        refusal = "this folder had other content before it became the workspace, so nothing in it is removed"
+        fix = "remove by hand what you do not need, or set DLBENCH_HOME to a folder of its own"
+        raise DLBenchError(refusal, where=str(folder), fix=fix)
+    with exclusive(log), disk_errors(folder):
+        targets = [folder / kind for kind in sorted(what - {"temporary"})]
         if "temporary" in what:
-            doomed += [path for path in _temporary(folder) if not any(map(path.is_relative_to, doomed))]
-        freed = _bytes_freed(doomed)
-        for path in doomed:
+            targets += [path for path in _temporary(folder) if not any(map(path.is_relative_to, targets))]
+        freed = _bytes_freed(targets)
+        for path in targets:
             _remove(path)
     return freed
 
 
 def _temporary(folder: Path) -> list[Path]:
-    """What killed builds, downloads and executions left behind."""
+    """Leftovers of killed builds, downloads and executions."""
     return [
         *(path for path in folder.glob("cells/*") if not Path("/proc", path.name.partition("-")[0]).exists()),
         *folder.glob("sources/.*.building-*"),
@@ -63,16 +50,16 @@ def _temporary(folder: Path) -> list[Path]:
 
 
 def _bytes_freed(paths: Iterable[Path]) -> int:
-    """A file gives its room back only when the last of its hard links goes, and then once."""
+    """Count a file once, and only if all of its hard links are removed."""
     removed: Counter[tuple[int, int]] = Counter()
     links: dict[tuple[int, int], tuple[int, int]] = {}
     for path in paths:
         for file in (path, *path.rglob("*")) if not path.is_symlink() else ():
             if file.is_file() and not file.is_symlink():
-                facts = file.stat()
-                inode = (facts.st_dev, facts.st_ino)
+                status = file.stat()
+                inode = (status.st_dev, status.st_ino)
                 removed[inode] += 1
-                links[inode] = (facts.st_nlink, facts.st_size)
+                links[inode] = (status.st_nlink, status.st_size)
     return sum(size for inode, (count, size) in links.items() if removed[inode] >= count)
 
 

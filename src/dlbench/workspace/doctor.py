@@ -1,6 +1,6 @@
-"""Can this machine do the work, and if not, what must its owner fix?
+"""Check what this machine has installed and configured, with a fix for everything that is missing.
 
-Looked at before anything is fetched: an hour of downloads that ends in a missing program is an hour lost.
+The checks run before anything is fetched: a missing program should not surface after an hour of downloads.
 """
 
 import shutil
@@ -13,8 +13,8 @@ from dlbench.workspace.home import home
 from dlbench.workspace.pip_config import read_pip_config
 from dlbench.workspace.uv import uv_binary
 
-_ROOM = 10 * 10**9
-_OLDEST = (3, 11, 4)  # The first 3.11 whose tarfile can refuse what leaves its folder.
+_MIN_FREE_BYTES = 10 * 10**9
+_MIN_PYTHON = (3, 11, 4)  # The first 3.11 whose tarfile has extraction filters.
 
 
 @dataclass(frozen=True)
@@ -31,8 +31,8 @@ def examine() -> list[Finding]:
 
 def _python() -> Finding:
     found = sys.version_info[:3]
-    wanted = ".".join(map(str, _OLDEST))
-    return Finding("python", found >= _OLDEST, ".".join(map(str, found)), f"install Python {wanted} or newer")
+    oldest = ".".join(map(str, _MIN_PYTHON))
+    return Finding("python", found >= _MIN_PYTHON, ".".join(map(str, found)), f"install Python {oldest} or newer")
 
 
 def _uv() -> Finding:
@@ -66,25 +66,21 @@ def _disk() -> list[Finding]:
         return [Finding("home", False, f"{error.where}: {error.what}", error.fix)]
     free = shutil.disk_usage(folder).free
     fix = "make room (`dlbench clean` helps), or set DLBENCH_HOME to a larger disk"
-    # inside a sandbox /tmp then leads to the cache and cannot be written: right for all tests but those that name it
+    # Inside a sandbox /tmp then holds the cache and is read-only, which breaks only tests that name /tmp.
     note = " (tests that write to /tmp by name fail; set DLBENCH_HOME to a folder outside it)"
     return [
         Finding("home", True, f"{folder}{note if folder.is_relative_to('/tmp') else ''}"),
-        Finding("disk", free >= _ROOM, f"{free / 10**9:.0f} GB free", fix),
+        Finding("disk", free >= _MIN_FREE_BYTES, f"{free / 10**9:.0f} GB free", fix),
     ]
 
 
 def _pip() -> Finding:
-    """Numbers only: what is printed here ends up in bug reports, and a URL may carry a password."""
+    """Report numbers only: this output ends up in bug reports, and a URL may contain a password."""
     try:
         config = read_pip_config()
     except DLBenchError as error:
         return Finding("pip configuration", False, f"{error.where}: {error.what}", error.fix)
     index = "no index" if config.no_index else "own index" if config.index_url else "default index"
-    parts = [
-        index,
-        f"{len(config.extra_index_urls)} extra",
-        f"{len(config.find_links)} find-links",
-        "own certificates" if config.cert else "default certificates",
-    ]
-    return Finding("pip configuration", True, ", ".join(parts))
+    counts = f"{len(config.extra_index_urls)} extra, {len(config.find_links)} find-links"
+    certificates = "own certificates" if config.cert else "default certificates"
+    return Finding("pip configuration", True, f"{index}, {counts}, {certificates}")

@@ -1,11 +1,12 @@
-"""What does the code under test run in?
+"""Build the virtual environment that a project's tests run in.
 
-A virtual environment made from one fully pinned lock, by hash, with nothing resolved on the way: the same lock gives
-the same packages on every machine, or a verdict here would not be the verdict there. Built once, marked last, so that
-a build which was killed is built again and never used.
+An environment is made from one fully pinned lock, by hash, with nothing resolved on the way: the same lock gives the
+same packages, and so the same verdicts, on every machine. The completeness mark is written last, so a build that was
+killed is repeated and never used.
 """
 
 import hashlib
+import json
 import shutil
 import subprocess
 import sys
@@ -13,8 +14,6 @@ from pathlib import Path
 
 from dlbench.workspace.home import Log, disk_errors, home, locked, make_folder
 from dlbench.workspace.pip_config import read_pip_config
-from dlbench.workspace.reuse import link_known, read_lock, write_mark
-from dlbench.workspace.uv import compile_lock as compile_lock
 from dlbench.workspace.uv import first_install, read_requirements, run_uv
 
 _MARK = ".dlbench-complete"
@@ -32,19 +31,22 @@ def build_environment(lock: Path, python: str, log: Log) -> Path:
 
 
 def environment_folder(lock: Path, python: str) -> Path:
-    """Where the environment of this lock is, built or not."""
+    """Path of this lock's environment, whether it is built or not."""
     key = hashlib.sha256(f"{python}\n{read_requirements(lock)}".encode()).hexdigest()[:16]
     return home() / "environments" / f"{lock.stem}-{key}"
 
 
 def is_complete(environment: Path) -> bool:
-    # The interpreter is a link to the machine's Python; when that was upgraded away, the environment is void.
+    # The interpreter is a link to the machine's Python; the environment is void once an upgrade has removed that.
     return (environment / _MARK).is_file() and python_of(environment).exists()
 
 
 def lock_text(environment: Path) -> str:
-    """Of the lock that it was built from; empty where nobody wrote it down."""
-    return read_lock(environment / _MARK)
+    """Text of the lock that the environment was built from; empty if the mark does not record it."""
+    try:
+        return str(json.loads((environment / _MARK).read_text(encoding="utf-8"))["requirements"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return ""
 
 
 def python_of(environment: Path) -> Path:
@@ -52,38 +54,59 @@ def python_of(environment: Path) -> Path:
 
 
 def _build(lock: Path, python: str, environment: Path) -> None:
-    config = read_pip_config()
-    # Built under its final name: scripts and bytecode hold the path.
+    # Built under its final name: scripts and bytecode contain the path.
     with disk_errors(environment):
-        if environment.exists():
-            shutil.rmtree(environment)
         make_folder(environment.parent)
     try:
-        requirements = read_requirements(lock)
-        run_uv(["venv", "--python", _interpreter(python), str(environment)], config, str(lock))
+        _install(lock, python, environment)
+        if _compile_uv_cache(python_of(environment), python):
+            _install(lock, python, environment)
+        _compile(python_of(environment), environment / "lib")
         with disk_errors(environment):
-            link_known(environment, requirements, python, config, _MARK)
-        install = ["pip", "install", "--no-deps", "--python", str(python_of(environment)), *config.uv_arguments()]
-        if torch := first_install(requirements, config, python):
-            run_uv([*install, *torch], config, str(lock))
-        run_uv([*install, "-r", str(lock.absolute())], config, str(lock))
-        _compile(environment)
-        with disk_errors(environment):
-            write_mark(environment / _MARK, requirements, python, config)
+            mark = json.dumps({"requirements": read_requirements(lock)})
+            (environment / _MARK).write_text(mark, encoding="utf-8")
     except BaseException:
         shutil.rmtree(environment, ignore_errors=True)
         raise
 
 
-def _compile(environment: Path) -> None:
-    """Bytecode for everything that has none: the sandbox cannot write any, and would compile at every start. Files that
-    cannot be compiled (tests of other Pythons, templates) are nobody's concern."""
-    compiler = [str(python_of(environment)), "-m", "compileall", "-q", "-j", "0", str(environment / "lib")]
+def _install(lock: Path, python: str, environment: Path) -> None:
+    config = read_pip_config()
+    with disk_errors(environment):
+        if environment.exists():
+            shutil.rmtree(environment)
+    run_uv(["venv", "--python", _interpreter(python), str(environment)], config, str(lock))
+    install = ["pip", "install", "--no-deps", "--python", str(python_of(environment)), *config.uv_arguments()]
+    if torch := first_install(read_requirements(lock), config, python):
+        run_uv([*install, *torch], config, str(lock))
+    run_uv([*install, "-r", str(lock.absolute())], config, str(lock))
+
+
+def _compile_uv_cache(python: Path, version: str) -> bool:
+    """Write bytecode beside the unpacked wheels in uv's cache. Returns whether there is any new.
+
+    uv hard-links every file of an unpacked wheel into an environment, bytecode included. Compiling in the cache means
+    that dozens of environments share one compiled torch. If a future uv lays out its cache differently, nothing is
+    found here and each environment is compiled by itself.
+    """
+    compiled = f"__pycache__/*.cpython-{version.replace('.', '')}.pyc"
+    wheels = [path for path in (home() / "uv").glob("archive-v*/*") if any(path.rglob("*.py"))]
+    if new := [wheel for wheel in wheels if not any(wheel.rglob(compiled))]:
+        _compile(python, *new)
+    return any(any(wheel.rglob(compiled)) for wheel in new)
+
+
+def _compile(python: Path, *folders: Path) -> None:
+    """Compile to bytecode what has none: the sandbox cannot write any and would compile at every start.
+
+    Failures are ignored: packages contain templates and tests for other Python versions that do not compile.
+    """
+    compiler = [str(python), "-m", "compileall", "-q", "-j", "0", *map(str, folders)]
     subprocess.run(compiler, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, umask=0o022, check=False)
 
 
 def _interpreter(python: str) -> str:
-    """The Python that runs us, when it is of that version: it is known to work here and needs no download."""
+    """The running Python if it has that version: it works here and needs no download."""
     base = Path(sys.base_prefix, "bin", f"python{python}")
     running = f"{sys.version_info.major}.{sys.version_info.minor}"
     return str(base) if running == python and base.exists() else python

@@ -1,8 +1,8 @@
-"""Where does this machine keep what it fetched and built, and who may write there now?
+"""Locate the workspace folder, lock parts of it, and publish built folders atomically.
 
-One folder, `home()`, holds everything. Two rules keep it sound: work on one thing happens under its lock, so that two
-processes never build the same folder at once, and a folder appears under its final name only when it is whole, so that
-a kill leaves nothing which looks finished.
+One folder, `home()`, holds everything. Two rules keep it consistent: work on one thing happens under its lock, so that
+two processes never build the same folder at once; and a folder gets its final name only when it is complete, so that
+a kill leaves nothing that looks finished.
 """
 
 import errno
@@ -10,8 +10,9 @@ import fcntl
 import os
 import re
 import shutil
+import subprocess
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -21,14 +22,14 @@ from dlbench.errors import DiskFull, DLBenchError, is_full_disk
 
 Log = Callable[[str], None]
 
-# The common mark of a cache: backups pass it over.
+# The standard cache tag: backup tools skip tagged folders.
 _TAG = "CACHEDIR.TAG"
-_TAG_TEXT = "Signature: 8a477f597d28d172789f06886806bc55\n# The workspace of dlbench: all of it can be made again.\n"
+_TAG_TEXT = "Signature: 8a477f597d28d172789f06886806bc55\n# The workspace of dlbench: all of it can be rebuilt.\n"
 _EVERYTHING = "everything"
 
 
 def quiet(_: str) -> None:
-    """A `Say` that says nothing."""
+    """A `Log` that discards messages."""
 
 
 def home() -> Path:
@@ -46,28 +47,25 @@ def home() -> Path:
 
 
 def is_ours(folder: Path) -> bool:
-    """Whether the workspace was alone there from the start; someone may have named a folder full of other things."""
+    """Whether the folder was empty when it became the workspace; DLBENCH_HOME may name a folder with other content."""
     return (folder / _TAG).exists()
 
 
 def make_folder(folder: Path) -> None:
-    """With its parents; a new one is readable by all, since tests run as a user without rights."""
+    """Create the folder and its parents, readable by all, since tests run as an unprivileged user."""
     if not folder.is_dir():
         folder.mkdir(parents=True, exist_ok=True)
         folder.chmod(0o755)
 
 
 def _unusable(folder: Path, why: str) -> DLBenchError:
-    return DLBenchError(
-        f"the workspace folder cannot be used: {why}",
-        where=str(folder),
-        fix="set DLBENCH_HOME to a folder that you can write to, on a disk with room",
-    )
+    fix = "set DLBENCH_HOME to a folder that you can write to, on a disk with room"
+    return DLBenchError(f"the workspace folder cannot be used: {why}", where=str(folder), fix=fix)
 
 
 @contextmanager
 def disk_errors(where: Path) -> Iterator[None]:
-    """A full disk or a refused write is the user's to fix, so it is said as such and not as a traceback."""
+    """Turn a full disk or a denied write, which the user can fix, into a DLBenchError."""
     try:
         yield
     except OSError as error:
@@ -76,23 +74,27 @@ def disk_errors(where: Path) -> Iterator[None]:
             raise DiskFull("the disk is full", where=str(error.filename or where), fix=fix) from None
         if error.errno not in (errno.EACCES, errno.EPERM, errno.EROFS):
             raise
-        what, fix = (
-            f"cannot be read or written: {error.strerror}",
-            "set DLBENCH_HOME to a folder that you can write to",
-        )
+        what, fix = f"cannot be read or written: {error.strerror}", "set DLBENCH_HOME to a folder that you can write to"
         raise DLBenchError(what, where=str(error.filename or where), fix=fix) from None
+
+
+def run_program(command: Sequence[str], folder: Path, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+        errors="replace", umask=0o022,
+    )  # fmt: skip
 
 
 @contextmanager
 def locked(name: str, log: Log) -> Iterator[None]:
-    """Only one holder of `name` at a time, over all threads and processes; not re-entrant."""
+    """Hold the lock `name`, exclusive over all threads and processes; not re-entrant."""
     with _flock(_EVERYTHING, fcntl.LOCK_SH, log), _flock(name, fcntl.LOCK_EX, log):
         yield
 
 
 @contextmanager
-def alone(log: Log) -> Iterator[None]:
-    """Nobody holds any `locked` name meanwhile: for what takes folders away from under everyone."""
+def exclusive(log: Log) -> Iterator[None]:
+    """Wait until nobody holds any `locked` name and keep it so: for removing folders."""
     with _flock(_EVERYTHING, fcntl.LOCK_EX, log):
         yield
 
@@ -100,7 +102,7 @@ def alone(log: Log) -> Iterator[None]:
 @contextmanager
 def _flock(name: str, kind: int, log: Log) -> Iterator[None]:
     folder = home() / "locks"
-    # Lock files are never removed: a process that waits on a removed file would hold a lock that nobody else sees.
+    # Lock files are never removed: a process waiting on a removed file would hold a lock that nobody else sees.
     path = folder / (re.sub(r"[^A-Za-z0-9._-]", "_", name) + ".lock")
     with disk_errors(path):
         make_folder(folder)
@@ -116,7 +118,7 @@ def _flock(name: str, kind: int, log: Log) -> Iterator[None]:
 
 @contextmanager
 def building(target: Path) -> Iterator[Path]:
-    """A folder to build in, which takes the name `target` when the block ends well. Call it under a lock."""
+    """A folder to build in, renamed to `target` when the block succeeds. Call it under a lock."""
     prefix = f".{target.name}.building-"
     with disk_errors(target):
         make_folder(target.parent)

@@ -1,17 +1,9 @@
-"""Where is one file of a release, and is it the file that was pinned?
+"""Find, download and verify release files, and look up packages on the configured indexes.
 
-Looked for as pip would: in the owner's find-links places, then the index, then the extra indexes. Whatever the place,
-only bytes with the pinned hash are kept: an archive replaced upstream must not become ground truth.
-
-How do bytes come over the network, on a day when it is flaky?
-
-Every request is tried three times, honours the owner's certificates and trusted hosts, and ends in `Unreachable` with
-a reason that a person can read. A password for one host is never sent to another.
-
-Which releases has a project, and when was each uploaded?
-
-Asked of the package index's JSON interface, beside the pages that pip reads. Upload dates are what "live" means: they
-cannot be written back afterwards, as a date in a changelog can.
+Files are searched as pip does: find-links locations, the index, then the extra indexes. Only bytes with the pinned hash
+are kept: an archive replaced upstream must not become ground truth. Requests are retried, honour the configured
+certificates and trusted hosts, and never send one host's password to another. Release dates are upload dates from the
+index's JSON API, which cannot be backdated.
 """
 
 import difflib
@@ -25,7 +17,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import date, datetime
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 from urllib.parse import urljoin, urlsplit
 
@@ -51,7 +42,7 @@ class Unreachable(Exception):
         super().__init__(f"{redacted(url)}: {redacted(reason)}")
 
 
-class Web:
+class IndexClient:
     def __init__(self, config: PipConfig) -> None:
         import requests
 
@@ -59,29 +50,29 @@ class Web:
         self._session = requests.Session()
 
     def page(self, url: str, accept: str) -> "requests.Response | None":
-        """The page, or None where the server says that there is none."""
+        """The page, or None if the server answers 404."""
 
         def get() -> "requests.Response | None":
             answer = self._get(url, url, {"Accept": accept})
             if answer.status_code == 404:
                 return None
             answer.raise_for_status()
-            _ = answer.content  # Read here, where a connection that breaks halfway is tried again.
+            _ = answer.content  # Read here, so that a connection that breaks halfway is retried.
             return answer
 
-        return self._patiently(url, get)
+        return self._retry(url, get)
 
     def save(self, url: str, listed_on: str, file: BinaryIO) -> None:
         def get() -> None:
             file.seek(0)
             file.truncate()
-            # Identity: a server that labels a .tar.gz as gzip-encoded would have it unpacked on the way.
+            # Identity: requests would decompress a .tar.gz that a server labels as gzip-encoded.
             with self._get(url, listed_on, {"Accept-Encoding": "identity"}) as answer:
                 answer.raise_for_status()
                 for chunk in answer.iter_content(_CHUNK):
                     file.write(chunk)
 
-        self._patiently(url, get)
+        self._retry(url, get)
 
     def _get(self, url: str, listed_on: str, headers: dict[str, str]) -> "requests.Response":
         here, page = urlsplit(url), urlsplit(listed_on)
@@ -98,7 +89,7 @@ class Web:
             return False
         return self._config.cert
 
-    def _patiently(self, url: str, action: Callable[[], Result]) -> Result:
+    def _retry(self, url: str, action: Callable[[], Result]) -> Result:
         import requests
 
         reason = ""
@@ -108,7 +99,7 @@ class Web:
             try:
                 return action()
             except requests.exceptions.SSLError as error:
-                raise Unreachable(url, f"its certificate is not trusted here (PIP_CERT names one): {error}") from None
+                raise Unreachable(url, f"its certificate is not trusted (set PIP_CERT): {error}") from None
             except requests.HTTPError as error:
                 status = error.response.status_code if error.response is not None else 0
                 reason = f"HTTP status {status}"
@@ -118,12 +109,10 @@ class Web:
                 reason = str(error)
         raise Unreachable(url, reason)
 
-    def __enter__(self) -> "Web":
+    def __enter__(self) -> "IndexClient":
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         self._session.close()
 
 
@@ -131,11 +120,11 @@ _RUN_AGAIN = "check the connection and run the same command again; what is alrea
 
 
 def download(project_name: str, filename: str, sha256: str, target: Path, log: Log) -> None:
-    """Puts the file at `target`, or raises and leaves nothing there."""
+    """Download the file to `target`, or raise and leave nothing there."""
     config = read_pip_config()
     unreachable: list[str] = []
     listed: list[str] = []
-    with Web(config) as web:
+    with IndexClient(config) as web:
         for page, files in _listings(project_name, config, web, unreachable):
             listed += files
             if filename not in files:
@@ -154,26 +143,26 @@ def download(project_name: str, filename: str, sha256: str, target: Path, log: L
 
 
 def _listings(
-    project_name: str, config: PipConfig, web: Web, unreachable: list[str]
+    project_name: str, config: PipConfig, web: IndexClient, unreachable: list[str]
 ) -> Iterator[tuple[str, dict[str, str]]]:
-    """Each place's page and its file names with their URLs; a place out of reach is noted and passed over."""
+    """Each location's page and its file names with their URLs; unreachable locations are recorded and skipped."""
     from pypi_simple import PYPI_SIMPLE_ENDPOINT
 
     normal = re.sub(r"[-_.]+", "-", project_name).lower()
     indexes = [] if config.no_index else [config.index_url or PYPI_SIMPLE_ENDPOINT, *config.extra_index_urls]
-    flat = [(place, _find_links) for place in config.find_links]
-    simple = [(f"{place.rstrip('/')}/{normal}/", _local_index) for place in indexes]
-    for page, look in flat + simple:
+    flat = [(location, _find_links) for location in config.find_links]
+    simple = [(f"{index.rstrip('/')}/{normal}/", _local_index) for index in indexes]
+    for page, read in flat + simple:
         try:
             if urlsplit(page).scheme in ("http", "https"):
                 yield page, _over_http(page, project_name, web)
             else:
-                yield page, look(local_path(page), project_name)
+                yield page, read(local_path(page), project_name)
         except Unreachable as problem:
             unreachable.append(str(problem))
 
 
-def _over_http(page: str, project_name: str, web: Web) -> dict[str, str]:
+def _over_http(page: str, project_name: str, web: IndexClient) -> dict[str, str]:
     from pypi_simple import ACCEPT_ANY, ProjectPage, UnsupportedContentTypeError, UnsupportedRepoVersionError
 
     answer = web.page(page, ACCEPT_ANY)
@@ -182,20 +171,20 @@ def _over_http(page: str, project_name: str, web: Web) -> dict[str, str]:
     try:
         return {file.filename: file.url for file in ProjectPage.from_response(answer, project_name).packages}
     except (UnsupportedContentTypeError, UnsupportedRepoVersionError, ValueError) as error:
-        raise Unreachable(page, f"it does not answer as a package index does: {error}") from None
+        raise Unreachable(page, f"the answer is not a package index page: {error}") from None
 
 
-def _find_links(place: Path, project_name: str) -> dict[str, str]:
-    if place.is_dir():
-        return {path.name: path.as_uri() for path in place.iterdir() if path.is_file()}
-    return _parsed(place, project_name)
+def _find_links(location: Path, project_name: str) -> dict[str, str]:
+    if location.is_dir():
+        return {path.name: path.as_uri() for path in location.iterdir() if path.is_file()}
+    return _parse_page(location, project_name)
 
 
 def _local_index(folder: Path, project_name: str) -> dict[str, str]:
-    return _parsed(folder / "index.html", project_name)
+    return _parse_page(folder / "index.html", project_name)
 
 
-def _parsed(page: Path, project_name: str) -> dict[str, str]:
+def _parse_page(page: Path, project_name: str) -> dict[str, str]:
     from pypi_simple import ProjectPage
 
     if not page.is_file():
@@ -204,7 +193,7 @@ def _parsed(page: Path, project_name: str) -> dict[str, str]:
     return {file.filename: file.url for file in found.packages}
 
 
-def _save(web: Web, url: str, page: str, sha256: str, target: Path) -> None:
+def _save(web: IndexClient, url: str, page: str, sha256: str, target: Path) -> None:
     with disk_errors(target):
         target.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
@@ -227,11 +216,9 @@ def verify(path: Path, sha256: str, where: str) -> None:
     with path.open("rb") as file:
         found = hashlib.file_digest(file, "sha256").hexdigest()
     if found != sha256:
-        raise DLBenchError(
-            f"the file is not the one that was pinned: its sha256 is {found}, the record says {sha256}",
-            where=where,
-            fix="do not use it; if the index is a mirror, ask its owner, otherwise report it to the benchmark",
-        )
+        what = f"the file is not the one that was pinned: its sha256 is {found}, the record says {sha256}"
+        fix = "do not use it; if the index is a mirror, ask its owner, otherwise report it to the benchmark"
+        raise DLBenchError(what, where=where, fix=fix)
 
 
 def _not_listed(project_name: str, filename: str, listed: list[str], config: PipConfig) -> DLBenchError:
@@ -243,7 +230,7 @@ def _not_listed(project_name: str, filename: str, listed: list[str], config: Pip
         what += f", nor any file of a project named {project_name}"
     fix = "check name, version and archive in the project's record"
     if config.no_index:
-        fix += "; pip's configuration says no-index, so only find-links places were searched"
+        fix += "; pip's configuration sets no-index, so only find-links locations were searched"
     return DLBenchError(what, where=project_name, fix=fix)
 
 
@@ -263,7 +250,7 @@ class Release:
 
 @dataclass(frozen=True)
 class Package:
-    """What the index says of a package: its newest metadata, and its files."""
+    """A package's newest metadata and its files, as the index reports them."""
 
     name: str
     summary: str
@@ -273,21 +260,21 @@ class Package:
     keywords: str
     description: str
     releases: tuple[Release, ...]
-    """By upload date, the oldest first."""
+    """By upload date, oldest first."""
     withdrawn: tuple[Release, ...] = ()
-    """Files that are not to be installed any more, though everybody could read them, and still can."""
+    """Yanked files: no longer installed by default, but still readable by everybody."""
 
 
 def look_up(name: str, config: PipConfig | None = None) -> Package:
-    """Raises DLBenchError where no configured index knows the package, or none can be reached."""
+    """Raises DLBenchError if no configured index has the package or none can be reached."""
     from pypi_simple import PYPI_SIMPLE_ENDPOINT
 
     config = config or read_pip_config()
     unreachable: list[str] = []
-    with Web(config) as web:
+    with IndexClient(config) as web:
         for index in [config.index_url or PYPI_SIMPLE_ENDPOINT, *config.extra_index_urls]:
             if urlsplit(index).scheme not in ("http", "https"):
-                continue  # A folder has pages of links, but nobody who answers.
+                continue  # A local folder has link pages but no JSON API.
             page = f"{re.sub(r'/simple/?$', '', index.rstrip('/'))}/pypi/{name}/json"
             try:
                 answer = web.page(page, "application/json")
@@ -296,16 +283,16 @@ def look_up(name: str, config: PipConfig | None = None) -> Package:
             except (Unreachable, ValueError) as problem:
                 unreachable.append(str(problem))
             except (LookupError, TypeError, AttributeError):
-                unreachable.append(str(Unreachable(page, "it does not answer as a package index does")))
+                unreachable.append(str(Unreachable(page, "the answer is not package metadata")))
     if unreachable:
-        what = f"the package index did not say which releases there are: {'; '.join(unreachable)}"
+        what = f"the package index could not be queried: {'; '.join(unreachable)}"
         raise DLBenchError(what, where=name, fix="check the connection and run the same command again")
-    raise DLBenchError("no configured index knows this package", where=name, fix="check its name")
+    raise DLBenchError("no configured index has this package", where=name, fix="check its name")
 
 
 def read_package(content: dict[str, Any], page: str) -> Package:
     info = content["info"]
-    files = [  # whether it was withdrawn, and what it is
+    files = [  # whether it was yanked, and its record
         (bool(file.get("yanked")), _read_file(version, file, page))
         for version, files in content["releases"].items()
         for file in files
@@ -319,8 +306,8 @@ def read_package(content: dict[str, Any], page: str) -> Package:
         requires=tuple(info.get("requires_dist") or ()),
         keywords=info.get("keywords") or "",
         description=info.get("description") or "",
-        releases=tuple(file for out, file in files if not out),
-        withdrawn=tuple(file for out, file in files if out),
+        releases=tuple(file for is_yanked, file in files if not is_yanked),
+        withdrawn=tuple(file for is_yanked, file in files if is_yanked),
     )
 
 

@@ -1,7 +1,7 @@
-"""Which package indexes and wheel folders has this machine's owner configured?
+"""Read this machine's pip configuration: package indexes, wheel folders, certificates.
 
-People behind a mirror or a firewall have told pip where to look; we and uv must look there too, or nothing can be
-fetched. Read at every use and recorded nowhere: the values belong to the machine, and a URL may carry a password.
+Behind a mirror or a firewall only the places configured for pip work, so downloads and uv must use them too. The
+configuration is read at every use and recorded nowhere: it belongs to the machine, and a URL may contain a password.
 """
 
 import configparser
@@ -19,7 +19,7 @@ from dlbench.errors import DLBenchError
 _KEYS = ("index-url", "extra-index-url", "find-links", "no-index", "trusted-host", "cert")
 
 
-# No repr: a configuration in a traceback would print the passwords in its URLs.
+# No repr: it would print the passwords in the URLs into a traceback.
 @dataclass(frozen=True, repr=False)
 class PipConfig:
     index_url: str | None = None
@@ -30,17 +30,17 @@ class PipConfig:
     cert: str | None = None
 
     def uv_arguments(self) -> list[str]:
-        """The same choices for uv, which does not read pip's configuration."""
+        """Equivalent arguments for uv, which does not read pip's configuration."""
         arguments = self.uv_arguments_without_extra()
         if self.extra_index_urls and not self.no_index:
             arguments += [part for url in self.extra_index_urls for part in ("--extra-index-url", url)]
-            # pip takes the best version over all indexes; uv would stop at the first one that knows the name.
+            # pip takes the best version over all indexes; uv's default stops at the first index that has the name.
             arguments += ["--index-strategy", "unsafe-best-match"]
         return arguments
 
     def uv_arguments_without_extra(self) -> list[str]:
-        """The find-links places and the one main index."""
-        arguments = [part for place in self.find_links for part in ("--find-links", place)]
+        """Arguments for the find-links locations and the main index only."""
+        arguments = [part for location in self.find_links for part in ("--find-links", location)]
         if self.no_index:
             return [*arguments, "--no-index"]
         if self.index_url:
@@ -54,19 +54,19 @@ class PipConfig:
 
 
 def redacted(text: str) -> str:
-    """The text with the user names and passwords of its URLs blotted out."""
+    """Replace the user names and passwords of URLs in the text."""
     return re.sub(r"://[^/\s@]+@", "://****@", text)
 
 
-def local_path(place: str) -> Path:
-    """The path of a place that is not on the network, given as a path or as a file: URL."""
-    return Path(url2pathname(urlsplit(place).path) if place.startswith("file:") else place)
+def local_path(location: str) -> Path:
+    """Path of a location that is not on the network, given as a path or as a file: URL."""
+    return Path(url2pathname(urlsplit(location).path) if location.startswith("file:") else location)
 
 
 def read_pip_config(environ: Mapping[str, str] = os.environ) -> PipConfig:
     values = _from_files(environ)
     for key in _KEYS:
-        # pip takes an empty variable for one that is not set.
+        # pip treats an empty variable as unset.
         if value := environ.get("PIP_" + key.upper().replace("-", "_")):
             values[key] = value
     return PipConfig(
@@ -79,9 +79,10 @@ def read_pip_config(environ: Mapping[str, str] = os.environ) -> PipConfig:
     )
 
 
-def _local(place: str) -> str:
-    """A path is made whole, since the programs that are given it run in other folders."""
-    return place if "://" in place or place.startswith("file:") else str(Path(place).expanduser().absolute())
+def _local(location: str) -> str:
+    """Make a path absolute, since the programs that receive it run in other folders."""
+    is_url = "://" in location or location.startswith("file:")
+    return location if is_url else str(Path(location).expanduser().absolute())
 
 
 def _from_files(environ: Mapping[str, str]) -> dict[str, str]:
@@ -97,7 +98,7 @@ def _from_files(environ: Mapping[str, str]) -> dict[str, str]:
         for name, section in (("global", general), ("install", install)):
             if parser.has_section(name):
                 section.update({_key(key): value for key, value in parser.items(name) if value})
-    # As in pip, a command's own section wins over [global], whichever files the two stand in.
+    # As in pip, a command's own section overrides [global], whichever files the two are in.
     return {key: value for key, value in (general | install).items() if key in _KEYS}
 
 
@@ -106,17 +107,17 @@ def _key(name: str) -> str:
 
 
 def _files(environ: Mapping[str, str]) -> Iterator[Path]:
-    """pip's standard places; a later file wins over an earlier one."""
+    """pip's standard locations; a later file overrides an earlier one."""
     chosen = environ.get("PIP_CONFIG_FILE")
     if chosen == os.devnull:
         return
     user = Path(environ["HOME"]) if environ.get("HOME") else Path.home()
-    support = Path("Library/Application Support/pip/pip.conf")  # There on a Mac only.
+    support = Path("Library/Application Support/pip/pip.conf")  # macOS only.
     yield "/" / support
     for folder in (environ.get("XDG_CONFIG_DIRS") or "/etc/xdg").split(os.pathsep):
         yield Path(folder, "pip", "pip.conf")
     yield Path("/etc/pip.conf")
-    # pip does not look at the user's files when PIP_CONFIG_FILE names one that exists.
+    # pip ignores the user's files when PIP_CONFIG_FILE names an existing file.
     if not (chosen and Path(chosen).exists()):
         yield user / ".pip" / "pip.conf"
         yield Path(environ.get("XDG_CONFIG_HOME") or user / ".config") / "pip" / "pip.conf"

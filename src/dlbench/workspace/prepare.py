@@ -1,7 +1,6 @@
-"""Is everything here that one project's tests need?
+"""Prepare everything that one project's tests need: source, environment and bytecode.
 
-The source, the environment and the bytecode, made once and found again at once. A worker that started on half of them
-would blame the model for what this machine lacks.
+Each is made once and reused. A worker that started with half of them would blame the model for what is missing here.
 """
 
 import os
@@ -31,7 +30,7 @@ def prepare(project: Project, benchmark_root: Path, log: Log = quiet) -> Prepare
 
 
 def complete(project: Project, tree: Path, environment: Path, log: Log = quiet) -> Prepared:
-    """What is left to do where source and environment are there."""
+    """Do the remaining work once the source and the environment exist."""
     prepared = _prepared(project, tree, environment)
     mark = _compiled_mark(prepared)
     if not mark.exists():
@@ -42,7 +41,7 @@ def complete(project: Project, tree: Path, environment: Path, log: Log = quiet) 
 
 
 def prepared_if_ready(project: Project, benchmark_root: Path) -> Prepared | None:
-    """What `prepare` would give at once, or None where it would have to work, or could not."""
+    """The result of `prepare` if it needs no work; otherwise None."""
     try:
         tree = source_tree(project, benchmark_root)
         environment = environment_folder(lock_of(project, benchmark_root), project.python)
@@ -65,10 +64,10 @@ def _compiled_mark(prepared: Prepared) -> Path:
 
 
 def _compile(prepared: Prepared, mark: Path) -> None:
-    """Bytecode for the whole tree, since confined tests cannot write their own.
+    """Compile the whole tree to bytecode, since confined tests cannot write their own.
 
-    By timestamp: a candidate spliced into a module must be noticed, and unchecked bytecode would hide it. Files of the
-    tree that are not valid Python (test data often is not) are no concern of ours, so the exit status is not either.
+    Bytecode is checked by timestamp: unchecked bytecode would hide a candidate spliced into a module. The exit status
+    is ignored because trees contain files that are not valid Python, such as test data.
     """
     with disk_errors(mark):
         subprocess.run(

@@ -1,7 +1,7 @@
-"""Is there somebody else's code or text in our tree?
+"""Detect third-party code or text copied into this repository.
 
-The repository holds facts and our own words. Compared are runs of lines that say something: five in a row that also
-stand in a project's source, tests or documentation are a copy, whoever wrote them down.
+The repository holds only facts and its own text. Five consecutive informative lines that also occur in a project's
+source, tests or documentation count as a copy.
 """
 
 import subprocess
@@ -16,55 +16,55 @@ _TEXT = {".py", ".md", ".toml", ".txt", ".rst", ".cfg", ".json", ".in", ".yml", 
 
 
 def check_tree(benchmark: Benchmark, log: Callable[[str], None]) -> list[Problem]:
-    """Our own files against every source that this machine holds."""
+    """Compare the repository's files with every prepared project."""
     root = _tree_of(benchmark.root)
-    ours: dict[int, tuple[str, int]] = {}
+    own: dict[int, tuple[str, int]] = {}
     for path in _files_of(root, benchmark.root / "locks"):
         for line, run in find_runs(path):
-            ours.setdefault(hash(run), (path.relative_to(root).as_posix(), line))
+            own.setdefault(hash(run), (path.relative_to(root).as_posix(), line))
     problems: dict[str, Problem] = {}
     for project in benchmark.projects.values():
         prepared = prepared_if_ready(project, benchmark.root)
         if prepared is None or root.resolve() in [prepared.tree, *prepared.tree.parents]:
             continue
-        log(f"comparing our files with those of {project.name}")
-        laid = {prepared.tree / name for name in project.tests.files}  # by us, from the record
+        log(f"comparing this repository with {project.name}")
+        from_record = {prepared.tree / name for name in project.tests.files}
         for path in _readable(prepared.tree.rglob("*")):
-            for line, run in find_runs(path) if path not in laid else ():
-                if hash(run) in ours:
-                    where, mine = ours[hash(run)]
+            for line, run in find_runs(path) if path not in from_record else ():
+                if hash(run) in own:
+                    where, own_line = own[hash(run)]
                     theirs = f"{project.name} {path.relative_to(prepared.tree).as_posix()}:{line}"
-                    what = f"{RUN} lines from line {mine} stand in {theirs} too"
-                    fix = "remove them; write it in our own words, or fetch it when it is needed"
+                    what = f"{RUN} lines from line {own_line} also occur in {theirs}"
+                    fix = "remove them; write it in your own words, or fetch it when it is needed"
                     problems.setdefault(where, Problem(Kind.THIRD_PARTY_CODE, where, what, fix))
     return list(problems.values())
 
 
 def find_runs(path: Path) -> Iterator[tuple[int, tuple[str, ...]]]:
-    """Every run of lines that say something, with the line it begins on; imports and brackets say nothing."""
+    """Every run of informative lines with its first line number; imports and short lines are not informative."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
         return
     lines = [(number, " ".join(line.split())) for number, line in enumerate(text.splitlines(), 1)]
-    telling = [
+    informative = [
         (number, line) for number, line in lines if len(line) >= 12 and not line.startswith(("import ", "from "))
     ]
-    for start in range(len(telling) - RUN + 1):
-        window = telling[start : start + RUN]
+    for start in range(len(informative) - RUN + 1):
+        window = informative[start : start + RUN]
         yield window[0][0], tuple(line for _, line in window)
 
 
 def _tree_of(root: Path) -> Path:
-    """The checkout that holds the benchmark, or the benchmark's folder alone."""
-    asked = subprocess.run(
+    """The checkout that contains the benchmark, or the benchmark's folder alone."""
+    done = subprocess.run(
         ["git", "-C", str(root), "rev-parse", "--show-toplevel"], capture_output=True, text=True, check=False
     )
-    return Path(asked.stdout.strip()) if asked.returncode == 0 else root
+    return Path(done.stdout.strip()) if done.returncode == 0 else root
 
 
 def _files_of(root: Path, requirements: Path) -> list[Path]:
-    """What is ours, but for licences and lists of requirements: which packages a project needs is a fact."""
+    """The repository's files except licenses and requirement lists: which packages a project needs is a fact."""
     listed = subprocess.run(
         ["git", "-C", str(root), "ls-files", "-z", "-co", "--exclude-standard"], capture_output=True, check=False
     )

@@ -1,19 +1,10 @@
-"""Where is a project's source on this machine, exactly as its record pins it?
+"""Fetch a project's source tree exactly as its record pins it.
 
-The tree is what the reference is read from and what tests run in, so its folder is named after everything that went
-into it: another archive, revision, content or stand-in file is another folder, and an old tree is never served for a
-new record.
-
-How does a project come from a repository at exactly one revision?
-
-Only the revision itself is fetched where the server allows it, and the tree is checked out without hooks, prompts or
-the caller's own repository leaking in: a run inside a git hook would otherwise work on the wrong repository.
-
-Where does a project that is partly compiled get its compiled parts?
-
-From the wheel that its makers built of the same release. Nothing is built here: a compiler is not to be had
-everywhere, and what it makes differs from machine to machine. Only what the source archive lacks is taken, so that
-every reference and every test is read from the source as it was released.
+The reference is read from the tree and tests run in it, so its folder is named after everything that went into it:
+another archive, revision, content or stand-in file gives another folder. Git checkouts run without hooks, prompts or
+the caller's GIT_* variables, which would redirect a run inside a git hook to the wrong repository. Compiled parts come
+from the wheel of the same release, since compilers differ between machines; only files that the source archive does
+not have are taken from it, so every reference and test is read from the released source.
 """
 
 import hashlib
@@ -21,7 +12,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
 from pathlib import Path
 
 from packaging.tags import compatible_tags, cpython_tags
@@ -29,42 +19,30 @@ from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 
 from dlbench.dataset.records import GitSource, Project, Wheel
 from dlbench.errors import DLBenchError
-from dlbench.workspace.archive import check_links, copy_tree, plain_modes, remove_bytecode, unpack
-from dlbench.workspace.archive import tree_hash as tree_hash
-from dlbench.workspace.home import Log, building, home, locked
+from dlbench.workspace.archive import check_links, copy_tree, plain_modes, remove_bytecode, tree_hash, unpack
+from dlbench.workspace.home import Log, building, home, locked, run_program
 from dlbench.workspace.package_index import download, verify
 from dlbench.workspace.pip_config import redacted
 
 _OPTIONS = ("-c", f"core.hooksPath={os.devnull}", "-c", "core.autocrlf=false", "-c", "advice.detachedHead=false")
-# What `git rev-parse --local-env-vars` lists of the variables that point a git command at another repository.
+# Variables that point a git command at another repository (from `git rev-parse --local-env-vars`).
 _LOCAL = (
-    "GIT_DIR",
-    "GIT_WORK_TREE",
-    "GIT_INDEX_FILE",
-    "GIT_OBJECT_DIRECTORY",
-    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-    "GIT_COMMON_DIR",
-    "GIT_NAMESPACE",
-    "GIT_PREFIX",
-    "GIT_SHALLOW_FILE",
-    "GIT_GRAFT_FILE",
-)
+    "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_COMMON_DIR", "GIT_NAMESPACE", "GIT_PREFIX", "GIT_SHALLOW_FILE", "GIT_GRAFT_FILE",
+)  # fmt: skip
 
 
 def check_out(source: GitSource, target: Path) -> None:
-    """The files of the revision in the new or empty folder `target`, without the repository."""
+    """Write the files of the revision into the new or empty folder `target`, without the repository."""
     if shutil.which("git") is None:
-        raise DLBenchError(
-            "git is not installed, and this project comes from a git repository",
-            where=redacted(source.url),
-            fix="install git and run the same command again",
-        )
+        what, fix = "git is not installed, and this project comes from a git repository", "install git and rerun"
+        raise DLBenchError(what, where=redacted(source.url), fix=fix)
     target.mkdir(parents=True, exist_ok=True)
     _git(source, target, "init", "--quiet")
     try:
         _git(source, target, "fetch", "--quiet", "--depth", "1", "--", source.url, source.rev)
     except DLBenchError:
-        # Some servers hand out branches and tags only, never a bare revision.
+        # Some servers serve only branches and tags, not bare revisions.
         _git(source, target, "fetch", "--quiet", "--", source.url, "+refs/*:refs/fetched/*")
     _git(source, target, "checkout", "--quiet", "--detach", source.rev)
     shutil.rmtree(target / ".git")
@@ -72,55 +50,42 @@ def check_out(source: GitSource, target: Path) -> None:
 
 def _git(source: GitSource, folder: Path, *arguments: str) -> None:
     environment = {name: value for name, value in os.environ.items() if name not in _LOCAL}
-    done = subprocess.run(
-        ["git", *_OPTIONS, *arguments],
-        cwd=folder,
-        env=environment | {"GIT_TERMINAL_PROMPT": "0"},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        errors="replace",
-        umask=0o022,
-    )
+    done = run_program(["git", *_OPTIONS, *arguments], folder, environment | {"GIT_TERMINAL_PROMPT": "0"})
     if done.returncode:
-        said = " ".join(redacted(done.stderr).split()[-60:])
-        raise DLBenchError(
-            f"revision {source.rev} could not be fetched: git {arguments[0]} says: {said}",
-            where=redacted(source.url),
-            fix="check url and rev in the project's record and the connection, and run the same command again",
-        )
+        message = " ".join(redacted(done.stderr).split()[-60:])
+        what = f"revision {source.rev} could not be fetched: git {arguments[0]} says: {message}"
+        fix = "check url and rev in the project's record and the connection, and run the same command again"
+        raise DLBenchError(what, where=redacted(source.url), fix=fix)
 
 
 def choose_wheel(project: Project) -> Wheel:
-    """The first of the record's wheels that this machine can load."""
+    """The record's first wheel that this machine can load."""
     major, minor = map(int, project.python.split("."))
-    ours = {*cpython_tags((major, minor)), *compatible_tags((major, minor))}
+    supported = {*cpython_tags((major, minor)), *compatible_tags((major, minor))}
     for wheel in project.wheels:
         try:
             *_, tags = parse_wheel_filename(wheel.file)
         except InvalidWheelFilename as error:
             fix = "fix `wheels` in the project's record"
-            raise DLBenchError(f"not the name of a wheel: {error}", where=project.name, fix=fix) from None
-        if ours & tags:
+            raise DLBenchError(f"not a wheel file name: {error}", where=project.name, fix=fix) from None
+        if supported & tags:
             return wheel
     names = ", ".join(wheel.file for wheel in project.wheels)
-    raise DLBenchError(
-        f"none of its wheels can be loaded on this machine by Python {project.python}: {names}",
-        where=project.name,
-        fix="leave the project out (--project), or use a machine that one of them is for",
-    )
+    what = f"none of its wheels can be loaded on this machine by Python {project.python}: {names}"
+    fix = "exclude the project (--project), or use a machine that one of them supports"
+    raise DLBenchError(what, where=project.name, fix=fix)
 
 
 def add_missing(wheel: Path, tree: Path) -> None:
-    """Copies what the unpacked wheel has and the tree has not."""
+    """Copy files of the unpacked wheel that the tree does not have."""
     for path in sorted(wheel.rglob("*")):
-        there = tree / path.relative_to(wheel)
-        if path.is_file() and not path.is_symlink() and not there.exists():
-            there.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(path, there)
+        target = tree / path.relative_to(wheel)
+        if path.is_file() and not path.is_symlink() and not target.exists():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(path, target)
 
 
-_LAYOUT = 1  # Raised when this module makes a different tree of the same record.
+_LAYOUT = 1  # Incremented when this module makes a different tree from the same record.
 
 
 def fetch(project: Project, benchmark_root: Path, log: Log) -> Path:
@@ -137,7 +102,7 @@ def fetch(project: Project, benchmark_root: Path, log: Log) -> Path:
 
 
 def source_tree(project: Project, benchmark_root: Path) -> Path:
-    """Where `fetch` puts the tree; whether it is there yet or not."""
+    """Where `fetch` puts the tree, whether it exists yet or not."""
     facts = [
         _LAYOUT,
         project.sha256 if project.archive else None,
@@ -181,10 +146,10 @@ def _folder(project: Project, benchmark_root: Path) -> Path:
 def _from_archive(project: Project, tree: Path, log: Log) -> None:
     archive = fetch_archive(project.name, project.archive or "", project.sha256 or "", log)
     unpack(archive, tree)
-    left_by_build = tree / "build"
-    # Some releases carry their own build output; its copies of the tests would be collected too.
-    if archive.suffix != ".whl" and left_by_build.is_dir() and not (left_by_build / "__init__.py").exists():
-        shutil.rmtree(left_by_build)
+    build_output = tree / "build"
+    # Some releases contain their own build output; its copies of the tests would be collected too.
+    if archive.suffix != ".whl" and build_output.is_dir() and not (build_output / "__init__.py").exists():
+        shutil.rmtree(build_output)
     if project.wheels:
         _add_compiled(project, tree, log)
 
@@ -197,13 +162,13 @@ def _add_compiled(project: Project, tree: Path, log: Log) -> None:
 
 
 def fetch_archive(project_name: str, filename: str, sha256: str, log: Log) -> Path:
-    """The file of a release with this hash, fetched once."""
+    """The release file with this hash, fetched once."""
     archive = home() / "archives" / sha256 / filename
     with locked(f"archive-{sha256}", log):
         if archive.is_file():
             try:
                 verify(archive, sha256, str(archive))
-            except DLBenchError:  # A disk that lost bytes: the index still has them.
+            except DLBenchError:  # Corrupted on disk: fetch it again.
                 archive.unlink()
         if not archive.is_file():
             download(project_name, filename, sha256, archive, log)
@@ -213,11 +178,9 @@ def fetch_archive(project_name: str, filename: str, sha256: str, log: Log) -> Pa
 def _check_tree(project: Project, tree: Path) -> None:
     found = tree_hash(tree)
     if found != project.sha256:
-        raise DLBenchError(
-            f"the source is not the one that was pinned: its sha256 is {found}, the record says {project.sha256}",
-            where=project.path or project.name,
-            fix="restore the folder, or put its new sha256 into the record and verify the instances again",
-        )
+        what = f"the source is not the one that was pinned: its sha256 is {found}, the record says {project.sha256}"
+        fix = "restore the folder, or put its new sha256 into the record and verify the instances again"
+        raise DLBenchError(what, where=project.path or project.name, fix=fix)
 
 
 def _write_stand_ins(project: Project, tree: Path) -> None:
@@ -231,7 +194,7 @@ def _write_stand_ins(project: Project, tree: Path) -> None:
 
 
 def _write_metadata(project: Project, tree: Path) -> None:
-    """Many packages ask `importlib.metadata` for their own version; run from the tree, they must find it."""
+    """Add package metadata: many packages read their own version with `importlib.metadata`."""
     root = tree / project.import_root
     if not root.is_dir():
         what, fix = f"the source has no folder {project.import_root!r}", "fix `import_root` in the project's record"

@@ -1,24 +1,15 @@
-"""How is uv run, and what does it mean when it fails?
+"""Run uv, compile locks, and choose CPU builds of torch.
 
-uv gets the machine's pip configuration and none of the caller's variables that could change what is installed, so that
-one lock gives one environment. Its failures are told apart, because a full disk and a wrong version need other fixes.
-
-Which build of torch does this machine take?
-
-Always one without CUDA: verdicts are made on the CPU. The lock names the bare version, and here it is decided where the
-build comes from: a wheel that the owner has laid into a find-links folder, or else the CPU builds that uv knows. Left
-to the plain index, Linux would get gigabytes of CUDA.
-
-How does a list of wanted packages become a lock that gives the same environment everywhere?
-
-Every package is pinned with the hashes of its files, resolved from the default index alone: a package that only this
-machine's extra indexes have could not be installed elsewhere. torch is the exception, and the lock says so on top.
+uv gets the machine's pip configuration and none of the caller's variables that could change what is installed, so one
+lock gives one environment. A lock pins every package with the hashes of its files, resolved from the default index
+alone: a package that only this machine's extra indexes have could not be installed elsewhere. torch is the exception:
+the lock pins the bare version, and each machine takes a CPU build from a find-links folder or from the CPU index that
+uv knows. The plain index would give Linux gigabytes of CUDA, and verdicts are made on the CPU.
 """
 
 import os
 import platform
 import re
-import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -26,7 +17,7 @@ from pathlib import Path
 
 from dlbench.errors import DiskFull, DLBenchError
 from dlbench.jsonl import write_whole
-from dlbench.workspace.home import home
+from dlbench.workspace.home import home, run_program
 from dlbench.workspace.pip_config import PipConfig, local_path, read_pip_config, redacted
 
 _KEPT = ("UV_CACHE_DIR", "UV_HTTP_TIMEOUT")
@@ -34,39 +25,27 @@ _DROPPED = ("PYTHON", "UV_", "PIP_", "CONDA_", "VIRTUAL_ENV", "__PYVENV_LAUNCHER
 
 _DISK_IS_FULL = "the disk is full"
 
-# In the order of asking: a message may hold several of these, and the first that fits is the cause.
+# A message may contain several of these signs; the first entry that matches is the cause.
 _CAUSES = (
-    (
-        ("no space left on device", "os error 28", "disk quota exceeded"),
-        _DISK_IS_FULL,
-        "make room (`dlbench clean` helps), or set DLBENCH_HOME to a larger disk, and run the same command again",
-    ),
-    (
-        ("hash mismatch",),
-        "a package is not the one that the lock pins (hash mismatch)",
-        "do not use it; if the index is a mirror, ask its owner, otherwise report it to the benchmark",
-    ),
-    (
-        ("no interpreter found", "python-build-standalone"),
-        "no Python of the wanted version is on this machine, and none could be fetched",
-        "install that version of Python and run the same command again",
-    ),
-    (
-        ("error sending request", "dns error", "failed to fetch", "connection refused", "timed out", "offline"),
-        "the package index could not be reached",
-        "check the connection and pip's index configuration, and run the same command again",
-    ),
-    (
-        ("no solution found", "no version of", "not found in the", "no matching distribution", "no compatible"),
-        "no configured index has a package in the version that is wanted, for this Python and platform",
-        "check the requirements, and pip's index configuration (`dlbench doctor` shows it)",
-    ),
-    (
-        ("failed to build",),
-        "a package comes as source only and could not be built",
-        "install a compiler and what the last lines name, or choose a version that has wheels",
-    ),
-)
+    (("no space left on device", "os error 28", "disk quota exceeded"),
+     _DISK_IS_FULL,
+     "make room (`dlbench clean` helps), or set DLBENCH_HOME to a larger disk, and run the same command again"),
+    (("hash mismatch",),
+     "a package is not the one that the lock pins (hash mismatch)",
+     "do not use it; if the index is a mirror, ask its owner, otherwise report it to the benchmark"),
+    (("no interpreter found", "python-build-standalone"),
+     "the required Python version is not installed and could not be fetched",
+     "install that version of Python and run the same command again"),
+    (("error sending request", "dns error", "failed to fetch", "connection refused", "timed out", "offline"),
+     "the package index could not be reached",
+     "check the connection and pip's index configuration, and run the same command again"),
+    (("no solution found", "no version of", "not found in the", "no matching distribution", "no compatible"),
+     "no configured index has a package in the required version for this Python and platform",
+     "check the requirements, and pip's index configuration (`dlbench doctor` shows it)"),
+    (("failed to build",),
+     "a package is available as source only and could not be built",
+     "install a compiler and what the last lines name, or choose a version that has wheels"),
+)  # fmt: skip
 
 
 def uv_binary() -> str:
@@ -75,56 +54,47 @@ def uv_binary() -> str:
     try:
         return uv.find_uv_bin()
     except FileNotFoundError:
-        raise DLBenchError(
-            "uv is not installed completely", fix="reinstall it: pip install --force-reinstall uv"
-        ) from None
+        fix = "reinstall it: pip install --force-reinstall uv"
+        raise DLBenchError("uv is not installed completely", fix=fix) from None
 
 
 def run_uv(arguments: Sequence[str], config: PipConfig, where: str) -> None:
     folder = home()
-    done = subprocess.run(
-        # No configuration files: a uv.toml or pyproject.toml up the tree would steer the resolution.
-        [uv_binary(), *arguments, "--no-config", "--no-progress", "--color", "never"],
-        cwd=folder,
-        env=uv_environment(folder, config),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        errors="replace",
-        umask=0o022,
-    )
+    # No configuration files: a uv.toml or pyproject.toml in a parent folder would change the resolution.
+    command = [uv_binary(), *arguments, "--no-config", "--no-progress", "--color", "never"]
+    done = run_program(command, folder, uv_environment(folder, config))
     if done.returncode:
         raise _failure(redacted(done.stderr), where)
 
 
 def uv_environment(folder: Path, config: PipConfig) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if name in _KEPT or not name.startswith(_DROPPED)}
-    # One cache beside the environments: they share its files by hard links, so forty do not cost forty torches.
+    # The cache is on the same disk as the environments, so that they share its files by hard links.
     return {"UV_CACHE_DIR": str(folder / "uv")} | kept | config.environment()
 
 
-def _failure(said: str, where: str) -> DLBenchError:
-    last = [f"    {line}" for line in said.splitlines() if line.strip()][-12:]
-    known = ((what, fix) for signs, what, fix in _CAUSES if any(sign in said.lower() for sign in signs))
+def _failure(stderr: str, where: str) -> DLBenchError:
+    last = [f"    {line}" for line in stderr.splitlines() if line.strip()][-12:]
+    known = ((what, fix) for signs, what, fix in _CAUSES if any(sign in stderr.lower() for sign in signs))
     what, fix = next(known, ("uv failed", "fix what its last lines name"))
     kind = DiskFull if what == _DISK_IS_FULL else DLBenchError
     return kind("\n".join([f"{what}; uv says:", *last]), where=where, fix=fix)
 
 
 CPU_BUILDS = ["--torch-backend", "cpu"]
-FAMILY = ("torch", "torchvision", "torchaudio")  # Built together: the others load only with their own torch.
+FAMILY = ("torch", "torchvision", "torchaudio")  # Built together: the others load only with the matching torch.
 _WHEEL = re.compile(r"^torch-([0-9.]+)\+cpu-cp(\d)(\d+)-")
 _PINNED = re.compile(rf"^({'|'.join(FAMILY)})\s*==\s*([^\s;+\\]+)", re.MULTILINE)
 
 
 def pinned(requirements: str) -> dict[str, str]:
-    """The packages of torch's family that are pinned there, with the bare version."""
+    """Pinned packages of torch's family with their bare versions."""
     return dict(_PINNED.findall(requirements))
 
 
 def local_versions(config: PipConfig, python: str) -> list[str]:
-    """Versions of torch that lie as CPU wheels in the owner's folders, fit for that Python; the newest last."""
-    names = [path.name for place in config.find_links for path in _wheels(place)]
+    """Versions of torch available as CPU wheels for that Python in the find-links folders; newest last."""
+    names = [path.name for location in config.find_links for path in _wheels(location)]
     found = {
         match[1]
         for name in names
@@ -134,9 +104,9 @@ def local_versions(config: PipConfig, python: str) -> list[str]:
 
 
 def first_install(lock: str, config: PipConfig, python: str) -> list[str]:
-    """What uv must install ahead of the lock to get CPU builds; nothing where the lock alone gets them.
+    """Arguments to install CPU builds of torch before the lock; empty if the lock alone gets them.
 
-    Ahead and not along: with the CPU builds' index asked for, uv takes more packages from it than these, and they do
+    They are installed separately because uv takes further packages from the CPU index when it is enabled, and those do
     not have the hashes that the lock pins.
     """
     family = pinned(lock)
@@ -145,25 +115,25 @@ def first_install(lock: str, config: PipConfig, python: str) -> list[str]:
     return [f"{name}=={version}" for name, version in family.items()] + CPU_BUILDS
 
 
-def _wheels(place: str) -> list[Path]:
-    folder = local_path(place)
+def _wheels(location: str) -> list[Path]:
+    folder = local_path(location)
     return list(folder.glob("torch-*.whl")) if folder.is_dir() else []
 
 
 _NOTE = """\
-# torch and what is built with it stand here without hash and build: each machine takes the CPU build that it can get.
+# torch and its companions are pinned without hash and build: each machine takes the CPU build available to it.
 """
 _BUILD = re.compile(rf"^({'|'.join(FAMILY)})==([^\s+\\]+)(?:\+[^\s\\]+)?(?:[ \t]*\\\n[ \t]+--hash=\S+)*$", re.MULTILINE)
 
 _MARKER = re.compile(r";.*\b(platform_machine|sys_platform|platform_system)\b")
-"""A requirement for some kinds of machine only."""
+"""A requirement for some platforms only."""
 
 
 def read_requirements(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except OSError as error:
-        what = f"the list of packages cannot be read: {error.strerror}"
+        what = f"the requirements cannot be read: {error.strerror}"
         raise DLBenchError(what, where=str(path), fix="check `environment` in the project's record") from None
 
 
@@ -176,14 +146,14 @@ def compile_lock(requirements: Path, lock: Path, python: str) -> None:
         arguments += config.uv_arguments_without_extra()
         text = read_requirements(requirements)
         if _MARKER.search(text):
-            arguments.append("--universal")  # or the lines for other machines than this one would be dropped
-        wanted = pinned(text).get("torch")
+            arguments.append("--universal")  # keep the lines for other platforms
+        requested = pinned(text).get("torch")
         local = local_versions(config, python)
-        version = wanted if wanted in local else (local[-1] if local and wanted is None else None)
+        version = requested if requested in local else (local[-1] if local and requested is None else None)
         if version is None:
             arguments += CPU_BUILDS
         else:
-            # Said outright: the index may have a newer torch, whose CUDA packages would come along.
+            # Constrained explicitly: the index may have a newer torch, whose CUDA packages would be locked too.
             constraint = Path(folder, "torch.txt")
             constraint.write_text(f"torch=={version}+cpu\n", encoding="utf-8")
             arguments += ["--constraints", str(constraint)]
@@ -193,12 +163,12 @@ def compile_lock(requirements: Path, lock: Path, python: str) -> None:
 
 
 def without_package(text: str, name: str) -> str:
-    """The lock's text without the entry of a package."""
+    """The lock's text without one package's entry."""
     pattern = "[-_.]+".join(map(re.escape, re.split(r"[-_.]+", name)))
     return re.sub(rf"^{pattern}==.*(?:\n[ \t]+.*)*\n?", "", text, flags=re.MULTILINE | re.IGNORECASE)
 
 
 def without_torch_build(text: str) -> str:
-    """The lock's text with the family's entries bare, and a note on top that says so."""
+    """The lock's text with torch's family pinned by version only, and a note about it on top."""
     bare, count = _BUILD.subn(r"\1==\2", text)
     return _NOTE + bare if count else text

@@ -247,7 +247,7 @@ def read_statements(answer: str) -> Statements:
     """The module-level statements of its code blocks, in order; of the whole text if there is no block."""
     visible, _ = without_reasoning(answer[:_MAX_LENGTH].replace("\r\n", "\n"))
     blocks, outside = split(visible)
-    texts = [block.text for block in blocks if not block.foreign] or [outside]
+    texts = [block.text for block in blocks if not block.is_foreign] or [outside]
     read = [_read(syntax.dedent(text)) for text in texts]
     found = keep_compiling([one for part in read for one in part.whole])
     return Statements(found.whole, [*(name for part in read for name in part.broken), *found.broken])

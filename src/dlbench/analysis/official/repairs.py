@@ -19,7 +19,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar
 
 from dlbench.analysis.official.files import OfficialFile
-from dlbench.construction.screening.paths import name_place
+from dlbench.construction.screening.paths import classify_path
 from dlbench.dataset.labels import Data, Label, Stage, Task
 from dlbench.errors import DLBenchError
 from dlbench.jsonl import read_lines
@@ -186,7 +186,7 @@ class _FileRepair:
         if not path or path.startswith("/") or ".." in parts or "\\" in path:
             self.defects.append("no file of the target is named")
             return None
-        if name_place(path) in {"tests", "helpers for tests"}:
+        if classify_path(path) in {"tests", "helpers for tests"}:
             self.defects.append("the target is test code")
         return path
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dlbench.construction.selection.licenses import list_licence_files
+from dlbench.construction.selection.licenses import list_license_files
 from dlbench.dataset import Benchmark, Instance, Project
 from dlbench.dataset.prompt_context import fenced
 from dlbench.generation.sources import Sources, make_prompt_builder
@@ -25,7 +25,7 @@ Licences = Mapping[str, Sequence[str]]
 
 def read_licences(projects: list[Project], root: Path, log: Log) -> Licences:
     """`root` is the benchmark's."""
-    found = {project.name: list_licence_files(fetch(project, root, log)) for project in projects}
+    found = {project.name: list_license_files(fetch(project, root, log)) for project in projects}
     return {name: [path.read_text(encoding="utf-8", errors="replace") for path in found[name]] for name in found}
 
 

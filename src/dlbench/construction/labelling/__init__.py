@@ -1,9 +1,7 @@
-"""What do people say of a function: its labels, its prompt, whether it shall be asked for? Step 9.
+"""Decide labels from annotators' votes and measure their agreement (step 9).
 
-Which labels does a function carry, and how far did the annotators agree?
-
-Three votes or more on each axis; what more than half of them say is the label. Where no label has a majority, nothing
-is decided by chance or by the order of files: the annotators discuss it, and write down the outcome with its reason.
+At least three votes on each axis are needed; the label is what more than half of them name. Without a majority nothing
+is decided by chance or by file order: the annotators discuss the tie and record the outcome with its reason.
 """
 
 import math
@@ -14,13 +12,12 @@ from enum import StrEnum
 from pathlib import Path
 
 from dlbench.construction.labelling.votes import Vote, parse_label
-from dlbench.construction.labelling.votes import read_votes as read_votes
 from dlbench.construction.work_folder import Row
 from dlbench.dataset.labels import AXES, Label
 from dlbench.errors import DLBenchError
 from dlbench.jsonl import read_lines
 
-FEWEST = 3
+MIN_VOTES = 3
 
 
 class Outcome(StrEnum):
@@ -31,8 +28,8 @@ class Outcome(StrEnum):
 
 
 @dataclass(frozen=True)
-class Settled:
-    """A tie that was discussed: what came of it, and why."""
+class Settlement:
+    """The outcome of a discussed tie, with its reason."""
 
     id: str
     axis: str
@@ -51,7 +48,7 @@ class Decision:
 
 
 @dataclass(frozen=True)
-class Labelled:
+class LabelDecision:
     id: str
     axes: dict[str, Decision]
 
@@ -66,45 +63,45 @@ class Labelled:
         return {"id": self.id, "labels": labels, "votes": votes | {"reason": "; ".join(reasons)}}
 
 
-def read_settled(path: Path) -> list[Settled]:
-    """None where there is no such file; a later row on the same axis of the same function replaces the earlier."""
-    last: dict[tuple[str, str], Settled] = {}
+def read_settlements(path: Path) -> list[Settlement]:
+    """Read settlements; empty without a file. A later row on the same function and axis replaces an earlier one."""
+    last: dict[tuple[str, str], Settlement] = {}
     for number, row in read_lines(path) if path.exists() else ():
         where = f"{path}:{number}"
         value = parse_label(row.get("axis"), row.get("value"), where)
         reason, function = row.get("reason"), row.get("id")
         if not isinstance(reason, str) or not reason.strip():
-            raise DLBenchError("no reason is given", where=where, fix="write what decided the discussion as `reason`")
+            raise DLBenchError("`reason` is missing", where=where, fix="write what decided the discussion as `reason`")
         if not isinstance(function, str):
-            raise DLBenchError("it does not say on what", where=where, fix="give the id of a function as `id`")
-        last[function, row["axis"]] = Settled(function, row["axis"], value, reason.strip(), where)
+            raise DLBenchError("`id` is missing", where=where, fix="give the id of a function as `id`")
+        last[function, row["axis"]] = Settlement(function, row["axis"], value, reason.strip(), where)
     return list(last.values())
 
 
-def decide(votes: Iterable[Vote], settled: Iterable[Settled] = ()) -> list[Labelled]:
-    """Raises DLBenchError where a settlement names what nobody voted on, or contradicts a majority."""
-    given: defaultdict[str, list[Vote]] = defaultdict(list)
+def decide(votes: Iterable[Vote], settled: Iterable[Settlement] = ()) -> list[LabelDecision]:
+    """Raises DLBenchError if a settlement has no votes or contradicts a majority."""
+    by_function: defaultdict[str, list[Vote]] = defaultdict(list)
     for vote in sorted(votes, key=lambda vote: (vote.id, vote.annotator)):
-        given[vote.id].append(vote)
-    talks = {(settlement.id, settlement.axis): settlement for settlement in settled}
-    for settlement in talks.values():
-        if settlement.id not in given:
-            what, fix = f"nobody has voted on {settlement.id}", "fix the id, or remove the line"
+        by_function[vote.id].append(vote)
+    settlements = {(settlement.id, settlement.axis): settlement for settlement in settled}
+    for settlement in settlements.values():
+        if settlement.id not in by_function:
+            what, fix = f"there are no votes on {settlement.id}", "fix the id, or remove the line"
             raise DLBenchError(what, where=settlement.where, fix=fix)
     return [
-        Labelled(function, {axis: _decide(axis, ballots, talks.get((function, axis))) for axis in AXES})
-        for function, ballots in given.items()
+        LabelDecision(function, {axis: _decide(axis, cast, settlements.get((function, axis))) for axis in AXES})
+        for function, cast in by_function.items()
     ]
 
 
-def _decide(axis: str, ballots: Sequence[Vote], settlement: Settled | None) -> Decision:
-    votes = tuple(vote.labels[axis] for vote in ballots if axis in vote.labels)
-    if len(votes) < FEWEST:
+def _decide(axis: str, cast: Sequence[Vote], settlement: Settlement | None) -> Decision:
+    votes = tuple(vote.labels[axis] for vote in cast if axis in vote.labels)
+    if len(votes) < MIN_VOTES:
         return Decision(Outcome.TOO_FEW, None, votes)
     value, count = Counter(votes).most_common(1)[0]
     if 2 * count > len(votes):
         if settlement and settlement.value != value:
-            what = f"settled as {settlement.value}, but the majority of the votes says {value}"
+            what = f"settled as {settlement.value}, but the majority voted for {value}"
             raise DLBenchError(what, where=settlement.where, fix="remove the line, or let the annotators vote again")
         return Decision(Outcome.MAJORITY, value, votes)
     if settlement:
@@ -113,11 +110,11 @@ def _decide(axis: str, ballots: Sequence[Vote], settlement: Settled | None) -> D
 
 
 def measure_alpha(votes: Iterable[Vote]) -> dict[str, float]:
-    """Krippendorff's alpha (nominal) on each axis, and on all of them together as `all`.
+    """Krippendorff's alpha (nominal) on each axis, and over all axes as `all`.
 
-    NaN where it says nothing: nobody to compare with, or not two votes that differ. Together means that observed and
-    expected disagreement are each added up over the axes. One table of all votes would let chance take labels of
-    different axes for each other, which no annotator does: votes cast at random would then seem to agree.
+    NaN if it is undefined: fewer than two votes on every function, or all votes equal. `all` adds up observed and
+    expected disagreement over the axes. A single table of all votes would count labels of different axes as possible
+    confusions, which no annotator makes, so random votes would seem to agree.
     """
     try:
         import krippendorff
@@ -130,26 +127,26 @@ def measure_alpha(votes: Iterable[Vote]) -> dict[str, float]:
     observed = expected = 0.0
     for axis in AXES:
         table = _count(votes, axis)
-        chance = _expect(table)
+        by_chance = _expected_disagreement(table)
         alphas[axis] = math.nan
-        if chance:
+        if by_chance:
             alphas[axis] = float(krippendorff.alpha(value_counts=table, level_of_measurement="nominal"))
-            observed += (1 - alphas[axis]) * chance
-            expected += chance
+            observed += (1 - alphas[axis]) * by_chance
+            expected += by_chance
     return alphas | {"all": 1 - observed / expected if expected else math.nan}
 
 
 def _count(votes: Iterable[Vote], axis: str) -> list[list[int]]:
-    """How often each label was given to each function that two annotators or more have voted on."""
-    given: defaultdict[str, Counter[Label]] = defaultdict(Counter)
+    """How often each label was given to each function with at least two votes."""
+    counted: defaultdict[str, Counter[Label]] = defaultdict(Counter)
     for vote in votes:
         if axis in vote.labels:
-            given[vote.id][vote.labels[axis]] += 1
-    return [[counts[label] for label in AXES[axis]] for counts in given.values() if counts.total() > 1]
+            counted[vote.id][vote.labels[axis]] += 1
+    return [[counts[label] for label in AXES[axis]] for counts in counted.values() if counts.total() > 1]
 
 
-def _expect(table: list[list[int]]) -> float:
-    """The disagreement that chance would give: 0 where every vote is the same."""
+def _expected_disagreement(table: list[list[int]]) -> float:
+    """The disagreement expected by chance; 0 if all votes are equal."""
     totals = [sum(column) for column in zip(*table, strict=True)]
     total = sum(totals)
     return (total**2 - sum(count**2 for count in totals)) / (total - 1) if total else 0.0

@@ -1,12 +1,8 @@
-"""What is there to label and review?
+"""List the admissible functions to label and review, and read their code.
 
-Every admissible function, with what the steps before have found out about it. A function whose tests do not judge it
-costs three people's time for nothing, so it is not shown.
-
-What does a person need to read to judge a function? Its code and the code of its tests, from the project's own tree.
-
-Read when it is asked for and never stored: the code is somebody else's. A tree that holds another version than the one
-measured is refused, or people would label a function that nobody will ask for.
+Only admissible functions are shown: labelling others would waste three people's time. The code of a function and of its
+tests is read from the project's tree on demand and never stored, since it belongs to somebody else. A tree with another
+version than the measured one is rejected.
 """
 
 from collections import Counter
@@ -40,7 +36,7 @@ class Entry:
 
 
 def read_catalogue(work: WorkFolder) -> dict[str, Entry]:
-    """By id, projects and functions in the order of their files; projects not measured yet are left out."""
+    """Entries by id, in file order; projects that are not measured yet are omitted."""
     return {
         entry.id: entry
         for project in work.projects()
@@ -50,7 +46,7 @@ def read_catalogue(work: WorkFolder) -> dict[str, Entry]:
 
 
 def list_files(work: WorkFolder) -> list[Path]:
-    """The files that it is read from, whether they are there yet or not."""
+    """The files that the catalogue is read from, whether they exist yet or not."""
     return [work.path(step, project) for project in work.projects() for step in ("functions", "measured", "drafts")]
 
 
@@ -61,7 +57,7 @@ def _read_project(work: WorkFolder, project: str) -> Iterator[Entry]:
         if measured.get("admissible") is not True:
             continue
         if key not in functions:
-            where, fix = str(work.path("functions", project)), "do the steps extract and measure again, in this order"
+            where, fix = str(work.path("functions", project)), "repeat the steps extract and admit, in this order"
             raise DLBenchError(f"{key} was measured but is not among the functions", where=where, fix=fix)
         draft = drafts.get(key, {})
         yield Entry(key, functions[key], measured, str(draft.get("prompt") or ""), str(draft.get("by") or ""))
@@ -72,7 +68,7 @@ def _by_id(work: WorkFolder, step: str, project: str) -> dict[str, Row]:
     for number, row in enumerate(rows, 1):
         if not isinstance(row.get("id"), str):
             where = f"{work.path(step, project)}:{number}"
-            raise DLBenchError("a row without an id", where=where, fix=f"do the step {step} again")
+            raise DLBenchError("a row without an id", where=where, fix=f"repeat the step that writes {step}.jsonl")
     return {row["id"]: row for row in rows}
 
 
@@ -90,14 +86,14 @@ ReadSource = Callable[[str], Source]
 
 
 def read_source(entry: Entry, tree: Path) -> Source:
-    """Raises DLBenchError where the tree does not hold the function as it was measured."""
+    """Raises DLBenchError if the tree does not contain the function as it was measured."""
     try:
         target = find_target(_read(tree, entry.function["path"]), entry.function["qualname"])
     except (OSError, UnicodeDecodeError, SyntaxError, TargetError) as error:
         what, fix = f"the function cannot be read: {error}", "give the tree that was measured"
         raise DLBenchError(what, where=f"{tree}: {entry.id}", fix=fix) from None
     if target.sha256 != entry.function.get("sha256", target.sha256):
-        what, fix = "the tree holds another version of the function", "give the tree that was measured"
+        what, fix = "the tree has another version of the function", "give the tree that was measured"
         raise DLBenchError(what, where=f"{tree}: {entry.id}", fix=fix)
     cases = Counter(strip_case(test) for test in entry.tests)
     return {"code": dedent(target.text), "tests": [_read_test(tree, test, count) for test, count in cases.items()]}
@@ -108,7 +104,7 @@ def _read_test(tree: Path, test: str, count: int) -> TestCode:
     try:
         code = dedent(find_target(_read(tree, path), name.replace("::", ".")).text)
     except TargetError:
-        code = "# not written out here: the test is inherited, generated or imported"
+        code = "# not defined in this file: the test is inherited, generated or imported"
     except (OSError, UnicodeDecodeError, SyntaxError) as error:
         code = f"# cannot be read: {error}"
     return {"id": test if count == 1 else f"{test} ({count} cases)", "code": code}
@@ -117,5 +113,5 @@ def _read_test(tree: Path, test: str, count: int) -> TestCode:
 def _read(tree: Path, inner: str) -> str:
     path = (tree / inner).resolve()
     if not path.is_relative_to(tree.resolve()):
-        raise FileNotFoundError(f"{inner} lies outside of the tree")
+        raise FileNotFoundError(f"{inner} is outside the tree")
     return path.read_text(encoding="utf-8")

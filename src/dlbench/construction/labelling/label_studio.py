@@ -1,8 +1,7 @@
-"""How do annotators vote who work in Label Studio?
+"""Export labelling tasks to Label Studio and import its votes.
 
-They are given tasks and a labelling configuration, and what Label Studio exports comes back as votes. An export of
-another kind or another configuration is refused whole, before a single vote of it is written: half an import would look
-like annotators who did not finish.
+An export in another format or with another labelling configuration is rejected as a whole before any vote is written:
+a partial import would look like annotators who did not finish.
 """
 
 import json
@@ -19,24 +18,24 @@ from dlbench.construction.work_folder import Row
 from dlbench.dataset.labels import AXES
 from dlbench.errors import DLBenchError
 
-_AGAIN = "export the project anew from Label Studio, in the format JSON"
+_EXPORT_AGAIN = "export the project from Label Studio again, in the format JSON"
 
 
 def write_task(entry: Entry, prompt: str, source: Source) -> Row:
-    """One task; a function is found again by its id, whatever number Label Studio gives to the task."""
+    """One task. It contains the function's id, since Label Studio assigns its own task numbers."""
     tests = "\n\n".join(f"# {test['id']}\n{test['code']}" for test in source["tests"])
     path = str(entry.function.get("path", ""))
     return {"data": {"function": entry.id, "path": path, "code": source["code"], "tests": tests, "prompt": prompt}}
 
 
 def write_configuration() -> str:
-    """The labelling configuration, to be pasted into the project's settings."""
+    """The labelling configuration, to paste into the settings of the Label Studio project."""
     view = ElementTree.Element("View", style="display: flex; gap: 2em")
     reading = ElementTree.SubElement(view, "View", style="flex: 3; min-width: 0")
     for name, heading in (("path", "$function"), ("code", "Code"), ("tests", "Tests"), ("prompt", "Prompt")):
         ElementTree.SubElement(reading, "Header", value=heading)
-        kept = ElementTree.SubElement(reading, "View", style="white-space: pre-wrap")
-        ElementTree.SubElement(kept, "Text", name=name, value=f"${name}")
+        preformatted = ElementTree.SubElement(reading, "View", style="white-space: pre-wrap")
+        ElementTree.SubElement(preformatted, "Text", name=name, value=f"${name}")
     voting = ElementTree.SubElement(view, "View", style="flex: 2; min-width: 0")
     for axis, labels in AXES.items():
         ElementTree.SubElement(voting, "Header", value=axis.capitalize())
@@ -53,22 +52,22 @@ def write_configuration() -> str:
 
 
 def read_export(path: Path) -> list[Vote]:
-    """The votes of an export in the format JSON; annotators are named by their e-mail address, or by their number."""
+    """The votes of an export in the format JSON. Annotators are named by e-mail address or number."""
     try:
         tasks = json.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
-        raise DLBenchError("there is no such file", where=str(path), fix="check the path") from None
+        raise DLBenchError("the file does not exist", where=str(path), fix="check the path") from None
     except (OSError, ValueError, RecursionError) as error:
-        raise DLBenchError(f"this is no JSON: {error}", where=str(path), fix=_AGAIN) from None
+        raise DLBenchError(f"not a JSON file: {error}", where=str(path), fix=_EXPORT_AGAIN) from None
     if not isinstance(tasks, list):
-        raise DLBenchError("this is no list of tasks", where=str(path), fix=_AGAIN)
+        raise DLBenchError("not a list of tasks", where=str(path), fix=_EXPORT_AGAIN)
     last: dict[tuple[str, str], Vote] = {}
     people: dict[str, str] = {}
     for number, task in enumerate(tasks, 1):
         for person, vote in _read_task(task, f"{path}: task {number}"):
             known = people.setdefault(vote.annotator, person)
             if known != person:
-                what, fix = f"{known} and {person} would both be called {vote.annotator}", "rename one in the export"
+                what, fix = f"{known} and {person} would both be named {vote.annotator}", "rename one in the export"
                 raise DLBenchError(what, where=vote.where, fix=fix)
             key = vote.id, vote.annotator
             if key not in last or vote.at >= last[key].at:
@@ -77,25 +76,25 @@ def read_export(path: Path) -> list[Vote]:
 
 
 def _read_task(task: object, where: str) -> Iterator[tuple[str, Vote]]:
-    """Who, what: an annotation that was skipped in Label Studio is no vote."""
+    """Person and vote for each annotation; skipped annotations are ignored."""
     if isinstance(task, dict) and "annotations" not in task and {"annotator", "annotation_id"} & set(task):
-        raise DLBenchError("this is the format JSON-MIN", where=where, fix=_AGAIN)
+        raise DLBenchError("this is the format JSON-MIN, not JSON", where=where, fix=_EXPORT_AGAIN)
     data = _get(task, "data", dict, where)
     function = _get(data, "function", str, f"{where}, data")
     for number, annotation in enumerate(_get(task, "annotations", list, where), 1):
-        place = f"{where} ({function}), annotation {number}"
-        result = _get(annotation, "result", list, place)
+        location = f"{where} ({function}), annotation {number}"
+        result = _get(annotation, "result", list, location)
         if annotation.get("was_cancelled"):
             continue
-        person = _find_person(annotation.get("completed_by"), place)
-        moment = annotation.get("updated_at") or annotation.get("created_at")
-        if not moment:
-            raise DLBenchError("it does not say when (updated_at)", where=place, fix=_AGAIN)
-        row = {"id": function, "at": moment} | dict(_read_choice(choice, place) for choice in result)
-        vote = parse_vote(row, _make_name(person), place)
+        person = _find_person(annotation.get("completed_by"), location)
+        time = annotation.get("updated_at") or annotation.get("created_at")
+        if not time:
+            raise DLBenchError("`updated_at` is missing", where=location, fix=_EXPORT_AGAIN)
+        row = {"id": function, "at": time} | dict(_read_choice(choice, location) for choice in result)
+        vote = parse_vote(row, _make_name(person), location)
         if not vote.is_complete:
             missing = ", ".join(axis for axis in AXES if axis not in vote.labels)
-            raise DLBenchError(f"nothing was chosen for {missing}", where=place, fix="finish it in Label Studio")
+            raise DLBenchError(f"no choice for {missing}", where=location, fix="finish it in Label Studio")
         yield person, vote
 
 
@@ -107,26 +106,26 @@ def _read_choice(choice: object, where: str) -> tuple[str, str]:
         return name, "\n".join(map(str, texts if isinstance(texts, list) else [texts]))
     if name not in AXES:
         fix = "use the configuration that `dlbench construct label --export-label-studio` writes"
-        raise DLBenchError(f"{name!r} is no part of our labelling configuration", where=where, fix=fix)
+        raise DLBenchError(f"{name!r} is not in the labelling configuration", where=where, fix=fix)
     chosen = _get(value, "choices", list, f"{where}, {name}")
     if len(chosen) != 1:
         raise DLBenchError(f"{len(chosen)} values for {name}", where=where, fix="choose exactly one in Label Studio")
     return name, chosen[0]
 
 
-def _get(record: Any, name: str, kind: type, where: str) -> Any:  # noqa: ANN401 - checked here, whatever it is
+def _get(record: Any, name: str, kind: type, where: str) -> Any:  # noqa: ANN401 - any JSON value
     value = record.get(name) if isinstance(record, dict) else None
     if not isinstance(value, kind):
-        raise DLBenchError(f"there is no {kind.__name__} called {name!r}", where=where, fix=_AGAIN)
+        raise DLBenchError(f"`{name}` is missing or not a {kind.__name__}", where=where, fix=_EXPORT_AGAIN)
     return value
 
 
 def _find_person(completed_by: object, where: str) -> str:
-    """Label Studio gives a number, or a record of the person."""
+    """The annotator's e-mail address or number; Label Studio exports a number or a record."""
     if isinstance(completed_by, dict):
         completed_by = completed_by.get("email") or completed_by.get("id")
     if isinstance(completed_by, bool) or not isinstance(completed_by, int | str) or not str(completed_by):
-        raise DLBenchError("it does not say who voted (completed_by)", where=where, fix=_AGAIN)
+        raise DLBenchError("`completed_by` is missing", where=where, fix=_EXPORT_AGAIN)
     return str(completed_by)
 
 
@@ -135,20 +134,21 @@ def _make_name(person: str) -> str:
 
 
 def import_votes(votes: Iterable[Vote], known: Iterable[str], sheets: Sheets) -> int:
-    """How many votes are new or changed. What is no newer than the annotator's vote on record is passed over: importing
-    the same export twice adds nothing the second time, whatever they have said since."""
+    """Write the votes that are newer than the annotator's recorded vote, and return their number.
+
+    Importing the same export twice therefore adds nothing, whatever was voted since."""
     known = set(known)
-    ballots: defaultdict[str, list[Vote]] = defaultdict(list)
+    by_annotator: defaultdict[str, list[Vote]] = defaultdict(list)
     for vote in votes:
         if vote.id not in known:
             fix = "give the work folder that the tasks were exported from"
-            raise DLBenchError(f"there is no function {vote.id!r} to vote on", where=vote.where, fix=fix)
-        ballots[vote.annotator].append(vote)
+            raise DLBenchError(f"unknown function {vote.id!r}", where=vote.where, fix=fix)
+        by_annotator[vote.annotator].append(vote)
     with sheets.lock:
-        said = {(vote.id, vote.annotator): vote.at for vote in read_votes(sheets)}
+        recorded = {(vote.id, vote.annotator): vote.at for vote in read_votes(sheets)}
         newer = {
-            annotator: [vote.as_row() for vote in ballot if vote.at > said.get((vote.id, annotator), "")]
-            for annotator, ballot in ballots.items()
+            annotator: [vote.as_row() for vote in cast if vote.at > recorded.get((vote.id, annotator), "")]
+            for annotator, cast in by_annotator.items()
         }
         plan = {annotator: plan_votes(sheets, annotator, rows) for annotator, rows in newer.items()}
         for annotator, rows in plan.items():

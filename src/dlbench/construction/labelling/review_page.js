@@ -272,7 +272,7 @@ function drawVerdict() {
     ...accepted.map((name) => make("li", { className: "good" }, `${name} accepts it`)),
     ...Object.entries(rejected).map(([name, reason]) => make("li", { className: "bad" }, `${name} rejects it: ${reason}`)),
   ];
-  $("verdict").replaceChildren(...(lines.length ? lines : [make("li", {}, "Nobody has said yet.")]));
+  $("verdict").replaceChildren(...(lines.length ? lines : [make("li", {}, "No decision yet.")]));
 }
 
 // ---- what a person does ----------------------------------------------------------------------------------------------

@@ -1,221 +1,54 @@
-"""How do people vote and review? On a page of this machine, in their own browser.
+"""Serve the review page: voting on labels, editing prompts, accepting and rejecting functions.
 
-How does a page of this machine take what people do, and from nobody else?
-
-Whatever else the browser has open must not vote. So the server listens on the loopback alone, answers only to its own
-name (a foreign name that is made to point here gets nothing), takes nothing that another page sends, and does nothing
-without the token that stands in the address it was opened with.
-
-How does a page stay quick and still show what is in the files at this moment?
-
-What was read is kept until one of the files is another, by inode, size and time of change. The files are looked at
-before they are read, so that one which changes meanwhile is read again the next time.
-
-What may an annotator see, and what may they do?
-
-Their own votes always; the others' only when their own is complete and they have asked to see them, after which it
-stands. That is kept here and not in the page: what the page never gets, nobody finds in it. Everything is in files, so
-that a reload, a restart or another process shows the same.
+`AnnotationApi` enforces what an annotator may see and do. Their own votes are always visible; the votes of others only
+after their own vote is complete and they asked to see them, from when on their vote is final. The page never receives
+more, so nobody can find it there. All state is in files, so a reload, a restart or another process shows the same.
 """
 
-import hmac
-import json
-import secrets
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from importlib.resources import files
 from pathlib import Path
 from threading import RLock
-from typing import Any, Generic, Protocol, TypeVar
-from urllib.parse import parse_qs
+from typing import Any, Generic, TypeVar
 
-from dlbench.construction.labelling import FEWEST, decide, read_settled
+from dlbench.construction.labelling import MIN_VOTES, decide, read_settlements
 from dlbench.construction.labelling.catalogue import Entry, ReadSource, Source, list_files, read_catalogue
+from dlbench.construction.labelling.local_server import BadRequest, LocalServer, not_found, read_text
 from dlbench.construction.labelling.reviews import Review, read_reviews, reviews_of, write_review
-from dlbench.construction.labelling.votes import Vote, cast_vote, check_name, read_votes, votes_of, write_moment
+from dlbench.construction.labelling.votes import Vote, cast_vote, check_name, format_time, read_votes, votes_of
 from dlbench.construction.work_folder import Row, WorkFolder
 from dlbench.dataset.labels import AXES
 from dlbench.errors import DLBenchError
 
-LARGEST = 256 * 1024
-_LOCAL = ("127.0.0.1", "localhost")
-_HEADERS = {
-    "Cache-Control": "no-store",
-    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
-    "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Referrer-Policy": "no-referrer",
-    "X-Content-Type-Options": "nosniff",
-}
-
-
-class Pages(Protocol):
-    """What is served: files, and answers to what the page asks and says."""
-
-    command: str
-    """Which command prints the address."""
-    files: Mapping[str, tuple[str, str]]
-    """By address behind the token: where the file lies in this package, and its kind."""
-
-    def get(self, inner: str, query: Row) -> Any: ...  # noqa: ANN401 - anything that JSON can say
-
-    def post(self, inner: str, body: Row) -> Any: ...  # noqa: ANN401 - anything that JSON can say
-
-    def status_of(self, error: DLBenchError) -> HTTPStatus: ...
-
-
-class LocalServer(ThreadingHTTPServer):
-    request_queue_size = 128  # with the usual five, connections that come at once are reset
-
-    def __init__(self, pages: Pages, host: str = "127.0.0.1", port: int = 0) -> None:
-        if host not in _LOCAL:
-            what, fix = f"the page is for this machine alone, not for {host}", f"use {' or '.join(_LOCAL)}"
-            raise DLBenchError(what, fix=fix)
-        try:
-            super().__init__((host, port), _Handler)
-        except (OSError, OverflowError) as error:
-            what, fix = f"cannot listen there: {error}", "give another --port, or none"
-            raise DLBenchError(what, where=f"{host}:{port}", fix=fix) from None
-        self.pages = pages
-        self.token = secrets.token_urlsafe(24)
-        self.names = {f"{name}:{self.server_port}" for name in _LOCAL}
-
-    @property
-    def address(self) -> str:
-        return f"http://{_LOCAL[0]}:{self.server_port}/{self.token}/"
-
-
-class BadRequest(Exception):
-    def __init__(self, status: HTTPStatus, what: str, fix: str = "") -> None:
-        super().__init__(what)
-        self.status, self.what, self.fix = status, what, fix
-
-
-def find_nothing() -> BadRequest:
-    return BadRequest(HTTPStatus.NOT_FOUND, "there is nothing here")
-
-
-def read_text(fields: Row, name: str) -> str:
-    value = fields.get(name)
-    if not isinstance(value, str):
-        raise BadRequest(HTTPStatus.BAD_REQUEST, f"`{name}` is missing or not a text")
-    return value
-
-
-class _Handler(BaseHTTPRequestHandler):
-    server: LocalServer
-    protocol_version = "HTTP/1.1"
-    timeout = 60
-    server_version, sys_version = "dlbench", ""
-
-    def log_message(self, format: str, *args: object) -> None:
-        """What a person does is in the files; a line for each key pressed would drown the address."""
-
-    def do_GET(self) -> None:
-        self._answer(self._get)
-
-    def do_POST(self) -> None:
-        self.close_connection = True  # until the body is read: what is left of it is no request
-        self._answer(self._post)
-
-    def _answer(self, find: Callable[[str, Row], tuple[str, bytes]]) -> None:
-        try:
-            status, (kind, content) = HTTPStatus.OK, find(*self._admit())
-        except BadRequest as refused:
-            status, (kind, content) = refused.status, _json({"error": refused.what, "fix": refused.fix})
-        except DLBenchError as error:
-            what = f"{error.where}: {error.what}" if error.where else error.what
-            status, (kind, content) = self.server.pages.status_of(error), _json({"error": what, "fix": error.fix})
-        except OSError as error:
-            status, (kind, content) = HTTPStatus.INTERNAL_SERVER_ERROR, _json({"error": str(error), "fix": ""})
-        try:
-            self._send(status, kind, content)
-        except ConnectionError:
-            self.close_connection = True  # the browser has gone on; what was done is done
-
-    def _admit(self) -> tuple[str, Row]:
-        """The path behind the token and the query, of a request that may be answered at all."""
-        if self.headers.get("Host", "").lower() not in self.server.names:
-            raise BadRequest(HTTPStatus.FORBIDDEN, "this server answers to its own name only")
-        origin = self.headers.get("Origin")
-        if origin is not None and origin.removeprefix("http://") not in self.server.names:
-            raise BadRequest(HTTPStatus.FORBIDDEN, "another page may not ask this")
-        path, _, query = self.path.partition("?")
-        _, token, inner = (path + "//").split("/", 2)
-        if not hmac.compare_digest(token.encode(), self.server.token.encode()):
-            fix = f"open the address that `{self.server.pages.command}` has printed last"
-            raise BadRequest(HTTPStatus.FORBIDDEN, "the token in the address is wrong", fix)
-        return inner.rstrip("/"), {name: values[-1] for name, values in parse_qs(query).items()}
-
-    def _get(self, inner: str, query: Row) -> tuple[str, bytes]:
-        pages = self.server.pages
-        if inner in pages.files:
-            name, kind = pages.files[inner]
-            return f"{kind}; charset=utf-8", files("dlbench").joinpath(name).read_bytes()
-        return _json(pages.get(inner, query))
-
-    def _post(self, inner: str, query: Row) -> tuple[str, bytes]:
-        return _json(self.server.pages.post(inner, self._read_body()))
-
-    def _read_body(self) -> Row:
-        if self.headers.get_content_type() != "application/json":  # a form of another page cannot say this unasked
-            raise BadRequest(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "the body is not JSON", "send application/json")
-        length = self.headers.get("Content-Length", "")
-        if not (length.isascii() and length.isdigit()):
-            raise BadRequest(HTTPStatus.LENGTH_REQUIRED, "the body's length is not given")
-        if len(length) > 9 or int(length) > LARGEST:
-            raise BadRequest(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"more than {LARGEST} bytes", "write less")
-        content = self.rfile.read(int(length))
-        self.close_connection = False
-        try:
-            body = json.loads(content)
-        except (ValueError, RecursionError) as error:
-            raise BadRequest(HTTPStatus.BAD_REQUEST, f"the body is not JSON: {error}") from None
-        if not isinstance(body, dict):
-            raise BadRequest(HTTPStatus.BAD_REQUEST, "the body is not a JSON object")
-        return body
-
-    def _send(self, status: HTTPStatus, kind: str, content: bytes) -> None:
-        self.send_response(status)
-        for name, value in _HEADERS.items():
-            self.send_header(name, value)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(content)))
-        if self.close_connection:
-            self.send_header("Connection", "close")
-        self.end_headers()
-        self.wfile.write(content)
-
-
-def _json(value: Any) -> tuple[str, bytes]:  # noqa: ANN401 - anything that JSON can say
-    return "application/json", json.dumps(value).encode()
-
-
 Value = TypeVar("Value")
 
 
-class Fresh(Generic[Value]):
+class CachedRead(Generic[Value]):
+    """A value read from files, read again when one of them changes (by inode, size and modification time).
+
+    The files are checked before they are read, so that one which changes meanwhile is read again the next time.
+    """
+
     def __init__(self, files: Callable[[], Iterable[Path]], read: Callable[[], Value]) -> None:
         self._files = files
         self._read = read
-        self._kept: tuple[list[tuple[str, int, int, int]], Value] | None = None
+        self._cached: tuple[list[tuple[str, int, int, int]], Value] | None = None
 
     def __call__(self) -> Value:
-        look = [(str(path), *_look_at(path)) for path in self._files()]
-        kept = self._kept
-        if kept is None or kept[0] != look:
-            kept = self._kept = (look, self._read())
-        return kept[1]
+        state = [(str(path), *_file_state(path)) for path in self._files()]
+        cached = self._cached
+        if cached is None or cached[0] != state:
+            cached = self._cached = (state, self._read())
+        return cached[1]
 
 
-def _look_at(path: Path) -> tuple[int, int, int]:
+def _file_state(path: Path) -> tuple[int, int, int]:
     try:
-        found = path.stat()
+        status = path.stat()
     except FileNotFoundError:
         return 0, 0, 0
-    return found.st_ino, found.st_size, found.st_mtime_ns
+    return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 KEYS = {"stage": "12345", "task": "qwertyu", "data": "asdf"}
@@ -226,8 +59,8 @@ class UnknownFunction(DLBenchError):
     pass
 
 
-class Outdated(DLBenchError):
-    """What the annotator changes is no longer what they were shown."""
+class StalePrompt(DLBenchError):
+    """The prompt has changed since it was shown to the annotator."""
 
 
 class AnnotationApi:
@@ -237,9 +70,11 @@ class AnnotationApi:
         self._votes = votes_of(work)
         self._reviews = reviews_of(work)
         self._lock = RLock()
-        self._all_functions = Fresh(lambda: list_files(work), lambda: read_catalogue(work))
-        self._all_votes = Fresh(lambda: sorted(self._votes.folder.glob("*")), lambda: read_votes(self._votes))
-        self._all_reviews = Fresh(lambda: sorted(self._reviews.folder.glob("*")), lambda: read_reviews(self._reviews))
+        self._all_functions = CachedRead(lambda: list_files(work), lambda: read_catalogue(work))
+        self._all_votes = CachedRead(lambda: sorted(self._votes.folder.glob("*")), lambda: read_votes(self._votes))
+        self._all_reviews = CachedRead(
+            lambda: sorted(self._reviews.folder.glob("*")), lambda: read_reviews(self._reviews)
+        )
 
     def explain_labels(self) -> list[Row]:
         return [
@@ -257,18 +92,22 @@ class AnnotationApi:
         check_name(annotator)
         votes, reviews = self._all_votes(), self._all_reviews()
         decided = {
-            labelled.id for labelled in decide(votes, read_settled(self._work.path("settled"))) if labelled.is_decided
+            labelled.id
+            for labelled in decide(votes, read_settlements(self._work.path("settled")))
+            if labelled.is_decided
         }
-        ballots: dict[str, list[Vote]] = {}
+        by_function: dict[str, list[Vote]] = {}
         for vote in votes:
-            ballots.setdefault(vote.id, []).append(vote)
+            by_function.setdefault(vote.id, []).append(vote)
         return [
             {
                 "id": entry.id,
                 "project": entry.project,
-                "voted": any(vote.annotator == annotator and vote.is_complete for vote in ballots.get(entry.id, ())),
-                "votes": sum(vote.is_complete for vote in ballots.get(entry.id, ())),
-                "wanted": FEWEST,
+                "voted": any(
+                    vote.annotator == annotator and vote.is_complete for vote in by_function.get(entry.id, ())
+                ),
+                "votes": sum(vote.is_complete for vote in by_function.get(entry.id, ())),
+                "wanted": MIN_VOTES,
                 "decided": entry.id in decided,
                 "verdict": (review := reviews.get(entry.id, Review())).verdict,
                 "rejected_by_me": annotator in review.rejected,
@@ -280,9 +119,9 @@ class AnnotationApi:
         check_name(annotator)
         entry = self._find(function)
         review = self._all_reviews().get(function, Review())
-        ballots = [vote for vote in self._all_votes() if vote.id == function]
-        mine = next((vote for vote in ballots if vote.annotator == annotator), Vote(function, annotator, {}))
-        others = [vote for vote in ballots if vote.annotator != annotator and vote.is_complete]
+        by_function = [vote for vote in self._all_votes() if vote.id == function]
+        mine = next((vote for vote in by_function if vote.annotator == annotator), Vote(function, annotator, {}))
+        others = [vote for vote in by_function if vote.annotator != annotator and vote.is_complete]
         return {
             "id": entry.id,
             "path": entry.function.get("path", ""),
@@ -302,11 +141,11 @@ class AnnotationApi:
         return self._read_source(self._find(function).id)
 
     def vote(self, annotator: str, function: str, labels: Row, note: str | None) -> None:
-        """Any of the axes, and the note; what is not named stays."""
+        """Set labels on some axes, and the note; everything else stays."""
         self._find(function)
         if set(labels) - set(AXES):
-            raise DLBenchError("there is no such axis", fix=f"use {', '.join(AXES)}")
-        change: Row = {"id": function, **labels, "at": write_moment(datetime.now(UTC))}
+            raise DLBenchError("unknown axis", fix=f"use {', '.join(AXES)}")
+        change: Row = {"id": function, **labels, "at": format_time(datetime.now(UTC))}
         change |= {} if note is None else {"note": note}
         cast_vote(self._votes, annotator, change)
 
@@ -322,7 +161,7 @@ class AnnotationApi:
             now = _prompt(entry, review)
             if now != shown:
                 what = f"{review.prompt_by or entry.drafted_by} has changed this prompt meanwhile"
-                raise Outdated(what, fix="read theirs; saving again replaces it")
+                raise StalePrompt(what, fix="read the new prompt; saving again replaces it")
             if prompt != now:
                 write_review(self._reviews, annotator, {"id": function, "action": "prompt", "prompt": prompt})
 
@@ -331,7 +170,7 @@ class AnnotationApi:
             entry = self._find(function)
             now = _prompt(entry, self._all_reviews().get(function, Review()))
             if now != shown:
-                raise Outdated("the prompt was changed meanwhile", fix="read it again")
+                raise StalePrompt("the prompt has changed meanwhile", fix="read it again")
             if not now.strip():
                 raise DLBenchError("there is no prompt to accept", fix="write one")
             write_review(self._reviews, annotator, {"id": function, "action": "accept"})
@@ -376,61 +215,61 @@ def serve(
     port: int = 0,
     ready: Callable[[str], None] = lambda address: None,
 ) -> None:
-    """Serves until it is interrupted; `ready` is told the address, token included, when the page can be opened."""
+    """Serve until interrupted; `ready` receives the address, token included, once the page can be opened."""
     with ReviewServer(AnnotationApi(work, read_source), host, port) as server:
         ready(server.address)
         server.serve_forever()
 
 
 class ReviewServer(LocalServer):
-    def __init__(self, desk: AnnotationApi, host: str = "127.0.0.1", port: int = 0) -> None:
-        super().__init__(_Review(desk), host, port)
+    def __init__(self, api: AnnotationApi, host: str = "127.0.0.1", port: int = 0) -> None:
+        super().__init__(_ReviewPages(api), host, port)
 
 
-class _Review:
+class _ReviewPages:
     command = "dlbench construct review"
     files: Mapping[str, tuple[str, str]] = _FILES
 
-    def __init__(self, desk: AnnotationApi) -> None:
-        self._desk = desk
+    def __init__(self, api: AnnotationApi) -> None:
+        self._api = api
 
-    def get(self, inner: str, query: Row) -> Any:  # noqa: ANN401 - what the page is told
-        desk = self._desk
+    def get(self, inner: str, query: Row) -> Any:  # noqa: ANN401 - any JSON value
+        api = self._api
         match inner:
             case "labels":
-                return desk.explain_labels()
+                return api.explain_labels()
             case "functions":
-                return desk.list_functions(read_text(query, "as"))
+                return api.list_functions(read_text(query, "as"))
             case "function":
-                return desk.show(read_text(query, "as"), read_text(query, "id"))
+                return api.show(read_text(query, "as"), read_text(query, "id"))
             case "source":
-                return desk.read_source(read_text(query, "id"))
-        raise find_nothing()
+                return api.read_source(read_text(query, "id"))
+        raise not_found()
 
-    def post(self, inner: str, body: Row) -> Any:  # noqa: ANN401 - what the page is told
-        desk, who, function = self._desk, read_text(body, "as"), read_text(body, "id")
+    def post(self, inner: str, body: Row) -> Any:  # noqa: ANN401 - any JSON value
+        api, annotator, function = self._api, read_text(body, "as"), read_text(body, "id")
         match inner:
             case "vote":
                 labels, note = body.get("labels", {}), read_text(body, "note") if "note" in body else None
                 if not isinstance(labels, dict):
                     raise BadRequest(HTTPStatus.BAD_REQUEST, "`labels` is not an object")
-                desk.vote(who, function, labels, note)
+                api.vote(annotator, function, labels, note)
             case "reveal":
-                desk.reveal(who, function)
+                api.reveal(annotator, function)
             case "rewrite":
-                desk.rewrite(who, function, read_text(body, "prompt"), read_text(body, "shown"))
+                api.rewrite(annotator, function, read_text(body, "prompt"), read_text(body, "shown"))
             case "accept":
-                desk.accept(who, function, read_text(body, "shown"))
+                api.accept(annotator, function, read_text(body, "shown"))
             case "reject":
-                desk.reject(who, function, read_text(body, "reason"))
+                api.reject(annotator, function, read_text(body, "reason"))
             case _:
-                raise find_nothing()
-        return desk.show(who, function)
+                raise not_found()
+        return api.show(annotator, function)
 
     def status_of(self, error: DLBenchError) -> HTTPStatus:
         match error:
             case UnknownFunction():
                 return HTTPStatus.NOT_FOUND
-            case Outdated():
+            case StalePrompt():
                 return HTTPStatus.CONFLICT
         return HTTPStatus.BAD_REQUEST

@@ -1,30 +1,30 @@
-"""What became of a function's prompt, and is the function wanted at all?
+"""Read and write reviews: rewritten prompts, acceptances and rejections.
 
-Annotators rewrite the prompt, accept the function with the prompt as it stands, or reject it for a reason. A prompt
-that was rewritten after somebody accepted it is not what they accepted, so that acceptance no longer counts.
+Annotators rewrite the prompt, accept the function with its current prompt, or reject it with a reason. Rewriting the
+prompt cancels earlier acceptances, since it is no longer what was accepted.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
-from dlbench.construction.labelling.votes import Sheets
+from dlbench.construction.labelling.votes import Sheets, format_time
 from dlbench.construction.work_folder import Row, WorkFolder
 from dlbench.errors import DLBenchError
 
-_NEEDS = {"prompt": "prompt", "accept": "", "reject": "reason"}
+_REQUIRED = {"prompt": "prompt", "accept": "", "reject": "reason"}
 
 
 @dataclass(frozen=True)
 class Review:
-    """`prompt` is None while the draft stands."""
+    """`prompt` is None while nobody has rewritten the draft."""
 
     prompt: str | None = None
     prompt_by: str = ""
     accepted: tuple[str, ...] = ()
-    """The annotators who accepted the prompt as it now stands."""
+    """The annotators who accepted the current prompt."""
     rejected: dict[str, str] = field(default_factory=dict)
-    """By annotator, why."""
+    """The reason of each annotator who rejected it."""
 
     @property
     def verdict(self) -> str:
@@ -36,16 +36,16 @@ def reviews_of(work: WorkFolder) -> Sheets:
 
 
 def read_reviews(source: WorkFolder | Sheets) -> dict[str, Review]:
-    """By id of the function."""
+    """Reviews by function id."""
     sheets = reviews_of(source) if isinstance(source, WorkFolder) else source
     found: dict[str, Review] = {}
-    for _, annotator, row in sorted(_read(sheets), key=lambda moment: moment[0]):
+    for _, annotator, row in sorted(_read(sheets), key=lambda event: event[0]):
         found[row["id"]] = _apply(found.get(row["id"], Review()), annotator, row)
     return found
 
 
 def _read(sheets: Sheets) -> Iterator[tuple[str, str, Row]]:
-    """When, who, what. An annotator's rows keep their order, whatever the clock did meanwhile."""
+    """Time, annotator and row. An annotator's rows keep their order even if the clock was set back."""
     for annotator in sheets.annotators():
         latest = ""
         for number, row in sheets.read(annotator):
@@ -57,12 +57,12 @@ def _read(sheets: Sheets) -> Iterator[tuple[str, str, Row]]:
 def _check(row: Row, where: str) -> None:
     action = row.get("action")
     if not isinstance(row.get("id"), str) or not row["id"]:
-        raise DLBenchError("it does not say what was reviewed", where=where, fix="give the id of a function as `id`")
-    if not isinstance(action, str) or action not in _NEEDS:
-        raise DLBenchError(f"there is no action {action!r}", where=where, fix=f"use one of: {', '.join(_NEEDS)}")
-    needed = _NEEDS[action]
-    if needed and not (isinstance(row.get(needed), str) and row[needed].strip()):
-        raise DLBenchError(f"{action} without a {needed}", where=where, fix=f"write it as `{needed}`")
+        raise DLBenchError("`id` is missing", where=where, fix="give the id of a function as `id`")
+    if not isinstance(action, str) or action not in _REQUIRED:
+        raise DLBenchError(f"unknown action {action!r}", where=where, fix=f"use one of: {', '.join(_REQUIRED)}")
+    required = _REQUIRED[action]
+    if required and not (isinstance(row.get(required), str) and row[required].strip()):
+        raise DLBenchError(f"{action} without a {required}", where=where, fix=f"write it as `{required}`")
 
 
 def _apply(review: Review, annotator: str, row: Row) -> Review:
@@ -78,6 +78,6 @@ def _apply(review: Review, annotator: str, row: Row) -> Review:
 
 
 def write_review(sheets: Sheets, annotator: str, row: Row) -> None:
-    """One of `prompt`, `accept` and `reject`, with what it needs; on disk when this returns."""
+    """Append a row with the action `prompt`, `accept` or `reject`; it is on disk when this returns."""
     _check(row, "this review")
-    sheets.append(annotator, row | {"at": datetime.now(UTC).isoformat(timespec="microseconds")})
+    sheets.append(annotator, row | {"at": format_time(datetime.now(UTC))})

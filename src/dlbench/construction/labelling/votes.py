@@ -1,14 +1,9 @@
-"""What did each annotator say of each function?
+"""Read, check and write annotators' votes.
 
-A vote names a label on up to three axes. One that names a label which does not exist, or whose key is misspelt, would
-be missing from the count without anybody knowing, so it is refused by file and line. An annotator may vote again, and
-the last word counts, until they have looked at the others' votes: from then on theirs stands, or agreement would be
-measured on votes that were copied.
-
-Where does each annotator write, so that nothing said is lost and nobody writes over another?
-
-In a file of their own, named after them, which is only ever appended to. A line that a kill cut short was never
-acknowledged: it is passed over here and cut off when the annotator writes again.
+A vote names a label on up to three axes. An unknown label or a misspelt key would silently be missing from the count,
+so it is rejected with file and line. An annotator may change a vote until they have looked at the others' votes; then
+it is final, or agreement would be measured on copied votes. Each annotator has a file of their own that is only
+appended to. A line cut short by a kill was never acknowledged: it is ignored, and removed at the next write.
 """
 
 import csv
@@ -31,15 +26,15 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
 
 
 def check_name(name: object) -> str:
-    """A name becomes a file's name: lower case, so that two annotators are two files on every disk."""
+    """Check a name, which becomes a file name: lower case, so that two names are two files on every file system."""
     if not isinstance(name, str) or not _NAME.fullmatch(name):
-        what = f"{name!r} is no name for an annotator"
-        raise DLBenchError(what, fix="use up to 40 of a-z, 0-9, - and _, beginning with a letter or a digit")
+        what = f"{name!r} is not a valid annotator name"
+        raise DLBenchError(what, fix="use up to 40 of a-z, 0-9, - and _, starting with a letter or a digit")
     return name
 
 
 class Sheets:
-    """One file an annotator, all in one folder."""
+    """One JSONL file for each annotator, in one folder."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -49,7 +44,7 @@ class Sheets:
         return self.folder / f"{check_name(annotator)}.jsonl"
 
     def annotators(self) -> list[str]:
-        """Raises DLBenchError for a file that is nobody's: what it says would be passed over in silence."""
+        """Raises DLBenchError for any other file, whose votes would silently be ignored."""
         if not self.folder.is_dir():
             return []
         names = []
@@ -58,12 +53,12 @@ class Sheets:
                 continue
             if path.suffix != ".jsonl" or not _NAME.fullmatch(path.stem):
                 fix = "name it <annotator>.jsonl in lower case, or move it elsewhere"
-                raise DLBenchError("this is no annotator's file", where=str(path), fix=fix)
+                raise DLBenchError("not an annotator's file", where=str(path), fix=fix)
             names.append(path.stem)
         return names
 
     def read(self, annotator: str) -> list[tuple[int, Row]]:
-        """Every whole row with its line number."""
+        """Every complete row with its line number."""
         path = self.path(annotator)
         try:
             text = path.read_bytes()
@@ -73,7 +68,7 @@ class Sheets:
         return [(number, _parse(line, path, number)) for number, line in enumerate(whole.split(b"\n"), 1) if line]
 
     def append(self, annotator: str, row: Row) -> None:
-        """On disk when this returns."""
+        """Append a row; it is on disk when this returns."""
         with self.lock, Journal(self.path(annotator)) as journal:
             journal.append(row)
 
@@ -98,13 +93,13 @@ class Vote:
     id: str
     annotator: str
     labels: Mapping[str, Label]
-    """By axis; an axis on which the annotator has not decided yet is not in it."""
+    """By axis; axes without a decision are missing."""
     note: str = ""
     seen: bool = False
-    """The annotator has looked at the others' votes, and the vote stands."""
+    """The annotator has looked at the others' votes, and the vote is final."""
     where: str = ""
     at: str = ""
-    """When it was said, in a form that can be compared; empty where nobody noted it, which counts as long ago."""
+    """When the vote was cast, in a sortable format; empty if unknown, which sorts first."""
 
     @property
     def is_complete(self) -> bool:
@@ -120,9 +115,9 @@ def votes_of(work: WorkFolder) -> Sheets:
 
 
 def read_votes(source: WorkFolder | Sheets | Iterable[Path]) -> list[Vote]:
-    """The last vote of each annotator on each function: those of a work folder, or of any JSONL and CSV files.
+    """The last vote of each annotator on each function, from a work folder or from JSONL and CSV files.
 
-    In files of other origin a row may name its annotator; where it does not, the file's name does.
+    In other files a row may name its annotator; otherwise the file name does.
     """
     if isinstance(source, WorkFolder):
         source = votes_of(source)
@@ -135,13 +130,13 @@ def read_votes(source: WorkFolder | Sheets | Iterable[Path]) -> list[Vote]:
 
 
 def list_votes(instances: Iterable[Instance]) -> list[Vote]:
-    """The votes that stand in the records of instances, in the order of the annotators, whose names are not kept."""
+    """The votes in the records of instances, in the order of the annotators, whose names are not recorded."""
     found: list[Vote] = []
     for instance in instances:
         kept = {axis: getattr(instance.votes, axis) for axis in AXES} if instance.votes else {}
-        for place in range(max(map(len, kept.values()), default=0)):
-            labels = {axis: votes[place] for axis, votes in kept.items() if place < len(votes)}
-            found.append(Vote(instance.id, str(place), labels))
+        for index in range(max(map(len, kept.values()), default=0)):
+            labels = {axis: votes[index] for axis, votes in kept.items() if index < len(votes)}
+            found.append(Vote(instance.id, str(index), labels))
     return found
 
 
@@ -152,7 +147,7 @@ def _read_sheets(sheets: Sheets) -> Iterator[tuple[Row, str, str]]:
 
 
 def read_rows(path: Path) -> Iterator[tuple[Row, str, str]]:
-    """Each row of a JSONL or CSV file, who wrote it (the file's name where it does not say), and where it stands."""
+    """Each row of a JSONL or CSV file with its annotator (by default the file name) and its location."""
     for number, row in _read_csv(path) if path.suffix == ".csv" else read_lines(path):
         annotator = row.pop("annotator", None) or path.stem
         yield row, annotator, f"{path}:{number}"
@@ -165,7 +160,7 @@ def _read_csv(path: Path) -> Iterator[tuple[int, Row]]:
             for row in reader:
                 yield reader.line_num, {key: value for key, value in row.items() if value not in (None, "")}
     except FileNotFoundError:
-        raise DLBenchError("there is no such file", where=str(path), fix="check the path") from None
+        raise DLBenchError("the file does not exist", where=str(path), fix="check the path") from None
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise DLBenchError(f"cannot be read: {error}", where=str(path), fix="give a UTF-8 CSV file") from None
 
@@ -173,38 +168,38 @@ def _read_csv(path: Path) -> Iterator[tuple[int, Row]]:
 def parse_vote(row: Row, annotator: object, where: str) -> Vote:
     unknown = sorted(str(key) for key in set(row) - _KEYS)
     if unknown:
-        raise DLBenchError(f"unknown: {', '.join(unknown)}", where=where, fix=f"use {', '.join(sorted(_KEYS))}")
+        raise DLBenchError(f"unknown keys: {', '.join(unknown)}", where=where, fix=f"use {', '.join(sorted(_KEYS))}")
     function, note = row.get("id"), row.get("note") or ""
     if not isinstance(function, str) or not function:
-        raise DLBenchError("the vote does not say on what", where=where, fix="give the id of a function as `id`")
+        raise DLBenchError("`id` is missing", where=where, fix="give the id of a function as `id`")
     if not isinstance(note, str):
-        raise DLBenchError("the note is not a text", where=where, fix="write it in quotation marks, or leave it out")
+        raise DLBenchError("`note` is not a string", where=where, fix="write it in quotation marks, or omit it")
     labels = {axis: parse_label(axis, row[axis], where) for axis in AXES if row.get(axis) not in (None, "")}
     try:
-        at = parse_moment(row.get("at"))
+        at = parse_time(row.get("at"))
         return Vote(function, check_name(annotator), labels, note, row.get("seen") is True, where, at)
     except DLBenchError as error:
         raise DLBenchError(error.what, where=where, fix=error.fix) from None
 
 
-def parse_moment(value: object) -> str:
-    """A moment in ISO 8601, of Greenwich where it does not say."""
+def parse_time(value: object) -> str:
+    """Normalize an ISO 8601 time; UTC if it has no zone."""
     if value in (None, ""):
         return ""
     try:
-        moment = datetime.fromisoformat(str(value))
-        return write_moment(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
+        time = datetime.fromisoformat(str(value))
+        return format_time(time if time.tzinfo else time.replace(tzinfo=UTC))
     except (ValueError, OverflowError):
-        raise DLBenchError(f"{value!r} is no moment", fix="write it as 2026-01-31T12:00:00Z") from None
+        raise DLBenchError(f"{value!r} is not a time", fix="write it as 2026-01-31T12:00:00Z") from None
 
 
-def write_moment(moment: datetime) -> str:
-    return moment.astimezone(UTC).isoformat(timespec="microseconds")
+def format_time(time: datetime) -> str:
+    return time.astimezone(UTC).isoformat(timespec="microseconds")
 
 
 def parse_label(axis: object, value: object, where: str) -> Label:
     if not isinstance(axis, str) or axis not in AXES:
-        raise DLBenchError(f"there is no axis {axis!r}", where=where, fix=f"use one of: {', '.join(AXES)}")
+        raise DLBenchError(f"unknown axis {axis!r}", where=where, fix=f"use one of: {', '.join(AXES)}")
     for label in AXES[axis]:
         if label == value:
             return label
@@ -212,14 +207,14 @@ def parse_label(axis: object, value: object, where: str) -> Label:
 
 
 def cast_vote(sheets: Sheets, annotator: str, change: Row) -> None:
-    """Writes the annotator's vote with some of it changed; what `change` does not name stays as it was."""
+    """Write the annotator's vote with changes; what `change` does not name stays."""
     with sheets.lock:
         for row in plan_votes(sheets, annotator, [change]):
             sheets.append(annotator, row)
 
 
 def plan_votes(sheets: Sheets, annotator: str, changes: Iterable[Row]) -> list[Row]:
-    """The rows that would have to be written; a change that changes nothing needs none."""
+    """The rows to write for these changes; none for a change that has no effect."""
     last = {}
     for number, row in sheets.read(annotator):
         vote = parse_vote(row, annotator, f"{sheets.path(annotator)}:{number}")
@@ -229,7 +224,7 @@ def plan_votes(sheets: Sheets, annotator: str, changes: Iterable[Row]) -> list[R
         before = last.get(change["id"], Vote(change["id"], annotator, {}))
         after = parse_vote(before.as_row() | change, annotator, "this vote")
         if before.seen and after.labels != before.labels:
-            what = f"{annotator} has looked at the others' votes on {after.id}, and the vote stands"
+            what = f"{annotator} has looked at the others' votes on {after.id}, so the vote is final"
             raise DLBenchError(what, fix="discuss it, and settle a tie in settled.jsonl")
         if (after.labels, after.note, after.seen) != (before.labels, before.note, before.seen):
             rows.append(after.as_row())

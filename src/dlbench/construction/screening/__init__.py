@@ -1,14 +1,7 @@
-"""Which functions can be instances, and how large and complex are they? Step 6.
+"""Screen the functions of a project: which can become instances, and why the others cannot (step 6).
 
-What cannot be an instance, and why not?
-
-One rule for each reason, in the order in which they are asked: where a function stands, whether there is anything in it
-to get right, how long it is, what it is about, whether tests can judge it. The first that fits is the reason.
-
-Which functions of a project can be instances?
-
-Those that no rule excludes. Every row is kept, with all reasons that fit it, so that what was left out can be looked at
-and counted; a benchmark whose exclusions nobody can see might as well have been chosen by hand.
+Each reason has one rule. Rules are applied in order: location, triviality, length, subject, tests; the first that
+applies is the reason. Every row is kept with all reasons that apply, so that exclusions can be inspected and counted.
 """
 
 import hashlib
@@ -22,7 +15,7 @@ from typing import Any
 from dlbench.construction.screening.complexity import FunctionMeasures, measure_function
 from dlbench.construction.screening.duplicates import find_duplicates
 from dlbench.construction.screening.parsed_module import Module, parse_module
-from dlbench.construction.screening.paths import find_used_helpers, name_place
+from dlbench.construction.screening.paths import classify_path, find_used_helpers
 from dlbench.construction.screening.triviality import literal_share, name_triviality, only_stores
 from dlbench.construction.work_folder import Row, WorkFolder
 from dlbench.dataset.target import Function
@@ -34,8 +27,8 @@ FEWEST_TESTS = 3
 MOST_LITERAL = 0.6
 FEWEST_CONSTANTS = 12
 
-Fit = tuple[str, int | float | str]
-"""Why a rule fits, in a sentence, and the figure that it went by."""
+Hit = tuple[str, int | float | str]
+"""Why a rule applies, as a sentence, and the figure it is based on."""
 
 
 @dataclass(frozen=True)
@@ -46,8 +39,8 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Case:
-    """A function in its module, with what the steps before have found out about it."""
+class ScreenedFunction:
+    """A function in its module, with its row from the earlier steps."""
 
     row: dict[str, Any]
     module: Module
@@ -56,69 +49,66 @@ class Case:
 
     @cached_property
     def measures(self) -> FunctionMeasures:
-        """As the step before found them, where it did: the segment's hash says that it is the same text."""
+        """The measures of the earlier step if there are any; the segment's hash ensures that the text is the same."""
         known = self.row.get("measures")
         if known:
             return FunctionMeasures(**(known | {"libraries": tuple(known["libraries"])}))
         return measure_function(self.segment, self.module.imports)
 
 
-def judge(case: Case) -> list[Finding]:
-    """Every rule that fits, the one that counts first."""
-    found = ((reason, rule(case)) for reason, rule in RULES.items())
-    return [Finding(reason, *fits) for reason, fits in found if fits]
+def apply_rules(screened: ScreenedFunction) -> list[Finding]:
+    """All rules that apply, in order; the first one counts."""
+    found = ((reason, rule(screened)) for reason, rule in RULES.items())
+    return [Finding(reason, *hit) for reason, hit in found if hit]
 
 
-def _trivial_delegation(case: Case) -> Fit | None:
-    what = name_triviality(case.function)
-    return (f"There is nothing in it to get right: {what}.", what) if what else None
+def _trivial_delegation(screened: ScreenedFunction) -> Hit | None:
+    what = name_triviality(screened.function)
+    return (f"It is trivial: {what}.", what) if what else None
 
 
-def _constructor_of_attributes(case: Case) -> Fit | None:
-    if not only_stores(case.function):
+def _constructor_of_attributes(screened: ScreenedFunction) -> Hit | None:
+    if not only_stores(screened.function):
         return None
-    count = case.measures.statements
-    return (f"It keeps its arguments and nothing else ({count} statements).", count)
+    count = screened.measures.statements
+    return (f"It only stores its arguments ({count} statements).", count)
 
 
-def _too_short(case: Case) -> Fit | None:
-    loc = case.measures.loc
-    why = f"It has {loc} lines of code, fewer than {FEWEST_LINES}."
-    return (why, loc) if loc < FEWEST_LINES else None
+def _too_short(screened: ScreenedFunction) -> Hit | None:
+    loc = screened.measures.loc
+    return (f"It has {loc} lines of code, fewer than {FEWEST_LINES}.", loc) if loc < FEWEST_LINES else None
 
 
-def _too_long(case: Case) -> Fit | None:
-    loc = case.measures.loc
-    why = f"It has {loc} lines of code, more than {MOST_LINES}."
-    return (why, loc) if loc > MOST_LINES else None
+def _too_long(screened: ScreenedFunction) -> Hit | None:
+    loc = screened.measures.loc
+    return (f"It has {loc} lines of code, more than {MOST_LINES}.", loc) if loc > MOST_LINES else None
 
 
-def _generated_or_data(case: Case) -> Fit | None:
-    if case.module.is_generated:
-        return ("A program wrote this file, as a comment at its top says.", "generated")
-    share, constants = literal_share(case.function)
+def _generated_or_data(screened: ScreenedFunction) -> Hit | None:
+    if screened.module.is_generated:
+        return ("A comment at the top of the file says that it is generated.", "generated")
+    share, constants = literal_share(screened.function)
     if share < MOST_LITERAL or constants < FEWEST_CONSTANTS:
         return None
     why = f"It is a table: {share:.0%} of its expressions are constants."
     return (why, round(share, 2))
 
 
-def _not_deep_learning(case: Case) -> Fit | None:
-    subject = case.module.subject
-    if subject.find_signs(case.row["qualname"], case.function):
+def _not_deep_learning(screened: ScreenedFunction) -> Hit | None:
+    topic = screened.module.subject
+    if topic.find_signs(screened.row["qualname"], screened.function):
         return None
-    count = len(subject.words)
-    why = f"Its module uses no library for arrays or learning, and hardly speaks of either ({count} of our words)."
+    count = len(topic.words)
+    why = f"Its module uses no array or learning library and hardly mentions the subject ({count} known words)."
     return (why, count)
 
 
-def _too_few_tests(case: Case) -> Fit | None:
-    tests = int(case.row["tests"])
-    why = f"{tests} tests execute it, fewer than {FEWEST_TESTS}."
-    return (why, tests) if tests < FEWEST_TESTS else None
+def _too_few_tests(screened: ScreenedFunction) -> Hit | None:
+    tests = int(screened.row["tests"])
+    return (f"{tests} tests execute it, fewer than {FEWEST_TESTS}.", tests) if tests < FEWEST_TESTS else None
 
 
-RULES: dict[str, Callable[[Case], Fit | None]] = {
+RULES: dict[str, Callable[[ScreenedFunction], Hit | None]] = {
     "constructor_of_attributes": _constructor_of_attributes,
     "generated_or_data": _generated_or_data,
     "trivial_delegation": _trivial_delegation,
@@ -130,9 +120,9 @@ RULES: dict[str, Callable[[Case], Fit | None]] = {
 
 
 REASONS = ("cannot_read", "test_code", *RULES, "duplicate")
-"""In the order in which they are asked: the first that fits a function is the one that counts."""
-MODULES_AT_ONCE = 32  # a project's sources parsed all together take gigabytes
-_NEEDED = {"id": str, "path": str, "qualname": str, "first": int, "last": int, "tests": int}
+"""In order: the first reason that applies is the one that counts."""
+MODULES_AT_ONCE = 32  # all parsed sources of a project together take gigabytes
+_REQUIRED = {"id": str, "path": str, "qualname": str, "first": int, "last": int, "tests": int}
 
 
 class _Unreadable(Exception):
@@ -142,43 +132,43 @@ class _Unreadable(Exception):
 def screen(
     rows: Iterable[Row], read_source: Callable[[str], str], paths: Iterable[str] = (), threshold: float = 0.85
 ) -> list[Row]:
-    """The rows with `kept`, `reason`, `why`, `figure`, all `reasons`, and `measures` where the function was read.
+    """Add `kept`, `reason`, `why`, `figure`, all `reasons`, and `measures` if the function can be read.
 
-    `paths` are all Python files of the project: which helpers for tests are more than that shows in who imports them.
-    Duplicates are looked for among what the other rules leave, so that no function is lost together with its twin.
+    `paths` are all Python files of the project: test helpers that the project itself imports are not test code.
+    Duplicates are searched among functions that the other rules keep, so that one of each group remains.
     """
-    given = _check(rows)
+    checked = _check(rows)
     modules = _Modules(read_source)
     used = find_used_helpers(paths, read_source)
     left: dict[str, str] = {}
     findings: dict[str, list[Finding]] = {}
     measures: dict[str, Row] = {}
-    for row in given:
+    for row in checked:
         name = row["id"]
-        place = name_place(row["path"])
-        if place and row["path"] not in used:
-            findings[name] = [Finding("test_code", f"It stands among {place}.", place)]
+        kind = classify_path(row["path"])
+        if kind and row["path"] not in used:
+            findings[name] = [Finding("test_code", f"Its file belongs to {kind}.", kind)]
             continue
         try:
-            case = modules.find(row)
+            screened = modules.find(row)
         except _Unreadable as problem:
             findings[name] = [Finding("cannot_read", f"It cannot be read: {problem}.", str(problem))]
             continue
-        findings[name] = judge(case)
-        measures[name] = asdict(case.measures)
+        findings[name] = apply_rules(screened)
+        measures[name] = asdict(screened.measures)
         if not findings[name]:
-            left[name] = case.segment
+            left[name] = screened.segment
     for name, kept in find_duplicates(left, threshold).items():
-        findings[name] = [Finding("duplicate", f"It is the same, or nearly, as {kept}.", kept)]
-    return [_mark(row, findings[row["id"]], measures.get(row["id"])) for row in given]
+        findings[name] = [Finding("duplicate", f"It is a copy or near copy of {kept}.", kept)]
+    return [_mark(row, findings[row["id"]], measures.get(row["id"])) for row in checked]
 
 
 def screen_project(
     work: WorkFolder, project: str, tree: Path, explain: Callable[[Row], Row] = lambda row: row
 ) -> Counter[str]:
-    """Reads functions.jsonl, writes screened.jsonl, and counts reasons; what is kept counts under `kept`.
+    """Read functions.jsonl, write screened.jsonl, and count the reasons; kept functions count as `kept`.
 
-    `explain`: who knows more of a row than its source says.
+    `explain` may refine a row with knowledge beyond its source.
     """
 
     def read_source(path: str) -> str:
@@ -186,7 +176,7 @@ def screen_project(
 
     paths = [path.relative_to(tree).as_posix() for path in sorted(tree.rglob("*.py"))]
     if not paths:
-        raise DLBenchError("there is no Python file", where=str(tree), fix="give the folder of the project's source")
+        raise DLBenchError("the tree contains no Python file", where=str(tree), fix="give the project's source folder")
     rows = [explain(row) for row in screen(work.read("functions", project), read_source, paths)]
     work.write("screened", rows, project)
     return Counter(row["reason"] or "kept" for row in rows)
@@ -194,11 +184,11 @@ def screen_project(
 
 def _check(rows: Iterable[Row]) -> list[Row]:
     found: dict[str, Row] = {}
-    fix = "run the step functions again"
+    fix = "repeat the step extract"
     for row in rows:
-        for name, kind in _NEEDED.items():
+        for name, kind in _REQUIRED.items():
             if not isinstance(row.get(name), kind):
-                what = f"a function without {name!r}, or with a strange one: {row.get(name)!r}"
+                what = f"{name!r} is missing or invalid: {row.get(name)!r}"
                 raise DLBenchError(what, where=str(row.get("id", "functions")), fix=fix)
         if row["id"] in found:
             raise DLBenchError("two functions have this id", where=row["id"], fix=fix)
@@ -213,23 +203,23 @@ def _mark(row: Row, findings: list[Finding], measures: Row | None) -> Row:
 
 
 class _Modules:
-    """The files of a project, each read and parsed once where the rows come file by file."""
+    """The files of a project, each read and parsed once if the rows are grouped by file."""
 
     def __init__(self, read_source: Callable[[str], str]) -> None:
         self._read_source = read_source
         self._read: dict[str, Module | _Unreadable] = {}
 
-    def find(self, row: Row) -> Case:
+    def find(self, row: Row) -> ScreenedFunction:
         if "<locals>" in row["qualname"]:
             raise _Unreadable("it is defined inside another function")
         module = self._module(row["path"])
         function = module.functions.get(row["first"])
         if function is None or function.name != row["qualname"].rpartition(".")[2]:
-            raise _Unreadable(f"{row['qualname']} does not begin in line {row['first']}")
+            raise _Unreadable(f"{row['qualname']} does not start in line {row['first']}")
         segment = module.text(row["first"], row["last"])
         if row.get("sha256") and hashlib.sha256(segment.encode()).hexdigest() != row["sha256"]:
-            raise _Unreadable("the source is another than it was")
-        return Case(row, module, function, segment)
+            raise _Unreadable("the source has changed")
+        return ScreenedFunction(row, module, function, segment)
 
     def _module(self, path: str) -> Module:
         if path not in self._read:

@@ -1,7 +1,7 @@
-"""How large and how tangled is a function?
+"""Measure the size and complexity of a function.
 
-Counted on the code and not on its layout or its words: a docstring of fifty lines, or parameters written one a line,
-would otherwise make a function of two statements look like work.
+Measures count code and not layout or prose: a docstring of fifty lines, or one parameter per line, must not make a
+function of two statements look large.
 """
 
 import ast
@@ -37,29 +37,29 @@ _BLOCKS = (
 @dataclass(frozen=True)
 class FunctionMeasures:
     loc: int
-    """One for the header, however it is laid out, and one for each line of the body that holds code: any part of a
-    token that is no comment. Decorators, comments, blank lines, docstrings and other strings that stand alone as
-    statements do not count; every line of a string that is used does."""
+    """One for the header, whatever its layout, and one for each line of the body with code: any part of a token that is
+    not a comment. Decorators, comments, blank lines, docstrings and other string statements do not count; every line
+    of a string that is used does."""
     statements: int
-    """Statements of the body at any depth, without strings that stand alone."""
+    """Statements of the body at any depth, without string statements."""
     cyclomatic: int
-    """radon's figure, with the decisions of inner functions and classes, which radon counts apart or not at all."""
+    """radon's figure plus the decisions of inner functions and classes, which radon counts separately or omits."""
     cognitive: int
-    """complexipy's figure, of the code written anew: an `if` alone in an `else` is an `elif`."""
+    """complexipy's figure for the unparsed code: an `if` alone in an `else` is an `elif`."""
     nesting: int
-    """How many blocks (if, loop, with, try, match, inner function or class) the deepest statement of the body stands
-    in; an `elif` is no deeper than its `if`."""
+    """Number of blocks (if, loop, with, try, match, inner function or class) around the deepest statement; an `elif` is
+    no deeper than its `if`."""
     calls: int
-    """Calls in the body, wherever they stand."""
+    """Calls anywhere in the body."""
     parameters: int
-    """Without the first where it is called self or cls."""
+    """Without a first parameter named self or cls."""
     has_docstring: bool
     libraries: tuple[str, ...]
-    """Packages outside the standard library that it names, as the module's imports and its own say."""
+    """Packages outside the standard library that it uses, by the module's imports and its own."""
 
 
 def measure_function(source_segment: str, imports: Iterable[Binding] = ()) -> FunctionMeasures:
-    """Measures the text of one function, indented or not. Raises DLBenchError where it is not one function."""
+    """Measure the text of one function, indented or not. Raises DLBenchError if it is not one function."""
     function = parse_function(source_segment)
     body = find_body(function)
     inner = [node for statement in body for node in walk_code(statement)]
@@ -78,8 +78,8 @@ def measure_function(source_segment: str, imports: Iterable[Binding] = ()) -> Fu
 
 
 def measure_snippet(source: str) -> FunctionMeasures:
-    """Measures statements that are not one function. There is no header to count, and functions among them stand where
-    they stand: at the top they are no deeper than the rest. Raises DLBenchError where the text does not parse."""
+    """Measure statements that are not one function. There is no header to count, and top-level functions add no
+    nesting. Raises DLBenchError if the text does not parse."""
     tree = ast.Module(parse_statements(source), [])
     nodes = walk_code(tree)[1:]
     prose = [node for node in nodes if is_prose(node)]
@@ -110,11 +110,11 @@ def _count_body(segment: str, function: Function, prose: set[int]) -> int:
 
 def _count_lines(segment: str, prose: set[int], begin: int = 1) -> int:
     """Lines of the text with code, from `begin` on."""
-    ahead = is_indented(segment)  # lines of the tree are then one ahead of those of the text
+    offset = is_indented(segment)  # line numbers of the tree are then one higher than those of the text
     lines: set[int] = set()
     for token in tokenize.generate_tokens(io.StringIO(segment).readline):
-        said = token.type == tokenize.STRING and token.start[0] + ahead in prose
-        if token.type not in _NOT_CODE and not said and token.start[0] >= begin:
+        is_text = token.type == tokenize.STRING and token.start[0] + offset in prose
+        if token.type not in _NOT_CODE and not is_text and token.start[0] >= begin:
             lines.update(range(token.start[0], token.end[0] + 1))
     return len(lines)
 
@@ -131,12 +131,12 @@ def _cyclomatic(function: Function) -> int:
         return int(block.complexity) + sum(total(closure) - 1 for closure in block.closures)
 
     if any(isinstance(node, ast.ClassDef) for node in ast.walk(function)):
-        function = _Opening().visit(deepcopy(function))
+        function = _InlineClasses().visit(deepcopy(function))
     return total(cc_visit_ast(ast.Module([function], []))[0])
 
 
-class _Opening(ast.NodeTransformer):
-    """Puts what stands in a class in its place: inside a function radon looks into none."""
+class _InlineClasses(ast.NodeTransformer):
+    """Replace a class by its body: radon ignores classes inside functions."""
 
     def visit_ClassDef(self, node: ast.ClassDef) -> list[ast.stmt]:
         self.generic_visit(node)
@@ -146,7 +146,7 @@ class _Opening(ast.NodeTransformer):
 def _cognitive(tree: ast.AST) -> int:
     from complexipy import code_complexity
 
-    # written anew, so that a comment for complexipy in the source does not switch it off
+    # Unparsed code, so that a complexipy comment in the source cannot switch it off.
     return int(code_complexity(write_code(tree)).complexity)
 
 

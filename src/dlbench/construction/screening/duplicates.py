@@ -1,8 +1,8 @@
-"""Which functions are copies, or nearly copies, of another?
+"""Find functions that are copies or near copies of another.
 
-Projects repeat themselves: one layer for each number of dimensions, one method in every subclass. Two instances that
-ask for the same code count one skill twice. Two functions are near when the sets of five tokens in a row of their
-normal forms overlap by `threshold` (Jaccard); what is near to one of a group belongs to the group.
+Projects repeat themselves: one layer for each number of dimensions, one method in every subclass. Two instances of the
+same code would count one skill twice. Two functions are near copies if the sets of five-token shingles of their normal
+forms overlap by `threshold` (Jaccard); groups are the connected components.
 """
 
 import math
@@ -16,9 +16,9 @@ __all__ = ["SHINGLE", "find_duplicates", "find_near", "normal_form"]
 
 
 def find_duplicates(segments: Mapping[str, str], threshold: float = 0.85) -> dict[str, str]:
-    """Each that should go, with the one kept of its group: the shortest id, and of those the first in the alphabet."""
+    """Each function to drop, with the one kept of its group: the shortest id, then the alphabetically first."""
     if not 0 < threshold <= 1:
-        raise DLBenchError(f"a share of {threshold} cannot overlap", where="threshold", fix="give one over 0, up to 1")
+        raise DLBenchError(f"the threshold {threshold} is out of range", where="threshold", fix="use above 0, up to 1")
     groups: dict[str, list[str]] = defaultdict(list)
     for name in sorted(segments, key=_preference):
         groups[normal_form(segments[name])].append(name)
@@ -28,26 +28,26 @@ def find_duplicates(segments: Mapping[str, str], threshold: float = 0.85) -> dic
 
 
 def find_near(texts: Mapping[str, str], threshold: float) -> Iterator[tuple[str, str]]:
-    """Every pair that is near, each once.
+    """Yield every pair of near copies once.
 
-    Two sets overlap that much only if they share one of their rarest few members. So each set is looked up, and
-    entered, under those alone, and nothing is compared with everything.
+    Two sets can overlap that much only if they share one of their rarest members (prefix filtering). Sets are indexed
+    by those members only, which avoids comparing all pairs.
     """
     shingles = {name: shingle(text) for name, text in texts.items()}
     counts = Counter(member for found in shingles.values() for member in found)
-    # the rarest first; in which order those of one rarity come changes how soon a pair is met, not whether
-    rank = {member: place for place, member in enumerate(sorted(counts, key=counts.__getitem__))}
+    # Rarest first; the order among equally rare members does not affect which pairs are found.
+    rank = {member: index for index, member in enumerate(sorted(counts, key=counts.__getitem__))}
     sets = sorted(((name, {rank[member] for member in found}) for name, found in shingles.items()), key=_by_size)
-    entered: dict[int, list[int]] = defaultdict(list)
-    for place, (name, members) in enumerate(sets):
+    by_member: dict[int, list[int]] = defaultdict(list)
+    for index, (name, members) in enumerate(sets):
         least = math.ceil(threshold * len(members) - 1e-9)
         rarest = sorted(members)[: len(members) - least + 1]
-        for other in sorted({other for member in rarest for other in entered[member]}):
+        for other in sorted({other for member in rarest for other in by_member[member]}):
             other_name, others = sets[other]
             if len(others) >= least and _overlap(members, others) >= threshold:
                 yield other_name, name
         for member in rarest:
-            entered[member].append(place)
+            by_member[member].append(index)
 
 
 def _by_size(item: tuple[str, set[int]]) -> tuple[int, str]:
@@ -60,7 +60,7 @@ def _overlap(one: set[int], other: set[int]) -> float:
 
 
 def _join(names: list[str], pairs: Iterator[tuple[str, str]]) -> dict[str, str]:
-    """The preferred name of each one's group, where groups are what the pairs connect."""
+    """The preferred name of each name's group (union-find over the pairs)."""
     parent = {name: name for name in names}
 
     def root(name: str) -> str:

@@ -1,11 +1,7 @@
-"""What stands where in a source file?
+"""Parse a source file once for all its functions, and decide whether they concern machine learning.
 
-Parsed once for all its functions: a project's largest module holds hundreds of them.
-
-Has a function to do with machine learning?
-
-A deep-learning project also parses arguments, prints tables and finds files. That such a function is hard to write says
-nothing about deep learning. What a module uses and how it speaks of itself decides, not the name of the project.
+A deep-learning project also parses arguments, prints tables and finds files; such functions say nothing about deep
+learning. The decision uses what a module imports and the words it uses, not the name of the project.
 """
 
 import ast
@@ -27,45 +23,45 @@ _NAMES: dict[type[ast.AST], str] = {ast.Name: "id", ast.Attribute: "attr", ast.a
 
 @dataclass(frozen=True)
 class Subject:
-    """What a module is about, as far as our lists know it."""
+    """Signs of machine learning in a module, by the lists in `words.toml`."""
 
     libraries: frozenset[str]
-    """Those of machine learning and arrays that it imports, but not the project itself."""
-    place: frozenset[str]
+    """Imported learning and array libraries, except the project itself."""
+    path: frozenset[str]
     """Words in its path below the project's own package."""
     words: frozenset[str]
-    """Words in its docstring, in the names of what it defines, and in what it imports from the project."""
+    """Words in its docstring, in the names it defines, and in its imports from the project."""
 
     def find_signs(self, qualname: str, function: Function) -> list[str]:
-        """What shows that a function of it has to do with machine learning; nothing where that is too little."""
+        """Signs that one of its functions concerns machine learning; empty if they are too few."""
         known = read_known()["words"]
-        strong = self.libraries | self.place | (known & split_words([qualname]))
+        strong = self.libraries | self.path | (known & split_words([qualname]))
         weak = self.words | (known & split_words(_identifiers(function)))
         return sorted(strong | weak) if strong or len(weak) > 1 else []
 
 
 def find_subject(path: str, tree: ast.Module, imports: Iterable[Binding]) -> Subject:
     known = read_known()
-    # the project's own name is no sign: everything in it would have to do with machine learning
+    # The project's own name is no sign, since it would match every function.
     own, _, below = name_module(path).partition(".")
     bindings = list(imports)
     within = [node.name for node in walk_code(tree) if isinstance(node, Function | ast.ClassDef)]
     within += [binding.dotted.partition(".")[2] for binding in bindings if binding.library == own]
     return Subject(
         libraries=known["libraries"] & {binding.library for binding in bindings} - {own},
-        place=known["words"] & split_words([below]),
+        path=known["words"] & split_words([below]),
         words=known["words"] & split_words([*within, ast.get_docstring(tree) or ""]),
     )
 
 
 def split_words(names: Iterable[str]) -> set[str]:
-    """`RandomCrop2D`, `random_crop` and "Random crops." in words, all in lower case."""
+    """Split `RandomCrop2D`, `random_crop` and "Random crops." into lower-case words."""
     return {word.lower() for name in names for word in _WORD.findall(name)}
 
 
 @cache
 def read_known() -> dict[str, frozenset[str]]:
-    """Our lists of libraries and words."""
+    """The lists of known libraries and words."""
     text = files("dlbench.construction.screening").joinpath("words.toml").read_text(encoding="utf-8")
     return {name: frozenset(values) for name, values in tomllib.loads(text).items()}
 
@@ -87,12 +83,12 @@ class Module:
 
     @cached_property
     def lines(self) -> list[str]:
-        # as the parser counts them: str.splitlines also breaks at form feeds and the like
+        # As the parser counts them: str.splitlines also breaks at form feeds and the like.
         return self.source.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
     @cached_property
     def functions(self) -> dict[int, Function]:
-        """By their first line, that of the first decorator where there is one."""
+        """Functions by first line, including decorators."""
         return {
             min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)]): node
             for node in walk_code(self.tree)
@@ -105,7 +101,7 @@ class Module:
 
     @cached_property
     def is_generated(self) -> bool:
-        """Does a comment at its top say that a program wrote it?"""
+        """Whether a comment at the top says that the file is generated."""
         comments = [line for line in self.lines[:20] if line.startswith("#")]
         return any(_GENERATED.search(line) for line in comments)
 
@@ -114,6 +110,6 @@ class Module:
 
 
 def parse_module(path: str, source: str) -> Module:
-    """Raises SyntaxError, ValueError or RecursionError, as the parser does."""
+    """Raises SyntaxError, ValueError or RecursionError like the parser."""
     tree = parse(source)
     return Module(path, source, tree, find_imports(tree, name_package(path)))

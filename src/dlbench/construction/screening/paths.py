@@ -1,12 +1,7 @@
-"""Is a file code of the project itself?
+"""Classify source files by path, and resolve names to the libraries they are imported from.
 
-Tests, examples, scripts and other people's code lie in a release too. A function of theirs is not what the project's
-tests are about, and of a helper for tests its users say nothing to anybody else.
-
-Which libraries do the names of a module stand for?
-
-`np` is numpy only because the module says so. Guessing from the name alone calls a parameter `jax` a library, and does
-not know that `F` is one.
+A release also contains tests, examples, scripts and vendored code, whose functions are not what the project's tests are
+about. Names are resolved through imports: by name alone, a parameter `jax` would count as a library and `F` would not.
 """
 
 import ast
@@ -21,25 +16,25 @@ from dlbench.parsing import parse
 
 @dataclass(frozen=True)
 class Binding:
-    """A name that an import statement binds, and the full dotted name that it stands for."""
+    """A name bound by an import statement, and the full dotted name it refers to."""
 
     name: str
     dotted: str
 
     @property
     def library(self) -> str:
-        """The package at the top; empty for the standard library."""
+        """The top-level package; empty for the standard library."""
         top = self.dotted.partition(".")[0]
         return "" if top in sys.stdlib_module_names or top == "__future__" else top
 
 
 def find_imports(tree: ast.AST, package: str = "") -> list[Binding]:
-    """Everything imported anywhere in the tree, in order; `package` is what a relative import is relative to."""
+    """All imports of the tree, in order; `package` is the base of relative imports."""
     return [binding for node in walk_code(tree) for binding in _bindings(node, package)]
 
 
 def name_libraries(tree: ast.AST, imports: Iterable[Binding]) -> tuple[str, ...]:
-    """The libraries behind the names that the tree mentions, and those that it imports itself."""
+    """The libraries of the names that the tree mentions, and of its own imports."""
     own = find_imports(tree)
     libraries = {binding.name: binding.library for binding in [*imports, *own]}
     mentioned = {node.id for node in walk_code(tree) if isinstance(node, ast.Name)} | {binding.name for binding in own}
@@ -72,20 +67,20 @@ _FOLDERS = {
     "_vendored": "vendored code", "vendored": "vendored code", "third_party": "vendored code",
     "thirdparty": "vendored code", "external": "vendored code", "_external": "vendored code", "extern": "vendored code",
 }  # fmt: skip
-_AT_THE_TOP = {"tools": "scripts", "ci": "scripts", "setup.py": "scripts", "noxfile.py": "scripts"}
+_TOP_LEVEL = {"tools": "scripts", "ci": "scripts", "setup.py": "scripts", "noxfile.py": "scripts"}
 _HELPERS = {"testing", "_testing", "testing_utils", "test_utils", "test_util", "testutils", "test_helpers"}
 ROOTS = {"src", "lib", "python"}
 
 
-def name_place(path: str) -> str:
-    """tests, examples, benchmarks, documentation, scripts, vendored code, helpers for tests; empty for the project."""
+def classify_path(path: str) -> str:
+    """Kind of a file: tests, examples, scripts, vendored code and so on; empty for project code."""
     *folders, file = PurePosixPath(path).parts
     stem = PurePosixPath(file).stem
     for folder in folders:
         if folder.lower() in _FOLDERS:
             return _FOLDERS[folder.lower()]
-    if (folders or [file])[0] in _AT_THE_TOP:
-        return _AT_THE_TOP[(folders or [file])[0]]
+    if (folders or [file])[0] in _TOP_LEVEL:
+        return _TOP_LEVEL[(folders or [file])[0]]
     if _HELPERS & {*folders, stem}:
         return "helpers for tests"
     if stem in {"conftest", "test", "tests"} or stem.startswith("test_") or stem.endswith(("_test", "_tests")):
@@ -104,18 +99,18 @@ def name_module(path: str) -> str:
 
 
 def name_package(path: str) -> str:
-    """What a relative import in this file is relative to."""
+    """The package that relative imports in this file refer to."""
     module = name_module(path)
     return module if PurePosixPath(path).name == "__init__.py" else module.rpartition(".")[0]
 
 
 def find_used_helpers(paths: Iterable[str], read_source: Callable[[str], str]) -> set[str]:
-    """The helpers for tests, as their names call them, that a module of the project itself imports."""
-    everything = sorted(set(paths))
-    helpers = {path: name_module(path) for path in everything if name_place(path) == "helpers for tests"}
+    """The files named like test helpers that a module of the project itself imports."""
+    unique = sorted(set(paths))
+    helpers = {path: name_module(path) for path in unique if classify_path(path) == "helpers for tests"}
     imported: set[str] = set()
-    for path in everything if helpers else []:
-        if not name_place(path):
+    for path in unique if helpers else []:
+        if not classify_path(path):
             try:
                 tree = parse(read_source(path))
             except (OSError, SyntaxError, ValueError):

@@ -1,7 +1,7 @@
-"""Is there anything in a function to get right?
+"""Detect trivial functions.
 
-A function that only hands its parameters on, gives back an attribute, or raises, is right as soon as it is written
-down; a table of constants can only be known or looked up. Neither says how well a model writes code.
+A function that only forwards its parameters, returns an attribute or raises leaves nothing to get wrong; a table of
+constants can only be looked up. Neither shows how well a model writes code.
 """
 
 import ast
@@ -9,7 +9,7 @@ import ast
 from dlbench.dataset.target import Function, dotted_name, find_body, walk_code
 from dlbench.validation.mutants import is_logging
 
-_WORKING = (
+_COMPUTING = (
     ast.BinOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Lambda, ast.NamedExpr, ast.JoinedStr, ast.comprehension,
     ast.Slice,
 )  # fmt: skip
@@ -17,48 +17,48 @@ _CONVERSIONS = {"int", "float", "str", "bool", "list", "tuple", "dict", "set", "
 
 
 def name_triviality(function: Function) -> str:
-    """What the function merely does, in words; empty where it does more."""
-    body = [statement for statement in find_body(function) if not _is_nothing(statement)]
+    """Why the function is trivial, in words; empty if it is not."""
+    body = [statement for statement in find_body(function) if not _has_no_effect(statement)]
     if any(dotted_name(decorator).endswith("abstractmethod") for decorator in function.decorator_list):
         return "it is abstract"
     if function.name in {"__repr__", "__str__", "extra_repr"} or function.name.startswith("_repr_"):
-        return "it shows an object as text"
+        return "it formats an object as text"
     match body:
         case [] | [ast.Return(value=None)]:
             return "its body is empty"
         case [ast.Raise()]:
             return "it only raises"
         case [ast.Return(value=ast.expr() as value)] if is_plain(value):
-            return "it only gives back what is there"
+            return "it only returns an existing value"
         case [ast.If(body=[ast.Return() as one], orelse=[ast.Return() as other])] | [
             ast.If(body=[ast.Return() as one], orelse=[]),
             ast.Return() as other,
-        ] if is_handing_on(one.value) and is_handing_on(other.value):
-            return "it only chooses who gets its parameters"
-    if _hands_on(body):
-        return "it only hands its parameters on"
+        ] if is_delegation(one.value) and is_delegation(other.value):
+            return "it only chooses a function to forward its parameters to"
+    if _only_forwards(body):
+        return "it only forwards its parameters"
     if all(map(_collects, body)):
         return "it only collects attributes"
     return ""
 
 
 def only_stores(function: Function) -> bool:
-    """Is it a constructor that does nothing but keep its arguments?"""
+    """Whether it is a constructor that only stores its arguments."""
     body = find_body(function)
-    keeps = any(isinstance(statement, ast.Assign | ast.AnnAssign) for statement in body)
-    return function.name in {"__init__", "__post_init__"} and keeps and all(map(_stores, body))
+    stores = any(isinstance(statement, ast.Assign | ast.AnnAssign) for statement in body)
+    return function.name in {"__init__", "__post_init__"} and stores and all(map(_stores, body))
 
 
 def literal_share(function: Function) -> tuple[float, int]:
-    """How much of the body's expressions are constants and what holds only constants, and how many constants."""
+    """The share of the body's expressions that are literals, and the number of constants."""
     expressions = [node for part in find_body(function) for node in walk_code(part) if isinstance(node, ast.expr)]
     literal = sum(_is_literal(node) for node in expressions)
     constants = sum(isinstance(node, ast.Constant) for node in expressions)
     return literal / max(1, len(expressions)), constants
 
 
-def is_handing_on(value: ast.expr | None) -> bool:
-    """Is it one call, of something with a name or of something just made, with nothing but plain arguments?"""
+def is_delegation(value: ast.expr | None) -> bool:
+    """Whether it is one call of a name or of a new object, with only plain arguments."""
     if isinstance(value, ast.Await | ast.YieldFrom):
         value = value.value
     if not isinstance(value, ast.Call):
@@ -66,23 +66,23 @@ def is_handing_on(value: ast.expr | None) -> bool:
     called = value.func
     if isinstance(called, ast.Attribute) and isinstance(called.value, ast.Call):
         maker = dotted_name(called.value).rpartition(".")[2]
-        known = maker == "super" or (maker[:1].isupper() and is_handing_on(called.value))
+        known = maker == "super" or (maker[:1].isupper() and is_delegation(called.value))
     else:
         known = is_plain(called)
     return known and all(map(is_plain, [*value.args, *(keyword.value for keyword in value.keywords)]))
 
 
-def _hands_on(body: list[ast.stmt]) -> bool:
-    """Are there no more than two calls in two statements, and nothing that computes or chooses?"""
+def _only_forwards(body: list[ast.stmt]) -> bool:
+    """Whether there are at most two calls in two statements and nothing that computes or branches."""
     nodes = [node for statement in body for node in walk_code(statement)]
     calls = sum(isinstance(node, ast.Call) for node in nodes)
-    if len(body) > 2 or not 1 <= calls <= 2 or any(isinstance(node, _WORKING) for node in nodes):
+    if len(body) > 2 or not 1 <= calls <= 2 or any(isinstance(node, _COMPUTING) for node in nodes):
         return False
     return all(isinstance(statement, ast.Return | ast.Expr | ast.Assign | ast.AnnAssign) for statement in body)
 
 
 def is_plain(value: ast.expr | None) -> bool:
-    """Is it a name, an attribute, a constant, or a collection of these: nothing that computes?"""
+    """Whether it is a name, an attribute, a constant, or a collection of these."""
     match value:
         case None | ast.Name() | ast.Constant():
             return True
@@ -98,15 +98,15 @@ def is_plain(value: ast.expr | None) -> bool:
 
 
 def _is_super(value: ast.expr) -> bool:
-    """Does it hand plain arguments on to the same class's parents?"""
+    """Whether it calls a base class with plain arguments."""
     match value:
         case ast.Call(func=ast.Attribute(value=ast.Call(func=ast.Name(id="super"))) | ast.Attribute(attr="__init__")):
-            return is_handing_on(value)
+            return is_delegation(value)
     return False
 
 
-def _is_nothing(statement: ast.stmt) -> bool:
-    """Does it leave everything as it is, or only tell a person something?"""
+def _has_no_effect(statement: ast.stmt) -> bool:
+    """Whether it changes nothing or only logs."""
     match statement:
         case (
             ast.Pass() | ast.Delete() | ast.Import() | ast.ImportFrom() | ast.Global() | ast.Expr(value=ast.Constant())
@@ -118,7 +118,7 @@ def _is_nothing(statement: ast.stmt) -> bool:
 
 
 def _collects(statement: ast.stmt) -> bool:
-    """Does it only put attributes together, as the methods do that give an object's configuration?"""
+    """Whether it only collects attributes, as methods do that return an object's configuration."""
     match statement:
         case ast.Return(value=value) | ast.Assign(value=value) | ast.AnnAssign(value=value):
             return value is None or _is_collection(value)
@@ -130,9 +130,9 @@ def _collects(statement: ast.stmt) -> bool:
 def _is_collection(value: ast.expr) -> bool:
     match value:
         case ast.Dict(keys=keys, values=values):
-            return all(map(is_plain, keys)) and all(is_plain(part) or is_handing_on(part) for part in values)
+            return all(map(is_plain, keys)) and all(is_plain(part) or is_delegation(part) for part in values)
         case ast.Call(func=ast.Name(id="dict"), args=[], keywords=keywords):
-            return all(is_plain(keyword.value) or is_handing_on(keyword.value) for keyword in keywords)
+            return all(is_plain(keyword.value) or is_delegation(keyword.value) for keyword in keywords)
         case ast.Call():
             return _is_super(value)
         case ast.BinOp(left=left, op=ast.BitOr(), right=right):
@@ -143,22 +143,22 @@ def _is_collection(value: ast.expr) -> bool:
 def _stores(statement: ast.stmt) -> bool:
     match statement:
         case ast.Assign(value=value) | ast.AnnAssign(value=value):
-            return value is None or _is_kept(value)
+            return value is None or _is_stored_value(value)
         case ast.Expr(value=ast.Call() as value):
             return _is_super(value)
         case ast.If(test=ast.Compare(left=ast.Name(), ops=[ast.Is() | ast.IsNot()]), body=body, orelse=orelse):
             return all(map(_stores, [*body, *orelse]))
-    return _is_nothing(statement)
+    return _has_no_effect(statement)
 
 
-def _is_kept(value: ast.expr) -> bool:
+def _is_stored_value(value: ast.expr) -> bool:
     match value:
         case ast.IfExp(test=test, body=body, orelse=orelse):
-            return all(map(_is_kept, [test, body, orelse]))
+            return all(map(_is_stored_value, [test, body, orelse]))
         case ast.BoolOp(values=parts):
-            return all(map(_is_kept, parts))
+            return all(map(_is_stored_value, parts))
         case ast.Compare(left=left, comparators=others):
-            return all(map(_is_kept, [left, *others]))
+            return all(map(_is_stored_value, [left, *others]))
         case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]):
             return name in _CONVERSIONS and all(map(is_plain, arguments))
     return is_plain(value)

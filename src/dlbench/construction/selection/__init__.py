@@ -1,1 +1,1 @@
-"""Which projects are there, and which of them can give instances? Steps 1 and 2."""
+"""Discover projects and select those that can give instances (steps 1 and 2)."""

@@ -1,8 +1,8 @@
-"""How many test cases are there, and how many for each function that they test?
+"""Estimate, without running anything, how many test cases a project has and how many for each tested function.
 
-An estimate, made without running anything. A test function counts once for each value of its parametrization, where
-the values are written out; a function of the project counts as tested by every test that names it, itself or through
-a helper or fixture in the same file. Too few cases for a function, and a wrong answer passes.
+A test function counts once for each value of its parametrization if the values are written out. A function of the
+project counts as tested by every test that names it, directly or through a helper or fixture in the same file. With too
+few cases for a function, wrong answers pass.
 """
 
 import ast
@@ -13,15 +13,15 @@ from dataclasses import dataclass
 
 from dlbench.construction.selection.source_layout import Function, Module, members
 
-MOST_VALUES = 1000
-"""What one parametrization counts at most: nobody's word is taken for millions of cases."""
+MAX_VALUES = 1000
+"""Upper bound for one parametrization, against claims of millions of cases."""
 _SET_UP = frozenset({"setUp", "setup", "setup_method", "setUpClass", "setup_class"})
 _SAME_COUNT = frozenset({"list", "tuple", "sorted", "set", "reversed", "enumerate", "keys", "values", "items"})
 
 
 @dataclass(frozen=True)
-class Known:
-    """What the project defines, by bare names; methods by class."""
+class ProjectNames:
+    """The names that the project defines; methods by class."""
 
     packages: frozenset[str]
     functions: frozenset[str]
@@ -30,7 +30,7 @@ class Known:
 
 @dataclass
 class Cases:
-    """`by_function`: how many cases name each function, method or class of the project."""
+    """`by_function`: number of cases that name each function, method or class of the project."""
 
     functions: int
     cases: int
@@ -41,33 +41,33 @@ class Cases:
         return self.by_function.total() / len(self.by_function) if self.by_function else 0.0
 
 
-def know(packages: Collection[str], modules: Collection[Module]) -> Known:
+def collect_names(packages: Collection[str], modules: Collection[Module]) -> ProjectNames:
     classes: dict[str, frozenset[str]] = {}
     for module in modules:
         for name, methods in module.classes.items():
             classes[name] = classes.get(name, frozenset()) | methods
     functions = frozenset(name for module in modules for name in module.functions)
-    return Known(frozenset(packages), functions, classes)
+    return ProjectNames(frozenset(packages), functions, classes)
 
 
-def count_cases(tree: ast.Module, known: Known) -> Cases:
-    """Of one test file."""
-    names = _Names(tree, known)
+def count_cases(tree: ast.Module, known: ProjectNames) -> Cases:
+    """Count the cases of one test file."""
+    names = _TestFileNames(tree, known)
     helpers = _find_helpers(tree)
     constants = _find_constants(tree)
     found = Cases(0, 0, Counter())
-    for test, owner in _find_tests(tree):
+    for test, owner in find_test_functions(tree):
         decorators = [*test.decorator_list, *(owner.decorator_list if owner else [])]
         count = math.prod(_count_parameters(decorator, constants) for decorator in decorators)
         found.functions += 1
         found.cases += count
-        for name in names.tested_by(_reach(test, owner, helpers, names)):
+        for name in names.tested_by(_collect_code(test, owner, helpers, names)):
             found.by_function[name] += count
     return found
 
 
-def _find_tests(tree: ast.Module) -> Iterator[tuple[Function, ast.ClassDef | None]]:
-    """By pytest's rules: `test*` functions, and methods of `Test*` classes and of unittest's."""
+def find_test_functions(tree: ast.Module) -> Iterator[tuple[Function, ast.ClassDef | None]]:
+    """Tests with their classes, by pytest's rules: `test*` functions, and methods of `Test*` and unittest classes."""
     of_unittest: set[str] = set()
     for node in members(tree):
         if isinstance(node, Function) and node.name.startswith("test"):
@@ -87,7 +87,7 @@ def _last_name(node: ast.expr) -> str:
 
 
 def _find_helpers(tree: ast.Module) -> dict[str, list[Function]]:
-    """Everything defined in the file that a test may call or be given."""
+    """Functions defined in the file that a test may call or use as a fixture."""
     helpers: dict[str, list[Function]] = {}
     for node in members(tree):
         inner = members(node) if isinstance(node, ast.ClassDef) else [node]
@@ -97,10 +97,10 @@ def _find_helpers(tree: ast.Module) -> dict[str, list[Function]]:
     return helpers
 
 
-def _reach(
-    test: Function, owner: ast.ClassDef | None, helpers: Mapping[str, list[Function]], names: "_Names"
+def _collect_code(
+    test: Function, owner: ast.ClassDef | None, helpers: Mapping[str, list[Function]], names: "_TestFileNames"
 ) -> list[Function]:
-    """The test, what sets it up, and the helpers and fixtures that it comes to."""
+    """The test, its set-up methods, and the helpers and fixtures that it uses."""
     waiting: list[Function] = [test]
     if owner:
         waiting += [method for method in members(owner) if isinstance(method, Function) and method.name in _SET_UP]
@@ -116,22 +116,22 @@ def _reach(
 
 
 @dataclass
-class _Spoken:
-    """What one function says: names that may be helpers' or fixtures', names of the project's, methods it calls."""
+class _Mentions:
+    """The names in one function: possible helpers and fixtures, names of the project, called methods."""
 
     mentioned: set[str]
     named: set[str]
     called: set[str]
 
 
-class _Names:
-    """What the names of a test file mean: only those that it imports from the project are the project's."""
+class _TestFileNames:
+    """Resolves the names of a test file: only names imported from the project refer to the project."""
 
-    def __init__(self, tree: ast.Module, known: Known) -> None:
+    def __init__(self, tree: ast.Module, known: ProjectNames) -> None:
         self._known = known
-        self._things: dict[str, str] = {}
+        self._imported: dict[str, str] = {}
         self._modules: set[str] = set()
-        self._read: dict[int, _Spoken] = {}
+        self._read: dict[int, _Mentions] = {}
         for node in ast.walk(tree):
             if isinstance(node, ast.Import):
                 for alias in node.names:
@@ -139,54 +139,52 @@ class _Names:
                         self._modules.add(alias.asname or alias.name.partition(".")[0])
             elif isinstance(node, ast.ImportFrom) and self._is_ours(node):
                 for alias in node.names:
-                    self._take(alias.name, alias.asname or alias.name)
+                    self._bind(alias.name, alias.asname or alias.name)
 
     def _is_ours(self, node: ast.ImportFrom) -> bool:
         return bool(node.level) or (node.module or "").partition(".")[0] in self._known.packages
 
-    def _take(self, name: str, local: str) -> None:
+    def _bind(self, name: str, local: str) -> None:
         if name == "*":
-            self._things |= {
-                thing: thing for thing in [*self._known.functions, *self._known.classes] if thing[0] != "_"
-            }
-        elif name in self._known.functions or name in self._known.classes:
-            self._things[local] = name
+            self._imported |= {one: one for one in [*self._known.functions, *self._known.classes] if one[0] != "_"}
+        elif self._defines(name):
+            self._imported[local] = name
         else:
             self._modules.add(local)
 
     def tested_by(self, functions: Collection[Function]) -> set[str]:
-        spoken = [self.read(function) for function in functions]
-        named = {name for part in spoken for name in part.named}
-        called = {name for part in spoken for name in part.called}
+        mentions = [self.read(function) for function in functions]
+        named = {name for part in mentions for name in part.named}
+        called = {name for part in mentions for name in part.called}
         return named | {
             f"{name}.{method}" for name in named for method in self._known.classes.get(name, set()) & called
         }
 
-    def read(self, function: Function) -> _Spoken:
-        """Once each: helpers are come to from many tests."""
+    def read(self, function: Function) -> _Mentions:
+        """Cached, since many tests share helpers."""
         if id(function) not in self._read:
-            self._read[id(function)] = self._listen(function)
+            self._read[id(function)] = self._find_mentions(function)
         return self._read[id(function)]
 
-    def _listen(self, function: Function) -> _Spoken:
-        spoken = _Spoken(set(), set(), set())
+    def _find_mentions(self, function: Function) -> _Mentions:
+        found = _Mentions(set(), set(), set())
         for node in ast.walk(function):
             match node:
                 case ast.arg(arg=name):
-                    spoken.mentioned.add(name)
+                    found.mentioned.add(name)
                 case ast.Name(id=name):
-                    spoken.mentioned.add(name)
-                    if name in self._things:
-                        spoken.named.add(self._things[name])
+                    found.mentioned.add(name)
+                    if name in self._imported:
+                        found.named.add(self._imported[name])
                 case ast.Attribute(attr=name):
                     root = self._root(node)
                     if root in ("self", "cls"):
-                        spoken.mentioned.add(name)
+                        found.mentioned.add(name)
                     elif root in self._modules and self._defines(name):
-                        spoken.named.add(name)
+                        found.named.add(name)
                 case ast.Call(func=ast.Attribute(attr=name)):
-                    spoken.called.add(name)
-        return spoken
+                    found.called.add(name)
+        return found
 
     def _defines(self, name: str) -> bool:
         return name in self._known.functions or name in self._known.classes
@@ -211,7 +209,7 @@ def _find_constants(tree: ast.Module) -> dict[str, ast.expr]:
 
 
 def _count_parameters(decorator: ast.expr, constants: Mapping[str, ast.expr]) -> int:
-    """How many cases a decorator makes of one; 1 where that is not written out."""
+    """How many cases a decorator makes out of one test; 1 if the values are not written out."""
     if not isinstance(decorator, ast.Call):
         return 1
     arguments = decorator.args
@@ -223,22 +221,22 @@ def _count_parameters(decorator: ast.expr, constants: Mapping[str, ast.expr]) ->
         case "parameters" | "named_parameters" | "parameterized" if len(arguments) != 1:
             return max(len(arguments), 1)
         case "parameters" | "named_parameters" if isinstance(arguments[0], ast.Tuple | ast.Dict):
-            return 1  # To absl, one tuple is one case, and one list is a list of cases.
+            return 1  # In absl, one tuple is one case, and one list is a list of cases.
         case "parameters" | "named_parameters" | "parameterized" | "expand":
             return _count_values(arguments[0] if arguments else None, constants)
         case "product" if given and not arguments:
-            return min(math.prod(_count_values(value, constants) for value in given.values()), MOST_VALUES)
+            return min(math.prod(_count_values(value, constants) for value in given.values()), MAX_VALUES)
     return 1
 
 
 def _count_values(node: ast.expr | None, constants: Mapping[str, ast.expr], depth: int = 0) -> int:
-    """0 values is a case that pytest skips, and counts as none that is known: at least 1."""
+    """Number of values of an expression, at least 1: with no values pytest runs one skipped case."""
 
     def inner(value: ast.expr) -> int:
         return _count_values(value, constants, depth + 1)
 
     count = 1
-    if depth > 10:  # Constants that name each other.
+    if depth > 10:  # constants that refer to each other
         return count
     match node:
         case ast.List(elts=values) | ast.Tuple(elts=values) | ast.Set(elts=values):
@@ -261,11 +259,11 @@ def _count_values(node: ast.expr | None, constants: Mapping[str, ast.expr], dept
             count = inner(values)
         case ast.Call(func=ast.Attribute(value=values, attr=name), args=[]) if name in _SAME_COUNT:
             count = inner(values)
-    return max(1, min(count, MOST_VALUES))
+    return max(1, min(count, MAX_VALUES))
 
 
 def _count_range(arguments: list[ast.expr]) -> int:
     try:
-        return min(len(range(*(ast.literal_eval(argument) for argument in arguments))), MOST_VALUES)
+        return min(len(range(*(ast.literal_eval(argument) for argument in arguments))), MAX_VALUES)
     except (ValueError, TypeError, SyntaxError, OverflowError, RecursionError, MemoryError):
         return 1

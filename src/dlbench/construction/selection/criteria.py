@@ -1,13 +1,8 @@
-"""Which of the discovered projects can give instances? Step 2.
+"""Select the discovered projects that can give instances (step 2).
 
-Each package's newest source archive is fetched and read, never run. Whatever stands against it is said with the figure
-that was measured: a reason that nobody can check is no reason, and a package that fails in some way of its own must not
-take the others with it.
-
-Is the project documented?
-
-Its functions by docstrings, or the whole by a text that a person can read. Without either nobody can say what a
-function is meant to do, and no fair prompt can be written for it.
+Each package's newest source archive is fetched and read, never run. Every reason against a package states the measured
+figure, so that it can be checked, and one broken package does not stop the others. Documentation, as docstrings or as
+text, is required because without it nobody can say what a function should do, and no fair prompt can be written.
 """
 
 from collections import Counter
@@ -18,9 +13,9 @@ from pathlib import Path
 from packaging.utils import canonicalize_name
 
 from dlbench.construction.selection import discover
-from dlbench.construction.selection.case_counts import Cases, count_cases, know
-from dlbench.construction.selection.licenses import find_licence
-from dlbench.construction.selection.releases import choose_release, opened
+from dlbench.construction.selection.case_counts import Cases, collect_names, count_cases
+from dlbench.construction.selection.licenses import find_license
+from dlbench.construction.selection.releases import choose_release, open_release
 from dlbench.construction.selection.source_layout import (
     Layout,
     Libraries,
@@ -31,7 +26,7 @@ from dlbench.construction.selection.source_layout import (
     parse,
     read_module,
 )
-from dlbench.construction.selection.topics import OTHER, find_topics, one_line
+from dlbench.construction.selection.topics import OTHER, find_topics, to_one_line
 from dlbench.construction.work_folder import Row, WorkFolder
 from dlbench.errors import DLBenchError, is_full_disk
 from dlbench.jsonl import Journal
@@ -56,7 +51,7 @@ class Documents:
 
 
 def find_documents(tree: Path, modules: Iterable[Module], description: str) -> Documents:
-    """`description` stands in for a README that the archive lacks: the index shows what it was."""
+    """`description`, from the index, replaces a README that the archive does not contain."""
     public = documented = 0
     for module in modules:
         public += module.public
@@ -76,33 +71,34 @@ def _count_words(path: Path) -> int:
 STEP = "select"
 LEAST_RATIO = 3.0
 _JUDGED = "select_judged"
-_PASSING = ("index", "archive")
-"""Kinds of reasons that another day may not have; such packages are looked at again after a kill."""
+_TRANSIENT = ("index", "archive")
+"""Kinds of reasons that may be temporary; such packages are examined again after a kill."""
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """`repositories`: where GitHub has projects of this name; the package must say that it is one of them."""
+    """`repositories`: GitHub repositories of this name; the package must name one of them."""
 
     name: str
     repositories: tuple[str, ...] = ()
     version: str = ""
-    """Of the release; the newest with a source archive where none is given."""
+    """Of the release; empty for the newest with a source archive."""
 
 
 def find_candidates(work: WorkFolder, names: Sequence[str] = ()) -> list[Candidate]:
-    """The given names, or all of step 1; `owner/name` is a repository, and its package is looked for by its name;
-    `name==version` is one release."""
+    """Candidates for the names, or for all of step 1.
+
+    For `owner/name`, a repository, the package of the same name is searched; `name==version` is one release."""
     if not names:
         names = [row["name"] for row in work.read(discover.STEP)]
     found: dict[str, Candidate] = {}
-    for given in names:
-        name, _, version = given.partition("==")
+    for requested in names:
+        name, _, version = requested.partition("==")
         bare = name.rpartition("/")[2]
         key = canonicalize_name(bare)
         earlier = found.get(key)
         if "/" not in name or (earlier and not earlier.repositories):
-            # Named as a package, it is what it is, whatever repositories are called like it.
+            # A name given as a package is taken as such, even if repositories have the same name.
             found[key] = Candidate(earlier.name if earlier and "/" in name else bare, version=version)
         else:
             found[key] = Candidate(bare, (*(earlier.repositories if earlier else ()), name), version)
@@ -112,17 +108,17 @@ def find_candidates(work: WorkFolder, names: Sequence[str] = ()) -> list[Candida
 def select(
     work: WorkFolder, names: Sequence[str] = (), *, log: Log = quiet, on_row: Callable[[Row], None] | None = None
 ) -> list[Row]:
-    """Judges the candidates and writes `select.jsonl`; rows of earlier runs stay there unless they are judged again."""
+    """Judge the candidates and write `select.jsonl`; rows of earlier runs stay unless judged again."""
     rows: list[Row] = []
     with Journal(work.path(_JUDGED)) as journal:
         judged = {tuple(record["asked"]): record["row"] for record in journal.records()}
         for candidate in find_candidates(work, names):
-            asked = (candidate.name, *candidate.repositories, *filter(None, [candidate.version]))
-            row = judged.get(asked)
+            key = (candidate.name, *candidate.repositories, *filter(None, [candidate.version]))
+            row = judged.get(key)
             if row is None:
-                row = judge(candidate, log)
-                if not any(kind_of(reason) in _PASSING for reason in row["reasons"]):
-                    journal.append({"asked": asked, "row": row})
+                row = judge_candidate(candidate, log)
+                if not any(reason_kind(reason) in _TRANSIENT for reason in row["reasons"]):
+                    journal.append({"asked": key, "row": row})
             rows.append(row)
             if on_row:
                 on_row(row)
@@ -132,49 +128,34 @@ def select(
     return rows
 
 
-def judge(candidate: Candidate, log: Log = quiet) -> Row:
-    row: Row = {**_nothing_known(), "name": candidate.name}
+def judge_candidate(candidate: Candidate, log: Log = quiet) -> Row:
+    row: Row = {**_EMPTY_ROW, "reasons": [], "packages": [], "name": candidate.name}
     try:
         _judge(candidate, row, log)
     except _LeftOut as left_out:
         row["reasons"] = [*row["reasons"], str(left_out)]
-    except Exception as error:  # A stranger's archive can be wrong in ways that nobody has thought of.
+    except Exception as error:  # An archive can be broken in unforeseen ways.
         if is_full_disk(error):
             raise
-        row["reasons"] = [*row["reasons"], f"archive: cannot be read: {one_line(f'{type(error).__name__}: {error}')}"]
+        row["reasons"] = [
+            *row["reasons"],
+            f"archive: cannot be read: {to_one_line(f'{type(error).__name__}: {error}')}",
+        ]
     row["selected"] = not row["reasons"]
     return row
 
 
 class _LeftOut(Exception):
     def __init__(self, kind: str, error: DLBenchError) -> None:
-        super().__init__(f"{kind}: {one_line(error.what)}")
+        super().__init__(f"{kind}: {to_one_line(error.what)}")
 
 
-def _nothing_known() -> Row:
-    return {
-        "selected": False,
-        "reasons": [],
-        "repository": "",
-        "version": "",
-        "uploaded": None,
-        "filename": "",
-        "sha256": "",
-        "kind": "",
-        "framework": "",
-        "import_root": "",
-        "packages": [],
-        "tests_root": "",
-        "test_files": 0,
-        "test_functions": 0,
-        "test_cases": 0,
-        "tested_functions": 0,
-        "ratio": 0.0,
-        "public_functions": 0,
-        "documented": 0.0,
-        "words": 0,
-        "license": "",
-    }
+_EMPTY_ROW: Row = {
+    "selected": False, "reasons": [], "repository": "", "version": "", "uploaded": None, "filename": "", "sha256": "",
+    "kind": "", "framework": "", "import_root": "", "packages": [], "tests_root": "", "test_files": 0,
+    "test_functions": 0, "test_cases": 0, "tested_functions": 0, "ratio": 0.0, "public_functions": 0,
+    "documented": 0.0, "words": 0, "license": "",
+}  # fmt: skip
 
 
 def _judge(candidate: Candidate, row: Row, log: Log) -> None:
@@ -189,20 +170,20 @@ def _judge(candidate: Candidate, row: Row, log: Log) -> None:
     row |= {"version": release.version, "uploaded": release.uploaded.isoformat()}
     row |= {"filename": release.filename, "sha256": release.sha256}
     try:
-        with opened(package, release, log) as tree:
+        with open_release(package, release, log) as tree:
             _read(candidate, package, release, tree, row)
     except DLBenchError as error:
         raise _LeftOut("archive", error) from None
 
 
 def _read(candidate: Candidate, package: Package, release: Release, tree: Path, row: Row) -> None:
-    """Every reason there is, not the first alone: whoever fixes a list of projects wants to see them all."""
+    """Measure the project and add every reason against it, not only the first."""
     layout = find_layout(tree, package.name)
     modules = [module for file in layout.modules if (module := read_module(tree / file))]
     libraries = find_libraries(package.requires, layout.packages, [module.imports for module in modules])
     cases, by_file = _count(tree, layout, modules)
     documents = find_documents(tree, modules, package.description)
-    licence = find_licence(package, tree)
+    license = find_license(package, tree)
     repository = _find_repository(candidate, package, tree)
     row |= {
         "repository": repository,
@@ -219,17 +200,17 @@ def _read(candidate: Candidate, package: Package, release: Release, tree: Path, 
         "public_functions": documents.public,
         "documented": round(documents.share, 3),
         "words": documents.words,
-        "license": licence.name,
+        "license": license.name,
     }
     reasons: list[str] = row["reasons"]
     if candidate.repositories and not repository:
-        reasons.append(f"repository: the package does not say that it is {' or '.join(candidate.repositories)}")
+        reasons.append(f"repository: the package does not name {' or '.join(candidate.repositories)}")
     if not modules:
-        reasons.append(f"code: no Python package was found in {release.filename}")
+        reasons.append(f"code: no Python package in {release.filename}")
     elif problem := _code_problem(libraries, package):
         reasons.append(f"code: {problem}")
     if not cases.functions:
-        reasons.append(f"tests: none in the archive ({len(layout.tests)} files are named like tests)")
+        reasons.append(f"tests: none in the archive ({len(layout.tests)} files have test names)")
     elif cases.ratio < LEAST_RATIO:
         figure = f"{cases.ratio:.1f} test cases for each of {len(cases.by_function)} tested functions"
         reasons.append(f"cases: {figure}, fewer than {LEAST_RATIO:.0f} (estimate; {cases.cases} cases)")
@@ -237,13 +218,13 @@ def _read(candidate: Candidate, package: Package, release: Release, tree: Path, 
         figure = f"{documents.share:.0%} of {documents.public} public functions have a docstring, less than"
         words = f"README and docs have {documents.words} words, fewer than {LEAST_WORDS}"
         reasons.append(f"documents: {figure} {LEAST_SHARE:.0%}, and {words}")
-    if licence.problem:
-        reasons.append(f"licence: {licence.problem}")
+    if license.problem:
+        reasons.append(f"license: {license.problem}")
 
 
 def _count(tree: Path, layout: Layout, modules: Sequence[Module]) -> tuple[Cases, dict[str, int]]:
-    """All cases, and the number of test functions of each file that has any."""
-    known = know(layout.packages, modules)
+    """All cases, and the number of test functions of each file with tests."""
+    known = collect_names(layout.packages, modules)
     total = Cases(0, 0, Counter())
     by_file = {}
     for file in layout.tests:
@@ -261,17 +242,17 @@ def _count(tree: Path, layout: Layout, modules: Sequence[Module]) -> tuple[Cases
 
 def _code_problem(libraries: Libraries, package: Package) -> str:
     if libraries.framework == OTHER:
-        return f"built on a framework that the benchmark has no environment for ({libraries.figures})"
+        return f"built on a framework without a benchmark environment ({libraries.figures})"
     if not libraries.kind:
         return f"no deep-learning or array library ({libraries.figures})"
     if libraries.kind == "array" and not find_topics(package):
-        silent = "neither summary, keywords nor classifiers speak of machine learning"
-        return f"arrays only, and {silent} ({libraries.figures})"
+        unrelated = "summary, keywords and classifiers do not mention machine learning"
+        return f"arrays only, and {unrelated} ({libraries.figures})"
     return ""
 
 
 def _find_repository(candidate: Candidate, package: Package, tree: Path) -> str:
-    """Which of the repositories the archive names: a package of the same name may be somebody else's."""
+    """The repository that the archive names: a package of the same name may be unrelated."""
     texts = [package.description.lower()]
     for name in ("PKG-INFO", "pyproject.toml", "setup.py", "setup.cfg", "README.md", "README.rst"):
         path = tree / name
@@ -283,15 +264,15 @@ def _find_repository(candidate: Candidate, package: Package, tree: Path) -> str:
     return ""
 
 
-def kind_of(reason: str) -> str:
+def reason_kind(reason: str) -> str:
     return reason.partition(":")[0]
 
 
 def render_selection(rows: Iterable[Row]) -> str:
-    """A Markdown table, the selected first; below it, why each of the others was left out."""
+    """A Markdown table, selected projects first; the verdict column has the reasons against the others."""
     listed = sorted(rows, key=lambda row: (not row["selected"], row["name"].lower()))
     lines = [
-        "| project | version | uploaded | framework | licence | test cases | tested functions | cases each "
+        "| project | version | uploaded | framework | license | test cases | tested functions | cases each "
         "| documented | verdict |",
         "| --- | --- | --- | --- | --- | ---: | ---: | ---: | ---: | --- |",
     ]

@@ -1,8 +1,7 @@
-"""Which projects could be looked at? Step 1.
+"""Discover projects on GitHub by topic, or on the package index by name (step 1).
 
-Found on GitHub by topic, or named and looked up on the package index; both end in `discover.jsonl`. Every page and
-every package is kept as soon as it is there, so that a killed or stopped run goes on and asks for nothing twice; when
-all that was asked for has come, what was kept is dropped, and the next run asks anew.
+Results go to `discover.jsonl`. Every page and package is saved at once, so that an interrupted run resumes without
+repeating requests. Once everything has been fetched, the saved pages are dropped, and the next run starts over.
 """
 
 import os
@@ -14,7 +13,7 @@ from datetime import date
 from typing import Any
 
 from dlbench.construction.selection.github import API, MOST, PATIENCE, PER_PAGE, GitHub, GitHubError, Sleep, Stopped
-from dlbench.construction.selection.topics import find_topics, one_line, read_topics
+from dlbench.construction.selection.topics import find_topics, read_topics, to_one_line
 from dlbench.construction.work_folder import Row, WorkFolder
 from dlbench.errors import DLBenchError
 from dlbench.jsonl import Journal
@@ -28,7 +27,7 @@ _TOPIC = re.compile(r"[a-z0-9][a-z0-9-]{0,49}")
 
 @dataclass(frozen=True)
 class Discovery:
-    """`stopped` says why not everything was asked for; the same call goes on from there."""
+    """`stopped`: why not everything was fetched; the same call resumes."""
 
     rows: list[Row]
     failed: list[Row]
@@ -50,25 +49,25 @@ def discover_on_github(
     log: Log = quiet,
     sleep: Sleep = time.sleep,
 ) -> Discovery:
-    """The `most` starred repositories of each topic; ours without a choice. The token is GITHUB_TOKEN's without one."""
-    wanted = list(dict.fromkeys(topics or read_topics().github))
-    for topic in wanted:
+    """The `most` starred repositories of each topic, by default the built-in topics and GITHUB_TOKEN."""
+    requested = list(dict.fromkeys(topics or read_topics().github))
+    for topic in requested:
         if not _TOPIC.fullmatch(topic):
-            fix = "a topic has small letters, digits and hyphens, for example deep-learning"
-            raise DLBenchError("this is no topic of GitHub", where=repr(topic), fix=fix)
+            fix = "a topic has lower-case letters, digits and hyphens, for example deep-learning"
+            raise DLBenchError("not a GitHub topic", where=repr(topic), fix=fix)
     most = min(most, MOST)
     token = (os.environ.get("GITHUB_TOKEN", "") if token is None else token).strip()
     failed: list[Row] = []
     stopped = ""
     with GitHub(base_url, token, patience, log, sleep) as github, Journal(work.path(_PAGES)) as journal:
         kept = {(r["topic"], r["page"]): r for r in journal.records() if r["source"] == base_url}
-        for topic in wanted:
+        for topic in requested:
             try:
                 for record in _fetch_pages(github, topic, most, kept):
                     journal.append({"source": base_url, **record})
                     kept[topic, record["page"]] = record
                     count = len(record["repositories"])
-                    partial = "; GitHub says that it left some out" if record["partial"] else ""
+                    partial = "; GitHub reports incomplete results" if record["partial"] else ""
                     log(f"topic {topic}, page {record['page']}: {count} repositories{partial}")
             except GitHubError as problem:
                 failed.append({"name": topic, "origin": "github", "reason": str(problem)})
@@ -76,15 +75,15 @@ def discover_on_github(
             except Stopped as problem:
                 stopped = str(problem)
                 break
-        found = Discovery(_merge_pages(wanted, most, kept), failed, stopped)
-        _write(work, found, "github", wanted)
+        found = Discovery(_merge_pages(requested, most, kept), failed, stopped)
+        _write(work, found, "github", requested)
         if found.complete:
             journal.path.unlink()
     return found
 
 
 def _fetch_pages(github: GitHub, topic: str, most: int, kept: dict[tuple[str, int], Row]) -> Iterator[Row]:
-    """Only those that are not there yet."""
+    """Fetch the pages that are not saved yet."""
     for number in range(1, -(-most // PER_PAGE) + 1):
         record = kept.get((topic, number))
         if record is None:
@@ -98,7 +97,7 @@ def _fetch_pages(github: GitHub, topic: str, most: int, kept: dict[tuple[str, in
 
 
 def _merge_pages(topics: list[str], most: int, kept: dict[tuple[str, int], Row]) -> list[Row]:
-    """One row for a repository, however many topics it was found under; the most starred first."""
+    """One row for each repository with all its topics; most starred first."""
     rows: dict[str, Row] = {}
     for topic in topics:
         numbers = sorted(number for name, number in kept if name == topic)
@@ -115,26 +114,26 @@ def _github_row(repository: dict[str, Any]) -> Row:
 
 
 def discover_on_index(work: WorkFolder, names: Iterable[str], *, log: Log = quiet) -> Discovery:
-    """What the package index says of each name; one that cannot be looked up is noted, and the rest goes on."""
-    wanted = list(dict.fromkeys(name.strip() for name in names if name.strip()))
+    """Look up each name on the package index; failures are recorded, and the rest continues."""
+    requested = list(dict.fromkeys(name.strip() for name in names if name.strip()))
     failed: list[Row] = []
     with Journal(work.path(_LOOKED_UP)) as journal:
         kept: dict[str, Row] = {record["asked"]: record["row"] for record in journal.records()}
-        for number, name in enumerate(wanted, 1):
+        for number, name in enumerate(requested, 1):
             if name in kept:
                 continue
             try:
                 row = _index_row(look_up_package(name))
             except DLBenchError as error:
-                failed.append({"name": name, "origin": "index", "reason": one_line(error.what)})
-                log(f"{number}/{len(wanted)} {name}: {one_line(error.what)}")
+                failed.append({"name": name, "origin": "index", "reason": to_one_line(error.what)})
+                log(f"{number}/{len(requested)} {name}: {to_one_line(error.what)}")
                 continue
             journal.append({"asked": name, "row": row})
             kept[name] = row
-            log(f"{number}/{len(wanted)} {name}: {row['releases']} releases")
-        rows = {kept[name]["name"]: kept[name] for name in wanted if name in kept}
+            log(f"{number}/{len(requested)} {name}: {row['releases']} releases")
+        rows = {kept[name]["name"]: kept[name] for name in requested if name in kept}
         found = Discovery(sorted(rows.values(), key=_order), failed)
-        _write(work, found, "index", wanted)
+        _write(work, found, "index", requested)
         if found.complete:
             journal.path.unlink()
     return found
@@ -146,7 +145,7 @@ def look_up_package(name: str) -> Package:
     try:
         return look_up(canonicalize_name(name, validate=True))
     except InvalidName:
-        raise DLBenchError("this is no name of a package", where=repr(name), fix="check its name") from None
+        raise DLBenchError("not a package name", where=repr(name), fix="check its name") from None
 
 
 def _index_row(package: Package) -> Row:
@@ -155,13 +154,13 @@ def _index_row(package: Package) -> Row:
     last = newest(package)
     days: list[date] = [release.uploaded for release in package.releases]
     return {
-        "name": one_line(package.name),
+        "name": to_one_line(package.name),
         "origin": "index",
         "url": "",
         "stars": None,
         "topics": find_topics(package),
-        "summary": one_line(package.summary),
-        "license": one_line(package.license, 100),
+        "summary": to_one_line(package.summary),
+        "license": to_one_line(package.license, 100),
         "version": last.version if last else "",
         "uploaded": max(days).isoformat() if days else None,
         "releases": len({release.version for release in package.releases}),
@@ -169,15 +168,15 @@ def _index_row(package: Package) -> Row:
     }
 
 
-def _write(work: WorkFolder, found: Discovery, origin: str, asked: list[str]) -> None:
-    """Adds to what earlier runs found; what is found again is replaced, but keeps its topics."""
+def _write(work: WorkFolder, found: Discovery, origin: str, requested: list[str]) -> None:
+    """Merge into the results of earlier runs; a row found again is replaced but keeps its topics."""
     rows = {_key(row): row for row in work.read(STEP)} if work.has(STEP) else {}
     for row in found.rows:
         earlier = rows.get(_key(row), row)
         rows[_key(row)] = {**row, "topics": list(dict.fromkeys([*earlier["topics"], *row["topics"]]))}
     work.write(STEP, sorted(rows.values(), key=_order))
     before = work.read(FAILED) if work.has(FAILED) else []
-    others = [row for row in before if row["origin"] != origin or row["name"] not in asked]
+    others = [row for row in before if row["origin"] != origin or row["name"] not in requested]
     work.write(FAILED, [*others, *found.failed])
 
 

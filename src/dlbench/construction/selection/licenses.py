@@ -1,8 +1,7 @@
-"""Which licence does a project carry, and may everybody use its code?
+"""Detect a project's license and decide whether it is permissive.
 
-Said in up to three places: the metadata, the classifiers, the licence file. They must not speak against each other: a
-project whose metadata says MIT beside a file that reads AGPL is left out. What is not recognised is unknown, and
-unknown is left out too.
+The license is stated in up to three places: metadata, classifiers, license file. They must agree: a project with MIT in
+its metadata and an AGPL file is rejected. An unrecognized license is unknown, and unknown is rejected too.
 """
 
 import re
@@ -16,7 +15,7 @@ PERMISSIVE = frozenset({
     "Python-2.0", "Unlicense", "Zlib", "BSL-1.0", "CC0-1.0", "HPND", "WTFPL", "NCSA", "AFL-3.0", "PostgreSQL",
 })  # fmt: skip
 
-# What a short field or classifier says; the first that fits. The narrower stands before the wider.
+# Patterns for a short field or classifier; the first match counts, so narrower patterns come first.
 _NAMES = (
     (r"\bNC\b|non.?commercial", "non-commercial"),
     (r"proprietary|all rights reserved|\bcommercial|but restricted", "proprietary"),
@@ -46,7 +45,7 @@ _NAMES = (
     (r"\bCC0|public domain", "CC0-1.0"),
 )
 
-# What gives a licence's text away. The one that stands first in a file is the project's; the rest are others' parts.
+# Phrases that identify a license text. The first license in a file is the project's; the rest are of included parts.
 _PHRASES = (
     (r"commons clause", "Commons-Clause"),
     (r"non-?commercial", "non-commercial"),
@@ -79,40 +78,40 @@ _SHORT = 200
 
 
 @dataclass(frozen=True)
-class Licence:
-    """`problem` says why it does not do; nothing when it does."""
+class License:
+    """`problem`: why the license is not acceptable; empty if it is."""
 
     name: str
     problem: str
 
 
-def find_licence(package: Package, tree: Path) -> Licence:
-    given = " ".join(package.license.split())
-    if re.search(r"\bOR\b", given) and (choice := _choose(given)):
-        return Licence(choice, "")
-    said = [("the metadata", name) for name in _read_field(given)]
-    said += [(f"the classifier {text!r}", _by_name(text.rpartition("::")[2])) for text in _classifiers(package)]
-    for path in list_licence_files(tree):
+def find_license(package: Package, tree: Path) -> License:
+    field = " ".join(package.license.split())
+    if re.search(r"\bOR\b", field) and (choice := _choose(field)):
+        return License(choice, "")
+    stated = [("the metadata", name) for name in _read_field(field)]
+    stated += [(f"the classifier {text!r}", _by_name(text.rpartition("::")[2])) for text in _classifiers(package)]
+    for path in list_license_files(tree):
         text = path.read_text(encoding="utf-8", errors="replace")
-        said.append((f"the file {path.name}", recognise(text)))
-    known = [(where, name) for where, name in said if name]
+        stated.append((f"the file {path.name}", recognize(text)))
+    known = [(where, name) for where, name in stated if name]
     for where, name in known:
         if name not in PERMISSIVE:
-            return Licence(name, f"{name} is not permissive ({where})")
+            return License(name, f"{name} is not permissive ({where})")
     if not known:
-        return Licence("", f"unknown: {_list_unknown(given, said)}")
-    # "BSD" alone does not say which; another place may.
+        return License("", f"unknown: {_list_unknown(field, stated)}")
+    # "BSD" alone does not name the variant; another source may.
     exact = [name for _, name in known if name != "BSD"]
-    return Licence((exact or ["BSD"])[0], "")
+    return License((exact or ["BSD"])[0], "")
 
 
-def list_licence_files(tree: Path) -> list[Path]:
+def list_license_files(tree: Path) -> list[Path]:
     found = (path for path in sorted(tree.iterdir()) if _FILE.fullmatch(path.name))
     return [path for path in found if path.is_file() and not path.is_symlink()]
 
 
-def recognise(text: str) -> str:
-    """The licence whose text this is, or nothing."""
+def recognize(text: str) -> str:
+    """The license of this text; empty if it is unknown."""
     flat = " ".join(text.lower().replace("*", " ").replace("#", " ").split())
     found = [(match.start(), name) for phrase, name in _PHRASES if (match := re.search(phrase, flat))]
     first = min(found, default=(0, ""))[1]
@@ -125,7 +124,7 @@ def recognise(text: str) -> str:
 
 
 def _choose(expression: str) -> str:
-    """The first permissive licence that an SPDX expression leaves to the user alone."""
+    """The first permissive alternative of an SPDX expression."""
     for part in re.split(r"\bOR\b", expression.strip("() ")):
         names = [_by_name(name) for name in re.split(r"\bAND\b", part)]
         if "(" not in part and ")" not in part and all(name in PERMISSIVE for name in names):
@@ -135,7 +134,7 @@ def _choose(expression: str) -> str:
 
 def _read_field(text: str) -> list[str]:
     if len(text) > _SHORT:
-        return [recognise(text)]
+        return [recognize(text)]
     return [_by_name(part) for part in re.split(r"\bAND\b", text) if part.strip()]
 
 
@@ -148,12 +147,14 @@ def _by_name(text: str) -> str:
 
 
 def _classifiers(package: Package) -> list[str]:
-    """Those that name one: "OSI Approved" alone does not."""
+    """Classifiers that name a license; "OSI Approved" alone does not."""
     found = [text for text in package.classifiers if text.startswith("License ::")]
     return [text for text in found if not text.endswith("OSI Approved")]
 
 
-def _list_unknown(given: str, said: list[tuple[str, str]]) -> str:
-    places = ", ".join(where for where, _ in said if where != "the metadata")
-    field = f"the metadata says {given[:60]!r}" if given else "the metadata says nothing"
-    return f"{field}, {places} not recognised" if places else f"{field}, and there is no classifier or licence file"
+def _list_unknown(field: str, stated: list[tuple[str, str]]) -> str:
+    others = ", ".join(where for where, _ in stated if where != "the metadata")
+    metadata = f"the metadata says {field[:60]!r}" if field else "the metadata says nothing"
+    return (
+        f"{metadata}, {others} not recognized" if others else f"{metadata}, and there is no classifier or license file"
+    )

@@ -1,7 +1,7 @@
-"""Which release of a package is taken, and what is in its archive?
+"""Choose the release of a package and open its source archive.
 
-The newest one that its makers released as source and that our Python can run: a wheel leaves out the tests, and a
-release for another Python would fail for reasons that have nothing to do with the code.
+The newest release with a source archive for the benchmark's Python is taken: wheels omit the tests, and a release for
+another Python would fail for reasons unrelated to the code.
 """
 
 import re
@@ -30,11 +30,11 @@ _FILENAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _NO_VERSION = Version("0.dev0")
 _ANY_MACHINE = ("machine",)
-"""In place of the platforms of a wheel, where only its Python is asked about."""
+"""Replaces the platforms of a wheel where only its Python version matters."""
 
 
 def order_of(release: Release) -> tuple[bool, Version]:
-    """For sorting, the newest last: final releases after all trial ones."""
+    """Sort key, newest last: final releases after all pre-releases."""
     try:
         version = Version(release.version)
     except InvalidVersion:
@@ -47,7 +47,7 @@ def newest(package: Package) -> Release | None:
 
 
 def choose_release(package: Package, *, version: str = "") -> Release:
-    """The newest, or of the version that is asked for. Raises DLBenchError, which says what stands against all."""
+    """The newest suitable release, or the one of the given version. Raises DLBenchError if there is none."""
     archives = [release for release in package.releases if release.kind == "sdist"]
     if version:
         archives = [release for release in archives if release.version == version]
@@ -60,11 +60,11 @@ def choose_release(package: Package, *, version: str = "") -> Release:
     if not fitting:
         last = max(archives, key=order_of)
         what = f"none of its {len(archives)} source archives is for Python {PYTHON}"
-        raise DLBenchError(f"{what}: {last.version} asks for {last.requires_python}", where=package.name)
+        raise DLBenchError(f"{what}: {last.version} requires {last.requires_python}", where=package.name)
     chosen = max(fitting, key=order_of)
-    # They become a path on this machine.
+    # Both become part of a path on this machine.
     if not (_FILENAME.fullmatch(chosen.filename) and _SHA256.fullmatch(chosen.sha256)):
-        raise DLBenchError(f"the index gives no sound file name and hash: {chosen.filename!r}", where=package.name)
+        raise DLBenchError(f"the index has an invalid file name or hash: {chosen.filename!r}", where=package.name)
     if chosen.size > MOST_BYTES:
         what = f"the source archive of {chosen.version} has {chosen.size >> 20} MiB, more than {MOST_BYTES >> 20}"
         raise DLBenchError(what, where=package.name)
@@ -72,8 +72,8 @@ def choose_release(package: Package, *, version: str = "") -> Release:
 
 
 def find_wheels(package: Package, release: Release) -> tuple[Wheel, ...]:
-    """Of a release that is partly compiled, the wheels for our Python; none where one wheel serves every machine."""
-    found, ours = [], {*cpython_tags(tuple(map(int, PYTHON.split("."))), platforms=_ANY_MACHINE)}
+    """The wheels of a partly compiled release for the benchmark's Python; none if one wheel fits every machine."""
+    found, supported = [], {*cpython_tags(tuple(map(int, PYTHON.split("."))), platforms=_ANY_MACHINE)}
     for file in package.releases:
         if file.version != release.version or file.kind != "bdist_wheel" or file.size > MOST_BYTES:
             continue
@@ -84,31 +84,31 @@ def find_wheels(package: Package, release: Release) -> tuple[Wheel, ...]:
         if any(tag.platform == "any" for tag in tags):
             return ()
         on_any = {Tag(tag.interpreter, tag.abi, _ANY_MACHINE[0]) for tag in tags if not tag.platform.startswith("win")}
-        if on_any & ours and _FILENAME.fullmatch(file.filename) and _SHA256.fullmatch(file.sha256):
+        if on_any & supported and _FILENAME.fullmatch(file.filename) and _SHA256.fullmatch(file.sha256):
             found.append(Wheel(file=file.filename, sha256=file.sha256))
     return tuple(found)
 
 
 def fits(requires_python: str) -> bool:
-    """Whether any release of our Python will do; what pip cannot read, it takes for no requirement."""
+    """Whether some patch release of the benchmark's Python fits; like pip, ignores an invalid requirement."""
     try:
-        wanted = SpecifierSet(requires_python)
+        specifiers = SpecifierSet(requires_python)
     except InvalidSpecifier:
         return True
-    return any(wanted.contains(f"{PYTHON}.{patch}") for patch in range(_PATCHES))
+    return any(specifiers.contains(f"{PYTHON}.{patch}") for patch in range(_PATCHES))
 
 
 @contextmanager
-def opened(package: Package, release: Release, log: Log) -> Iterator[Path]:
-    """The release's tree, for reading, until the block ends."""
+def open_release(package: Package, release: Release, log: Log) -> Iterator[Path]:
+    """The unpacked release, for reading within the block."""
     archive = fetch_archive(package.name, release.filename, release.sha256, log)
     folder = home() / "sources"
-    # Named as builds are, so that `dlbench clean` takes away what a kill leaves here.
+    # Named like builds, so that `dlbench clean` removes what a kill leaves here.
     with locked(f"reading-{release.sha256}", log), disk_errors(folder):
         make_folder(folder)
-        place = Path(tempfile.mkdtemp(prefix=f".{release.sha256}.building-", dir=folder))
+        temporary = Path(tempfile.mkdtemp(prefix=f".{release.sha256}.building-", dir=folder))
         try:
-            unpack(archive, place / "tree")
-            yield place / "tree"
+            unpack(archive, temporary / "tree")
+            yield temporary / "tree"
         finally:
-            shutil.rmtree(place, ignore_errors=True)
+            shutil.rmtree(temporary, ignore_errors=True)

@@ -1,18 +1,9 @@
-"""Where in a source tree are the packages, their modules and the tests?
+"""Detect the packages, modules and tests of a source tree, and the framework it is built on.
 
-A guess by the habits of Python projects: what the archive's own metadata lists, a `src` folder, folders with an
-`__init__.py`. A wrong guess costs a later step a failed import, which a person sees and fixes in the project's record.
-
-What does a Python file define, import and explain?
-
-Read as text, never run: the file is a stranger's, and the project's own dependencies are not here. What our Python
-cannot parse is passed over and counted.
-
-Is it deep-learning code, and on which framework?
-
-Said by what it depends on and what its modules import. One module of many that happens to offer a callback for keras
-makes no deep-learning project, and numpy alone makes an array package, which counts only when it says itself that it
-is about machine learning.
+The layout is a guess by conventions: what the archive's metadata lists, a `src` folder, folders with an `__init__.py`.
+A wrong guess shows as a failed import in a later step. Files are parsed and never run. The framework follows from
+dependencies and imports: one module with a keras callback does not make a deep-learning project, and numpy alone makes
+an array package.
 """
 
 import ast
@@ -30,7 +21,7 @@ from packaging.utils import canonicalize_name
 from dlbench.construction.selection.topics import ARRAY, OTHER, read_topics
 from dlbench.parsing import parse as make_tree
 
-# Those that pytest does not enter, and those whose code is no part of the package.
+# Folders that pytest does not enter, and names that are not part of the package.
 _SKIPPED = re.compile(r"\..*|.*\.egg|.*\.egg-info|_darcs|build|CVS|dist|node_modules|venv|__pycache__")
 _BESIDE = frozenset({
     "tests", "test", "testing", "docs", "doc", "examples", "example", "benchmarks", "benchmark", "scripts",
@@ -43,7 +34,7 @@ _TEST_FOLDERS = frozenset({"test", "tests"})
 
 @dataclass(frozen=True)
 class Layout:
-    """All paths are relative to the tree. `tests`: files that pytest takes by their names."""
+    """Paths relative to the tree. `tests`: files that pytest collects by name."""
 
     import_root: str
     packages: tuple[str, ...]
@@ -68,7 +59,7 @@ def find_layout(tree: Path, name: str) -> Layout:
 
 
 def find_tests_root(counts: dict[str, int]) -> str:
-    """The folder under which most of the tests are; `counts` says how many each file has."""
+    """The folder that contains most of the tests; `counts` has the number of tests of each file."""
     tops: Counter[str] = Counter()
     for file, count in counts.items():
         tops[file.partition("/")[0] if "/" in file else "."] += count
@@ -85,13 +76,13 @@ def _python_files(tree: Path) -> Iterator[str]:
         folders[:] = sorted(folder for folder in folders if not _SKIPPED.fullmatch(folder))
         for file in sorted(files):
             path = Path(here, file)
-            # A link would count the same code twice.
+            # A link would count code twice.
             if file.endswith(".py") and not path.is_symlink():
                 yield path.relative_to(tree).as_posix()
 
 
 def _find_packages(folder: Path, tree: Path, name: str) -> list[str]:
-    """The one named like the project first."""
+    """Packages of a folder; the one named like the project first."""
     if not folder.is_dir():
         return []
     listed = _listed(tree)
@@ -103,8 +94,8 @@ def _find_packages(folder: Path, tree: Path, name: str) -> list[str]:
         if module in _BESIDE and _normal(module) != _normal(name):
             continue
         if path.is_dir():
-            spread = module in listed or _normal(name).startswith(_normal(module))
-            is_package = (path / "__init__.py").exists() or (spread and any(path.rglob("*.py")))
+            is_namespace = module in listed or _normal(name).startswith(_normal(module))
+            is_package = (path / "__init__.py").exists() or (is_namespace and any(path.rglob("*.py")))
         else:
             is_package = path.suffix == ".py"
         if is_package and (not listed or module in listed):
@@ -113,7 +104,7 @@ def _find_packages(folder: Path, tree: Path, name: str) -> list[str]:
 
 
 def _listed(tree: Path) -> frozenset[str]:
-    """What the build has written down, where one has."""
+    """Top-level names recorded by the build, if any."""
     names: set[str] = set()
     for path in [*tree.glob("*.egg-info/top_level.txt"), *tree.glob("src/*.egg-info/top_level.txt")]:
         names.update(path.read_text(encoding="utf-8", errors="replace").split())
@@ -141,7 +132,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 @dataclass(frozen=True)
 class Module:
-    """`functions` and the methods of `classes` by name; `documented` counts those public ones with a docstring."""
+    """`functions` and the methods of `classes` by name; `documented`: number of public ones with a docstring."""
 
     imports: frozenset[str]
     functions: frozenset[str]
@@ -155,7 +146,7 @@ def parse(path: Path) -> ast.Module | None:
         if path.stat().st_size > MOST_BYTES:
             return None
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # A stranger's odd escapes are no news to our user.
+            warnings.simplefilter("ignore")  # Invalid escapes in the file do not concern the user.
             return make_tree(path.read_bytes())
     except (SyntaxError, ValueError, RecursionError, MemoryError, OSError):
         return None
@@ -181,7 +172,7 @@ def read_module(path: Path) -> Module | None:
 
 
 def members(owner: ast.Module | ast.ClassDef) -> Iterator[ast.stmt]:
-    """Statements of a module or class, those under `if`, `try` and `with` too: code is often defined twice that way."""
+    """Statements of a module or class, including those under `if`, `try` and `with`."""
     waiting: list[ast.stmt] = list(reversed(owner.body))
     while waiting:
         node = waiting.pop()
@@ -197,7 +188,7 @@ def members(owner: ast.Module | ast.ClassDef) -> Iterator[ast.stmt]:
 
 
 def imported(tree: ast.AST) -> Iterator[str]:
-    """First parts of the names of imported modules, wherever the import stands."""
+    """Top-level names of all imported modules."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name.partition(".")[0] for alias in node.names)
@@ -215,7 +206,7 @@ LEAST_SHARE = 0.1
 
 @dataclass(frozen=True)
 class Libraries:
-    """`kind`: dl, array, or nothing. `figures` says in words what was found."""
+    """`kind`: dl, array, or empty. `figures`: a description of what was found."""
 
     kind: str
     framework: str
@@ -246,7 +237,7 @@ def find_libraries(
 
 
 def _dependencies(requires: Collection[str]) -> Iterator[str]:
-    """Import names of what is always installed; an extra is somebody else's wish."""
+    """Import names of required packages, without extras."""
     topics = read_topics()
     for text in requires:
         try:
@@ -259,6 +250,6 @@ def _dependencies(requires: Collection[str]) -> Iterator[str]:
 
 
 def _describe(depends: list[str], used: Counter[str], modules: int) -> str:
-    needed = f"depends on {', '.join(depends)}" if depends else "depends on none that is known"
+    needed = f"depends on {', '.join(depends)}" if depends else "depends on no known library"
     counts = ", ".join(f"{count} import {family}" for family, count in used.most_common())
     return f"{needed}; of {modules} modules {counts or 'none imports one'}"

@@ -1,12 +1,7 @@
-"""What do we look for, and does a package speak of it?
+"""Read the topics that projects are searched and selected by, and find them in a package's metadata.
 
-One data file, `topics.toml`, says it for all steps. Two lists that drift apart would search for one thing and select
-another.
-
-How does a stranger's text become a value of ours?
-
-As one line that every reader of our files takes: a line break of a rarer kind would tear a line of JSON in two, and
-half a surrogate pair could not be written at all.
+All steps use one data file, `topics.toml`, so that search and selection cannot drift apart. `to_one_line` makes foreign
+text safe for JSONL files: unusual line breaks would split a line, and lone surrogates could not be written.
 """
 
 import re
@@ -26,9 +21,9 @@ class Topics:
     classifiers: frozenset[str]
     words: tuple[str, ...]
     families: dict[str, str]
-    """Import name of a library, and the framework that it belongs to; or `array`, or `other`."""
+    """By import name of a library: its framework, or `array`, or `other`."""
     distributions: dict[str, str]
-    """Name on the index, where it differs from the import name by more than dashes."""
+    """By name on the index: the import name, where they differ by more than dashes."""
 
 
 @cache
@@ -44,15 +39,15 @@ def read_topics() -> Topics:
 
 
 def find_topics(package: Package) -> list[str]:
-    """Which of our words and classifiers the package carries; the long description is advertising and not read."""
+    """Known words and classifiers in the package's summary, keywords and classifiers."""
     topics = read_topics()
     text = re.sub(r"[\s_-]+", " ", f"{package.summary} , {package.keywords}".lower())
-    spoken = [word for word in topics.words if re.search(rf"(?<!\w){re.escape(word)}s?(?!\w)", text)]
-    return spoken + [classifier for classifier in package.classifiers if classifier in topics.classifiers]
+    words = [word for word in topics.words if re.search(rf"(?<!\w){re.escape(word)}s?(?!\w)", text)]
+    return words + [classifier for classifier in package.classifiers if classifier in topics.classifiers]
 
 
-def one_line(text: object, most: int = 500) -> str:
-    """Nothing for what is no text; long text is cut."""
+def to_one_line(text: object, most: int = 500) -> str:
+    """The text as one line of limited length; empty if it is not a string."""
     if not isinstance(text, str):
         return ""
     line = " ".join(text.encode("utf-8", "replace").decode().split())

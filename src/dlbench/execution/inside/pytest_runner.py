@@ -160,7 +160,7 @@ def pytest_arguments(job: Job) -> list[str]:
 
 
 def _name_for_pytest(test: str) -> str:
-    """The test without its case. pytest takes every bracket for a case: it collects such a folder from the one above."""
+    """The test without its case. pytest takes every bracket for a case: it collects such a folder from its parent."""
     file, separator, name = test.partition("::")
     if "[" in file:
         return file.partition("[")[0].rpartition("/")[0] or "."

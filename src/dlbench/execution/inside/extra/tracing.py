@@ -17,7 +17,8 @@ from typing import Any
 import pytest
 
 from ..channel import Job, Send
-from ..pytest_runner import describe_briefly, new_reports, pytest_arguments, seed_everything, take_report
+from ..pytest_runner import describe_briefly, new_reports, seed_everything, take_report
+from ..pytest_runner import pytest_arguments as make_arguments  # under its own name, pytest takes it for a hook
 
 _MANY = 500
 
@@ -91,7 +92,7 @@ def run_traced(send: Send, job: Job) -> None:
     plugin.pytest_runtest_logreport = lambda report: take_report(reports, report)
     send("started")
     with contextlib.suppress(SystemExit):
-        pytest.main([*pytest_arguments(job), "--continue-on-collection-errors"], plugins=[plugin])
+        pytest.main([*make_arguments(job), "--continue-on-collection-errors"], plugins=[plugin])
     send("end")
     os._exit(0)
 

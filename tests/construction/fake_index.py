@@ -1,4 +1,4 @@
-"""Packages on a real local index, made on the spot: an archive, a page of links, and what the index says of them."""
+"""Packages on a local package index: an archive, a link page and JSON metadata."""
 
 import json
 import os
@@ -62,7 +62,7 @@ INFO: dict[str, Any] = {
 
 
 def isolate(folder: Path, patch: pytest.MonkeyPatch) -> None:
-    """A workspace of the test's own, and nothing of the machine's configuration."""
+    """Use a temporary workspace and none of the machine's configuration."""
     for name in [name for name in os.environ if name.startswith("PIP_")]:
         patch.delenv(name)
     patch.setenv("PIP_CONFIG_FILE", os.devnull)
@@ -81,8 +81,8 @@ def publish(
     changes: dict[str, dict[str, str]] | None = None,
     **info: object,
 ) -> None:
-    """`versions`: each with the Python that it asks for, a day after the other. `changes`: the files in which a version
-    differs from `files`. What is said of the package is `INFO`, changed by `info`."""
+    """`versions`: each with its Requires-Python, uploaded a day apart. `changes`: the files in which a version differs
+    from `files`. `info` overrides entries of the metadata `INFO`."""
     releases = {}
     for day, (version, python) in enumerate((versions or {"1.0": ""}).items(), 1):
         filename = f"{name.replace('-', '_')}-{version}.tar.gz"

@@ -1,4 +1,4 @@
-"""No project keeps the others from their turn, and what stands against each is kept and told."""
+"""A failing project does not stop the others, and its reason is recorded."""
 
 import errno
 import os
@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from dlbench.cli import app
-from dlbench.construction.history import find_fresh
+from dlbench.construction.history import find_recent_projects
 from dlbench.construction.pipeline import run_all
 from dlbench.construction.project_spec import ProjectSpec
 from dlbench.construction.work_folder import StepMissing, WorkFolder, for_each_project
@@ -20,7 +20,7 @@ from dlbench.jsonl import Journal
 from dlbench.workspace.home import building, quiet
 
 from ..workspace.parts import Index
-from .shelf import GOOD, describe, isolate, publish
+from .fake_index import GOOD, describe, isolate, publish
 
 
 @pytest.fixture(autouse=True)
@@ -33,16 +33,14 @@ def read_reasons(work: WorkFolder) -> dict[str, str]:
 
 
 def fail(error: BaseException) -> Callable[[ProjectSpec], None]:
-    def do(wish: ProjectSpec) -> None:
-        if wish.name == "bad":
+    def do(spec: ProjectSpec) -> None:
+        if spec.name == "bad":
             raise error
 
     return do
 
 
-def test_a_fault_of_ours_on_one_project_is_kept_as_its_reason_and_the_next_is_tried(
-    work: WorkFolder, index: Index, engine: Engine
-) -> None:
+def test_internal_error_is_recorded_and_the_next_project_runs(work: WorkFolder, index: Index, engine: Engine) -> None:
     publish(index)
     publish(index, "untested", {name: text for name, text in GOOD.items() if "test" not in name})
     # a word that no file of projects could bring here, for an error that nobody has thought of
@@ -50,20 +48,20 @@ def test_a_fault_of_ours_on_one_project_is_kept_as_its_reason_and_the_next_is_tr
     failed = run_all(engine, work, [strange, ProjectSpec("untested"), ProjectSpec("nowhere")], quiet, workers=1)
     assert list(failed) == ["tiny-net", "untested", "nowhere"]
     reasons = read_reasons(work)
-    assert "our fault: ValueError: 'pytorch' is not a valid Framework" in reasons["tiny-net"]
-    assert reasons["untested"] == "the archive carries no tests"
-    assert reasons["nowhere"] == "no configured index knows this package"
+    assert "internal error: ValueError: 'pytorch' is not a valid Framework" in reasons["tiny-net"]
+    assert reasons["untested"] == "the archive contains no tests"
+    assert reasons["nowhere"] == "no configured index has this package"
 
 
-def test_what_was_mended_is_no_longer_left_out(work: WorkFolder) -> None:
-    wishes = [ProjectSpec("bad"), ProjectSpec("good")]
-    for_each_project(work, wishes, fail(DLBenchError("no tests")), quiet)
+def test_fixed_project_is_no_longer_left_out(work: WorkFolder) -> None:
+    specs = [ProjectSpec("bad"), ProjectSpec("good")]
+    for_each_project(work, specs, fail(DLBenchError("no tests")), quiet)
     assert read_reasons(work) == {"bad": "no tests"}
-    assert for_each_project(work, wishes, lambda wish: None, quiet) == {}
+    assert for_each_project(work, specs, lambda spec: None, quiet) == {}
     assert read_reasons(work) == {}
 
 
-def test_that_a_step_was_not_done_does_not_hide_why(work: WorkFolder) -> None:
+def test_missing_step_does_not_hide_the_original_reason(work: WorkFolder) -> None:
     missing = fail(StepMissing("the step collect has not been done"))
     for_each_project(work, [ProjectSpec("bad")], missing, quiet)
     assert read_reasons(work) == {"bad": "the step collect has not been done"}
@@ -92,13 +90,11 @@ def append_line(folder: Path) -> None:
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs the device that is always full")
 @pytest.mark.parametrize("fill", [write_file, build_folder, append_line])
-def test_a_full_disk_ends_the_pass_since_it_would_stand_against_every_project(
-    work: WorkFolder, tmp_path: Path, fill: Callable[[Path], None]
-) -> None:
+def test_full_disk_stops_the_pass(work: WorkFolder, tmp_path: Path, fill: Callable[[Path], None]) -> None:
     tried = []
 
-    def do(wish: ProjectSpec) -> None:
-        tried.append(wish.name)
+    def do(spec: ProjectSpec) -> None:
+        tried.append(spec.name)
         fill(tmp_path)
 
     with pytest.raises((OSError, DLBenchError), match=r"No space left|the disk is full"):
@@ -107,12 +103,12 @@ def test_a_full_disk_ends_the_pass_since_it_would_stand_against_every_project(
     assert not work.has("left_out")
 
 
-def test_somebody_who_stops_a_pass_stops_it(work: WorkFolder) -> None:
+def test_interrupt_stops_the_pass(work: WorkFolder) -> None:
     with pytest.raises(KeyboardInterrupt):
         for_each_project(work, [ProjectSpec("bad"), ProjectSpec("good")], fail(KeyboardInterrupt()), quiet)
 
 
-def test_a_step_goes_on_to_the_next_project_and_ends_with_what_failed(index: Index, tmp_path: Path) -> None:
+def test_step_continues_after_a_failure_and_reports_it(index: Index, tmp_path: Path) -> None:
     publish(index, "untested", {name: text for name, text in GOOD.items() if "test" not in name})
     projects = tmp_path / "two.toml"
     projects.write_text('[[project]]\nname = "nowhere"\n[[project]]\nname = "untested"\n')
@@ -124,16 +120,16 @@ def test_a_step_goes_on_to_the_next_project_and_ends_with_what_failed(index: Ind
         assert "untested: failed: " in ended.output
         assert "fix: " in ended.output
     reasons = read_reasons(work)
-    assert reasons["nowhere"] == "no configured index knows this package"
-    assert reasons["untested"] == "the archive carries no tests"
+    assert reasons["nowhere"] == "no configured index has this package"
+    assert reasons["untested"] == "the archive contains no tests"
 
 
-def test_one_project_that_cannot_be_looked_at_does_not_keep_the_others_from_being_fresh(index: Index) -> None:
+def test_failed_lookup_does_not_affect_other_recent_projects(index: Index) -> None:
     publish(index, "strange")
     describe(index, "strange", {"info": {"name": "strange"}, "releases": {"1.0": []}})
     publish(index)
-    fresh, left_out = find_fresh(
+    fresh, left_out = find_recent_projects(
         [ProjectSpec("strange"), ProjectSpec("nowhere"), ProjectSpec("tiny-net")], date(2025, 1, 1), quiet
     )
-    assert [wish.name for wish in fresh] == ["tiny-net"]
+    assert [spec.name for spec in fresh] == ["tiny-net"]
     assert [row["project"] for row in left_out] == ["strange", "nowhere"]

@@ -1,4 +1,4 @@
-"""From a project to admissible functions: what is good comes through, and what is bad is left out for its own reason."""
+"""The pipeline admits good functions and leaves out each bad one for its reason."""
 
 import re
 import shutil
@@ -7,11 +7,10 @@ import pytest
 from typer.testing import CliRunner
 
 from dlbench.cli import app
-from dlbench.construction.calls.agreement import Agreement, Comparison
 from dlbench.construction.collect import collect
 from dlbench.construction.pipeline import Pipeline, choose_cases
 from dlbench.construction.project_spec import ProjectSpec
-from dlbench.construction.summary import add_to, render_tables, tell
+from dlbench.construction.summary import merge_kept, render_tables, summarize_all
 from dlbench.construction.work_folder import WorkFolder
 from dlbench.errors import DLBenchError
 from dlbench.execution import Engine, Limits, choose_sandbox
@@ -19,89 +18,80 @@ from tests.construction.planted import EXPECTED, write_planted
 
 
 @pytest.fixture(scope="module")
-def chain(tmp_path_factory):
-    """Everything was done but for the checks of admission."""
+def pipeline(tmp_path_factory):
+    """A pipeline after all steps except admission."""
     work = WorkFolder(write_planted(tmp_path_factory.mktemp("planted")))
     engine = Engine(choose_sandbox(), Limits(load_seconds=90, test_seconds=4))
-    chain = Pipeline(engine, work, ProjectSpec("planted"), lambda text: None, workers=2)
-    found = collect(engine, chain.prepared, ["tests/test_model.py"])
+    pipeline = Pipeline(engine, work, ProjectSpec("planted"), lambda text: None, workers=2)
+    found = collect(engine, pipeline.prepared, ["tests/test_model.py"])
     assert found.why == ""
     assert found.errors == {}
     work.write("collected", ({"id": test} for test in found.tests), "planted")
     work.write("uncollected", [], "planted")
-    chain.trace()
-    chain.extract()
-    chain.screen()
-    return chain
+    pipeline.trace()
+    pipeline.extract()
+    pipeline.screen()
+    return pipeline
 
 
 @pytest.fixture(scope="module")
-def reasons(chain):
-    chain.admit()
-    found = {row["name"]: row["why"] for row in chain.work.read("extract_left_out", "planted")}
-    found |= {row["qualname"]: row["reason"] for row in chain.work.read("screened", "planted") if not row["kept"]}
-    return found | {row["id"].rpartition(".")[2]: row["reason"] for row in chain.work.read("measured", "planted")}
+def reasons(pipeline):
+    pipeline.admit()
+    found = {row["name"]: row["why"] for row in pipeline.work.read("extract_left_out", "planted")}
+    found |= {row["qualname"]: row["reason"] for row in pipeline.work.read("screened", "planted") if not row["kept"]}
+    return found | {row["id"].rpartition(".")[2]: row["reason"] for row in pipeline.work.read("measured", "planted")}
 
 
 @pytest.mark.parametrize("name", EXPECTED)
-def test_every_planted_function_is_left_out_for_its_own_reason(reasons, name):
+def test_each_planted_function_is_left_out_for_its_reason(reasons, name):
     assert reasons[name] == EXPECTED[name]
 
 
-def test_a_function_of_the_tests_is_no_function_under_test_but_a_test_itself_needs_no_reason(chain):
-    assert "make_batch" not in {row["qualname"] for row in chain.work.read("functions", "planted")}
-    left_out = chain.work.read("extract_left_out", "planted")
+def test_test_helpers_are_left_out_and_tests_are_not_listed(pipeline):
+    assert "make_batch" not in {row["qualname"] for row in pipeline.work.read("functions", "planted")}
+    left_out = pipeline.work.read("extract_left_out", "planted")
     assert [(row["path"], row["name"]) for row in left_out] == [("planted/testing/helpers.py", "make_batch")]
 
 
-def test_every_function_under_test_has_its_size_and_complexity_before_it_is_screened(chain):
-    rows = {row["qualname"]: row["measures"] for row in chain.work.read("functions", "planted")}
+def test_functions_are_measured_before_screening(pipeline):
+    rows = {row["qualname"]: row["measures"] for row in pipeline.work.read("functions", "planted")}
     assert (rows["softmax"]["loc"], rows["softmax"]["cyclomatic"]) == (7, 4)
-    assert rows == {row["qualname"]: row["measures"] for row in chain.work.read("screened", "planted")}
+    assert rows == {row["qualname"]: row["measures"] for row in pipeline.work.read("screened", "planted")}
 
 
-def test_what_is_admissible_has_tests_that_find_mistakes(chain, reasons):
-    (row,) = [row for row in chain.work.read("measured", "planted") if row["id"].endswith(".softmax")]
+def test_admissible_function_has_tests_that_kill_mutants(pipeline, reasons):
+    (row,) = [row for row in pipeline.work.read("measured", "planted") if row["id"].endswith(".softmax")]
     assert len(row["tests"]) == 9  # those of `trivial` run it, too
     assert row["killed"] >= 0.7 * row["mutants"] > 3
     assert all(re.match(r".+ in line \d+", name) for name in row["survivors"])
 
 
-def test_the_static_graph_is_held_against_the_run(chain):
-    found = chain.compare_with_text()
-    # fourteen of the tests as they are written pass; one of them comes to a second function by way of the first
-    assert found == Comparison(14, 0, Agreement(14, 14, 14), Agreement(15, 15, 15), is_complete=True)
-    said = {row["id"]: row for row in chain.work.read("static", "planted")}
-    assert any("::softmax" in name for name in said["tests/test_model.py::test_softmax_sums_to_one"]["direct"])
-    assert "against what ran" in render_tables(tell(chain.work))
-
-
-def test_admission_goes_on_where_it_was_stopped(chain, reasons):
-    path = chain.work.path("measured", "planted")
+def test_admission_resumes(pipeline, reasons):
+    path = pipeline.work.path("measured", "planted")
     lines = path.read_text().splitlines(keepends=True)
     path.write_text("".join(lines[:-1]) + lines[-1][: len(lines[-1]) // 2])  # as a kill leaves it
-    chain.admit()
+    pipeline.admit()
     again = path.read_text().splitlines(keepends=True)
     assert again[:-1] == lines[:-1]
     assert len(again) == len(lines)
 
 
-def test_the_tables_count_what_the_steps_kept(chain, reasons):
-    text = render_tables(tell(chain.work))
+def test_tables_have_the_counts_of_the_steps(pipeline, reasons):
+    text = render_tables(summarize_all(pipeline.work))
     assert re.search(r"\| planted \| \d+ \| \d+ \| \d+ \| 11 \|", text)
     assert "| order_dependent | 1 |" in text
 
 
-def test_what_came_of_earlier_passes_is_kept_and_the_further_one_stands(chain, reasons, tmp_path):
+def test_earlier_summaries_are_kept_and_the_further_one_wins(pipeline, reasons, tmp_path):
     path = tmp_path / "pass.jsonl"
     earlier = [{"project": "planted", "measured": 1}, {"project": "vanished", "measured": 3, "admissible": 2}]
-    add_to(path, [*earlier, {"project": "broken", "why": "no tests"}])
-    lines = add_to(path, tell(chain.work))
+    merge_kept(path, [*earlier, {"project": "broken", "why": "no tests"}])
+    lines = merge_kept(path, summarize_all(pipeline.work))
     assert [line["project"] for line in lines] == ["broken", "planted", "vanished"]
     assert lines[1]["measured"] > 1
     assert any(name.endswith(".softmax") for name in lines[1]["admissible functions"])
     assert len(lines[1]["admissible functions"]) == lines[1]["admissible"]
-    assert add_to(path, [{"project": "planted", "measured": 1}]) == lines
+    assert merge_kept(path, [{"project": "planted", "measured": 1}]) == lines
     text = render_tables(lines)
     assert "| **2 projects** |" in text
     assert "| broken | no tests |" in text
@@ -110,22 +100,22 @@ def test_what_came_of_earlier_passes_is_kept_and_the_further_one_stands(chain, r
     assert "## Functions left out when measured (of 1 projects)" in text
 
 
-def test_a_file_of_earlier_passes_that_is_none_is_refused_and_left_as_it_is(tmp_path):
+def test_invalid_summary_file_is_rejected_and_unchanged(tmp_path):
     path = tmp_path / "pass.jsonl"
     path.write_text('{"project": "one"}\n{"name": "two"}\n')
     with pytest.raises(DLBenchError, match=r"pass\.jsonl:2"):
-        add_to(path, [{"project": "three"}])
+        merge_kept(path, [{"project": "three"}])
     assert path.read_text() == '{"project": "one"}\n{"name": "two"}\n'
 
 
-def test_what_is_asked_for_by_name_is_measured_and_what_has_only_slow_tests_is_left_out(chain, tmp_path):
+def test_pattern_selects_functions_and_slow_tests_exclude_them(pipeline, tmp_path):
     work = WorkFolder(tmp_path)
     for step in ("trace_functions", "screened"):
-        work.write(step, chain.work.read(step, "planted"), "planted")
-    slow = [row | {"seconds": 10.0} for row in chain.work.read("trace", "planted")]
+        work.write(step, pipeline.work.read(step, "planted"), "planted")
+    slow = [row | {"seconds": 10.0} for row in pipeline.work.read("trace", "planted")]
     work.write("trace", slow, "planted")
-    other = Pipeline(chain.engine, work, chain.wish, lambda text: None)
-    other._prepared = chain.prepared
+    other = Pipeline(pipeline.engine, work, pipeline.spec, lambda text: None)
+    other._prepared = pipeline.prepared
     other.admit(like=["*.softmax", "*.nothing"])
     assert [row["id"].rpartition(".")[2] for row in work.read("measured", "planted")] == ["softmax"]
     other.admit()
@@ -133,14 +123,14 @@ def test_what_is_asked_for_by_name_is_measured_and_what_has_only_slow_tests_is_l
     assert {row["id"]: row["reason"] for row in work.read("measured", "planted")} == dict.fromkeys(kept, "too_slow")
 
 
-def test_a_few_cases_stand_for_all_of_a_parametrised_test():
+def test_cases_of_a_parametrized_test_are_sampled():
     tests = [f"a.py::test[{number}]" for number in range(100)] + ["a.py::other"]
     chosen = choose_cases(tests, 4)
     assert chosen == ["a.py::test[0]", "a.py::test[25]", "a.py::test[50]", "a.py::test[75]", "a.py::other"]
 
 
-def test_a_step_is_done_with_the_projects_that_can_after_one_that_cannot(chain, tmp_path):
-    root = shutil.copytree(chain.work.root.parent, tmp_path / "copy", symlinks=True) / "work"
+def test_step_continues_after_a_failed_project(pipeline, tmp_path):
+    root = shutil.copytree(pipeline.work.root.parent, tmp_path / "copy", symlinks=True) / "work"
     ended = CliRunner().invoke(app, ["construct", "screen", "absent", "planted", "--work", str(root)])
     assert ended.exit_code == 1
     assert "planted: 7 of 11 functions are kept" in ended.output
@@ -148,7 +138,7 @@ def test_a_step_is_done_with_the_projects_that_can_after_one_that_cannot(chain, 
     assert [row["project"] for row in WorkFolder(root).read("left_out")] == ["absent"]
 
 
-def test_steps_that_wait_for_others_say_so(tmp_path):
+def test_missing_step_is_reported(tmp_path):
     from dlbench.errors import DLBenchError
 
     with pytest.raises(DLBenchError, match="has not been done"):

@@ -1,4 +1,4 @@
-"""A real HTTP server on this machine that answers like GitHub's repository search, and misbehaves when told to."""
+"""A local HTTP server that answers like GitHub's repository search, with configurable faults."""
 
 import json
 import threading
@@ -29,7 +29,7 @@ def answer(content: object) -> Reply:
 
 
 class Hub:
-    """`faults`: answers given first, one a request. `before`: called with each question before it is answered."""
+    """`faults`: answers to send first, one per request. `before`: called with each request before it is answered."""
 
     def __init__(self, topics: dict[str, list[dict[str, Any]]], links: bool = True) -> None:
         self.topics = topics
@@ -63,7 +63,7 @@ class Hub:
                 self.wfile.write(body)
 
             def log_message(self, *_: object) -> None:
-                """The tests' output stays theirs."""
+                """Log nothing."""
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True

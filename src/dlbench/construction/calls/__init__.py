@@ -1,1 +1,0 @@
-"""The static call graph: which test comes to which function, as far as the text tells."""

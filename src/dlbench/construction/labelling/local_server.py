@@ -1,0 +1,174 @@
+"""Serve a page and its JSON API to this machine's own browser, and to nobody else.
+
+Other pages in the browser must not be able to vote. The server listens on the loopback interface only, answers only to
+its own host name (which blocks DNS rebinding), rejects requests from other origins, and requires the token that is part
+of the address it was opened with.
+"""
+
+import hmac
+import json
+import secrets
+from collections.abc import Callable, Mapping
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.resources import files
+from typing import Any, Protocol
+from urllib.parse import parse_qs
+
+from dlbench.construction.work_folder import Row
+from dlbench.errors import DLBenchError
+
+MAX_BODY = 256 * 1024
+_LOCAL = ("127.0.0.1", "localhost")
+_HEADERS = {
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+    "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
+
+
+class PageHandler(Protocol):
+    """The files and the JSON API behind an address."""
+
+    command: str
+    """The command that prints the address."""
+    files: Mapping[str, tuple[str, str]]
+    """By path after the token: the file in this package, and its media type."""
+
+    def get(self, inner: str, query: Row) -> Any: ...  # noqa: ANN401 - any JSON value
+
+    def post(self, inner: str, body: Row) -> Any: ...  # noqa: ANN401 - any JSON value
+
+    def status_of(self, error: DLBenchError) -> HTTPStatus: ...
+
+
+class LocalServer(ThreadingHTTPServer):
+    request_queue_size = 128  # with the default of five, simultaneous connections are reset
+
+    def __init__(self, pages: PageHandler, host: str = "127.0.0.1", port: int = 0) -> None:
+        if host not in _LOCAL:
+            what, fix = f"the page is served to this machine only, not on {host}", f"use {' or '.join(_LOCAL)}"
+            raise DLBenchError(what, fix=fix)
+        try:
+            super().__init__((host, port), _Handler)
+        except (OSError, OverflowError) as error:
+            what, fix = f"cannot listen on this port: {error}", "give another --port, or none"
+            raise DLBenchError(what, where=f"{host}:{port}", fix=fix) from None
+        self.pages = pages
+        self.token = secrets.token_urlsafe(24)
+        self.names = {f"{name}:{self.server_port}" for name in _LOCAL}
+
+    @property
+    def address(self) -> str:
+        return f"http://{_LOCAL[0]}:{self.server_port}/{self.token}/"
+
+
+class BadRequest(Exception):
+    def __init__(self, status: HTTPStatus, what: str, fix: str = "") -> None:
+        super().__init__(what)
+        self.status, self.what, self.fix = status, what, fix
+
+
+def not_found() -> BadRequest:
+    return BadRequest(HTTPStatus.NOT_FOUND, "there is nothing here")
+
+
+def read_text(fields: Row, name: str) -> str:
+    value = fields.get(name)
+    if not isinstance(value, str):
+        raise BadRequest(HTTPStatus.BAD_REQUEST, f"`{name}` is missing or not a string")
+    return value
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: LocalServer
+    protocol_version = "HTTP/1.1"
+    timeout = 60
+    server_version, sys_version = "dlbench", ""
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Log nothing: a line for each request would hide the address, and all actions are in the files."""
+
+    def do_GET(self) -> None:
+        self._answer(self._get)
+
+    def do_POST(self) -> None:
+        self.close_connection = True  # until the body is read: unread bytes are not a request
+        self._answer(self._post)
+
+    def _answer(self, find: Callable[[str, Row], tuple[str, bytes]]) -> None:
+        try:
+            status, (kind, content) = HTTPStatus.OK, find(*self._admit())
+        except BadRequest as error:
+            status, (kind, content) = error.status, _json({"error": error.what, "fix": error.fix})
+        except DLBenchError as error:
+            what = f"{error.where}: {error.what}" if error.where else error.what
+            status, (kind, content) = self.server.pages.status_of(error), _json({"error": what, "fix": error.fix})
+        except OSError as error:
+            status, (kind, content) = HTTPStatus.INTERNAL_SERVER_ERROR, _json({"error": str(error), "fix": ""})
+        try:
+            self._send(status, kind, content)
+        except ConnectionError:
+            self.close_connection = True  # the browser has left; the action is done
+
+    def _admit(self) -> tuple[str, Row]:
+        """Check host, origin and token. Returns the path after the token and the query."""
+        if self.headers.get("Host", "").lower() not in self.server.names:
+            raise BadRequest(HTTPStatus.FORBIDDEN, "this server answers only to its own host name")
+        origin = self.headers.get("Origin")
+        if origin is not None and origin.removeprefix("http://") not in self.server.names:
+            raise BadRequest(HTTPStatus.FORBIDDEN, "requests from other pages are rejected")
+        path, _, query = self.path.partition("?")
+        _, token, inner = (path + "//").split("/", 2)
+        if not hmac.compare_digest(token.encode(), self.server.token.encode()):
+            fix = f"open the address that `{self.server.pages.command}` printed last"
+            raise BadRequest(HTTPStatus.FORBIDDEN, "the token in the address is wrong", fix)
+        return inner.rstrip("/"), {name: values[-1] for name, values in parse_qs(query).items()}
+
+    def _get(self, inner: str, query: Row) -> tuple[str, bytes]:
+        pages = self.server.pages
+        if inner in pages.files:
+            name, kind = pages.files[inner]
+            return f"{kind}; charset=utf-8", files("dlbench").joinpath(name).read_bytes()
+        return _json(pages.get(inner, query))
+
+    def _post(self, inner: str, query: Row) -> tuple[str, bytes]:
+        return _json(self.server.pages.post(inner, self._read_body()))
+
+    def _read_body(self) -> Row:
+        if self.headers.get_content_type() != "application/json":  # a form of another page cannot send this type
+            raise BadRequest(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "the body is not JSON", "send application/json")
+        length = self.headers.get("Content-Length", "")
+        if not (length.isascii() and length.isdigit()):
+            raise BadRequest(HTTPStatus.LENGTH_REQUIRED, "Content-Length is missing")
+        if len(length) > 9 or int(length) > MAX_BODY:
+            raise BadRequest(
+                HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"the body has more than {MAX_BODY} bytes", "write less"
+            )
+        content = self.rfile.read(int(length))
+        self.close_connection = False
+        try:
+            body = json.loads(content)
+        except (ValueError, RecursionError) as error:
+            raise BadRequest(HTTPStatus.BAD_REQUEST, f"the body is not JSON: {error}") from None
+        if not isinstance(body, dict):
+            raise BadRequest(HTTPStatus.BAD_REQUEST, "the body is not a JSON object")
+        return body
+
+    def _send(self, status: HTTPStatus, kind: str, content: bytes) -> None:
+        self.send_response(status)
+        for name, value in _HEADERS.items():
+            self.send_header(name, value)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(content)))
+        if self.close_connection:
+            self.send_header("Connection", "close")
+        self.end_headers()
+        self.wfile.write(content)
+
+
+def _json(value: Any) -> tuple[str, bytes]:  # noqa: ANN401 - any JSON value
+    return "application/json", json.dumps(value).encode()
