@@ -1,8 +1,7 @@
-"""How do pages that are written for GitHub become pages of the site, and which pages are made from elsewhere?
+"""mkdocs hooks: adapt Markdown written for GitHub and add pages that are generated from elsewhere.
 
-GitHub and mkdocs read Markdown differently: to mkdocs a list, table or fence right below a line of text is more text.
-And the commands' options, the changes and the rules for contributors are written down once, outside of this folder;
-copies of them would soon say something else.
+mkdocs needs a blank line before a list, table or fence; GitHub does not. The command reference, the changelog and the
+contributing guide have their source outside docs/.
 """
 
 import re
@@ -18,25 +17,25 @@ FENCE = re.compile(r"(```+|~~~+)")
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    made = {
+    generated = {
         "changelog.md": (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"),
         "contributing.md": (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").replace("](docs/", "]("),
         "reference/commands.md": describe_commands(),
     }
-    for name, text in made.items():
+    for name, text in generated.items():
         files.append(File.generated(config, name, content=text))
     return files
 
 
 def describe_commands() -> str:
-    """Every command with its options, as `--help` says them."""
-    asked = ["utils", "docs", "--name", "dlbench", "--title", "Commands"]
-    command = [sys.executable, "-m", "typer", "dlbench.cli", *asked]
+    """Render the help of every command as Markdown."""
+    arguments = ["utils", "docs", "--name", "dlbench", "--title", "Commands"]
+    command = [sys.executable, "-m", "typer", "dlbench.cli", *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
 def on_page_markdown(markdown: str, **_: object) -> str:
-    """Sets lists, tables and fences apart from the text around them."""
+    """Put a blank line before lists, tables and fences."""
     lines: list[str] = []
     fence, above = "", ""
     for line in markdown.splitlines():
@@ -56,7 +55,7 @@ def on_page_markdown(markdown: str, **_: object) -> str:
 
 
 def _kind_of(line: str) -> str:
-    """What a block is that begins with this line."""
+    """The kind of block that starts with this line."""
     if re.match(r"([-*+]|1[.)])\s", line):
         return "list"
     return "table" if line.startswith("|") else "text"
