@@ -28,7 +28,7 @@ check: $(BRIDGES)
 # what docs/dataset.md shows, computed from the records; a test refuses another
 card: $(READY)
 	mkdir -p docs/dataset
-	$(BIN)/dlbench stats --card --pictures docs/dataset > docs/dataset/card.md
+	$(BIN)/dlbench stats --card --plots docs/dataset > docs/dataset/card.md
 
 # binds benchmark/VERSION to the records; after a change of records, raise the version first
 seal: $(READY)
