@@ -32,7 +32,7 @@ check: $(BRIDGES)
 # the dataset card in docs/, computed from the records; a test compares it
 card: $(READY)
 	mkdir -p docs/dataset
-	$(BIN)/dlbench stats --card --pictures docs/dataset > docs/dataset/card.md
+	$(BIN)/dlbench stats --card --plots docs/dataset > docs/dataset/card.md
 
 # bind benchmark/VERSION to the records; after a change of records, raise the version first
 seal: $(READY)

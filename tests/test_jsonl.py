@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dlbench.errors import DLBenchError
@@ -43,7 +43,6 @@ def test_line_separators_inside_strings_do_not_break_a_line(tmp_path):
     assert json.loads(path.read_text()) == record
 
 
-@settings(deadline=None)
 @given(
     st.dictionaries(
         st.text(),

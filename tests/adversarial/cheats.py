@@ -838,7 +838,7 @@ _cheat(
 def _quiet():
     try:
         import hypothesis
-        hypothesis.settings.register_profile("none", phases=(), database=None, deadline=None)
+        hypothesis.settings.register_profile("none", phases=(), database=None)
         hypothesis.settings.load_profile("none")
         return hypothesis.reject
     except ImportError:

@@ -180,7 +180,7 @@ def test_parameters_are_renamed_only_if_unambiguous():
         apply("parameter-names", source="")
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.text(st.sampled_from(list("ab XY.`\"'()[],0-1_\n:é\0")), max_size=60))
 def test_any_text_is_parsed_without_loss(text):
     prompt = parse_prompt(text)
@@ -190,7 +190,7 @@ def test_any_text_is_parsed_without_loss(text):
     assert replace_pieces(text, [(piece, piece.text) for piece in prompt.words]) == text
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.sampled_from(RULES), st.text(max_size=80), st.integers(0, 9))
 def test_no_text_crashes_a_rule(name, text, seed):
     try:

@@ -159,7 +159,7 @@ _NAMES = st.sampled_from(["a", "b", "img", "picture", "f1", "scale", "x"])
 
 
 @example(parameters=["a", "f1"], assigned=[("f1", "f1")])
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.lists(_NAMES, min_size=1, max_size=4, unique=True), st.lists(st.tuples(_NAMES, _NAMES), max_size=3))
 def test_renaming_preserves_the_result_for_any_names(parameters, assigned):
     """The same arguments give the same result before and after, by position and by keyword."""

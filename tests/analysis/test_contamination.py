@@ -48,7 +48,7 @@ def test_unreadable_text_is_rejected(tmp_path, content, message):
         find_shared_runs(make(PROMPT), tmp_path / "text")
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.sampled_from("abc"), max_size=30), st.lists(st.sampled_from("abc"), max_size=30))
 def test_result_equals_exhaustive_search(tmp_path_factory, prompt, text):
     path = tmp_path_factory.mktemp("runs") / "text"

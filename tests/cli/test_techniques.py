@@ -23,7 +23,7 @@ def cli():
 @pytest.fixture
 def unjudged(monkeypatch):
     """Skip the evaluation of answers."""
-    for name in ("engine.make_engine", "engine.prepare_projects", "report.judge_into", "report.show_scores"):
+    for name in ("engine.make_judging_engine", "engine.prepare_projects", "report.judge_into", "report.show_scores"):
         monkeypatch.setattr(f"dlbench.cli.{name}", lambda *_: None)
 
 

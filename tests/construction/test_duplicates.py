@@ -104,7 +104,7 @@ def test_nothing_and_one_have_no_duplicates():
     assert find_duplicates({"f": SCALE}) == {}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.lists(st.lists(st.sampled_from("abcdef"), min_size=1, max_size=14), min_size=1, max_size=9), st.floats(0.2, 1)
 )
@@ -124,7 +124,7 @@ def test_index_finds_the_same_pairs_as_brute_force(token_lists, threshold):
     assert set(found) == expected
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.randoms(use_true_random=False), st.integers(0, 5))
 def test_result_is_independent_of_order_and_keeps_one_of_each_group(shuffler: random.Random, seed: int):
     chance = random.Random(seed)

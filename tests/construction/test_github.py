@@ -167,7 +167,7 @@ json_values = st.recursive(
 )
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(items=st.lists(json_values, max_size=3), total=json_values, link=st.sampled_from(["", "<x", '<a>; rel="next"']))
 def test_any_json_gives_a_page_or_a_known_error(hub: Hub, items: list[object], total: object, link: str) -> None:
     hub.faults = [(200, {"Link": link}, json.dumps({"total_count": total, "items": items}).encode())]

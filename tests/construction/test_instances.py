@@ -6,7 +6,7 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dlbench.construction.admit import propose_instance
@@ -100,7 +100,6 @@ def test_functions_with_the_same_name_get_separate_files(tmp_path: Path):
     assert [Instance(**tomllib.loads(path.read_text())) for path in paths[:2]] == instances
 
 
-@settings(deadline=None)
 @given(prompt=st.text(min_size=1), test=st.text(min_size=1), reason=st.text())
 def test_any_record_round_trips(prompt: str, test: str, reason: str):
     row = {"id": "p/p.m.run", "path": "p/m.py", "qualname": "run", "sha256": "0" * 64}

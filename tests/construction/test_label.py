@@ -114,7 +114,7 @@ def test_unknown_file_among_the_votes_is_rejected(tmp_path, name):
         read_votes(WorkFolder(tmp_path))
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(st.text(max_size=60) | st.none() | st.integers())
 def test_annotator_name_cannot_escape_the_folder(name):
     sheets = Sheets(Path("votes"))
@@ -237,7 +237,7 @@ def test_later_settlement_replaces_the_earlier(tmp_path):
     assert read_settlements(tmp_path / "none.jsonl") == []
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(st.lists(st.sampled_from(list(Stage)), min_size=1, max_size=7))
 def test_what_is_decided_has_more_than_half_of_three_votes_or_more(values):
     (labelled,) = decide(stages(*values))
@@ -340,7 +340,7 @@ some_votes = st.dictionaries(
 ).map(lambda found: [Vote(function, name, labels) for (function, name), labels in found.items()])
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(some_votes)
 def test_alpha_matches_the_coincidence_matrix(votes):
     alphas = measure_alpha(votes)

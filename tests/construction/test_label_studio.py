@@ -205,7 +205,7 @@ json_values = st.recursive(
 )
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(json_values)
 def test_any_json_gives_votes_or_a_known_error(tmp_path_factory, value):
     path = tmp_path_factory.getbasetemp() / "export.json"

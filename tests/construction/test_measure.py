@@ -174,7 +174,7 @@ STATEMENTS = st.recursive(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(STATEMENTS, st.integers(0, 3), st.booleans())
 def test_measures_are_independent_of_indentation_and_comments(body, depth, commented):
     """A method's lines, as `find_target` gives them, are measured as those of a function at the left margin."""

@@ -275,7 +275,7 @@ BODIES = st.lists(
 )
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(
     st.lists(st.tuples(st.sampled_from(["f", "g", "__init__", "__repr__"]), BODIES), min_size=1, max_size=5),
     st.integers(0, 5),

@@ -1,6 +1,6 @@
 """Shingles find a copy inside a longer text."""
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dlbench.dataset.similarity import share_shown, shingle
@@ -15,7 +15,6 @@ def test_share_is_one_for_a_copy_inside_a_longer_text():
 
 
 @given(st.text("ab =(\n", max_size=30), st.text("ab =(\n", max_size=30))
-@settings(deadline=None)
 def test_share_is_between_zero_and_one(one, other):
     assert 0 <= share_shown(shingle(one), shingle(other)) <= 1
     assert share_shown(shingle(one), shingle(one)) == 1

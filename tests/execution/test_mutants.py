@@ -223,7 +223,7 @@ BLOCKS = st.one_of(
 )
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(
     st.lists(st.one_of(SIMPLE, BLOCKS), min_size=1, max_size=4),
     st.sampled_from(["def", "async def"]),

@@ -25,14 +25,14 @@ VERDICTS = st.builds(
 ODD = st.none() | st.integers() | st.text() | st.lists(st.integers()) | st.dictionaries(st.text(), st.integers())
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(VERDICTS)
 def test_fast_check_agrees_with_full_parsing(verdict):
     record = verdict.as_record()
     assert Verdict.check_record(record) == Verdict.from_record(record).as_record() == record
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(VERDICTS, st.sampled_from(sorted(Verdict("", 0, Status.PASS, {}).as_record())), ODD, st.booleans())
 def test_malformed_record_is_completed_or_rejected(verdict, key, value, is_missing):
     record = verdict.as_record() | {key: value}

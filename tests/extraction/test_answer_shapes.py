@@ -340,7 +340,7 @@ MIXED = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(MIXED, st.sampled_from(sorted(CODE)), st.sampled_from(sorted(SPELLING)))
 def test_extraction_is_idempotent(wraps: list[Callable[[str], str]], code: str, spelling: str) -> None:
     """Candidates are stored and read again: a second extraction that changes them would judge other code."""

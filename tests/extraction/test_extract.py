@@ -279,7 +279,7 @@ def test_hostile_answers_are_read_quickly(answer: str) -> None:
     assert time.monotonic() - began < 10
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(st.text(), st.sampled_from(["f", "C.m", "A.B.c"]))
 def test_never_raises_on_any_text(answer: str, qualname: str) -> None:
     found = extract(answer, qualname)
@@ -292,7 +292,7 @@ PIECES = [
 ]  # fmt: skip
 
 
-@settings(deadline=None, max_examples=500)
+@settings(max_examples=500)
 @given(st.lists(st.sampled_from(PIECES), max_size=40).map("".join))
 def test_never_raises_on_mixed_up_markup(answer: str) -> None:
     extract(answer, "f")
@@ -316,7 +316,7 @@ MODULES = st.builds(
 PROSE = st.text(st.characters(exclude_characters="`~<", exclude_categories=["Cs"]), max_size=200)
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(PROSE, MODULES, PROSE, st.sampled_from(["python", "py", "Python3", ""]), st.sampled_from(["```", "~~~", "````"]))
 def test_fenced_module_is_returned_unchanged(before: str, module: str, after: str, info: str, mark: str) -> None:
     ast.parse(module)

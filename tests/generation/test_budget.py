@@ -106,7 +106,7 @@ def test_too_large_max_tokens_ends_the_run_and_keeps_answers(path: Path) -> None
     concurrency=st.integers(1, 8),
     by=st.sampled_from(["tokens", "cost"]),
 )
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_tokens_and_cost_never_exceed_the_limit(limit: int, prompt: int, used: int, concurrency: int, by: str) -> None:
     """Whatever each answer uses up to its own limit, and however many are in flight."""
     bound = Limits(tokens=limit) if by == "tokens" else Limits(cost=limit / 1e5)

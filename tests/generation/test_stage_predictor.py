@@ -59,7 +59,7 @@ ODD = st.text("ab éß文_1- ", min_size=1, max_size=12)
 
 
 @given(st.lists(ODD, min_size=1, max_size=6), ODD, st.integers(0, 5))
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 def test_prediction_does_not_depend_on_the_order(prompts: list[str], text: str, turn: int) -> None:
     known = [instance(number, prompt, KNOWN[number % 5].labels.stage) for number, prompt in enumerate(prompts)]
     question = instance(99, text, "inference")

@@ -213,7 +213,7 @@ def test_module_context_adds_signatures_without_bodies() -> None:
 
 
 @given(st.sampled_from(sorted(TECHNIQUES)), st.sampled_from(sorted(INSTANCES)), st.integers(1, 2000))
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 def test_token_limit_cuts_in_order_and_never_the_task(technique: str, instance_id: str, tokens: int) -> None:
     whole, built = build(technique, instance_id, tokens=0), build(technique, instance_id, tokens=tokens)
     cut = built.notes.get("cut", {})

@@ -321,7 +321,7 @@ def test_entry_has_a_canonical_form_and_a_stable_name(entry, toy, tmp_path):
         read_entry(path)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.dictionaries(st.text(), st.none() | st.integers() | st.text() | st.lists(st.integers())) | st.text())
 def test_arbitrary_json_is_an_error_without_traceback(tmp_path_factory, content):
     path = tmp_path_factory.mktemp("odd") / "x.json"

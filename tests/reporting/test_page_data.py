@@ -55,7 +55,7 @@ def bundles(page):
     return [unpack(text) for text in json.loads(Blocks(page).found["bundles"])]
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(ANY_JSON)
 def test_embedded_data_round_trips_and_cannot_end_its_element(value):
     blocks = Blocks(assemble("t", "a", "", {"one": value, "two": pack(value)})).found

@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dlbench.scoring.correlation import cohen_d, compare_benchmarks, fisher_ratio, rank, spearman, spearman_p
@@ -49,7 +49,6 @@ def test_undefined_figures_are_nan(here, there):
 SCORES = st.lists(st.tuples(st.integers(0, 100), st.integers(0, 100)), min_size=2, max_size=6)
 
 
-@settings(deadline=None)
 @given(SCORES)
 def test_fisher_is_half_of_d_squared_and_spearman_is_scale_free(scores):
     here, there = ([float(pair[side]) for pair in scores] for side in (0, 1))

@@ -19,14 +19,14 @@ from tests.scoring.made import make_benchmark, verdicts
 NUMBERS = st.lists(st.floats(-100, 100, allow_nan=False), min_size=2, max_size=50)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(NUMBERS)
 def test_percentiles_match_numpy(values):
     found = bound(values, "bootstrap")
     assert (found.low, found.high) == pytest.approx(tuple(np.percentile(values, [2.5, 97.5])), abs=1e-9)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(NUMBERS)
 def test_variance_and_deviation_match_numpy(values):
     found = spread(values)
@@ -79,7 +79,7 @@ def test_pass_at_k_interval_matches_a_plain_bootstrap():
 LISTS = st.integers(3, 5).flatmap(lambda n: st.tuples(*[st.lists(st.integers(0, 9), min_size=n, max_size=n)] * 2))
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(LISTS)
 def test_benchmark_comparison_matches_numpy(lists):
     here, there = lists

@@ -30,7 +30,6 @@ def test_wilson_matches_hand_computation(share, size, low, high):
     assert (found.low, found.high) == pytest.approx((low, high), abs=1e-5)
 
 
-@settings(deadline=None)
 @given(SHARES, st.integers(1, 500))
 def test_wilson_contains_the_share_and_stays_between_0_and_1(share, size):
     found = wilson(share, size)
@@ -102,7 +101,7 @@ def test_coverage_is_about_95_percent():
     assert 180 <= held <= 199
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.lists(SHARES, min_size=1, max_size=40))
 def test_bootstrap_interval_stays_within_the_values(values):
     found = find_interval(values)

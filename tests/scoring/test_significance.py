@@ -47,7 +47,7 @@ def test_sign_flip_matches_hand_computation(differences, p):
     assert sign_flip(differences) == p
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(st.lists(st.fractions(0, 1, max_denominator=8), max_size=7), st.data())
 def test_poisson_binomial_test_matches_enumeration(chances, data):
     seen = data.draw(st.integers(0, len(chances)))
@@ -62,14 +62,13 @@ def test_poisson_binomial_test_matches_enumeration(chances, data):
     )
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(-6, 6), max_size=9))
 def test_sign_flip_matches_enumeration(units):
     flipped = [abs(sum(map(int.__mul__, units, signs))) for signs in product((1, -1), repeat=len(units))]
     assert sign_flip(units) == sum(each >= abs(sum(units)) for each in flipped) / len(flipped)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(st.lists(st.integers(-10, 10), max_size=120))
 def test_sign_flip_of_many_matches_stepwise_distribution(units):
     chances = {0: 1.0}
@@ -83,14 +82,12 @@ def test_sign_flip_of_many_matches_stepwise_distribution(units):
     assert sign_flip(units) == pytest.approx(min(1.0, p), abs=1e-12)
 
 
-@settings(deadline=None)
 @given(st.integers(0, 200), st.integers(0, 200), st.integers(0, 20))
 def test_sign_flip_of_single_samples_equals_mcnemar(only_a, only_b, alike):
     p = sign_flip([1] * only_a + [-1] * only_b + [0] * alike)
     assert p == pytest.approx(mcnemar(only_a, only_b), abs=1e-13)
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(-100, 100), max_size=30))
 def test_sign_flip_is_symmetric(differences):
     assert sign_flip(differences) == sign_flip([-difference for difference in differences])

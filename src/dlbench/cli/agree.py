@@ -10,18 +10,14 @@ import typer
 
 from dlbench.cli.analyze import PicturesOption, show, write_pictures
 from dlbench.cli.app import (
-    CORES,
     BenchmarkOption,
-    ExecutorOption,
+    ExecutionOptions,
     JsonOption,
     MemoryOption,
-    RayAddressOption,
-    SandboxOption,
-    SeatsOption,
+    WorkerOptions,
     app,
     command,
 )
-from dlbench.cli.engine import Where
 from dlbench.cli.models import (
     ApiKeyOption,
     BaseUrlOption,
@@ -196,9 +192,7 @@ class DualAgreement:
     tests: int
     rule: str
     rewrite: bool
-    workers: int
-    mode: str
-    pool_memory: int
+    execution: ExecutionOptions
 
     def check(self, samples: int) -> None:
         """Raise an error for invalid options, before any request is paid for."""
@@ -232,7 +226,7 @@ class DualAgreement:
         known = {instance.id: instance for instance in setup.instances}
         answers = read_answers(setup.inner / ANSWERS, known, variants)
         prepared = prepare_projects(setup.benchmark, setup.instances)
-        pool = CrossRunPool(setup.engine, prepared, workers=self.workers, outputs=True)
+        pool = CrossRunPool(setup.engine, prepared, workers=self.execution.count, outputs=True)
         rows = list_rows(setup.instances, answers)
         with counted("running solutions on tests", len(rows), every=1.0) as advance:
             matrix = fill_matrix(pool, rows, setup.inner / MATRIX, lambda row: advance(row.instance.id))
@@ -251,7 +245,7 @@ class DualAgreement:
         )
         # every variant's solution is judged after the choice, for the gain and the study
         if samples := list_samples(answers):
-            judge_into(setup.benchmark, samples, setup.inner, setup.engine, self.workers, self.mode, self.pool_memory)
+            judge_into(setup.benchmark, samples, setup.inner, setup.engine, self.execution)
 
     def _find_variants(self, setup: RunSetup, model: ModelSetup) -> "dict[str, list[Variant]]":
         """Made once: a resumed run asks the same requests. A model that paraphrases shares the run's budget."""
@@ -344,6 +338,7 @@ def choose(
 @command("study", agree)
 def study(
     run: RunArgument,
+    workers: WorkerOptions,
     benchmark: BenchmarkOption = None,
     quality: Annotated[
         bool, typer.Option("--quality", help="Also run the model's tests on the reference and mutants of it.")
@@ -351,10 +346,6 @@ def study(
     mutants: Annotated[int, typer.Option(min=1, help="Mutants of each reference, for --quality.")] = 5,
     seed: SeedOption = None,
     pictures: PicturesOption = None,
-    workers: SeatsOption = None,
-    executor: ExecutorOption = "local",
-    ray_address: RayAddressOption = None,
-    sandbox: SandboxOption = "auto",
     memory: MemoryOption = 4096,
     json: JsonOption = False,
 ) -> None:
@@ -377,8 +368,8 @@ def study(
     notes = [studied.fault] if studied.fault else []
     if quality:
         instances = [loaded.instances[one] for one in artifacts.choices]
-        engine = make_engine(sandbox, None, memory, Where(executor, ray_address, workers))
-        pool = CrossRunPool(engine, prepare_projects(loaded, instances), workers=workers or CORES)
+        engine = make_engine(workers, None, memory)
+        pool = CrossRunPool(engine, prepare_projects(loaded, instances), workers=workers.count)
         with counted("running tests on references and mutants", len(instances) * (1 + mutants), every=1.0) as advance:
             found = measure_quality(
                 pool,

@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dlbench.cli.app import Chosen, JsonOption, MemoryOption, SandboxOption, TimeoutOption, app, command, need
+from dlbench.cli.app import (
+    Chosen,
+    JsonOption,
+    MemoryOption,
+    SandboxOption,
+    TimeoutOption,
+    WorkerOptions,
+    app,
+    command,
+    need,
+)
 from dlbench.cli.models import ApiKeyOption
 from dlbench.cli.output import counted, log, open_console, print_json
 from dlbench.cli.report import read_compared_runs
@@ -272,7 +282,7 @@ def efficiency(
     if not any(passing.values()):
         what = "no candidate among the chosen instances passes, so there is nothing to measure"
         raise DLBenchError(what, where=str(runs[0]), fix="give a run that solves something, or choose other instances")
-    engine = make_engine(sandbox, timeout, memory) if measure else None
+    engine = make_engine(WorkerOptions(sandbox=sandbox), timeout, memory) if measure else None
     found = []
     for name, run in named.items():
         path, given_up = run.folder / EFFICIENCY, dict[str, str]()

@@ -1,9 +1,8 @@
-"""What do all commands have in common? How they are registered, how they fail, and how they choose instances.
+"""Register commands, expand option groups, and turn errors into messages with an exit status.
 
-A command is a function in a file of its own. Whatever a person can fix ends with a message and status 1; Ctrl-C ends
-with 130 and keeps what was done. Nothing heavy is imported here: `dlbench --help` must answer at once.
-
-What does a command say whose library is not installed? Which extra has it, and nothing of a traceback.
+A command is a function with typed parameters. A parameter whose type is an option group becomes the options of that
+group. Errors that a user can fix end with a message and status 1; Ctrl-C ends with 130 and keeps finished work.
+Nothing heavy is imported here: `dlbench --help` must answer at once.
 """
 
 import errno
@@ -13,6 +12,7 @@ import os
 from collections.abc import Callable
 from contextlib import ExitStack
 from contextvars import ContextVar
+from dataclasses import dataclass
 from datetime import datetime
 from importlib.util import find_spec
 from pathlib import Path
@@ -26,60 +26,78 @@ from dlbench.errors import DLBenchError
 if TYPE_CHECKING:
     from dlbench.dataset import Benchmark, Instance
 
-
 app = typer.Typer(
     name="dlbench",
-    help="How well does a model write deep-learning code? Real functions of real projects, judged by their own tests.",
+    help="Measure how well models write deep-learning code: functions of real projects, judged by the projects' tests.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    rich_markup_mode=None,  # rich costs a third of the time that help takes
+    rich_markup_mode=None,  # rich takes a third of the time of --help
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 CORES = os.cpu_count() or 1
 
-BenchmarkOption = Annotated[Path | None, typer.Option("--benchmark", help="Folder of a benchmark; ours by default.")]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+BenchmarkOption = Annotated[Path | None, typer.Option("--benchmark", help="Benchmark folder (default: the built-in).")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 SandboxOption = Annotated[
     str,
-    typer.Option(envvar="DLBENCH_SANDBOX", help="auto, bubblewrap, sandlock, basic, or, in your own word, unconfined."),
+    typer.Option(envvar="DLBENCH_SANDBOX", help="auto, bubblewrap, sandlock, basic, or unconfined (no isolation)."),
 ]
-WorkersOption = Annotated[int, typer.Option(min=1, help="Candidates judged at once; the number of cores by default.")]
-TimeoutOption = Annotated[float, typer.Option(min=0.1, help="Seconds that an instance's tests may take.")]
-MemoryOption = Annotated[int, typer.Option(min=64, help="MiB that a candidate and its children may use.")]
-ModeOption = Annotated[
-    str, typer.Option(help="auto: warm workers, fresh interpreters where need be; fresh: a new interpreter each time.")
-]
-PoolMemoryOption = Annotated[
-    int, typer.Option(min=256, help="MiB that all idle and busy workers of a machine may hold together.")
-]
-ExecutorOption = Annotated[
-    str, typer.Option(help="Where candidates are judged: local, or ray, on the nodes of a cluster (docs/cluster.md).")
-]
-RayAddressOption = Annotated[
-    str | None,
-    typer.Option(help="For ray: HOST:PORT of a cluster, or auto; else RAY_ADDRESS, else a Ray for this command alone."),
-]
-SeatsOption = Annotated[
+WorkersOption = Annotated[
     int | None,
     typer.Option(
-        "--workers",
-        min=1,
-        help="Candidates judged at once; all cores, here or in the cluster, by default.",
+        "--workers", min=1, help="Candidates judged in parallel (default: all cores, local or in the cluster)."
     ),
 ]
+TimeoutOption = Annotated[float, typer.Option(min=0.1, help="Time limit for the tests of an instance, in seconds.")]
+MemoryOption = Annotated[int, typer.Option(min=64, help="Memory limit for a candidate and its children, in MiB.")]
+ModeOption = Annotated[
+    str,
+    typer.Option(help="auto: warm workers, with a fresh interpreter where needed; fresh: always a new interpreter."),
+]
+PoolMemoryOption = Annotated[int, typer.Option(min=256, help="Memory limit for all workers of a machine, in MiB.")]
+ExecutorOption = Annotated[str, typer.Option(help="Where candidates run: local, or ray (docs/cluster.md).")]
+RayAddressOption = Annotated[
+    str | None,
+    typer.Option(help="Ray cluster: HOST:PORT or auto (default: RAY_ADDRESS, else a local Ray for this command)."),
+]
 
-_ending: ContextVar[ExitStack] = ContextVar("_ending")
+
+@dataclass(frozen=True)
+class WorkerOptions:
+    """Where candidates run, and how many at once."""
+
+    workers: WorkersOption = None
+    executor: ExecutorOption = "local"
+    ray_address: RayAddressOption = None
+    sandbox: SandboxOption = "auto"
+
+    @property
+    def count(self) -> int:
+        return self.workers or CORES
 
 
-def end_with_command(close: Callable[[], None]) -> None:
-    """Called when the command that runs is over, however it ends."""
-    _ending.get().callback(close)
+@dataclass(frozen=True)
+class ExecutionOptions(WorkerOptions):
+    """How candidates are judged."""
+
+    timeout: TimeoutOption = 60.0
+    memory: MemoryOption = 4096
+    mode: ModeOption = "auto"
+    pool_memory: PoolMemoryOption = 6144
+
+
+_on_exit: ContextVar[ExitStack] = ContextVar("_on_exit")
+
+
+def close_on_exit(close: Callable[[], None]) -> None:
+    """Call `close` when the running command ends, however it ends."""
+    _on_exit.get().callback(close)
 
 
 def command(name: str, group: typer.Typer = app) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Registers a command; a parameter `chosen` becomes the options that choose instances."""
+    """Register a command; parameters typed as option groups become the options of the group."""
 
     def register(function: Callable[..., None]) -> Callable[..., None]:
         group.command(name)(_guard(function))
@@ -88,8 +106,8 @@ def command(name: str, group: typer.Typer = app) -> Callable[[Callable[..., None
     return register
 
 
-def whole_group(group: typer.Typer) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """As `command`, for what a group does itself when none of its commands is named; `context` says whether one is."""
+def group_command(group: typer.Typer) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Register what a group does when none of its commands is named; `context` says whether one is."""
 
     def register(function: Callable[..., None]) -> Callable[..., None]:
         group.callback(invoke_without_command=True)(_guard(function))
@@ -99,23 +117,23 @@ def whole_group(group: typer.Typer) -> Callable[[Callable[..., None]], Callable[
 
 
 def _guard(function: Callable[..., None]) -> Callable[..., None]:
-    inner = _with_choice(function) if "chosen" in inspect.signature(function).parameters else function
+    inner = _expand_groups(function)
 
     @functools.wraps(inner)
     def guarded(*args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - a command's own options
         try:
             with ExitStack() as stack:
-                _ending.set(stack)
+                _on_exit.set(stack)
                 inner(*args, **kwargs)
         except DLBenchError as error:
             _fail(error)
         except OSError as error:
-            fix = "fix that and start the same command again; what was done is kept"
             if error.errno != errno.ENOSPC and not error.filename:
                 raise
+            fix = "fix that and run the same command again; finished work is kept"
             _fail(DLBenchError(str(error.strerror), where=str(error.filename or ""), fix=fix))
         except KeyboardInterrupt:
-            typer.echo("stopped; what was done is kept, the same command goes on from here", err=True)
+            typer.echo("stopped; finished work is kept, run the same command to resume", err=True)
             raise typer.Exit(130) from None
 
     return guarded
@@ -127,7 +145,7 @@ def _fail(error: DLBenchError) -> None:
 
 
 class Chosen:
-    """The benchmark and the instances that a command works on, read when they are asked for."""
+    """The benchmark and the instances that a command works on, loaded on first use."""
 
     def __init__(self, root: Path | None, **filters: Any) -> None:  # noqa: ANN401 - as `Selection` types them
         self._root = root
@@ -154,10 +172,10 @@ class Chosen:
 
         found = select(benchmark, Selection(**self._filters))
         if not found and benchmark.unrunnable and not benchmark.instances:
-            what = f"its {len(benchmark.unrunnable)} prompts were imported without a source that could be run"
-            raise DLBenchError(what, where=str(benchmark.root), fix="`dlbench analyze` studies them")
+            what = f"its {len(benchmark.unrunnable)} prompts have no runnable source"
+            raise DLBenchError(what, where=str(benchmark.root), fix="use `dlbench analyze` to study them")
         if not found:
-            raise DLBenchError("no instance fits the choice", fix="`dlbench stats` shows what there is")
+            raise DLBenchError("no instance matches the filters", fix="`dlbench stats` lists what there is")
         return found
 
     @functools.cached_property
@@ -165,20 +183,19 @@ class Chosen:
         return self.instances_of(self.benchmark)
 
 
-def _choice(
+def _select(
     benchmark: BenchmarkOption = None,
     split: Annotated[
         str,
         typer.Option(
-            help="Name of a split: full, one of the benchmark's own (lite, demo), or live-YYYY-MM, all that first"
-            " appeared in that month or later."
+            help="full, a split of the benchmark (lite, demo), or live-YYYY-MM: functions new since that month."
         ),
     ] = "full",
     instance: Annotated[list[str] | None, typer.Option(help="Only this instance (repeatable).")] = None,
     project: Annotated[list[str] | None, typer.Option(help="Only this project (repeatable).")] = None,
     stage: Annotated[list[Stage] | None, typer.Option(help="Only this pipeline stage (repeatable).")] = None,
     task: Annotated[list[Task] | None, typer.Option(help="Only this ML task (repeatable).")] = None,
-    data: Annotated[list[Data] | None, typer.Option(help="Only this kind of data (repeatable).")] = None,
+    data: Annotated[list[Data] | None, typer.Option(help="Only this input data type (repeatable).")] = None,
     since: Annotated[
         datetime | None, typer.Option(formats=["%Y-%m-%d"], help="Introduced on or after this day.")
     ] = None,
@@ -199,24 +216,42 @@ def _choice(
     )
 
 
-def _with_choice(function: Callable[..., None]) -> Callable[..., None]:
-    own = inspect.signature(function).parameters
-    added = inspect.signature(_choice).parameters
-    kept = [parameter for name, parameter in own.items() if name != "chosen"]
+_GROUPS: dict[object, Callable[..., object]] = {
+    Chosen: _select,
+    WorkerOptions: WorkerOptions,
+    ExecutionOptions: ExecutionOptions,
+}
+"""By the type of a parameter: the callable whose parameters are the options of the group."""
 
-    def expanded(**options: Any) -> None:  # noqa: ANN401 - a command's own options
-        choice = {name: options.pop(name) for name in added}
-        function(**options, chosen=_choice(**choice))
+
+def option_group(group: type) -> type:
+    """Register a dataclass whose fields are options (a decorator)."""
+    _GROUPS[group] = group
+    return group
+
+
+def _expand_groups(function: Callable[..., None]) -> Callable[..., None]:
+    own = inspect.signature(function).parameters
+    groups = {name: _GROUPS[one.annotation] for name, one in own.items() if one.annotation in _GROUPS}
+    if not groups:
+        return function
+    options = {name: inspect.signature(make).parameters for name, make in groups.items()}
+
+    def expanded(**values: Any) -> None:  # noqa: ANN401 - a command's own options
+        made = {name: make(**{key: values.pop(key) for key in options[name]}) for name, make in groups.items()}
+        function(**values, **made)
 
     expanded.__doc__ = function.__doc__
     expanded.__name__ = function.__name__
-    keyword = inspect.Parameter.KEYWORD_ONLY
-    parameters = [parameter.replace(kind=keyword) for parameter in [*kept, *added.values()]]
+    listed = [one for name, one in own.items() if name not in groups]
+    listed += [one for name in groups for one in options[name].values()]
+    parameters = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in listed]
     expanded.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     expanded.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return expanded
 
 
 def need(module: str, extra: str) -> None:
+    """Raise an error that names the extra to install when an optional dependency is missing."""
     if find_spec(module) is None:
         raise DLBenchError(f"{module} is not installed", fix=f"pip install 'dlbench[{extra}]'")

@@ -1,37 +1,37 @@
+"""The command `check`: report every problem of a benchmark."""
+
 from typing import Annotated
 
 import typer
 
-from dlbench.cli.app import Chosen, JsonOption, SandboxOption, command
+from dlbench.cli.app import Chosen, JsonOption, SandboxOption, WorkerOptions, command
 
 
 @command("check")
 def check(
     chosen: Chosen,
     records_only: Annotated[
-        bool, typer.Option("--records-only", help="Only what can be said without fetching the sources.")
+        bool, typer.Option("--records-only", help="Check the records only; fetch no sources.")
     ] = False,
     json: JsonOption = False,
     sandbox: SandboxOption = "auto",
 ) -> None:
-    """Report every problem of a benchmark in one pass: where it is, what it is, how to fix it."""
+    """Report every problem of a benchmark in one pass: where, what, and how to fix it."""
     from dlbench.cli.engine import make_engine
-    from dlbench.cli.output import log
+    from dlbench.cli.output import log, print_json
     from dlbench.dataset.validation import check_records
     from dlbench.validation.sources import check_sources
     from dlbench.workspace.provenance import check_tree
 
     benchmark, problems = check_records(chosen.root)
-    sound = [instance for instance in benchmark.instances.values() if instance.project in benchmark.projects]
+    known = [instance for instance in benchmark.instances.values() if instance.project in benchmark.projects]
     if not records_only:
-        wanted = {instance.id for instance in chosen.instances_of(benchmark)} if sound else set()
-        instances = [instance for instance in sound if instance.id in wanted]
-        problems += check_sources(benchmark, instances, make_engine(sandbox), log)
+        selected = {instance.id for instance in chosen.instances_of(benchmark)} if known else set()
+        instances = [instance for instance in known if instance.id in selected]
+        problems += check_sources(benchmark, instances, make_engine(WorkerOptions(sandbox=sandbox)), log)
         problems += check_tree(benchmark, log)
     if json:
-        import json as format
-
-        typer.echo(format.dumps([problem.as_dict() for problem in problems], indent=2, ensure_ascii=False))
+        print_json([problem.as_dict() for problem in problems])
     else:
         for problem in problems:
             typer.echo(f"{problem.where}: {problem.kind}: {problem.what}\n  fix: {problem.fix}")

@@ -10,18 +10,15 @@ import typer
 from dlbench.cli import construct_discover, construct_label
 from dlbench.cli.app import (
     CORES,
-    ExecutorOption,
     JsonOption,
-    RayAddressOption,
     SandboxOption,
-    SeatsOption,
+    WorkerOptions,
     WorkersOption,
     app,
     command,
 )
 from dlbench.cli.construct_common import make_construction_engine, make_pipelines, read_chosen, run_step
 from dlbench.cli.construct_discover import WORK, WorkOption
-from dlbench.cli.engine import Where
 
 if TYPE_CHECKING:
     from dlbench.construction.pipeline import Pipeline
@@ -58,7 +55,7 @@ def collect(
         tests, left_out = (len(pipeline.work.read(step, pipeline.name)) for step in ("collected", "uncollected"))
         typer.echo(f"{pipeline.name}: {tests} tests; {left_out} files not collected")
 
-    run_step(make_pipelines(names, projects, work, sandbox), do)
+    run_step(make_pipelines(names, projects, work, WorkerOptions(1, sandbox=sandbox)), do)
 
 
 @command("trace", construct)
@@ -67,7 +64,7 @@ def trace(
     projects: ProjectsOption = None,
     work: WorkOption = WORK,
     seconds: SecondsOption = 600.0,
-    workers: WorkersOption = CORES,
+    workers: WorkersOption = None,
     sandbox: SandboxOption = "auto",
 ) -> None:
     """Run each test once and record which functions it executes (step 4)."""
@@ -80,7 +77,7 @@ def trace(
             f"{pipeline.name}: {len(found.tests)} tests ran, {passed} passed; {len(found.functions)} functions ran"
         )
 
-    run_step(make_pipelines(names, projects, work, sandbox, workers), do)
+    run_step(make_pipelines(names, projects, work, WorkerOptions(workers, sandbox=sandbox)), do)
 
 
 @command("extract", construct)
@@ -102,7 +99,7 @@ def extract(
             f"{pipeline.name}: {len(pipeline.work.read('functions', pipeline.name))} functions; {left_out} left out"
         )
 
-    run_step(make_pipelines(names, projects, work, sandbox), do)
+    run_step(make_pipelines(names, projects, work, WorkerOptions(1, sandbox=sandbox)), do)
 
 
 @command("screen", construct)
@@ -122,7 +119,7 @@ def screen(
             f"{pipeline.name}: {counts['kept']} of {counts.total()} functions are kept; left out: {reasons or 'none'}"
         )
 
-    run_step(make_pipelines(names, projects, work, sandbox), do)
+    run_step(make_pipelines(names, projects, work, WorkerOptions(1, sandbox=sandbox)), do)
 
 
 @command("draft", construct)
@@ -149,7 +146,7 @@ def draft(
         opened = EmbeddedModel(1, log, 0) if model == "embedded" else OpenAIModel(model, base_url, api_key)
         limiter = RateLimiter(opened, log=log)
         try:
-            for pipeline in make_pipelines(names, projects, work, sandbox):
+            for pipeline in make_pipelines(names, projects, work, WorkerOptions(1, sandbox=sandbox)):
                 count = await draft_project(
                     pipeline.work, pipeline.name, pipeline.prepared.tree, limiter, most=most, on_draft=log
                 )
@@ -162,6 +159,7 @@ def draft(
 
 @command("admit", construct)
 def admit(
+    workers: WorkerOptions,
     names: NamesArgument = None,
     projects: ProjectsOption = None,
     work: WorkOption = WORK,
@@ -169,10 +167,6 @@ def admit(
     like: Annotated[
         list[str] | None, typer.Option(help="Only functions whose ids match, such as `*.metrics.*` (repeatable).")
     ] = None,
-    workers: SeatsOption = None,
-    executor: ExecutorOption = "local",
-    ray_address: RayAddressOption = None,
-    sandbox: SandboxOption = "auto",
 ) -> None:
     """Run the automatic admission checks (step 8). Rerun the same command to resume."""
 
@@ -181,9 +175,7 @@ def admit(
         rows = pipeline.work.read_last("measured", pipeline.name)
         typer.echo(f"{pipeline.name}: {sum(row['admissible'] for row in rows)} of {len(rows)} functions are admissible")
 
-    run_step(
-        make_pipelines(names, projects, work, sandbox, workers or CORES, Where(executor, ray_address, workers)), do
-    )
+    run_step(make_pipelines(names, projects, work, workers), do)
 
 
 @command("run", construct)
@@ -193,7 +185,7 @@ def run(
     work: WorkOption = WORK,
     most: MostOption = None,
     seconds: SecondsOption = 600.0,
-    workers: WorkersOption = CORES,
+    workers: WorkersOption = None,
     sandbox: SandboxOption = "auto",
 ) -> None:
     """Run steps 3 to 6 and 8, from package names to admissible functions. Rerun to resume."""
@@ -203,7 +195,8 @@ def run(
 
     specs = read_chosen(names, projects)
     folder = WorkFolder(work)
-    run_all(make_construction_engine(sandbox), folder, specs, log, workers=workers, most=most, seconds=seconds)
+    engine = make_construction_engine(WorkerOptions(workers, sandbox=sandbox))
+    run_all(engine, folder, specs, log, workers=workers or CORES, most=most, seconds=seconds)
     _show(folder, [spec.name for spec in specs])
 
 
@@ -217,7 +210,7 @@ def live(
     work: WorkOption = WORK,
     most: MostOption = None,
     seconds: SecondsOption = 600.0,
-    workers: WorkersOption = CORES,
+    workers: WorkersOption = None,
     sandbox: SandboxOption = "auto",
 ) -> None:
     """Find functions introduced since a date, which models trained before it cannot have seen."""
@@ -233,8 +226,8 @@ def live(
     specs = [replace(spec, version="") for spec in read_chosen(known, projects)]
     recent, left_out = find_recent_projects(specs, since.date(), log)
     folder = WorkFolder(work / f"live-{since.date()}")
-    engine = make_construction_engine(sandbox)
-    run_all(engine, folder, recent, log, workers=workers, most=most, seconds=seconds, since=since.date())
+    engine = make_construction_engine(WorkerOptions(workers, sandbox=sandbox))
+    run_all(engine, folder, recent, log, workers=workers or CORES, most=most, seconds=seconds, since=since.date())
     _show(folder, [spec.name for spec in recent])
     for row in left_out:
         typer.echo(f"{row['project']}: {row['why'].splitlines()[0]}")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from dlbench.cli.engine import HERE, Where
+from dlbench.cli.app import WorkerOptions
 
 if TYPE_CHECKING:
     from dlbench.construction.pipeline import Pipeline
@@ -24,25 +24,27 @@ def read_chosen(names: list[str] | None, projects: Path | None) -> "list[Project
     return [known.get(name, ProjectSpec(name)) for name in names] if names else list(known.values())
 
 
-def make_construction_engine(sandbox: str, where: Where = HERE) -> "Engine":
+def make_construction_engine(options: WorkerOptions) -> "Engine":
     """An engine with longer time limits, since nothing is known about the tests yet."""
     from dataclasses import replace
 
     from dlbench.cli.engine import make_engine
 
-    engine = make_engine(sandbox, where=where)
+    engine = make_engine(options)
     return replace(engine, limits=replace(engine.limits, load_seconds=300.0, test_seconds=25.0))
 
 
 def make_pipelines(
-    names: list[str] | None, projects: Path | None, work: Path, sandbox: str, workers: int = 1, where: Where = HERE
+    names: list[str] | None, projects: Path | None, work: Path, options: WorkerOptions
 ) -> "list[Pipeline]":
     from dlbench.cli.output import log
     from dlbench.construction.pipeline import Pipeline
     from dlbench.construction.work_folder import WorkFolder
 
-    engine = make_construction_engine(sandbox, where)
-    return [Pipeline(engine, WorkFolder(work), spec, log, workers=workers) for spec in read_chosen(names, projects)]
+    engine = make_construction_engine(options)
+    return [
+        Pipeline(engine, WorkFolder(work), spec, log, workers=options.count) for spec in read_chosen(names, projects)
+    ]
 
 
 def run_step(pipelines: "list[Pipeline]", do: "Callable[[Pipeline], None]") -> None:

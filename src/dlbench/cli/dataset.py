@@ -1,4 +1,4 @@
-"""The commands that let a person look at the dataset: list, show, stats."""
+"""The commands `list`, `show` and `stats`: inspect the dataset."""
 
 import math
 from pathlib import Path
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dlbench.cli.app import BenchmarkOption, Chosen, JsonOption, command
+from dlbench.cli.output import print_json
 
 if TYPE_CHECKING:
     from dlbench.dataset.statistics import Statistics
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 def list_instances(chosen: Chosen, json: JsonOption = False) -> None:
     """List instances, filtered by any label, project or date."""
     if json:
-        _print_json([instance.model_dump(mode="json", exclude={"prompt"}) for instance in chosen.instances])
+        print_json([instance.model_dump(mode="json", exclude={"prompt"}) for instance in chosen.instances])
         return
     from rich.console import Console
     from rich.table import Table
@@ -35,9 +36,9 @@ def list_instances(chosen: Chosen, json: JsonOption = False) -> None:
 
 @command("show")
 def show(
-    instance: Annotated[str, typer.Argument(help="Id of an instance.")],
+    instance: Annotated[str, typer.Argument(help="Instance id.")],
     benchmark: BenchmarkOption = None,
-    source: Annotated[bool, typer.Option("--source", help="Also the reference, read from the fetched source.")] = False,
+    source: Annotated[bool, typer.Option("--source", help="Also print the reference from the fetched source.")] = False,
     json: JsonOption = False,
 ) -> None:
     """Show one instance: where it is, its prompt, labels and tests."""
@@ -50,7 +51,7 @@ def show(
     reference = _read_reference(loaded.root, project, found) if source else None
     if json:
         record = found.model_dump(mode="json") | {"project": project.model_dump(mode="json")}
-        _print_json(record | ({"reference": reference} if reference is not None else {}))
+        print_json(record | ({"reference": reference} if reference is not None else {}))
         return
     facts = {
         "project": f"{project.name} {project.version} ({project.license}, released {project.released})",
@@ -81,10 +82,12 @@ def _read_reference(root, project, instance) -> str:  # type: ignore[no-untyped-
 def stats(
     chosen: Chosen,
     json: JsonOption = False,
-    card: Annotated[bool, typer.Option("--card", help="The dataset's card, as Markdown.")] = False,
-    pictures: Annotated[Path | None, typer.Option(help="Also draw the distributions into this folder (SVG).")] = None,
+    card: Annotated[bool, typer.Option("--card", help="Print the dataset card as Markdown.")] = False,
+    plots: Annotated[
+        Path | None, typer.Option(help="Also write plots of the distributions to this folder (SVG).")
+    ] = None,
 ) -> None:
-    """Count instances by project and label, with their sizes, tests, mutation scores, and how far annotators agreed."""
+    """Count instances by project and label, with sizes, tests, mutation scores and annotator agreement."""
     from dlbench.cli.output import log
     from dlbench.construction.labelling import measure_alpha
     from dlbench.construction.labelling.votes import list_votes
@@ -95,13 +98,13 @@ def stats(
     try:
         alphas = measure_alpha(list_votes(chosen.instances))
     except DLBenchError as error:
-        log(f"how far annotators agreed is left out: {error}")
+        log(f"annotator agreement is left out: {error}")
         alphas = {}
     found["alpha"] = {axis: None if math.isnan(alpha) else round(alpha, 3) for axis, alpha in alphas.items()}
-    if pictures:
-        _draw(pictures, chosen, found)
+    if plots:
+        _draw(plots, chosen, found)
     if json:
-        _print_json(found)
+        print_json(found)
         return
     if card:
         from dlbench.dataset.statistics import read_attempts
@@ -128,9 +131,3 @@ def _draw(folder: Path, chosen: Chosen, figures: "Statistics") -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name, counts in find_distributions(chosen.instances, figures).items():
         write_whole(folder / f"{name.replace(' ', '-')}.svg", draw_bars(f"Instances by {name}", counts))
-
-
-def _print_json(value: object) -> None:
-    import json
-
-    typer.echo(json.dumps(value, indent=2, ensure_ascii=False))

@@ -1,125 +1,98 @@
-"""The commands that run candidates already written: validate and evaluate."""
+"""The commands `validate` and `evaluate`: run candidates that already exist."""
 
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dlbench.cli.app import (
-    CORES,
-    BenchmarkOption,
-    Chosen,
-    ExecutorOption,
-    JsonOption,
-    MemoryOption,
-    ModeOption,
-    PoolMemoryOption,
-    RayAddressOption,
-    SandboxOption,
-    SeatsOption,
-    TimeoutOption,
-    command,
-)
+from dlbench.cli.app import BenchmarkOption, Chosen, ExecutionOptions, JsonOption, command
+
+if TYPE_CHECKING:
+    from dlbench.validation import Trial
 
 
 @command("validate")
 def validate(
     chosen: Chosen,
-    workers: SeatsOption = None,
-    executor: ExecutorOption = "local",
-    ray_address: RayAddressOption = None,
-    sandbox: SandboxOption = "auto",
-    timeout: TimeoutOption = 60.0,
-    memory: MemoryOption = 4096,
-    mode: ModeOption = "auto",
+    execution: ExecutionOptions,
     compare_modes: Annotated[
-        bool, typer.Option(help="Judge reference, stubs and mutants warm and fresh; name every difference.")
+        bool, typer.Option(help="Judge reference, stubs and mutants in warm and fresh mode; list every difference.")
     ] = False,
-    mutants: Annotated[int, typer.Option(min=0, help="Mutants of each reference, for --compare-modes.")] = 3,
-    repeat: Annotated[int, typer.Option(min=0, help="Run each reference so many times more; name flaky tests.")] = 0,
-    shuffle: Annotated[bool, typer.Option(help="With --repeat: another order of the tests each time.")] = False,
+    mutants: Annotated[int, typer.Option(min=0, help="Mutants of each reference for --compare-modes.")] = 3,
+    repeat: Annotated[
+        int, typer.Option(min=0, help="Run each reference this many more times to find flaky tests.")
+    ] = 0,
+    shuffle: Annotated[bool, typer.Option(help="With --repeat: shuffle the tests each time.")] = False,
     json: JsonOption = False,
 ) -> None:
-    """Check that references pass, and that stubs which raise or return None fail every test."""
-    from dlbench import validation as trying
-    from dlbench.cli.engine import Where, check_mode, make_engine, make_pool, prepare_projects
-    from dlbench.cli.output import counted
+    """Check that references pass every test and that stubs fail every test."""
+    from dlbench import validation
+    from dlbench.cli.engine import make_judging_engine, make_pool, prepare_projects
+    from dlbench.cli.output import counted, print_json
     from dlbench.validation.mutants import BODIES
 
-    check_mode(mode)
-    engine = make_engine(sandbox, timeout, memory, Where(executor, ray_address, workers))
+    engine = make_judging_engine(execution)
     instances = chosen.instances
     prepared = prepare_projects(chosen.benchmark, instances)
-    pool = make_pool(engine, prepared, workers or CORES, mode)
-    most = 2 * len(instances) * (1 + len(BODIES) + mutants) if compare_modes else trying.count_trials(instances)
-    with counted("validating", most + repeat * len(instances)) as advance:
+    pool = make_pool(engine, prepared, execution)
+    total = 2 * len(instances) * (1 + len(BODIES) + mutants) if compare_modes else validation.count_trials(instances)
+    with counted("validating", total + repeat * len(instances)) as advance:
 
-        def shown(trial: trying.Trial) -> None:
+        def show(trial: "Trial") -> None:
             advance(f"{trial.instance} {trial.name}: {'holds' if trial.holds else 'DOES NOT HOLD'}")
 
         if compare_modes:
-            fresh = make_pool(engine, prepared, workers or CORES, "fresh")
-            trials = trying.compare_modes(
+            trials = validation.compare_modes(
                 pool,
-                fresh,
+                make_pool(engine, prepared, replace(execution, mode="fresh")),
                 instances,
                 mutants,
                 on_warm=lambda task: advance(f"{task.instance.id} {task.name}: judged warm"),
-                on_trial=shown,
+                on_trial=show,
             )
             if repeat:
-                trials += trying.repeat(pool, instances, repeat, shuffle=shuffle, on_trial=shown)
+                trials += validation.repeat(pool, instances, repeat, shuffle=shuffle, on_trial=show)
         else:
-            trials = trying.validate(pool, instances, repeat, shuffle=shuffle, on_trial=shown)
+            trials = validation.validate(pool, instances, repeat, shuffle=shuffle, on_trial=show)
     broken = [trial for trial in trials if not trial.holds]
     if json:
-        import json as format
-
-        records = [{"instance": t.instance, "trial": t.name, "holds": t.holds, "detail": t.detail} for t in trials]
-        typer.echo(format.dumps(records, indent=2, ensure_ascii=False))
+        print_json([{"instance": t.instance, "trial": t.name, "holds": t.holds, "detail": t.detail} for t in trials])
     else:
         for trial in trials:
             if trial.detail:
-                remark = "holds, though " if trial.holds else ""
+                remark = "holds, but " if trial.holds else ""
                 typer.echo(f"{trial.instance}: {trial.name}: {remark}{trial.detail}")
-        sound = len(chosen.instances) - len({trial.instance for trial in broken})
-        typer.echo(f"{sound} of {len(chosen.instances)} instances hold ({engine.confinement.name})")
+        valid = len(instances) - len({trial.instance for trial in broken})
+        typer.echo(f"{valid} of {len(instances)} instances hold ({engine.confinement.name})")
     if broken:
         raise typer.Exit(1)
 
 
 @command("evaluate")
 def evaluate(
-    samples: Annotated[Path, typer.Argument(help="JSONL: instance, sample, and answer (raw) or code (bare).")],
-    out: Annotated[Path, typer.Option(help="Folder for verdicts.jsonl and the report; goes on where it stopped.")],
+    samples: Annotated[Path, typer.Argument(help="JSONL with instance, sample, and answer (raw text) or code.")],
+    out: Annotated[Path, typer.Option(help="Run folder for verdicts and report; an interrupted run resumes.")],
+    execution: ExecutionOptions,
     benchmark: BenchmarkOption = None,
-    workers: SeatsOption = None,
-    executor: ExecutorOption = "local",
-    ray_address: RayAddressOption = None,
-    sandbox: SandboxOption = "auto",
-    timeout: TimeoutOption = 60.0,
-    memory: MemoryOption = 4096,
-    mode: ModeOption = "auto",
-    pool_memory: PoolMemoryOption = 6144,
 ) -> None:
-    """Judge answers that a model has given already."""
+    """Judge answers that already exist, from a file."""
     from dlbench import __version__
-    from dlbench.cli.engine import Where, check_mode, make_engine
+    from dlbench.cli.engine import make_judging_engine
     from dlbench.cli.report import judge_into, show_scores
     from dlbench.dataset import load
     from dlbench.runs import keep_samples, open_run
     from dlbench.runs.samples import read_samples
 
     loaded = load(benchmark)
-    given = read_samples(samples, loaded)
-    check_mode(mode)
-    engine = make_engine(sandbox, timeout, memory, Where(executor, ray_address, workers))
+    parsed = read_samples(samples, loaded)
+    engine = make_judging_engine(execution)
     config = {
         "dlbench": __version__,
         "benchmark": str(loaded.version),
         "model": samples.name.removesuffix(".gz").removesuffix(".jsonl"),
     }
-    open_run(out, config | {"timeout": timeout, "memory": memory})
-    judge_into(loaded, given, out, engine, workers or CORES, mode, pool_memory)
+    open_run(out, config | {"timeout": execution.timeout, "memory": execution.memory})
+    judge_into(loaded, parsed, out, engine, execution)
     keep_samples(samples, out)
     show_scores([out], out / "report.md", loaded)

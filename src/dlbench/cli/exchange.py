@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from dlbench.bridges import Format
-from dlbench.cli.app import BenchmarkOption, Chosen, app, command, need, whole_group
+from dlbench.cli.app import BenchmarkOption, Chosen, app, command, group_command, need
 from dlbench.cli.import_official import imports
 from dlbench.cli.run import CanaryOption
 from dlbench.errors import DLBenchError
@@ -16,7 +16,7 @@ exports = typer.Typer(help="Write the dataset, or a run, for other tools.", rich
 app.add_typer(exports, name="export")
 
 
-@whole_group(exports)
+@group_command(exports)
 def dataset(
     context: typer.Context,
     chosen: Chosen,

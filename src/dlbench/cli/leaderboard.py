@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dlbench.cli.app import CORES, BenchmarkOption, JsonOption, SandboxOption, WorkersOption, app, command
+from dlbench.cli.app import (
+    CORES,
+    BenchmarkOption,
+    JsonOption,
+    SandboxOption,
+    WorkerOptions,
+    WorkersOption,
+    app,
+    command,
+)
 from dlbench.errors import DLBenchError
 
 if TYPE_CHECKING:
@@ -90,7 +99,7 @@ def verify(
     ] = None,
     mark: Annotated[bool, typer.Option("--mark", help="Record in the entry that it was verified.")] = False,
     benchmark: BenchmarkOption = None,
-    workers: WorkersOption = CORES,
+    workers: WorkersOption = None,
     sandbox: SandboxOption = "auto",
     json: JsonOption = False,
 ) -> None:
@@ -125,7 +134,7 @@ def verify(
         if samples and is_about(entry, loaded):
             part = 1.0 if every else _SHARE if share is None else share
             drawn_by = secrets.randbelow(2**31) if seed is None else seed
-            checked, more = rejudge(entry, samples, loaded, part, drawn_by, workers, sandbox)
+            checked, more = rejudge(entry, samples, loaded, part, drawn_by, workers or CORES, sandbox)
             faults += more
             if mark and not faults:
                 _mark(entry, path, checked, drawn_by)
@@ -155,7 +164,8 @@ def rejudge(
     from dlbench.runs.samples import read_samples
 
     def judge(chosen: "Sequence[Sample]") -> "dict[tuple[str, int], Verdict]":
-        verdicts = judge_samples(benchmark, list(chosen), make_engine(sandbox, *entry.limits), workers)
+        engine = make_engine(WorkerOptions(sandbox=sandbox), *entry.limits)
+        verdicts = judge_samples(benchmark, list(chosen), engine, workers)
         return {(verdict.instance, verdict.sample): verdict for verdict in verdicts}
 
     samples = read_samples(path, benchmark)

@@ -1,7 +1,4 @@
-"""How does a command print for programs, and how wide for people?
-
-What does a person see while something takes long? On a terminal a bar; elsewhere a line for each thing done.
-"""
+"""Print tables, JSON and progress: a progress bar on a terminal, one line per step elsewhere."""
 
 import sys
 import time
@@ -19,7 +16,7 @@ _WIDE = 160
 
 
 def open_console() -> "Console":
-    """As wide as the terminal; where there is none, wide enough that no number is folded."""
+    """A console as wide as the terminal; without a terminal, wide enough that no number wraps."""
     from rich.console import Console
 
     console = Console()
@@ -27,7 +24,7 @@ def open_console() -> "Console":
 
 
 def print_json(value: object) -> None:
-    """JSON that any parser takes: null where there is no number."""
+    """Print strict JSON; NaN becomes null."""
     import json
 
     from dlbench.reporting.tables import make_plain
@@ -40,17 +37,17 @@ class Advance(Protocol):
 
 
 def log(text: str) -> None:
-    """One line of progress, beside the output proper."""
+    """Print one line of progress to standard error."""
     print(f"· {text}", file=sys.stderr, flush=True)
 
 
 @contextmanager
 def counted(what: str, total: int, *, every: float = 0.0) -> Iterator[Advance]:
-    """Counts up to `total`; each call is one thing done. Says how fast it goes, and how long it will take.
+    """Show progress up to `total` with rate and remaining time; each call of the yielded function is one step.
 
-    `every`: seconds between two lines where there is no terminal, for things done by the hundred.
+    `every`: least seconds between two lines when there is no terminal, for steps that come by the hundred.
     """
-    began = said = time.monotonic()
+    began = printed = time.monotonic()
     count = 0
 
     def pace() -> str:
@@ -62,11 +59,11 @@ def counted(what: str, total: int, *, every: float = 0.0) -> Iterator[Advance]:
     if not sys.stderr.isatty():
 
         def line(text: str) -> None:
-            nonlocal said
-            told = f"{what} {count + 1}/{total} ({pace()}) {text}"
-            if time.monotonic() - said >= every:
-                said = time.monotonic()
-                log(told)
+            nonlocal printed
+            message = f"{what} {count + 1}/{total} ({pace()}) {text}"
+            if time.monotonic() - printed >= every:
+                printed = time.monotonic()
+                log(message)
 
         yield line
         return

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dlbench.cli.app import BenchmarkOption, Chosen, JsonOption, command
+from dlbench.cli.app import BenchmarkOption, Chosen, ExecutionOptions, JsonOption, command
 from dlbench.errors import DLBenchError
 
 if TYPE_CHECKING:
@@ -120,16 +120,14 @@ def judge_into(
     samples: "list[Sample]",
     out: Path,
     engine: "Engine",
-    workers: int,
-    mode: str = "auto",
-    pool_memory: int = 6144,
+    execution: ExecutionOptions,
 ) -> "list[Verdict]":
     from dlbench.cli.engine import make_pool, prepare_projects
     from dlbench.cli.output import counted
     from dlbench.execution.evaluate import evaluate
 
     instances = [benchmark.instances[key] for key in dict.fromkeys(sample.instance for sample in samples)]
-    pool = make_pool(engine, prepare_projects(benchmark, instances), workers, mode, pool_memory)
+    pool = make_pool(engine, prepare_projects(benchmark, instances), execution)
     with counted("judging", len(samples)) as advance:
 
         def shown(verdict: "Verdict") -> None:
@@ -143,7 +141,7 @@ def judge_samples(benchmark: "Benchmark", samples: "list[Sample]", engine: "Engi
     from tempfile import TemporaryDirectory
 
     with TemporaryDirectory(prefix="dlbench-") as folder:
-        return judge_into(benchmark, samples, Path(folder), engine, workers)
+        return judge_into(benchmark, samples, Path(folder), engine, ExecutionOptions(workers))
 
 
 def show_scores(

@@ -16,17 +16,9 @@ from dlbench.cli.agree import (
     VariantsOption,
 )
 from dlbench.cli.app import (
-    CORES,
     BenchmarkOption,
     Chosen,
-    ExecutorOption,
-    MemoryOption,
-    ModeOption,
-    PoolMemoryOption,
-    RayAddressOption,
-    SandboxOption,
-    SeatsOption,
-    TimeoutOption,
+    ExecutionOptions,
     app,
     command,
 )
@@ -75,6 +67,7 @@ PromptTokensOption = Annotated[
 @command("run")
 def run(
     chosen: Chosen,
+    execution: ExecutionOptions,
     model: ModelOption = None,
     model_command: CommandOption = None,
     out: Annotated[Path, typer.Option(help="Run folder; with several models, it holds one folder for each.")] = Path(
@@ -107,21 +100,13 @@ def run(
     prices: PricesOption = None,
     canary: CanaryOption = False,
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port of the embedded model; 0: any free one.")] = 0,
-    workers: SeatsOption = None,
-    executor: ExecutorOption = "local",
-    ray_address: RayAddressOption = None,
-    mode: ModeOption = "auto",
-    pool_memory: PoolMemoryOption = 6144,
-    sandbox: SandboxOption = "auto",
-    timeout: TimeoutOption = 60.0,
-    memory: MemoryOption = 4096,
 ) -> None:
     """Evaluate a model on the chosen instances; print pass@1 overall and by label."""
     import hashlib
 
     from dlbench import __version__
     from dlbench.agreement.requests import RequestOptions
-    from dlbench.cli.engine import Where, check_mode, make_engine, prepare_projects
+    from dlbench.cli.engine import make_judging_engine, prepare_projects
     from dlbench.cli.output import counted, log
     from dlbench.cli.report import judge_into, show_scores
     from dlbench.generation import Limits, ModelOptions, generate
@@ -131,14 +116,9 @@ def run(
     from dlbench.runs.samples import read_samples
 
     benchmark, instances = chosen.benchmark, chosen.instances
-    check_mode(mode)
     options = ModelOptions(base_url, api_key, model_command, request_timeout, stream, reasoning, concurrency, port)
     names = options.names(model)
-    dual = (
-        DualAgreement(variants, tests, rule, rewrite, workers or CORES, mode, pool_memory)
-        if technique == DUAL
-        else None
-    )
+    dual = DualAgreement(variants, tests, rule, rewrite, execution) if technique == DUAL else None
     if dual is not None:
         dual.check(samples)
     else:
@@ -146,7 +126,7 @@ def run(
         if passed := [option for option, is_passed in unused.items() if is_passed]:
             fix = f"remove it, or pass --technique {DUAL}"
             raise DLBenchError(f"{technique} does not use {', '.join(passed)}", where=passed[0], fix=fix)
-    engine = make_engine(sandbox, timeout, memory, Where(executor, ray_address, workers))
+    engine = make_judging_engine(execution)
     sources = Sources(benchmark, log)
     plain = technique if dual is None else "zero-shot"
     prompts = make_prompt_builder(sources, plain, shots, seed, prompt_tokens, canary=canary, stages=predicted_stages)
@@ -170,8 +150,8 @@ def run(
             "samples": samples,
             **client.describe_sampling(temperature, max_tokens),
             "seed": seed,
-            "timeout": timeout,
-            "memory": memory,
+            "timeout": execution.timeout,
+            "memory": execution.memory,
             "canary": canary,
             "instances": [instance.id for instance in instances],
         }
@@ -197,7 +177,7 @@ def run(
                     log=log,
                 )
         answers = read_samples(folder / SAMPLES, benchmark)
-        judge_into(benchmark, answers, folder, engine, workers or CORES, mode, pool_memory)
+        judge_into(benchmark, answers, folder, engine, execution)
     show_scores(folders, out / "report.md", benchmark)
     if dual is not None:
         dual.show_gain(benchmark, folders)

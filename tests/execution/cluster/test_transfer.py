@@ -66,7 +66,7 @@ names = st.text(st.sampled_from("abcé.- "), min_size=1, max_size=8).filter(lamb
 
 
 @given(files=st.dictionaries(names, st.binary(max_size=3000), max_size=6), piece=st.integers(1, 5000))
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_unpacked_folder_equals_the_packed_one(files, piece, tmp_path_factory, monkeypatch):
     monkeypatch.setattr(transfer, "_PIECE", piece)
     before, after = tmp_path_factory.mktemp("before"), tmp_path_factory.mktemp("after")
