@@ -60,7 +60,8 @@ def start(
     return process
 
 
-_LEAST_WORKERS = 16
+_LEAST_WORKERS = 8
+_THREADS_OF_WORKER = 32
 _TEST_FILE = re.compile(r"(conftest|test_[^.]*|[^.]*_test)(\..*)?\.pyc?")
 _RESERVED_MB = {"aarch64": 1024}
 """OpenBLAS reserves this much there at the first matrix product and hardly uses it. The real use is measured apart;
@@ -157,10 +158,11 @@ def describe_options(options: JudgeOptions) -> dict[str, Any]:
 
 def _limit_processes(limits: Limits) -> int:
     """Without its own user, a candidate's processes count together with ours and with those of all other workers, which
-    may start at the same time. The limit of one candidate is enforced by counting its process tree."""
+    may start at the same time. The limit must not be much higher: it also bounds what a fork bomb does to the machine
+    until its process tree is counted."""
     if os.geteuid() == 0:
         return limits.processes
-    return _count_own_threads() + limits.processes * max(_LEAST_WORKERS, os.cpu_count() or 1)
+    return _count_own_threads() + limits.processes + _THREADS_OF_WORKER * max(_LEAST_WORKERS, os.cpu_count() or 1)
 
 
 def _count_own_threads() -> int:

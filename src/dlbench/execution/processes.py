@@ -22,11 +22,14 @@ from pathlib import Path
 PATIENCE = 15.0
 
 
-def find_descendants(root: int) -> list[int]:
-    """The process and all its descendants. Reads only their own entries: a scan of /proc costs too much per poll."""
+def find_descendants(root: int, most: int = 4096) -> list[int]:
+    """The process and its descendants. Reads only their own entries: a scan of /proc costs too much per poll.
+
+    `most`: stop when more are found. A fork bomb may grow as fast as it is read.
+    """
     found = {root: None}
     pending = [root]
-    while pending:
+    while pending and len(found) <= most:
         children = [child for child in _list_children(pending.pop()) if child not in found]
         found |= dict.fromkeys(children)
         pending += children

@@ -165,12 +165,13 @@ class Watch:
     def measure(self, processes: list[int]) -> None:
         """Record the use of a process tree and whether it exceeds a limit."""
         seen, limits = self.observation, self.limits
+        if len(processes) > limits.processes:  # first, since the memory of a fork bomb takes long to read
+            seen.stopped_for = "processes"
+            return
         resident = memory_mb(processes, limits.memory_mb)
         seen.memory_mb = max(seen.memory_mb, resident)
         if resident > limits.memory_mb or self.is_full():
             seen.stopped_for = "memory"
-        elif len(processes) > limits.processes:
-            seen.stopped_for = "processes"
         elif self.clock.is_over():
             seen.stopped_for = "timeout"
 
@@ -244,7 +245,7 @@ class _ProcessWatch(Watch):
                     break
                 if ended_at is None and now - measured > POLL_SECONDS:
                     measured = now
-                    self.measure(find_descendants(self.process.pid))
+                    self.measure(find_descendants(self.process.pid, self.limits.processes))
                 if self.observation.stopped_for or self.observation.messages.forged or is_stopping():
                     break
         self._end()

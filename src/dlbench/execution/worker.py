@@ -275,7 +275,8 @@ class _ChildWatch(Watch):
                 raise WorkerLost("processes of a candidate do not end")
             return
         if not is_stopping():
-            self.measure([pid for pid in find_descendants(self.server.pid) if pid != self.server.pid])
+            family = find_descendants(self.server.pid, self.limits.processes + 1)
+            self.measure([pid for pid in family if pid != self.server.pid])
         if self.observation.stopped_for or is_stopping():
             self._stop()
 
