@@ -56,5 +56,6 @@ def _write(tree: ast.AST, write: Callable[[ast.AST], str]) -> str:
 
 class _Hexadecimal(ast.NodeTransformer):
     def visit_Constant(self, node: ast.Constant) -> ast.expr:
-        is_long = isinstance(node.value, int) and node.value.bit_length() > _LONG_BITS
-        return ast.copy_location(ast.Name(hex(node.value), ast.Load()), node) if is_long else node
+        if isinstance(node.value, int) and node.value.bit_length() > _LONG_BITS:
+            return ast.copy_location(ast.Name(hex(node.value), ast.Load()), node)
+        return node

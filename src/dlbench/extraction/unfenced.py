@@ -59,7 +59,8 @@ def _indented_body(lines: list[str]) -> str | None:
             stretches.append([])
         else:
             stretches[-1].append(line)
-    code = repair("\n".join(max(stretches, key=len)).strip("\n").rstrip())
+    longest = max(stretches, key=len)
+    code = repair("\n".join(longest).strip("\n").rstrip())
     return code if code and syntax.is_body(code) and syntax.is_code(code) else None
 
 
