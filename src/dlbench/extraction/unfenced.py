@@ -59,7 +59,7 @@ def _indented_body(lines: list[str]) -> str | None:
             stretches.append([])
         else:
             stretches[-1].append(line)
-    longest = max(stretches, key=lambda stretch: len(stretch))
+    longest = max(stretches, key=len)
     code = repair("\n".join(longest).strip("\n").rstrip())
     return code if code and syntax.is_body(code) and syntax.is_code(code) else None
 
