@@ -136,7 +136,7 @@ def test_answers_of_two_models_or_techniques_are_never_scored_as_samples_of_one(
     samples = write_samples({"instance": ID, key: "one", "answer": "x"}, {"instance": ID, key: "two", "answer": "y"})
     ended = dlbench("evaluate", samples, "--out", tmp_path / "out", "--benchmark", toy_root)
     assert ended.status == 1
-    assert f"samples.jsonl:2: an answer of another {key} than before: two, not one" in ended.err
+    assert f"samples.jsonl:2: an answer of the {key} two in a file of one" in ended.err
     assert not (tmp_path / "out").exists()
 
 
