@@ -119,15 +119,15 @@ class _Ranking:
     def measure_pairs(self, drawn: Mapping[str, Floats]) -> list[PairStability]:
         ordered = self.signs[:, 0] > 0  # tied models have no order to keep
         signs = {kind: sign_pairs(means) for kind, means in drawn.items()}
-        none = np.full((len(self.pairs), 1), math.nan)
         checks = [signs["instances"] > 0, signs["instances"] == 0, signs["instances"] < 0]
-        checks.append(signs["projects"] > 0 if "projects" in signs else none)
-        shares = [np.where(ordered, check.mean(axis=1), math.nan).tolist() for check in checks]
+        checks.append(signs["projects"] > 0 if "projects" in signs else None)
         mean_of = dict(zip(self.names, self.means, strict=True))
-        return [
-            PairStability(a, b, mean_of[a] - mean_of[b], *found)
-            for (a, b), *found in zip(self.pairs, *shares, strict=True)
-        ]
+        found = []
+        for place, (a, b) in enumerate(self.pairs):
+            known = [check if ordered[place] else None for check in checks]
+            shares = [math.nan if check is None else float(check[place].mean()) for check in known]
+            found.append(PairStability(a, b, mean_of[a] - mean_of[b], *shares))
+        return found
 
     def resample(self, kind: str, means: Floats) -> TauDistribution:
         signs = sign_pairs(means)

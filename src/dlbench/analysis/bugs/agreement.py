@@ -41,19 +41,18 @@ def read_votes(paths: Iterable[Path], failures: Iterable[Failure]) -> dict[str, 
                 fix = "each vote needs at least an instance and a category"
                 raise DLBenchError(f"missing: {', '.join(missing)}", where=where, fix=fix)
             run, instance = str(row.get("run") or (min(runs) if len(runs) == 1 else "")), str(row["instance"])
-            sample = row.get("sample")
-            if sample in (None, ""):
+            index = row.get("sample")
+            if index in (None, ""):
                 choices = samples.get((run, instance), [0])
                 if len(choices) > 1:
                     what = f"`sample` is missing, and {len(choices)} samples of {instance} failed"
                     raise DLBenchError(what, where=where, fix="give `sample`, the index of the sample")
-                sample = choices[0]
+                index = choices[0]
             try:
-                key = run, instance, int(sample)
+                key = run, instance, int(index)
             except (TypeError, ValueError):
-                raise DLBenchError(
-                    f"`sample` is not a number: {sample!r}", where=where, fix="give 0, 1, 2, …"
-                ) from None
+                what = f"`sample` is not a number: {index!r}"
+                raise DLBenchError(what, where=where, fix="give 0, 1, 2, …") from None
             if key not in known:
                 what = f"not a failure: {instance}, sample {key[2]}" + (f" of {run}" if run else ", of an unnamed run")
                 raise DLBenchError(what, where=where, fix="name run, instance and sample as in the list of failures")

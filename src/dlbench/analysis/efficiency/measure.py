@@ -136,7 +136,7 @@ class MeasureStore:
     def append(self, instance: Instance, found: Round | Mapping[str, Maintainability]) -> None:
         kind = "round" if any(isinstance(one, Measurement) for one in found.values()) else "upkeep"
         record: dict[str, Any] = {"instance": instance.id, "about": instance_key(instance)}
-        record |= {kind: {name: asdict(one) for name, one in found.items()}}
+        record[kind] = {name: asdict(one) for name, one in found.items()}
         if self._journal is not None:
             self._journal.append(record)
         self._add(record)
