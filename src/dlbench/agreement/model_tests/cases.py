@@ -22,7 +22,6 @@ _MAX_CASES = 21
 """Of one parametrised test: one more than the limit per answer, so that exceeding the limit is noticed."""
 ASSERTION = "assertion"
 """The name of a test that is an assertion at module level."""
-_UNREADABLE = "its parametrize table is not a literal"
 
 
 @dataclass(frozen=True)
@@ -37,10 +36,10 @@ class Case:
 def find_cases(node: ast.stmt) -> list[Case]:
     """The cases of a statement; none if it is not a test."""
     if isinstance(node, Function) and node.name.startswith("test"):
-        return list(_read_function(node))
+        return list(_read_test(node))
     if isinstance(node, ast.ClassDef):
         methods = [one for one in node.body if isinstance(one, Function) and one.name.startswith("test")]
-        return [case for method in methods for case in _read_method(node, method)]
+        return [case for method in methods for case in _read_test(method, node)]
     if _is_assertion(node):
         return [Case(ASSERTION, (node,))]
     return []
@@ -60,45 +59,35 @@ def _asserts(node: ast.AST) -> bool:
     return name.lower().startswith("assert") or name == "raises"
 
 
-def _read_function(node: Function) -> Iterator[Case]:
-    if reason := _reject(node):
-        yield Case(node.name, rejected=reason)
-        return
-    bare, tables = _without_tables(node)
-    for arguments in _expand(tables):
-        if arguments is None:
-            yield Case(node.name, rejected=_UNREADABLE)
-            return
-        if missing := _find_required(bare) - {name for name, _ in arguments}:
-            yield Case(node.name, rejected=f"needs fixtures: {', '.join(sorted(missing))}")
-            return
-        yield Case(node.name, (bare, _call(ast.Name(bare.name, ast.Load()), arguments)))
-
-
-def _read_method(owner: ast.ClassDef, method: Function) -> Iterator[Case]:
-    name = f"{owner.name}.{method.name}"
-    if reason := _reject(method):
+def _read_test(test: Function, owner: ast.ClassDef | None = None) -> Iterator[Case]:
+    name = f"{owner.name}.{test.name}" if owner is not None else test.name
+    if reason := _reject(test):
         yield Case(name, rejected=reason)
         return
-    kept = copy.copy(owner)
-    bare, tables = _without_tables(method)
-    others = [one for one in owner.body if not (isinstance(one, Function) and one.name.startswith("test"))]
-    kept.body = [*others, bare]
-    made = ast.Call(ast.Name(owner.name, ast.Load()), [], [])
-    if any(dotted_name(base).endswith("TestCase") for base in owner.bases):
-        made.args = [ast.Constant(method.name)]
-        # runs setUp and tearDown, and raises what fails
-        yield Case(name, (kept, _call(ast.Attribute(made, "debug", ast.Load()), [])))
-        return
-    setups = [one for one in others if isinstance(one, Function) and one.name in {"setup_method", "setUp", "setup"}]
+    bare, tables = _without_tables(test)
+    setups: list[Function] = []
+    if owner is not None:
+        others = [one for one in owner.body if not (isinstance(one, Function) and one.name.startswith("test"))]
+        kept = copy.copy(owner)
+        kept.body = [*others, bare]
+        made = ast.Call(ast.Name(owner.name, ast.Load()), [], [])
+        if any(dotted_name(base).endswith("TestCase") for base in owner.bases):
+            made.args = [ast.Constant(test.name)]
+            # runs setUp and tearDown, and raises what fails
+            yield Case(name, (kept, _call(ast.Attribute(made, "debug", ast.Load()), [])))
+            return
+        setups = [one for one in others if isinstance(one, Function) and one.name in {"setup_method", "setUp", "setup"}]
     for arguments in _expand(tables):
         if arguments is None:
-            yield Case(name, rejected=_UNREADABLE)
+            yield Case(name, rejected="its parametrize table is not a literal")
             return
-        missing = _find_required(bare) - {"self"} - {argument for argument, _ in arguments}
+        missing = _find_required(bare) - {argument for argument, _ in arguments} - ({"self"} if owner else set())
         if missing or any(len(_find_required(one)) > 1 for one in setups):
             yield Case(name, rejected=f"needs fixtures: {', '.join(sorted(missing)) or 'of its setup'}")
             return
+        if owner is None:
+            yield Case(name, (bare, _call(ast.Name(bare.name, ast.Load()), arguments)))
+            continue
         case = ast.Name("_case", ast.Load())
         calls = [_call(ast.Attribute(case, one.name, ast.Load()), []) for one in setups]
         assign = ast.fix_missing_locations(ast.Assign([ast.Name("_case", ast.Store())], made))

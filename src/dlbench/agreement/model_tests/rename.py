@@ -93,13 +93,11 @@ class _Renamer(ast.NodeTransformer):
         node.arg = self._rename(node.arg)
         return node
 
-    def visit_Nonlocal(self, node: ast.Nonlocal) -> ast.AST:
+    def visit_Nonlocal(self, node: ast.Nonlocal | ast.Global) -> ast.AST:
         node.names = [self._rename(name) for name in node.names]
         return node
 
-    def visit_Global(self, node: ast.Global) -> ast.AST:
-        node.names = [self._rename(name) for name in node.names]
-        return node
+    visit_Global = visit_Nonlocal
 
     def _rename(self, name: str) -> str:
         if name == self.shown:
