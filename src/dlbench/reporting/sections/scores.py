@@ -25,7 +25,7 @@ from dlbench.reporting.sections import (
     section,
 )
 from dlbench.reporting.statistics import STATISTICS, tabulate_statistics
-from dlbench.reporting.tables import Tabled, breakdown, spreads, tabulate
+from dlbench.reporting.tables import Tabled, breakdown, spreads
 from dlbench.scoring import BREAKDOWNS, Tally, Usage
 
 _MOST_DRAWN = 8
@@ -173,13 +173,10 @@ def several_samples(data: ReportData) -> list[Block]:
 @section("cost", "Cost", order=70, formats=(PAGE,))
 def cost(data: ReportData) -> list[Block]:
     figures = [STATISTICS[name] for name in ("prompt_tokens", "completion_tokens", "cost")]
-    content = tabulate(data.subjects.items(), {
-        "run": lambda one: one[0],
-        **{figure.heading: lambda one, figure=figure: figure.cell(one[1]) for figure in figures},
-    })  # fmt: skip
-    if all(cell == "n/a" for row in content[1] for cell in row[1:]):
+    rows = [[name, *(one.cell(subject) for one in figures)] for name, subject in data.subjects.items()]
+    if all(cell == "n/a" for row in rows for cell in row[1:]):
         return [Text("No sample reports tokens or cost.")]
-    table = Table(content, "Tokens and cost")
+    table = Table((["run", *(one.heading for one in figures)], rows), "Tokens and cost")
     for below, measure in (("cost of the run", _cost), ("completion tokens", _completion_tokens)):
         if points := _find_points(data, measure):
             plot = Plot(draw_scatter(f"pass@1 by {below}", points, below), f"pass@1 in percent, by {below}")
