@@ -67,7 +67,7 @@ class Fault:
 
 def check_entry(entry: Entry, benchmark: Benchmark) -> list[Fault]:
     """The faults that are visible without the samples."""
-    others = _check_digest(entry) + _check_limits(entry) + _check_mark(entry)
+    others = _check_integrity(entry)
     if entry.benchmark != str(benchmark.version):
         what = f"made on {entry.benchmark}, this is {benchmark.version}; only that version can verify it"
         return [Fault(FaultKind.DATASET_VERSION, what), *others]
@@ -190,29 +190,22 @@ def _is_possible(claim: Claim) -> bool:
     return not all_passed if claim.status is Status.FAIL else set(claim.tests) <= {"n"}
 
 
-def _check_digest(entry: Entry) -> list[Fault]:
-    if hash_verdicts(entry.verdicts) == entry.verdicts_sha256:
-        return []
-    return [Fault(FaultKind.CHANGED_VERDICTS, "their hash differs; some were changed after they were added")]
-
-
-def _check_limits(entry: Entry) -> list[Fault]:
+def _check_integrity(entry: Entry) -> list[Fault]:
+    """Hash of the verdicts, limits and verification, which do not depend on the dataset."""
+    faults = []
+    if hash_verdicts(entry.verdicts) != entry.verdicts_sha256:
+        what = "their hash differs; some were changed after they were added"
+        faults.append(Fault(FaultKind.CHANGED_VERDICTS, what))
     seconds, memory = entry.limits
-    if seconds <= TIMEOUT and memory <= MEMORY:
-        return []
-    what = f"judged with {seconds:g} s and {memory} MiB; the leaderboard allows {TIMEOUT:g} s and {MEMORY} MiB"
-    return [Fault(FaultKind.LIMITS, what)]
-
-
-def _check_mark(entry: Entry) -> list[Fault]:
+    if seconds > TIMEOUT or memory > MEMORY:
+        what = f"judged with {seconds:g} s and {memory} MiB; the leaderboard allows {TIMEOUT:g} s and {MEMORY} MiB"
+        faults.append(Fault(FaultKind.LIMITS, what))
     mark = entry.verified
-    if mark is None:
-        return []
-    if mark.entry_sha256 != hash_entry(entry):
-        return [Fault(FaultKind.FALSE_MARK, "the entry was changed after it was verified")]
-    if mark.checked > len(entry.verdicts):
-        return [Fault(FaultKind.FALSE_MARK, f"{mark.checked} samples verified of {len(entry.verdicts)}")]
-    return []
+    if mark is not None and mark.entry_sha256 != hash_entry(entry):
+        faults.append(Fault(FaultKind.FALSE_MARK, "the entry was changed after it was verified"))
+    elif mark is not None and mark.checked > len(entry.verdicts):
+        faults.append(Fault(FaultKind.FALSE_MARK, f"{mark.checked} samples verified of {len(entry.verdicts)}"))
+    return faults
 
 
 def _check_score(entry: Entry, benchmark: Benchmark) -> list[Fault]:

@@ -173,11 +173,10 @@ def several_samples(data: ReportData) -> list[Block]:
 @section("cost", "Cost", order=70, formats=(PAGE,))
 def cost(data: ReportData) -> list[Block]:
     figures = [STATISTICS[name] for name in ("prompt_tokens", "completion_tokens", "cost")]
-    headings = ["run", *(figure.heading for figure in figures)]
-    content = headings, [[name, *(figure.cell(one) for figure in figures)] for name, one in data.subjects.items()]
-    if all(cell == "n/a" for row in content[1] for cell in row[1:]):
+    rows = [[name, *(one.cell(subject) for one in figures)] for name, subject in data.subjects.items()]
+    if all(cell == "n/a" for row in rows for cell in row[1:]):
         return [Text("No sample reports tokens or cost.")]
-    table = Table(content, "Tokens and cost")
+    table = Table((["run", *(one.heading for one in figures)], rows), "Tokens and cost")
     for below, measure in (("cost of the run", _cost), ("completion tokens", _completion_tokens)):
         if points := _find_points(data, measure):
             plot = Plot(draw_scatter(f"pass@1 by {below}", points, below), f"pass@1 in percent, by {below}")
