@@ -29,8 +29,8 @@ def read_votes(paths: Iterable[Path], failures: Iterable[Failure]) -> dict[str, 
     known = {(failure.run, *failure.key): failure.id for failure in failures}
     runs = {run for run, _, _ in known}
     samples: dict[tuple[str, str], list[int]] = {}
-    for run, instance, index in known:
-        samples.setdefault((run, instance), []).append(index)
+    for run, instance, number in known:
+        samples.setdefault((run, instance), []).append(number)
     found: dict[str, dict[str, str]] = {}
     for path in paths:
         for row, annotator, where in read_rows(path):
