@@ -177,7 +177,7 @@ def pytest_arguments(job: dict[str, Any]) -> list[str]:
 
 
 def _name_for_pytest(test: str) -> str:
-    """The test without its case. pytest takes every bracket for a case: it collects such a folder from the one above."""
+    """The test without its case. pytest takes every bracket for a case, so such a folder is collected from above."""
     file, separator, name = test.partition("::")
     if "[" in file:
         return file.partition("[")[0].rpartition("/")[0] or "."
