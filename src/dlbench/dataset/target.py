@@ -136,6 +136,15 @@ def render_signature(function: Function, *, decorators: bool = True) -> str:
     return ast.unparse(header).removesuffix("pass").rstrip()
 
 
+def write_headers(target: Target) -> list[str] | None:
+    """The bare classes around the target, one line each; None where something else is around it too."""
+    depth, width = len(target.classes), len(target.indent)
+    offsets = [place * width // depth for place in range(depth)]
+    if (not depth and width) or offsets != [cls.col_offset for cls in target.classes]:
+        return None
+    return [f"{target.indent[:offset]}class {cls.name}:" for offset, cls in zip(offsets, target.classes, strict=True)]
+
+
 def without_docstring(target: Target) -> str:
     """The target's lines without its docstring, which our prompt replaces; all lines if it is the whole body."""
     first = target.node.body[0]

@@ -9,7 +9,7 @@ import symtable
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from dlbench.dataset.target import dotted_name, write_code
+from dlbench.dataset.target import Target, dotted_name, write_code
 from dlbench.parsing import parse
 
 
@@ -41,6 +41,11 @@ def find_names(code: str) -> Names:
                 if is_stored:
                     bound.add(symbol.get_name())
     return Names(frozenset(bound), frozenset(used))
+
+
+def find_members(target: Target) -> frozenset[str]:
+    """The names that the class around the target binds."""
+    return find_names(write_code(ast.Module(target.classes[-1].body, []))).bound if target.classes else frozenset()
 
 
 def find_uses(code: str) -> frozenset[str]:

@@ -10,10 +10,10 @@ import builtins
 from dataclasses import dataclass
 from typing import Any
 
-from dlbench.dataset.target import Function, Target
+from dlbench.dataset.target import Function, Target, write_headers
 from dlbench.execution.inside.live_patch import yields
-from dlbench.execution.names import find_names
-from dlbench.execution.splice import Spliced, find_members, write_headers
+from dlbench.execution.names import find_members, find_names
+from dlbench.execution.splice import Spliced
 from dlbench.parsing import dump, parse, unparse
 
 

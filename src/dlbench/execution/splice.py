@@ -21,10 +21,10 @@ from functools import lru_cache
 
 import libcst as cst
 
-from dlbench.dataset.target import Function, Target, dotted_name, find_target, render_signature, write_code
+from dlbench.dataset.target import Function, Target, dotted_name, find_target, render_signature, write_headers
 from dlbench.execution.answer import Answer, AnswerError, read_answer
 from dlbench.execution.locate import Statement, at, render
-from dlbench.execution.names import find_imports, find_names, find_uses
+from dlbench.execution.names import find_imports, find_members, find_names, find_uses
 from dlbench.execution.renaming import LazyAnnotations, bound_name, rename_globals, separate
 from dlbench.extraction.syntax import is_placeholder
 from dlbench.parsing import dump, parse, unparse
@@ -104,15 +104,6 @@ def _compile(spliced: Spliced, target: Target) -> None:
         compile(piece, "<answer>", "exec", dont_inherit=True)
 
 
-def write_headers(target: Target) -> list[str] | None:
-    """The bare classes around the target, one line each; None where something else is around it too."""
-    depth, width = len(target.classes), len(target.indent)
-    offsets = [place * width // depth for place in range(depth)]
-    if (not depth and width) or offsets != [cls.col_offset for cls in target.classes]:
-        return None
-    return [f"{target.indent[:offset]}class {cls.name}:" for offset, cls in zip(offsets, target.classes, strict=True)]
-
-
 def _assemble(answer: Answer, surroundings: "_Surroundings") -> Spliced:
     target, lines = surroundings.target, surroundings.source.split("\n")
     brought = _leave_known(answer, surroundings)
@@ -187,11 +178,6 @@ class _Surroundings:
 
 
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Assign, ast.AnnAssign)
-
-
-def find_members(target: Target) -> frozenset[str]:
-    """The names that the class around the target binds."""
-    return find_names(write_code(ast.Module(target.classes[-1].body, []))).bound if target.classes else frozenset()
 
 
 def _is_new_member(answer: Answer, path: tuple[int, ...], surroundings: _Surroundings) -> bool:
