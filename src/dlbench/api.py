@@ -57,10 +57,10 @@ def evaluate(
         raise DLBenchError(f"there is no mode {mode!r}", fix=f"use one of: {', '.join(MODES)}")
     limits, cores = Limits(test_seconds=timeout, memory_mb=memory), os.cpu_count() or 1
     with ExitStack() as stack:
-        seats = open_executor(executor, ray_address, workers=workers, cores=cores, memory_mb=memory, sandbox=sandbox)
-        if seats is not None:
-            stack.callback(seats.close)
-        engine = Engine(choose_sandbox(sandbox), limits, executor=seats)
+        cluster = open_executor(executor, ray_address, workers=workers, cores=cores, memory_mb=memory, sandbox=sandbox)
+        if cluster is not None:
+            stack.callback(cluster.close)
+        engine = Engine(choose_sandbox(sandbox), limits, executor=cluster)
         projects = dict.fromkeys(whole.instances[sample.instance].project for sample in parsed)
         prepared = {name: prepare(whole.projects[name], whole.root) for name in projects}
         pool = Pool(engine, prepared, workers=workers or cores, mode=mode)

@@ -65,7 +65,7 @@ def _disk() -> list[Finding]:
     except DLBenchError as error:
         return [Finding("home", False, f"{error.where}: {error.what}", error.fix)]
     free = shutil.disk_usage(folder).free
-    fix = "make room (`dlbench clean` helps), or set DLBENCH_HOME to a larger disk"
+    fix = "free disk space (`dlbench clean` helps), or set DLBENCH_HOME to a larger disk"
     # Inside a sandbox /tmp then holds the cache and is read-only, which breaks only tests that name /tmp.
     note = " (tests that write to /tmp by name fail; set DLBENCH_HOME to a folder outside it)"
     return [

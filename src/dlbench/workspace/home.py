@@ -59,7 +59,7 @@ def make_folder(folder: Path) -> None:
 
 
 def _unusable(folder: Path, why: str) -> DLBenchError:
-    fix = "set DLBENCH_HOME to a folder that you can write to, on a disk with room"
+    fix = "set DLBENCH_HOME to a folder that you can write to, on a disk with free space"
     return DLBenchError(f"the workspace folder cannot be used: {why}", where=str(folder), fix=fix)
 
 
@@ -70,7 +70,7 @@ def disk_errors(where: Path) -> Iterator[None]:
         yield
     except OSError as error:
         if is_full_disk(error):
-            fix = "make room (`dlbench clean` helps), or set DLBENCH_HOME to a larger disk"
+            fix = "free disk space (`dlbench clean` helps), or set DLBENCH_HOME to a larger disk"
             raise DiskFull("the disk is full", where=str(error.filename or where), fix=fix) from None
         if error.errno not in (errno.EACCES, errno.EPERM, errno.EROFS):
             raise

@@ -29,7 +29,7 @@ _DISK_IS_FULL = "the disk is full"
 _CAUSES = (
     (("no space left on device", "os error 28", "disk quota exceeded"),
      _DISK_IS_FULL,
-     "make room (`dlbench clean` helps), or set DLBENCH_HOME to a larger disk, and run the same command again"),
+     "free disk space (`dlbench clean` helps), or set DLBENCH_HOME to a larger disk, and run the same command again"),
     (("hash mismatch",),
      "a package is not the one that the lock pins (hash mismatch)",
      "do not use it; if the index is a mirror, ask its owner, otherwise report it to the benchmark"),

@@ -67,7 +67,7 @@ def draw_ranges(title: str, groups: Mapping[str, Sequence[Score | None]], names:
     """Bars with their intervals as whiskers. `groups`: by label, the score of each run in the order of `names`."""
     known = [one for scores in groups.values() for one in scores if one is not None]
     top = find_top(one.interval.high for one in known)
-    room = WIDTH - _RANGE_LEFT - _RANGE_RIGHT
+    plot_width = WIDTH - _RANGE_LEFT - _RANGE_RIGHT
     parts: list[str] = []
     y = 4.0
     for label, scores in groups.items():
@@ -75,12 +75,12 @@ def draw_ranges(title: str, groups: Mapping[str, Sequence[Score | None]], names:
         parts += [text(_RANGE_LEFT, y + 12, label), text(WIDTH, y + 12, f"n = {counted}", anchor="end", kind="soft")]
         y += _RANGE_HEAD
         for place, (name, score) in enumerate(zip(names, scores, strict=True)):
-            parts += _draw_bar(place, name, score, y, room / top)
+            parts += _draw_bar(place, name, score, y, plot_width / top)
             y += _RANGE_BAR
         y += 8
     rules, axis = [], []
     for tick in ticks(top):
-        x = _RANGE_LEFT + room * tick / top
+        x = _RANGE_LEFT + plot_width * tick / top
         rules.append(line(x, _RANGE_HEAD, x, y - 4))
         axis.append(text(x, y + 8, tick_label(tick), anchor="middle" if tick else "start", kind="soft"))
     return draw(title, y + 14, [*rules, *parts, *axis, text(WIDTH, y + 8, "%", anchor="end", kind="soft")])
@@ -89,11 +89,11 @@ def draw_ranges(title: str, groups: Mapping[str, Sequence[Score | None]], names:
 def draw_range(score: Score, place: int, top: float) -> str:
     """One bar with its whisker, for a cell of a table."""
     width, height = 160, 16
-    room = width - 4
-    parts = [rect(2, 6, room, 4, kind="track")]
+    plot_width = width - 4
+    parts = [rect(2, 6, plot_width, 4, kind="track")]
     if not math.isnan(score.pass_at_1):
-        parts.append(rect(2, 3, room * score.pass_at_1 / top, 10, kind=run_class(place)))
-        parts += _whisker(score, 2, 8, room / top)
+        parts.append(rect(2, 3, plot_width * score.pass_at_1 / top, 10, kind=run_class(place)))
+        parts += _whisker(score, 2, 8, plot_width / top)
     return draw(f"pass@1 {score_cell(score)}", height, parts, width=width, kind="spark")
 
 

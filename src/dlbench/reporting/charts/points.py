@@ -27,11 +27,11 @@ def draw_scatter(title: str, points: Sequence[Point], below: str) -> str:
     least, most = min(one.x for one in points), max(one.x for one in points)
     tens = least > 0 and most / least >= _FAR
     begin, end = (10 ** math.floor(math.log10(least)), 10 ** math.ceil(math.log10(most))) if tens else (0, most or 1)
-    room, low = WIDTH - _LEFT - _RIGHT, _TOP + _TALL
+    plot_width, low = WIDTH - _LEFT - _RIGHT, _TOP + _TALL
 
     def across(x: float) -> float:
         share = math.log(x / begin) / math.log(end / begin) if tens else x / end
-        return _LEFT + room * share
+        return _LEFT + plot_width * share
 
     parts = _draw_rules(top, low, _TALL, WIDTH - _RIGHT)
     marks = [begin * 10**step for step in range(round(math.log10(end / begin)) + 1)] if tens else ticks(end)
@@ -44,7 +44,9 @@ def draw_scatter(title: str, points: Sequence[Point], below: str) -> str:
             parts.append(line(x, ends[0], x, ends[1], kind=f"reach {run_class(one.place)}"))
         parts.append(shape(one.place, x, y, size=5, tip=f"{one.name}: {100 * one.y:.1f} %, {one.x:,.4g}"))
         parts.append(text(x + 8, y - 6, str(one.place + 1), kind="small"))
-    return draw(title, low + 38, [*parts, text(_LEFT + room / 2, low + 33, below, anchor="middle", kind="soft small")])
+    return draw(
+        title, low + 38, [*parts, text(_LEFT + plot_width / 2, low + 33, below, anchor="middle", kind="soft small")]
+    )
 
 
 def _draw_rules(top: float, low: float, height: float, right: float) -> list[str]:
@@ -64,15 +66,15 @@ def draw_plane(title: str, groups: Mapping[str, Sequence[tuple[float, float]]]) 
     places = [place for points in groups.values() for place in points]
     least = [min((one[axis] for one in places), default=0.0) for axis in (0, 1)]
     span = max((one[axis] - least[axis] for one in places for axis in (0, 1)), default=1.0) or 1.0
-    room, top = WIDTH - 2 * _EDGE, _ROW * len(groups) + _EDGE
+    plot_width, top = WIDTH - 2 * _EDGE, _ROW * len(groups) + _EDGE
     parts = []
     for number, (name, points) in enumerate(groups.items()):
         y = _ROW * (number + 0.5)
         parts += [shape(number, _EDGE + 4, y), text(_EDGE + 14, y + 4, name)]
         for across, down in points:
-            x, y = _EDGE + room * (across - least[0]) / span, top + room * (down - least[1]) / span
+            x, y = _EDGE + plot_width * (across - least[0]) / span, top + plot_width * (down - least[1]) / span
             parts.append(shape(number, x, y, size=1.6))
-    return draw(title, top + room + _EDGE, parts)
+    return draw(title, top + plot_width + _EDGE, parts)
 
 
 _RATIO_LEFT, _RATIO_RIGHT, _RATIO_HEAD, _RATIO_HEIGHT, _RATIO_GAP = 40, 6, 22, 110, 14
@@ -104,7 +106,7 @@ def draw_ratios(title: str, panels: Sequence[Panel], place: int) -> str:
 def _draw_panel(panel: Panel, place: int, y: float) -> list[str]:
     known = sorted((one for one in panel.ratios if one[1] > 0), key=lambda one: one[1])
     top = _find_top([*(end for _, ratio, span in known for end in (ratio, span.low, span.high)), panel.reach])
-    room, middle = WIDTH - _RATIO_LEFT - _RATIO_RIGHT, y + _RATIO_HEAD + _RATIO_HEIGHT / 2
+    plot_width, middle = WIDTH - _RATIO_LEFT - _RATIO_RIGHT, y + _RATIO_HEAD + _RATIO_HEIGHT / 2
 
     def up(ratio: float) -> float:
         return middle - _RATIO_HEIGHT / 2 * min(1.0, max(-1.0, math.log(ratio) / math.log(top)))
@@ -113,7 +115,9 @@ def _draw_panel(panel: Panel, place: int, y: float) -> list[str]:
     if not math.isnan(panel.reach):
         high = up(panel.reach)
         parts.append(
-            rect(_RATIO_LEFT, high, room, 2 * (middle - high), kind="track", tip=f"noise: up to {panel.reach:.3g}")
+            rect(
+                _RATIO_LEFT, high, plot_width, 2 * (middle - high), kind="track", tip=f"noise: up to {panel.reach:.3g}"
+            )
         )
     for tick, label in ((top, f"{top:g}"), (1.0, "1"), (1 / top, f"1/{top:g}")):
         parts += [
@@ -121,7 +125,7 @@ def _draw_panel(panel: Panel, place: int, y: float) -> list[str]:
             text(_RATIO_LEFT - 5, up(tick) + 4, label, anchor="end", kind="soft small"),
         ]
     for step, (name, ratio, interval) in enumerate(known):
-        x = _RATIO_LEFT + room * (step + 0.5) / len(known)
+        x = _RATIO_LEFT + plot_width * (step + 0.5) / len(known)
         if interval.low > 0:
             parts.append(line(x, up(interval.low), x, up(interval.high), kind=f"reach {run_class(place)}"))
         bounds = f" ({interval.low:.3g} to {interval.high:.3g})" if interval.low > 0 else ""
