@@ -324,3 +324,11 @@ def test_fenced_module_is_returned_unchanged(before: str, module: str, after: st
     assert found.code is not None
     assert found.code.rstrip() == module.rstrip()
     assert not found.truncated
+
+
+@pytest.mark.parametrize("space", ["\u00a0", "\u202f", "\u3000"])
+def test_spaces_that_python_rejects_are_repaired(space):
+    code = f"def f(x):\n{space * 4}return{space}x + 1\u200b\n"
+    found = extract(f"```python\n{code}```", "f")
+    assert found.code is not None
+    assert found.code.strip() == "def f(x):\n    return x + 1"

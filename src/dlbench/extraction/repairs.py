@@ -40,7 +40,14 @@ def _spaces_for_tabs(code: str, width: int) -> str:
     return textwrap.dedent("\n".join(spaces(line) for line in code.split("\n")))
 
 
+_INVISIBLE = {0x00A0: " ", 0x2007: " ", 0x202F: " ", 0x3000: " "} | dict.fromkeys(
+    (0x200B, 0x200C, 0x200D, 0x2060, 0xFEFF)
+)
+"""Spaces that Python does not accept, and characters without a width: copied text and some tokenisers bring them."""
+
 _REPAIRS: list[Callable[[str], str]] = [
+    lambda code: code.translate(_INVISIBLE),
+    lambda code: dedent(code.translate(_INVISIBLE)),
     _without_magics,
     dedent,
     _dedent_after_first,
