@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 # no deadline: tests hold on a loaded machine. In CI the same examples run every time.
-settings.register_profile("dlbench", derandomize="CI" in os.environ)
+settings.register_profile("dlbench", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("dlbench")
 
 # a shell's background jobs ignore Ctrl-C, and so would every program that a test interrupts

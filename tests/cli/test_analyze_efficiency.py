@@ -6,7 +6,7 @@ import pytest
 
 from tests.analysis.test_efficiency import SCALE, SLOW
 from tests.cli.test_analyze import read_pictures
-from tests.cli.test_compare import STEP, ask, write_run  # noqa: F401 - fixtures
+from tests.cli.test_compare import STEP, run_cli, write_run  # noqa: F401 - fixtures
 
 
 @pytest.fixture
@@ -20,14 +20,14 @@ def run(write_run):  # noqa: F811
 
 
 def test_measurements_are_stored_and_shown_without_running(run, toy_root, tmp_path, monkeypatch):
-    ended = ask("analyze", "efficiency", run, "--benchmark", toy_root, "--repeats", 3, "--pictures", tmp_path / "p")
+    ended = run_cli("analyze", "efficiency", run, "--benchmark", toy_root, "--repeats", 3, "--pictures", tmp_path / "p")
     assert ended.exit_code == 0, ended.output
     for words in ("time and peak memory of the tests", "maintainability of the code", "1 held", "cyclomatic", "index"):
         assert words in ended.output
     assert {"slow", "time of the tests, candidate to reference"} <= read_pictures(tmp_path / "p")["efficiency-1"]
     stored = (run / "efficiency.jsonl").read_text()
     monkeypatch.setenv("DLBENCH_SANDBOX", "no such sandbox")  # running anything fails
-    again = ask("analyze", "efficiency", run, "--benchmark", toy_root, "--no-run", "--json")
+    again = run_cli("analyze", "efficiency", run, "--benchmark", toy_root, "--no-run", "--json")
     assert again.exit_code == 0, again.output
     assert (run / "efficiency.jsonl").read_text() == stored
     (found,) = json.loads(again.stdout, parse_constant=pytest.fail)
@@ -38,7 +38,7 @@ def test_measurements_are_stored_and_shown_without_running(run, toy_root, tmp_pa
 
 
 def test_unmeasured_samples_are_noted(run, toy_root):
-    ended = ask("analyze", "efficiency", run, "--benchmark", toy_root, "--no-run")
+    ended = run_cli("analyze", "efficiency", run, "--benchmark", toy_root, "--no-run")
     assert ended.exit_code == 0, ended.output
     assert "NOT MEASURED: 1 of 1 samples of slow that pass" in ended.output
     assert "n/a" in ended.output
@@ -48,7 +48,7 @@ def test_several_runs_carry_a_caveat(run, write_run, toy_root):  # noqa: F811
     other = write_run("other", {SCALE: "pass"}, samples=[{"instance": SCALE, "sample": 0, "code": SLOW}])
     caveat = "EACH RUN ON WHAT IT SOLVES ITSELF"
     for runs in ((run,), (run, other)):
-        ended = ask("analyze", "efficiency", *runs, "--benchmark", toy_root, "--no-run")
+        ended = run_cli("analyze", "efficiency", *runs, "--benchmark", toy_root, "--no-run")
         assert ended.exit_code == 0, ended.output
         assert (caveat in ended.output) == (len(runs) > 1)
 
@@ -60,7 +60,7 @@ def test_runs_that_cannot_be_measured_are_rejected(run, write_run, toy_root):  #
         ((run.parent,), "there are no verdicts here"),
         ((run, "--sandbox", "tinfoil"), "tinfoil"),
     ):
-        ended = ask("analyze", "efficiency", *arguments, "--benchmark", toy_root)
+        ended = run_cli("analyze", "efficiency", *arguments, "--benchmark", toy_root)
         assert ended.exit_code == 1, ended.output
         assert message in ended.output
         assert "fix:" in ended.output

@@ -9,7 +9,7 @@ from dlbench.analysis import embeddings
 from tests.analysis.encoders import Letters
 from tests.analysis.official import write_official
 from tests.cli.test_analyze import read_pictures
-from tests.cli.test_compare import SCALE, ask
+from tests.cli.test_compare import SCALE, run_cli
 
 STAGES = {
     "Training": "train the optimizer step",
@@ -50,7 +50,7 @@ def official(tmp_path):
 
 def test_divergence_reports_prompts_and_code_and_plots_both(tasks, official, tmp_path):
     pytest.importorskip("sklearn")
-    ended = ask("analyze", "divergence", tasks, official, "--pictures", tmp_path / "pictures")
+    ended = run_cli("analyze", "divergence", tasks, official, "--pictures", tmp_path / "pictures")
     assert ended.exit_code == 0, ended.output
     assert "official: 18 references are not at hand" in ended.output
     drawn = read_pictures(tmp_path / "pictures")
@@ -62,7 +62,7 @@ def test_divergence_finds_runs_shared_with_a_text(tasks, official, tmp_path):
     text = tmp_path / "crawl.txt"
     text.write_text("They said: write a function that halves. Class: none, function: keep this line")
     write_official(tmp_path / "one", "toyhalve1.txt")
-    ended = ask("analyze", "divergence", tmp_path / "one", tasks, "--text", text, "--json")
+    ended = run_cli("analyze", "divergence", tmp_path / "one", tasks, "--text", text, "--json")
     found = json.loads(ended.stdout, parse_constant=pytest.fail)
     assert found["shared"]["one"][0]["tokens"] == 9
     assert {run["tokens"] for run in found["shared"]["tasks"]} == {0}
@@ -71,7 +71,7 @@ def test_divergence_finds_runs_shared_with_a_text(tasks, official, tmp_path):
 
 def test_divergence_rejects_a_text_that_is_not_utf_8(tasks, tmp_path):
     (tmp_path / "odd.txt").write_bytes(b"\xff\xfe")
-    ended = ask("analyze", "divergence", tasks, "--text", tmp_path / "odd.txt")
+    ended = run_cli("analyze", "divergence", tasks, "--text", tmp_path / "odd.txt")
     assert ended.exit_code == 1
     assert "not UTF-8" in ended.output
 
@@ -84,7 +84,7 @@ def classifier_letters(monkeypatch):
 
 def test_stage_evaluate_compares_methods_and_stores_predictions(classifier_letters, official, tmp_path):
     arguments = ("analyze", "stage", "evaluate", official, "--folds", 3, "--out", tmp_path / "out")
-    ended = ask(*arguments, "--pictures", tmp_path / "pictures")
+    ended = run_cli(*arguments, "--pictures", tmp_path / "pictures")
     assert ended.exit_code == 0, ended.output
     for method in ("majority", "TF-IDF + linear", "frozen encoder"):
         assert method in ended.output
@@ -92,7 +92,7 @@ def test_stage_evaluate_compares_methods_and_stores_predictions(classifier_lette
     assert len(predictions) == 18
     assert {"instance", "prompt", "stage", "task", "data"} == set(predictions[0])
     assert "classifier-official-stage" in read_pictures(tmp_path / "pictures")
-    rejected = ask(*arguments, "--seed", 1)
+    rejected = run_cli(*arguments, "--seed", 1)
     assert rejected.exit_code == 1
     assert "another seed" in rejected.output
 
@@ -100,23 +100,23 @@ def test_stage_evaluate_compares_methods_and_stores_predictions(classifier_lette
 def test_fast_stage_evaluation_needs_no_encoder(official, tmp_path, monkeypatch):
     pytest.importorskip("sklearn")
     monkeypatch.setattr("dlbench.analysis.classifier.evaluate.open_encoder", pytest.fail)
-    ended = ask("analyze", "stage", "evaluate", official, "--fast", "--folds", 3, "--out", tmp_path / "out")
+    ended = run_cli("analyze", "stage", "evaluate", official, "--fast", "--folds", 3, "--out", tmp_path / "out")
     assert ended.exit_code == 0, ended.output
     assert "frozen" not in ended.output
 
 
 def test_dataset_without_labels_is_rejected(tasks, tmp_path):
     pytest.importorskip("sklearn")
-    ended = ask("analyze", "stage", "evaluate", tasks, "--out", tmp_path / "out")
+    ended = run_cli("analyze", "stage", "evaluate", tasks, "--out", tmp_path / "out")
     assert ended.exit_code == 1
     assert "fewer than two labels of stage" in ended.output
 
 
 def test_trained_classifier_predicts_the_stages_of_another_dataset(classifier_letters, official, tasks, tmp_path):
     out = tmp_path / "classifier"
-    ended = ask("analyze", "stage", "train", official, "--out", out)
+    ended = run_cli("analyze", "stage", "train", official, "--out", out)
     assert ended.exit_code == 0, ended.output
-    ended = ask("analyze", "stage", "predict", tasks, "--model", out, "--out", tmp_path / "predicted.jsonl")
+    ended = run_cli("analyze", "stage", "predict", tasks, "--model", out, "--out", tmp_path / "predicted.jsonl")
     assert ended.exit_code == 0, ended.output
     predicted = [json.loads(line) for line in (tmp_path / "predicted.jsonl").read_text().splitlines()]
     assert [line["stage"] for line in predicted] == ["training"] * 3
@@ -124,7 +124,7 @@ def test_trained_classifier_predicts_the_stages_of_another_dataset(classifier_le
 
 def test_predict_without_a_classifier_says_how_to_make_one(tasks, tmp_path):
     pytest.importorskip("sklearn")
-    ended = ask("analyze", "stage", "predict", tasks, "--model", tmp_path / "gone")
+    ended = run_cli("analyze", "stage", "predict", tasks, "--model", tmp_path / "gone")
     assert ended.exit_code == 1
     assert "analyze stage train" in ended.output
 
@@ -133,7 +133,7 @@ def test_predict_without_a_classifier_says_how_to_make_one(tasks, tmp_path):
 def test_missing_library_is_reported_with_its_extra(step, monkeypatch, official, tmp_path):
     app = import_module("dlbench.cli.app")  # `dlbench.cli.app` as an attribute is the Typer object
     monkeypatch.setattr(app, "find_spec", lambda name: None if name == "sklearn" else object())
-    ended = ask("analyze", "stage", step, official, "--model" if step == "predict" else "--out", tmp_path / "out")
+    ended = run_cli("analyze", "stage", step, official, "--model" if step == "predict" else "--out", tmp_path / "out")
     assert ended.exit_code == 1
     assert "sklearn is not installed" in ended.output
     assert "dlbench[analysis]" in ended.output
@@ -141,7 +141,7 @@ def test_missing_library_is_reported_with_its_extra(step, monkeypatch, official,
 
 def test_predicted_stages_require_their_technique(toy_root, tmp_path):
     (tmp_path / "p.jsonl").write_text("")
-    ended = ask("prompt", SCALE, "--benchmark", toy_root, "--predicted-stages", tmp_path / "p.jsonl")
+    ended = run_cli("prompt", SCALE, "--benchmark", toy_root, "--predicted-stages", tmp_path / "p.jsonl")
     assert ended.exit_code == 1
     assert "--predicted-stages requires --technique few-shot-predicted-stage" in ended.output
 
@@ -154,6 +154,6 @@ def test_predicted_stage_selects_examples(toy_root, tmp_path):
     record = {"instance": SCALE, "prompt": hash_prompt(instance.prompt), "stage": "inference"}
     (tmp_path / "p.jsonl").write_text(json.dumps(record) + "\n")
     arguments = ("prompt", SCALE, "--benchmark", toy_root, "--technique", "few-shot-predicted-stage")
-    ended = ask(*arguments, "--predicted-stages", tmp_path / "p.jsonl")
+    ended = run_cli(*arguments, "--predicted-stages", tmp_path / "p.jsonl")
     assert ended.exit_code == 0, ended.output
     assert "predicted_stage: inference" in ended.output

@@ -6,7 +6,7 @@ import pytest
 
 from tests.analysis.bugs.made import BODY, HEADER
 from tests.cli.test_analyze import read_pictures
-from tests.cli.test_compare import SCALE, STEP, ask, write_run  # noqa: F401 - fixtures
+from tests.cli.test_compare import SCALE, STEP, run_cli, write_run  # noqa: F401 - fixtures
 from tests.generation.endpoint import Endpoint, completion
 
 
@@ -20,7 +20,7 @@ def failed(write_run):  # noqa: F811
 
 
 def test_kinds_of_bugs_are_shown_next_to_the_papers_and_plotted(failed, toy_root, tmp_path):
-    ended = ask(
+    ended = run_cli(
         "analyze", "bugs", failed, "--benchmark", toy_root, "--out", tmp_path / "out", "--pictures", tmp_path / "svg"
     )
     assert ended.exit_code == 0, ended.output
@@ -36,34 +36,34 @@ def test_kinds_of_bugs_are_shown_next_to_the_papers_and_plotted(failed, toy_root
 
 def test_unprepared_project_is_named(failed, toy_root, monkeypatch, tmp_path):
     monkeypatch.setenv("DLBENCH_HOME", str(tmp_path / "empty"))
-    ended = ask("analyze", "bugs", failed, "--benchmark", toy_root)
+    ended = run_cli("analyze", "bugs", failed, "--benchmark", toy_root)
     assert ended.exit_code == 0, ended.output
     assert "NOT PREPARED, so module names are unknown: toy" in ended.output
 
 
 def test_harness_errors_are_left_out(write_run, toy_root):  # noqa: F811
     run = write_run("mine", {SCALE: "fail", STEP: "harness_error"})
-    ended = ask("analyze", "bugs", run, "--benchmark", toy_root)
+    ended = run_cli("analyze", "bugs", run, "--benchmark", toy_root)
     assert "HARNESS ERRORS: 1 verdicts of mine" in ended.output
     assert "the folder has no samples" in ended.output
 
 
 @pytest.mark.parametrize("statuses", [{SCALE: "pass"}, {}], ids=["all passed", "empty"])
 def test_run_without_failures_is_rejected(statuses, write_run, toy_root):  # noqa: F811
-    ended = ask("analyze", "bugs", write_run("mine", statuses), "--benchmark", toy_root)
+    ended = run_cli("analyze", "bugs", write_run("mine", statuses), "--benchmark", toy_root)
     assert ended.exit_code == 1
     assert "there are no failures" in ended.output
 
 
 def test_votes_that_are_not_utf_8_are_rejected(failed, toy_root, tmp_path):
     (tmp_path / "votes.csv").write_bytes(b"instance,category\n\xff\xfe,x\n")
-    ended = ask("analyze", "bugs", failed, "--benchmark", toy_root, "--votes", tmp_path / "votes.csv")
+    ended = run_cli("analyze", "bugs", failed, "--benchmark", toy_root, "--votes", tmp_path / "votes.csv")
     assert ended.exit_code == 1
     assert "cannot be read" in ended.output
 
 
 def test_judge_requires_out(failed, toy_root):
-    ended = ask("analyze", "bugs", failed, "--benchmark", toy_root, "--judge", "some-model")
+    ended = run_cli("analyze", "bugs", failed, "--benchmark", toy_root, "--judge", "some-model")
     assert ended.exit_code == 1
     assert "give a folder as --out" in ended.output
 
@@ -76,7 +76,7 @@ def test_agreement_of_rules_judge_and_people_is_shown(failed, toy_root, tmp_path
             "analyze", "bugs", failed, "--benchmark", toy_root, "--votes", votes, "--out", tmp_path / "out",
             "--judge", "some-model", "--base-url", endpoint.url, "--api-key", "key",
         )  # fmt: skip
-        ended, shown = ask(*arguments, "--json"), ask(*arguments)
+        ended, shown = run_cli(*arguments, "--json"), run_cli(*arguments)
     assert ended.exit_code == shown.exit_code == 0, ended.output
     found = json.loads(ended.stdout, parse_constant=pytest.fail)
     pairs = {(one["a"], one["b"]): one["share"] for one in found["agreement"]["pairs"]}
@@ -95,15 +95,15 @@ def test_agreement_of_rules_judge_and_people_is_shown(failed, toy_root, tmp_path
 
 def test_judge_below_limits_what_the_judge_is_asked(failed, toy_root, tmp_path):
     arguments = ("analyze", "bugs", failed, "--benchmark", toy_root, "--out", tmp_path / "out", "--json")
-    confidences = [one["confidence"] for one in json.loads(ask(*arguments).stdout)["failures"]]
+    confidences = [one["confidence"] for one in json.loads(run_cli(*arguments).stdout)["failures"]]
     limit = max(confidences) + 0.001
     with Endpoint(lambda number, body: completion('{"category": "silly_mistake"}')) as endpoint:
         judge = ("--judge", "some-model", "--base-url", endpoint.url, "--api-key", "key", "--judge-below")
-        ended = ask(*arguments, *judge, limit)
+        ended = run_cli(*arguments, *judge, limit)
         assert ended.exit_code == 0, ended.output
         assert len(endpoint.requests) == sum(one < limit for one in confidences)
         assert "of which the rules are least sure" not in ended.output
-        assert "for every failure" in ask(*arguments, *judge, 0).output
+        assert "for every failure" in run_cli(*arguments, *judge, 0).output
 
 
 def test_note_says_that_the_judge_rated_a_part_only(write_run, toy_root, tmp_path):  # noqa: F811
@@ -111,9 +111,9 @@ def test_note_says_that_the_judge_rated_a_part_only(write_run, toy_root, tmp_pat
     samples = [{"instance": SCALE, "sample": 0, "code": HEADER + BODY}, {"instance": STEP, "sample": 0, "code": "def"}]
     run = write_run("mine", {SCALE: "fail", STEP: "syntax_error"}, samples=samples)
     arguments = ("analyze", "bugs", run, "--benchmark", toy_root, "--out", tmp_path / "out")
-    low, high = sorted(one["confidence"] for one in json.loads(ask(*arguments, "--json").stdout)["failures"])
+    low, high = sorted(one["confidence"] for one in json.loads(run_cli(*arguments, "--json").stdout)["failures"])
     with Endpoint(lambda number, body: completion('{"category": "silly_mistake"}')) as endpoint:
         judge = ("--judge", "some-model", "--base-url", endpoint.url, "--api-key", "key", "--judge-below")
-        ended = ask(*arguments, *judge, (low + high) / 2)
+        ended = run_cli(*arguments, *judge, (low + high) / 2)
     note = "the judge rated 1 of 2 failures, those of which the rules are least sure"
     assert note in " ".join(ended.output.split())

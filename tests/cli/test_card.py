@@ -10,7 +10,7 @@ DOCS = Path(__file__).parents[2] / "docs/dataset"
 
 
 def test_card_and_plots_in_the_docs_are_current(dlbench, tmp_path: Path):
-    card = dlbench("stats", "--card", "--pictures", tmp_path).out
+    card = dlbench("stats", "--card", "--plots", tmp_path).out
     assert (DOCS / "card.md").read_text() == card, "the records changed: run `make card`"
     drawn = {path.name: path.read_text() for path in tmp_path.iterdir()}
     assert {path.name: path.read_text() for path in DOCS.glob("*.svg")} == drawn, "the records changed: run `make card`"

@@ -1,5 +1,7 @@
 """What a user mistypes about where to judge is said before anything is done."""
 
+import sys
+
 import pytest
 from typer.testing import CliRunner
 
@@ -15,7 +17,7 @@ def ask(toy_root, tmp_path):
 
 
 def test_a_library_that_is_not_there_is_named_with_what_brings_it(ask, monkeypatch):
-    monkeypatch.setattr("dlbench.cli.app.find_spec", lambda name: None if name == "ray" else object())
+    monkeypatch.setattr(sys.modules["dlbench.cli.app"], "find_spec", lambda name: None if name == "ray" else object())
     ended = ask("--executor", "ray")
     assert ended.exit_code == 1
     assert "ray is not installed" in ended.output

@@ -32,7 +32,7 @@ def test_list_filters_by_label_and_prints_json(dlbench, toy_root):
     assert "scale" in dlbench("list", "--benchmark", toy_root, "--split", "demo").out
     none = dlbench("list", "--benchmark", toy_root, "--stage", "training")
     assert none.status == 1
-    assert "no instance fits" in none.err
+    assert "no instance matches" in none.err
 
 
 def test_list_knows_the_split_of_a_month_and_says_when_there_is_none(dlbench, toy_root):
@@ -44,7 +44,7 @@ def test_list_knows_the_split_of_a_month_and_says_when_there_is_none(dlbench, to
     assert "nothing first appeared in that month or later" in late.err
     made = dlbench("construct", "split", "live-2026-01", "--size", 1, "--benchmark", toy_root)
     assert made.status == 1
-    assert "no name for a split" in made.err
+    assert "not a valid name for a split" in made.err
 
 
 def test_show_gives_prompt_tests_and_on_request_the_reference(dlbench, toy_root):
@@ -174,11 +174,11 @@ def test_a_prompt_carries_the_canary_only_when_asked_to(dlbench, toy_root):
 def test_the_card_is_made_of_the_records(dlbench, toy_root, tmp_path):
     attempt = {"id": "toy/toy.core.scale", "attempt": 1, "status": "fail", "fault": "solver"}
     (toy_root / "solving.jsonl").write_text(json.dumps(attempt) + "\n")
-    said = dlbench("stats", "--benchmark", toy_root, "--card", "--pictures", tmp_path / "pictures").out
+    said = dlbench("stats", "--benchmark", toy_root, "--card", "--plots", tmp_path / "plots").out
     assert "2 instances from 1 projects" in said
     assert "| all | 1 | 0 (0%) | 0 (0%) | 0 |" in said
     assert "| pre_post_processing | 2 | 100% |" in said
-    assert ">pre_post_processing</text>" in (tmp_path / "pictures/stage.svg").read_text()
+    assert ">pre_post_processing</text>" in (tmp_path / "plots/stage.svg").read_text()
 
 
 def test_the_packages_that_a_project_needs_are_facts_and_no_copy(dlbench, toy_root):

@@ -81,9 +81,9 @@ from pathlib import Path
 from dlbench.construction.pipeline import Pipeline
 from dlbench.construction.project_spec import ProjectSpec
 from dlbench.construction.work_folder import WorkFolder
-from dlbench.execution import Engine, Limits, choose_confinement
+from dlbench.execution import Engine, Limits, choose_sandbox
 
-engine = Engine(choose_confinement(), Limits(load_seconds=60, test_seconds=10))
+engine = Engine(choose_sandbox(), Limits(load_seconds=60, test_seconds=10))
 Pipeline(engine, WorkFolder(Path(sys.argv[1])), ProjectSpec("slow"), print, workers=1).trace()
 """
 

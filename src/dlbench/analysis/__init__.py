@@ -1,1 +1,1 @@
-"""What the data and the failures say: complexity, relevance, how benchmarks and rankings stand to one another."""
+"""What the data and the failures say: complexity, relevance, how benchmarks and rankings relate to each other."""

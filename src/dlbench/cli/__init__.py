@@ -1,4 +1,4 @@
-"""The command line: one file a group of commands; each parses, calls and prints."""
+"""The command line: one file per group of commands; each parses, calls and prints."""
 
 from typing import Annotated
 

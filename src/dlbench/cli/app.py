@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from dlbench.dataset.labels import Data, Stage, Task
 from dlbench.errors import DLBenchError
@@ -42,7 +43,7 @@ BenchmarkOption = Annotated[Path | None, typer.Option("--benchmark", help="Bench
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 SandboxOption = Annotated[
     str,
-    typer.Option(envvar="DLBENCH_SANDBOX", help="auto, bubblewrap, sandlock, basic, or unconfined (no isolation)."),
+    typer.Option(envvar="DLBENCH_SANDBOX", help="auto, or {sandboxes} (without isolation)."),
 ]
 WorkersOption = Annotated[
     int | None,
@@ -96,11 +97,46 @@ def close_on_exit(close: Callable[[], None]) -> None:
     _on_exit.get().callback(close)
 
 
+class RegistryHelp(TyperCommand):
+    """A command whose help lists registries: `{models}`, `{techniques}`, `{sandboxes}`.
+
+    A registry is loaded only when help that names it is shown: loading it would slow down every command.
+    """
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401 - typer has its own copy of click
+        for option in self.params:
+            for placeholder, describe in _LISTS.items():
+                if placeholder in (getattr(option, "help", None) or ""):
+                    option.help = option.help.replace(placeholder, describe())  # type: ignore[attr-defined]
+        super().format_options(ctx, formatter)
+
+
+def _describe_models() -> str:
+    from dlbench.generation.clients import describe_clients
+
+    return describe_clients()
+
+
+def _describe_techniques() -> str:
+    from dlbench.generation.techniques import TECHNIQUES
+
+    return ", ".join(TECHNIQUES)
+
+
+def _describe_sandboxes() -> str:
+    from dlbench.execution.sandbox.base import SANDBOXES
+
+    return ", ".join(SANDBOXES)
+
+
+_LISTS = {"{models}": _describe_models, "{techniques}": _describe_techniques, "{sandboxes}": _describe_sandboxes}
+
+
 def command(name: str, group: typer.Typer = app) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Register a command; parameters typed as option groups become the options of the group."""
 
     def register(function: Callable[..., None]) -> Callable[..., None]:
-        group.command(name)(_guard(function))
+        group.command(name, cls=RegistryHelp)(_guard(function))
         return function
 
     return register

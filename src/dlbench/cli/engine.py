@@ -26,8 +26,8 @@ def make_engine(options: WorkerOptions, timeout: float | None = None, memory: in
     sandbox = choose_sandbox(options.sandbox)
     if sandbox.warning:
         typer.echo(f"dlbench: warning: {sandbox.warning}", err=True)
-    elif options.sandbox == "auto" and sandbox.name != "bubblewrap":
-        strongest, obstacle = find_sandboxes()[0]
+    strongest, obstacle = find_sandboxes()[0]
+    if options.sandbox == "auto" and sandbox.name != strongest.name:
         log(f"{strongest.name} is not available ({obstacle}); using {sandbox.name} instead")
     values = {"test_seconds": timeout, "memory_mb": memory}
     limits = Limits(**{name: value for name, value in values.items() if value is not None})  # type: ignore[arg-type]

@@ -1,10 +1,9 @@
 """Options that choose a model and bound its requests, shared by all commands that ask one."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from typer.core import TyperCommand
 
 if TYPE_CHECKING:
     from dlbench.generation import Budget, Limits, Model
@@ -35,24 +34,6 @@ MaxCostOption = Annotated[
     typer.Option(min=0.0, help="Limit on US dollars of the run by the price table; with several models, for each."),
 ]
 PricesOption = Annotated[Path | None, typer.Option(help="TOML file of prices that override ours (docs/models.md).")]
-
-
-class RegistryHelp(TyperCommand):
-    """A command whose help lists registries for `{models}` and `{techniques}`.
-
-    They are filled in when help is shown: importing the clients and techniques would slow down every command.
-    """
-
-    def format_options(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401 - typer has its own copy of click
-        from dlbench.generation.clients import describe_clients
-        from dlbench.generation.techniques import TECHNIQUES
-
-        lists = {"{models}": describe_clients(), "{techniques}": ", ".join(TECHNIQUES)}
-        for option in self.params:
-            for placeholder, text in lists.items():
-                if placeholder in (getattr(option, "help", None) or ""):
-                    option.help = option.help.replace(placeholder, text)  # type: ignore[attr-defined]
-        super().format_options(ctx, formatter)
 
 
 def make_budget(model: "Model", name: str, limits: "Limits", prices: Path | None) -> "Budget":

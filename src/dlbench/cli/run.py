@@ -19,7 +19,6 @@ from dlbench.cli.app import (
     BenchmarkOption,
     Chosen,
     ExecutionOptions,
-    app,
     command,
 )
 from dlbench.cli.models import (
@@ -32,7 +31,6 @@ from dlbench.cli.models import (
     ModelOption,
     PricesOption,
     ReasoningOption,
-    RegistryHelp,
     RequestTimeoutOption,
     RetriesOption,
     StreamOption,
@@ -216,8 +214,3 @@ def prompt(
             typer.echo(f"--- {message['role']}\n{message['content']}\n")
     for name, value in conversation.notes.items():
         log(f"{name}: {value}")
-
-
-for _registered in app.registered_commands:
-    if _registered.name in ("run", "prompt"):
-        _registered.cls = RegistryHelp

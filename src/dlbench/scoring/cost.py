@@ -1,6 +1,6 @@
 """Sum the tokens, money and seconds of a run's samples.
 
-A model that reports no usage has not cost nothing: a figure that no sample carries is NaN, and the number of samples
+Missing usage does not mean zero cost: a figure that no sample carries is NaN, and the number of samples
 that carry one is stored with it.
 """
 

@@ -182,7 +182,7 @@ def spread(values: Sequence[float]) -> Spread:
 
 
 def spread_of_samples(records: Iterable[dict[str, Any]]) -> Spread:
-    """Over sample indices, of the share of instances that pass; only indices that every instance has."""
+    """Spread of pass@1 across sample indices; only indices that every instance has."""
     passed: defaultdict[int, dict[str, bool]] = defaultdict(dict)
     instances = set()
     for record in records:

@@ -7,7 +7,7 @@ __all__ = ["Cell", "Launch", "Sandbox", "choose_sandbox", "find_sandboxes", "ope
 
 
 def find_sandboxes() -> list[tuple[Sandbox, str]]:
-    """Every sandbox that confines, strongest first, with the reason why it cannot be used here."""
+    """Every sandbox that confines, strongest first, with the reason why it cannot be used here, or "" if it can."""
     return [(sandbox, sandbox.find_obstacle()) for sandbox in SANDBOXES.values() if sandbox.confines]
 
 

@@ -182,7 +182,7 @@ class Launch:
 class Sandbox(Protocol):
     name: str
     confines: bool
-    """Whether it blocks the network. The harness tries it; a sandbox that claims to and does not is not used."""
+    """Whether it blocks the network. The harness verifies this and refuses a sandbox whose claim is false."""
     warning: str
     """What a user should know of its weakness; empty if there is none."""
 

@@ -1,8 +1,8 @@
 """Sandboxes without bubblewrap: sandlock, basic and unconfined.
 
 `sandlock` (Landlock) lists the files that may be read and the one folder that may be written, without namespaces.
-`basic` needs root, which becomes an unprivileged user, and of the kernel only seccomp: a candidate cannot use the
-network or trace, but sees what any user of the machine may read. `unconfined` is used on explicit request only.
+`basic` must start as root, then drops to an unprivileged user; its only kernel requirement is seccomp: a candidate
+cannot use the network or trace, but sees what any user of the machine may read. `unconfined` is used on explicit request only.
 """
 
 import json
