@@ -46,7 +46,7 @@ def test_complexity_notes_missing_references(tmp_path):
     write_official(tmp_path / "official")
     ended = run_cli("analyze", "complexity", tmp_path / "official")
     assert ended.exit_code == 0
-    assert "1 of 1 references are not at hand" in ended.output
+    assert "1 of 1 references are not available" in ended.output
     assert "n/a" in ended.output
 
 
@@ -117,7 +117,7 @@ def test_import_lists_repairs_and_writes_a_folder_that_cannot_be_run(tmp_path):
     assert "'toy/core.py#L3' -> 'toy/core.py'" in ended.output
     rejected = run_cli("list", "--benchmark", tmp_path / "out")
     assert rejected.exit_code == 1
-    assert "without a source that could be run" in rejected.output
+    assert "have no runnable source" in rejected.output
     assert run_cli("check", "--benchmark", tmp_path / "out", "--records-only").exit_code == 0
 
 

@@ -52,7 +52,7 @@ def test_divergence_reports_prompts_and_code_and_plots_both(tasks, official, tmp
     pytest.importorskip("sklearn")
     ended = run_cli("analyze", "divergence", tasks, official, "--pictures", tmp_path / "pictures")
     assert ended.exit_code == 0, ended.output
-    assert "official: 18 references are not at hand" in ended.output
+    assert "official: 18 references are not available" in ended.output
     drawn = read_pictures(tmp_path / "pictures")
     assert set(drawn) == {f"divergence-{kind}{rest}" for kind in ("prompt", "code") for rest in ("", "-cosine")}
     assert {"tasks", "official"} <= drawn["divergence-prompt"]
@@ -94,7 +94,7 @@ def test_stage_evaluate_compares_methods_and_stores_predictions(classifier_lette
     assert "classifier-official-stage" in read_pictures(tmp_path / "pictures")
     rejected = run_cli(*arguments, "--seed", 1)
     assert rejected.exit_code == 1
-    assert "another seed" in rejected.output
+    assert "started with seed 0, you passed 1" in rejected.output
 
 
 def test_fast_stage_evaluation_needs_no_encoder(official, tmp_path, monkeypatch):
