@@ -1,4 +1,4 @@
-"""What does our Dockerfile say, stage by stage? Read as Docker reads the few instructions that we use."""
+"""Parse the Dockerfile into stages, for the few instructions that we use."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""What do our pages hold? Fenced blocks with the reasons not to run them, code spans, headings and links.
+"""Parse documentation pages: fenced blocks with the reasons not to run them, code spans, headings and links.
 
 A block is run unless the line before it says why not: `<!-- not run: needs a key -->`. Where that holds for some lines
 only, words of those lines stand in quotes: `<!-- not run "gpt-4o": needs a key -->`; several such comments may follow

@@ -1,1 +1,1 @@
-"""What the data and the failures say: complexity, relevance, how benchmarks and rankings relate to each other."""
+"""Studies of datasets, scores and failures: complexity, relevance, how benchmarks and rankings relate to each other."""
