@@ -121,6 +121,6 @@ def test_live_proposes_only_new_functions(folder: Path, work: WorkFolder) -> Non
     edition = WorkFolder(folder / "editions" / f"live-{SECOND_RELEASE}")
     assert read_measured(edition) == {"dlbench-tiny/dlbench_tiny.layers.leaky_relu": ("", 3)}
     left_out = [(row["name"], row["why"]) for row in edition.read("extract_left_out", NAME)]
-    assert left_out == [("softmax", f"it was there before {SECOND_RELEASE}")]
+    assert left_out == [("softmax", f"it was introduced before {SECOND_RELEASE}")]
     assert f"project {NAME}" in ended.output
     assert "dlbench-tiny-untested: its newest release is from 2026-01-01" in ended.output
