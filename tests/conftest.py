@@ -144,7 +144,7 @@ def toy_prepared(toy: Benchmark) -> Prepared:
 
 @pytest.fixture(scope="session")
 def engine() -> Engine:
-    return Engine(choose_sandbox(), Limits(load_seconds=60, test_seconds=5, memory_mb=1024))
+    return Engine(choose_sandbox(), Limits(load_seconds=120, test_seconds=20, memory_mb=1024))
 
 
 @pytest.fixture(scope="module")

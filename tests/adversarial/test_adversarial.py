@@ -13,12 +13,11 @@ from dlbench.execution import find_sandboxes
 from dlbench.execution.processes import find_descendants
 from dlbench.runs.verdict import Verdict
 from dlbench.workspace import home
-from tests.adversarial.arena import judge_all
+from tests.adversarial.arena import VERDICTS, judge_all
 from tests.adversarial.cheats import CHEATS, TRACES
 from tests.adversarial.hostile import BODIES
 
 NAMES = [cheat.name for cheat in CHEATS] + [hostile.name for hostile in BODIES]
-VERDICTS = {cheat.name: cheat.verdicts for cheat in CHEATS} | {hostile.name: hostile.verdicts for hostile in BODIES}
 SANDLOCK = not {kind.name: obstacle for kind, obstacle in find_sandboxes()}["sandlock"]
 
 judged = cache(judge_all)

@@ -81,7 +81,7 @@ HOSTILE = {
 @contextmanager
 def open_runner(sandbox):
     toy = load(write_toy(Path(tempfile.mkdtemp(prefix="dlbench-cross-run-"))))
-    limits = Limits(load_seconds=90, test_seconds=5, memory_mb=512, processes=64, file_mb=32)
+    limits = Limits(load_seconds=180, test_seconds=30, memory_mb=512, processes=64, file_mb=32)
     runner = CrossRunWorker(Engine(choose_sandbox(sandbox), limits), prepare(toy.projects["toy"], toy.root))
     runner.instance = toy.instances["toy/toy.core.scale"]
     yield runner
@@ -95,12 +95,15 @@ def runner():
 
 
 def run_hostile_checks(runner, code, names):
-    checks = [part for name in names for part in (HOSTILE[name][0], HONEST, WRONG)]
-    found = [one.result for one in runner.run_checks(runner.instance, code, checks, seconds=1.0)]
-    assert set(found[1::3]) == {"passed"}
-    assert set(found[2::3]) == {"failed"}
-    results = dict(zip(names, found[0::3], strict=True))
-    assert {name: result for name, result in results.items() if result not in HOSTILE[name][1]} == {}
+    """Only checks that may end in a timeout have a limit that a busy machine can reach."""
+    endless = [name for name in names if "timeout" in HOSTILE[name][1]]
+    for part, seconds in ((endless, 3.0), ([name for name in names if name not in endless], 60.0)):
+        checks = [check for name in part for check in (HOSTILE[name][0], HONEST, WRONG)]
+        found = [one.result for one in runner.run_checks(runner.instance, code, checks, seconds=seconds)]
+        assert set(found[1::3]) <= {"passed"}
+        assert set(found[2::3]) <= {"failed"}
+        results = dict(zip(part, found[0::3], strict=True))
+        assert {name: result for name, result in results.items() if result not in HOSTILE[name][1]} == {}
     assert runner.losses == []
 
 
@@ -124,7 +127,7 @@ def test_files_of_a_check_are_removed_before_the_next(runner):
     deep = "import os, tempfile\nos.chdir(tempfile.gettempdir())\nfor _ in range(1500):\n    os.mkdir('b')\n    os.chdir('b')\n"
     deep += "open('x', 'w').write('x')\nos.chmod('.', 0)\nassert scale([1])\n"
     checks = [HOSTILE["writes files"][0], look, HOSTILE["leaves a daemon"][0], look, deep, look]
-    assert [one.result for one in runner.run_checks(runner.instance, RIGHT, checks, seconds=4.0)] == ["passed"] * 6
+    assert [one.result for one in runner.run_checks(runner.instance, RIGHT, checks, seconds=30.0)] == ["passed"] * 6
 
 
 GREEDY = """import os, signal, time
@@ -148,7 +151,7 @@ def test_check_is_not_blamed_for_memory_of_the_previous_check(runner):
     """Memory is sampled: when the limit is seen to be exceeded, the next honest check may be running."""
     for step in range(10):
         checks = [GREEDY.format(before=0.3 + 0.01 * step), *[HONEST] * 40]
-        found = runner.run_checks(runner.instance, RIGHT, checks, seconds=4.0)
+        found = runner.run_checks(runner.instance, RIGHT, checks, seconds=30.0)
         assert {one.result for one in found[1:]} == {"passed"}
 
 
@@ -167,7 +170,7 @@ LYING = {
 
 @pytest.mark.parametrize("name", LYING)
 def test_lying_solution_passes_no_check(runner, name):
-    found = runner.run_checks(runner.instance, LYING[name], [HONEST, WRONG], seconds=2.0)
+    found = runner.run_checks(runner.instance, LYING[name], [HONEST, WRONG], seconds=30.0)
     assert "passed" not in {one.result for one in found}
 
 

@@ -21,7 +21,7 @@ from tests.construction.planted import EXPECTED, write_planted
 def pipeline(tmp_path_factory):
     """A pipeline after all steps except admission."""
     work = WorkFolder(write_planted(tmp_path_factory.mktemp("planted")))
-    engine = Engine(choose_sandbox(), Limits(load_seconds=90, test_seconds=4))
+    engine = Engine(choose_sandbox(), Limits(load_seconds=90, test_seconds=10))
     pipeline = Pipeline(engine, work, ProjectSpec("planted"), lambda text: None, workers=2)
     found = collect(engine, pipeline.prepared, ["tests/test_model.py"])
     assert found.why == ""

@@ -65,7 +65,7 @@ def prepared(toys):
 
 @pytest.fixture(scope="module")
 def local():
-    return Engine(choose_sandbox(), Limits(load_seconds=60, test_seconds=2, memory_mb=1024))
+    return Engine(choose_sandbox(), Limits(load_seconds=60, test_seconds=10, memory_mb=1024))
 
 
 @pytest.fixture(scope="module")
