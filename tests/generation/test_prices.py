@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from dlbench.errors import DLBenchError
-from dlbench.generation import FREE, Price, find_price
-from dlbench.generation.budget import _OURS, _read, read_cost
+from dlbench.generation.budget import _OURS, FREE, Price, _read, find_price, read_cost
 from dlbench.generation.providers import presets
 
 

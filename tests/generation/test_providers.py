@@ -3,8 +3,9 @@
 import pytest
 
 from dlbench.errors import DLBenchError
-from dlbench.generation import CommandModel, ModelOptions, OpenAIModel, StubModel
+from dlbench.generation import ModelOptions, OpenAIModel, StubModel
 from dlbench.generation.clients import CLIENTS, ModelClient, add_client, render_client_table
+from dlbench.generation.command_model import CommandModel
 from dlbench.generation.providers import find_endpoint, presets
 
 PROVIDERS = [name for name, preset in presets().items() if not preset.get("local")]

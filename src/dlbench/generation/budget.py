@@ -139,9 +139,11 @@ class Budget:
         prompt = count_characters(request.messages) / _CHARACTERS_PER_TOKEN
         most = Usage(1, prompt + request.max_tokens, self._price_of(prompt, request.max_tokens))
         async with self._changed:
-            while (short := self._shortage(most)) is not None:
-                if short == "requests" or not self._in_flight:
-                    raise self._exhausted(short, most)
+            while (shortage := self._find_shortage(most)) is not None:
+                option, used = shortage
+                if option == "--max-requests" or not self._in_flight:
+                    fix = f"all answers are kept; run the same command with a higher {option} to resume"
+                    raise BudgetSpent(f"the budget is exhausted: {used}", where=option, fix=fix)
                 await self._changed.wait()
             self.spent.requests += 1
             self._in_flight.append(most)
@@ -155,28 +157,18 @@ class Budget:
     def _price_of(self, prompt: float, completion: float) -> float:
         return self._price.of(prompt, completion) if self._price else 0.0
 
-    def _shortage(self, most: Usage) -> str | None:
-        limits, spent = self._limits, self.spent
+    def _find_shortage(self, most: Usage) -> tuple[str, str] | None:
+        """The option whose limit the request may exceed, and what is used of it."""
+        limits, spent, reserved = self._limits, self.spent, [*self._in_flight, most]
         if limits.requests is not None and spent.requests + 1 > limits.requests:
-            return "requests"
-        reserved = [*self._in_flight, most]
+            return "--max-requests", f"{spent.requests} of {limits.requests} requests sent"
         if limits.tokens is not None and spent.tokens + sum(one.tokens for one in reserved) > limits.tokens:
-            return "tokens"
+            used = f"{spent.tokens:.0f} of {limits.tokens} tokens used"
+            return "--max-tokens-total", f"{used}, the next request may use {most.tokens:.0f}"
         if limits.cost is not None and spent.cost + sum(one.cost for one in reserved) > limits.cost:
-            return "cost"
+            used = f"${spent.cost:.4f} of ${limits.cost:.4f} spent"
+            return "--max-cost", f"{used}, the next request may cost ${most.cost:.4f}"
         return None
-
-    def _exhausted(self, short: str, most: Usage) -> BudgetSpent:
-        limits, spent = self._limits, self.spent
-        tokens = f"{spent.tokens:.0f} of {limits.tokens} tokens used"
-        cost = f"${spent.cost:.4f} of ${limits.cost or 0:.4f} spent"
-        option, used = {
-            "requests": ("--max-requests", f"{spent.requests} of {limits.requests} requests sent"),
-            "tokens": ("--max-tokens-total", f"{tokens}, the next request may use {most.tokens:.0f}"),
-            "cost": ("--max-cost", f"{cost}, the next request may cost ${most.cost:.4f}"),
-        }[short]
-        fix = f"all answers are kept; run the same command with a higher {option} to resume"
-        return BudgetSpent(f"the budget is exhausted: {used}", where=option, fix=fix)
 
 
 def count_characters(messages: list[Message]) -> int:

@@ -32,14 +32,10 @@ class CommandModel(Model):
         if not self._words or shutil.which(self._words[0]) is None:
             where, fix = " ".join([COMMAND, *self._words[:1]]), "pass the path of an executable, or a name on PATH"
             raise DLBenchError("no such program", where=where, fix=fix)
-        self._name = name
+        self.name = name
         self._secrets = Secrets()
         self._timeout = timeout
         self._where = f"{COMMAND} {Path(self._words[0]).name}"
-
-    @property
-    def name(self) -> str:
-        return self._name
 
     def payload(self, request: Request) -> dict[str, Any]:
         payload = {"model": self.name, "instance": request.instance_id, "sample": request.sample, "turn": request.turn}

@@ -23,6 +23,7 @@ PREFIX = "file:"
 class FileModel(Model):
     def __init__(self, path: Path) -> None:
         self._path = path
+        self.name = f"{PREFIX}{path.name}"
         self._records: dict[tuple[str, int], dict[str, Any]] = {}
         self._counts: Counter[str] = Counter()
         origin = OriginCheck()
@@ -38,10 +39,6 @@ class FileModel(Model):
                 case _:
                     fix = 'write {"instance": "project/name", "sample": 0, "answer": "raw text of the model"}'
                     raise DLBenchError('no "instance" with an "answer" or "code"', where=where, fix=fix)
-
-    @property
-    def name(self) -> str:
-        return f"{PREFIX}{self._path.name}"
 
     def describe_sampling(self, temperature: float, max_tokens: int) -> dict[str, float | int | None]:
         """Nothing: how the answers were sampled is not known."""

@@ -59,15 +59,9 @@ class TransientError(DLBenchError):
     `fallback_answer`: the answer to record if every attempt fails this way."""
 
     def __init__(
-        self,
-        what: str,
-        *,
-        where: str = "",
-        fix: str = "",
-        after: float | None = None,
-        fallback_answer: "Answer | None" = None,
+        self, what: str, *, after: float | None = None, fallback_answer: Answer | None = None, **place: str
     ) -> None:
-        super().__init__(what, where=where, fix=fix)
+        super().__init__(what, **place)
         self.after = after
         self.fallback_answer = fallback_answer
 
@@ -75,11 +69,9 @@ class TransientError(DLBenchError):
 class Model(Protocol):
     """Handles concurrent requests, all in one event loop."""
 
+    name: str
     is_free: bool = False
     """Whether requests cost nothing because the model runs in or beside this process."""
-
-    @property
-    def name(self) -> str: ...
 
     async def answer(self, request: Request) -> Answer: ...
 
@@ -97,27 +89,25 @@ class Model(Protocol):
 
 
 class ReferenceModel(Model):
+    """`source_of` returns the code of an instance."""
+
     name = "reference"
     is_free = True
 
-    def __init__(self, reference_of: Callable[[str], str]) -> None:
-        self._reference_of = reference_of
+    def __init__(self, source_of: Callable[[str], str]) -> None:
+        self._source_of = source_of
 
     async def answer(self, request: Request) -> Answer:
-        return Answer(fenced(dedent(self._reference_of(request.instance_id))))
+        return Answer(fenced(dedent(self._source_of(request.instance_id))))
 
 
-class StubModel(Model):
-    """`signature_of` returns the `def` line or lines of an instance, without decorators."""
+class StubModel(ReferenceModel):
+    """`source_of` returns the `def` line or lines of an instance, without decorators."""
 
     name = "stub"
-    is_free = True
-
-    def __init__(self, signature_of: Callable[[str], str]) -> None:
-        self._signature_of = signature_of
 
     async def answer(self, request: Request) -> Answer:
-        signature = textwrap.dedent(self._signature_of(request.instance_id)).strip().removesuffix(":")
+        signature = textwrap.dedent(self._source_of(request.instance_id)).strip().removesuffix(":")
         return Answer(fenced(f"{signature}:\n    raise NotImplementedError"))
 
 

@@ -88,12 +88,11 @@ class RateLimiter:
                 attempt += 1
                 if attempt > self._retries and problem.fallback_answer is not None:
                     return problem.fallback_answer
-                after = problem.after or 0.0
+                what, after = problem.what, problem.after or 0.0
+                if after > _MAX_WAIT:
+                    what += f"; it asked to retry after {after:.0f} s, above the limit of {_MAX_WAIT:.0f} s"
                 if attempt > self._retries or after > _MAX_WAIT:
                     fix = f"{problem.fix}; {RESUME}" if problem.fix else RESUME
-                    what = problem.what
-                    if after > _MAX_WAIT:
-                        what += f"; it asked to retry after {after:.0f} s, above the limit of {_MAX_WAIT:.0f} s"
                     raise DLBenchError(what, where=problem.where, fix=fix) from None
                 await self._wait(problem, attempt)
 

@@ -72,7 +72,11 @@ def generate(
         # Twice the concurrency: while one worker's answer is written, another sends.
         _Generation(limiter, request_of, BatchedWriter(journal), turns, missing).run(2 * concurrency, on_sample)
         if missing or list(known) != [(instance.id, sample) for instance, sample in requested]:
-            _sort(journal, instances)
+            position = {instance.id: number for number, instance in enumerate(instances)}
+            known = _read_known(journal, model.name)
+            # By instance and sample, each once; samples of other instances, from an earlier run, come last.
+            keys = sorted(known, key=lambda key: (position.get(key[0], len(position)), *key))
+            rewrite(journal.path, [known[key] for key in keys])
 
 
 @dataclass
@@ -179,16 +183,6 @@ def _read_known(journal: Journal, model: str) -> dict[Key, dict[str, Any]]:
             what = f"the file holds samples of the model {other}, not of {model}"
             raise DLBenchError(what, where=str(journal.path), fix="choose another --out folder for another model")
     return known
-
-
-def _sort(journal: Journal, instances: Sequence[Instance]) -> None:
-    """By instance and sample, each once; samples of other instances, from an earlier run, come last."""
-    position = {instance.id: number for number, instance in enumerate(instances)}
-    known: dict[Key, dict[str, Any]] = {}
-    for record in journal.records():
-        known.setdefault((record["instance"], record["sample"]), record)
-    keys = sorted(known, key=lambda key: (position.get(key[0], len(position)), key[0], key[1]))
-    rewrite(journal.path, [known[key] for key in keys])
 
 
 def draw_seed(seed: int, instance: str, sample: int) -> int:

@@ -19,7 +19,6 @@ from dlbench.errors import DLBenchError
 from dlbench.jsonl import read_lines
 
 _WORD = re.compile(r"[^\W\d_]{2,}")
-
 _STAGES = {str(stage): stage for stage in Stage}
 
 Vector = dict[str, float]
@@ -52,7 +51,7 @@ class NearestPrompts:
         return max(Stage, key=lambda stage: votes.get(stage, -1.0))
 
     def _cosine(self, vector: Vector, other: Instance) -> float:
-        weights = self._vectors.get(other.id) or self._vector(other.prompt)
+        weights = self._vectors[other.id]
         return sum(weight * weights[word] for word, weight in vector.items() if word in weights)
 
     def _vector(self, text: str) -> Vector:
