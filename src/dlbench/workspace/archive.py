@@ -43,15 +43,10 @@ def check_links(tree: Path, where: str) -> None:
     """Reject a tree with a link that leads out of it: access through it would touch this machine's files."""
     root = tree.resolve()
     for path in tree.rglob("*"):
-        if path.is_symlink() and (path.readlink().is_absolute() or not _resolved(path).is_relative_to(root)):
+        # realpath, unlike Path.resolve, accepts a loop of links, which stays inside the tree.
+        end = Path(os.path.realpath(path))
+        if path.is_symlink() and (path.readlink().is_absolute() or not end.is_relative_to(root)):
             raise _escapes(where, path.relative_to(tree).as_posix())
-
-
-def _resolved(link: Path) -> Path:
-    try:
-        return link.resolve()
-    except RuntimeError:  # A loop of links stays inside the tree.
-        return link.parent.resolve()
 
 
 def _extract(archive: Path, staging: Path) -> None:
@@ -75,14 +70,12 @@ def _extract(archive: Path, staging: Path) -> None:
 
 def _extract_tar(archive: Path, staging: Path) -> None:
     with tarfile.open(archive) as file:
-        members = []
         total = 0
-        for member in file:
-            members.append(member)
+        for count, member in enumerate(file, 1):
             total += member.size
-            _check_limits(archive, len(members), total)
+            _check_limits(archive, count, total)
             _check_name(archive, member.name)
-        file.extractall(staging, members, filter="data")
+        file.extractall(staging, filter="data")
 
 
 def _extract_zip(archive: Path, staging: Path) -> None:
@@ -134,9 +127,6 @@ def _damaged(archive: Path, error: Exception) -> DLBenchError:
     return DLBenchError(what, where=archive.name, fix=fix)
 
 
-_NOT_SOURCE = (".git", "__pycache__")
-
-
 def tree_hash(folder: Path) -> str:
     """sha256 over the sorted relative paths and contents; for a link, its destination."""
     total = hashlib.sha256()
@@ -175,11 +165,8 @@ def _files(folder: Path) -> Iterator[Path]:
         here = Path(top)
         # os.walk lists a link to a folder as a folder; it is one entry and is not entered.
         links = [name for name in folders if (here / name).is_symlink()]
-        folders[:] = [
-            name
-            for name in folders
-            if name not in links and name not in _NOT_SOURCE and not (here / name / "pyvenv.cfg").exists()
-        ]
+        skipped = {*links, ".git", "__pycache__", *(path.parent.name for path in here.glob("*/pyvenv.cfg"))}
+        folders[:] = [name for name in folders if name not in skipped]
         for name in files + links:
             if (here / name).is_symlink() or (here / name).is_file():
                 yield here / name

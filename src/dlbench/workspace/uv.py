@@ -94,7 +94,7 @@ def pinned(requirements: str) -> dict[str, str]:
 
 def local_versions(config: PipConfig, python: str) -> list[str]:
     """Versions of torch available as CPU wheels for that Python in the find-links folders; newest last."""
-    names = [path.name for location in config.find_links for path in _wheels(location)]
+    names = [path.name for location in config.find_links for path in local_path(location).glob("torch-*.whl")]
     found = {
         match[1]
         for name in names
@@ -113,11 +113,6 @@ def first_install(lock: str, config: PipConfig, python: str) -> list[str]:
     if sys.platform != "linux" or not family or family.get("torch") in local_versions(config, python):
         return []
     return [f"{name}=={version}" for name, version in family.items()] + CPU_BUILDS
-
-
-def _wheels(location: str) -> list[Path]:
-    folder = local_path(location)
-    return list(folder.glob("torch-*.whl")) if folder.is_dir() else []
 
 
 _NOTE = """\
@@ -143,7 +138,7 @@ def compile_lock(requirements: Path, lock: Path, python: str) -> None:
         output = Path(folder, "lock.txt")
         arguments = ["pip", "compile", "--generate-hashes", "--no-header", "--no-annotate"]
         arguments += ["--python-version", python, "--output-file", str(output)]
-        arguments += config.uv_arguments_without_extra()
+        arguments += config.uv_arguments(extra=False)
         text = read_requirements(requirements)
         if _MARKER.search(text):
             arguments.append("--universal")  # keep the lines for other platforms
