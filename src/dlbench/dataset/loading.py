@@ -6,7 +6,6 @@ commands that need a sound benchmark and raises an error with the same list.
 
 import os
 import tomllib
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
@@ -48,9 +47,6 @@ class Benchmark:
     def project_of(self, instance: Instance) -> Project:
         return self.projects[instance.project]
 
-    def lock_of(self, project: Project) -> Path:
-        return self.root / "locks" / f"{project.environment}.txt"
-
 
 def default_root() -> Path:
     """The folder that DLBENCH_BENCHMARK names, else the one in the installed package or beside `src` in a checkout."""
@@ -67,26 +63,22 @@ def load(root: Path | None = None) -> Benchmark:
     if problems:
         shown = "\n".join(f"  {problem.where}: {problem.what}" for problem in problems[:20])
         more = f"\n  … and {len(problems) - 20} more" if len(problems) > 20 else ""
-        raise DLBenchError(
-            f"the benchmark has {len(problems)} problem(s):\n{shown}{more}",
-            where=str(benchmark.root),
-            fix="run `dlbench check --benchmark …` to see how to fix each",
-        )
+        what = f"the benchmark has {len(problems)} problem(s):\n{shown}{more}"
+        fix = "run `dlbench check --benchmark …` to see how to fix each"
+        raise DLBenchError(what, where=str(benchmark.root), fix=fix)
     return benchmark
 
 
 def read(root: Path) -> tuple[Benchmark, list[Problem]]:
     if not root.is_dir():
-        raise DLBenchError(
-            "no benchmark folder here",
-            where=str(root),
-            fix="pass the folder that contains projects/ as --benchmark",
-        )
+        fix = "pass the folder that contains projects/ as --benchmark"
+        raise DLBenchError("no benchmark folder here", where=str(root), fix=fix)
     problems: list[Problem] = []
     files: dict[str, Path] = {}
-    projects = _read_all(root, "projects/*.toml", Project, lambda project: project.name, files, problems)
-    instances = _read_all(root, "instances/*/*.toml", Instance, lambda instance: instance.id, files, problems)
-    unrunnable = _read_all(root, "unrunnable/*/*.toml", Unrunnable, lambda one: one.id, {}, problems)
+    projects = _read_all(root, "projects/*.toml", Project, files, problems)
+    instances = _read_all(root, "instances/*/*.toml", Instance, files, problems)
+    unrunnable = _read_all(root, "unrunnable/*/*.toml", Unrunnable, {}, problems)
+    canary = root / "CANARY"
     benchmark = Benchmark(
         root=root,
         version=_read_version(root, problems),
@@ -94,15 +86,10 @@ def read(root: Path) -> tuple[Benchmark, list[Problem]]:
         instances=dict(sorted(instances.items())),
         splits=_read_splits(root),
         files=files,
-        canary=_read_canary(root),
+        canary=canary.read_text(encoding="utf-8").strip() if canary.is_file() else "",
         unrunnable=unrunnable,
     )
     return benchmark, problems
-
-
-def _read_canary(root: Path) -> str:
-    path = root / "CANARY"
-    return path.read_text(encoding="utf-8").strip() if path.is_file() else ""
 
 
 def _read_version(root: Path, problems: list[Problem]) -> Version:
@@ -125,12 +112,7 @@ def _read_splits(root: Path) -> dict[str, tuple[str, ...]]:
 
 
 def _read_all(
-    root: Path,
-    pattern: str,
-    record_type: type[AnyRecord],
-    key_of: Callable[[AnyRecord], str],
-    files: dict[str, Path],
-    problems: list[Problem],
+    root: Path, pattern: str, record_type: type[AnyRecord], files: dict[str, Path], problems: list[Problem]
 ) -> dict[str, AnyRecord]:
     records: dict[str, AnyRecord] = {}
     for path in sorted(root.glob(pattern)):
@@ -138,12 +120,10 @@ def _read_all(
         record = read_record(path, where, record_type, problems)
         if record is None:
             continue
-        key = key_of(record)
+        key: str = getattr(record, "name" if isinstance(record, Project) else "id")
         if key in records:
-            first = files[key].relative_to(root).as_posix()
-            problems.append(
-                Problem(Kind.DUPLICATE_ID, where, f"{key} is also in {first}", "remove one of the two files")
-            )
+            what = f"{key} is also in {files[key].relative_to(root).as_posix()}"
+            problems.append(Problem(Kind.DUPLICATE_ID, where, what, "remove one of the two files"))
             continue
         records[key] = record
         files[key] = path

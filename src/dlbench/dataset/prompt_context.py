@@ -8,12 +8,7 @@ time and never contains a body: a neighbour's body can hold the answer.
 import ast
 import re
 
-from dlbench.dataset.target import Function, Target, find_target, render_signature
-from dlbench.parsing import parse
-
-
-def render_context(source: str, qualname: str) -> str:
-    return join_context(render_imports(parse(source)), render_skeleton(find_target(source, qualname)))
+from dlbench.dataset.target import Function, Target, render_signature
 
 
 def join_context(*parts: str) -> str:
