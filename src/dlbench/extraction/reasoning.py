@@ -8,7 +8,7 @@ Models mark it by tags, brackets or channels; where a server dropped the special
 import re
 from itertools import islice
 
-from dlbench.extraction.repairs import repair
+from dlbench.extraction.syntax import repair
 
 _NAME = r"(?:seed:)?(?:think|thinking|thoughts?|reasoning|analysis|scratchpad|reflection)"
 _OPEN = rf"<{_NAME}(?:\s[^<>]*)?>|\[THINK\]|◁think▷|<\|START_THINKING\|>|<\|begin_of_thought\|>"
