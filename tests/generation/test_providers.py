@@ -53,9 +53,9 @@ def test_missing_key_is_named_by_its_variable(prefix: str, monkeypatch: pytest.M
 def test_local_server_needs_no_key_and_gets_none(prefix: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "key-of-openai")
     endpoint = find_endpoint(f"{prefix}/org/model")
-    assert (endpoint.model, endpoint.key, endpoint.local) == ("org/model", "", True)
+    assert (endpoint.model, endpoint.key) == ("org/model", "")
     moved = find_endpoint(f"{prefix}/org/model", "http://box:9/v1")
-    assert (moved.model, moved.base_url, moved.local) == ("org/model", "http://box:9/v1", True)
+    assert (moved.model, moved.base_url) == ("org/model", "http://box:9/v1")
 
 
 def test_base_url_makes_the_prefix_part_of_the_name() -> None:

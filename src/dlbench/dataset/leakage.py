@@ -1,10 +1,8 @@
-"""Find what a prompt gives away of the code and text it was written from.
+"""Find what a prompt gives away of the code and text it was written from (`docs/prompt-writing.md` states the rules).
 
 A prompt that quotes the reference tests memory, not skill, and one that quotes a docstring is a text that models have
-seen. The checks compare lines of code, expressions of some length, and runs of twelve words: of any docstring of the
-module, of a comment in the function, or of a message. A message that a test matches may be quoted, since a solution
-must contain it. A call of a helper with plain arguments is no leak: a solver has to know how a helper is called.
-`docs/prompt-writing.md` states the rules for authors.
+seen. A message that a test matches may be quoted, since a solution must contain it. A call of a helper with plain
+arguments is no leak: a solver has to know how a helper is called.
 """
 
 import ast
@@ -16,7 +14,7 @@ from io import StringIO
 from pathlib import Path
 from tokenize import NAME, NUMBER, OP, generate_tokens
 
-from dlbench.dataset.problems import Kind
+from dlbench.dataset.loading import Kind
 from dlbench.dataset.target import Function, Target, find_body
 from dlbench.parsing import parse
 

@@ -1,4 +1,4 @@
-"""Load a folder of TOML files as a benchmark.
+"""Load a folder of TOML files as a benchmark, and define the problems that checks report.
 
 A benchmark is any folder of this shape, ours or a user's. `read` collects all problems in one pass; `load` is for
 commands that need a sound benchmark and raises an error with the same list.
@@ -6,17 +6,61 @@ commands that need a sound benchmark and raises an error with the same list.
 
 import os
 import tomllib
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
 from pathlib import Path
 from typing import TypeVar
 
 from pydantic import ValidationError
 
-from dlbench.dataset.problems import Kind, Problem
 from dlbench.dataset.records import Instance, Project, Record, Unrunnable
 from dlbench.errors import DLBenchError
 
 AnyRecord = TypeVar("AnyRecord", bound=Record)
+
+
+class Kind(StrEnum):
+    MALFORMED_RECORD = "malformed_record"
+    UNKNOWN_LABEL = "unknown_label"
+    MISPLACED_FILE = "misplaced_file"
+    UNKNOWN_PROJECT = "unknown_project"
+    UNKNOWN_INSTANCE = "unknown_instance"
+    MISSING_LOCK = "missing_lock"
+    UNPINNED_LOCK = "unpinned_lock"
+    PROJECT_IN_LOCK = "project_in_lock"
+    DUPLICATE_TARGET = "duplicate_target"
+    DUPLICATE_ID = "duplicate_id"
+    SOURCE_UNAVAILABLE = "source_unavailable"
+    SOURCE_MISMATCH = "source_mismatch"
+    MISSING_PATH = "missing_path"
+    MISSING_TARGET = "missing_target"
+    HASH_MISMATCH = "hash_mismatch"
+    MISSING_TEST = "missing_test"
+    PROMPT_IS_A_DRAFT = "prompt_is_a_draft"
+    PROMPT_LENGTH = "prompt_length"
+    PROMPT_LEAKS_CODE = "prompt_leaks_code"
+    PROMPT_LEAKS_DOCSTRING = "prompt_leaks_docstring"
+    PROMPT_LEAKS_MESSAGE = "prompt_leaks_message"
+    LABEL_AGAINST_VOTES = "label_against_votes"
+    TIE_WITHOUT_REASON = "tie_without_reason"
+    TOO_FEW_VOTES = "too_few_votes"
+    TOO_FEW_TESTS = "too_few_tests"
+    WEAK_TESTS = "weak_tests"
+    PROJECT_TOO_LARGE = "project_too_large"
+    THIRD_PARTY_CODE = "third_party_code"
+
+
+@dataclass(frozen=True)
+class Problem:
+    """`kind` is for programs; `where`, `what` and `fix` are for people."""
+
+    kind: Kind
+    where: str
+    what: str
+    fix: str
+
+    def as_dict(self) -> dict[str, str]:
+        return {key: str(value) for key, value in asdict(self).items()}
 
 
 @dataclass(frozen=True)

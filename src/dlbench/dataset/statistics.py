@@ -1,8 +1,7 @@
 """Compute statistics of a dataset: counts and medians of its records, and the outcomes of independent solvers.
 
-Everything is computed from the records alone, so that anybody who has them gets the same figures. `solving.jsonl` has
-one line per attempt: the instance, the number of the solver, the status, and for a failure whose fault it was. It keeps
-outcomes but no solutions: those would be answers to our own tasks.
+Everything is computed from the records, so that anybody who has them gets the same figures. `solving.jsonl` keeps the
+outcomes of attempts but no solutions: those would be answers to our own tasks.
 """
 
 from collections import Counter

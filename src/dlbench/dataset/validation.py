@@ -1,12 +1,10 @@
-"""Check the records of a benchmark, as far as possible without its sources.
+"""Check the records of a benchmark, as far as possible without its sources (`dlbench.validation.sources` needs them).
 
-`dlbench.validation.sources` checks what needs the fetched sources.
+A rule that `rules.toml` does not state does not apply: a small benchmark needs neither votes nor prompts of forty
+words. A label must agree with the votes of its own record in every benchmark.
 
-A benchmark states its rules in `rules.toml`; a rule that is not stated does not apply: a small benchmark needs neither
-votes nor prompts of forty words. A label must agree with the votes of its own record in every benchmark.
-
-`SEAL` holds the version and a digest of everything that a score depends on: projects, instances, locks, splits. Without
-it a record could change under a version that people cite. `make seal` writes it, and fails if the version is the same.
+`SEAL` holds the version and a digest of everything that a score depends on. Without it a record could change under a
+version that people cite. `make seal` writes it, and fails if the version is the same.
 """
 
 import hashlib
@@ -22,8 +20,7 @@ from pydantic import Field
 
 from dlbench.dataset.labels import AXES
 from dlbench.dataset.leakage import is_draft
-from dlbench.dataset.loading import Benchmark, default_root, read, read_record
-from dlbench.dataset.problems import Kind, Problem
+from dlbench.dataset.loading import Benchmark, Kind, Problem, default_root, read, read_record
 from dlbench.dataset.records import Instance, Record, Votes
 from dlbench.dataset.statistics import mutation_score
 from dlbench.jsonl import write_whole

@@ -1,8 +1,7 @@
 """Read the code after an edit: a unified diff, a patch, or search-and-replace blocks.
 
-Only what the edit shows whole can be judged. A hunk that begins or stops inside the target leaves lines of it unseen,
-and a function assembled from such pieces is nobody's answer. So the target is taken from one hunk that has its `def`
-line and its end, or not at all.
+A hunk that begins or stops inside the target leaves lines of it unseen, and a function assembled from such pieces is
+nobody's answer. So the target is taken from one hunk that has its `def` line and its end, or not at all.
 """
 
 import re

@@ -1,9 +1,8 @@
 """Split an answer into fenced blocks, and choose the blocks that are the answer.
 
-The rules are Markdown's, as models write it: fences in lists and in docstrings, a whole answer in a `markdown` fence,
-code on the opening fence's line, closing fences that stick to the last line or never come. Drafts, examples, shell
-commands and output stand in fences too. Blocks that are Python are joined, since the target may be in one and its
-helper in another; a block of another language counts only where those do not have the target.
+The rules are Markdown's, as models write it: fences in lists and docstrings, around the whole answer, stuck to code,
+never closed. Blocks that are Python are joined, since the target may be in one and its helper in another; a block of
+another language counts only where those do not have the target.
 """
 
 import re

@@ -1,8 +1,7 @@
 """Find code in text without fences.
 
-Prose and code follow one another without a mark between them. A run of lines is code as far as it parses, and prose
-after it begins at the margin. An indented line that does not parse is no prose: the function is broken or cut off
-there, and its first half must not pass for the whole.
+A run of lines is code as far as it parses, and prose after it begins at the margin. An indented line that does not
+parse is no prose: the function is broken or cut off there, and its first half must not pass for the whole.
 """
 
 import re

@@ -1,11 +1,8 @@
 """Price answers, and bound a run in requests, tokens and dollars over all its starts.
 
-What earlier starts used is read from the run's folder. The cost of an answer is unknown until it arrives, so a request
-is sent only while its maximum fits beside the maxima of the requests in flight. When nothing fits, the run ends and
-keeps everything.
-
-Prices change and ours are a start, so users can pass their own table. A model that is in no table has an unknown cost,
-not zero.
+The cost of an answer is unknown until it arrives, so a request is sent only while its maximum fits beside the maxima of
+the requests in flight. When nothing fits, the run ends and keeps everything. Prices change and ours are a start, so
+users can pass their own table. A model that is in no table has an unknown cost, not zero.
 """
 
 import asyncio
@@ -50,16 +47,6 @@ def find_price(model: str, table: Path | None = None) -> Price | None:
     found = prices.get(model) or prices.get(f"openai/{model}")
     is_local = presets().get(model.partition("/")[0], {}).get("local", False)
     return found or (FREE if is_local else None)
-
-
-def read_cost(usage: Mapping[str, Any], price: Price | None) -> float | None:
-    """The endpoint's own figure comes first: it knows about caches and discounts. NaN or a negative cost is ignored:
-    added to a sum, it would disable the limit."""
-    reported = usage.get("cost")
-    if isinstance(reported, int | float) and not isinstance(reported, bool) and 0 <= reported < math.inf:
-        return float(reported)
-    counted = count_tokens(usage)
-    return None if price is None or counted is None else price.of(*counted)
 
 
 def count_tokens(usage: Mapping[str, Any]) -> tuple[float, float] | None:
@@ -119,7 +106,13 @@ class Budget:
             raise DLBenchError("--max-cost requires a price, and this model has none", where=f"model {model}", fix=fix)
 
     def cost_of(self, usage: Mapping[str, Any]) -> float | None:
-        return read_cost(usage, self._price)
+        """The endpoint's own figure comes first: it knows about caches and discounts. NaN or a negative cost is
+        ignored: added to a sum, it would disable the limit."""
+        reported = usage.get("cost")
+        if isinstance(reported, int | float) and not isinstance(reported, bool) and 0 <= reported < math.inf:
+            return float(reported)
+        counted = count_tokens(usage)
+        return None if self._price is None or counted is None else self._price.of(*counted)
 
     def add(self, answer: Answer, prompt_characters: int) -> None:
         """Count an answer; if the endpoint reports no tokens, estimate them from the characters."""

@@ -1,8 +1,7 @@
 """Send the turns of a conversation, none of them twice.
 
-A technique may ask for a plan before the code. The answer to an earlier turn is paid for, so it is on disk before the
-next turn is sent, in a file beside the samples; a resumed run reads it from there. A hash of the prompt is stored with
-each answer, so that an answer to another prompt is not reused.
+The answer to an earlier turn is paid for, so it is on disk before the next turn is sent; a resumed run reads it from
+there. A hash of the prompt is stored with each answer, so that an answer to another prompt is not reused.
 """
 
 import hashlib
@@ -47,12 +46,9 @@ class TurnStore:
         last = await limiter.ask(replace(request, messages=messages, follow_ups=(), turn=len(earlier)))
         return _total(last, earlier), earlier
 
-    def answers(self) -> dict[tuple[str, int], list[Answer]]:
-        """By instance and sample."""
-        found: dict[tuple[str, int], list[Answer]] = {}
-        for (instance, sample, _), answer in self._answers.items():
-            found.setdefault((instance, sample), []).append(answer)
-        return found
+    def answers(self) -> list[tuple[tuple[str, int], Answer]]:
+        """Each with its instance and sample."""
+        return [((instance, sample), answer) for (instance, sample, _), answer in self._answers.items()]
 
     async def _ask_once(self, limiter: RateLimiter, request: Request) -> Answer:
         name = limiter.model.name
@@ -80,15 +76,12 @@ class TurnStore:
 
 
 def as_record(answer: Answer) -> dict[str, Any]:
-    record: dict[str, Any] = {
+    return {
         "answer": answer.text,
         "usage": answer.usage,
         "finish_reason": answer.finish_reason,
         "seconds": round(answer.seconds, 3),
-    }
-    if answer.reasoning:
-        record["reasoning"] = answer.reasoning
-    return record
+    } | ({"reasoning": answer.reasoning} if answer.reasoning else {})
 
 
 def read_record(record: Mapping[str, Any]) -> Answer:

@@ -4,7 +4,6 @@ A sample that the file lacks is an error: an empty answer in its place would be 
 """
 
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -55,8 +54,10 @@ class FileModel(Model):
         answer = replace(read_record(turn), seconds=0.0)  # nothing was waited for
         if not isinstance(turn.get("answer"), str):
             answer = replace(answer, text=fenced(turn["code"]))
-        # The record's usage covers all its turns, so it is reported with one of them.
-        return replace(answer, usage=_usage(record) if request.turn == len(earlier) else {})
+        if request.turn != len(earlier):  # the record's usage covers all its turns, so it is reported with one of them
+            return replace(answer, usage={})
+        cost = record.get("cost")  # written beside the usage, and known only to the file
+        return answer if cost is None else replace(answer, usage={"cost": cost} | answer.usage)
 
     def _add(self, instance: str, record: dict[str, Any], where: str) -> None:
         sample = record.get("sample", self._counts[instance])
@@ -64,12 +65,6 @@ class FileModel(Model):
         if (instance, sample) in self._records:
             raise duplicate_sample(instance, sample, where)
         self._records[instance, sample] = record
-
-
-def _usage(record: Mapping[str, Any]) -> dict[str, Any]:
-    """With the cost, which a run writes beside the usage and which only the file knows."""
-    usage, cost = read_record(record).usage, record.get("cost")
-    return usage if cost is None else {"cost": cost} | usage
 
 
 def _are_turns(value: object) -> bool:

@@ -1,10 +1,7 @@
 """Define what a model is: a name and an asynchronous `answer`; with the two baselines, `reference` and `stub`.
 
-A model makes one attempt. A failure is a `DLBenchError`, or a `TransientError` if a retry may succeed; it is never
-turned into an answer, which would be scored.
-
-`reference` answers with the project's own code and must pass every test; `stub` answers with a function that raises and
-must fail every test. If either does not hold, the harness is wrong and no score can be trusted.
+A failure is an error, never an answer, which would be scored. `reference` must pass every test and `stub` must fail
+every test; if either does not hold, the harness is wrong and no score can be trusted.
 """
 
 import textwrap

@@ -1,8 +1,7 @@
 """Map a model's name to an endpoint, and keep API keys out of everything that is written or shown.
 
-`groq/…` implies address, key variable and quirks; they are data in `providers.toml`. A key is sent only to the endpoint
-it belongs to. Endpoints repeat keys in error messages, programs print their environment, and run folders are shared, so
-all external text passes through `Secrets.hide`.
+A key is sent only to the endpoint it belongs to. Endpoints repeat keys in error messages, programs print their
+environment, and run folders are shared, so all external text passes through `Secrets.hide`.
 """
 
 import functools
@@ -32,7 +31,6 @@ class Endpoint:
     limit: str = "max_tokens"
     seed: str = "seed"
     reasoning: bool = False
-    local: bool = False
     body: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -82,7 +80,6 @@ def find_endpoint(
         "max_completion_tokens" if reasoning else preset.get("limit", "max_tokens"),
         preset.get("seed", "seed"),
         reasoning,
-        preset.get("local", False),
         preset.get("body", {}),
     )
 

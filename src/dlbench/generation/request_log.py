@@ -1,8 +1,7 @@
 """Log every request before it is sent, and write many records with few disk syncs.
 
-The log holds each attempt exactly as sent, without keys, in a file beside the samples. It documents what a model was
-asked, and makes a limit on requests hold across kills. It is separate from the samples, which people exchange, because
-a request can quote a project's code.
+The log documents what a model was asked, without keys, and makes a limit on requests hold across kills. It is separate
+from the samples, which people exchange, because a request can quote a project's code.
 """
 
 import asyncio

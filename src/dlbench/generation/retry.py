@@ -1,9 +1,7 @@
 """Bring one request to an answer: within the budget, logged before it is sent, retried after transient errors.
 
-Waits grow from attempt to attempt, are jittered, and are never shorter than the endpoint asks; a wait that is too long
-ends the run, which can be resumed. A request that exceeds the model's context is sent once more with a limit of one
-token: this separates a prompt that is too long, a failure of the model, from a --max-tokens that is too large, a wrong
-setting.
+A request that exceeds the model's context is sent once more with a limit of one token: this separates a prompt that is
+too long, a failure of the model, from a --max-tokens that is too large, a wrong setting.
 """
 
 import asyncio

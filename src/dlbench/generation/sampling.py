@@ -1,11 +1,8 @@
 """Generate the samples of a run: many requests in flight, each answer written at once, none requested twice.
 
-A resumed run requests only what is missing. An error, an exhausted budget or Ctrl-C stops new requests; answers in
-flight are still kept.
-
-Each request has its own seed, hashed from the run's seed, the instance and the sample's index. With `seed + index`, all
-instances would share their random draws and consecutive runs would share samples: variance between runs, and the
-intervals, would be wrong.
+An error, an exhausted budget or Ctrl-C stops new requests; answers in flight are still kept. Each request has its own
+seed, hashed from the run's seed, the instance and the sample's index. With `seed + index`, instances would share their
+random draws and consecutive runs would share samples: variance between runs, and the intervals, would be wrong.
 """
 
 import asyncio
@@ -152,10 +149,9 @@ def _count_spent(budget: Budget, known: dict[Key, dict[str, Any]], turns: TurnSt
     budget.spent.requests += request_log.count
     for key, record in known.items():
         budget.add(read_record(record), request_log.prompt_characters(*key))
-    for key, answers in turns.answers().items():
+    for key, answer in turns.answers():
         if key not in known:  # a sample's own record includes its turns
-            for answer in answers:
-                budget.add(answer, request_log.prompt_characters(*key))
+            budget.add(answer, request_log.prompt_characters(*key))
 
 
 def _record(

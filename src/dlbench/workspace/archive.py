@@ -1,8 +1,7 @@
 """Unpack untrusted archives safely; hash and copy source trees.
 
 An archive may name files outside its folder, link there, or expand until the disk is full. Such an archive is rejected
-as a whole and leaves nothing on the disk. `tree_hash` pins a local project as firmly as a release. The hash and the
-copy skip what is not source (version control, bytecode, virtual environments), so that running the tests does not
+as a whole and leaves nothing on the disk. Hash and copy skip what is not source, so that running the tests does not
 change the hash and a project is not copied together with its own torch.
 """
 
@@ -60,12 +59,11 @@ def _extract(archive: Path, staging: Path) -> None:
             raise DLBenchError("unknown archive format", where=archive.name, fix=kinds)
     except tarfile.FilterError as error:
         raise _escapes(archive.name, error.tarinfo.name) from None
-    except (tarfile.TarError, zipfile.BadZipFile, EOFError, zlib.error, LZMAError, RuntimeError) as error:
-        raise _damaged(archive, error) from None
-    except OSError as error:
-        if error.errno is None:  # gzip and bz2 report a malformed file this way; a disk error has a number.
-            raise _damaged(archive, error) from None
-        raise
+    except (tarfile.TarError, zipfile.BadZipFile, EOFError, zlib.error, LZMAError, RuntimeError, OSError) as error:
+        if getattr(error, "errno", None) is not None:  # a disk error; gzip and bz2 report a malformed file without one
+            raise
+        what, fix = f"the archive cannot be unpacked: {error}", "remove it and fetch it again"
+        raise DLBenchError(what, where=archive.name, fix=fix) from None
 
 
 def _extract_tar(archive: Path, staging: Path) -> None:
@@ -120,11 +118,6 @@ def _top(staging: Path) -> Path:
 def _escapes(where: str, name: str) -> DLBenchError:
     what, fix = f"the archive tries to write outside its folder: {name!r}", "do not use it; report it to its index"
     return DLBenchError(what, where=where, fix=fix)
-
-
-def _damaged(archive: Path, error: Exception) -> DLBenchError:
-    what, fix = f"the archive cannot be unpacked: {error}", "remove it and fetch it again"
-    return DLBenchError(what, where=archive.name, fix=fix)
 
 
 def tree_hash(folder: Path) -> str:

@@ -1,9 +1,7 @@
 """Find, download and verify release files, and look up packages on the configured indexes.
 
-Files are searched as pip does: find-links locations, the index, then the extra indexes. Only bytes with the pinned hash
-are kept: an archive replaced upstream must not become ground truth. Requests are retried, honour the configured
-certificates and trusted hosts, and never send one host's password to another. Release dates are upload dates from the
-index's JSON API, which cannot be backdated.
+Files are searched as pip does. Only bytes with the pinned hash are kept: an archive replaced upstream must not become
+ground truth. One host's password is never sent to another. Release dates are upload dates, which cannot be backdated.
 """
 
 import difflib

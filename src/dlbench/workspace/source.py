@@ -1,10 +1,9 @@
 """Fetch a project's source tree exactly as its record pins it.
 
-The reference is read from the tree and tests run in it, so its folder is named after everything that went into it:
-another archive, revision, content or stand-in file gives another folder. Git checkouts run without hooks, prompts or
-the caller's GIT_* variables, which would redirect a run inside a git hook to the wrong repository. Compiled parts come
-from the wheel of the same release, since compilers differ between machines; only files that the source archive does
-not have are taken from it, so every reference and test is read from the released source.
+The tree's folder is named after everything that went into it. Git runs without hooks, prompts or the caller's GIT_*
+variables, which would redirect a run inside a git hook to the wrong repository. Compiled parts come from the wheel of
+the same release, since compilers differ between machines; only files that the source archive does not have are taken
+from it, so every reference and test is read from the released source.
 """
 
 import hashlib

@@ -1,10 +1,9 @@
 """Run uv, compile locks, and choose CPU builds of torch.
 
-uv gets the machine's pip configuration and none of the caller's variables that could change what is installed, so one
-lock gives one environment. A lock pins every package with the hashes of its files, resolved from the default index
-alone: a package that only this machine's extra indexes have could not be installed elsewhere. torch is the exception:
-the lock pins the bare version, and each machine takes a CPU build from a find-links folder or from the CPU index that
-uv knows. The plain index would give Linux gigabytes of CUDA, and verdicts are made on the CPU.
+uv gets none of the caller's variables that could change what is installed, so one lock gives one environment. A lock is
+resolved from the default index alone: a package that only this machine's extra indexes have could not be installed
+elsewhere. torch is pinned by the bare version, and each machine takes a CPU build from a find-links folder or from the
+CPU index. The plain index would give Linux gigabytes of CUDA, and verdicts are made on the CPU.
 """
 
 import os

@@ -1,12 +1,9 @@
 """The techniques: the bare task, reasoning, examples, a plan, warnings, and more context.
 
 Examples precede the question as answered turns, so they also show the form of an answer. `few-shot-same-stage` uses the
-instance's label, which a user does not have: it bounds what `few-shot-predicted-stage` can reach with a perfect
-predictor.
-
-The warnings come from a taxonomy of bugs, `bugs.toml`: the kinds that the author of the code can avoid, most frequent
-first. They are the same for every instance, so they reveal nothing about any of them. The signatures of the module's
-other definitions are shown without bodies, which could contain the answer.
+label, which a user does not have: it bounds what `few-shot-predicted-stage` can reach. The warnings come from a
+taxonomy of bugs and are the same for every instance, so they reveal nothing about any of them. Other definitions of the
+module are shown without bodies, which could contain the answer.
 """
 
 import tomllib
@@ -80,13 +77,12 @@ def render_bug_warnings(question: Question, examples: Sequence[Example]) -> Turn
 
 def _choose(fits: Callable[[Instance, Instance], bool]) -> Callable[[ExampleDraw], Choice]:
     """Draw the examples for which `fits(instance, example)` holds."""
-    return lambda examples: Choice(tuple(examples.draw(lambda other: fits(examples.instance, other))))
+    return lambda examples: (examples.draw(lambda other: fits(examples.instance, other)), {})
 
 
 def choose_predicted_stage(examples: ExampleDraw) -> Choice:
     stage = examples.predict_stage()
-    drawn = examples.draw(lambda other: other.labels.stage == stage)
-    return Choice(tuple(drawn), {"predicted_stage": str(stage)})
+    return examples.draw(lambda other: other.labels.stage == stage), {"predicted_stage": str(stage)}
 
 
 _any = _choose(lambda instance, other: True)

@@ -1,8 +1,7 @@
 """Choose the instances that may be shown as examples, in a seeded random order.
 
-An example that contains much of the answer would invalidate the score, so an instance is excluded if it shares a large
-part of the code or the prompt. The order is by hashes of the seed and both ids: the same on every machine, and nearly
-unchanged when an instance is added to the benchmark.
+An instance that shares a large part of the code or the prompt would invalidate the score. The order is by hashes: the
+same on every machine, and nearly unchanged when an instance is added to the benchmark.
 """
 
 import hashlib

@@ -1,8 +1,6 @@
-"""Explain a solution in words: the reasoning of the examples of `few-shot-cot`.
+"""Explain a solution in words: the reasoning of the examples of `few-shot-cot`, since nobody has written any.
 
-Nobody has written any, so it is generated from the solution: the arguments, then a sentence for each statement, with
-runs of assignments merged. It states what is done in which order, not why, and quotes no more code than names and short
-conditions.
+It states what is done in which order, not why, and quotes no more code than names and short conditions.
 """
 
 import ast

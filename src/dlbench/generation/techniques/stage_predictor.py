@@ -1,8 +1,7 @@
-"""Predict the pipeline stage of a prompt for a user who has no labels.
+"""Predict the pipeline stage of a prompt for a user who has no labels; the label of the instance itself is not used.
 
-Two implementations: a vote of the five nearest prompts by TF-IDF cosine, and a file of predictions by a trained
-classifier in cross-validation (`dlbench analyze stage evaluate` writes it), each made without having seen the prompt.
-Both use labels of other instances only.
+By a vote of the five nearest prompts by TF-IDF cosine, or from a file of predictions by a trained classifier in
+cross-validation (`dlbench analyze stage evaluate` writes it).
 """
 
 import hashlib
