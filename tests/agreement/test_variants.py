@@ -9,7 +9,8 @@ from dlbench.agreement.mutation import gather_variants, make_variants, show_diff
 from dlbench.agreement.mutation.meaning_guard import CharacterSimilarity, EmbeddingSimilarity, default_similarity
 from dlbench.agreement.requests import RequestOptions, count_requests, make_request
 from dlbench.errors import DLBenchError
-from dlbench.generation import Budget, BudgetSpent, Limits, OpenAIModel, RateLimiter
+from dlbench.generation import Budget, Limits, OpenAIModel, RateLimiter
+from dlbench.generation.budget import BudgetSpent
 from dlbench.generation.sampling import draw_seed
 from tests.agreement.instances import SOURCE, TASK, make_instance
 from tests.generation.endpoint import Endpoint, completion

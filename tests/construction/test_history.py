@@ -21,7 +21,7 @@ START = date(2024, 1, 1)
 def make_release(number: int, filename: str = "", version: str = "", kind: str = "sdist") -> Release:
     version = version or f"1.{number}"
     uploaded = START + timedelta(days=number)
-    return Release(version, uploaded, filename or f"p-{version}.tar.gz", f"{number:064x}", kind, "", 1, "")
+    return Release(version, uploaded, filename or f"p-{version}.tar.gz", f"{number:064x}", kind, "", 1)
 
 
 def find(names: dict[str, set[str]], releases: list[Release]) -> tuple[dict[str, date], list[str]]:

@@ -209,7 +209,7 @@ def test_failed_package_is_left_out_and_the_rest_continues(work: WorkFolder, ind
 
 
 def test_file_name_with_a_path_is_rejected(work: WorkFolder) -> None:
-    release = Release("1.0", date(2026, 1, 1), "../../x.tar.gz", "0" * 64, "sdist", "", 1, "")
+    release = Release("1.0", date(2026, 1, 1), "../../x.tar.gz", "0" * 64, "sdist", "", 1)
     with pytest.raises(DLBenchError, match="invalid file name"):
         choose_release(package_of(release))
 
@@ -220,7 +220,7 @@ def package_of(*releases: Release, **facts: Any) -> Package:  # noqa: ANN401 - w
 
 
 def release_of(version: str, python: str = "", kind: str = "sdist", size: int = 1) -> Release:
-    return Release(version, date(2026, 1, 1), f"t-{version}.tar.gz", "0" * 64, kind, python, size, "")
+    return Release(version, date(2026, 1, 1), f"t-{version}.tar.gz", "0" * 64, kind, python, size)
 
 
 def test_newest_fitting_source_release_is_chosen() -> None:
@@ -238,7 +238,7 @@ def test_oversized_archive_is_not_fetched() -> None:
 def test_wheels_of_a_compiled_release_are_found() -> None:
     def wheel_of(tag: str, version: str = "1.0", size: int = 1) -> Release:
         name = f"t-{version}-{tag}.whl"
-        return Release(version, date(2026, 1, 1), name, "1" * 64, "bdist_wheel", "", size, "")
+        return Release(version, date(2026, 1, 1), name, "1" * 64, "bdist_wheel", "", size)
 
     source, linux, stable = release_of("1.0"), "cp311-cp311-manylinux_2_17_x86_64", "cp39-abi3-macosx_11_0_arm64"
     others = [

@@ -3,7 +3,7 @@
 import pytest
 
 from dlbench.dataset.leakage import find_leaked_expressions, find_leaked_lines, find_leaks
-from dlbench.dataset.problems import Kind
+from dlbench.dataset.loading import Kind
 from dlbench.dataset.target import find_target
 from dlbench.parsing import parse
 

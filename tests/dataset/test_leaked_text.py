@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from dlbench.dataset.leakage import find_leaks, find_run
-from dlbench.dataset.problems import Kind
+from dlbench.dataset.loading import Kind
 from dlbench.dataset.target import find_target
 from dlbench.parsing import parse
 

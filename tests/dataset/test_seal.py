@@ -3,11 +3,11 @@
 import pytest
 
 from dlbench.dataset.loading import default_root
-from dlbench.dataset.validation import CHANGED, UNSEALED, check_records, find_fault, seal
+from dlbench.dataset.validation import CHANGED, UNSEALED, check_records, check_seal, seal
 
 
 def test_our_seal_matches_the_records():
-    fault = find_fault(default_root())
+    fault = check_seal(default_root())
     assert not fault, fault
 
 
@@ -15,16 +15,16 @@ def test_our_seal_matches_the_records():
     "name", ["projects/toy.toml", "instances/toy/scale.toml", "locks/toy.txt", "splits/demo.txt", "splits/new.txt"]
 )
 def test_changed_records_need_a_raised_version(toy_root, name):
-    assert find_fault(toy_root) == UNSEALED
+    assert check_seal(toy_root) == UNSEALED
     seal(toy_root)
-    assert find_fault(toy_root) == ""
+    assert check_seal(toy_root) == ""
     assert check_records(toy_root)[1] == []
     with (toy_root / name).open("a") as file:
         file.write("# changed\n")
-    assert find_fault(toy_root) == CHANGED
+    assert check_seal(toy_root) == CHANGED
     with pytest.raises(SystemExit, match="raise its second number"):
         seal(toy_root)
     (toy_root / "VERSION").write_text("1.1\n")
-    assert find_fault(toy_root) == UNSEALED
+    assert check_seal(toy_root) == UNSEALED
     seal(toy_root)
-    assert find_fault(toy_root) == ""
+    assert check_seal(toy_root) == ""

@@ -4,8 +4,9 @@ import ast
 
 import pytest
 
-from dlbench.dataset.prompt_context import render_context, render_neighbours
+from dlbench.dataset.prompt_context import join_context, render_imports, render_neighbours, render_skeleton
 from dlbench.dataset.target import TargetError, find_target, render_signature
+from dlbench.parsing import parse
 
 SOURCE = '''import math
 from typing import overload
@@ -102,7 +103,7 @@ def test_signature_is_the_header_only():
 
 
 def test_context_has_headers_and_no_body():
-    context = render_context(SOURCE, "Outer.width")
+    context = join_context(render_imports(parse(SOURCE)), render_skeleton(find_target(SOURCE, "Outer.width")))
     assert "import math" in context
     assert "def __init__(self, size): ..." in context
     assert "# sets self.size" in context

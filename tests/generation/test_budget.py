@@ -10,18 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dlbench.errors import DLBenchError
-from dlbench.generation import (
-    Answer,
-    Budget,
-    BudgetSpent,
-    Limits,
-    Model,
-    OpenAIModel,
-    Price,
-    Request,
-    TransientError,
-    generate,
-)
+from dlbench.generation import Answer, Budget, Limits, Model, OpenAIModel, Request, generate
+from dlbench.generation.budget import BudgetSpent, Price
+from dlbench.generation.model import TransientError
 from dlbench.generation.request_log import REQUESTS
 from dlbench.generation.retry import RateLimiter
 

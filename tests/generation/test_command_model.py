@@ -11,7 +11,8 @@ import pytest
 
 from dlbench.errors import DLBenchError
 from dlbench.execution.processes import is_alive
-from dlbench.generation import Answer, CommandModel, Request
+from dlbench.generation import Answer, Request
+from dlbench.generation.command_model import CommandModel
 
 REQUEST = Request("toy/toy.f", 2, [{"role": "user", "content": "häh?"}], 0.5, 7, 5)
 

@@ -8,7 +8,8 @@ import pytest
 
 from dlbench.errors import DLBenchError
 from dlbench.extraction import extract
-from dlbench.generation import Answer, FileModel, Request, generate
+from dlbench.generation import Answer, Request, generate
+from dlbench.generation.file_model import FileModel
 
 from .test_sampling import INSTANCES, REQUESTED, keys, lines, request_of
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from dlbench.errors import DLBenchError
 from dlbench.generation import Answer, OpenAIModel, RateLimiter, Request
 from dlbench.generation.model import TransientError
-from dlbench.generation.openai_client import Refusal, read_retry_after
+from dlbench.generation.openai_client import explain_refusal, read_retry_after
 from dlbench.generation.retry import Stopped, find_wait
 
 from .endpoint import Cut, Endpoint, Reply, completion, refusal, stream
@@ -168,7 +168,7 @@ def test_waits_respect_the_endpoint_and_are_jittered() -> None:
 
 @pytest.mark.parametrize("value", ["0", "-3", "Mon, 01 Jan 2024 00:00:00 GMT"])
 def test_retry_after_zero_still_backs_off(value: str) -> None:
-    problem = Refusal(429, value, "slow down").as_error("slow down", "here")
+    problem = explain_refusal(429, value, "slow down", "slow down", "here")
     assert isinstance(problem, TransientError)
     assert find_wait(problem.after, 1) >= 0.75
 

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from dlbench.errors import DLBenchError
-from dlbench.generation import FREE, Price, find_price
-from dlbench.generation.budget import _OURS, _read, read_cost
+from dlbench.generation.budget import _OURS, FREE, Budget, Price, _read, find_price
 from dlbench.generation.providers import presets
 
 
@@ -19,7 +18,7 @@ def test_our_table_is_valid_and_names_known_providers() -> None:
 def test_prices_are_per_million_tokens() -> None:
     assert Price(2.0, 8.0).of(1_000_000, 0) == 2.0
     assert Price(2.0, 8.0).of(500_000, 250_000) == 3.0
-    assert read_cost({"prompt_tokens": 500_000, "completion_tokens": 250_000}, Price(2.0, 8.0)) == 3.0
+    assert Budget(price=Price(2.0, 8.0)).cost_of({"prompt_tokens": 500_000, "completion_tokens": 250_000}) == 3.0
 
 
 def test_user_table_overrides_and_extends_ours(tmp_path: Path) -> None:
@@ -33,14 +32,14 @@ def test_user_table_overrides_and_extends_ours(tmp_path: Path) -> None:
 def test_unknown_model_has_no_price_and_local_server_is_free() -> None:
     assert find_price("groq/nobody-knows") is None
     assert find_price("vllm/anything") == FREE
-    assert read_cost({"prompt_tokens": 5, "completion_tokens": 5}, None) is None
-    assert read_cost({"prompt_tokens": 5}, Price(1, 1)) is None
+    assert Budget(price=None).cost_of({"prompt_tokens": 5, "completion_tokens": 5}) is None
+    assert Budget(price=Price(1, 1)).cost_of({"prompt_tokens": 5}) is None
 
 
 @pytest.mark.parametrize("cost", [float("nan"), -1.0, float("inf"), True, "0.1"])
 def test_invalid_reported_cost_is_ignored(cost: object) -> None:
     usage = {"prompt_tokens": 1_000_000, "completion_tokens": 0, "cost": cost}
-    assert read_cost(usage, Price(2.0, 8.0)) == 2.0
+    assert Budget(price=Price(2.0, 8.0)).cost_of(usage) == 2.0
 
 
 @pytest.mark.parametrize(

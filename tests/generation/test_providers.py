@@ -3,8 +3,9 @@
 import pytest
 
 from dlbench.errors import DLBenchError
-from dlbench.generation import CommandModel, ModelOptions, OpenAIModel, StubModel
+from dlbench.generation import ModelOptions, OpenAIModel, StubModel
 from dlbench.generation.clients import CLIENTS, ModelClient, add_client, render_client_table
+from dlbench.generation.command_model import CommandModel
 from dlbench.generation.providers import find_endpoint, presets
 
 PROVIDERS = [name for name, preset in presets().items() if not preset.get("local")]
@@ -52,9 +53,9 @@ def test_missing_key_is_named_by_its_variable(prefix: str, monkeypatch: pytest.M
 def test_local_server_needs_no_key_and_gets_none(prefix: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "key-of-openai")
     endpoint = find_endpoint(f"{prefix}/org/model")
-    assert (endpoint.model, endpoint.key, endpoint.local) == ("org/model", "", True)
+    assert (endpoint.model, endpoint.key) == ("org/model", "")
     moved = find_endpoint(f"{prefix}/org/model", "http://box:9/v1")
-    assert (moved.model, moved.base_url, moved.local) == ("org/model", "http://box:9/v1", True)
+    assert (moved.model, moved.base_url) == ("org/model", "http://box:9/v1")
 
 
 def test_base_url_makes_the_prefix_part_of_the_name() -> None:

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from dlbench.dataset.target import find_target, render_signature
 from dlbench.errors import DLBenchError
-from dlbench.generation.techniques import TECHNIQUES, Conversation, ExamplePool, PromptBuilder, Settings, find_technique
-from dlbench.generation.techniques.base import SYSTEM, Technique, add_technique, render_technique_table
+from dlbench.generation.techniques import TECHNIQUES, ExamplePool, PromptBuilder, Settings, find_technique
+from dlbench.generation.techniques.base import SYSTEM, Conversation, Technique, add_technique, render_technique_table
 from dlbench.generation.techniques.build import describe_shortage, estimate_tokens
-from dlbench.generation.techniques.few_shot import explain
-from dlbench.generation.techniques.zero_shot import read_warnings
+from dlbench.generation.techniques.catalogue import read_warnings
+from dlbench.generation.techniques.explain import explain
 from tests.generation.library import INSTANCES, SOURCES, example_pool, source_of
 
 FEW_SHOT = [name for name, technique in TECHNIQUES.items() if technique.uses_examples]

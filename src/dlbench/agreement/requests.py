@@ -55,11 +55,10 @@ def make_request(
     messages: list[Message] = fitted.turns[0]
     notes: dict[str, object] = {"variant": variant.index, "operator": variant.operator, "asks_for": "solution"}
     if sample % 2:
-        question = replace(question, skeleton="" if fitted.cut else question.skeleton)
+        question = replace(question, skeleton="" if "cut" in fitted.notes else question.skeleton)
         messages = build_test_prompt(task_of(question), variant.function, options.tests)
         notes["asks_for"] = "tests"
-    if fitted.cut:
-        notes["cut"] = fitted.cut
+    notes |= fitted.notes
     seed = draw_seed(options.seed, instance.id, sample)
     return Request(instance.id, sample, messages, options.temperature, options.max_tokens, seed, notes=notes)
 

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from dlbench.errors import DLBenchError
 from dlbench.generation.model import TransientError
-from dlbench.generation.openai_client import Refusal
+from dlbench.generation.openai_client import explain_refusal
 from dlbench.generation.providers import Secrets, find_endpoint, presets, shorten, shown_url
 from dlbench.workspace.home import home, make_folder, quiet
 
@@ -131,8 +131,8 @@ class EndpointEncoder:
             raise TransientError(what, where=self._where, fix="check the base URL and the connection") from None
         text = reply.content.decode("utf-8", "replace")
         if reply.status_code != 200:
-            refusal = Refusal(reply.status_code, reply.headers.get("Retry-After"), text)
-            raise refusal.as_error(self._safe(text), self._where)
+            retry_after = reply.headers.get("Retry-After")
+            raise explain_refusal(reply.status_code, retry_after, text, self._safe(text), self._where)
         return text
 
     def _read(self, text: str, count: int) -> Vectors:

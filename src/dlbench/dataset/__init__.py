@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dlbench.dataset.labels import AXES, Data, Framework, Label, Stage, Task
-    from dlbench.dataset.loading import Benchmark, Version, default_root, load, read
-    from dlbench.dataset.problems import Kind, Problem
+    from dlbench.dataset.loading import Benchmark, Kind, Problem, Version, default_root, load, read
     from dlbench.dataset.records import Instance, Labels, Measures, Project, Unrunnable, Votes
     from dlbench.dataset.splits import Selection, has_split, name_live, select
 
@@ -39,7 +38,7 @@ __all__ = [
     "select",
 ]
 
-_PARTS = ("labels", "problems", "records", "loading", "splits")
+_PARTS = ("labels", "records", "loading", "splits")
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - the type is the attribute's own

@@ -35,10 +35,7 @@ class Stage(Label):
         "training",
         "fits a model: optimisers, schedules, gradient handling, training loops, callbacks, distributed training",
     )
-    INFERENCE = (
-        "inference",
-        "uses a fitted model: prediction, sampling, posterior queries, generation, search",
-    )
+    INFERENCE = ("inference", "uses a fitted model: prediction, sampling, posterior queries, generation, search")
     EVALUATION_METRICS = (
         "evaluation_metrics",
         "says how good something is: metrics, scores, comparison of predictions with truth, reports",

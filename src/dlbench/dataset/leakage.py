@@ -1,10 +1,8 @@
-"""Find what a prompt gives away of the code and text it was written from.
+"""Find what a prompt gives away of the code and text it was written from (`docs/prompt-writing.md` states the rules).
 
 A prompt that quotes the reference tests memory, not skill, and one that quotes a docstring is a text that models have
-seen. The checks compare lines of code, expressions of some length, and runs of twelve words: of any docstring of the
-module, of a comment in the function, or of a message. A message that a test matches may be quoted, since a solution
-must contain it. A call of a helper with plain arguments is no leak: a solver has to know how a helper is called.
-`docs/prompt-writing.md` states the rules for authors.
+seen. A message that a test matches may be quoted, since a solution must contain it. A call of a helper with plain
+arguments is no leak: a solver has to know how a helper is called.
 """
 
 import ast
@@ -16,8 +14,8 @@ from io import StringIO
 from pathlib import Path
 from tokenize import NAME, NUMBER, OP, generate_tokens
 
-from dlbench.dataset.problems import Kind
-from dlbench.dataset.target import Function, Target
+from dlbench.dataset.loading import Kind
+from dlbench.dataset.target import Function, Target, find_body
 from dlbench.parsing import parse
 
 QUOTED_WORDS = 12
@@ -31,8 +29,7 @@ def find_text_runs(prompt: str, module: ast.Module, target: Target) -> list[tupl
             texts.append((f"the docstring of {getattr(node, 'name', 'the module')}", ast.get_docstring(node) or ""))
     found: dict[str, str] = {}
     for name, text in texts:
-        run = find_run(prompt, text)
-        if run:
+        if run := find_run(prompt, text):
             found.setdefault(run, name)
     return [(name, run) for run, name in found.items()]
 
@@ -97,27 +94,20 @@ def find_leaks(prompt: str, module: ast.Module, target: Target, test_files: Iter
     """Everything that the prompt takes from its target and the module; messages only where the tests are known."""
     lines = find_leaked_lines(prompt, target)
     expressions = [text for text in find_leaked_expressions(prompt, target) if not any(text in line for line in lines)]
-    messages = [] if test_files is None else find_message_runs(prompt, get_body(target.node), test_files)
-    return [
-        *(_code(f"a line of the reference: {line}") for line in lines),
-        *(_code(f"an expression of the reference: {text}") for text in expressions),
-        *(
-            Leak(Kind.PROMPT_LEAKS_DOCSTRING, _words_of(name, run), "use your own words")
-            for name, run in find_text_runs(prompt, module, target)
-        ),
-        *(
-            Leak(Kind.PROMPT_LEAKS_MESSAGE, _words_of("a message that no test has", run), "quote what a test matches")
-            for run in messages
-        ),
-    ]
-
-
-def _code(what: str) -> Leak:
-    return Leak(Kind.PROMPT_LEAKS_CODE, f"the prompt holds {what}", "describe it in words")
+    code = [f"a line of the reference: {line}" for line in lines]
+    code += [f"an expression of the reference: {text}" for text in expressions]
+    messages = [] if test_files is None else find_message_runs(prompt, find_body(target.node), test_files)
+    leaks = [(Kind.PROMPT_LEAKS_CODE, what, "describe it in words") for what in code]
+    for name, run in find_text_runs(prompt, module, target):
+        leaks.append((Kind.PROMPT_LEAKS_DOCSTRING, _words_of(name, run), "use your own words"))
+    for run in messages:
+        what = _words_of("a message that no test has", run)
+        leaks.append((Kind.PROMPT_LEAKS_MESSAGE, what, "quote what a test matches"))
+    return [Leak(kind, f"the prompt holds {what}", fix) for kind, what, fix in leaks]
 
 
 def _words_of(name: str, run: str) -> str:
-    return f"the prompt holds {len(run.split())} words in a row of {name}: {run}"
+    return f"{len(run.split())} words in a row of {name}: {run}"
 
 
 def find_leaked_lines(prompt: str, target: Target) -> list[str]:
@@ -128,7 +118,7 @@ def find_leaked_lines(prompt: str, target: Target) -> list[str]:
 
 def _specific_lines(target: Target) -> list[str]:
     """The body's code lines, without docstring, comments, imports and lines too short to be specific."""
-    body = get_body(target.node)
+    body = find_body(target.node)
     if not body:
         return []
     lines = "\n".join(ast.unparse(statement) for statement in body).splitlines()
@@ -143,19 +133,13 @@ def _specific_lines(target: Target) -> list[str]:
     ]
 
 
-def get_body(function: Function) -> list[ast.stmt]:
-    first, *rest = function.body
-    has_docstring = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
-    return rest if has_docstring else function.body
-
-
 def find_leaked_expressions(prompt: str, target: Target) -> list[str]:
     """Expressions of the reference's body that the prompt contains; of nested ones the outermost."""
     tokens = _tokens("\n".join([prompt, *_code_spans(prompt)]))
     words = frozenset(re.findall(r"\w+", prompt))
     own = _local_names(target.node)
     found: dict[str, None] = {}
-    pending: list[ast.AST] = [*get_body(target.node)]
+    pending: list[ast.AST] = [*find_body(target.node)]
     while pending:
         node = pending.pop(0)
         text = ast.unparse(node) if isinstance(node, ast.expr) and _may_occur(words, node) else ""

@@ -1,4 +1,4 @@
-"""Load a folder of TOML files as a benchmark.
+"""Load a folder of TOML files as a benchmark, and define the problems that checks report.
 
 A benchmark is any folder of this shape, ours or a user's. `read` collects all problems in one pass; `load` is for
 commands that need a sound benchmark and raises an error with the same list.
@@ -6,18 +6,61 @@ commands that need a sound benchmark and raises an error with the same list.
 
 import os
 import tomllib
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
 from pathlib import Path
 from typing import TypeVar
 
 from pydantic import ValidationError
 
-from dlbench.dataset.problems import Kind, Problem
 from dlbench.dataset.records import Instance, Project, Record, Unrunnable
 from dlbench.errors import DLBenchError
 
 AnyRecord = TypeVar("AnyRecord", bound=Record)
+
+
+class Kind(StrEnum):
+    MALFORMED_RECORD = "malformed_record"
+    UNKNOWN_LABEL = "unknown_label"
+    MISPLACED_FILE = "misplaced_file"
+    UNKNOWN_PROJECT = "unknown_project"
+    UNKNOWN_INSTANCE = "unknown_instance"
+    MISSING_LOCK = "missing_lock"
+    UNPINNED_LOCK = "unpinned_lock"
+    PROJECT_IN_LOCK = "project_in_lock"
+    DUPLICATE_TARGET = "duplicate_target"
+    DUPLICATE_ID = "duplicate_id"
+    SOURCE_UNAVAILABLE = "source_unavailable"
+    SOURCE_MISMATCH = "source_mismatch"
+    MISSING_PATH = "missing_path"
+    MISSING_TARGET = "missing_target"
+    HASH_MISMATCH = "hash_mismatch"
+    MISSING_TEST = "missing_test"
+    PROMPT_IS_A_DRAFT = "prompt_is_a_draft"
+    PROMPT_LENGTH = "prompt_length"
+    PROMPT_LEAKS_CODE = "prompt_leaks_code"
+    PROMPT_LEAKS_DOCSTRING = "prompt_leaks_docstring"
+    PROMPT_LEAKS_MESSAGE = "prompt_leaks_message"
+    LABEL_AGAINST_VOTES = "label_against_votes"
+    TIE_WITHOUT_REASON = "tie_without_reason"
+    TOO_FEW_VOTES = "too_few_votes"
+    TOO_FEW_TESTS = "too_few_tests"
+    WEAK_TESTS = "weak_tests"
+    PROJECT_TOO_LARGE = "project_too_large"
+    THIRD_PARTY_CODE = "third_party_code"
+
+
+@dataclass(frozen=True)
+class Problem:
+    """`kind` is for programs; `where`, `what` and `fix` are for people."""
+
+    kind: Kind
+    where: str
+    what: str
+    fix: str
+
+    def as_dict(self) -> dict[str, str]:
+        return {key: str(value) for key, value in asdict(self).items()}
 
 
 @dataclass(frozen=True)
@@ -48,9 +91,6 @@ class Benchmark:
     def project_of(self, instance: Instance) -> Project:
         return self.projects[instance.project]
 
-    def lock_of(self, project: Project) -> Path:
-        return self.root / "locks" / f"{project.environment}.txt"
-
 
 def default_root() -> Path:
     """The folder that DLBENCH_BENCHMARK names, else the one in the installed package or beside `src` in a checkout."""
@@ -67,26 +107,22 @@ def load(root: Path | None = None) -> Benchmark:
     if problems:
         shown = "\n".join(f"  {problem.where}: {problem.what}" for problem in problems[:20])
         more = f"\n  … and {len(problems) - 20} more" if len(problems) > 20 else ""
-        raise DLBenchError(
-            f"the benchmark has {len(problems)} problem(s):\n{shown}{more}",
-            where=str(benchmark.root),
-            fix="run `dlbench check --benchmark …` to see how to fix each",
-        )
+        what = f"the benchmark has {len(problems)} problem(s):\n{shown}{more}"
+        fix = "run `dlbench check --benchmark …` to see how to fix each"
+        raise DLBenchError(what, where=str(benchmark.root), fix=fix)
     return benchmark
 
 
 def read(root: Path) -> tuple[Benchmark, list[Problem]]:
     if not root.is_dir():
-        raise DLBenchError(
-            "no benchmark folder here",
-            where=str(root),
-            fix="pass the folder that contains projects/ as --benchmark",
-        )
+        fix = "pass the folder that contains projects/ as --benchmark"
+        raise DLBenchError("no benchmark folder here", where=str(root), fix=fix)
     problems: list[Problem] = []
     files: dict[str, Path] = {}
-    projects = _read_all(root, "projects/*.toml", Project, lambda project: project.name, files, problems)
-    instances = _read_all(root, "instances/*/*.toml", Instance, lambda instance: instance.id, files, problems)
-    unrunnable = _read_all(root, "unrunnable/*/*.toml", Unrunnable, lambda one: one.id, {}, problems)
+    projects = _read_all(root, "projects/*.toml", Project, files, problems)
+    instances = _read_all(root, "instances/*/*.toml", Instance, files, problems)
+    unrunnable = _read_all(root, "unrunnable/*/*.toml", Unrunnable, {}, problems)
+    canary = root / "CANARY"
     benchmark = Benchmark(
         root=root,
         version=_read_version(root, problems),
@@ -94,15 +130,10 @@ def read(root: Path) -> tuple[Benchmark, list[Problem]]:
         instances=dict(sorted(instances.items())),
         splits=_read_splits(root),
         files=files,
-        canary=_read_canary(root),
+        canary=canary.read_text(encoding="utf-8").strip() if canary.is_file() else "",
         unrunnable=unrunnable,
     )
     return benchmark, problems
-
-
-def _read_canary(root: Path) -> str:
-    path = root / "CANARY"
-    return path.read_text(encoding="utf-8").strip() if path.is_file() else ""
 
 
 def _read_version(root: Path, problems: list[Problem]) -> Version:
@@ -125,12 +156,7 @@ def _read_splits(root: Path) -> dict[str, tuple[str, ...]]:
 
 
 def _read_all(
-    root: Path,
-    pattern: str,
-    record_type: type[AnyRecord],
-    key_of: Callable[[AnyRecord], str],
-    files: dict[str, Path],
-    problems: list[Problem],
+    root: Path, pattern: str, record_type: type[AnyRecord], files: dict[str, Path], problems: list[Problem]
 ) -> dict[str, AnyRecord]:
     records: dict[str, AnyRecord] = {}
     for path in sorted(root.glob(pattern)):
@@ -138,12 +164,10 @@ def _read_all(
         record = read_record(path, where, record_type, problems)
         if record is None:
             continue
-        key = key_of(record)
+        key: str = getattr(record, "name" if isinstance(record, Project) else "id")
         if key in records:
-            first = files[key].relative_to(root).as_posix()
-            problems.append(
-                Problem(Kind.DUPLICATE_ID, where, f"{key} is also in {first}", "remove one of the two files")
-            )
+            what = f"{key} is also in {files[key].relative_to(root).as_posix()}"
+            problems.append(Problem(Kind.DUPLICATE_ID, where, what, "remove one of the two files"))
             continue
         records[key] = record
         files[key] = path

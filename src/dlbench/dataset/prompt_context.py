@@ -1,19 +1,12 @@
-"""Render the code around a target that a prompt may show.
+"""Render the code around a target that a prompt may show: imports, the skeleton of its class, its neighbours' headers.
 
-It consists of the module's imports; for a method, the skeleton of its class (headers, class attributes and the names of
-the attributes that `__init__` sets); and the signatures of its neighbours. It is made from the fetched source at run
-time and never contains a body: a neighbour's body can hold the answer.
+It is made from the fetched source at run time and never contains a body: a neighbour's body can hold the answer.
 """
 
 import ast
 import re
 
-from dlbench.dataset.target import Function, Target, find_target, render_signature
-from dlbench.parsing import parse
-
-
-def render_context(source: str, qualname: str) -> str:
-    return join_context(render_imports(parse(source)), render_skeleton(find_target(source, qualname)))
+from dlbench.dataset.target import Function, Target, render_signature
 
 
 def join_context(*parts: str) -> str:
@@ -66,15 +59,12 @@ def _skeleton(node: ast.ClassDef, target: str) -> str:
 
 
 def _attributes(function: Function) -> list[str]:
-    stores = [
-        node.attr
-        for node in ast.walk(function)
-        if isinstance(node, ast.Attribute)
-        and isinstance(node.ctx, ast.Store)
-        and isinstance(node.value, ast.Name)
-        and node.value.id == "self"
-    ]
-    return list(dict.fromkeys(stores))
+    names: dict[str, None] = {}
+    for node in ast.walk(function):
+        match node:
+            case ast.Attribute(attr=name, ctx=ast.Store(), value=ast.Name(id="self")):
+                names[name] = None
+    return list(names)
 
 
 def fenced(code: str, language: str = "python") -> str:

@@ -1,8 +1,7 @@
 """Measure how similar two functions are.
 
-Shingles (runs of five tokens) measure how much of one text another holds: construction keeps one of several copies, and
-an example in a prompt never shows what the prompt asks for. Normal forms are equal for functions that differ only in
-the names of arguments and variables, their own name, docstring, annotations and decorators.
+Shingles (runs of five tokens) measure how much of one text another holds. Normal forms are equal for functions that
+differ only in the names of arguments and variables, their own name, docstring, annotations and decorators.
 """
 
 import ast

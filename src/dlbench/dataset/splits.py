@@ -1,11 +1,7 @@
 """Select instances by split, project, label and date, and choose balanced splits.
 
-Filters combine: an instance must match all of them. An unknown name is an error with the nearest names, never an empty
-table. Beside `full` and the benchmark's own splits, `live-YYYY-MM` holds every instance that first appeared in that
-month or later, which an older model cannot have read.
-
-A small split must cover all labels and projects, and be quick. `choose_balanced` takes the instance of the rarest kinds
-so far; among equals the quicker one, then the one whose hash comes first, so that the same records give the same split.
+An unknown name is an error with the nearest names, never an empty table. `live-YYYY-MM` holds every instance that first
+appeared in that month or later, which an older model cannot have read.
 """
 
 import re
@@ -39,15 +35,10 @@ class Selection:
 
     def admits(self, instance: Instance) -> bool:
         labels = instance.labels
-        return (
-            (not self.instances or instance.id in self.instances)
-            and (not self.projects or instance.project in self.projects)
-            and (not self.stages or labels.stage in self.stages)
-            and (not self.tasks or labels.task in self.tasks)
-            and (not self.data or labels.data in self.data)
-            and (self.since is None or instance.introduced >= self.since)
-            and (self.until is None or instance.introduced <= self.until)
-        )
+        chosen = (self.instances, self.projects, self.stages, self.tasks, self.data)
+        own = (instance.id, instance.project, labels.stage, labels.task, labels.data)
+        in_time = (self.since or date.min) <= instance.introduced <= (self.until or date.max)
+        return in_time and all(not names or name in names for names, name in zip(chosen, own, strict=True))
 
 
 def select(benchmark: Benchmark, selection: Selection) -> list[Instance]:
@@ -98,7 +89,8 @@ _MAX_SECONDS = 5.0
 
 
 def choose_balanced(instances: Iterable[Instance], size: int) -> list[Instance]:
-    """`size` instances, or all where there are fewer, sorted by id."""
+    """`size` instances, or all where there are fewer, sorted by id: those of the rarest kinds, quick ones first. Hashes
+    decide between equals, so that the same records give the same split."""
     left = {instance.id: instance for instance in instances}
     taken: list[Instance] = []
     counts: Counter[tuple[str, str]] = Counter()

@@ -1,14 +1,14 @@
 """Compute statistics of a dataset: counts and medians of its records, and the outcomes of independent solvers.
 
-Everything is computed from the records alone, so that anybody who has them gets the same figures. `solving.jsonl` has
-one line per attempt: the instance, the number of the solver, the status, and for a failure whose fault it was. It keeps
-outcomes but no solutions: those would be answers to our own tasks.
+Everything is computed from the records, so that anybody who has them gets the same figures. `solving.jsonl` keeps the
+outcomes of attempts but no solutions: those would be answers to our own tasks.
 """
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
+from operator import attrgetter
 from pathlib import Path
 from statistics import median
 from typing import Any, Literal
@@ -29,43 +29,41 @@ Statistics = dict[str, Any]
 
 def describe(benchmark: Benchmark, instances: Sequence[Instance]) -> Statistics:
     """`mutation_score_median` is None where nothing was measured."""
-    projects = Counter(instance.project for instance in instances)
-    scores = _measured(instances, mutation_score)
-    found: Statistics = {
+
+    def measure(name: str) -> list[float]:
+        return [value for one in instances if (value := getattr(one.measures, name)) is not None]
+
+    def count(key: Callable[[Instance], str]) -> dict[str, int]:
+        return dict(Counter(map(key, instances)).most_common())
+
+    scores = [score for one in instances if (score := mutation_score(one)) is not None]
+    return {
         "version": str(benchmark.version),
         "instances": len(instances),
-        "projects": len(projects),
+        "projects": len({instance.project for instance in instances}),
         "methods": sum(instance.is_method for instance in instances),
         "tests": sum(len(instance.tests) for instance in instances),
         "tests_median": _median(len(instance.tests) for instance in instances),
-        "loc_median": _median(_measured(instances, lambda one: one.measures.loc)),
-        "loc_over_20": sum(loc > 20 for loc in _measured(instances, lambda one: one.measures.loc)),
-        "cyclomatic_median": _median(_measured(instances, lambda one: one.measures.cyclomatic)),
-        "cognitive_median": _median(_measured(instances, lambda one: one.measures.cognitive)),
-        "mutants_most": max(_measured(instances, lambda one: one.measures.mutants), default=None),
+        "loc_median": _median(measure("loc")),
+        "loc_over_20": sum(loc > 20 for loc in measure("loc")),
+        "cyclomatic_median": _median(measure("cyclomatic")),
+        "cognitive_median": _median(measure("cognitive")),
+        "mutants_most": max(measure("mutants"), default=None),
         "mutation_score_median": _median(scores, digits=3),
         "mutation_score_least": round(min(scores), 3) if scores else None,
         "after_2025_06": sum(instance.introduced > RECENT for instance in instances),
-        "project": dict(projects.most_common()),
+        "project": count(lambda one: one.project),
+        **{axis: count(attrgetter(f"labels.{axis}.value")) for axis in AXES},
+        "framework": count(lambda one: benchmark.project_of(one).framework.value),
+        "license": count(lambda one: benchmark.project_of(one).license),
+        "year": dict(sorted(count(lambda one: str(one.introduced.year)).items())),
     }
-    for axis in AXES:
-        counts = Counter(str(getattr(instance.labels, axis)) for instance in instances)
-        found[axis] = dict(counts.most_common())
-    frameworks = Counter(str(benchmark.project_of(instance).framework) for instance in instances)
-    licences = Counter(benchmark.project_of(instance).license for instance in instances)
-    years = Counter(str(instance.introduced.year) for instance in instances)
-    found |= {"framework": dict(frameworks.most_common()), "license": dict(licences.most_common())}
-    return found | {"year": dict(sorted(years.items()))}
 
 
 def mutation_score(instance: Instance) -> float | None:
     """The share of mutants of the reference that the tests kill."""
     mutants, killed = instance.measures.mutants, instance.measures.mutants_killed
     return killed / mutants if mutants and killed is not None else None
-
-
-def _measured(instances: Iterable[Instance], measure: Callable[[Instance], float | None]) -> list[float]:
-    return [value for instance in instances if (value := measure(instance)) is not None]
 
 
 def _median(values: Iterable[float], digits: int = 1) -> float | None:

@@ -1,11 +1,8 @@
 """Find the function that a qualified name means in a source text, and parse the text of single functions.
 
-Only the qualified name counts. Taking "the first symbol of that name" would judge the wrong function, so a name that is
-missing, or defined in two branches, is an error and never a guess. `@overload` stubs, setters and deleters of a
-property, and registered variants of a generic function share the name but are not the target.
-
-The text of a method is indented, and dedenting it line by line would change multi-line strings in it. So indented text
-is parsed as the body of a block.
+Taking "the first symbol of that name" would judge the wrong function, so a name that is missing, or defined in two
+branches, is an error and never a guess. The text of a method is indented, and dedenting it line by line would change
+multi-line strings in it. So indented text is parsed as the body of a block.
 """
 
 import ast
@@ -79,10 +76,8 @@ def walk_scope(scope: Scope) -> Iterator[tuple[ast.stmt, int]]:
         for statement in block:
             yield statement, id(block)
             if isinstance(statement, ast.If | ast.For | ast.While | ast.With | ast.Try):
-                blocks.append(statement.body)
-                blocks.append(getattr(statement, "orelse", []))
-                blocks.append(getattr(statement, "finalbody", []))
-                blocks.extend(handler.body for handler in getattr(statement, "handlers", []))
+                blocks += [statement.body, getattr(statement, "orelse", []), getattr(statement, "finalbody", [])]
+                blocks += [handler.body for handler in getattr(statement, "handlers", [])]
 
 
 def _is_class(node: ast.stmt, name: str) -> bool:
@@ -93,10 +88,8 @@ def is_implementation(node: ast.stmt, name: str) -> bool:
     """Whether the statement defines the function itself, not something that shares its name."""
     if not isinstance(node, Function) or node.name != name:
         return False
-    return not any(
-        dotted.split(".")[-1] in {"overload", "setter", "deleter", "getter", "register"}
-        for dotted in map(dotted_name, node.decorator_list)
-    )
+    decorators = {dotted_name(decorator).split(".")[-1] for decorator in node.decorator_list}
+    return not decorators & {"overload", "setter", "deleter", "getter", "register"}
 
 
 def dotted_name(expression: ast.expr) -> str:
@@ -161,11 +154,10 @@ def parse_function(segment: str) -> Function:
 
     Lines count from 1, in indented text from 2.
     """
-    first = next((line for line in segment.split("\n") if line.strip()), "")
-    body = parse_statements(segment)
-    if len(body) != 1 or not isinstance(body[0], Function):
-        raise _not_a_function("the text is not one function", first)
-    return body[0]
+    match parse_statements(segment):
+        case [ast.FunctionDef() | ast.AsyncFunctionDef() as function]:
+            return function
+    raise _not_a_function("the text is not one function", segment)
 
 
 def parse_statements(segment: str) -> list[ast.stmt]:
@@ -175,7 +167,7 @@ def parse_statements(segment: str) -> list[ast.stmt]:
             return parse(segment).body
         block, *after = parse(f"if True:\n{segment}").body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise _not_a_function(f"the text does not parse: {error}", segment.lstrip().split("\n")[0]) from None
+        raise _not_a_function(f"the text does not parse: {error}", segment) from None
     assert isinstance(block, ast.If)
     return [*block.body, *block.orelse, *after]
 
@@ -227,5 +219,6 @@ class _Escaping(ast.NodeTransformer):
         return node
 
 
-def _not_a_function(what: str, first: str) -> DLBenchError:
-    return DLBenchError(what, where=first.strip()[:80], fix="pass the whole lines of one function or method")
+def _not_a_function(what: str, segment: str) -> DLBenchError:
+    first = segment.lstrip().split("\n")[0].strip()[:80]
+    return DLBenchError(what, where=first, fix="pass the whole lines of one function or method")

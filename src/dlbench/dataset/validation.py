@@ -1,12 +1,10 @@
-"""Check the records of a benchmark, as far as possible without its sources.
+"""Check the records of a benchmark, as far as possible without its sources (`dlbench.validation.sources` needs them).
 
-`dlbench.validation.sources` checks what needs the fetched sources. Both collect every problem in one pass.
+A rule that `rules.toml` does not state does not apply: a small benchmark needs neither votes nor prompts of forty
+words. A label must agree with the votes of its own record in every benchmark.
 
-A benchmark states its rules in `rules.toml`; a rule that is not stated does not apply: a small benchmark needs neither
-votes nor prompts of forty words. A label must agree with the votes of its own record in every benchmark.
-
-`SEAL` holds the version and a digest of everything that a score depends on: projects, instances, locks, splits. Without
-it a record could change under a version that people cite. `make seal` writes it, and fails if the version is the same.
+`SEAL` holds the version and a digest of everything that a score depends on. Without it a record could change under a
+version that people cite. `make seal` writes it, and fails if the version is the same.
 """
 
 import hashlib
@@ -17,12 +15,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
+from packaging.utils import canonicalize_name
 from pydantic import Field
 
 from dlbench.dataset.labels import AXES
 from dlbench.dataset.leakage import is_draft
-from dlbench.dataset.loading import Benchmark, default_root, read, read_record
-from dlbench.dataset.problems import Kind, Problem
+from dlbench.dataset.loading import Benchmark, Kind, Problem, default_root, read, read_record
 from dlbench.dataset.records import Instance, Record, Votes
 from dlbench.dataset.statistics import mutation_score
 from dlbench.jsonl import write_whole
@@ -48,17 +46,6 @@ class Rules(Record):
     """Of all instances; checked where there are a hundred or more."""
 
 
-def check_rules(benchmark: Benchmark) -> list[Problem]:
-    problems: list[Problem] = []
-    path = benchmark.root / RULES_FILE
-    rules = (read_record(path, RULES_FILE, Rules, problems) if path.is_file() else None) or Rules()
-    for instance in benchmark.instances.values():
-        where = benchmark.files[instance.id].relative_to(benchmark.root).as_posix()
-        found = (*_check_labels(instance), *_check_instance(instance, rules))
-        problems += [Problem(kind, where, what, fix) for kind, what, fix in found]
-    return problems + _check_shares(benchmark, rules)
-
-
 def _check_labels(instance: Instance) -> _Found:
     all_votes = instance.votes or Votes()
     for axis in AXES:
@@ -73,7 +60,7 @@ def _check_labels(instance: Instance) -> _Found:
             yield Kind.TIE_WITHOUT_REASON, what, "write into votes.reason how it was settled"
 
 
-def _check_instance(instance: Instance, rules: Rules) -> _Found:
+def _check_rules(instance: Instance, rules: Rules) -> _Found:
     words, (least, most) = len(instance.prompt.split()), rules.prompt_words
     if not least <= words <= most:
         fix = "state what the tests check, and no more (docs/prompt-writing.md)"
@@ -92,21 +79,6 @@ def _check_instance(instance: Instance, rules: Rules) -> _Found:
         yield Kind.WEAK_TESTS, f"{measured}; the rules require {rules.mutation_score:g} or more", fix
 
 
-def _check_shares(benchmark: Benchmark, rules: Rules) -> list[Problem]:
-    total = len(benchmark.instances)
-    counts = Counter(instance.project for instance in benchmark.instances.values())
-    return [
-        Problem(
-            Kind.PROJECT_TOO_LARGE,
-            f"instances/{project}",
-            f"{count} of {total} instances belong to {project}, more than {rules.project_share:.0%}",
-            "leave some out, or add instances of other projects",
-        )
-        for project, count in counts.items()
-        if total >= _MIN_INSTANCES and count > rules.project_share * total
-    ]
-
-
 _KNOWN_FILES = (
     r"VERSION|SEAL|CANARY|README\.md|rules\.toml|(solving|repairs)\.jsonl|projects/[^/]+\.toml"
     r"|(instances|unrunnable)/[^/]+/[^/]+\.toml|locks/[^/]+\.(txt|in)|splits/[^/]+\.txt"
@@ -117,53 +89,46 @@ _PINNED = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]*(\[[^\]]*\])?==\S+")
 
 def check_records(root: Path) -> tuple[Benchmark, list[Problem]]:
     benchmark, problems = read(root)
-    problems += _check_files(benchmark)
-    problems += _check_places(benchmark)
-    problems += _check_targets(benchmark)
-    problems += _check_prompts(benchmark)
-    problems += _check_splits(benchmark)
-    problems += _check_locks(benchmark)
-    problems += check_rules(benchmark)
-    return benchmark, problems
+    path = root / RULES_FILE
+    rules = (read_record(path, RULES_FILE, Rules, problems) if path.is_file() else None) or Rules()
+    problems += [*_check_files(root), *_check_locks(benchmark)]
+    for project in benchmark.projects:
+        where = _where(benchmark, project)
+        if benchmark.files[project].stem != project:
+            what, fix = f"the file of project {project} has another name", f"rename it to {project}.toml"
+            problems.append(Problem(Kind.MISPLACED_FILE, where, what, fix))
+    for instance in benchmark.instances.values():
+        where = _where(benchmark, instance.id)
+        found = (*_check_place(benchmark, instance), *_check_labels(instance), *_check_rules(instance, rules))
+        problems += [Problem(kind, where, what, fix) for kind, what, fix in found]
+    return benchmark, [*problems, *_check_sets(benchmark, rules)]
 
 
-def _check_files(benchmark: Benchmark) -> list[Problem]:
+def _check_files(root: Path) -> Iterator[Problem]:
     """Any file that is not one of our records may be third-party code."""
-    return [
-        Problem(
-            Kind.THIRD_PARTY_CODE,
-            name,
-            "a benchmark holds only records, locks and splits; this file is none of them",
-            "remove it: sources and tests are fetched from the package index, never stored",
-        )
-        for path in sorted(benchmark.root.rglob("*"))
-        if path.is_file() and not re.fullmatch(_KNOWN_FILES, name := path.relative_to(benchmark.root).as_posix())
-    ]
+    what = "a benchmark holds only records, locks and splits; this file is none of them"
+    fix = "remove it: sources and tests are fetched from the package index, never stored"
+    for path in sorted(root.rglob("*")):
+        if path.is_file() and not re.fullmatch(_KNOWN_FILES, name := path.relative_to(root).as_posix()):
+            yield Problem(Kind.THIRD_PARTY_CODE, name, what, fix)
 
 
-def _check_places(benchmark: Benchmark) -> list[Problem]:
-    problems = []
-    for key, path in benchmark.files.items():
-        where = path.relative_to(benchmark.root).as_posix()
-        if key in benchmark.projects:
-            if path.stem != key:
-                fix = f"rename it to {key}.toml"
-                problems.append(Problem(Kind.MISPLACED_FILE, where, f"the file of project {key} has another name", fix))
-            continue
-        instance = benchmark.instances[key]
-        if path.parent.name != instance.project:
-            fix = f"move it to instances/{instance.project}/"
-            problems.append(Problem(Kind.MISPLACED_FILE, where, f"{key} is in another project's folder", fix))
-        project = benchmark.projects.get(instance.project)
-        if project is None:
-            fix = f"write projects/{instance.project}.toml"
-            problems.append(Problem(Kind.UNKNOWN_PROJECT, where, f"there is no project {instance.project!r}", fix))
-            continue
-        expected = f"{project.name}/{module_of(instance.path, project.import_root)}.{instance.qualname}"
-        if instance.id != expected:
-            fix = f"by its path and qualname the id is {expected}"
-            problems.append(Problem(Kind.MALFORMED_RECORD, where, f"id {instance.id} names another place", fix))
-    return problems
+def _check_place(benchmark: Benchmark, instance: Instance) -> _Found:
+    if benchmark.files[instance.id].parent.name != instance.project:
+        fix = f"move it to instances/{instance.project}/"
+        yield Kind.MISPLACED_FILE, f"{instance.id} is in another project's folder", fix
+    if is_draft(instance.prompt):
+        what, fix = "the prompt is a model's draft that nobody has reviewed", "write a prompt in your own words"
+        yield Kind.PROMPT_IS_A_DRAFT, what, fix
+    project = benchmark.projects.get(instance.project)
+    if project is None:
+        fix = f"write projects/{instance.project}.toml"
+        yield Kind.UNKNOWN_PROJECT, f"there is no project {instance.project!r}", fix
+        return
+    expected = f"{project.name}/{module_of(instance.path, project.import_root)}.{instance.qualname}"
+    if instance.id != expected:
+        fix = f"by its path and qualname the id is {expected}"
+        yield Kind.MALFORMED_RECORD, f"id {instance.id} names another place", fix
 
 
 def module_of(path: str, import_root: str = ".") -> str:
@@ -172,67 +137,45 @@ def module_of(path: str, import_root: str = ".") -> str:
     return inner.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
 
 
-def _check_targets(benchmark: Benchmark) -> list[Problem]:
-    seen: defaultdict[tuple[str, str, str], list[str]] = defaultdict(list)
+def _check_sets(benchmark: Benchmark, rules: Rules) -> Iterator[Problem]:
+    """Check instances against each other, and the splits."""
+    first: dict[tuple[str, str, str], str] = {}
     for instance in benchmark.instances.values():
-        seen[instance.project, instance.path, instance.qualname].append(instance.id)
-    return [
-        Problem(Kind.DUPLICATE_TARGET, _where(benchmark, ids[1]), f"asks for the same function as {ids[0]}", "keep one")
-        for ids in seen.values()
-        if len(ids) > 1
-    ]
+        other = first.setdefault((instance.project, instance.path, instance.qualname), instance.id)
+        if other != instance.id:
+            what, where = f"asks for the same function as {other}", _where(benchmark, instance.id)
+            yield Problem(Kind.DUPLICATE_TARGET, where, what, "keep one")
+    for name, keys in benchmark.splits.items():
+        for key in keys:
+            if key not in benchmark.instances:
+                what, fix = f"there is no instance {key!r}", "remove or fix the line"
+                yield Problem(Kind.UNKNOWN_INSTANCE, f"splits/{name}.txt", what, fix)
+    total = len(benchmark.instances)
+    for project, count in Counter(instance.project for instance in benchmark.instances.values()).items():
+        if total >= _MIN_INSTANCES and count > rules.project_share * total:
+            what = f"{count} of {total} instances belong to {project}, more than {rules.project_share:.0%}"
+            fix = "leave some out, or add instances of other projects"
+            yield Problem(Kind.PROJECT_TOO_LARGE, f"instances/{project}", what, fix)
 
 
-def _check_prompts(benchmark: Benchmark) -> list[Problem]:
-    return [
-        Problem(
-            Kind.PROMPT_IS_A_DRAFT,
-            _where(benchmark, instance.id),
-            "the prompt is a model's draft that nobody has reviewed",
-            "write a prompt in your own words",
-        )
-        for instance in benchmark.instances.values()
-        if is_draft(instance.prompt)
-    ]
-
-
-def _check_splits(benchmark: Benchmark) -> list[Problem]:
-    return [
-        Problem(Kind.UNKNOWN_INSTANCE, f"splits/{name}.txt", f"there is no instance {key!r}", "remove or fix the line")
-        for name, keys in benchmark.splits.items()
-        for key in keys
-        if key not in benchmark.instances
-    ]
-
-
-def _check_locks(benchmark: Benchmark) -> list[Problem]:
-    problems = []
+def _check_locks(benchmark: Benchmark) -> Iterator[Problem]:
+    users: defaultdict[Path, list[str]] = defaultdict(list)
     for project in benchmark.projects.values():
-        lock = benchmark.lock_of(project)
+        users[benchmark.root / "locks" / f"{project.environment}.txt"].append(project.name)
+    for lock, names in users.items():
         if not lock.is_file():
-            fix = f"write locks/{lock.name} with every requirement pinned"
-            problems.append(
-                Problem(Kind.MISSING_LOCK, _where(benchmark, project.name), f"there is no locks/{lock.name}", fix)
-            )
+            what, fix = f"there is no locks/{lock.name}", f"write locks/{lock.name} with every requirement pinned"
+            yield from (Problem(Kind.MISSING_LOCK, _where(benchmark, name), what, fix) for name in names)
             continue
         for number, line in enumerate(lock.read_text(encoding="utf-8").splitlines(), 1):
-            text = line.strip()
-            if _plain(text.partition("==")[0]) == _plain(project.name):
-                what = f"it installs {project.name} itself, so a candidate could import the reference"
-                fix = "remove the entry, or give the project its own environment"
-                problems.append(Problem(Kind.PROJECT_IN_LOCK, f"locks/{lock.name}:{number}", what, fix))
+            text, where = line.strip(), f"locks/{lock.name}:{number}"
+            for name in names:
+                if canonicalize_name(text.partition("==")[0]) == canonicalize_name(name):
+                    what = f"it installs {name} itself, so a candidate could import the reference"
+                    fix = "remove the entry, or give the project its own environment"
+                    yield Problem(Kind.PROJECT_IN_LOCK, where, what, fix)
             if text and not text.startswith(("#", "--hash")) and not _PINNED.match(text):
-                problem = Problem(
-                    Kind.UNPINNED_LOCK, f"locks/{lock.name}:{number}", f"{text!r} is not pinned", "write name==version"
-                )
-                if problem not in problems:
-                    problems.append(problem)
-    return problems
-
-
-def _plain(name: str) -> str:
-    """The normalised name of a package: case and kind of dash do not matter."""
-    return re.sub(r"[-_.]+", "-", name).lower()
+                yield Problem(Kind.UNPINNED_LOCK, where, f"{text!r} is not pinned", "write name==version")
 
 
 def _where(benchmark: Benchmark, key: str) -> str:
@@ -256,7 +199,7 @@ def make_seal(root: Path) -> str:
     return f"{(root / 'VERSION').read_text(encoding='utf-8').strip()} {total.hexdigest()}\n"
 
 
-def find_fault(root: Path) -> str:
+def check_seal(root: Path) -> str:
     """`CHANGED`, `UNSEALED`, or "" if the seal matches the records."""
     path = root / SEAL_FILE
     stored, current = path.read_text(encoding="utf-8") if path.is_file() else "", make_seal(root)
@@ -266,7 +209,7 @@ def find_fault(root: Path) -> str:
 
 
 def seal(root: Path) -> None:
-    if find_fault(root) == CHANGED:
+    if check_seal(root) == CHANGED:
         sys.exit(CHANGED)
     write_whole(root / SEAL_FILE, make_seal(root))
 

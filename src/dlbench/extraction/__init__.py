@@ -2,23 +2,16 @@
 
 An answer holds reasoning, prose, fences, drafts and examples around the code. Taking too little fails a right answer,
 and taking prose makes it a syntax error; both would be counted against the model. What the answer defines beside the
-target comes along: the splicer takes by name what the target needs.
-
-Rules for ambiguous answers:
-- Several blocks define the target: all are kept, and the splicer takes the last that has a body.
-- Code that parses is never repaired, nor cut at fences or tags, which stand in its strings.
-- Blocks of another language, diffs and JSON are read only where nothing plainer defines the target.
-- The target is there under another name only: the code is returned as it is and `other_names` lists the names.
-- Lines of the target are missing (cut off, or outside a diff's hunks): the rest never passes for the function.
+target comes along: the splicer takes by name what the target needs. `docs/extraction.md` states the rules for ambiguous
+answers. Code that parses is never repaired, nor cut at fences or tags, which stand in its strings.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from dlbench.extraction import syntax
-from dlbench.extraction.fences import from_blocks, from_foreign, split
+from dlbench.extraction.fences import from_blocks, from_foreign, split, tags_to_fences
 from dlbench.extraction.reasoning import without_reasoning
-from dlbench.extraction.repairs import tags_to_fences
 from dlbench.extraction.structured import cut_json, is_json, unpack_json
 from dlbench.extraction.syntax import Reading
 from dlbench.extraction.unfenced import from_text

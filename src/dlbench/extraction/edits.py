@@ -1,15 +1,14 @@
 """Read the code after an edit: a unified diff, a patch, or search-and-replace blocks.
 
-Only what the edit shows whole can be judged. A hunk that begins or stops inside the target leaves lines of it unseen,
-and a function assembled from such pieces is nobody's answer. So the target is taken from one hunk that has its `def`
-line and its end, or not at all.
+A hunk that begins or stops inside the target leaves lines of it unseen, and a function assembled from such pieces is
+nobody's answer. So the target is taken from one hunk that has its `def` line and its end, or not at all.
 """
 
 import re
 from itertools import pairwise
 
 from dlbench.extraction import syntax
-from dlbench.extraction.repairs import repair
+from dlbench.extraction.syntax import repair
 
 LANGUAGES = {"diff", "patch", "udiff"}
 
@@ -49,8 +48,7 @@ def _whole_part(lines: list[str], ends_open: bool, qualname: str) -> str:
 
 def _hunks(text: str) -> list[tuple[list[str], bool]]:
     """The new lines of each hunk, and whether unseen lines of the same statement may follow."""
-    replaced = _replacements(text)
-    if replaced:
+    if replaced := _replacements(text):
         return [(lines, False) for lines in replaced]
     hunks: list[list[str]] = [[]]
     for line in text.split("\n"):
@@ -58,12 +56,14 @@ def _hunks(text: str) -> list[tuple[list[str], bool]]:
             hunks.append([])
         elif not line.startswith("-"):
             hunks[-1].append(line)
-    return [(_new_side(hunk), _ends_open(hunk)) for hunk in hunks if any(line.strip() for line in hunk)]
-
-
-def _new_side(lines: list[str]) -> list[str]:
-    # Models forget the space before a context line.
-    return [line[1:] if line[:1] in {"+", " "} else line for line in lines if not line.startswith("-")]
+    found = []
+    for hunk in hunks:
+        if filled := [line for line in hunk if line.strip()]:
+            # Models forget the space before a context line.
+            new = [line[1:] if line[:1] in {"+", " "} else line for line in hunk]
+            # It stops after context: at the file's end, or after a new line, there would be none.
+            found.append((new, not filled[-1].startswith("+")))
+    return found
 
 
 def _replacements(text: str) -> list[list[str]]:
@@ -81,11 +81,6 @@ def _replacements(text: str) -> list[list[str]]:
         elif new is not None:
             new.append(line)
     return found
-
-
-def _ends_open(hunk: list[str]) -> bool:
-    """A hunk that stops after context: at the file's end, or after a new line, there would be none."""
-    return not next(line for line in reversed(hunk) if line.strip()).startswith("+")
 
 
 def _from_its_definition(code: str, qualname: str, ends_open: bool) -> str:

@@ -1,9 +1,8 @@
 """Split an answer into fenced blocks, and choose the blocks that are the answer.
 
-The rules are Markdown's, as models write it: fences in lists and in docstrings, a whole answer in a `markdown` fence,
-code on the opening fence's line, closing fences that stick to the last line or never come. Drafts, examples, shell
-commands and output stand in fences too. Blocks that are Python are joined, since the target may be in one and its
-helper in another; a block of another language counts only where those do not have the target.
+The rules are Markdown's, as models write it: fences in lists and docstrings, around the whole answer, stuck to code,
+never closed. Blocks that are Python are joined, since the target may be in one and its helper in another; a block of
+another language counts only where those do not have the target.
 """
 
 import re
@@ -12,8 +11,7 @@ from typing import NamedTuple
 
 from dlbench.extraction import syntax
 from dlbench.extraction.edits import LANGUAGES, is_edit, read_edits
-from dlbench.extraction.repairs import repair
-from dlbench.extraction.syntax import Reading
+from dlbench.extraction.syntax import Reading, repair, unindent
 from dlbench.extraction.unfenced import without_prose
 
 PYTHON = {"python", "py", "python3", "py3", "ipython", "ipython3"}
@@ -28,6 +26,8 @@ _CODE_AFTER_INFO = re.compile(
     r"^[^`~]*(?:`{3,}|~{3,})[ \t]*(?:python3?|py)?[ \t]*"
     r"(?P<code>(?:(?:async[ \t]+)?def|class|import|from)[ \t]+\w.*|@\w.*)$"
 )
+_TAGS = "answer|solution|code|python|response|output|result|final_answer|implementation|function|completion"
+_TAG_LINE = re.compile(rf"^[ \t]*(?:</?(?:{_TAGS})>|\[/?(?:PYTHON|CODE|ANSWER|SOLUTION)\])[ \t]*$", re.I | re.M)
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,11 @@ class Block:
     def is_foreign(self) -> bool:
         """The fence names another language, or an unknown one."""
         return bool(self.language) and not self.is_tagged
+
+
+def tags_to_fences(text: str) -> str:
+    """The text with lines like `<answer>` and `[/PYTHON]` as fences; a text that has fences stays as it is."""
+    return text if "```" in text or "~~~" in text else _TAG_LINE.sub("```", text)
 
 
 def split(text: str) -> tuple[list[Block], str]:
@@ -70,13 +75,10 @@ def split(text: str) -> tuple[list[Block], str]:
 
 
 def _opening(line: str) -> tuple[int, str, str] | None:
-    found = _OPENING.match(line)
-    if found is not None:
-        if found["mark"][0] == "`" and "`" in found["info"]:
-            return None
-        return len(found["indent"]), found["mark"], _language(found["info"])
-    found = _OPENING_AFTER_PROSE.match(line)
-    if found is not None and found["info"].lower() in PYTHON:
+    if found := _OPENING.match(line):
+        is_code_in_prose = found["mark"][0] == "`" and "`" in found["info"]
+        return None if is_code_in_prose else (len(found["indent"]), found["mark"], _language(found["info"]))
+    if (found := _OPENING_AFTER_PROSE.match(line)) and found["info"].lower() in PYTHON:
         return 0, found["mark"], _language(found["info"])
     return None
 
@@ -101,25 +103,24 @@ def _content(lines: list[str], start: int, mark: str, indent: int, language: str
     closings = _closings(lines, start, mark)
     reopened = _find_reopening(lines[start : closings[0][0] if closings else None], mark, indent)
     if not closings and reopened is None:
-        return _flush(lines[start:], indent), len(lines), False
+        return unindent(lines[start:], indent), len(lines), False
     if Block("", language, True).is_foreign:
         closings = closings[:1]
     for end, rest in closings:
-        text = _flush([*lines[start:end], *rest], indent)
+        text = unindent([*lines[start:end], *rest], indent)
         if repair(text) is not None:
             return text, end + 1, True
     if reopened is not None:
-        return _flush(lines[start : start + reopened], indent), start + reopened, False
+        return unindent(lines[start : start + reopened], indent), start + reopened, False
     end, rest = next(((end, rest) for end, rest in closings if not rest), closings[0])
-    return _flush([*lines[start:end], *rest], indent), end + 1, True
+    return unindent([*lines[start:end], *rest], indent), end + 1, True
 
 
 def _closings(lines: list[str], start: int, mark: str) -> list[tuple[int, list[str]]]:
     """Line numbers of closing fences, each with what precedes the fence on its line."""
     found: list[tuple[int, list[str]]] = []
     own_line = re.compile(rf"^\s*{re.escape(mark[0])}{{{len(mark)},}}\s*(?:<[^<>`]+>\s*)*$")
-    for number in range(start, len(lines)):
-        line = lines[number]
+    for number, line in enumerate(lines[start:], start):
         if own_line.match(line):
             found.append((number, []))
         elif mark[0] == "`" and line.rstrip().endswith(mark) and "`" not in (last := line.rstrip()[: -len(mark)]):
@@ -132,15 +133,10 @@ def _closings(lines: list[str], start: int, mark: str) -> list[tuple[int, list[s
 def _find_reopening(lines: list[str], mark: str, indent: int) -> int | None:
     """The first line that opens another block of Python with the same fence."""
     for number, line in enumerate(lines):
-        opening = _opening(line)
-        if opening is not None and opening[1] == mark and opening[0] <= indent and opening[2] in PYTHON:
-            return number
+        match _opening(line):
+            case int(depth), str(other), str(language) if other == mark and depth <= indent and language in PYTHON:
+                return number
     return None
-
-
-def _flush(lines: list[str], indent: int) -> str:
-    """The lines without the indentation that their fence had in its list."""
-    return "\n".join(line[min(indent, syntax.indent_of(line)) :] for line in lines)
 
 
 class _Piece(NamedTuple):

@@ -1,14 +1,13 @@
-"""Remove reasoning from an answer.
+"""Remove reasoning from an answer: tags, brackets, channels, and the channels' names where special tokens were dropped.
 
-Reasoning holds drafts in fences that look exactly like the answer; taken for the answer, a draft that the model itself
-discarded would be judged. So code in reasoning alone is no answer, and reasoning that never ends is a truncated answer.
-Models mark it by tags, brackets or channels; where a server dropped the special tokens, the channels' names are left.
+Reasoning holds drafts in fences that look exactly like the answer, and the model itself discarded them. So code in
+reasoning alone is no answer, and reasoning that never ends is a truncated answer.
 """
 
 import re
 from itertools import islice
 
-from dlbench.extraction.repairs import repair
+from dlbench.extraction.syntax import repair
 
 _NAME = r"(?:seed:)?(?:think|thinking|thoughts?|reasoning|analysis|scratchpad|reflection)"
 _OPEN = rf"<{_NAME}(?:\s[^<>]*)?>|\[THINK\]|◁think▷|<\|START_THINKING\|>|<\|begin_of_thought\|>"

@@ -1,7 +1,7 @@
 """List the strings of JSON and tool calls that may hold the code.
 
-Each string is an answer like any other and is read again. Its key counts: an edit has the old code beside the new, and
-some models put drafts under a key of their own; code that the model itself discarded must not be judged.
+The key of a string counts: an edit has the old code beside the new, and some models put drafts under a key of their
+own; code that the model itself discarded must not be judged.
 """
 
 import json

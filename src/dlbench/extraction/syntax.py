@@ -1,13 +1,15 @@
-"""Parse candidate code, list what it defines, and detect where it was cut off.
+"""Parse and repair candidate code, list what it defines, and detect where it was cut off.
 
-Only the parser runs; code of an answer is never executed. A function that was cut off may parse up to the cut, so whole
-statements are separated from beginnings here: a beginning taken for the whole would be judged as the answer.
+Only the parser runs; code of an answer is never executed. A repair changes only text that does not parse, and counts
+only if the result parses: bolder repairs would rewrite wrong answers. A function that was cut off may parse up to the
+cut, so whole statements are separated from beginnings: a beginning taken for the whole would be judged as the answer.
 """
 
 import ast
 import re
 import textwrap
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from threading import Lock
@@ -18,6 +20,7 @@ from dlbench.parsing import parse as make_tree
 # `warnings.catch_warnings` swaps state of the whole process; two threads at once would leave it swapped.
 _warnings_lock = Lock()
 _MAX_CUTS = 300
+_MAGIC = re.compile(r"^(?:%%?[A-Za-z_]|![\w./~]|[\w.]+\?{1,2}$)")
 _STATEMENT = re.compile(r"\s*(?:def|class|return|import|raise|while|assert)\b|\s*@\w")
 CONTINUES = re.compile(r"\s*(?:else|elif|except|finally)\b")
 
@@ -64,6 +67,55 @@ def dedent(code: str) -> str:
 
 def indent_of(line: str) -> int:
     return len(line) - len(line.lstrip(" \t"))
+
+
+def unindent(lines: list[str], indent: int) -> str:
+    """The lines without the indentation that they have in common with what is around them."""
+    return "\n".join(line[min(indent, indent_of(line)) :] for line in lines)
+
+
+def repair(code: str) -> str | None:
+    """The code itself where it parses, else its mildest repair that does."""
+    if parse(code) is not None:
+        return code
+    layouts = dict.fromkeys(fix(code) for fix in _REPAIRS)
+    return next((layout for layout in layouts if parse(layout) is not None), None)
+
+
+def _without_magics(code: str) -> str:
+    """Drop lines for the notebook: `%matplotlib inline`, `%%writefile model.py`, `!pip …`."""
+    return "\n".join(line for line in code.split("\n") if not _MAGIC.match(line))
+
+
+def _dedent_after_first(code: str) -> str:
+    """A body that continues the prompt's last line: its first line lost the indentation, the others kept it."""
+    first, _, rest = code.lstrip("\n").partition("\n")
+    return first.lstrip() + "\n" + dedent(rest)
+
+
+def _spaces_for_tabs(code: str, width: int) -> str:
+    def spaces(line: str) -> str:
+        body = line.lstrip(" \t")
+        return line[: len(line) - len(body)].expandtabs(width) + body
+
+    return textwrap.dedent("\n".join(spaces(line) for line in code.split("\n")))
+
+
+_INVISIBLE = {0x00A0: " ", 0x2007: " ", 0x202F: " ", 0x3000: " "} | dict.fromkeys(
+    (0x200B, 0x200C, 0x200D, 0x2060, 0xFEFF)
+)
+"""Spaces that Python does not accept, and characters without a width: copied text and some tokenisers bring them."""
+
+_REPAIRS: list[Callable[[str], str]] = [
+    lambda code: code.translate(_INVISIBLE),
+    lambda code: dedent(code.translate(_INVISIBLE)),
+    _without_magics,
+    dedent,
+    _dedent_after_first,
+    lambda code: _spaces_for_tabs(code, 4),
+    lambda code: _spaces_for_tabs(code, 8),
+    lambda code: re.sub(r"\\[ \t]+$", r"\\", code, flags=re.MULTILINE),  # spaces after a line's last backslash
+]
 
 
 def is_code(code: str) -> bool:

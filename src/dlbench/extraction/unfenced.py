@@ -1,17 +1,16 @@
 """Find code in text without fences.
 
-Prose and code follow one another without a mark between them. A run of lines is code as far as it parses, and prose
-after it begins at the margin. An indented line that does not parse is no prose: the function is broken or cut off
-there, and its first half must not pass for the whole.
+A run of lines is code as far as it parses, and prose after it begins at the margin. An indented line that does not
+parse is no prose: the function is broken or cut off there, and its first half must not pass for the whole.
 """
 
 import re
+from itertools import groupby
 from keyword import iskeyword
 
 from dlbench.extraction import syntax
 from dlbench.extraction.edits import is_edit, read_edits
-from dlbench.extraction.repairs import repair
-from dlbench.extraction.syntax import Reading
+from dlbench.extraction.syntax import Reading, repair, unindent
 
 _MAX_STARTS = 200
 _MAX_PROSE = 50
@@ -36,7 +35,7 @@ def from_text(text: str, qualname: str) -> Reading | None:
     runs, broken = _runs(lines)
     joined = "\n\n".join(runs)
     if syntax.has_target(joined, qualname):
-        cut = broken is not None and syntax.breaks_off("\n".join(_flush(lines[broken:])))
+        cut = broken is not None and syntax.breaks_off(unindent(lines[broken:], syntax.indent_of(lines[broken])))
         return Reading(joined, "lines of the text, which has no fence", cut)
     start = next((number for number, line in enumerate(lines) if syntax.mentions(line, qualname)), None)
     if start is not None:
@@ -53,13 +52,8 @@ def from_text(text: str, qualname: str) -> Reading | None:
 
 def _indented_body(lines: list[str]) -> str | None:
     """The longest stretch of indented lines (Markdown's indented code), if it returns something."""
-    stretches: list[list[str]] = [[]]
-    for line in lines:
-        if line.strip() and syntax.indent_of(line) == 0:
-            stretches.append([])
-        else:
-            stretches[-1].append(line)
-    longest = max(stretches, key=len)
+    stretches = groupby(lines, lambda line: not line.strip() or syntax.indent_of(line) > 0)
+    longest = max((list(stretch) for is_indented, stretch in stretches if is_indented), key=len, default=[])
     code = repair("\n".join(longest).strip("\n").rstrip())
     return code if code and syntax.is_body(code) and syntax.is_code(code) else None
 
@@ -114,7 +108,7 @@ def _runs(lines: list[str]) -> tuple[list[str], int | None]:
 
 def _run(lines: list[str]) -> tuple[str, int] | None:
     """The longest beginning of `lines` that parses; the parser's own error says where to look next."""
-    flush = _flush(lines)
+    flush = unindent(lines, syntax.indent_of(lines[0])).split("\n")
     end = len(flush)
     while end > 0:
         code = "\n".join(flush[:end])
@@ -130,8 +124,3 @@ def _continues(flush: list[str], end: int) -> bool:
     """The statement before `end` has more lines, which do not parse."""
     following = next((line for line in flush[end:] if line.strip()), "")
     return syntax.indent_of(following) > 0 or bool(syntax.CONTINUES.match(following))
-
-
-def _flush(lines: list[str]) -> list[str]:
-    indent = syntax.indent_of(lines[0])
-    return [line[min(indent, syntax.indent_of(line)) :] for line in lines]

@@ -1,11 +1,8 @@
 """Price answers, and bound a run in requests, tokens and dollars over all its starts.
 
-What earlier starts used is read from the run's folder. The cost of an answer is unknown until it arrives, so a request
-is sent only while its maximum fits beside the maxima of the requests in flight. When nothing fits, the run ends and
-keeps everything.
-
-Prices change and ours are a start, so users can pass their own table. A model that is in no table has an unknown cost,
-not zero.
+The cost of an answer is unknown until it arrives, so a request is sent only while its maximum fits beside the maxima of
+the requests in flight. When nothing fits, the run ends and keeps everything. Prices change and ours are a start, so
+users can pass their own table. A model that is in no table has an unknown cost, not zero.
 """
 
 import asyncio
@@ -50,16 +47,6 @@ def find_price(model: str, table: Path | None = None) -> Price | None:
     found = prices.get(model) or prices.get(f"openai/{model}")
     is_local = presets().get(model.partition("/")[0], {}).get("local", False)
     return found or (FREE if is_local else None)
-
-
-def read_cost(usage: Mapping[str, Any], price: Price | None) -> float | None:
-    """The endpoint's own figure comes first: it knows about caches and discounts. NaN or a negative cost is ignored:
-    added to a sum, it would disable the limit."""
-    reported = usage.get("cost")
-    if isinstance(reported, int | float) and not isinstance(reported, bool) and 0 <= reported < math.inf:
-        return float(reported)
-    counted = count_tokens(usage)
-    return None if price is None or counted is None else price.of(*counted)
 
 
 def count_tokens(usage: Mapping[str, Any]) -> tuple[float, float] | None:
@@ -119,7 +106,13 @@ class Budget:
             raise DLBenchError("--max-cost requires a price, and this model has none", where=f"model {model}", fix=fix)
 
     def cost_of(self, usage: Mapping[str, Any]) -> float | None:
-        return read_cost(usage, self._price)
+        """The endpoint's own figure comes first: it knows about caches and discounts. NaN or a negative cost is
+        ignored: added to a sum, it would disable the limit."""
+        reported = usage.get("cost")
+        if isinstance(reported, int | float) and not isinstance(reported, bool) and 0 <= reported < math.inf:
+            return float(reported)
+        counted = count_tokens(usage)
+        return None if self._price is None or counted is None else self._price.of(*counted)
 
     def add(self, answer: Answer, prompt_characters: int) -> None:
         """Count an answer; if the endpoint reports no tokens, estimate them from the characters."""
@@ -139,9 +132,11 @@ class Budget:
         prompt = count_characters(request.messages) / _CHARACTERS_PER_TOKEN
         most = Usage(1, prompt + request.max_tokens, self._price_of(prompt, request.max_tokens))
         async with self._changed:
-            while (short := self._shortage(most)) is not None:
-                if short == "requests" or not self._in_flight:
-                    raise self._exhausted(short, most)
+            while (shortage := self._find_shortage(most)) is not None:
+                option, used = shortage
+                if option == "--max-requests" or not self._in_flight:
+                    fix = f"all answers are kept; run the same command with a higher {option} to resume"
+                    raise BudgetSpent(f"the budget is exhausted: {used}", where=option, fix=fix)
                 await self._changed.wait()
             self.spent.requests += 1
             self._in_flight.append(most)
@@ -155,28 +150,18 @@ class Budget:
     def _price_of(self, prompt: float, completion: float) -> float:
         return self._price.of(prompt, completion) if self._price else 0.0
 
-    def _shortage(self, most: Usage) -> str | None:
-        limits, spent = self._limits, self.spent
+    def _find_shortage(self, most: Usage) -> tuple[str, str] | None:
+        """The option whose limit the request may exceed, and what is used of it."""
+        limits, spent, reserved = self._limits, self.spent, [*self._in_flight, most]
         if limits.requests is not None and spent.requests + 1 > limits.requests:
-            return "requests"
-        reserved = [*self._in_flight, most]
+            return "--max-requests", f"{spent.requests} of {limits.requests} requests sent"
         if limits.tokens is not None and spent.tokens + sum(one.tokens for one in reserved) > limits.tokens:
-            return "tokens"
+            used = f"{spent.tokens:.0f} of {limits.tokens} tokens used"
+            return "--max-tokens-total", f"{used}, the next request may use {most.tokens:.0f}"
         if limits.cost is not None and spent.cost + sum(one.cost for one in reserved) > limits.cost:
-            return "cost"
+            used = f"${spent.cost:.4f} of ${limits.cost:.4f} spent"
+            return "--max-cost", f"{used}, the next request may cost ${most.cost:.4f}"
         return None
-
-    def _exhausted(self, short: str, most: Usage) -> BudgetSpent:
-        limits, spent = self._limits, self.spent
-        tokens = f"{spent.tokens:.0f} of {limits.tokens} tokens used"
-        cost = f"${spent.cost:.4f} of ${limits.cost or 0:.4f} spent"
-        option, used = {
-            "requests": ("--max-requests", f"{spent.requests} of {limits.requests} requests sent"),
-            "tokens": ("--max-tokens-total", f"{tokens}, the next request may use {most.tokens:.0f}"),
-            "cost": ("--max-cost", f"{cost}, the next request may cost ${most.cost:.4f}"),
-        }[short]
-        fix = f"all answers are kept; run the same command with a higher {option} to resume"
-        return BudgetSpent(f"the budget is exhausted: {used}", where=option, fix=fix)
 
 
 def count_characters(messages: list[Message]) -> int:

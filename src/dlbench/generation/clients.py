@@ -1,7 +1,7 @@
-"""Resolve `--model NAME` to a model client by a registry.
+"""Resolve `--model NAME` to a model client by a registry; help texts and tables are generated from it.
 
-A client is one file in this package that calls `add_client` with a name or a pattern (`file:*`). The first pattern that
-matches wins; `*`, any OpenAI-compatible endpoint, comes last. Help texts and tables are generated from the registry.
+A client registers for a name or a pattern (`file:*`). The first pattern that matches wins; `*`, any OpenAI-compatible
+endpoint, comes last.
 """
 
 from collections.abc import Callable

@@ -11,6 +11,7 @@ import shlex
 import shutil
 import signal
 import time
+from asyncio.subprocess import PIPE, Process
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -32,14 +33,10 @@ class CommandModel(Model):
         if not self._words or shutil.which(self._words[0]) is None:
             where, fix = " ".join([COMMAND, *self._words[:1]]), "pass the path of an executable, or a name on PATH"
             raise DLBenchError("no such program", where=where, fix=fix)
-        self._name = name
+        self.name = name
         self._secrets = Secrets()
         self._timeout = timeout
         self._where = f"{COMMAND} {Path(self._words[0]).name}"
-
-    @property
-    def name(self) -> str:
-        return self._name
 
     def payload(self, request: Request) -> dict[str, Any]:
         payload = {"model": self.name, "instance": request.instance_id, "sample": request.sample, "turn": request.turn}
@@ -66,15 +63,11 @@ class CommandModel(Model):
             raise self._error(what, f"fix the program; {RESUME}")
         return Answer(self._secrets.hide(output.decode(errors="replace")), seconds=time.monotonic() - start)
 
-    async def _start(self) -> asyncio.subprocess.Process:
+    async def _start(self) -> Process:
         try:
+            # A new session: Ctrl-C in the terminal must not kill requests in flight.
             return await asyncio.create_subprocess_exec(
-                *self._words,
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.PIPE,
-                # A new session: Ctrl-C in the terminal must not kill requests in flight.
-                start_new_session=True,
+                *self._words, stdin=PIPE, stdout=PIPE, stderr=PIPE, start_new_session=True
             )
         except OSError as error:
             raise self._error(f"the program cannot be started: {error.strerror}", f"check {COMMAND}") from None

@@ -1,8 +1,7 @@
 """Send the turns of a conversation, none of them twice.
 
-A technique may ask for a plan before the code. The answer to an earlier turn is paid for, so it is on disk before the
-next turn is sent, in a file beside the samples; a resumed run reads it from there. A hash of the prompt is stored with
-each answer, so that an answer to another prompt is not reused.
+The answer to an earlier turn is paid for, so it is on disk before the next turn is sent; a resumed run reads it from
+there. A hash of the prompt is stored with each answer, so that an answer to another prompt is not reused.
 """
 
 import hashlib
@@ -29,7 +28,6 @@ class TurnStore:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._journal: Journal | None = None
         self._writer: BatchedWriter | None = None
         self._answers: dict[Key, Answer] = {}
         if path.is_file():
@@ -39,9 +37,8 @@ class TurnStore:
         """The last answer, with usage and seconds of all turns, and the answers to the earlier turns."""
         messages, earlier = list(request.messages), list[Answer]()
         for follow_up in request.follow_ups:
-            answer = await self._ask_once(
-                limiter, replace(request, messages=messages, follow_ups=(), turn=len(earlier))
-            )
+            turn = replace(request, messages=messages, follow_ups=(), turn=len(earlier))
+            answer = await self._ask_once(limiter, turn)
             if answer.finish_reason == "context_length":  # a longer prompt would not fit either
                 return _total(answer, earlier), earlier
             earlier.append(answer)
@@ -49,12 +46,9 @@ class TurnStore:
         last = await limiter.ask(replace(request, messages=messages, follow_ups=(), turn=len(earlier)))
         return _total(last, earlier), earlier
 
-    def answers(self) -> dict[tuple[str, int], list[Answer]]:
-        """By instance and sample."""
-        found: dict[tuple[str, int], list[Answer]] = {}
-        for (instance, sample, _), answer in self._answers.items():
-            found.setdefault((instance, sample), []).append(answer)
-        return found
+    def answers(self) -> list[tuple[tuple[str, int], Answer]]:
+        """Each with its instance and sample."""
+        return [((instance, sample), answer) for (instance, sample, _), answer in self._answers.items()]
 
     async def _ask_once(self, limiter: RateLimiter, request: Request) -> Answer:
         name = limiter.model.name
@@ -68,27 +62,26 @@ class TurnStore:
         return self._answers[key]
 
     def _open(self) -> BatchedWriter:
-        if self._journal is None or self._writer is None:
-            self._journal = Journal(self._path)
-            self._writer = BatchedWriter(self._journal)
-            self._answers |= {key: answer for record in self._journal.records() for key, answer in _read(record)}
+        if self._writer is None:
+            self._writer = BatchedWriter(Journal(self._path))
+            for record in self._writer.journal.records():
+                match record:
+                    case {"instance": str(instance), "sample": int(sample), "asked": str(digest), "answer": str()}:
+                        self._answers[instance, sample, digest] = read_record(record)
         return self._writer
 
     def close(self) -> None:
-        if self._journal is not None:
-            self._journal.close()
+        if self._writer is not None:
+            self._writer.journal.close()
 
 
 def as_record(answer: Answer) -> dict[str, Any]:
-    record: dict[str, Any] = {
+    return {
         "answer": answer.text,
         "usage": answer.usage,
         "finish_reason": answer.finish_reason,
         "seconds": round(answer.seconds, 3),
-    }
-    if answer.reasoning:
-        record["reasoning"] = answer.reasoning
-    return record
+    } | ({"reasoning": answer.reasoning} if answer.reasoning else {})
 
 
 def read_record(record: Mapping[str, Any]) -> Answer:
@@ -101,13 +94,6 @@ def read_record(record: Mapping[str, Any]) -> Answer:
         seconds if isinstance(seconds, int | float) else 0.0,
         str(record.get("reasoning") or ""),
     )
-
-
-def _read(record: Mapping[str, Any]) -> list[tuple[Key, Answer]]:
-    match record:
-        case {"instance": str(instance), "sample": int(sample), "asked": str(digest), "answer": str()}:
-            return [((instance, sample, digest), read_record(record))]
-    return []
 
 
 def _as_message(answer: Answer) -> Message:

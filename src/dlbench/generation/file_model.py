@@ -4,7 +4,6 @@ A sample that the file lacks is an error: an empty answer in its place would be 
 """
 
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ PREFIX = "file:"
 class FileModel(Model):
     def __init__(self, path: Path) -> None:
         self._path = path
+        self.name = f"{PREFIX}{path.name}"
         self._records: dict[tuple[str, int], dict[str, Any]] = {}
         self._counts: Counter[str] = Counter()
         origin = OriginCheck()
@@ -39,10 +39,6 @@ class FileModel(Model):
                     fix = 'write {"instance": "project/name", "sample": 0, "answer": "raw text of the model"}'
                     raise DLBenchError('no "instance" with an "answer" or "code"', where=where, fix=fix)
 
-    @property
-    def name(self) -> str:
-        return f"{PREFIX}{self._path.name}"
-
     def describe_sampling(self, temperature: float, max_tokens: int) -> dict[str, float | int | None]:
         """Nothing: how the answers were sampled is not known."""
         return {}
@@ -58,8 +54,10 @@ class FileModel(Model):
         answer = replace(read_record(turn), seconds=0.0)  # nothing was waited for
         if not isinstance(turn.get("answer"), str):
             answer = replace(answer, text=fenced(turn["code"]))
-        # The record's usage covers all its turns, so it is reported with one of them.
-        return replace(answer, usage=_usage(record) if request.turn == len(earlier) else {})
+        if request.turn != len(earlier):  # the record's usage covers all its turns, so it is reported with one of them
+            return replace(answer, usage={})
+        cost = record.get("cost")  # written beside the usage, and known only to the file
+        return answer if cost is None else replace(answer, usage={"cost": cost} | answer.usage)
 
     def _add(self, instance: str, record: dict[str, Any], where: str) -> None:
         sample = record.get("sample", self._counts[instance])
@@ -67,12 +65,6 @@ class FileModel(Model):
         if (instance, sample) in self._records:
             raise duplicate_sample(instance, sample, where)
         self._records[instance, sample] = record
-
-
-def _usage(record: Mapping[str, Any]) -> dict[str, Any]:
-    """With the cost, which a run writes beside the usage and which only the file knows."""
-    usage, cost = read_record(record).usage, record.get("cost")
-    return usage if cost is None else {"cost": cost} | usage
 
 
 def _are_turns(value: object) -> bool:

@@ -1,10 +1,7 @@
 """Define what a model is: a name and an asynchronous `answer`; with the two baselines, `reference` and `stub`.
 
-A model makes one attempt. A failure is a `DLBenchError`, or a `TransientError` if a retry may succeed; it is never
-turned into an answer, which would be scored.
-
-`reference` answers with the project's own code and must pass every test; `stub` answers with a function that raises and
-must fail every test. If either does not hold, the harness is wrong and no score can be trusted.
+A failure is an error, never an answer, which would be scored. `reference` must pass every test and `stub` must fail
+every test; if either does not hold, the harness is wrong and no score can be trusted.
 """
 
 import textwrap
@@ -59,15 +56,9 @@ class TransientError(DLBenchError):
     `fallback_answer`: the answer to record if every attempt fails this way."""
 
     def __init__(
-        self,
-        what: str,
-        *,
-        where: str = "",
-        fix: str = "",
-        after: float | None = None,
-        fallback_answer: "Answer | None" = None,
+        self, what: str, *, after: float | None = None, fallback_answer: Answer | None = None, **place: str
     ) -> None:
-        super().__init__(what, where=where, fix=fix)
+        super().__init__(what, **place)
         self.after = after
         self.fallback_answer = fallback_answer
 
@@ -75,11 +66,9 @@ class TransientError(DLBenchError):
 class Model(Protocol):
     """Handles concurrent requests, all in one event loop."""
 
+    name: str
     is_free: bool = False
     """Whether requests cost nothing because the model runs in or beside this process."""
-
-    @property
-    def name(self) -> str: ...
 
     async def answer(self, request: Request) -> Answer: ...
 
@@ -97,27 +86,25 @@ class Model(Protocol):
 
 
 class ReferenceModel(Model):
+    """`source_of` returns the code of an instance."""
+
     name = "reference"
     is_free = True
 
-    def __init__(self, reference_of: Callable[[str], str]) -> None:
-        self._reference_of = reference_of
+    def __init__(self, source_of: Callable[[str], str]) -> None:
+        self._source_of = source_of
 
     async def answer(self, request: Request) -> Answer:
-        return Answer(fenced(dedent(self._reference_of(request.instance_id))))
+        return Answer(fenced(dedent(self._source_of(request.instance_id))))
 
 
-class StubModel(Model):
-    """`signature_of` returns the `def` line or lines of an instance, without decorators."""
+class StubModel(ReferenceModel):
+    """`source_of` returns the `def` line or lines of an instance, without decorators."""
 
     name = "stub"
-    is_free = True
-
-    def __init__(self, signature_of: Callable[[str], str]) -> None:
-        self._signature_of = signature_of
 
     async def answer(self, request: Request) -> Answer:
-        signature = textwrap.dedent(self._signature_of(request.instance_id)).strip().removesuffix(":")
+        signature = textwrap.dedent(self._source_of(request.instance_id)).strip().removesuffix(":")
         return Answer(fenced(f"{signature}:\n    raise NotImplementedError"))
 
 

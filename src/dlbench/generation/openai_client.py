@@ -1,9 +1,8 @@
 """Ask a model behind an OpenAI-compatible endpoint.
 
-Endpoints are busy, restarted, misconfigured and rate-limited. Each attempt ends in an answer, a `TransientError`, or an
-error that names the cause: a failure recorded as an answer would be a zero that the model did not earn. A truncated
-stream, half an object, an error with status 200 and a reply without a choice are failures; an empty answer of a model
-that reasoned until its limit, or refused, is the model's own.
+Each attempt ends in an answer, a `TransientError`, or an error that names the cause: a failure recorded as an answer
+would be a zero that the model did not earn. A truncated stream, half an object, an error with status 200 and a reply
+without a choice are failures; an empty answer of a model that reasoned until its limit, or refused, is its own.
 
 The HTTP client is aiohttp: it uses a fifth of the CPU time of others, which matters with many requests in flight.
 """
@@ -12,7 +11,8 @@ import json
 import math
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import replace
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
@@ -43,7 +43,9 @@ class InvalidReply(Exception):
 
 
 def read_reply(text: str, seconds: float) -> Answer:
-    reply = _join(text) if is_stream(text) else _load(text)
+    # By content: some servers stream unasked and declare the wrong type.
+    is_stream = text.lstrip("\ufeff \r\n").startswith(("data:", "event:", "id:", ":"))
+    reply = _join(text) if is_stream else _load(text)
     if not isinstance(reply, dict):
         raise InvalidReply("not a chat completion")
     choices = reply.get("choices")
@@ -61,19 +63,11 @@ def read_reply(text: str, seconds: float) -> Answer:
     usage = reply.get("usage")
     answer = Answer(content, usage if isinstance(usage, dict) else {}, str(reason or ""), seconds, reasoning)
     if not content and not reasoning and not is_explained:
-        raise InvalidReply("no text", answer if _is_complete(answer) else None)
+        # The model ended by itself after counted tokens. A busy endpoint may claim so too, but not every time.
+        tokens = answer.usage.get("completion_tokens")
+        is_complete = isinstance(tokens, int) and tokens > 0 and answer.finish_reason in _COMPLETED
+        raise InvalidReply("no text", answer if is_complete else None)
     return answer
-
-
-def _is_complete(answer: Answer) -> bool:
-    """Whether the model ended by itself after counted tokens. A busy endpoint may claim so, but not every time."""
-    tokens = answer.usage.get("completion_tokens")
-    return isinstance(tokens, int) and tokens > 0 and answer.finish_reason in _COMPLETED
-
-
-def is_stream(text: str) -> bool:
-    """By content: some servers stream unasked and declare the wrong type."""
-    return text.lstrip("\ufeff \r\n").startswith(("data:", "event:", "id:", ":"))
 
 
 def _load(text: str) -> object:
@@ -149,53 +143,39 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-@dataclass(frozen=True)
-class Refusal:
-    """An HTTP status other than 200. A busy endpoint is retried; an empty account or a wrong key is not."""
-
-    status: int
-    retry_after: str | None
-    text: str
-
-    def as_error(self, shown: str, where: str) -> DLBenchError:
-        """`shown`: the part of the text that may be shown."""
-        what, fix = self._explain()
-        what = f"{what} (HTTP {self.status}): {shown}"
-        if "insufficient_quota" not in self.text and (self.status in _RETRYABLE or self.status >= 500):
-            # "Retry at once", or at a time in the past: our own back-off is the better guess.
-            return TransientError(what, where=where, fix=fix, after=read_retry_after(self.retry_after) or None)
-        return DLBenchError(what, where=where, fix=fix)
-
-    def _explain(self) -> tuple[str, str]:
-        if self.status in (401, 403):
-            fix = "set the endpoint's variable (docs/models.md) or DLBENCH_API_KEY to a valid key"
-            return "the endpoint refused the API key", fix
-        if self.status == 404:
-            fix = "check the model's name and the base URL (it usually ends in /v1)"
-            return "the endpoint does not know the model or the path", fix
-        if 300 <= self.status < 400:
-            return "the endpoint redirects elsewhere", "check the base URL: http or https, and its path"
-        if self.status == 429:
-            return "the endpoint's rate limit is reached", "wait, lower --concurrency, or check the account's quota"
-        if self.status >= 500:
-            return "the endpoint failed", "wait until it works again"
+def explain_refusal(status: int, retry_after: str | None, text: str, shown: str, where: str) -> DLBenchError:
+    """The error for a status other than 200. A busy endpoint is retried; an empty account or a wrong key is not.
+    `shown`: the part of the text that may be shown."""
+    if status in (401, 403):
+        what = "the endpoint refused the API key"
+        fix = "set the endpoint's variable (docs/models.md) or DLBENCH_API_KEY to a valid key"
+    elif status == 404:
+        what = "the endpoint does not know the model or the path"
+        fix = "check the model's name and the base URL (it usually ends in /v1)"
+    elif 300 <= status < 400:
+        what, fix = "the endpoint redirects elsewhere", "check the base URL: http or https, and its path"
+    elif status == 429:
+        what, fix = "the endpoint's rate limit is reached", "wait, lower --concurrency, or check the account's quota"
+    elif status >= 500:
+        what, fix = "the endpoint failed", "wait until it works again"
+    else:
+        what = "the endpoint refused the request"
         fix = "change the parameter that it names (seed, max tokens, model); --reasoning omits the temperature"
-        return "the endpoint refused the request", fix
+    what = f"{what} (HTTP {status}): {shown}"
+    if "insufficient_quota" not in text and (status in _RETRYABLE or status >= 500):
+        # "Retry at once", or at a time in the past: our own back-off is the better guess.
+        return TransientError(what, where=where, fix=fix, after=read_retry_after(retry_after) or None)
+    return DLBenchError(what, where=where, fix=fix)
 
 
 def read_retry_after(value: str | None) -> float | None:
     """Seconds; the header holds seconds or an HTTP date."""
-    if value is None:
-        return None
-    try:
-        seconds = float(value)
+    with suppress(ValueError, TypeError):
+        seconds = float(value or "")
         return max(0.0, seconds) if math.isfinite(seconds) else None
-    except ValueError:
-        pass
-    try:
-        return max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
-    except (ValueError, TypeError, OverflowError):
-        return None
+    with suppress(ValueError, TypeError, OverflowError):
+        return max(0.0, parsedate_to_datetime(value or "").timestamp() - time.time())
+    return None
 
 
 class OpenAIModel(Model):
@@ -211,7 +191,7 @@ class OpenAIModel(Model):
         stream: bool = False,
         reasoning: bool = False,
     ) -> None:
-        self._name = model
+        self.name = model
         self.endpoint = find_endpoint(model, base_url, api_key, reasoning=reasoning)
         self._secrets = Secrets(*self.endpoint.secrets)
         self._limit = self.endpoint.limit
@@ -220,10 +200,6 @@ class OpenAIModel(Model):
         self._stream = stream
         self._where = f"model {model} at {shown_url(self.endpoint.base_url)}"
         self._session: ClientSession | None = None
-
-    @property
-    def name(self) -> str:
-        return self._name
 
     def payload(self, request: Request) -> dict[str, Any]:
         return {"url": shown_url(self.endpoint.url), "body": self._body(request)}
@@ -304,7 +280,7 @@ class OpenAIModel(Model):
         if status == 400 and "max_completion_tokens" in text and "max_tokens" in body:
             self._limit = "max_completion_tokens"
             raise TransientError("the endpoint renamed max_tokens", where=self._where, after=0)
-        raise Refusal(status, response.headers.get("Retry-After"), text).as_error(shown, self._where)
+        raise explain_refusal(status, response.headers.get("Retry-After"), text, shown, self._where)
 
     def _safe(self, text: str) -> str:
         """Short, on one line, and without the key, which some endpoints repeat."""

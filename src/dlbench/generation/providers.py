@@ -1,8 +1,7 @@
 """Map a model's name to an endpoint, and keep API keys out of everything that is written or shown.
 
-`groq/…` implies address, key variable and quirks; they are data in `providers.toml`. A key is sent only to the endpoint
-it belongs to. Endpoints repeat keys in error messages, programs print their environment, and run folders are shared, so
-all external text passes through `Secrets.hide`.
+A key is sent only to the endpoint it belongs to. Endpoints repeat keys in error messages, programs print their
+environment, and run folders are shared, so all external text passes through `Secrets.hide`.
 """
 
 import functools
@@ -32,7 +31,6 @@ class Endpoint:
     limit: str = "max_tokens"
     seed: str = "seed"
     reasoning: bool = False
-    local: bool = False
     body: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -63,24 +61,16 @@ def find_endpoint(
     name: str, base_url: str | None = None, api_key: str | None = None, *, reasoning: bool = False
 ) -> Endpoint:
     """With a base URL, a provider's prefix is part of the model's name: many servers call models `openai/…`."""
-    prefix, _, rest = name.partition("/")
-    preset = presets().get(prefix) if rest else None
-    if preset is not None and (base_url is None or preset.get("local")):
+    prefix, _, model = name.partition("/")
+    preset = presets().get(prefix, {}) if model else {}
+    if preset and (base_url is None or preset.get("local")):
         key = api_key or _first_set(preset.get("key", ""), "DLBENCH_API_KEY")
-        return _preset_endpoint(prefix, rest, base_url, key, reasoning)
-    key = api_key or _first_set("DLBENCH_API_KEY", "OPENAI_API_KEY")
-    address = base_url or _first_set("DLBENCH_BASE_URL", "OPENAI_BASE_URL")
-    if not address:
-        return _preset_endpoint(_DEFAULT, name, None, key, reasoning)
-    limit = "max_completion_tokens" if reasoning else "max_tokens"
-    return Endpoint(name, _checked(address), _checked_key(key), limit, reasoning=reasoning)
-
-
-def _preset_endpoint(prefix: str, model: str, base_url: str | None, key: str, reasoning: bool) -> Endpoint:
-    preset = presets()[prefix]
-    variable = preset.get("key")
-    if variable and not key:
-        fix = f"set {variable} or DLBENCH_API_KEY, or pass the --base-url of an endpoint without keys"
+    else:
+        key = api_key or _first_set("DLBENCH_API_KEY", "OPENAI_API_KEY")
+        base_url = base_url or _first_set("DLBENCH_BASE_URL", "OPENAI_BASE_URL")
+        model, prefix, preset = name, _DEFAULT, {} if base_url else presets()[_DEFAULT]
+    if "key" in preset and not key:
+        fix = f"set {preset['key']} or DLBENCH_API_KEY, or pass the --base-url of an endpoint without keys"
         raise DLBenchError("no API key", where=f"model {model} of {prefix}", fix=fix)
     reasoning = reasoning or any(fnmatchcase(model, pattern) for pattern in preset.get("reasoning", ()))
     return Endpoint(
@@ -90,7 +80,6 @@ def _preset_endpoint(prefix: str, model: str, base_url: str | None, key: str, re
         "max_completion_tokens" if reasoning else preset.get("limit", "max_tokens"),
         preset.get("seed", "seed"),
         reasoning,
-        preset.get("local", False),
         preset.get("body", {}),
     )
 
@@ -153,8 +142,7 @@ class Secrets:
 
     def hide(self, text: str) -> str:
         for key in self._keys:
-            if key in text:
-                text = text.replace(key, "***")
+            text = text.replace(key, "***")
         return text
 
 

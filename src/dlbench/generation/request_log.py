@@ -1,8 +1,7 @@
 """Log every request before it is sent, and write many records with few disk syncs.
 
-The log holds each attempt exactly as sent, without keys, in a file beside the samples. It documents what a model was
-asked, and makes a limit on requests hold across kills. It is separate from the samples, which people exchange, because
-a request can quote a project's code.
+The log documents what a model was asked, without keys, and makes a limit on requests hold across kills. It is separate
+from the samples, which people exchange, because a request can quote a project's code.
 """
 
 import asyncio
@@ -58,7 +57,7 @@ class BatchedWriter:
     """Append records to a journal; those that arrive during a write share the next one. For one event loop."""
 
     def __init__(self, journal: Journal) -> None:
-        self._journal = journal
+        self.journal = journal
         self._waiting: list[tuple[dict[str, Any], asyncio.Future[None]]] = []
         self._writing: asyncio.Task[None] | None = None
 
@@ -74,7 +73,7 @@ class BatchedWriter:
         while self._waiting:
             batch, self._waiting = self._waiting, []
             try:
-                await asyncio.to_thread(self._journal.append, *(record for record, _ in batch))
+                await asyncio.to_thread(self.journal.append, *(record for record, _ in batch))
             except DLBenchError as error:
                 for _, written in batch:
                     written.set_exception(error)

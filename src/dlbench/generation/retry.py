@@ -1,9 +1,7 @@
 """Bring one request to an answer: within the budget, logged before it is sent, retried after transient errors.
 
-Waits grow from attempt to attempt, are jittered, and are never shorter than the endpoint asks; a wait that is too long
-ends the run, which can be resumed. A request that exceeds the model's context is sent once more with a limit of one
-token: this separates a prompt that is too long, a failure of the model, from a --max-tokens that is too large, a wrong
-setting.
+A request that exceeds the model's context is sent once more with a limit of one token: this separates a prompt that is
+too long, a failure of the model, from a --max-tokens that is too large, a wrong setting.
 """
 
 import asyncio
@@ -88,12 +86,11 @@ class RateLimiter:
                 attempt += 1
                 if attempt > self._retries and problem.fallback_answer is not None:
                     return problem.fallback_answer
-                after = problem.after or 0.0
+                what, after = problem.what, problem.after or 0.0
+                if after > _MAX_WAIT:
+                    what += f"; it asked to retry after {after:.0f} s, above the limit of {_MAX_WAIT:.0f} s"
                 if attempt > self._retries or after > _MAX_WAIT:
                     fix = f"{problem.fix}; {RESUME}" if problem.fix else RESUME
-                    what = problem.what
-                    if after > _MAX_WAIT:
-                        what += f"; it asked to retry after {after:.0f} s, above the limit of {_MAX_WAIT:.0f} s"
                     raise DLBenchError(what, where=problem.where, fix=fix) from None
                 await self._wait(problem, attempt)
 

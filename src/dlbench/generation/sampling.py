@@ -1,11 +1,8 @@
 """Generate the samples of a run: many requests in flight, each answer written at once, none requested twice.
 
-A resumed run requests only what is missing. An error, an exhausted budget or Ctrl-C stops new requests; answers in
-flight are still kept.
-
-Each request has its own seed, hashed from the run's seed, the instance and the sample's index. With `seed + index`, all
-instances would share their random draws and consecutive runs would share samples: variance between runs, and the
-intervals, would be wrong.
+An error, an exhausted budget or Ctrl-C stops new requests; answers in flight are still kept. Each request has its own
+seed, hashed from the run's seed, the instance and the sample's index. With `seed + index`, instances would share their
+random draws and consecutive runs would share samples: variance between runs, and the intervals, would be wrong.
 """
 
 import asyncio
@@ -72,7 +69,11 @@ def generate(
         # Twice the concurrency: while one worker's answer is written, another sends.
         _Generation(limiter, request_of, BatchedWriter(journal), turns, missing).run(2 * concurrency, on_sample)
         if missing or list(known) != [(instance.id, sample) for instance, sample in requested]:
-            _sort(journal, instances)
+            position = {instance.id: number for number, instance in enumerate(instances)}
+            known = _read_known(journal, model.name)
+            # By instance and sample, each once; samples of other instances, from an earlier run, come last.
+            keys = sorted(known, key=lambda key: (position.get(key[0], len(position)), *key))
+            rewrite(journal.path, [known[key] for key in keys])
 
 
 @dataclass
@@ -148,10 +149,9 @@ def _count_spent(budget: Budget, known: dict[Key, dict[str, Any]], turns: TurnSt
     budget.spent.requests += request_log.count
     for key, record in known.items():
         budget.add(read_record(record), request_log.prompt_characters(*key))
-    for key, answers in turns.answers().items():
+    for key, answer in turns.answers():
         if key not in known:  # a sample's own record includes its turns
-            for answer in answers:
-                budget.add(answer, request_log.prompt_characters(*key))
+            budget.add(answer, request_log.prompt_characters(*key))
 
 
 def _record(
@@ -179,16 +179,6 @@ def _read_known(journal: Journal, model: str) -> dict[Key, dict[str, Any]]:
             what = f"the file holds samples of the model {other}, not of {model}"
             raise DLBenchError(what, where=str(journal.path), fix="choose another --out folder for another model")
     return known
-
-
-def _sort(journal: Journal, instances: Sequence[Instance]) -> None:
-    """By instance and sample, each once; samples of other instances, from an earlier run, come last."""
-    position = {instance.id: number for number, instance in enumerate(instances)}
-    known: dict[Key, dict[str, Any]] = {}
-    for record in journal.records():
-        known.setdefault((record["instance"], record["sample"]), record)
-    keys = sorted(known, key=lambda key: (position.get(key[0], len(position)), key[0], key[1]))
-    rewrite(journal.path, [known[key] for key in keys])
 
 
 def draw_seed(seed: int, instance: str, sample: int) -> int:

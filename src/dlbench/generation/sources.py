@@ -9,7 +9,7 @@ from dlbench.dataset import Benchmark, Instance
 from dlbench.dataset.target import find_target, render_signature
 from dlbench.errors import DLBenchError
 from dlbench.generation.techniques import ExamplePool, PredictedStages, PromptBuilder, Settings, find_technique
-from dlbench.generation.techniques.few_shot import PREDICTED_STAGE
+from dlbench.generation.techniques.catalogue import PREDICTED_STAGE
 from dlbench.workspace import fetch
 from dlbench.workspace.home import Log, quiet
 

@@ -1,8 +1,7 @@
 """Unpack untrusted archives safely; hash and copy source trees.
 
 An archive may name files outside its folder, link there, or expand until the disk is full. Such an archive is rejected
-as a whole and leaves nothing on the disk. `tree_hash` pins a local project as firmly as a release. The hash and the
-copy skip what is not source (version control, bytecode, virtual environments), so that running the tests does not
+as a whole and leaves nothing on the disk. Hash and copy skip what is not source, so that running the tests does not
 change the hash and a project is not copied together with its own torch.
 """
 
@@ -43,15 +42,10 @@ def check_links(tree: Path, where: str) -> None:
     """Reject a tree with a link that leads out of it: access through it would touch this machine's files."""
     root = tree.resolve()
     for path in tree.rglob("*"):
-        if path.is_symlink() and (path.readlink().is_absolute() or not _resolved(path).is_relative_to(root)):
+        # realpath, unlike Path.resolve, accepts a loop of links, which stays inside the tree.
+        end = Path(os.path.realpath(path))
+        if path.is_symlink() and (path.readlink().is_absolute() or not end.is_relative_to(root)):
             raise _escapes(where, path.relative_to(tree).as_posix())
-
-
-def _resolved(link: Path) -> Path:
-    try:
-        return link.resolve()
-    except RuntimeError:  # A loop of links stays inside the tree.
-        return link.parent.resolve()
 
 
 def _extract(archive: Path, staging: Path) -> None:
@@ -65,24 +59,21 @@ def _extract(archive: Path, staging: Path) -> None:
             raise DLBenchError("unknown archive format", where=archive.name, fix=kinds)
     except tarfile.FilterError as error:
         raise _escapes(archive.name, error.tarinfo.name) from None
-    except (tarfile.TarError, zipfile.BadZipFile, EOFError, zlib.error, LZMAError, RuntimeError) as error:
-        raise _damaged(archive, error) from None
-    except OSError as error:
-        if error.errno is None:  # gzip and bz2 report a malformed file this way; a disk error has a number.
-            raise _damaged(archive, error) from None
-        raise
+    except (tarfile.TarError, zipfile.BadZipFile, EOFError, zlib.error, LZMAError, RuntimeError, OSError) as error:
+        if getattr(error, "errno", None) is not None:  # a disk error; gzip and bz2 report a malformed file without one
+            raise
+        what, fix = f"the archive cannot be unpacked: {error}", "remove it and fetch it again"
+        raise DLBenchError(what, where=archive.name, fix=fix) from None
 
 
 def _extract_tar(archive: Path, staging: Path) -> None:
     with tarfile.open(archive) as file:
-        members = []
         total = 0
-        for member in file:
-            members.append(member)
+        for count, member in enumerate(file, 1):
             total += member.size
-            _check_limits(archive, len(members), total)
+            _check_limits(archive, count, total)
             _check_name(archive, member.name)
-        file.extractall(staging, members, filter="data")
+        file.extractall(staging, filter="data")
 
 
 def _extract_zip(archive: Path, staging: Path) -> None:
@@ -129,14 +120,6 @@ def _escapes(where: str, name: str) -> DLBenchError:
     return DLBenchError(what, where=where, fix=fix)
 
 
-def _damaged(archive: Path, error: Exception) -> DLBenchError:
-    what, fix = f"the archive cannot be unpacked: {error}", "remove it and fetch it again"
-    return DLBenchError(what, where=archive.name, fix=fix)
-
-
-_NOT_SOURCE = (".git", "__pycache__")
-
-
 def tree_hash(folder: Path) -> str:
     """sha256 over the sorted relative paths and contents; for a link, its destination."""
     total = hashlib.sha256()
@@ -175,11 +158,8 @@ def _files(folder: Path) -> Iterator[Path]:
         here = Path(top)
         # os.walk lists a link to a folder as a folder; it is one entry and is not entered.
         links = [name for name in folders if (here / name).is_symlink()]
-        folders[:] = [
-            name
-            for name in folders
-            if name not in links and name not in _NOT_SOURCE and not (here / name / "pyvenv.cfg").exists()
-        ]
+        skipped = {*links, ".git", "__pycache__", *(path.parent.name for path in here.glob("*/pyvenv.cfg"))}
+        folders[:] = [name for name in folders if name not in skipped]
         for name in files + links:
             if (here / name).is_symlink() or (here / name).is_file():
                 yield here / name

@@ -1,7 +1,7 @@
 """Remove parts of the workspace and report the bytes freed.
 
-Everything in the workspace can be rebuilt, so all of it may be removed; nothing outside it is touched, whatever a link
-points to. Cleaning waits until no build is running, since removing a folder during a build would break the build.
+Everything in the workspace can be rebuilt; nothing outside it is touched, whatever a link points to. Cleaning waits
+until no build is running, since removing a folder during a build would break the build.
 """
 
 import shutil
@@ -51,16 +51,11 @@ def _temporary(folder: Path) -> list[Path]:
 
 def _bytes_freed(paths: Iterable[Path]) -> int:
     """Count a file once, and only if all of its hard links are removed."""
-    removed: Counter[tuple[int, int]] = Counter()
-    links: dict[tuple[int, int], tuple[int, int]] = {}
-    for path in paths:
-        for file in (path, *path.rglob("*")) if not path.is_symlink() else ():
-            if file.is_file() and not file.is_symlink():
-                status = file.stat()
-                inode = (status.st_dev, status.st_ino)
-                removed[inode] += 1
-                links[inode] = (status.st_nlink, status.st_size)
-    return sum(size for inode, (count, size) in links.items() if removed[inode] >= count)
+    files = (file for path in paths if not path.is_symlink() for file in (path, *path.rglob("*")))
+    statuses = [file.stat() for file in files if file.is_file() and not file.is_symlink()]
+    removed = Counter((status.st_dev, status.st_ino) for status in statuses)
+    by_inode = {(status.st_dev, status.st_ino): status for status in statuses}
+    return sum(status.st_size for inode, status in by_inode.items() if removed[inode] >= status.st_nlink)
 
 
 def _remove(path: Path) -> None:

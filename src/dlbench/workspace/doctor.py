@@ -6,6 +6,7 @@ The checks run before anything is fetched: a missing program should not surface 
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from dlbench.errors import DLBenchError
@@ -26,7 +27,9 @@ class Finding:
 
 
 def examine() -> list[Finding]:
-    return [_python(), _uv(), _git(), *_disk(), _pip()]
+    uv = _program("uv", uv_binary, "pip install --force-reinstall uv")
+    fix = "install git; only projects that come from a git repository need it"
+    return [_python(), uv, _program("git", lambda: shutil.which("git"), fix), *_disk(), _pip()]
 
 
 def _python() -> Finding:
@@ -35,28 +38,15 @@ def _python() -> Finding:
     return Finding("python", found >= _MIN_PYTHON, ".".join(map(str, found)), f"install Python {oldest} or newer")
 
 
-def _uv() -> Finding:
-    fix = "pip install --force-reinstall uv"
+def _program(name: str, find: Callable[[], str | None], fix: str) -> Finding:
     try:
-        return Finding("uv", True, _version(uv_binary()), fix)
+        program = find()
+        if program is None:
+            return Finding(name, False, "not found", fix)
+        done = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=30, check=True)
     except (ImportError, OSError, DLBenchError, subprocess.SubprocessError) as error:
-        return Finding("uv", False, str(error).splitlines()[0], fix)
-
-
-def _git() -> Finding:
-    fix = "install git; only projects that come from a git repository need it"
-    program = shutil.which("git")
-    if program is None:
-        return Finding("git", False, "not found", fix)
-    try:
-        return Finding("git", True, _version(program), fix)
-    except (OSError, subprocess.SubprocessError) as error:
-        return Finding("git", False, str(error), fix)
-
-
-def _version(program: str) -> str:
-    done = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=30, check=True)
-    return done.stdout.strip()
+        return Finding(name, False, str(error).splitlines()[0], fix)
+    return Finding(name, True, done.stdout.strip(), fix)
 
 
 def _disk() -> list[Finding]:

@@ -1,8 +1,7 @@
-"""Build the virtual environment that a project's tests run in.
+"""Build the virtual environment that a project's tests run in, from one lock and with nothing resolved on the way.
 
-An environment is made from one fully pinned lock, by hash, with nothing resolved on the way: the same lock gives the
-same packages, and so the same verdicts, on every machine. The completeness mark is written last, so a build that was
-killed is repeated and never used.
+The same lock gives the same packages, and so the same verdicts, on every machine. The completeness mark is written
+last, so a build that was killed is repeated and never used.
 """
 
 import hashlib

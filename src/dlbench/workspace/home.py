@@ -1,8 +1,7 @@
 """Locate the workspace folder, lock parts of it, and publish built folders atomically.
 
-One folder, `home()`, holds everything. Two rules keep it consistent: work on one thing happens under its lock, so that
-two processes never build the same folder at once; and a folder gets its final name only when it is complete, so that
-a kill leaves nothing that looks finished.
+Work on one thing happens under its lock, so that two processes never build the same folder at once; a folder gets its
+final name only when it is complete, so that a kill leaves nothing that looks finished.
 """
 
 import errno
@@ -13,7 +12,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import platformdirs
@@ -92,11 +91,9 @@ def locked(name: str, log: Log) -> Iterator[None]:
         yield
 
 
-@contextmanager
-def exclusive(log: Log) -> Iterator[None]:
+def exclusive(log: Log) -> AbstractContextManager[None]:
     """Wait until nobody holds any `locked` name and keep it so: for removing folders."""
-    with _flock(_EVERYTHING, fcntl.LOCK_EX, log):
-        yield
+    return _flock(_EVERYTHING, fcntl.LOCK_EX, log)
 
 
 @contextmanager

@@ -1,24 +1,24 @@
 """Find, download and verify release files, and look up packages on the configured indexes.
 
-Files are searched as pip does: find-links locations, the index, then the extra indexes. Only bytes with the pinned hash
-are kept: an archive replaced upstream must not become ground truth. Requests are retried, honour the configured
-certificates and trusted hosts, and never send one host's password to another. Release dates are upload dates from the
-index's JSON API, which cannot be backdated.
+Files are searched as pip does. Only bytes with the pinned hash are kept: an archive replaced upstream must not become
+ground truth. One host's password is never sent to another. Release dates are upload dates, which cannot be backdated.
 """
 
 import difflib
 import hashlib
-import os
 import re
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import date, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
-from urllib.parse import urljoin, urlsplit
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import urlsplit
+
+from packaging.utils import canonicalize_name
 
 from dlbench.errors import DLBenchError
 from dlbench.workspace.home import Log, disk_errors
@@ -62,32 +62,28 @@ class IndexClient:
 
         return self._retry(url, get)
 
-    def save(self, url: str, listed_on: str, file: BinaryIO) -> None:
+    def save(self, url: str, listed_on: str, target: Path) -> None:
         def get() -> None:
-            file.seek(0)
-            file.truncate()
             # Identity: requests would decompress a .tar.gz that a server labels as gzip-encoded.
-            with self._get(url, listed_on, {"Accept-Encoding": "identity"}) as answer:
+            with self._get(url, listed_on, {"Accept-Encoding": "identity"}) as answer, target.open("wb") as file:
                 answer.raise_for_status()
                 for chunk in answer.iter_content(_CHUNK):
                     file.write(chunk)
 
         self._retry(url, get)
 
+    def close(self) -> None:
+        self._session.close()
+
     def _get(self, url: str, listed_on: str, headers: dict[str, str]) -> "requests.Response":
         here, page = urlsplit(url), urlsplit(listed_on)
         login = None
         if page.username and (here.hostname, here.port) == (page.hostname, page.port) and not here.username:
             login = (page.username, page.password or "")
-        return self._session.get(
-            url, headers=headers, auth=login, stream=True, timeout=_TIMEOUT, verify=self._verify(here.netloc)
-        )
-
-    def _verify(self, netloc: str) -> bool | str | None:
-        host = netloc.rpartition("@")[2]
-        if host in self._config.trusted_hosts or host.partition(":")[0] in self._config.trusted_hosts:
-            return False
-        return self._config.cert
+        host = here.netloc.rpartition("@")[2]
+        is_trusted = {host, host.partition(":")[0]} & {*self._config.trusted_hosts}
+        verify = False if is_trusted else self._config.cert
+        return self._session.get(url, headers=headers, auth=login, stream=True, timeout=_TIMEOUT, verify=verify)
 
     def _retry(self, url: str, action: Callable[[], Result]) -> Result:
         import requests
@@ -109,107 +105,88 @@ class IndexClient:
                 reason = str(error)
         raise Unreachable(url, reason)
 
-    def __enter__(self) -> "IndexClient":
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self._session.close()
-
-
-_RUN_AGAIN = "check the connection and run the same command again; what is already fetched is kept"
-
 
 def download(project_name: str, filename: str, sha256: str, target: Path, log: Log) -> None:
     """Download the file to `target`, or raise and leave nothing there."""
     config = read_pip_config()
     unreachable: list[str] = []
     listed: list[str] = []
-    with IndexClient(config) as web:
-        for page, files in _listings(project_name, config, web, unreachable):
-            listed += files
-            if filename not in files:
-                continue
-            log(f"fetching {filename}")
+    with closing(IndexClient(config)) as web:
+        for page, is_index in _places(project_name, config):
             try:
-                _save(web, files[filename], page, sha256, target)
+                files = _list_files(page, is_index, project_name, web)
+                listed += files
+                if filename in files:
+                    log(f"fetching {filename}")
+                    return _save(web, files[filename], page, sha256, target)
             except Unreachable as problem:
                 unreachable.append(str(problem))
-            else:
-                return
+    what, fix = (
+        f"no configured index or folder has {filename}",
+        "check name, version and archive in the project's record",
+    )
     if unreachable:
-        what = f"{filename} could not be fetched; not reachable: " + "; ".join(unreachable)
-        raise DLBenchError(what, where=project_name, fix=_RUN_AGAIN)
-    raise _not_listed(project_name, filename, listed, config)
+        what = f"{filename} could not be fetched; not reachable: {'; '.join(unreachable)}"
+        fix = "check the connection and run the same command again; what is already fetched is kept"
+    elif near := difflib.get_close_matches(filename, dict.fromkeys(listed), n=5, cutoff=0.5):
+        what += "; nearest: " + ", ".join(near)
+    elif not listed:
+        what += f", nor any file of a project named {project_name}"
+    if config.no_index and not unreachable:
+        fix += "; pip's configuration sets no-index, so only find-links locations were searched"
+    raise DLBenchError(what, where=project_name, fix=fix)
 
 
-def _listings(
-    project_name: str, config: PipConfig, web: IndexClient, unreachable: list[str]
-) -> Iterator[tuple[str, dict[str, str]]]:
-    """Each location's page and its file names with their URLs; unreachable locations are recorded and skipped."""
+def _places(project_name: str, config: PipConfig) -> list[tuple[str, bool]]:
+    """Every location to search, and whether it is the project's page on an index."""
+    indexes = [] if config.no_index else _indexes(config)
+    pages = [f"{index.rstrip('/')}/{canonicalize_name(project_name)}/" for index in indexes]
+    return [(location, False) for location in config.find_links] + [(page, True) for page in pages]
+
+
+def _indexes(config: PipConfig) -> list[str]:
     from pypi_simple import PYPI_SIMPLE_ENDPOINT
 
-    normal = re.sub(r"[-_.]+", "-", project_name).lower()
-    indexes = [] if config.no_index else [config.index_url or PYPI_SIMPLE_ENDPOINT, *config.extra_index_urls]
-    flat = [(location, _find_links) for location in config.find_links]
-    simple = [(f"{index.rstrip('/')}/{normal}/", _local_index) for index in indexes]
-    for page, read in flat + simple:
-        try:
-            if urlsplit(page).scheme in ("http", "https"):
-                yield page, _over_http(page, project_name, web)
-            else:
-                yield page, read(local_path(page), project_name)
-        except Unreachable as problem:
-            unreachable.append(str(problem))
+    return [config.index_url or PYPI_SIMPLE_ENDPOINT, *config.extra_index_urls]
 
 
-def _over_http(page: str, project_name: str, web: IndexClient) -> dict[str, str]:
+def _is_remote(url: str) -> bool:
+    return urlsplit(url).scheme in ("http", "https")
+
+
+def _list_files(location: str, is_index: bool, project_name: str, web: IndexClient) -> dict[str, str]:
+    """The names of the files there with their URLs."""
     from pypi_simple import ACCEPT_ANY, ProjectPage, UnsupportedContentTypeError, UnsupportedRepoVersionError
 
-    answer = web.page(page, ACCEPT_ANY)
-    if answer is None:
-        return {}
-    try:
-        return {file.filename: file.url for file in ProjectPage.from_response(answer, project_name).packages}
-    except (UnsupportedContentTypeError, UnsupportedRepoVersionError, ValueError) as error:
-        raise Unreachable(page, f"the answer is not a package index page: {error}") from None
-
-
-def _find_links(location: Path, project_name: str) -> dict[str, str]:
-    if location.is_dir():
-        return {path.name: path.as_uri() for path in location.iterdir() if path.is_file()}
-    return _parse_page(location, project_name)
-
-
-def _local_index(folder: Path, project_name: str) -> dict[str, str]:
-    return _parse_page(folder / "index.html", project_name)
-
-
-def _parse_page(page: Path, project_name: str) -> dict[str, str]:
-    from pypi_simple import ProjectPage
-
-    if not page.is_file():
-        return {}
-    found = ProjectPage.from_html(project_name, page.read_bytes(), base_url=page.as_uri())
+    if _is_remote(location):
+        if (answer := web.page(location, ACCEPT_ANY)) is None:
+            return {}
+        try:
+            found = ProjectPage.from_response(answer, project_name)
+        except (UnsupportedContentTypeError, UnsupportedRepoVersionError, ValueError) as error:
+            raise Unreachable(location, f"the answer is not a package index page: {error}") from None
+    else:
+        path = local_path(location) / "index.html" if is_index else local_path(location)
+        if path.is_dir():
+            return {file.name: file.as_uri() for file in path.iterdir() if file.is_file()}
+        if not path.is_file():
+            return {}
+        found = ProjectPage.from_html(project_name, path.read_bytes(), base_url=path.as_uri())
     return {file.filename: file.url for file in found.packages}
 
 
 def _save(web: IndexClient, url: str, page: str, sha256: str, target: Path) -> None:
     with disk_errors(target):
         target.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-        part = Path(name)
-        try:
-            with os.fdopen(handle, "w+b") as file:
-                if urlsplit(url).scheme in ("http", "https"):
-                    web.save(url, page, file)
-                else:
-                    with local_path(url).open("rb") as local:
-                        shutil.copyfileobj(local, file)
+        with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as folder:
+            part = Path(folder, target.name)
+            if _is_remote(url):
+                web.save(url, page, part)
+            else:
+                shutil.copyfile(local_path(url), part)
             verify(part, sha256, redacted(url).partition("#")[0])
             part.chmod(0o644)
             part.replace(target)
-        finally:
-            part.unlink(missing_ok=True)
 
 
 def verify(path: Path, sha256: str, where: str) -> None:
@@ -219,19 +196,6 @@ def verify(path: Path, sha256: str, where: str) -> None:
         what = f"the file is not the one that was pinned: its sha256 is {found}, the record says {sha256}"
         fix = "do not use it; if the index is a mirror, ask its owner, otherwise report it to the benchmark"
         raise DLBenchError(what, where=where, fix=fix)
-
-
-def _not_listed(project_name: str, filename: str, listed: list[str], config: PipConfig) -> DLBenchError:
-    near = difflib.get_close_matches(filename, dict.fromkeys(listed), n=5, cutoff=0.5)
-    what = f"no configured index or folder has {filename}"
-    if near:
-        what += "; nearest: " + ", ".join(near)
-    elif not listed:
-        what += f", nor any file of a project named {project_name}"
-    fix = "check name, version and archive in the project's record"
-    if config.no_index:
-        fix += "; pip's configuration sets no-index, so only find-links locations were searched"
-    return DLBenchError(what, where=project_name, fix=fix)
 
 
 @dataclass(frozen=True)
@@ -245,7 +209,6 @@ class Release:
     kind: str
     requires_python: str
     size: int
-    url: str
 
 
 @dataclass(frozen=True)
@@ -265,21 +228,17 @@ class Package:
     """Yanked files: no longer installed by default, but still readable by everybody."""
 
 
-def look_up(name: str, config: PipConfig | None = None) -> Package:
+def look_up(name: str) -> Package:
     """Raises DLBenchError if no configured index has the package or none can be reached."""
-    from pypi_simple import PYPI_SIMPLE_ENDPOINT
-
-    config = config or read_pip_config()
+    config = read_pip_config()
     unreachable: list[str] = []
-    with IndexClient(config) as web:
-        for index in [config.index_url or PYPI_SIMPLE_ENDPOINT, *config.extra_index_urls]:
-            if urlsplit(index).scheme not in ("http", "https"):
-                continue  # A local folder has link pages but no JSON API.
+    with closing(IndexClient(config)) as web:
+        for index in filter(_is_remote, _indexes(config)):  # A local folder has link pages but no JSON API.
             page = f"{re.sub(r'/simple/?$', '', index.rstrip('/'))}/pypi/{name}/json"
             try:
                 answer = web.page(page, "application/json")
                 if answer is not None:
-                    return read_package(answer.json(), page)
+                    return _read_package(answer.json())
             except (Unreachable, ValueError) as problem:
                 unreachable.append(str(problem))
             except (LookupError, TypeError, AttributeError):
@@ -290,10 +249,10 @@ def look_up(name: str, config: PipConfig | None = None) -> Package:
     raise DLBenchError("no configured index has this package", where=name, fix="check its name")
 
 
-def read_package(content: dict[str, Any], page: str) -> Package:
+def _read_package(content: dict[str, Any]) -> Package:
     info = content["info"]
     files = [  # whether it was yanked, and its record
-        (bool(file.get("yanked")), _read_file(version, file, page))
+        (bool(file.get("yanked")), _read_file(version, file))
         for version, files in content["releases"].items()
         for file in files
     ]
@@ -311,7 +270,7 @@ def read_package(content: dict[str, Any], page: str) -> Package:
     )
 
 
-def _read_file(version: str, file: dict[str, Any], page: str) -> Release:
+def _read_file(version: str, file: dict[str, Any]) -> Release:
     return Release(
         version=version,
         uploaded=datetime.fromisoformat(file["upload_time"]).date(),
@@ -320,5 +279,4 @@ def _read_file(version: str, file: dict[str, Any], page: str) -> Release:
         kind=file["packagetype"],
         requires_python=file.get("requires_python") or "",
         size=int(file.get("size") or 0),
-        url=urljoin(page, file["url"]),
     )

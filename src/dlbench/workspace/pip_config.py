@@ -29,23 +29,19 @@ class PipConfig:
     trusted_hosts: tuple[str, ...] = ()
     cert: str | None = None
 
-    def uv_arguments(self) -> list[str]:
-        """Equivalent arguments for uv, which does not read pip's configuration."""
-        arguments = self.uv_arguments_without_extra()
-        if self.extra_index_urls and not self.no_index:
-            arguments += [part for url in self.extra_index_urls for part in ("--extra-index-url", url)]
-            # pip takes the best version over all indexes; uv's default stops at the first index that has the name.
-            arguments += ["--index-strategy", "unsafe-best-match"]
-        return arguments
-
-    def uv_arguments_without_extra(self) -> list[str]:
-        """Arguments for the find-links locations and the main index only."""
+    def uv_arguments(self, *, extra: bool = True) -> list[str]:
+        """Equivalent arguments for uv, which does not read pip's configuration. `extra`: with the extra indexes."""
         arguments = [part for location in self.find_links for part in ("--find-links", location)]
         if self.no_index:
             return [*arguments, "--no-index"]
         if self.index_url:
             arguments += ["--default-index", self.index_url]
-        return arguments + [part for host in self.trusted_hosts for part in ("--allow-insecure-host", host)]
+        arguments += [part for host in self.trusted_hosts for part in ("--allow-insecure-host", host)]
+        if extra and self.extra_index_urls:
+            arguments += [part for url in self.extra_index_urls for part in ("--extra-index-url", url)]
+            # pip takes the best version over all indexes; uv's default stops at the first index that has the name.
+            arguments += ["--index-strategy", "unsafe-best-match"]
+        return arguments
 
     def environment(self) -> dict[str, str]:
         if self.cert and not os.environ.get("SSL_CERT_FILE"):
@@ -97,13 +93,11 @@ def _from_files(environ: Mapping[str, str]) -> dict[str, str]:
             raise DLBenchError(what, where=str(path), fix="fix the file: `pip config debug` shows it") from None
         for name, section in (("global", general), ("install", install)):
             if parser.has_section(name):
-                section.update({_key(key): value for key, value in parser.items(name) if value})
+                section.update(
+                    {key.replace("_", "-").removeprefix("--"): value for key, value in parser.items(name) if value}
+                )
     # As in pip, a command's own section overrides [global], whichever files the two are in.
     return {key: value for key, value in (general | install).items() if key in _KEYS}
-
-
-def _key(name: str) -> str:
-    return name.lower().replace("_", "-").removeprefix("--")
 
 
 def _files(environ: Mapping[str, str]) -> Iterator[Path]:

@@ -4,14 +4,13 @@ Each is made once and reused. A worker that started with half of them would blam
 """
 
 import os
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
 from dlbench.dataset.records import Project
 from dlbench.errors import DLBenchError
 from dlbench.workspace.environment import build_environment, environment_folder, is_complete, python_of
-from dlbench.workspace.home import Log, disk_errors, locked, quiet
+from dlbench.workspace.home import Log, disk_errors, locked, quiet, run_program
 from dlbench.workspace.source import fetch, source_tree
 
 
@@ -70,12 +69,7 @@ def _compile(prepared: Prepared, mark: Path) -> None:
     is ignored because trees contain files that are not valid Python, such as test data.
     """
     with disk_errors(mark):
-        subprocess.run(
-            [prepared.python, "-I", "-m", "compileall", "-qq", "-j", "0", "--invalidation-mode", "timestamp", "."],
-            cwd=prepared.tree,
-            env={"PATH": os.environ.get("PATH", "")},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            umask=0o022,
-        )
+        command = [str(prepared.python), "-I", "-m", "compileall", "-qq", "-j", "0"]
+        command += ["--invalidation-mode", "timestamp", "."]
+        run_program(command, prepared.tree, {"PATH": os.environ.get("PATH", "")})
         mark.touch()

@@ -57,21 +57,21 @@ def find_runs(path: Path) -> Iterator[tuple[int, tuple[str, ...]]]:
 
 def _tree_of(root: Path) -> Path:
     """The checkout that contains the benchmark, or the benchmark's folder alone."""
-    done = subprocess.run(
-        ["git", "-C", str(root), "rev-parse", "--show-toplevel"], capture_output=True, text=True, check=False
-    )
-    return Path(done.stdout.strip()) if done.returncode == 0 else root
+    return Path(_git(root, "rev-parse", "--show-toplevel").strip() or root)
 
 
 def _files_of(root: Path, requirements: Path) -> list[Path]:
     """The repository's files except licenses and requirement lists: which packages a project needs is a fact."""
-    listed = subprocess.run(
-        ["git", "-C", str(root), "ls-files", "-z", "-co", "--exclude-standard"], capture_output=True, check=False
-    )
-    names = listed.stdout.decode(errors="replace").split("\0") if listed.returncode == 0 else []
-    paths = [root / name for name in names if name] if names else list(root.rglob("*"))
+    names = _git(root, "ls-files", "-z", "-co", "--exclude-standard").split("\0")
+    paths = [root / name for name in names if name] or list(root.rglob("*"))
     facts = requirements.resolve()
     return list(_readable(path for path in paths if path.name != "LICENSE" and path.parent.resolve() != facts))
+
+
+def _git(root: Path, *arguments: str) -> str:
+    """What git prints; nothing if it fails."""
+    done = subprocess.run(["git", "-C", str(root), *arguments], capture_output=True, check=False)
+    return done.stdout.decode(errors="replace") if done.returncode == 0 else ""
 
 
 def _readable(paths: Iterator[Path] | list[Path]) -> Iterator[Path]:

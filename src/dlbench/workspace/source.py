@@ -1,10 +1,9 @@
 """Fetch a project's source tree exactly as its record pins it.
 
-The reference is read from the tree and tests run in it, so its folder is named after everything that went into it:
-another archive, revision, content or stand-in file gives another folder. Git checkouts run without hooks, prompts or
-the caller's GIT_* variables, which would redirect a run inside a git hook to the wrong repository. Compiled parts come
-from the wheel of the same release, since compilers differ between machines; only files that the source archive does
-not have are taken from it, so every reference and test is read from the released source.
+The tree's folder is named after everything that went into it. Git runs without hooks, prompts or the caller's GIT_*
+variables, which would redirect a run inside a git hook to the wrong repository. Compiled parts come from the wheel of
+the same release, since compilers differ between machines; only files that the source archive does not have are taken
+from it, so every reference and test is read from the released source.
 """
 
 import hashlib
@@ -76,15 +75,6 @@ def choose_wheel(project: Project) -> Wheel:
     raise DLBenchError(what, where=project.name, fix=fix)
 
 
-def add_missing(wheel: Path, tree: Path) -> None:
-    """Copy files of the unpacked wheel that the tree does not have."""
-    for path in sorted(wheel.rglob("*")):
-        target = tree / path.relative_to(wheel)
-        if path.is_file() and not path.is_symlink() and not target.exists():
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(path, target)
-
-
 _LAYOUT = 1  # Incremented when this module makes a different tree from the same record.
 
 
@@ -127,8 +117,10 @@ def _make(project: Project, benchmark_root: Path, tree: Path, log: Log) -> None:
         check_links(tree, project.name)
     else:
         copy_tree(_folder(project, benchmark_root), tree)
-    if project.sha256 and not project.archive:
-        _check_tree(project, tree)
+    if project.sha256 and not project.archive and (found := tree_hash(tree)) != project.sha256:
+        what = f"the source is not the one that was pinned: its sha256 is {found}, the record says {project.sha256}"
+        fix = "restore the folder, or put its new sha256 into the record and verify the instances again"
+        raise DLBenchError(what, where=project.path or project.name, fix=fix)
     remove_bytecode(tree)
     _write_stand_ins(project, tree)
     _write_metadata(project, tree)
@@ -155,9 +147,14 @@ def _from_archive(project: Project, tree: Path, log: Log) -> None:
 
 
 def _add_compiled(project: Project, tree: Path, log: Log) -> None:
+    """Copy the files of the wheel that the tree does not have."""
     wheel, unpacked = choose_wheel(project), tree.with_name("wheel")
     unpack(fetch_archive(project.name, wheel.file, wheel.sha256, log), unpacked)
-    add_missing(unpacked, tree / project.import_root)
+    for path in sorted(unpacked.rglob("*")):
+        target = tree / project.import_root / path.relative_to(unpacked)
+        if path.is_file() and not path.is_symlink() and not target.exists():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(path, target)
     shutil.rmtree(unpacked)
 
 
@@ -173,14 +170,6 @@ def fetch_archive(project_name: str, filename: str, sha256: str, log: Log) -> Pa
         if not archive.is_file():
             download(project_name, filename, sha256, archive, log)
     return archive
-
-
-def _check_tree(project: Project, tree: Path) -> None:
-    found = tree_hash(tree)
-    if found != project.sha256:
-        what = f"the source is not the one that was pinned: its sha256 is {found}, the record says {project.sha256}"
-        fix = "restore the folder, or put its new sha256 into the record and verify the instances again"
-        raise DLBenchError(what, where=project.path or project.name, fix=fix)
 
 
 def _write_stand_ins(project: Project, tree: Path) -> None:
@@ -201,11 +190,9 @@ def _write_metadata(project: Project, tree: Path) -> None:
         raise DLBenchError(what, where=project.name, fix=fix)
     if any(root.glob("*.egg-info")) or any(root.glob("*.dist-info")):
         return
-    upstream = tree / "PKG-INFO"
+    text, upstream = f"Metadata-Version: 2.1\nName: {project.name}\nVersion: {project.version}\n", tree / "PKG-INFO"
     if upstream.is_file():
         text = upstream.read_text(encoding="utf-8", errors="replace")
-    else:
-        text = f"Metadata-Version: 2.1\nName: {project.name}\nVersion: {project.version}\n"
     name = re.sub(r"[-_.]+", "_", project.name)
     folder = root / f"{name}-{re.sub(r'[^A-Za-z0-9._+!]', '_', project.version)}.dist-info"
     folder.mkdir()

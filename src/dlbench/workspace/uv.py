@@ -1,10 +1,9 @@
 """Run uv, compile locks, and choose CPU builds of torch.
 
-uv gets the machine's pip configuration and none of the caller's variables that could change what is installed, so one
-lock gives one environment. A lock pins every package with the hashes of its files, resolved from the default index
-alone: a package that only this machine's extra indexes have could not be installed elsewhere. torch is the exception:
-the lock pins the bare version, and each machine takes a CPU build from a find-links folder or from the CPU index that
-uv knows. The plain index would give Linux gigabytes of CUDA, and verdicts are made on the CPU.
+uv gets none of the caller's variables that could change what is installed, so one lock gives one environment. A lock is
+resolved from the default index alone: a package that only this machine's extra indexes have could not be installed
+elsewhere. torch is pinned by the bare version, and each machine takes a CPU build from a find-links folder or from the
+CPU index. The plain index would give Linux gigabytes of CUDA, and verdicts are made on the CPU.
 """
 
 import os
@@ -94,7 +93,7 @@ def pinned(requirements: str) -> dict[str, str]:
 
 def local_versions(config: PipConfig, python: str) -> list[str]:
     """Versions of torch available as CPU wheels for that Python in the find-links folders; newest last."""
-    names = [path.name for location in config.find_links for path in _wheels(location)]
+    names = [path.name for location in config.find_links for path in local_path(location).glob("torch-*.whl")]
     found = {
         match[1]
         for name in names
@@ -113,11 +112,6 @@ def first_install(lock: str, config: PipConfig, python: str) -> list[str]:
     if sys.platform != "linux" or not family or family.get("torch") in local_versions(config, python):
         return []
     return [f"{name}=={version}" for name, version in family.items()] + CPU_BUILDS
-
-
-def _wheels(location: str) -> list[Path]:
-    folder = local_path(location)
-    return list(folder.glob("torch-*.whl")) if folder.is_dir() else []
 
 
 _NOTE = """\
@@ -143,7 +137,7 @@ def compile_lock(requirements: Path, lock: Path, python: str) -> None:
         output = Path(folder, "lock.txt")
         arguments = ["pip", "compile", "--generate-hashes", "--no-header", "--no-annotate"]
         arguments += ["--python-version", python, "--output-file", str(output)]
-        arguments += config.uv_arguments_without_extra()
+        arguments += config.uv_arguments(extra=False)
         text = read_requirements(requirements)
         if _MARKER.search(text):
             arguments.append("--universal")  # keep the lines for other platforms

@@ -7,7 +7,7 @@ import pytest
 
 from dlbench.analysis.bugs.rules import classify, hit_by_error
 from dlbench.analysis.bugs.taxonomy import read_categories
-from dlbench.generation.techniques import zero_shot
+from dlbench.generation.techniques import catalogue
 from tests.analysis.bugs.made import BODY, CHECK, HEADER, find_evidence, inside
 
 RIGHT = HEADER + CHECK + BODY
@@ -78,7 +78,7 @@ def test_status_alone_can_decide(toy, status, category):
 
 
 def test_categories_match_those_of_the_bug_warnings():
-    known = tomllib.loads(Path(zero_shot.__file__).with_name("bugs.toml").read_text(encoding="utf-8"))["bug"]
+    known = tomllib.loads(Path(catalogue.__file__).with_name("bugs.toml").read_text(encoding="utf-8"))["bug"]
     assert {one.name: one.seen for one in read_categories().values()} == {bug["kind"]: bug["seen"] for bug in known}
 
 

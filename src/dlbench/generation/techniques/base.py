@@ -1,16 +1,13 @@
 """Define prompting techniques, their registry, and the sentences that they share.
 
-A technique is two functions: one chooses examples, one renders task and examples as messages. Token limits, seeds and
-records are handled outside (`build.py`), and all techniques describe the task as zero-shot does and add to it. So a
-difference between two scores is a difference between two techniques.
-
-A prompt holds our own description, the signature and the module's context; never the project's docstring or solution,
-which the model may have seen in training.
+Token limits, seeds and records are handled outside (`build.py`), and all techniques describe the task as zero-shot does
+and add to it. So a difference between two scores is a difference between two techniques. A prompt never holds the
+project's docstring or solution, which the model may have seen in training.
 """
 
 import ast
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dlbench.dataset.prompt_context import fenced, join_context, render_imports, render_neighbours, render_skeleton
@@ -66,20 +63,15 @@ class Example:
     solution: str
 
 
-@dataclass(frozen=True)
-class Choice:
-    """The chosen examples; `notes` are further fields of the sample's record."""
-
-    examples: tuple[Example, ...] = ()
-    notes: Mapping[str, Any] = field(default_factory=dict)
-
+Choice = tuple[Sequence[Example], Mapping[str, Any]]
+"""The chosen examples, and further fields of the sample's record."""
 
 Turns = list[list[Message]]
 """Each turn is sent after the answer to the previous one; the last answer is the sample."""
 
 
 def choose_none(examples: "ExampleDraw") -> Choice:
-    return Choice()
+    return (), {}
 
 
 @dataclass(frozen=True)

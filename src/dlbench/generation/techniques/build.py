@@ -1,10 +1,8 @@
 """Build the exact conversation that is sent for an instance, within a token limit.
 
-A conversation is built once per instance and reused for all samples: pass@k is defined over answers to one prompt.
-
-A prompt that exceeds the context is refused and scored as a failure of the model, so context is removed in a fixed
-order: examples, last first; then the neighbours' signatures, last first; then the class skeleton. The task, its
-signature and the imports are never removed.
+A conversation is reused for all samples: pass@k is defined over answers to one prompt. A prompt that exceeds the
+context is refused and scored as a failure of the model, so context is removed in a fixed order: examples, neighbours'
+signatures, class skeleton. The task, its signature and the imports are never removed.
 """
 
 import math
@@ -26,17 +24,13 @@ def estimate_tokens(turns: Turns) -> int:
     return math.ceil(sum(len(message["content"]) for turn in turns for message in turn) / CHARACTERS_PER_TOKEN)
 
 
-@dataclass(frozen=True)
-class FittedPrompt:
-    turns: Turns
-    examples: tuple[Example, ...]
-    cut: dict[str, Any]
-    """What was removed: ids of `shots`, a number of `neighbours`, whether the `skeleton`; empty if nothing was."""
+def fit(technique: Technique, question: Question, examples: Sequence[Example], limit: int) -> Conversation:
+    """`limit`: the maximum number of estimated tokens; 0 for none.
 
-
-def fit(technique: Technique, question: Question, examples: Sequence[Example], limit: int) -> FittedPrompt:
-    """`limit`: the maximum number of estimated tokens; 0 for none."""
-    whole, kept = question, tuple(examples)
+    Notes: `shots`, the ids of the examples; `cut`, what was removed: ids of `shots`, a number of `neighbours`, whether
+    the `skeleton`.
+    """
+    whole, kept = question, examples
     while True:
         turns = technique.render(question, kept)
         if not limit or estimate_tokens(turns) <= limit:
@@ -56,7 +50,10 @@ def fit(technique: Technique, question: Question, examples: Sequence[Example], l
         cut["neighbours"] = len(whole.neighbours) - len(question.neighbours)
     if question.skeleton != whole.skeleton:
         cut["skeleton"] = True
-    return FittedPrompt(turns, kept, cut)
+    notes: dict[str, Any] = {"cut": cut} if cut else {}
+    if technique.uses_examples:
+        notes = {"shots": [example.instance.id for example in kept], **notes}
+    return Conversation(turns, notes)
 
 
 @dataclass(frozen=True)
@@ -95,14 +92,9 @@ class PromptBuilder:
         question = read_question(instance, self._pool.source_of(instance), settings.canary)
         if not technique.neighbours:
             question = replace(question, neighbours=())
-        choice = technique.choose(ExampleDraw(self._pool, instance, settings.seed, settings.shots))
-        fitted = fit(technique, question, choice.examples, settings.tokens)
-        notes: dict[str, Any] = {"technique": technique.name, **choice.notes}
-        if technique.uses_examples:
-            notes["shots"] = [example.instance.id for example in fitted.examples]
-        if fitted.cut:
-            notes["cut"] = fitted.cut
-        return Conversation(fitted.turns, notes)
+        examples, notes = technique.choose(ExampleDraw(self._pool, instance, settings.seed, settings.shots))
+        fitted = fit(technique, question, examples, settings.tokens)
+        return Conversation(fitted.turns, {"technique": technique.name, **notes, **fitted.notes})
 
 
 def describe_shortage(conversations: Iterable[Conversation], shots: int) -> str:

@@ -1,8 +1,7 @@
-"""Predict the pipeline stage of a prompt for a user who has no labels.
+"""Predict the pipeline stage of a prompt for a user who has no labels; the label of the instance itself is not used.
 
-Two implementations: a vote of the five nearest prompts by TF-IDF cosine, and a file of predictions by a trained
-classifier in cross-validation (`dlbench analyze stage evaluate` writes it), each made without having seen the prompt.
-Both use labels of other instances only.
+By a vote of the five nearest prompts by TF-IDF cosine, or from a file of predictions by a trained classifier in
+cross-validation (`dlbench analyze stage evaluate` writes it).
 """
 
 import hashlib
@@ -19,7 +18,6 @@ from dlbench.errors import DLBenchError
 from dlbench.jsonl import read_lines
 
 _WORD = re.compile(r"[^\W\d_]{2,}")
-
 _STAGES = {str(stage): stage for stage in Stage}
 
 Vector = dict[str, float]
@@ -52,7 +50,7 @@ class NearestPrompts:
         return max(Stage, key=lambda stage: votes.get(stage, -1.0))
 
     def _cosine(self, vector: Vector, other: Instance) -> float:
-        weights = self._vectors.get(other.id) or self._vector(other.prompt)
+        weights = self._vectors[other.id]
         return sum(weight * weights[word] for word, weight in vector.items() if word in weights)
 
     def _vector(self, text: str) -> Vector:

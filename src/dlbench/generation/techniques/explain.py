@@ -1,87 +1,17 @@
-"""The techniques with examples, which differ in how they choose them.
+"""Explain a solution in words: the reasoning of the examples of `few-shot-cot`, since nobody has written any.
 
-Examples precede the question as answered turns, so they also show the form of an answer. `few-shot-same-stage` uses the
-instance's label, which a user does not have: it bounds what `few-shot-predicted-stage` can reach with a perfect
-predictor.
-
-`few-shot-cot` needs reasoning for its examples, and nobody has written any. `explain` generates it from the solution:
-the arguments, then a sentence for each statement, with runs of assignments merged. It states what is done in which
-order, not why, and quotes no more code than names and short conditions.
+It states what is done in which order, not why, and quotes no more code than names and short conditions.
 """
 
 import ast
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 
-from dlbench.dataset.prompt_context import fenced
-from dlbench.dataset.records import Instance
 from dlbench.dataset.target import find_body, is_prose, parse_function
-from dlbench.generation.techniques.base import (
-    REASONING_SYSTEM,
-    SYSTEM,
-    Choice,
-    Example,
-    Question,
-    Technique,
-    Turns,
-    add_technique,
-    closing,
-    describe,
-    reasoning_closing,
-    system,
-    task_of,
-    user,
-)
-from dlbench.generation.techniques.examples import ExampleDraw
 
-PREDICTED_STAGE = "few-shot-predicted-stage"
 _MAX_QUOTE = 60
 _MAX_NAMES = 4
-
-
-def render_few_shot(
-    instructions: str, close: Callable[[Instance], str], answer: Callable[[str], str]
-) -> Callable[[Question, Sequence[Example]], Turns]:
-    def render(question: Question, examples: Sequence[Example]) -> Turns:
-        messages = [system(instructions)]
-        for example in examples:
-            messages.append(user(describe(example.instance, example.signature), close(example.instance)))
-            messages.append({"role": "assistant", "content": answer(example.solution)})
-        return [[*messages, user(task_of(question), close(question.instance))]]
-
-    return render
-
-
-def choose(fits: Callable[[Instance, Instance], bool]) -> Callable[[ExampleDraw], Choice]:
-    """Draw the examples for which `fits(instance, example)` holds."""
-    return lambda examples: Choice(tuple(examples.draw(lambda other: fits(examples.instance, other))))
-
-
-def choose_predicted_stage(examples: ExampleDraw) -> Choice:
-    stage = examples.predict_stage()
-    drawn = examples.draw(lambda other: other.labels.stage == stage)
-    return Choice(tuple(drawn), {"predicted_stage": str(stage)})
-
-
-_any = choose(lambda instance, other: True)
-_same_stage = choose(lambda instance, other: other.labels.stage == instance.labels.stage)
-_same_project = choose(lambda instance, other: other.project == instance.project)
-_other_projects = choose(lambda instance, other: other.project != instance.project)
-
-_plain = render_few_shot(SYSTEM, closing, fenced)
-_reasoned = render_few_shot(REASONING_SYSTEM, reasoning_closing, lambda code: f"{explain(code)}\n\n{fenced(code)}")
-
-for _order, _technique in enumerate(
-    (
-        Technique("few-shot-random", "examples drawn at random", _plain, _any),
-        Technique("few-shot-same-stage", "examples with the instance's stage label", _plain, _same_stage),
-        Technique(PREDICTED_STAGE, "examples of the stage predicted from the prompt", _plain, choose_predicted_stage),
-        Technique("few-shot-same-project", "examples of the same project", _plain, _same_project),
-        Technique("few-shot-other-projects", "examples of other projects", _plain, _other_projects),
-        Technique("few-shot-cot", "random examples with generated reasoning", _reasoned, _any),
-    ),
-    start=3,
-):
-    add_technique(_technique, order=_order)
+_ASSIGNMENTS = (ast.Assign, ast.AnnAssign, ast.AugAssign)
 
 
 def explain(solution: str) -> str:
@@ -98,17 +28,12 @@ def explain(solution: str) -> str:
 
 
 def _describe_all(statements: Iterable[ast.stmt]) -> Iterator[str]:
-    run: list[ast.stmt] = []
-    for statement in statements:
-        if isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign):
-            run.append(statement)
-            continue
-        if run:
-            yield f"I {_actions(run)}."
-            run = []
-        yield from _describe(statement)
-    if run:
-        yield f"I {_actions(run)}."
+    for is_assignment, run in groupby(statements, lambda one: isinstance(one, _ASSIGNMENTS)):
+        if is_assignment:
+            yield f"I {_actions(list(run))}."
+        else:
+            for statement in run:
+                yield from _describe(statement)
 
 
 def _describe(statement: ast.stmt) -> Iterator[str]:

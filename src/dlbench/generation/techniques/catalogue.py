@@ -1,0 +1,110 @@
+"""The techniques: the bare task, reasoning, examples, a plan, warnings, and more context.
+
+Examples precede the question as answered turns, so they also show the form of an answer. `few-shot-same-stage` uses the
+label, which a user does not have: it bounds what `few-shot-predicted-stage` can reach. The warnings come from a
+taxonomy of bugs and are the same for every instance, so they reveal nothing about any of them. Other definitions of the
+module are shown without bodies, which could contain the answer.
+"""
+
+import tomllib
+from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
+
+from dlbench.dataset.prompt_context import fenced
+from dlbench.dataset.records import Instance
+from dlbench.generation.techniques.base import (
+    REASONING_SYSTEM,
+    SYSTEM,
+    Choice,
+    Example,
+    Question,
+    Technique,
+    Turns,
+    add_technique,
+    closing,
+    describe,
+    reasoning_closing,
+    system,
+    task_of,
+    user,
+)
+from dlbench.generation.techniques.examples import ExampleDraw
+from dlbench.generation.techniques.explain import explain
+
+PREDICTED_STAGE = "few-shot-predicted-stage"
+PLANNING_SYSTEM = "You plan and write Python for deep-learning projects. In each turn, do what it asks and no more."
+PLAN = (
+    "Do not write code yet. Write a short numbered plan of how you will implement it: inputs and their shapes, checks "
+    "and errors, each step of the computation, boundary cases, and what is returned."
+)
+# The rules of the zero-shot system message, stated in the turn that they apply to.
+RULES = SYSTEM.split(". ", 1)[1]
+WARNINGS_HEAD = "Code like this often fails in the following ways. Take care that yours does not:"
+
+
+def _render(
+    instructions: str, close: Callable[[Instance], str], answer: Callable[[str], str] = fenced
+) -> Callable[[Question, Sequence[Example]], Turns]:
+    """One turn: the examples, each with its `answer`, and the task."""
+
+    def render(question: Question, examples: Sequence[Example]) -> Turns:
+        messages = [system(instructions)]
+        for example in examples:
+            messages.append(user(describe(example.instance, example.signature), close(example.instance)))
+            messages.append({"role": "assistant", "content": answer(example.solution)})
+        return [[*messages, user(task_of(question), close(question.instance))]]
+
+    return render
+
+
+def render_self_planning(question: Question, examples: Sequence[Example]) -> Turns:
+    plan = [system(PLANNING_SYSTEM), user(task_of(question), PLAN)]
+    return [plan, [user(f"Follow your plan. {closing(question.instance)}", RULES)]]
+
+
+@cache
+def read_warnings() -> tuple[str, ...]:
+    content = tomllib.loads(Path(__file__).with_name("bugs.toml").read_text(encoding="utf-8"))
+    bugs = sorted(content["bug"], key=lambda bug: -bug["seen"])
+    return tuple(bug["warning"] for bug in bugs if "warning" in bug)
+
+
+def render_bug_warnings(question: Question, examples: Sequence[Example]) -> Turns:
+    warnings = "\n".join([WARNINGS_HEAD, *(f"- {warning}" for warning in read_warnings())])
+    return [[system(), user(task_of(question), warnings, closing(question.instance))]]
+
+
+def _choose(fits: Callable[[Instance, Instance], bool]) -> Callable[[ExampleDraw], Choice]:
+    """Draw the examples for which `fits(instance, example)` holds."""
+    return lambda examples: (examples.draw(lambda other: fits(examples.instance, other)), {})
+
+
+def choose_predicted_stage(examples: ExampleDraw) -> Choice:
+    stage = examples.predict_stage()
+    return examples.draw(lambda other: other.labels.stage == stage), {"predicted_stage": str(stage)}
+
+
+_any = _choose(lambda instance, other: True)
+_same_stage = _choose(lambda instance, other: other.labels.stage == instance.labels.stage)
+_same_project = _choose(lambda instance, other: other.project == instance.project)
+_other_projects = _choose(lambda instance, other: other.project != instance.project)
+
+_plain = _render(SYSTEM, closing)
+_reasoned = _render(REASONING_SYSTEM, reasoning_closing, lambda code: f"{explain(code)}\n\n{fenced(code)}")
+
+_TECHNIQUES = (
+    Technique("zero-shot", "the task alone", _plain),
+    Technique("zero-shot-cot", "reason step by step, then write the code", _reasoned),
+    Technique("few-shot-random", "examples drawn at random", _plain, _any),
+    Technique("few-shot-same-stage", "examples with the instance's stage label", _plain, _same_stage),
+    Technique(PREDICTED_STAGE, "examples of the stage predicted from the prompt", _plain, choose_predicted_stage),
+    Technique("few-shot-same-project", "examples of the same project", _plain, _same_project),
+    Technique("few-shot-other-projects", "examples of other projects", _plain, _other_projects),
+    Technique("few-shot-cot", "random examples with generated reasoning", _reasoned, _any),
+    Technique("self-planning", "a plan in the first turn, the code in the second", render_self_planning),
+    Technique("guided", "with warnings about frequent bugs", render_bug_warnings),
+    Technique("module-context", "with the signatures of the module's other definitions", _plain, neighbours=True),
+)
+for _order, _technique in enumerate(_TECHNIQUES, 1):
+    add_technique(_technique, order=_order)
