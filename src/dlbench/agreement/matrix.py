@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from dlbench.agreement.model_tests import ModelTest
-from dlbench.agreement.selection.consensus import VoteMatrix, make_vote_matrix
-from dlbench.agreement.selection.rules import Outputs
+from dlbench.agreement.selection import Outputs, VoteMatrix, make_vote_matrix
 from dlbench.agreement.solutions import Solution
 from dlbench.dataset import Instance
 from dlbench.errors import DLBenchError
