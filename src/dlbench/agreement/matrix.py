@@ -6,7 +6,7 @@ solutions, new tests, and harness errors. Choices and studies are made from the 
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -78,11 +78,7 @@ class Matrix:
 
     def find_not_run(self, rows: Iterable[MatrixRow]) -> dict[str, int]:
         """By instance, how many of these runs have no result because of a harness error."""
-        found = Counter[str]()
-        for row in rows:
-            if missing := len(self.find_missing(row)):
-                found[row.instance.id] += missing
-        return dict(found)
+        return dict(Counter(row.instance.id for row in rows for _ in self.find_missing(row)))
 
     def make_votes(self, instance: str, solutions: Mapping[str, int], tests: Mapping[str, int]) -> VoteMatrix:
         """Ids with how often each was written; a run without a result counts as not passed."""
@@ -118,30 +114,29 @@ def fill_matrix(
     """Run what has no result yet, and append it to the journal."""
     with Journal(path) as journal:
         matrix = read_matrix(path)
-        pending: dict[Key, tuple[MatrixRow, list[ModelTest]]] = {}
+        pending: dict[Key, MatrixRow] = {}
+        tasks = []
         for row in rows:
             if missing := matrix.find_missing(row):
-                pending[row.instance.id, row.solution.id] = row, missing
+                pending[row.instance.id, row.solution.id] = replace(row, tests=missing)
+                codes = [test.code for test in missing]
+                tasks.append(CrossRunTask(row.instance, row.solution.id, row.solution.code, codes))
             else:
                 on_row(row)
 
         def save(task: CrossRunTask, results: list[CheckResult]) -> None:
-            row, missing = pending[task.instance.id, task.key]
-            record = _make_record(row, missing, results)
+            row = pending[task.instance.id, task.key]
+            record = _make_record(row, results)
             journal.append(record)
             matrix.add(record)
             on_row(row)
 
-        tasks = [
-            CrossRunTask(row.instance, row.solution.id, row.solution.code, [test.code for test in missing])
-            for row, missing in pending.values()
-        ]
         pool.run(tasks, save)
     return matrix
 
 
-def _make_record(row: MatrixRow, tests: Sequence[ModelTest], results: Sequence[CheckResult]) -> dict[str, Any]:
-    pairs = list(zip(tests, results, strict=True))
+def _make_record(row: MatrixRow, results: Sequence[CheckResult]) -> dict[str, Any]:
+    pairs = list(zip(row.tests, results, strict=True))
     record: dict[str, Any] = {
         "instance": row.instance.id,
         "solution": row.solution.id,

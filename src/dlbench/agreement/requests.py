@@ -1,7 +1,6 @@
 """Build the requests of dual agreement: for each variant, one for the function and one for tests of it.
 
-Both show the same task under the same names, so two solutions of an instance differ by the paraphrase alone. The
-request for tests does not ask for the function: tests written beside a solution repeat what the solution does. One
+The request for tests does not ask for the function: tests written beside a solution repeat what the solution does. One
 journal holds all answers: sample 2v is the function for variant v, sample 2v + 1 its tests.
 """
 
@@ -94,8 +93,7 @@ def show_question(instance: Instance, source: str, variant: Variant, canary: str
 def rename_target(node: Function, function: str, parameters: Mapping[str, str]) -> Function:
     """The function with another name and other parameter names; its body stays as it is."""
     renamed = copy.copy(node)
-    renamed.args = copy.deepcopy(node.args)
-    renamed.name = function
+    renamed.name, renamed.args = function, copy.deepcopy(node.args)
     arguments = renamed.args
     rest = [one for one in (arguments.vararg, arguments.kwarg) if one is not None]
     for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, *rest):

@@ -1,7 +1,7 @@
 """Define a variant of a prompt, and read and write the variants of a run.
 
-An answer to a variant may define `f1(a, b)` where the project calls `scale(x, factor)`. So a variant carries the names
-it shows, and every later step reads them from here. The file makes a resumed run ask the same requests.
+An answer to a variant may define `f1(a, b)` where the project calls `scale(x, factor)`, so a variant carries the names
+that it shows. The file makes a resumed run ask the same requests.
 """
 
 from collections.abc import Iterable, Mapping

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dlbench.analysis.embeddings import Vectors
-from dlbench.scoring.intervals import Interval, bound
+from dlbench.scoring.intervals import NOTHING, Interval, bound
 
 NEAR_DUPLICATE = 0.9
 """The least cosine of near-duplicates."""
@@ -118,7 +118,7 @@ def _name_pairs(here: Texts, there: Texts, cosines: Floats, pairs: Iterable[tupl
 
 def _bound_between(here: Vectors, there: Vectors) -> Interval:
     if min(len(here), len(there)) < 2:
-        return Interval(float("nan"), float("nan"), "n/a")
+        return NOTHING
     rng = np.random.default_rng(SEED)
     means = np.einsum("ij,ij->i", _draw(len(here), rng) @ here, _draw(len(there), rng) @ there)
     return bound(means, "bootstrap")
@@ -127,7 +127,7 @@ def _bound_between(here: Vectors, there: Vectors) -> Interval:
 def _bound_within(cosines: Floats) -> Interval:
     """A text drawn twice is not compared with itself; otherwise resamples would look more alike than the whole."""
     if len(cosines) < 3:
-        return Interval(float("nan"), float("nan"), "n/a")
+        return NOTHING
     counts = _draw(len(cosines), np.random.default_rng(SEED)) * len(cosines)
     apart = cosines - np.diag(np.diag(cosines))
     sums = np.einsum("ri,ri->r", counts @ apart, counts)

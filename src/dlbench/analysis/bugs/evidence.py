@@ -1,15 +1,14 @@
 """Collect the evidence on a failed candidate: status, tests, error, undefined names, statement that failed.
 
-Rules, LLM judge and annotators see the same evidence, so they differ by judgement only. The module of the target is
-read from the prepared workspace and never stored. If a project is not prepared, the evidence notes it and nothing is
-guessed.
+Rules, LLM judge and annotators see the same evidence, so they differ by judgement only. If a project is not prepared,
+the evidence notes it and nothing is guessed.
 """
 
 import ast
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -104,9 +103,6 @@ class Evidence:
     notes: tuple[str, ...] = ()
     """What could not be determined, and why."""
 
-    def as_record(self) -> dict[str, Any]:
-        return asdict(self)
-
 
 @dataclass(frozen=True)
 class ModuleSource:
@@ -116,8 +112,8 @@ class ModuleSource:
     target: Target
 
 
-def collect(failure: Failure, module: ModuleSource | None, missing: Mapping[str, bool] | None = None) -> Evidence:
-    """`missing`: by library path, whether the environment lacks it; None if it was not queried."""
+def collect(failure: Failure, module: ModuleSource | None, missing: Collection[str] | None = None) -> Evidence:
+    """`missing`: library paths that the environment lacks; None if it was not queried."""
     verdict = failure.verdict
     raised = read_message(verdict, failure.instance)
     counts = Counter(verdict["tests"].values())
@@ -134,7 +130,7 @@ def collect(failure: Failure, module: ModuleSource | None, missing: Mapping[str,
         notes.append("the project's environment was not asked which names it has")
     if tree is not None and module is not None:
         try:
-            known = _study_code(failure, tree, module, raised, missing or {}, notes)
+            known = _study_code(failure, tree, module, raised, missing or (), notes)
         except RecursionError:  # such as a sum of a thousand terms, from a model that repeats itself
             notes.append("the code is nested too deeply to be analysed")
     return Evidence(
@@ -156,7 +152,7 @@ def _study_code(
     tree: ast.Module,
     module: ModuleSource,
     raised: Raised,
-    missing: Mapping[str, bool],
+    missing: Collection[str],
     notes: list[str],
 ) -> dict[str, Any]:
     names = find_candidate_names(failure.code or "", module.source)
@@ -165,7 +161,7 @@ def _study_code(
         notes.append("the code does not define the target as a function")
     return {
         "names": names,
-        "missing": tuple(path for path in names.wanted if missing.get(path)),
+        "missing": tuple(path for path in names.wanted if path in missing),
         "is_numeric": bool(ARRAYS & (_list_names(tree) | _list_names(module.target.node))),
         "frameworks": _find_frameworks(tree, module.source),
         "statement": _find_statement(function, raised, module.target) if function else "",

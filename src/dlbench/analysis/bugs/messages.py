@@ -1,7 +1,6 @@
 """Parse the error message of a verdict: error type, where it was raised, and the shapes and dtypes it mentions.
 
-A message lists stack frames and then the error, in the short form of the warm judge or in pytest's form. All parsing of
-messages is in this module.
+A message lists stack frames and then the error, in the short form of the warm judge or in pytest's form.
 """
 
 import re

@@ -1,13 +1,12 @@
 """Classify a failure by rules over its evidence: status, error raised, undefined names.
 
-Each rule adds points to a category and gives a reason. The category with the most points wins; all its reasons are
-kept. Confidence is the winner's share of all points, lower if there are few points at all: a value to sort by, not a
-probability. A wrong value without an error gives the rules almost nothing; such failures need the LLM judge or
-people.
+Each rule adds points to a category and gives a reason; the category with the most points wins. Confidence is the
+winner's share of all points, lower if there are few points at all: a value to sort by, not a probability. A wrong value
+without an error gives the rules almost nothing; such failures need the LLM judge or people.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from dlbench.analysis.bugs.evidence import Evidence
@@ -54,22 +53,18 @@ _OUT_OF_DOMAIN = re.compile(
     r"out of bounds|out of range|is not a valid|invalid|not understood|unknown|unsupported|not support|must be", re.I
 )
 _TENSORS = ("ndarray", "Tensor", "numpy", "torch", "array", "jax", "EagerTensor", "DataFrame", "Series")
-_VALUE_ERRORS = {"TypeError", "ValueError", "RuntimeError", "AxisError", "IndexError", "KeyError", "ZeroDivisionError"}
-_VALUE_ERRORS |= {"InvalidArgumentError"}
 
-
-def hit_by_status(evidence: Evidence) -> Iterator[RuleHit]:
-    match evidence.status:
-        case Status.SYNTAX_ERROR:
-            yield RuleHit("syntax_error", 2 * DECISIVE, "the code does not parse")
-        case Status.TIMEOUT:
-            yield RuleHit("performance", STRONG - HINT, "the time limit was exceeded")
-        case Status.OUT_OF_MEMORY:
-            yield RuleHit("performance", STRONG - HINT, "the memory limit was exceeded", "tensors")
-        case Status.NO_CODE | Status.MISSING_TARGET:
-            yield RuleHit("misinterpretation", STRONG, "the answer does not contain the requested function")
-        case Status.TAMPERED:
-            yield RuleHit("misinterpretation", MEDIUM, "the code tampered with the judge instead of solving the task")
+_NO_TARGET = RuleHit("misinterpretation", STRONG, "the answer does not contain the requested function")
+_BY_STATUS = {
+    Status.SYNTAX_ERROR: RuleHit("syntax_error", 2 * DECISIVE, "the code does not parse"),
+    Status.TIMEOUT: RuleHit("performance", STRONG - HINT, "the time limit was exceeded"),
+    Status.OUT_OF_MEMORY: RuleHit("performance", STRONG - HINT, "the memory limit was exceeded", "tensors"),
+    Status.NO_CODE: _NO_TARGET,
+    Status.MISSING_TARGET: _NO_TARGET,
+    Status.TAMPERED: RuleHit(
+        "misinterpretation", MEDIUM, "the code tampered with the judge instead of solving the task"
+    ),
+}
 
 
 def hit_by_error(evidence: Evidence) -> Iterator[RuleHit]:
@@ -81,7 +76,9 @@ def hit_by_error(evidence: Evidence) -> Iterator[RuleHit]:
             yield _hit_import(evidence)
         case "AttributeError":
             yield from _hit_attribute(evidence)
-        case kind if kind in _VALUE_ERRORS:
+        case "TypeError" | "ValueError" | "RuntimeError" | "InvalidArgumentError":
+            yield from _hit_value(evidence)
+        case "AxisError" | "IndexError" | "KeyError" | "ZeroDivisionError":
             yield from _hit_value(evidence)
         case "LinAlgError":
             reason = "a matrix cannot be decomposed or solved"
@@ -226,8 +223,6 @@ def _is_class(name: str) -> bool:
     return name[:1].isupper() and not name.isupper()
 
 
-RULES: tuple[Callable[[Evidence], Iterator[RuleHit]], ...] = (hit_by_status, hit_by_error, hit_by_names)
-
 _OF_ARRAYS = {"misinterpretation", "missing_corner_case", "wrong_input_type", "operation_error", "constant_error"}
 """Categories whose subcategories are about tensors; without tensors in the code, the subcategory is `other`."""
 
@@ -244,7 +239,8 @@ class Classified:
 
 def classify(evidence: Evidence) -> Classified:
     hits = [RuleHit("misinterpretation", HINT, "no rule matches anything else")]
-    hits += [hit for rule in RULES for hit in rule(evidence)]
+    hits += [_BY_STATUS[Status(evidence.status)]] if evidence.status in _BY_STATUS else []
+    hits += [*hit_by_error(evidence), *hit_by_names(evidence)]
     points: dict[str, float] = {}
     for hit in hits:
         # A second reason for the same category adds little to the first.

@@ -1,9 +1,8 @@
 """Cross-validate the stage classifier, train it into a folder, and predict labels with it.
 
-Each fold is tested once, by classifiers trained on the other folds alone; nothing is chosen on the tested fold. All
-methods use the same folds, and the scores of each fold are stored before the next begins. A trained classifier is a
-folder with the training prompts and their hash: fitting takes seconds, so it is fitted again for each prediction, and
-a folder from somebody else runs no code.
+The scores of each fold are stored before the next begins. A trained classifier is a folder with the training prompts
+and their hash: fitting takes seconds, so it is fitted again for each prediction, and a folder from somebody else runs
+no code.
 """
 
 import hashlib
@@ -22,8 +21,8 @@ from dlbench.analysis.classifier.data import AXES, UNKNOWN, Indices, Prompts, dr
 from dlbench.analysis.classifier.models import (
     Scores,
     add_scores,
+    fit_and_predict,
     predict_by_project,
-    predict_by_vectors,
     predict_by_words,
     predict_majority,
 )
@@ -97,21 +96,18 @@ def cross_validate(
     }
     vectors = cache(lambda: encode_all(open_encoder(encoder), prompts.texts, log))  # only if a method needs them
     drawn = draw_folds(prompts, folds, seed, new_projects=new_projects)
+    answers: dict[str, Labels] = {method: {} for method in methods}
     for number, (train, test) in enumerate(drawn):
         for method in methods:
-            if (number, method) in stored:
-                continue
-            if method == COMBINED:
-                scores = add_scores(stored[number, WORDS], stored[number, FROZEN])
-            else:
-                scores = _score(method, prompts, vectors, train, test)
-            scores = [np.round(axis, _DIGITS) for axis in scores]
-            journal.append({"fold": number, "way": method, "scores": [axis.tolist() for axis in scores]})
-            stored[number, method] = scores
-            log(f"fold {number + 1} of {folds}: {method}")
-    answers: dict[str, Labels] = {method: {} for method in methods}
-    for number, (_, test) in enumerate(drawn):
-        for method in methods:
+            if (number, method) not in stored:
+                if method == COMBINED:
+                    scores = add_scores(stored[number, WORDS], stored[number, FROZEN])
+                else:
+                    scores = _score(method, prompts, vectors, train, test)
+                scores = [np.round(axis, _DIGITS) for axis in scores]
+                journal.append({"fold": number, "way": method, "scores": [axis.tolist() for axis in scores]})
+                stored[number, method] = scores
+                log(f"fold {number + 1} of {folds}: {method}")
             answers[method] |= _name_labels(prompts.take(test), stored[number, method])
     figures = [
         _measure(prompts, method, axis, drawn, answers[method]) for method in methods for axis in range(len(AXES))
@@ -122,7 +118,7 @@ def cross_validate(
 def _score(method: str, prompts: Prompts, vectors: Callable[[], Vectors], train: Indices, test: Indices) -> Scores:
     known = prompts.take(train)
     if method == FROZEN:
-        return predict_by_vectors(known, vectors()[train], vectors()[test])
+        return fit_and_predict(known, vectors()[train], vectors()[test])
     predict = {MAJORITY: predict_majority, PROJECT: predict_by_project, WORDS: predict_by_words}[method]
     return predict(known, prompts.take(test))
 
@@ -142,16 +138,16 @@ def _measure(
 
     names = prompts.classes[axis]
     labels = range(len(names))
-    truths, predictions, by_fold = [], [], []
+    guesses = np.array([names.index(answers[one][AXES[axis]]) if one in answers else UNKNOWN for one in prompts.ids])
+    tested, by_fold = [], []
     for _, test in drawn:
         rows = test[labelled(prompts.targets[test], axis)]
-        truth = prompts.targets[rows, axis]
-        predicted = np.array([names.index(answers[prompts.ids[row]][AXES[axis]]) for row in rows], dtype=np.int64)
+        truth, predicted = prompts.targets[rows, axis], guesses[rows]
         f1 = f1_score(truth, predicted, labels=labels, average="weighted", zero_division=0) if len(rows) else math.nan
         by_fold.append(float(f1))
-        truths.append(truth)
-        predictions.append(predicted)
-    truth, predicted = np.concatenate(truths), np.concatenate(predictions)
+        tested.append(rows)
+    every = np.concatenate(tested)
+    truth, predicted = prompts.targets[every, axis], guesses[every]
     known = [one for one in by_fold if not math.isnan(one)]
     counts = confusion_matrix(truth, predicted, labels=labels).tolist()
     by_label = f1_score(truth, predicted, labels=labels, average=None, zero_division=0)
@@ -183,7 +179,7 @@ def predict(folder: Path, ids: Sequence[str], texts: Sequence[str], log: Log) ->
     unknown = Prompts(tuple(ids), tuple(texts), known.classes, targets)
     opened = open_encoder(encoder)
     vectors = encode_all(opened, known.texts), encode_all(opened, texts, log)
-    return _name_labels(unknown, add_scores(predict_by_words(known, unknown), predict_by_vectors(known, *vectors)))
+    return _name_labels(unknown, add_scores(predict_by_words(known, unknown), fit_and_predict(known, *vectors)))
 
 
 def _read(folder: Path) -> tuple[str, Prompts]:

@@ -6,14 +6,12 @@ high by a hundredth.
 """
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dlbench.analysis.classifier.data import Indices, Prompts, labelled
-from dlbench.analysis.embeddings import Vectors
 
 Scores = list[NDArray[np.float64]]
 """By axis."""
@@ -52,13 +50,8 @@ def predict_by_words(train: Prompts, test: Prompts) -> Scores:
     options = {"sublinear_tf": True, "min_df": 2 if len(train.texts) > _SMALL else 1}
     parts = []
     for vectorizer in (TfidfVectorizer(**options), TfidfVectorizer(analyzer="char_wb", ngram_range=(3, 5), **options)):
-        parts.append(_fit(train, _regression, vectorizer.fit_transform(train.texts), vectorizer.transform(test.texts)))
+        parts.append(fit_and_predict(train, vectorizer.fit_transform(train.texts), vectorizer.transform(test.texts)))
     return add_scores(*parts)
-
-
-def predict_by_vectors(train: Prompts, known: Vectors, unknown: Vectors) -> Scores:
-    """A logistic regression on the vectors of a frozen encoder."""
-    return _fit(train, _regression, known, unknown)
 
 
 def add_scores(*parts: Scores) -> Scores:
@@ -70,13 +63,10 @@ def _find_project(prompts: Prompts, project: str) -> Indices:
     return np.flatnonzero([group == project for group in prompts.groups])
 
 
-def _regression() -> Any:  # noqa: ANN401 - scikit-learn has no types
+def fit_and_predict(train: Prompts, known: Any, unknown: Any) -> Scores:  # noqa: ANN401 - sparse or not
+    """A logistic regression on vectors of the known prompts, applied to those of the unknown ones."""
     from sklearn.linear_model import LogisticRegression
 
-    return LogisticRegression(C=10, max_iter=1000, class_weight="balanced")
-
-
-def _fit(train: Prompts, make: Callable[[], Any], known: Any, unknown: Any) -> Scores:  # noqa: ANN401 - sparse or not
     scores = []
     for axis, names in enumerate(train.classes):
         rows = labelled(train.targets, axis)
@@ -85,7 +75,7 @@ def _fit(train: Prompts, make: Callable[[], Any], known: Any, unknown: Any) -> S
         if len(set(targets.tolist())) < 2:  # only one label in this part of a small dataset
             found[:, targets[:1]] = 0.0
         else:
-            model = make().fit(known[rows], targets)
+            model = LogisticRegression(C=10, max_iter=1000, class_weight="balanced").fit(known[rows], targets)
             found[:, model.classes_] = np.log(model.predict_proba(unknown) + _FLOOR)
         scores.append(found)
     return scores
