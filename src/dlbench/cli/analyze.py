@@ -197,8 +197,7 @@ def divergence(
     json: JsonOption = False,
 ) -> None:
     """Measure how similar datasets are: mean cosine of prompts and of code, nearest pairs, near-duplicates."""
-    from dlbench.analysis.contamination import find_shared_runs
-    from dlbench.analysis.divergence import measure_distances, project_to_plane
+    from dlbench.analysis.divergence import find_shared_runs, measure_distances, project_to_plane
     from dlbench.analysis.embeddings import open_encoder
     from dlbench.reporting import studies
 

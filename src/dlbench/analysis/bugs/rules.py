@@ -9,8 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from dlbench.analysis.bugs.evidence import Evidence
-from dlbench.analysis.bugs.messages import CALLER, CANDIDATE, LIBRARY, PROJECT, TEST
+from dlbench.analysis.bugs.evidence import CALLER, CANDIDATE, LIBRARY, PROJECT, TEST, Evidence
 from dlbench.analysis.bugs.taxonomy import OTHER, read_categories
 from dlbench.runs.verdict import Status
 
@@ -32,22 +31,26 @@ _ARGUMENTS = re.compile(
 )
 _OPERANDS = re.compile(r"unsupported operand|not supported between|bad operand")
 _SHAPES = re.compile(r"shape|broadcast|dimension|size of tensor|mat1|ndim|axis|axes", re.I)
-_MISMATCH = re.compile(
+_WRONG_SHAPE = RuleHit("wrong_input_type", MEDIUM, "a call does not accept the shape", "shape")
+_BY_ARRAY_MESSAGE = {
+    r"requires? grad|leaf variable|inplace operation|in-place operation|backward through the graph"
+    r"|same device|expected all tensors|on device|cuda": [
+        RuleHit("wrong_input_type", MEDIUM, "a tensor has the wrong gradient state or device", "type")
+    ],
+    r"truth value of|boolean value of tensor|ambiguous": [
+        RuleHit("operation_error", MEDIUM, "an array is used as a single truth value"),
+        RuleHit("wrong_input_type", HINT, "an array is used as a single truth value", "type"),
+    ],
+    r"expected input\[|to have \d+ channels|expected (?:\d+d|.*dimension)|found array with dim"
+    r"|expects? .*\d-?d(?:imensional)? (?:input|array)|must have at least \d+ dim": [_WRONG_SHAPE],
     r"broadcast|size of tensor a|mat1 and mat2|matmul|not aligned|size-incompatible|incompatible shapes"
     r"|invalid for input of size|cannot reshape|equal size|sizes of tensors must match|dot_general requires"
-    r"|same number of dimensions|dimensions? .* must match|must match the existing size|inner dimensions",
-    re.I,
-)
-_WRONG_RANK = re.compile(
-    r"expected input\[|to have \d+ channels|expected (?:\d+d|.*dimension)|found array with dim"
-    r"|expects? .*\d-?d(?:imensional)? (?:input|array)|must have at least \d+ dim",
-    re.I,
-)
-_GRADIENT = re.compile(
-    r"requires? grad|leaf variable|inplace operation|in-place operation|backward through the graph", re.I
-)
-_TRUTH = re.compile(r"truth value of|boolean value of tensor|ambiguous", re.I)
-_DEVICE = re.compile(r"same device|expected all tensors|on device|cuda", re.I)
+    r"|same number of dimensions|dimensions? .* must match|must match the existing size|inner dimensions": [
+        RuleHit("operation_error", MEDIUM, "shapes do not match in an operation", "shape"),
+        RuleHit("wrong_input_type", HINT, "shapes do not match in an operation", "shape"),
+    ],
+}
+"""By pattern; the first one that matches counts."""
 _TRACED = re.compile(r"^(?:Tracer\w*|Concretization\w*|NonConcrete\w*|UnexpectedTracer\w*)Error$")
 _OUT_OF_DOMAIN = re.compile(
     r"out of bounds|out of range|is not a valid|invalid|not understood|unknown|unsupported|not support|must be", re.I
@@ -186,18 +189,11 @@ def _hit_value(evidence: Evidence) -> Iterator[RuleHit]:
 
 def _hit_array_message(evidence: Evidence) -> Iterator[RuleHit]:
     raised = evidence.raised
-    if _GRADIENT.search(raised.text) or _DEVICE.search(raised.text):
-        yield RuleHit("wrong_input_type", MEDIUM, "a tensor has the wrong gradient state or device", "type")
-    elif _TRUTH.search(raised.text):
-        yield RuleHit("operation_error", MEDIUM, "an array is used as a single truth value")
-        yield RuleHit("wrong_input_type", HINT, "an array is used as a single truth value", "type")
-    elif _WRONG_RANK.search(raised.text):
-        yield RuleHit("wrong_input_type", MEDIUM, "a call does not accept the shape", "shape")
-    elif _MISMATCH.search(raised.text):
-        yield RuleHit("operation_error", MEDIUM, "shapes do not match in an operation", "shape")
-        yield RuleHit("wrong_input_type", HINT, "shapes do not match in an operation", "shape")
+    known = [hits for pattern, hits in _BY_ARRAY_MESSAGE.items() if re.search(pattern, raised.text, re.I)]
+    if known:
+        yield from known[0]
     elif _SHAPES.search(raised.text) and not _OUT_OF_DOMAIN.search(raised.text):
-        yield RuleHit("wrong_input_type", MEDIUM, "a call does not accept the shape", "shape")
+        yield _WRONG_SHAPE
     elif raised.site in (LIBRARY, PROJECT) or raised.dtypes or raised.type in ("TypeError", "AxisError"):
         kind = "arguments" if _OUT_OF_DOMAIN.search(raised.text) else "type"
         yield RuleHit("wrong_input_type", MEDIUM, f"{raised.called or 'a call'} rejects its input", kind)
