@@ -1,7 +1,7 @@
 """Run every solution of an instance on every test that the model wrote, and keep the results.
 
-The journal has one line for each solution, written before the next one starts. A second start runs what is missing: new
-solutions, new tests, and harness errors. Choices and studies are made from the journal alone, without running anything.
+A second start runs what is missing: new solutions, new tests, and harness errors. Choices and studies are made from the
+journal alone, without running anything.
 """
 
 from collections import Counter
@@ -28,8 +28,6 @@ Key = tuple[str, str]
 
 @dataclass(frozen=True)
 class MatrixRow:
-    """One solution and the tests to run on it."""
-
     instance: Instance
     solution: Solution
     tests: Sequence[ModelTest]
@@ -42,7 +40,6 @@ class Matrix:
         self.results: dict[Key, dict[str, str]] = {}
         self.outputs: dict[Key, dict[str, list[Any]]] = {}
         self.seconds = 0.0
-        """The time of all runs together."""
 
     def add(self, record: Mapping[str, Any]) -> None:
         key = record["instance"], record["solution"]
@@ -51,7 +48,6 @@ class Matrix:
         self.seconds += sum(record.get("seconds", {}).values())
 
     def count(self) -> dict[str, int]:
-        """How many runs had which result."""
         return dict(Counter(result for results in self.results.values() for result in results.values()))
 
     def result(self, instance: str, solution: str, test: str) -> str:
@@ -149,10 +145,7 @@ def _make_record(row: MatrixRow, results: Sequence[CheckResult]) -> dict[str, An
 
 
 def describe_not_run(matrix: Matrix, rows: Sequence[MatrixRow]) -> str:
-    """How many runs have no result, by instance; empty if none. Raises if no run has a result.
-
-    A sandbox that does not start says nothing about a solution or a test, so nothing is computed from such runs.
-    """
+    """How many runs have no result, by instance; empty if none. Raises if no run has a result."""
     missing, total = matrix.find_not_run(rows), sum(len(row.tests) for row in rows)
     if not missing:
         return ""

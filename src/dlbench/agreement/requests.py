@@ -29,8 +29,6 @@ SYSTEM = (
 
 @dataclass(frozen=True)
 class RequestOptions:
-    """Options that all requests of a run share."""
-
     tests: int = TESTS_PER_VARIANT
     temperature: float = 0.0
     max_tokens: int = 1024
@@ -47,7 +45,6 @@ def count_requests(variants: Sequence[Variant]) -> int:
 def make_request(
     instance: Instance, source: str, variants: Sequence[Variant], sample: int, options: RequestOptions
 ) -> Request:
-    """`source` is the text of the instance's module."""
     variant = variants[sample // 2]
     question = replace(show_question(instance, source, variant, options.canary), neighbours=())
     fitted = fit(find_technique("zero-shot"), question, (), options.prompt_tokens)
@@ -76,10 +73,7 @@ def build_test_prompt(task: str, name: str, count: int = TESTS_PER_VARIANT) -> l
 
 
 def show_question(instance: Instance, source: str, variant: Variant, canary: str = "") -> Question:
-    """As `read_question`, with the variant's task, and its names in the signature and in the skeleton of the class.
-
-    The instance in the question exists only to build the prompt. `source` is the text of the instance's module.
-    """
+    """As `read_question`, with the variant's task, and its names in the signature and in the skeleton of the class."""
     module = parse(source)
     target = find_target(source, instance.qualname, module)
     _rename_in_place(module, target, variant)

@@ -2,11 +2,9 @@
 
 A consensus set is all solutions that pass exactly the same tests, with those tests (dual execution agreement, from
 CodeT). CodeT and B4 score the sets; the best one wins, and one of its members is drawn. B4 (Chen and others, 2024) is
-the posterior probability that exactly the solutions and tests of a set are right: a right solution passes every right
-test and no wrong one, a wrong one passes both with two unknown probabilities, and Beta priors on all of them give a
-product of four Beta functions. MBR-exec scores each solution by how many others behave alike on every test: by outputs
-within a tolerance, and where an output says little, by the test's result. No test needs to be right for this, only its
-inputs. Closeness is not transitive, so there are no sets.
+the posterior probability that exactly the solutions and tests of a set are right, under Beta priors. MBR-exec scores
+each solution by how many others behave alike on every test, so only the inputs of the tests need to be right. Closeness
+is not transitive, so there are no sets.
 
 Draws depend on the seed and the instance's id alone, so a choice is reproducible in any order and on any machine.
 """

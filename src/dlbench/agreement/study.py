@@ -51,7 +51,6 @@ class InstanceVotes:
 
     @property
     def candidates(self) -> tuple[bool, ...]:
-        """`solved` of the solutions that a rule can choose."""
         return tuple(compress(self.solved, self.usable)) or self.solved
 
     def tally(self, solved: Sequence[bool]) -> Tally:
@@ -80,8 +79,6 @@ def compare_rules(
 
 @dataclass(frozen=True)
 class RunArtifacts:
-    """What the folder of a run with agreement holds."""
-
     variants: Mapping[str, Sequence[Variant]]
     answers: Mapping[str, Answers]
     statuses: Mapping[str, Mapping[int, str]]
@@ -137,29 +134,17 @@ def collect_votes(
 ) -> list[InstanceVotes]:
     """Each rule's choice, made again from the kept matrix. With `own`, the run's rule keeps the choice that the run
     made, even if the matrix has more results since."""
-
-    def choose(instance: str, rule: str) -> int:
-        made = artifacts.choices[instance]
-        if own and made.rule == rule:
-            return made.variant
-        return choose_for(artifacts.matrix, instance, artifacts.answers[instance], rule, seed).variant
-
     found = []
-    for one in artifacts.choices:
-        usable = artifacts.answers[one].usable
-        runnable = set(artifacts.matrix.find_runnable(one, {solution.id: None for solution in usable.values()}))
-        found.append(
-            InstanceVotes(
-                one,
-                artifacts.solved(one),
-                {rule: choose(one, rule) for rule in rules},
-                tuple(
-                    variant.index in usable and usable[variant.index].id in runnable
-                    for variant in artifacts.variants[one]
-                ),
-                sum(status == HARNESS_ERROR for status in artifacts.statuses[one].values()),
-            )
-        )
+    for one, made in artifacts.choices.items():
+        answers = artifacts.answers[one]
+        chosen = {rule: choose_for(artifacts.matrix, one, answers, rule, seed).variant for rule in rules}
+        if own and made.rule in chosen:
+            chosen[made.rule] = made.variant
+        ids = {index: solution.id for index, solution in answers.usable.items()}
+        runnable = artifacts.matrix.find_runnable(one, ids.values())
+        usable = tuple(ids.get(variant.index) in runnable for variant in artifacts.variants[one])
+        harness_errors = list(artifacts.statuses[one].values()).count(HARNESS_ERROR)
+        found.append(InstanceVotes(one, artifacts.solved(one), chosen, usable, harness_errors))
     return found
 
 
@@ -265,15 +250,12 @@ class Quality:
     """Usable tests with repetitions, over all instances."""
     distinct: int
     dropped: int
-    """Tests that could not be used."""
     right: float
-    """The share of distinct tests that are right."""
     telling: float
     """The share of right tests that fail on at least one mutant."""
     killed: float
     """The share of mutants on which a right test fails."""
     without: int
-    """Instances without a right test."""
     not_run: str = ""
     """Runs without a result because of a harness error, which are in no share; empty if there are none."""
 

@@ -17,11 +17,8 @@ VARIANTS = "variants.jsonl"
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """One paraphrase of one instance's prompt.
-
-    `index` counts the variants of an instance from 0, the original first; `task` is the text of the prompt; `function`
-    is the name that the prompt shows; `parameters` maps the project's parameter names to those shown, if they differ.
-    """
+    """One paraphrase of one instance's prompt; `function` is the name that it shows; `parameters` maps the project's
+    parameter names to those shown, if they differ."""
 
     instance: str
     index: int

@@ -1,9 +1,8 @@
 """Measure the distance between datasets by the embeddings of their texts, and find pieces of prompts in a text.
 
-The mean cosine is over all pairs of one text of each dataset; within a dataset, a text is not compared with itself.
-With unit vectors it is the product of the two mean vectors, so a thousand resamples cost little. Distant datasets may
-still share texts, so nearest pairs and near-duplicates are reported too. A model may have been trained on a text that
-has pieces of our prompts: whole prompts seldom leak, but long runs of tokens do, and chance produces only short ones.
+With unit vectors the mean cosine is the product of the two mean vectors, so a thousand resamples cost little. Distant
+datasets may still share texts, so nearest pairs and near-duplicates are reported too. A model may have been trained on
+a text that has pieces of our prompts: long runs of tokens leak, and chance produces only short ones.
 """
 
 import re

@@ -83,7 +83,6 @@ _LIBRARIES = {
 class ParsedTests:
     tests: list[ModelTest] = field(default_factory=list)
     dropped: list[str] = field(default_factory=list)
-    """The name of each dropped test, with the reason."""
 
 
 def read_model_tests(answer: str, qualname: str, variant: Variant | None = None) -> ParsedTests:
@@ -173,7 +172,6 @@ def _defines(node: ast.stmt, own: _Target) -> bool:
 
 
 def _binds(statement: ast.stmt, name: str) -> bool:
-    """Whether the test assigns or defines the name anywhere."""
     for node in ast.walk(statement):
         match node:
             case ast.Name(id=found, ctx=ast.Store()) | ast.FunctionDef(name=found) if found == name:

@@ -194,17 +194,11 @@ _TOKENS = re.compile(r"\s+|`[^`\n]*`|\w+|[^\w\s]")
 
 
 def show_difference(before: str, after: str) -> str:
-    """The new text with removed words as `[-…-]` and added words as `{+…+}`.
-
-    By word: prompts have long lines, and a difference by line would show all of them.
-    """
+    """The new text with removed words as `[-…-]` and added words as `{+…+}`; prompts have long lines."""
     old, new = _TOKENS.findall(before), _TOKENS.findall(after)
     parts: list[str] = []
     for kind, start, end, new_start, new_end in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         removed, added = "".join(old[start:end]), "".join(new[new_start:new_end])
-        if kind == "equal":
-            parts.append(added)
-            continue
-        parts += [f"[-{removed}-]"] if removed else []
-        parts += [f"{{+{added}+}}"] if added else []
+        parts += [f"[-{removed}-]"] if removed and kind != "equal" else []
+        parts += [f"{{+{added}+}}"] if added and kind != "equal" else [added]
     return "".join(parts)

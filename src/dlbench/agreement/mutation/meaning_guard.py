@@ -67,7 +67,6 @@ class PromptFacts:
     counted: dict[str, Counter[str]]
     negations: int
     vocabulary: frozenset[str]
-    """Stems of all words."""
     sentences: tuple[Statements, ...]
     own_words: tuple[frozenset[str], ...]
     """By sentence, the stems that no other sentence has."""

@@ -1,7 +1,4 @@
-"""Lexical operators: verbs, synonyms, capitals and typos.
-
-They replace single words of prose and leave code, strings, shapes, names and words that carry meaning as they are.
-"""
+"""Lexical operators, on single words of prose: verbs, synonyms, capitals and typos."""
 
 import re
 from collections.abc import Iterator
@@ -85,7 +82,6 @@ def change_synonyms(original: Original, rng: Random) -> Paraphrase:
 
 
 def _replace_some(original: Original, prompt: ParsedPrompt, found: list[_Replacement], rng: Random) -> Paraphrase:
-    """Replace one to four of the words found."""
     if not found:
         raise NotApplicable("no word of the text is in the table")
     chosen = rng.sample(found, min(len(found), rng.randint(1, _MAX_REPLACED)))
@@ -112,10 +108,7 @@ def change_upper_case(original: Original, rng: Random) -> Paraphrase:
 
 @operator("typos", Family.LEXICAL, "two letters exchanged in one to three long words", order=4)
 def change_typos(original: Original, rng: Random) -> Paraphrase:
-    """Swap two inner letters of long words; never in a protected word, and never so that a known word results.
-
-    A left-out letter would too often make another word (splits, spits).
-    """
+    """Swap two inner letters of long words: a left-out letter would too often make another word (splits, spits)."""
     prompt = parse_prompt(original.task)
     protected = load_words().all_protected
     known = {word.text.lower() for word in prompt.words} | _list_vocabulary()

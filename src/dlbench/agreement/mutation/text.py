@@ -112,8 +112,6 @@ _WORD = re.compile(r"(?<![\w'’\0-])[A-Za-z]+(?:['’][a-z]+)?(?![\w\0-])")  # 
 
 @dataclass(frozen=True)
 class Piece:
-    """A part of a text with its position."""
-
     start: int
     end: int
     text: str
@@ -165,7 +163,6 @@ def replace_pieces(text: str, changes: Iterable[tuple[Piece, str]]) -> str:
 
 
 def capitalize(text: str) -> str:
-    """The text with a capital first letter."""
     return text[:1].upper() + text[1:]
 
 

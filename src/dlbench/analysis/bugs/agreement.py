@@ -1,8 +1,7 @@
 """Read people's votes on failures and measure how far raters (rules, LLM judge, people) agree.
 
 A misspelt category or a vote on something that is no failure is rejected with file and line: it would silently be
-missing from the counts. Agreement is the share of failures with the same category and Krippendorff's alpha, which
-corrects for chance; it is n/a unless two raters have rated the same failure.
+missing from the counts.
 """
 
 import math
@@ -61,7 +60,6 @@ class Pair:
     a: str
     b: str
     failures: int
-    """Failures that both have rated."""
     share: float
     alpha: float
     confusions: tuple[tuple[str, str, int], ...]
@@ -72,7 +70,6 @@ class Pair:
 class Agreement:
     pairs: tuple[Pair, ...]
     alpha: float
-    """Over all raters."""
     failures: int
     """Failures that two raters or more have rated."""
 

@@ -111,7 +111,6 @@ class Raised:
 
     @property
     def quoted(self) -> list[str]:
-        """The names that the message quotes."""
         return _QUOTED.findall(self.text)
 
 
@@ -188,7 +187,6 @@ class Evidence:
     """The candidate's statement that raised the error or called what raised it."""
     names: Names = field(default_factory=Names)
     missing: tuple[str, ...] = ()
-    """Library paths that the project's environment lacks."""
     is_numeric: bool = False
     """Candidate or reference uses an array library."""
     frameworks: tuple[str, ...] = ()

@@ -91,10 +91,8 @@ def _normalise(group: str) -> str:
 
 
 def draw_folds(prompts: Prompts, folds: int, seed: int, *, new_projects: bool = False) -> list[tuple[Indices, Indices]]:
-    """For each fold, the indices to train on and to test. All train on the lent prompts.
-
-    With `new_projects` all prompts of a project are tested in one fold.
-    """
+    """For each fold, the indices to train on (with the lent prompts) and to test; `new_projects`: a project is tested
+    in one fold."""
     from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
     own = len(prompts.ids) - prompts.lent

@@ -4,10 +4,6 @@ Figures from another process or a busier minute are not comparable. So candidate
 rounds: the reference, the reference again, and every candidate, in a random order in which each takes every position
 equally often. A disturbance affects the whole round, and the difference between the two references is the noise. All
 run in the same mode: if one candidate must be imported or watched, all are.
-
-Maintainability is measured on the spliced code, including helpers that the answer brought, without docstrings,
-comments and formatting. Rounds are stored in a journal before the next begins, keyed by the reference, the tests and
-the code of the candidate.
 """
 
 import ast
@@ -42,7 +38,6 @@ from dlbench.workspace.home import quiet
 
 EFFICIENCY = "efficiency.jsonl"
 REFERENCE, AGAIN = "reference", "again"
-MEASURES = ("lines", "cyclomatic", "cognitive", "index")
 _MAX_FAILED_ROUNDS = 2
 
 
@@ -237,7 +232,7 @@ def _choose_options(warm: Warm, instance: Instance, first: Measurement, codes: S
     watched = False
     for code in codes:
         with suppress(AnswerError):  # its rounds will show that it does not pass
-            watched = watched or target.read(code).is_watched
+            watched |= target.read(code).is_watched
     modes = {first.mode, *(warm.judge(instance, code).mode for code in codes[1:])}
     return JudgeOptions(imports=modes != {"in_place"}, watched=watched)
 
