@@ -8,7 +8,7 @@ repeats in solutions and tests) votes together, which is how agreement comes to 
 from dataclasses import dataclass
 from random import Random
 
-from dlbench.agreement.selection.consensus import VoteMatrix, make_vote_matrix
+from dlbench.agreement.selection import VoteMatrix, make_vote_matrix
 
 
 @dataclass(frozen=True)

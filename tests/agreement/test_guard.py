@@ -3,7 +3,7 @@
 import pytest
 
 from dlbench.agreement.mutation.base import Original, Paraphrase
-from dlbench.agreement.mutation.meaning_guard import CharacterSimilarity, find_violation
+from dlbench.agreement.mutation.meaning_guard import CHARACTERS, find_violation
 from tests.agreement.instances import SOURCE, TASK, make_instance
 
 ORIGINAL = Original(make_instance(), SOURCE)
@@ -36,7 +36,7 @@ INJECTED = {
 def test_injected_change_of_meaning_is_rejected_with_its_reason(injected):
     old, new, reason = INJECTED[injected]
     task = TASK.replace(old, new) if old in TASK else f"{TASK} It is {new}."
-    violation = find_violation(ORIGINAL, Paraphrase(task, "scale"), CharacterSimilarity())
+    violation = find_violation(ORIGINAL, Paraphrase(task, "scale"), CHARACTERS)
     assert violation
     assert reason in violation
 
@@ -48,7 +48,7 @@ def test_swapped_operands_are_rejected():
         "Divide `y` by `x` along axis 0, then sum along axis 1.",
         "Divide `x` by `y` along axis 1, then sum along axis 0.",
     ):
-        assert "order of statements" in find_violation(original, Paraphrase(wrong, "scale"), CharacterSimilarity())
+        assert "order of statements" in find_violation(original, Paraphrase(wrong, "scale"), CHARACTERS)
 
 
 MOVED = {
@@ -88,15 +88,15 @@ def test_reversed_or_moved_statement_is_rejected(injected):
     before, after = (
         f"{part} The result is given back as a copy, with its values as they were." for part in MOVED[injected]
     )
-    assert find_violation(Original(make_instance(before)), Paraphrase(after, "scale"), CharacterSimilarity())
-    assert find_violation(Original(make_instance(before)), Paraphrase(before, "scale"), CharacterSimilarity()) == ""
+    assert find_violation(Original(make_instance(before)), Paraphrase(after, "scale"), CHARACTERS)
+    assert find_violation(Original(make_instance(before)), Paraphrase(before, "scale"), CHARACTERS) == ""
 
 
 def test_missing_sentence_is_rejected():
     lost = "Broken records that the sensor marks are repaired beforehand."
     task = f"Return the sum of `x` over axis 0. {lost} The result has the shape of one row of the input."
     violation = find_violation(
-        Original(make_instance(task)), Paraphrase(task.replace(f"{lost} ", ""), "scale"), CharacterSimilarity()
+        Original(make_instance(task)), Paraphrase(task.replace(f"{lost} ", ""), "scale"), CHARACTERS
     )
     assert "a sentence is lost" in violation
 
@@ -104,13 +104,13 @@ def test_missing_sentence_is_rejected():
 def test_negation_may_move_past_its_object():
     original = Original(make_instance("Do not change `x` along axis 0. Return the sum."))
     passive = "`x` must not be changed along axis 0. Return the sum."
-    assert find_violation(original, Paraphrase(passive, "scale"), CharacterSimilarity()) == ""
+    assert find_violation(original, Paraphrase(passive, "scale"), CHARACTERS) == ""
 
 
 def test_sentences_may_be_reordered_and_joined():
     original = Original(make_instance("`a` is a list of 3 ints. `b` is a float."))
     for fine in ("`b` is a float. `a` is a list of 3 ints.", "`a` is a list of 3 ints and `b` is a float."):
-        assert find_violation(original, Paraphrase(fine, "scale"), CharacterSimilarity()) == ""
+        assert find_violation(original, Paraphrase(fine, "scale"), CHARACTERS) == ""
 
 
 def test_word_with_an_opposite_may_be_paraphrased():
@@ -122,41 +122,38 @@ def test_word_with_an_opposite_may_be_paraphrased():
     ):
         texts = (f"{part} The result holds its values as they were, whatever it is called." for part in (before, fine))
         original, paraphrase = next(texts), next(texts)
-        assert (
-            find_violation(Original(make_instance(original)), Paraphrase(paraphrase, "scale"), CharacterSimilarity())
-            == ""
-        )
+        assert find_violation(Original(make_instance(original)), Paraphrase(paraphrase, "scale"), CHARACTERS) == ""
 
 
 def test_synonyms_pass():
     task = TASK.replace("Compute", "Calculate").replace("return it", "give it back").replace("entry", "element")
-    assert find_violation(ORIGINAL, Paraphrase(task, "scale"), CharacterSimilarity()) == ""
+    assert find_violation(ORIGINAL, Paraphrase(task, "scale"), CHARACTERS) == ""
 
 
 @pytest.mark.parametrize("text", ["", "  \n", "I cannot help with that.", "Compute something."], ids=["empty", "blank", "refusal", "short"])  # fmt: skip
 def test_empty_or_short_text_is_rejected(text):
-    assert find_violation(ORIGINAL, Paraphrase(text, "scale"), CharacterSimilarity())
+    assert find_violation(ORIGINAL, Paraphrase(text, "scale"), CHARACTERS)
 
 
 def test_unrelated_text_with_the_same_facts_is_rejected():
     original = Original(
         make_instance("Translate the sentence into another language, word by word, as a dictionary would do.")
     )
-    violation = find_violation(original, Paraphrase("Whoever climbs mountains as a dictionary does gets tired quickly, they believe.", "scale"), CharacterSimilarity())  # fmt: skip
+    violation = find_violation(original, Paraphrase("Whoever climbs mountains as a dictionary does gets tired quickly, they believe.", "scale"), CHARACTERS)  # fmt: skip
     assert "similarity" in violation
 
 
 @pytest.mark.parametrize("name", ["smooth", "np", "class", "list", "two words", "img", "factor"])
 def test_taken_or_invalid_name_is_rejected(name):
-    assert "name" in find_violation(ORIGINAL, Paraphrase(TASK, name), CharacterSimilarity())
+    assert "name" in find_violation(ORIGINAL, Paraphrase(TASK, name), CHARACTERS)
 
 
 def test_two_parameters_must_not_share_a_name():
     paraphrase = Paraphrase(TASK, "scale", {"img": "same_name", "factor": "same_name"})
-    assert find_violation(ORIGINAL, paraphrase, CharacterSimilarity()) == "two names became one"
+    assert find_violation(ORIGINAL, paraphrase, CHARACTERS) == "two names became one"
 
 
 def test_renamed_parameter_is_compared_under_its_old_name():
     renamed = TASK.replace("`factor`", "`multiplier`")
-    assert find_violation(ORIGINAL, Paraphrase(renamed, "scale", {"factor": "multiplier"}), CharacterSimilarity()) == ""
-    assert "code" in find_violation(ORIGINAL, Paraphrase(renamed, "scale"), CharacterSimilarity())
+    assert find_violation(ORIGINAL, Paraphrase(renamed, "scale", {"factor": "multiplier"}), CHARACTERS) == ""
+    assert "code" in find_violation(ORIGINAL, Paraphrase(renamed, "scale"), CHARACTERS)

@@ -6,9 +6,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dlbench.agreement.mutation import OPERATORS, Family, render_operators
-from dlbench.agreement.mutation.base import NotApplicable, Original, Paraphrase, operator
-from dlbench.agreement.mutation.meaning_guard import CharacterSimilarity, find_violation
+from dlbench.agreement.mutation.base import (
+    OPERATORS,
+    Family,
+    NotApplicable,
+    Original,
+    Paraphrase,
+    operator,
+    render_operators,
+)
+from dlbench.agreement.mutation.meaning_guard import CHARACTERS, find_violation
 from dlbench.agreement.mutation.text import parse_prompt, replace_pieces
 from dlbench.dataset import load
 from tests.agreement.instances import SOURCE, TASK, make_instance
@@ -30,7 +37,7 @@ def apply_all(name: str, task: str) -> set[str]:
 def test_every_rule_keeps_protected_pieces(name):
     paraphrase = apply(name)
     assert paraphrase != Paraphrase(TASK, "scale")
-    assert find_violation(Original(make_instance(), SOURCE), paraphrase, CharacterSimilarity()) == ""
+    assert find_violation(Original(make_instance(), SOURCE), paraphrase, CHARACTERS) == ""
     for kept in ("(H, W, C)", "0..255", "2.5", "ValueError", '"scale needs non-negative values"', "axis 1", "Gaussian"):
         assert kept.lower() in paraphrase.task.lower()
         assert kept in paraphrase.task or name == "upper-case"
@@ -214,7 +221,7 @@ def test_paraphrases_of_real_prompts_pass_the_guard(name):
         except NotApplicable:
             continue
         tried += 1
-        if violation := find_violation(original, paraphrase, CharacterSimilarity()):
+        if violation := find_violation(original, paraphrase, CHARACTERS):
             rejected.append((instance.id, violation))
     assert tried >= 3
     assert len(rejected) <= tried / 10, rejected

@@ -5,9 +5,8 @@ from random import Random
 
 import pytest
 
-from dlbench.agreement.mutation import OPERATORS
-from dlbench.agreement.mutation.base import NotApplicable, Original
-from dlbench.agreement.mutation.meaning_guard import CharacterSimilarity, find_violation
+from dlbench.agreement.mutation.base import OPERATORS, NotApplicable, Original
+from dlbench.agreement.mutation.meaning_guard import CHARACTERS, find_violation
 from dlbench.dataset import load
 from dlbench.workspace import fetch
 from dlbench.workspace.home import quiet
@@ -17,7 +16,7 @@ RULES = {name: operator.rule for name, operator in OPERATORS.items() if operator
 
 @pytest.mark.slow
 def test_guard_accepts_95_percent_of_each_rule(capsys):
-    benchmark, measure = load(), CharacterSimilarity()
+    benchmark, measure = load(), CHARACTERS
     counts: dict[str, Counter[str]] = {name: Counter() for name in RULES}
     for instance in benchmark.instances.values():
         tree = fetch(benchmark.project_of(instance), benchmark.root, quiet)

@@ -8,9 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dlbench.agreement.selection import RULES, choose
-from dlbench.agreement.selection.consensus import find_sets, make_vote_matrix
-from dlbench.agreement.selection.rules import are_close, find_equivalent, score_b4, score_codet, score_mbr
+from dlbench.agreement.selection import (
+    RULES,
+    are_close,
+    choose,
+    find_equivalent,
+    find_sets,
+    make_vote_matrix,
+    score_b4,
+    score_codet,
+    score_mbr,
+)
 from dlbench.errors import DLBenchError
 from tests.agreement.populations import PopulationSpec, make_population
 

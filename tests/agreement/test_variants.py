@@ -5,8 +5,8 @@ import json
 
 import pytest
 
-from dlbench.agreement.mutation import gather_variants, make_variants, show_difference
-from dlbench.agreement.mutation.meaning_guard import CharacterSimilarity, EmbeddingSimilarity, default_similarity
+from dlbench.agreement.mutation import gather_variants, show_difference
+from dlbench.agreement.mutation.meaning_guard import CHARACTERS, EMBEDDINGS, default_similarity
 from dlbench.agreement.requests import RequestOptions, count_requests, make_request
 from dlbench.errors import DLBenchError
 from dlbench.generation import Budget, Limits, OpenAIModel, RateLimiter
@@ -22,7 +22,7 @@ def own_home(tmp_path, monkeypatch):
 
 
 def make(**options):
-    return make_variants(make_instance(), **({"operators": (), "count": 8, "seed": 0, "source": SOURCE} | options))
+    return asyncio.run(gather_variants(make_instance(), **({"count": 8, "seed": 0, "source": SOURCE} | options)))
 
 
 def test_original_is_first_and_variants_are_distinct():
@@ -55,7 +55,7 @@ def test_fewer_variants_if_operators_are_exhausted():
 
 
 def test_dropped_paraphrases_have_a_reason():
-    made = make_variants(make_instance("Mean of `x`."), operators=["passive", "rephrase"], count=3, seed=0)
+    made = asyncio.run(gather_variants(make_instance("Mean of `x`."), operators=["passive", "rephrase"], count=3))
     assert {(each.operator, each.reason) for each in made.dropped} == {
         ("passive", "the rule applies to no imperative sentence"),
         ("rephrase", "requires a model, and none is configured"),
@@ -80,13 +80,13 @@ def test_unknown_operator_and_zero_variants_are_errors():
         make(count=0)
 
 
-def ask(url: str, budget: Budget | None = None, **options):
+def ask(url: str, budget: Budget | None = None, task: str = TASK, **options):
     async def run():
         model = OpenAIModel("m", url, "key")
         try:
             limiter = RateLimiter(model, budget=budget)
             return await gather_variants(
-                make_instance(), **({"operators": ["rephrase"], "count": 2, "limiter": limiter} | options)
+                make_instance(task), **({"operators": ["rephrase"], "count": 2, "limiter": limiter} | options)
             )
         finally:
             await model.close()
@@ -125,9 +125,7 @@ def test_budget_applies_to_paraphrases():
 def test_model_is_asked_if_the_rule_is_not_applicable():
     task = "Mean of the rows of `x`."
     with Endpoint(lambda number, body: completion("The mean of the rows of `x` is computed.")) as endpoint:
-        made = make_variants(
-            make_instance(task), operators=["passive"], count=2, seed=0, model=OpenAIModel("m", endpoint.url, "key")
-        )
+        made = ask(endpoint.url, task=task, operators=["passive"])
         assert "passive voice" in json.dumps(endpoint.requests[0]["messages"])
         assert [variant.operator for variant in made.kept] == ["original", "passive"]
 
@@ -138,7 +136,7 @@ def test_difference_marks_removed_and_added_words():
 
 def test_similar_texts_score_above_the_threshold():
     for similarity in {
-        CharacterSimilarity().name: CharacterSimilarity(),
+        CHARACTERS.name: CHARACTERS,
         default_similarity().name: default_similarity(),
     }.values():
         close = similarity.compare(TASK, TASK.replace("Compute", "Calculate"))
@@ -151,4 +149,4 @@ def test_embeddings_recognise_a_paraphrase():
     pytest.importorskip("sentence_transformers")
     one = "Map every pixel of a uint8 image through a lookup table and return a uint8 array of the same shape."
     other = "Each pixel of an image in uint8 is to be replaced by its entry in a lookup table; the outcome is a uint8 array."
-    assert EmbeddingSimilarity().compare(one, other) > EmbeddingSimilarity.threshold
+    assert EMBEDDINGS.compare(one, other) > EMBEDDINGS.threshold

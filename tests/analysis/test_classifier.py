@@ -12,8 +12,16 @@ pytest.importorskip("sklearn")
 
 from dlbench.analysis.classifier import evaluate
 from dlbench.analysis.classifier.data import UNKNOWN, borrow, draw_folds, gather_prompts
-from dlbench.analysis.classifier.evaluate import MAJORITY, METHODS, PROJECT, WORDS, cross_validate, predict, train
-from dlbench.analysis.classifier.models import predict_by_project
+from dlbench.analysis.classifier.evaluate import (
+    MAJORITY,
+    METHODS,
+    PROJECT,
+    WORDS,
+    cross_validate,
+    predict,
+    predict_by_project,
+    train,
+)
 from dlbench.analysis.corpora import Corpus, Item
 from dlbench.errors import DLBenchError
 from dlbench.jsonl import Journal

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dlbench.analysis.contamination import find_shared_runs
 from dlbench.analysis.corpora import Item
+from dlbench.analysis.divergence import find_shared_runs
 from dlbench.errors import DLBenchError
 
 PROMPT = "Write a function that halves every value of a tensor and returns the halves as a list."

@@ -19,12 +19,10 @@ from dlbench.analysis.efficiency.measure import (
     draw_order,
     find_passing,
     instance_key,
-    list_unfinished,
     list_unmeasured,
     measure_all,
     measure_code_of,
     measure_maintainability,
-    plan_jobs,
 )
 from dlbench.analysis.efficiency.summary import Noise, average, find_direction, find_noise, find_ratio, summarise
 from dlbench.errors import DLBenchError
@@ -183,7 +181,7 @@ def test_unsteady_sample_is_named_and_not_counted():
     found = summarise("m", passing, store)
     assert found.unsteady == (f"{passing[0].instance.id} (sample 0)",)
     assert [one.instance for one in found.beside] == [passing[1].instance.id]
-    assert list_unfinished(passing[0].candidates, store.rounds[passing[0].key], repeats=99) == []
+    assert store.count_missing(passing[0], repeats=99) == {}
 
 
 def test_sample_without_rounds_is_unmeasured():
@@ -266,9 +264,9 @@ def measured(toy, toy_prepared, engine, tmp_path):
         path = tmp_path / "efficiency.jsonl"
         with Journal(path) as journal:
             store = MeasureStore.read(path, journal)
-            jobs = plan_jobs(passing, store, repeats)
             measure_code_of(list_unmeasured(passing, store), {"toy": toy_prepared}, store)
-            why = measure_all(engine, {"toy": toy_prepared}, jobs, store.append, repeats=repeats, seed=seed)
+            jobs = [one for one in passing if store.count_missing(one, repeats)]
+            why = measure_all(engine, {"toy": toy_prepared}, jobs, store, repeats=repeats, seed=seed)
         return passing, store, why
 
     measure.path = tmp_path / "efficiency.jsonl"
@@ -328,11 +326,10 @@ def test_candidate_that_fails_a_round_is_not_run_again(measured):
 def test_instance_with_failing_reference_is_given_up(toy, toy_prepared, engine):
     gone = "tests/test_core.py::test_that_is_not_there"
     instance = toy.instances[SCALE].model_copy(update={"tests": (gone,)})
-    jobs = plan_jobs([PassingCandidates(instance, {0: SLOW})], MeasureStore(), 3)
-    rounds = []
-    why = measure_all(engine, {"toy": toy_prepared}, jobs, lambda *found: rounds.append(found), repeats=3, seed=0)
+    passing, store = [PassingCandidates(instance, {0: SLOW})], MeasureStore()
+    why = measure_all(engine, {"toy": toy_prepared}, passing, store, repeats=3, seed=0)
     assert why[SCALE].startswith("the reference: ")
-    assert rounds == []
+    assert store.rounds[passing[0].key] == []
 
 
 def test_instance_key_depends_on_tests_and_reference(toy):

@@ -1,18 +1,17 @@
 """Run every solution of an instance on every test that the model wrote, and keep the results.
 
-The journal has one line for each solution, written before the next one starts. A second start runs what is missing: new
-solutions, new tests, and harness errors. Choices and studies are made from the journal alone, without running anything.
+A second start runs what is missing: new solutions, new tests, and harness errors. Choices and studies are made from the
+journal alone, without running anything.
 """
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from dlbench.agreement.model_tests import ModelTest
-from dlbench.agreement.selection.consensus import VoteMatrix, make_vote_matrix
-from dlbench.agreement.selection.rules import Outputs
+from dlbench.agreement.selection import Outputs, VoteMatrix, make_vote_matrix
 from dlbench.agreement.solutions import Solution
 from dlbench.dataset import Instance
 from dlbench.errors import DLBenchError
@@ -29,8 +28,6 @@ Key = tuple[str, str]
 
 @dataclass(frozen=True)
 class MatrixRow:
-    """One solution and the tests to run on it."""
-
     instance: Instance
     solution: Solution
     tests: Sequence[ModelTest]
@@ -43,7 +40,6 @@ class Matrix:
         self.results: dict[Key, dict[str, str]] = {}
         self.outputs: dict[Key, dict[str, list[Any]]] = {}
         self.seconds = 0.0
-        """The time of all runs together."""
 
     def add(self, record: Mapping[str, Any]) -> None:
         key = record["instance"], record["solution"]
@@ -52,7 +48,6 @@ class Matrix:
         self.seconds += sum(record.get("seconds", {}).values())
 
     def count(self) -> dict[str, int]:
-        """How many runs had which result."""
         return dict(Counter(result for results in self.results.values() for result in results.values()))
 
     def result(self, instance: str, solution: str, test: str) -> str:
@@ -79,11 +74,7 @@ class Matrix:
 
     def find_not_run(self, rows: Iterable[MatrixRow]) -> dict[str, int]:
         """By instance, how many of these runs have no result because of a harness error."""
-        found = Counter[str]()
-        for row in rows:
-            if missing := len(self.find_missing(row)):
-                found[row.instance.id] += missing
-        return dict(found)
+        return dict(Counter(row.instance.id for row in rows for _ in self.find_missing(row)))
 
     def make_votes(self, instance: str, solutions: Mapping[str, int], tests: Mapping[str, int]) -> VoteMatrix:
         """Ids with how often each was written; a run without a result counts as not passed."""
@@ -119,30 +110,29 @@ def fill_matrix(
     """Run what has no result yet, and append it to the journal."""
     with Journal(path) as journal:
         matrix = read_matrix(path)
-        pending: dict[Key, tuple[MatrixRow, list[ModelTest]]] = {}
+        pending: dict[Key, MatrixRow] = {}
+        tasks = []
         for row in rows:
             if missing := matrix.find_missing(row):
-                pending[row.instance.id, row.solution.id] = row, missing
+                pending[row.instance.id, row.solution.id] = replace(row, tests=missing)
+                codes = [test.code for test in missing]
+                tasks.append(CrossRunTask(row.instance, row.solution.id, row.solution.code, codes))
             else:
                 on_row(row)
 
         def save(task: CrossRunTask, results: list[CheckResult]) -> None:
-            row, missing = pending[task.instance.id, task.key]
-            record = _make_record(row, missing, results)
+            row = pending[task.instance.id, task.key]
+            record = _make_record(row, results)
             journal.append(record)
             matrix.add(record)
             on_row(row)
 
-        tasks = [
-            CrossRunTask(row.instance, row.solution.id, row.solution.code, [test.code for test in missing])
-            for row, missing in pending.values()
-        ]
         pool.run(tasks, save)
     return matrix
 
 
-def _make_record(row: MatrixRow, tests: Sequence[ModelTest], results: Sequence[CheckResult]) -> dict[str, Any]:
-    pairs = list(zip(tests, results, strict=True))
+def _make_record(row: MatrixRow, results: Sequence[CheckResult]) -> dict[str, Any]:
+    pairs = list(zip(row.tests, results, strict=True))
     record: dict[str, Any] = {
         "instance": row.instance.id,
         "solution": row.solution.id,
@@ -155,10 +145,7 @@ def _make_record(row: MatrixRow, tests: Sequence[ModelTest], results: Sequence[C
 
 
 def describe_not_run(matrix: Matrix, rows: Sequence[MatrixRow]) -> str:
-    """How many runs have no result, by instance; empty if none. Raises if no run has a result.
-
-    A sandbox that does not start says nothing about a solution or a test, so nothing is computed from such runs.
-    """
+    """How many runs have no result, by instance; empty if none. Raises if no run has a result."""
     missing, total = matrix.find_not_run(rows), sum(len(row.tests) for row in rows)
     if not missing:
         return ""

@@ -1,8 +1,7 @@
 """Rename the function and parameters of an answer from the variant's names back to the project's.
 
-The answer to a variant defines `f1(picture)` where the project calls `scale(img)`. A text replacement would also change
-strings, attributes and variables of other scopes, and a variable that already has the name would become the parameter.
-So names are changed by scope, and conflicting names are renamed first.
+A text replacement would also change strings, attributes and variables of other scopes, and a variable that already has
+the name would become the parameter. So names are changed by scope, and conflicting names are renamed first.
 """
 
 import builtins
@@ -109,7 +108,8 @@ def _rename_parameters(module: cst.Module, own: _Names) -> cst.Module:
 
 
 def _rename_parameter(function: cst.FunctionDef, shown: str, name: str, scopes: Scopes, edits: "_Edits") -> None:
-    scope = _scope_inside(function, scopes)
+    scope = scopes[function.body.body[0]]
+    assert scope is not None
     inner = {one for one in scopes.values() if one is not None and _is_within(one, scope)}
     captured = _is_captured(function.body, name)
     if not captured:
@@ -138,10 +138,11 @@ def _is_captured(body: cst.CSTNode, name: str) -> bool:
     """A `match` statement captures the name; libcst takes captures for uses."""
     for node in _walk(body):
         match node:
-            case cst.MatchAs(name=cst.Name(value=captured)) | cst.MatchStar(name=cst.Name(value=captured)):
-                if captured == name:
-                    return True
-            case cst.MatchMapping(rest=cst.Name(value=captured)) if captured == name:
+            case (
+                cst.MatchAs(name=cst.Name(value=captured))
+                | cst.MatchStar(name=cst.Name(value=captured))
+                | cst.MatchMapping(rest=cst.Name(value=captured))
+            ) if captured == name:
                 return True
     return False
 
@@ -154,12 +155,10 @@ def _rename_function(module: cst.Module, own: _Names) -> cst.Module:
     for node in _walk(wrapper.module):
         if isinstance(node, cst.Attribute) and node.attr.value == own.shown and _is_own_object(node.value, own):
             edits.names[node.attr] = own.name
-    targets = _find_targets(wrapper.module, own)
-    if not targets or targets[0].name.value != own.shown:
-        return wrapper.module.visit(edits)
-    scope = scopes[targets[0]]
+    targets = [one for one in _find_targets(wrapper.module, own) if one.name.value == own.shown]
+    scope = scopes[targets[0]] if targets else None
     if isinstance(scope, ClassScope) and any(one.scope is scope for one in scope[own.name]):
-        return wrapper.module.visit(edits)  # the class defines both names: the project's is the one to judge
+        targets = []  # the class defines both names: the project's is the one to judge
     for target in targets:
         edits.names[target] = own.name
         if scopes[target] is not scope:
@@ -203,11 +202,11 @@ def _is_own_object(node: cst.BaseExpression, own: _Names) -> bool:
     match node:
         case cst.Name(value=name):
             return name in ("self", "cls", own.owner)
-        case cst.Call(func=cst.Name(value="super")):
-            return True
-        case cst.Call(func=cst.Name(value="type"), args=[cst.Arg(value=cst.Name(value="self"))]):
-            return True
-        case cst.Attribute(value=cst.Name(value="self"), attr=cst.Name(value="__class__")):
+        case (
+            cst.Call(func=cst.Name(value="super"))
+            | cst.Call(func=cst.Name(value="type"), args=[cst.Arg(value=cst.Name(value="self"))])
+            | cst.Attribute(value=cst.Name(value="self"), attr=cst.Name(value="__class__"))
+        ):
             return True
     return False
 
@@ -227,17 +226,9 @@ def _is_shadowed(scope: Scope, outer: Scope | None, name: str) -> bool:
 
 
 def _is_within(scope: Scope, outer: Scope) -> bool:
-    while scope is not outer:
-        if scope.parent is scope:
-            return False
+    while scope is not outer and scope.parent is not scope:
         scope = scope.parent
-    return True
-
-
-def _scope_inside(function: cst.FunctionDef, scopes: Scopes) -> Scope:
-    scope = scopes[function.body.body[0]]
-    assert scope is not None
-    return scope
+    return scope is outer
 
 
 def _list_parameters(function: cst.FunctionDef) -> list[cst.Param]:
@@ -293,16 +284,12 @@ class _Edits(cst.CSTTransformer):
             return cst.parse_expression(f"__import__({text}).{name}" if is_builtin else f"globals()[{text}]")
         return updated_node
 
-    def leave_Param(self, original_node: cst.Param, updated_node: cst.Param) -> cst.Param:
-        return self._rename(original_node, updated_node)
-
-    def leave_ClassDef(self, original_node: cst.ClassDef, updated_node: cst.ClassDef) -> cst.ClassDef:
-        return self._rename(original_node, updated_node)
-
     def _rename(self, original_node: cst.CSTNode, updated_node: _Named) -> _Named:
         if original_node not in self.names:
             return updated_node
         return updated_node.with_changes(name=cst.Name(self.names[original_node]))
+
+    leave_Param = leave_ClassDef = _rename
 
     def leave_FunctionDef(self, original_node: cst.FunctionDef, updated_node: cst.FunctionDef) -> cst.FunctionDef:
         updated_node = self._rename(original_node, updated_node)

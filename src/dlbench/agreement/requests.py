@@ -1,7 +1,6 @@
 """Build the requests of dual agreement: for each variant, one for the function and one for tests of it.
 
-Both show the same task under the same names, so two solutions of an instance differ by the paraphrase alone. The
-request for tests does not ask for the function: tests written beside a solution repeat what the solution does. One
+The request for tests does not ask for the function: tests written beside a solution repeat what the solution does. One
 journal holds all answers: sample 2v is the function for variant v, sample 2v + 1 its tests.
 """
 
@@ -30,8 +29,6 @@ SYSTEM = (
 
 @dataclass(frozen=True)
 class RequestOptions:
-    """Options that all requests of a run share."""
-
     tests: int = TESTS_PER_VARIANT
     temperature: float = 0.0
     max_tokens: int = 1024
@@ -48,7 +45,6 @@ def count_requests(variants: Sequence[Variant]) -> int:
 def make_request(
     instance: Instance, source: str, variants: Sequence[Variant], sample: int, options: RequestOptions
 ) -> Request:
-    """`source` is the text of the instance's module."""
     variant = variants[sample // 2]
     question = replace(show_question(instance, source, variant, options.canary), neighbours=())
     fitted = fit(find_technique("zero-shot"), question, (), options.prompt_tokens)
@@ -76,10 +72,7 @@ def build_test_prompt(task: str, name: str, count: int = TESTS_PER_VARIANT) -> l
 
 
 def show_question(instance: Instance, source: str, variant: Variant, canary: str = "") -> Question:
-    """As `read_question`, with the variant's task, and its names in the signature and in the skeleton of the class.
-
-    The instance in the question exists only to build the prompt. `source` is the text of the instance's module.
-    """
+    """As `read_question`, with the variant's task, and its names in the signature and in the skeleton of the class."""
     module = parse(source)
     target = find_target(source, instance.qualname, module)
     _rename_in_place(module, target, variant)
@@ -93,8 +86,7 @@ def show_question(instance: Instance, source: str, variant: Variant, canary: str
 def rename_target(node: Function, function: str, parameters: Mapping[str, str]) -> Function:
     """The function with another name and other parameter names; its body stays as it is."""
     renamed = copy.copy(node)
-    renamed.args = copy.deepcopy(node.args)
-    renamed.name = function
+    renamed.name, renamed.args = function, copy.deepcopy(node.args)
     arguments = renamed.args
     rest = [one for one in (arguments.vararg, arguments.kwarg) if one is not None]
     for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, *rest):

@@ -61,7 +61,6 @@ class Answers:
     solutions: dict[int, Solution | None] = field(default_factory=dict)
     tests: dict[int, list[ModelTest]] = field(default_factory=dict)
     dropped: list[str] = field(default_factory=list)
-    """Why tests were dropped."""
     records: list[dict[str, Any]] = field(default_factory=list)
 
     @property

@@ -1,15 +1,14 @@
 """Study a run with agreement: what selection gains, how sensitive the model is to paraphrases, how good its tests are.
 
-All figures compare solutions of the same instance. Selection is compared with the original prompt's solution, with the
-expectation of a random choice, and with the best possible choice. A rule chooses only among solutions with code that
-can replace the target, and so does the random choice: otherwise skipping the others would look like a gain. Instances
-with a harness error are left out of all figures.
+A rule chooses only among solutions with code that can replace the target, and so does the random choice that it is
+compared with: otherwise skipping the others would look like a gain. Instances with a harness error are left out of all
+figures.
 """
 
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, compress
 from pathlib import Path
 from statistics import fmean
 
@@ -35,7 +34,7 @@ ORIGINAL, RANDOM, BEST = "original alone", "random choice", "best possible"
 EFFECTS = ("the same code", "the same end", "helped", "harmed", "failed otherwise")
 QUALITY = "quality.jsonl"
 MUTANTS = 5
-_NO_CODE, _UNKNOWN = "no_code", "unknown"
+_NO_CODE = "no_code"
 
 
 @dataclass(frozen=True)
@@ -52,13 +51,7 @@ class InstanceVotes:
 
     @property
     def candidates(self) -> tuple[bool, ...]:
-        """`solved` of the solutions that a rule can choose."""
-        kept = (
-            tuple(right for right, usable in zip(self.solved, self.usable, strict=True) if usable)
-            if self.usable
-            else ()
-        )
-        return kept or self.solved
+        return tuple(compress(self.solved, self.usable)) or self.solved
 
     def tally(self, solved: Sequence[bool]) -> Tally:
         return Tally(self.instance, len(solved), sum(solved), fmean(solved), self.harness_errors)
@@ -68,10 +61,8 @@ def compare_rules(
     votes: Sequence[InstanceVotes], rule: str, benchmark: Benchmark, *, has_original: bool = True
 ) -> Comparison:
     """The rule against everything else, paired by instance; against the random choice by its exact distribution."""
-    others = [name for name in votes[0].chosen if name != rule] if votes else []
-    runs = {
-        name: {one.instance: one.tally([one.solved[one.chosen[name]]]) for one in votes} for name in (rule, *others)
-    }
+    rules = dict.fromkeys((rule, *(votes[0].chosen if votes else ())))
+    runs = {name: {one.instance: one.tally([one.solved[one.chosen[name]]]) for one in votes} for name in rules}
     if has_original:
         runs[ORIGINAL] = {one.instance: one.tally(one.solved[:1]) for one in votes}
     runs[RANDOM] = {one.instance: one.tally(one.candidates) for one in votes}
@@ -88,8 +79,6 @@ def compare_rules(
 
 @dataclass(frozen=True)
 class RunArtifacts:
-    """What the folder of a run with agreement holds."""
-
     variants: Mapping[str, Sequence[Variant]]
     answers: Mapping[str, Answers]
     statuses: Mapping[str, Mapping[int, str]]
@@ -117,21 +106,16 @@ def read_artifacts(folder: Path, benchmark: Benchmark) -> RunArtifacts:
     choices = read_choices(inner / CHOICES)
     known: dict[str, Instance] = {one: find_known(one, benchmark.instances, "instance") for one in choices}
     answers = read_answers(inner / ANSWERS, known, variants)
-    statuses = {
-        one: {
-            variant.index: _UNKNOWN if variant.index in answers[one].usable else _NO_CODE for variant in variants[one]
-        }
-        for one in choices
-    }
+    statuses = {one: dict.fromkeys(range(len(variants[one])), _NO_CODE) for one in choices}
+    unjudged = {(one, index): f"{one}, variant {index}" for one in choices for index in answers[one].usable}
     if (inner / VERDICTS).is_file():
         for number, record in read_lines(inner / VERDICTS):
             verdict = Verdict.from_record(record, f"{inner / VERDICTS}:{number}")
             if verdict.instance in statuses:
                 statuses[verdict.instance][verdict.sample] = str(verdict.status)
-    # a solution without a verdict would count as a failure
-    unjudged = [f"{one}, variant {index}" for one, own in statuses.items() for index in own if own[index] == _UNKNOWN]
-    if unjudged:
-        what = f"{len(unjudged)} solutions have no verdict yet, the first of {unjudged[0]}"
+                unjudged.pop((verdict.instance, verdict.sample), None)
+    if unjudged:  # they would count as failures
+        what = f"{len(unjudged)} solutions have no verdict yet, the first of {next(iter(unjudged.values()))}"
         raise DLBenchError(what, where=str(inner), fix="run the command of the run again to resume it")
     return RunArtifacts(variants, answers, statuses, choices, read_matrix(inner / MATRIX))
 
@@ -150,29 +134,17 @@ def collect_votes(
 ) -> list[InstanceVotes]:
     """Each rule's choice, made again from the kept matrix. With `own`, the run's rule keeps the choice that the run
     made, even if the matrix has more results since."""
-
-    def choose(instance: str, rule: str) -> int:
-        made = artifacts.choices[instance]
-        if own and made.rule == rule:
-            return made.variant
-        return choose_for(artifacts.matrix, instance, artifacts.answers[instance], rule, seed).variant
-
     found = []
-    for one in artifacts.choices:
-        usable = artifacts.answers[one].usable
-        runnable = set(artifacts.matrix.find_runnable(one, {solution.id: None for solution in usable.values()}))
-        found.append(
-            InstanceVotes(
-                one,
-                artifacts.solved(one),
-                {rule: choose(one, rule) for rule in rules},
-                tuple(
-                    variant.index in usable and usable[variant.index].id in runnable
-                    for variant in artifacts.variants[one]
-                ),
-                sum(status == HARNESS_ERROR for status in artifacts.statuses[one].values()),
-            )
-        )
+    for one, made in artifacts.choices.items():
+        answers = artifacts.answers[one]
+        chosen = {rule: choose_for(artifacts.matrix, one, answers, rule, seed).variant for rule in rules}
+        if own and made.rule in chosen:
+            chosen[made.rule] = made.variant
+        ids = {index: solution.id for index, solution in answers.usable.items()}
+        runnable = artifacts.matrix.find_runnable(one, ids.values())
+        usable = tuple(ids.get(variant.index) in runnable for variant in artifacts.variants[one])
+        harness_errors = list(artifacts.statuses[one].values()).count(HARNESS_ERROR)
+        found.append(InstanceVotes(one, artifacts.solved(one), chosen, usable, harness_errors))
     return found
 
 
@@ -201,10 +173,9 @@ def compare_operators(artifacts: RunArtifacts, benchmark: Benchmark) -> list[Eff
     originals = solved.pop(ORIGINAL_OPERATOR, {})
     effects = []
     for operator, own in solved.items():
-        sides = {operator: own, ORIGINAL: {one: originals[one] for one in own}}
         tallies = {
-            side: {one: Tally(one, len(each), sum(each), fmean(each)) for one, each in found.items()}
-            for side, found in sides.items()
+            side: {one: Tally(one, len(found[one]), sum(found[one]), fmean(found[one])) for one in own}
+            for side, found in {operator: own, ORIGINAL: originals}.items()
         }
         comparison = compare(tallies, benchmark)
         (pair,), (here, there) = comparison.pairs, comparison.standings
@@ -279,15 +250,12 @@ class Quality:
     """Usable tests with repetitions, over all instances."""
     distinct: int
     dropped: int
-    """Tests that could not be used."""
     right: float
-    """The share of distinct tests that are right."""
     telling: float
     """The share of right tests that fail on at least one mutant."""
     killed: float
     """The share of mutants on which a right test fails."""
     without: int
-    """Instances without a right test."""
     not_run: str = ""
     """Runs without a result because of a harness error, which are in no share; empty if there are none."""
 
@@ -302,27 +270,22 @@ def measure_quality(
 ) -> Quality:
     """Run the model's tests on the reference and on mutants of it. The selection never sees the results."""
     tests = {one.id: list(count_distinct(answers[one.id].all_tests)) for one in instances}
-    references: dict[str, Solution] = {}
-    wrong: dict[str, list[Solution]] = {}
+    solutions: dict[str, list[Solution]] = {}
     rows: list[MatrixRow] = []
     for one in instances:
         node = pool.engine.target(pool.prepared[one.project], one).target.node
-        references[one.id] = make_solution(write_copy(node, -1))
-        wrong[one.id] = [make_solution(code) for _, code in write_mutants(node, mutants)]
-        solutions = (references[one.id], *wrong[one.id])
-        rows += [MatrixRow(one, solution, tests[one.id]) for solution in solutions if tests[one.id]]
+        codes = [write_copy(node, -1), *(code for _, code in write_mutants(node, mutants))]
+        solutions[one.id] = [make_solution(code) for code in codes]
+        rows += [MatrixRow(one, solution, tests[one.id]) for solution in solutions[one.id] if tests[one.id]]
     matrix = fill_matrix(pool, rows, path, on_row)
     not_run = describe_not_run(matrix, rows)
-    is_right: list[bool] = []
-    is_telling: list[bool] = []
-    is_killed: list[bool] = []
-    without = 0
+    is_right, is_telling, is_killed, without = list[bool](), list[bool](), list[bool](), 0
     for one in instances:
-        reference = references[one.id].id
+        reference, *wrong = (solution.id for solution in solutions[one.id])
         known = [test.id for test in tests[one.id] if matrix.is_known(one.id, reference, test.id)]
         right = [test for test in known if matrix.passes(one.id, reference, test)]
         is_right += [test in right for test in known]
-        ran = [bad.id for bad in wrong[one.id] if any(matrix.is_known(one.id, bad.id, test) for test in right)]
+        ran = [bad for bad in wrong if any(matrix.is_known(one.id, bad, test) for test in right)]
         is_telling += [any(matrix.fails(one.id, bad, test) for bad in ran) for test in right if ran]
         is_killed += [any(matrix.fails(one.id, bad, test) for test in right) for bad in ran]
         without += not right

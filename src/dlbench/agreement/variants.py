@@ -1,7 +1,7 @@
 """Define a variant of a prompt, and read and write the variants of a run.
 
-An answer to a variant may define `f1(a, b)` where the project calls `scale(x, factor)`. So a variant carries the names
-it shows, and every later step reads them from here. The file makes a resumed run ask the same requests.
+An answer to a variant may define `f1(a, b)` where the project calls `scale(x, factor)`, so a variant carries the names
+that it shows. The file makes a resumed run ask the same requests.
 """
 
 from collections.abc import Iterable, Mapping
@@ -17,11 +17,8 @@ VARIANTS = "variants.jsonl"
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """One paraphrase of one instance's prompt.
-
-    `index` counts the variants of an instance from 0, the original first; `task` is the text of the prompt; `function`
-    is the name that the prompt shows; `parameters` maps the project's parameter names to those shown, if they differ.
-    """
+    """One paraphrase of one instance's prompt; `function` is the name that it shows; `parameters` maps the project's
+    parameter names to those shown, if they differ."""
 
     instance: str
     index: int

@@ -1,8 +1,7 @@
 """Compare benchmarks by the scores of the same models.
 
-The input is a table with one model per line and one benchmark per column. Each pair of benchmarks is compared over
-the models with both scores. A table that seems to mix shares and percents is rejected, since values would differ by a
-factor of 100; a value with % is a percent, however small.
+A table that seems to mix shares and percents is rejected, since values would differ by a factor of 100; a value with %
+is a percent, however small.
 """
 
 import csv

@@ -1,9 +1,7 @@
 """Measure length and complexity of the references of a dataset.
 
-One tool measures all datasets, since figures of two papers differ by what their tools count. Lines are lines of code
-without docstrings, comments and blank lines; cyclomatic complexity is radon's, cognitive complexity complexipy's.
-Snippets that are not a function are measured as they are. References that do not parse are named, not counted as
-zero.
+One tool measures all datasets, since figures of two papers differ by what their tools count. References that do not
+parse are named, not counted as zero.
 """
 
 import math
@@ -52,7 +50,7 @@ def count_bins(values: Sequence[float], starts: Sequence[float]) -> list[float]:
     return [float(count) / len(values) for count in counts]
 
 
-MEASURES = ("lines", "cyclomatic", "cognitive", "nesting", "calls")
+_FIELDS = {"lines": "loc"}
 BINS: dict[str, tuple[int, ...]] = {
     "lines": (0, 2, 4, 6, 11, 21, 41, 81),
     "cyclomatic": (0, 2, 3, 4, 6, 11, 21),
@@ -60,7 +58,8 @@ BINS: dict[str, tuple[int, ...]] = {
     "nesting": (0, 1, 2, 3, 4, 5),
     "calls": (0, 1, 2, 4, 6, 11, 21, 41),
 }
-"""Lower bounds of the bins; the last bin is open."""
+"""By measure, the lower bounds of the bins; the last bin is open."""
+MEASURES = tuple(BINS)
 
 
 @dataclass(frozen=True)
@@ -89,7 +88,7 @@ def measure_complexity(corpus: Corpus, on_item: Callable[[str], None] = lambda n
         except DLBenchError:
             unparsed.append(item.id)
         on_item(item.id)
-    values = {name: [float(_read(one, name)) for one in measured] for name in MEASURES}
+    values = {name: [float(getattr(one, _FIELDS.get(name, name))) for one in measured] for name in MEASURES}
     return Complexity(
         name=corpus.name,
         items=len(corpus.items),
@@ -112,7 +111,3 @@ def check_tools() -> None:
     for package in ("radon", "complexipy"):
         if find_spec(package) is None:
             raise DLBenchError(f"the package {package} is not installed", fix="pip install 'dlbench[analysis]'")
-
-
-def _read(measures: FunctionMeasures, name: str) -> int:
-    return int(getattr(measures, "loc" if name == "lines" else name))

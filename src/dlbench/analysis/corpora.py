@@ -1,7 +1,6 @@
 """Read datasets of any supported form as prompts with references.
 
-All studies use this reader: our benchmark or one like it, a folder of official DL-Bench files, DS-1000's JSONL. An
-item has a prompt and, if the reference is known, code; a missing reference is None, not an empty function.
+These are our benchmark or one like it, a folder of official DL-Bench files, and DS-1000's JSONL.
 """
 
 from collections import Counter
@@ -76,10 +75,9 @@ def read_corpora(datasets: Sequence[str], *, sources: Path | None, with_code: bo
     for dataset in datasets:
         log(f"reading {dataset}")
         corpora.append(read_corpus(dataset, sources=sources, with_code=with_code, log=log))
-    names = [corpus.name for corpus in corpora]
-    for name in names:
-        if names.count(name) > 1:
-            raise DLBenchError(f"two datasets are named {name!r}", fix="give one of them as NAME=PATH")
+    name, count = Counter(corpus.name for corpus in corpora).most_common(1)[0]
+    if count > 1:
+        raise DLBenchError(f"two datasets are named {name!r}", fix="give one of them as NAME=PATH")
     return corpora
 
 
@@ -95,34 +93,28 @@ def _parse_name(dataset: str) -> tuple[str, Path | None]:
 
 def _read_benchmark(benchmark: Benchmark, sources: Path | None, with_code: bool, log: Log) -> list[Item]:
     items = []
-    for instance in benchmark.instances.values():
-        code = _read_reference(benchmark, instance, log) if with_code else None
-        labels = {axis: str(getattr(instance.labels, axis)) for axis in AXES}
-        items.append(Item(instance.id, instance.prompt, code, instance.project, labels))
+    for one in benchmark.instances.values():
+        code = None
+        if with_code:
+            tree = fetch(benchmark.project_of(one), benchmark.root, log)
+            code = find_target((tree / one.path).read_text(encoding="utf-8"), one.qualname).text
+        items.append(Item(one.id, one.prompt, code, one.project, _read_labels(one)))
     return items + _make_items(benchmark.unrunnable.values(), sources if with_code else None)
 
 
-def _read_reference(benchmark: Benchmark, instance: Instance, log: Log) -> str:
-    tree = fetch(benchmark.project_of(instance), benchmark.root, log)
-    return find_target((tree / instance.path).read_text(encoding="utf-8"), instance.qualname).text
+def _read_labels(one: Instance | Unrunnable) -> dict[str, str]:
+    return {axis: str(label) for axis in AXES if (label := getattr(one.labels, axis)) is not None}
 
 
 def _make_items(records: Iterable[Unrunnable], sources: Path | None) -> list[Item]:
-    trees, items = _list_trees(sources), []
-    for one in records:
-        labels = {axis: str(label) for axis in AXES if (label := getattr(one.labels, axis)) is not None}
-        items.append(
-            Item(one.id, one.prompt, _find_reference(one, trees.get(one.project.lower())), one.project, labels)
-        )
-    return items
-
-
-def _list_trees(sources: Path | None) -> dict[str, Path]:
-    """Source trees by the lower-case name of the project."""
     if sources is not None and not sources.is_dir():
         fix = "give --sources a folder with one source tree per project"
         raise DLBenchError("there is no such folder", where=str(sources), fix=fix)
-    return {path.name.lower(): path for path in sources.iterdir()} if sources else {}
+    trees = {path.name.lower(): path for path in sources.iterdir()} if sources else {}
+    return [
+        Item(one.id, one.prompt, _find_reference(one, trees.get(one.project.lower())), one.project, _read_labels(one))
+        for one in records
+    ]
 
 
 def _find_reference(one: Unrunnable, tree: Path | None) -> str | None:
@@ -141,7 +133,6 @@ def _read_lines(path: Path) -> Iterator[Item]:
             if not isinstance(record.get(key), str):
                 fix = "give DS-1000's file: each line has `prompt` and `reference_code`"
                 raise DLBenchError(f"`{key}` is missing or not a string", where=f"{path}:{number}", fix=fix)
-        metadata = record.get("metadata")
-        known = metadata if isinstance(metadata, dict) else {}
+        known = record["metadata"] if isinstance(record.get("metadata"), dict) else {}
         name, group = str(known.get("problem_id", number - 1)), str(known.get("library", ""))
         yield Item(name, record["prompt"], record["reference_code"], group, {})

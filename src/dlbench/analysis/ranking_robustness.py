@@ -1,8 +1,6 @@
 """Measure how robust the ranking of models is.
 
-Would each pair keep its order with other instances or other projects; does one project or label decide the ranking;
-does a small split rank like the full one? All figures use the instances that every run has judged without a harness
-error.
+All figures use the instances that every run has judged without a harness error.
 """
 
 import math
@@ -88,6 +86,7 @@ def measure_robustness(
     drawn = {"instances": resample_columns(ranking.shares)}
     if clusters.count >= FEWEST_CLUSTERS:
         drawn["projects"] = clusters.resample_columns(ranking.shares)
+    everything = set(ground.instances)
     chosen: Mapping[str, Sequence[str]] = benchmark.splits
     if splits is not None:
         chosen = {name: [one.id for one in select(benchmark, Selection(split=name))] for name in splits}
@@ -98,7 +97,11 @@ def measure_robustness(
         harness_errors=ground.harness_errors,
         pairs=tuple(ranking.measure_pairs(drawn)),
         resampled=tuple(ranking.resample(kind, means) for kind, means in drawn.items()),
-        left_out=tuple(_rank_without(ranking, benchmark)),
+        left_out=tuple(
+            ranking.rank_part(axis, label, everything - set(members), len(everything) - len(members))
+            for (axis, label), members in group(ground.instances, benchmark, LEFT_OUT).items()
+            if axis in LEFT_OUT
+        ),
         splits=tuple(ranking.rank_part("split", name, set(ids), len(ids)) for name, ids in chosen.items()),
     )
 
@@ -149,13 +152,3 @@ class _Ranking:
         signs = sign_pairs(means)
         turned = [pair for pair, product in zip(self.pairs, (self.signs * signs)[:, 0], strict=True) if product < 0]
         return PartRanking(axis, label, len(places), of, float(correlate_signs(self.signs, signs)[0]), tuple(turned))
-
-
-def _rank_without(ranking: _Ranking, benchmark: Benchmark) -> list[PartRanking]:
-    everything = set(ranking.instances)
-    groups = group(ranking.instances, benchmark, LEFT_OUT)
-    return [
-        ranking.rank_part(axis, label, everything - set(members), len(everything) - len(members))
-        for (axis, label), members in groups.items()
-        if axis in LEFT_OUT
-    ]

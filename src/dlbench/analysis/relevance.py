@@ -1,9 +1,7 @@
 """Measure how much of a text is about deep learning: the papers' DL-relevance ratio.
 
-The ratio is the share of distinct words that contain a keyword. It depends on the keywords and on what counts as a
-word: the list is ours (`keywords.toml`); words of a prompt are its words and names without the commonest English
-ones; words of code are its names without Python's own, comments and strings. Prompts and code differ widely and are
-reported apart.
+The ratio is the share of distinct words that contain a keyword (`keywords.toml`). Prompts and code differ widely and
+are reported apart.
 """
 
 import builtins
@@ -14,6 +12,7 @@ import tokenize
 import tomllib
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
@@ -51,10 +50,11 @@ class Relevance:
 
 def measure_relevance(corpus: Corpus) -> list[Relevance]:
     """One result for prompts, and one for code if any reference is known."""
-    prompts = [split_prompt(item.prompt) for item in corpus.items]
-    code = [split_code(text) for _, text in corpus.with_code]
-    found = [("prompt", prompts), ("code", code)]
-    return [_measure(corpus.name, kind, texts) for kind, texts in found if texts]
+    found = {
+        "prompt": [split_prompt(item.prompt) for item in corpus.items],
+        "code": [split_code(text) for _, text in corpus.with_code],
+    }
+    return [_measure(corpus.name, kind, texts) for kind, texts in found.items() if texts]
 
 
 def split_prompt(text: str) -> list[str]:
@@ -66,12 +66,10 @@ def split_prompt(text: str) -> list[str]:
 def split_code(code: str) -> list[str]:
     """Names, without Python's keywords and builtins. Code that does not tokenize counts up to the error."""
     names = []
-    try:
+    with suppress(tokenize.TokenError, SyntaxError):
         for token in tokenize.generate_tokens(io.StringIO(code).readline):
             if token.type == tokenize.NAME and token.string not in _PYTHON:
                 names.append(token.string)
-    except (tokenize.TokenError, SyntaxError):
-        pass
     return names
 
 

@@ -86,7 +86,8 @@ def mutate(
     json: JsonOption = False,
 ) -> None:
     """Show the variants of an instance's prompt: what each changes, and what was dropped and why."""
-    from dlbench.agreement.mutation import find_operators, render_operators
+    from dlbench.agreement.mutation import find_operators
+    from dlbench.agreement.mutation.base import render_operators
     from dlbench.cli.output import log, print_json
     from dlbench.dataset import load
     from dlbench.generation import Limits, ModelOptions

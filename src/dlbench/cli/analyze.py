@@ -197,8 +197,7 @@ def divergence(
     json: JsonOption = False,
 ) -> None:
     """Measure how similar datasets are: mean cosine of prompts and of code, nearest pairs, near-duplicates."""
-    from dlbench.analysis.contamination import find_shared_runs
-    from dlbench.analysis.divergence import measure_distances, project_to_plane
+    from dlbench.analysis.divergence import find_shared_runs, measure_distances, project_to_plane
     from dlbench.analysis.embeddings import open_encoder
     from dlbench.reporting import studies
 
@@ -320,22 +319,16 @@ def _measure(
     """All measurements, and by instance why it was given up."""
     from dlbench.analysis.efficiency import measure
     from dlbench.cli.engine import prepare_projects
-    from dlbench.dataset import Instance
     from dlbench.jsonl import Journal
 
     with Journal(path) as journal:
         store = measure.MeasureStore.read(path, journal)
-        jobs, unmeasured = measure.plan_jobs(passing, store, repeats), measure.list_unmeasured(passing, store)
-        needed = [job.instance for job in jobs] + [one.instance for one in unmeasured]
-        prepared = prepare_projects(chosen.benchmark, needed)
+        missing = {one.instance.id: max(store.count_missing(one, repeats).values(), default=0) for one in passing}
+        jobs, unmeasured = [one for one in passing if missing[one.instance.id]], measure.list_unmeasured(passing, store)
+        prepared = prepare_projects(chosen.benchmark, [one.instance for one in (*jobs, *unmeasured)])
         measure.measure_code_of(unmeasured, prepared, store)
         if not jobs:
             log(f"{path}: everything is measured already")
             return store, {}
-        with counted("rounds", sum(measure.count_rounds(job, repeats) for job in jobs), every=2.0) as advance:
-
-            def on_round(instance: Instance, found: measure.Round) -> None:
-                store.append(instance, found)
-                advance(instance.id)
-
-            return store, measure.measure_all(engine, prepared, jobs, on_round, repeats=repeats, seed=seed)
+        with counted("rounds", sum(missing.values()), every=2.0) as advance:
+            return store, measure.measure_all(engine, prepared, jobs, store, advance, repeats=repeats, seed=seed)

@@ -4,9 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dlbench.analysis.bugs.evidence import collect
+from dlbench.analysis.bugs.evidence import collect, read_message
 from dlbench.analysis.bugs.explain import ProjectModules, explain
-from dlbench.analysis.bugs.messages import read_message
 from tests.analysis.bugs.made import BODY, CHECK, HEADER, find_evidence, inside, make_failure
 
 

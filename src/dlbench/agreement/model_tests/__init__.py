@@ -1,9 +1,8 @@
 """Extract the tests that a model wrote, each as code that runs alone.
 
-A usable test is complete, compiles and calls the target. A dropped test is recorded with its reason, so that a model
-without usable tests is visible. The model's own definition of the target is left out: a test of that copy would give
-the same result for every solution. Two tests that differ only in variable names, docstrings or assertion messages are
-the same test, so ids are hashes of a normal form.
+A dropped test is recorded with its reason, so that a model without usable tests is visible. The model's own definition
+of the target is left out: a test of that copy would give the same result for every solution. Two tests that differ only
+in variable names, docstrings or assertion messages are the same test, so ids are hashes of a normal form.
 """
 
 import ast
@@ -84,7 +83,6 @@ _LIBRARIES = {
 class ParsedTests:
     tests: list[ModelTest] = field(default_factory=list)
     dropped: list[str] = field(default_factory=list)
-    """The name of each dropped test, with the reason."""
 
 
 def read_model_tests(answer: str, qualname: str, variant: Variant | None = None) -> ParsedTests:
@@ -174,7 +172,6 @@ def _defines(node: ast.stmt, own: _Target) -> bool:
 
 
 def _binds(statement: ast.stmt, name: str) -> bool:
-    """Whether the test assigns or defines the name anywhere."""
     for node in ast.walk(statement):
         match node:
             case ast.Name(id=found, ctx=ast.Store()) | ast.FunctionDef(name=found) if found == name:
@@ -211,37 +208,25 @@ def calls_target(statements: Sequence[ast.stmt], qualname: str, package: str = "
     A function may also be called by its path in `package`, the project's own.
     """
     *owners, name = qualname.split(".")
-    if not owners:
-        return _uses_function(statements, name, package)
-    names = {name}
-    if name.startswith("__") or name in CALLED_BY_CLASS:
-        names.add(owners[-1])
-    for statement in statements:
-        for node in ast.walk(statement):
-            match node:
-                case ast.Name(id=found, ctx=ast.Load()) | ast.Attribute(attr=found) if found in names:
-                    return True
-    return False
-
-
-def _uses_function(statements: Sequence[ast.stmt], name: str, package: str) -> bool:
-    """Whether the bare name occurs other than as the argument of an inspecting function, or behind a module that is not
-    a library: `np.mean` is not the project's `mean`, nor is a method of some object."""
     nodes = [node for statement in statements for node in ast.walk(statement)]
-    inspected = {
-        id(argument)
-        for node in nodes
-        if isinstance(node, ast.Call) and last_name(node.func) in _INSPECTORS
-        for argument in node.args
-    }
+    if owners:
+        names = {name, owners[-1]} if name.startswith("__") or name in CALLED_BY_CLASS else {name}
+        return any(_find_use(node) in names for node in nodes)
+    calls = [node for node in nodes if isinstance(node, ast.Call)]
+    inspected = {id(argument) for call in calls if last_name(call.func) in _INSPECTORS for argument in call.args}
     modules = _find_modules(nodes, package)
-    for node in nodes:
-        match node:
-            case ast.Name(id=found, ctx=ast.Load()) if found == name and id(node) not in inspected:
-                return True
-            case ast.Attribute(attr=found) if found == name and _root(node) in modules and id(node) not in inspected:
-                return True
-    return False
+    # `np.mean` is not the project's `mean`, nor is a method of some object
+    return any(
+        _find_use(node) == name and id(node) not in inspected and (isinstance(node, ast.Name) or _root(node) in modules)
+        for node in nodes
+    )
+
+
+def _find_use(node: ast.AST) -> str:
+    match node:
+        case ast.Name(id=found, ctx=ast.Load()) | ast.Attribute(attr=found):
+            return found
+    return ""
 
 
 def _find_modules(nodes: Sequence[ast.AST], package: str) -> set[str]:
@@ -250,14 +235,13 @@ def _find_modules(nodes: Sequence[ast.AST], package: str) -> set[str]:
     for node in nodes:
         if isinstance(node, ast.Import | ast.ImportFrom):
             for alias in node.names:
-                path = f"{node.module}." if isinstance(node, ast.ImportFrom) and node.module else ""
-                top = f"{path}{alias.name}".partition(".")[0]
+                top = (getattr(node, "module", None) or alias.name).partition(".")[0]
                 if top == package or top not in _LIBRARIES:
                     found.add(alias.asname or alias.name.partition(".")[0])
     return found
 
 
-def _root(node: ast.expr) -> str:
+def _root(node: ast.AST) -> str:
     while isinstance(node, ast.Attribute):
         node = node.value
     return node.id if isinstance(node, ast.Name) else ""

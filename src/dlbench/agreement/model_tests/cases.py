@@ -1,8 +1,7 @@
 """Split a model's answer into test cases, and find the statements that each case needs.
 
 A parametrised test is as many cases as it has rows, since one wrong expectation must not cost the others. A case brings
-its imports, data and helpers and nothing else, so that another test's failing line cannot fail it. What is truncated or
-is not Python is dropped alone. Tests that need fixtures, or are coroutines, are rejected with the reason.
+its imports, data and helpers and nothing else, so that another test's failing line cannot fail it.
 """
 
 import ast
@@ -40,16 +39,8 @@ def find_cases(node: ast.stmt) -> list[Case]:
     if isinstance(node, ast.ClassDef):
         methods = [one for one in node.body if isinstance(one, Function) and one.name.startswith("test")]
         return [case for method in methods for case in _read_test(method, node)]
-    if _is_assertion(node):
-        return [Case(ASSERTION, (node,))]
-    return []
-
-
-def _is_assertion(node: ast.stmt) -> bool:
-    """Whether the statement asserts something at any depth, and is not a definition or an import."""
-    if isinstance(node, Function | ast.ClassDef | ast.Import | ast.ImportFrom):
-        return False
-    return any(_asserts(inner) for inner in ast.walk(node))
+    asserts = not isinstance(node, Function | ast.Import | ast.ImportFrom) and any(map(_asserts, ast.walk(node)))
+    return [Case(ASSERTION, (node,))] if asserts else []
 
 
 def _asserts(node: ast.AST) -> bool:
@@ -170,9 +161,6 @@ def _find_required(node: Function) -> set[str]:
     return {one.arg for one in required} | {one.arg for one, default in keywords if default is None}
 
 
-_SEEDS = ("seed", "manual_seed", "set_seed", "set_random_seed")
-
-
 @dataclass(frozen=True)
 class Part:
     """A statement that tests may need. Analysed once, since a file has many tests."""
@@ -212,7 +200,7 @@ def _is_needed_by_all(statement: ast.stmt) -> bool:
         case ast.ImportFrom(names=[ast.alias(name="*")]):
             return True
         case ast.Expr(value=ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name))):
-            return name in _SEEDS
+            return name in ("seed", "manual_seed", "set_seed", "set_random_seed")
     return False
 
 
@@ -244,14 +232,13 @@ def read_statements(answer: str) -> Statements:
 
 def keep_compiling(statements: list[ast.stmt]) -> Statements:
     """Separate statements that parse but do not compile (`return` at module level) or are nested too deeply."""
-    whole: list[ast.stmt] = []
-    broken: list[str] = []
+    found = Statements([], [])
     for one in statements:
         if _compiles(one):
-            whole.append(one)
-        elif isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            broken += [one.name] if one.name.startswith(("test", "Test")) else []
-    return Statements(whole, broken)
+            found.whole.append(one)
+        elif isinstance(one, Function | ast.ClassDef) and one.name.startswith(("test", "Test")):
+            found.broken.append(one.name)
+    return found
 
 
 def _compiles(statement: ast.stmt) -> bool:
@@ -274,10 +261,7 @@ def _is_too_deep(statement: ast.stmt) -> bool:
 
 
 def _read(text: str) -> Statements:
-    whole = syntax.parse(text)
-    if whole is not None:
-        return Statements(whole.body, [])
-    pieces = _cut(text)
+    pieces = [text] if syntax.parse(text) is not None else _cut(text)
     found = Statements([], [])
     here = 0
     while here < len(pieces):
@@ -288,8 +272,8 @@ def _read(text: str) -> Statements:
                 here = end
                 break
         else:
-            test = _TEST.search(pieces[here])
-            found.broken.extend([test[1] or test[2]] if test else [])
+            if test := _TEST.search(pieces[here]):
+                found.broken.append(test[1] or test[2])
             here += 1
     return found
 

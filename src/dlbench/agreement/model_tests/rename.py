@@ -1,8 +1,7 @@
 """Rename the target in a model's tests from the variant's names back to the project's.
 
-A variant shows `f1(a)` where the project has `scale(values)`. Its tests call `f1`, also by keyword. Keywords of calls
-that reach the target indirectly change too: `raises(ValueError, f1, a=0)`, `Net(a=3)` for `__init__`, `net(a=3)` for
-`forward`. A variable of a test that already has the project's name gets a new name.
+Keywords of calls that reach the target indirectly change too: `raises(ValueError, f1, a=0)`, `Net(a=3)` for
+`__init__`, `net(a=3)` for `forward`. A variable of a test that already has the project's name gets a new name.
 """
 
 import ast
@@ -21,34 +20,25 @@ def restore_names(statements: Sequence[ast.stmt], variant: Variant) -> list[ast.
     shown = variant.own_parameters
     if variant.function == own and not shown:
         return list(statements)
-    renamer = _Renamer(own, owner, variant.function, shown, _find_free_name(own, statements))
-    renamer.find_helpers(statements)
+    renamer = _Renamer(own, owner, variant.function, shown, [node for one in statements for node in ast.walk(one)])
     return [ast.fix_missing_locations(renamer.visit(one)) for one in statements]
 
 
-def _find_free_name(own: str, statements: Sequence[ast.stmt]) -> str:
-    """An unused name for variables that have the project's name."""
-    nodes = [node for one in statements for node in ast.walk(one)]
-    used = {getattr(node, field, None) for node in nodes for field in ("id", "arg", "name")}
-    free = f"{own}_"
-    while free in used:
-        free += "_"
-    return free
-
-
 class _Renamer(ast.NodeTransformer):
-    def __init__(self, own: str, owner: str, shown: str, parameters: dict[str, str], free: str) -> None:
-        self.own, self.owner, self.shown, self.parameters, self.free = own, owner, shown, parameters, free
-        self.helpers: set[str] = set()
-        """Functions of the tests with a parameter of the project's name, which is renamed."""
+    """`free`: an unused name, for variables that have the project's; `helpers`: functions with such a parameter."""
 
-    def find_helpers(self, statements: Sequence[ast.stmt]) -> None:
-        for statement in statements:
-            for node in ast.walk(statement):
-                if isinstance(node, Function) and any(
-                    one.arg == self.own for one in ast.walk(node.args) if isinstance(one, ast.arg)
-                ):
-                    self.helpers.add(node.name)
+    def __init__(self, own: str, owner: str, shown: str, parameters: dict[str, str], nodes: list[ast.AST]) -> None:
+        self.own, self.owner, self.shown, self.parameters = own, owner, shown, parameters
+        used = {getattr(node, field, None) for node in nodes for field in ("id", "arg", "name")}
+        self.free = f"{own}_"
+        while self.free in used:
+            self.free += "_"
+        self.helpers = {
+            node.name
+            for node in nodes
+            if isinstance(node, Function)
+            and any(isinstance(one, ast.arg) and one.arg == own for one in ast.walk(node.args))
+        }
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         if self._reaches_target(node):

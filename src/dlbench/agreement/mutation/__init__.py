@@ -2,33 +2,41 @@
 
 The original comes first. Then the operators take turns, in an order drawn from the seed and the instance, until there
 are `count` variants or no operator finds anything new. Every draw has its own seed, so adding an operator does not
-change what the others make. Each rejected paraphrase is recorded with its reason.
+change what the others make. A model's paraphrases are kept in the workspace, one file each, under a hash of everything
+they depend on: a study that is started again gets the same variants for free.
 """
 
-import asyncio
+import hashlib
+import json
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from random import Random
 
-from dlbench.agreement.mutation.base import (
-    OPERATORS,
-    Family,
-    NotApplicable,
-    Operator,
-    Original,
-    Paraphrase,
-    render_operators,
-)
+from dlbench.agreement.mutation.base import OPERATORS, Family, NotApplicable, Operator, Original, Paraphrase
 from dlbench.agreement.mutation.meaning_guard import Similarity, default_similarity, find_violation
-from dlbench.agreement.mutation.rewrite import request_paraphrase
 from dlbench.agreement.variants import ORIGINAL, Variant
 from dlbench.dataset.records import Instance
 from dlbench.errors import DLBenchError
-from dlbench.generation.model import Model
+from dlbench.extraction.reasoning import without_reasoning
+from dlbench.generation.conversation import as_record, read_record
+from dlbench.generation.model import Message, Request
 from dlbench.generation.retry import RateLimiter
 from dlbench.generation.sampling import draw_seed
+from dlbench.jsonl import dump, write_whole
+from dlbench.workspace.home import disk_errors, home, make_folder
+
+OPERATORS.add(
+    "rephrase",
+    Operator(
+        "rephrase",
+        Family.GRAMMATICAL,
+        "the whole prompt in a model's own words",
+        instruction="Say the whole text in other words and other sentences, as another programmer would.",
+    ),
+    order=9,
+)
 
 ROUNDS = 4
 """How often an operator is tried before it counts as exhausted."""
@@ -58,34 +66,6 @@ class Variants:
     measure: str = ""
 
 
-def make_variants(
-    instance: Instance,
-    *,
-    operators: Sequence[str] = (),
-    count: int = 8,
-    seed: int = 0,
-    model: Model | None = None,
-    source: str = "",
-) -> Variants:
-    """At most `count` variants, including the original; `operators` by name, all if empty.
-
-    `source` is the text of the instance's module; without it no parameter is renamed. Operators that need a model are
-    dropped without one. The model is closed at the end.
-    """
-
-    async def make() -> Variants:
-        limiter = RateLimiter(model) if model is not None else None
-        try:
-            return await gather_variants(
-                instance, operators=operators, count=count, seed=seed, limiter=limiter, source=source
-            )
-        finally:
-            if model is not None:
-                await model.close()
-
-    return asyncio.run(make())
-
-
 async def gather_variants(
     instance: Instance,
     *,
@@ -95,7 +75,11 @@ async def gather_variants(
     limiter: RateLimiter | None = None,
     source: str = "",
 ) -> Variants:
-    """As `make_variants`, in an event loop: many instances share one rate limiter and its budget."""
+    """At most `count` variants, including the original; `operators` by name, all if empty.
+
+    `source` is the text of the instance's module; without it no parameter is renamed. Operators that need a model are
+    dropped without a `limiter`.
+    """
     if count < 1:
         raise DLBenchError(f"cannot make {count} variants", where=instance.id, fix="ask for 1 or more")
     maker = _VariantMaker(Original(instance, source), seed, limiter, default_similarity())
@@ -135,7 +119,8 @@ class _VariantMaker:
                 self._drop(operator, str(reason))
             return False
         variant = Variant(self._id, len(self.kept), operator.name, made.task, made.function, dict(made.parameters))
-        if any(_is_same(variant, other) for other in self.kept):
+        known = [replace(other, index=variant.index, operator=operator.name) for other in self.kept]
+        if variant in known:
             if number == 0:
                 self._drop(operator, "identical to an earlier variant", made.task)
         elif violation := find_violation(self.original, made, self.similarity):
@@ -161,39 +146,59 @@ class _VariantMaker:
         self.dropped.append(Dropped(self._id, operator.name, reason, task))
 
 
-def _is_same(one: Variant, other: Variant) -> bool:
-    return (one.task, one.function, one.parameters) == (other.task, other.function, other.parameters)
+FOLDER = "wordings"
+TEMPERATURE = 0.7
+
+_SYSTEM = (
+    "You reword descriptions of programming tasks without changing what they mean. Copy every piece of code in "
+    "backticks, every quoted string, number, shape, name, type and axis exactly as it is. Keep every negation, and the "
+    "order within each sentence. Add nothing and leave nothing out. Answer with the reworded text alone."
+)
+_FENCED = re.compile(r"\A```\w*\n(.*)\n```\Z", re.DOTALL)
+_PREFACE = re.compile(r"\A(?:sure|certainly|of course|here)\b[^\n]*:[ \t]*\n+", re.IGNORECASE)
+_CHARACTERS_PER_TOKEN = 2
+
+
+async def request_paraphrase(
+    limiter: RateLimiter, instance_id: str, instruction: str, text: str, number: int, seed: int
+) -> str:
+    """`number` counts the requests of one instance; another `seed` is another request."""
+    messages: list[Message] = [
+        {"role": "system", "content": _SYSTEM},
+        {"role": "user", "content": f"{instruction}\n\nThe text:\n\n{text}"},
+    ]
+    max_tokens = max(256, len(text) // _CHARACTERS_PER_TOKEN)
+    request = Request(instance_id, number, messages, TEMPERATURE, max_tokens, seed, notes={"technique": "mutation"})
+    model = limiter.model.name
+    key = json.dumps([model, request.messages, request.temperature, request.max_tokens, request.seed])
+    digest = hashlib.sha256(key.encode()).hexdigest()
+    path = home() / FOLDER / digest[:2] / f"{digest}.json"
+    if path.is_file():
+        return _read_text(read_record(json.loads(path.read_text(encoding="utf-8"))).text)
+    answer = await limiter.ask(request)
+    record = {"model": model, "instance": instance_id, "order": instruction, "seed": seed} | as_record(answer)
+    with disk_errors(path):
+        make_folder(path.parent)
+        write_whole(path, dump(record))
+    return _read_text(answer.text)
+
+
+def _read_text(answer: str) -> str:
+    visible, unfinished = without_reasoning(answer)
+    text = _PREFACE.sub("", visible.strip())
+    fenced = _FENCED.match(text)
+    return "" if unfinished else (fenced[1] if fenced else text).strip()
 
 
 _TOKENS = re.compile(r"\s+|`[^`\n]*`|\w+|[^\w\s]")
 
 
 def show_difference(before: str, after: str) -> str:
-    """The new text with removed words as `[-…-]` and added words as `{+…+}`.
-
-    By word: prompts have long lines, and a difference by line would show all of them.
-    """
+    """The new text with removed words as `[-…-]` and added words as `{+…+}`; prompts have long lines."""
     old, new = _TOKENS.findall(before), _TOKENS.findall(after)
     parts: list[str] = []
     for kind, start, end, new_start, new_end in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         removed, added = "".join(old[start:end]), "".join(new[new_start:new_end])
-        if kind == "equal":
-            parts.append(added)
-            continue
-        parts += [f"[-{removed}-]"] if removed else []
-        parts += [f"{{+{added}+}}"] if added else []
+        parts += [f"[-{removed}-]"] if removed and kind != "equal" else []
+        parts += [f"{{+{added}+}}"] if added and kind != "equal" else [added]
     return "".join(parts)
-
-
-__all__ = [
-    "OPERATORS",
-    "Dropped",
-    "Family",
-    "Operator",
-    "Variants",
-    "find_operators",
-    "gather_variants",
-    "make_variants",
-    "render_operators",
-    "show_difference",
-]

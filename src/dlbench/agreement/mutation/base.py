@@ -1,8 +1,7 @@
 """Define what a mutation operator is, and the registry that operators add themselves to.
 
-An operator paraphrases a prompt: by a rule, by an instruction to a model, or by a rule with the instruction as a
-fallback. It does not judge its own result; `meaning_guard` checks the paraphrases of every operator. To add one,
-decorate a rule with `@operator(...)` in any module of this package.
+To add one, decorate a rule with `@operator(...)` in any module of this package. An operator does not judge its own
+result; `meaning_guard` checks the paraphrases of every operator.
 """
 
 import ast

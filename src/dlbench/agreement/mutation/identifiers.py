@@ -11,7 +11,6 @@ from random import Random
 
 from dlbench.agreement.mutation.base import Family, NotApplicable, Original, Paraphrase, operator
 from dlbench.agreement.mutation.text import (
-    Fixed,
     ParsedPrompt,
     Piece,
     PieceKind,
@@ -43,7 +42,7 @@ def rename_function(original: Original, new: str) -> Paraphrase:
         (piece, pattern.sub(new, piece.text))
         for piece in prompt.fixed
         if piece.kind == PieceKind.CODE or (piece.kind == PieceKind.NAME and piece.text == own and "_" in own)
-        if not (original.owner and _SPEAKS_OF_BASE.search(_sentence_of(prompt, piece).text))
+        if not (original.owner and _SPEAKS_OF_BASE.search(_sentence_of(prompt, piece)))
     ]
     return Paraphrase(replace_pieces(original.task, changes), new)
 
@@ -66,11 +65,11 @@ def rename_parameters(original: Original, names: dict[str, str]) -> Paraphrase:
 def _can_rename(prompt: ParsedPrompt, name: str) -> bool:
     word = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
     for piece in prompt.fixed:
-        if not word.search(piece.text):
-            continue
-        if piece.kind != PieceKind.CODE or any(word.search(call[0]) for call in _CALL.finditer(piece.text)):
-            return False
-        if _SPEAKS_OF_NAMES.search(_sentence_of(prompt, piece).text):
+        if word.search(piece.text) and (
+            piece.kind != PieceKind.CODE
+            or any(word.search(call[0]) for call in _CALL.finditer(piece.text))
+            or _SPEAKS_OF_NAMES.search(_sentence_of(prompt, piece))
+        ):
             return False
     return not any(
         re.search(r"\bthe (?:\w+ )?argument", one.text) and _SPEAKS_OF_NAMES.search(one.text)
@@ -78,8 +77,8 @@ def _can_rename(prompt: ParsedPrompt, name: str) -> bool:
     )
 
 
-def _sentence_of(prompt: ParsedPrompt, piece: Fixed) -> Piece:
-    return next((one for one in prompt.sentences if one.start <= piece.start < one.end), piece)
+def _sentence_of(prompt: ParsedPrompt, piece: Piece) -> str:
+    return next((one for one in prompt.sentences if one.start <= piece.start < one.end), piece).text
 
 
 _FILLERS = {

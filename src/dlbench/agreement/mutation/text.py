@@ -1,21 +1,18 @@
 """Split a prompt into prose and fixed pieces, and load the table of words that operators use.
 
-Code spans, quoted strings, numbers, shapes and names look like words but must not change. A prompt is parsed once into
-its fixed pieces, its sentences and the words of prose that are left. `words.toml` lists which words may replace each
-other and which may never change, because they carry the meaning of a task (an axis, a number, a negation).
+Code spans, quoted strings, numbers, shapes and names look like words but must not change. `words.toml` lists which
+words may replace each other and which may never change, because they carry the meaning of a task (an axis, a number, a
+negation).
 """
 
 import re
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache, lru_cache
 from importlib.resources import files
-from random import Random
 from typing import Any
-
-from dlbench.agreement.mutation.base import NotApplicable, Original, Paraphrase
 
 _IRREGULAR = {
     "axes": "axis", "indices": "index", "matrices": "matrix", "vertices": "vertex", "n't": "not",
@@ -29,21 +26,21 @@ _PLURALS = re.compile(r"(?<=[a-z]{2})(?:(?<=ch|sh|ss)es|ies|(?<!s)s)$")
 class Verb:
     """Four forms of a verb, and the same forms of its replacements; `before`: a pattern that must follow it."""
 
-    forms: tuple[str, ...]
-    others: tuple[tuple[str, ...], ...]
+    forms: list[str]
+    others: list[list[str]]
     before: str = ""
 
 
 @dataclass(frozen=True)
 class WordTable:
-    verbs: tuple[Verb, ...]
-    synonyms: Mapping[str, tuple[str, ...]]
-    imperatives: Mapping[str, str]
-    misleading: tuple[str, ...]
-    parameters: Mapping[str, str]
-    protected: Mapping[str, frozenset[str]]
+    verbs: list[Verb]
+    synonyms: dict[str, list[str]]
+    imperatives: dict[str, str]
+    misleading: list[str]
+    parameters: dict[str, str]
+    protected: dict[str, frozenset[str]]
     """By kind; operators do not change words of kind `operators_only`, but the guard does not count them."""
-    opposites: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]
+    opposites: list[list[tuple[str, ...]]]
     """Pairs of opposites, each side as prefixes of words."""
 
     @property
@@ -55,16 +52,13 @@ class WordTable:
 def load_words() -> WordTable:
     table = _read_table()
     return WordTable(
-        tuple(
-            Verb(tuple(row["from"]), tuple(tuple(other) for other in row["to"]), row.get("before", ""))
-            for row in table["verbs"]
-        ),
-        {word: tuple(others) for word, others in table["synonyms"].items()},
+        [Verb(row["from"], row["to"], row.get("before", "")) for row in table["verbs"]],
+        table["synonyms"],
         table["imperatives"],
-        tuple(table["names"]["misleading"]),
+        table["names"]["misleading"],
         table["names"]["parameters"],
-        {kind: frozenset(stem(word) for word in words) for kind, words in table["protected"].items()},
-        tuple((tuple(one), tuple(other)) for one, other in table["opposites"]["pairs"]),
+        {kind: frozenset(map(stem, words)) for kind, words in table["protected"].items()},
+        [[tuple(side) for side in pair] for pair in table["opposites"]["pairs"]],
     )
 
 
@@ -87,10 +81,6 @@ def stem(word: str) -> str:
     if low.endswith("ies"):
         return low if low == "series" else f"{low[:-3]}y"
     return _PLURALS.sub("", low)
-
-
-def is_protected(word: str) -> bool:
-    return stem(word) in load_words().all_protected or word.lower().endswith("n't")
 
 
 class PieceKind(StrEnum):
@@ -122,8 +112,6 @@ _WORD = re.compile(r"(?<![\w'’\0-])[A-Za-z]+(?:['’][a-z]+)?(?![\w\0-])")  # 
 
 @dataclass(frozen=True)
 class Piece:
-    """A part of a text with its position."""
-
     start: int
     end: int
     text: str
@@ -175,7 +163,6 @@ def replace_pieces(text: str, changes: Iterable[tuple[Piece, str]]) -> str:
 
 
 def capitalize(text: str) -> str:
-    """The text with a capital first letter."""
     return text[:1].upper() + text[1:]
 
 
@@ -208,29 +195,3 @@ def _split(text: str, hidden: str) -> list[Piece]:
             here = stop + len(line[stop:]) - len(line[stop:].lstrip())
         start += len(line) + 1
     return found
-
-
-MAX_REPLACED = 4
-"""A prompt with every word replaced would be another prompt."""
-
-Replacement = tuple[Piece, str]
-
-
-def replace_some(original: Original, prompt: ParsedPrompt, found: Sequence[Replacement], rng: Random) -> Paraphrase:
-    """Replace one to four of the words found."""
-    if not found:
-        raise NotApplicable("no word of the text is in the table")
-    chosen = rng.sample(list(found), min(len(found), rng.randint(1, MAX_REPLACED)))
-    changes = [_adjust_article(prompt, piece, new) for piece, new in chosen]
-    return Paraphrase(replace_pieces(original.task, changes), original.function)
-
-
-def _adjust_article(prompt: ParsedPrompt, piece: Piece, new: str) -> Replacement:
-    """Keep a capital letter, and choose between `a` and `an` before the new word."""
-    new = capitalize(new) if piece.text[0].isupper() else new
-    article = next((word for word in prompt.words if word.end + 1 == piece.start), None)
-    if article is None or article.text.lower() not in ("a", "an"):
-        return piece, new
-    right = article.text[0] + ("n" if new[0].lower() in "aeiou" else "")
-    between = prompt.text[article.end : piece.start]
-    return Piece(article.start, piece.end, prompt.text[article.start : piece.end]), f"{right}{between}{new}"

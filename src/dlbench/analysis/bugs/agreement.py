@@ -1,9 +1,7 @@
 """Read people's votes on failures and measure how far raters (rules, LLM judge, people) agree.
 
-A vote names a failure by run, instance and sample, and gives a category and an annotator; files are JSONL or CSV. A
-misspelt category or a vote on something that is no failure is rejected with file and line: it would silently be missing
-from the counts. Agreement is the share of failures with the same category and Krippendorff's alpha, which corrects for
-chance; it is n/a unless two raters have rated the same failure.
+A misspelt category or a vote on something that is no failure is rejected with file and line: it would silently be
+missing from the counts.
 """
 
 import math
@@ -28,9 +26,6 @@ def read_votes(paths: Iterable[Path], failures: Iterable[Failure]) -> dict[str, 
     """By annotator. The last vote of an annotator on a failure counts; `run` may be omitted if there is only one."""
     known = {(failure.run, *failure.key): failure.id for failure in failures}
     runs = {run for run, _, _ in known}
-    samples: dict[tuple[str, str], list[int]] = {}
-    for run, instance, number in known:
-        samples.setdefault((run, instance), []).append(number)
     found: dict[str, dict[str, str]] = {}
     for path in paths:
         for row, annotator, where in read_rows(path):
@@ -43,7 +38,7 @@ def read_votes(paths: Iterable[Path], failures: Iterable[Failure]) -> dict[str, 
             run, instance = str(row.get("run") or (min(runs) if len(runs) == 1 else "")), str(row["instance"])
             index = row.get("sample")
             if index in (None, ""):
-                choices = samples.get((run, instance), [0])
+                choices = [key[2] for key in known if key[:2] == (run, instance)] or [0]
                 if len(choices) > 1:
                     what = f"`sample` is missing, and {len(choices)} samples of {instance} failed"
                     raise DLBenchError(what, where=where, fix="give `sample`, the index of the sample")
@@ -65,7 +60,6 @@ class Pair:
     a: str
     b: str
     failures: int
-    """Failures that both have rated."""
     share: float
     alpha: float
     confusions: tuple[tuple[str, str, int], ...]
@@ -76,7 +70,6 @@ class Pair:
 class Agreement:
     pairs: tuple[Pair, ...]
     alpha: float
-    """Over all raters."""
     failures: int
     """Failures that two raters or more have rated."""
 

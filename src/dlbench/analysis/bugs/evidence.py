@@ -1,19 +1,17 @@
 """Collect the evidence on a failed candidate: status, tests, error, undefined names, statement that failed.
 
-Rules, LLM judge and annotators see the same evidence, so they differ by judgement only. The module of the target is
-read from the prepared workspace and never stored. If a project is not prepared, the evidence notes it and nothing is
-guessed.
+Rules, LLM judge and annotators see the same evidence, so they differ by judgement only. If a project is not prepared,
+the evidence notes it and nothing is guessed.
 """
 
 import ast
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from dlbench.analysis.bugs.messages import Raised, read_message
 from dlbench.analysis.bugs.names import Names, find_candidate_names, parse_candidate, read_imports
 from dlbench.dataset import Benchmark, Instance
 from dlbench.dataset.target import Function, Target, TargetError, find_target
@@ -28,6 +26,23 @@ ARRAYS = frozenset(["np", "numpy", "torch", "jnp", "tf", "F", "T", "tl"])
 """Names under which modules import array libraries."""
 _FRAMEWORKS = {"torch", "tensorflow", "jax", "keras", "numpy", "paddle", "mxnet"}
 _MAX_STATEMENT = 200
+CANDIDATE, LIBRARY, PROJECT, CALLER, TEST = "candidate", "library", "project", "caller", "test"
+"""Where an error was raised: in the candidate, in a library it called, in project code it called, in project code that
+called it, or in the test."""
+
+_FRAME = re.compile(r"^(?P<path>[^\s:][^:\n]*?):(?P<mark>candidate:)?(?P<line>\d+): in (?P<name>\S+)", re.M)
+_ERROR = re.compile(
+    r"^(?:E\s+)?(?P<type>[A-Za-z_][\w.]*?(?:Error|Exception|Warning|Exit|Interrupt|Iteration|Failed))(?::\s?(?P<text>.*))?$",
+    re.S,
+)
+_SHAPE = re.compile(
+    r"(?<![\w.])\(\d+,?(?: ?\d+,?)*\)|(?:(?<![\w.])|(?<=input)|(?<=size)|(?<=shape))\[\d+(?:, ?\d+)*\]|\b\d+(?:x\d+)+\b"
+)
+_SHAPED = re.compile(r"shape|size|dim|broadcast|rank|axis|axes|mat1|tensor a|channels", re.I)
+_DTYPE = re.compile(
+    r"\b(?:u?int(?:8|16|32|64)|b?float(?:16|32|64)|complex(?:64|128)|dtype|object_|<U\d+|Float|Double|Long|Half|Byte|Bool)\b"
+)
+_QUOTED = re.compile(r"'([^']+)'")
 
 
 @dataclass(frozen=True)
@@ -82,6 +97,82 @@ def _extract_code(sample: Sample | None, qualname: str) -> str | None:
 
 
 @dataclass(frozen=True)
+class Raised:
+    type: str = ""
+    """Name of the error class, without its module."""
+    text: str = ""
+    site: str = ""
+    line: int = 0
+    """Line of the deepest candidate frame, counted in the module; 0 without one."""
+    called: str = ""
+    """The first function below the candidate on the way to the error, if Python recorded a frame for it."""
+    shapes: tuple[str, ...] = ()
+    dtypes: tuple[str, ...] = ()
+
+    @property
+    def quoted(self) -> list[str]:
+        return _QUOTED.findall(self.text)
+
+
+@dataclass(frozen=True)
+class _Frame:
+    path: str
+    line: int
+    name: str
+    is_candidate: bool
+
+
+def read_message(verdict: Mapping[str, Any], instance: Instance) -> Raised:
+    message = str(verdict.get("message", ""))
+    error_lines = [line[1:].strip() for line in message.split("\n") if line.startswith("E ")]
+    kind, text = _split_error("\n".join(error_lines) if error_lines else message.strip())
+    target = instance.path, instance.qualname.rpartition(".")[2]
+    frames = [
+        _Frame(one["path"], int(one["line"]), one["name"], bool(one["mark"]) or (one["path"], one["name"]) == target)
+        for one in _FRAME.finditer(message)
+    ]
+    deepest = max((place for place, frame in enumerate(frames) if frame.is_candidate), default=None)
+    site = _find_site(frames, deepest, instance)
+    return Raised(
+        type=kind,
+        text=text,
+        site=TEST if kind in ("AssertionError", "Failed") and site in ("", CALLER) else site,
+        line=frames[deepest].line if deepest is not None else 0,
+        called=frames[deepest + 1].name if deepest is not None and deepest + 1 < len(frames) else "",
+        shapes=tuple(dict.fromkeys(_SHAPE.findall(text))) if _SHAPED.search(text) else (),
+        dtypes=tuple(dict.fromkeys(_DTYPE.findall(text))),
+    )
+
+
+def _split_error(text: str) -> tuple[str, str]:
+    if text.startswith("assert "):
+        return "AssertionError", text
+    if found := _ERROR.match(text):
+        return found["type"].rpartition(".")[2], (found["text"] or "").strip()
+    # A library may name its errors freely; the name stands before the first colon.
+    head, colon, rest = text.partition(": ")
+    if colon and re.fullmatch(r"[A-Za-z_][\w.]*", head):
+        return head.rpartition(".")[2], rest.strip()
+    return "", text
+
+
+def _find_site(frames: list[_Frame], deepest: int | None, instance: Instance) -> str:
+    if not frames:
+        return ""
+    path = frames[-1].path
+    if deepest is None:
+        return TEST if path in instance.test_files else CALLER
+    if deepest == len(frames) - 1:
+        return CANDIDATE
+    return PROJECT if _top_folder(path) == _top_folder(instance.path) else LIBRARY
+
+
+def _top_folder(path: str) -> str:
+    parts = path.split("/")
+    return parts[1] if parts[0] in ("src", "lib") and len(parts) > 1 else parts[0]
+
+
+@dataclass(frozen=True)
 class Evidence:
     id: str
     instance: str
@@ -96,16 +187,12 @@ class Evidence:
     """The candidate's statement that raised the error or called what raised it."""
     names: Names = field(default_factory=Names)
     missing: tuple[str, ...] = ()
-    """Library paths that the project's environment lacks."""
     is_numeric: bool = False
     """Candidate or reference uses an array library."""
     frameworks: tuple[str, ...] = ()
     """Frameworks that the candidate imports and the module never names."""
     notes: tuple[str, ...] = ()
     """What could not be determined, and why."""
-
-    def as_record(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 @dataclass(frozen=True)
@@ -116,8 +203,8 @@ class ModuleSource:
     target: Target
 
 
-def collect(failure: Failure, module: ModuleSource | None, missing: Mapping[str, bool] | None = None) -> Evidence:
-    """`missing`: by library path, whether the environment lacks it; None if it was not queried."""
+def collect(failure: Failure, module: ModuleSource | None, missing: Collection[str] | None = None) -> Evidence:
+    """`missing`: library paths that the environment lacks; None if it was not queried."""
     verdict = failure.verdict
     raised = read_message(verdict, failure.instance)
     counts = Counter(verdict["tests"].values())
@@ -134,7 +221,7 @@ def collect(failure: Failure, module: ModuleSource | None, missing: Mapping[str,
         notes.append("the project's environment was not asked which names it has")
     if tree is not None and module is not None:
         try:
-            known = _study_code(failure, tree, module, raised, missing or {}, notes)
+            known = _study_code(failure, tree, module, raised, missing or (), notes)
         except RecursionError:  # such as a sum of a thousand terms, from a model that repeats itself
             notes.append("the code is nested too deeply to be analysed")
     return Evidence(
@@ -156,7 +243,7 @@ def _study_code(
     tree: ast.Module,
     module: ModuleSource,
     raised: Raised,
-    missing: Mapping[str, bool],
+    missing: Collection[str],
     notes: list[str],
 ) -> dict[str, Any]:
     names = find_candidate_names(failure.code or "", module.source)
@@ -165,7 +252,7 @@ def _study_code(
         notes.append("the code does not define the target as a function")
     return {
         "names": names,
-        "missing": tuple(path for path in names.wanted if missing.get(path)),
+        "missing": tuple(path for path in names.wanted if path in missing),
         "is_numeric": bool(ARRAYS & (_list_names(tree) | _list_names(module.target.node))),
         "frameworks": _find_frameworks(tree, module.source),
         "statement": _find_statement(function, raised, module.target) if function else "",

@@ -1,6 +1,7 @@
 """Explain the failures of a run: collect the evidence on each and classify it by the rules."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -25,7 +26,7 @@ class Explanation:
             "instance": self.failure.instance.id,
             "sample": self.failure.verdict["sample"],
             **asdict(self.by_rules),
-            "evidence": self.evidence.as_record(),
+            "evidence": asdict(self.evidence),
         }
 
 
@@ -70,25 +71,19 @@ def explain(
     return found
 
 
-def _look_up(failures: Iterable[Failure], modules: ProjectModules) -> Mapping[str, Mapping[str, bool]]:
-    """By project and library path, whether it is missing. Each environment is queried once."""
-    paths: dict[str, set[str]] = {}
-    importable: dict[str, set[str]] = {}
+def _look_up(failures: Sequence[Failure], modules: ProjectModules) -> dict[str, Collection[str] | None]:
+    """By project, the library paths that its environment lacks. Each environment is queried once."""
+    paths: defaultdict[str, set[str]] = defaultdict(set)
+    importable: defaultdict[str, set[str]] = defaultdict(set)
     for failure in failures:
         module, project = modules.find_module(failure.instance), failure.instance.project
         if module is None or failure.code is None or parse_candidate(failure.code) is None:
             continue
-        try:
-            names = find_candidate_names(failure.code, module.source)
-        except RecursionError:  # the evidence notes it
-            continue
-        paths.setdefault(project, set()).update(names.wanted)
-        tops = {path.partition(".")[0] for path in read_module(module.source).imports.values()}
-        importable.setdefault(project, set()).update(tops)
-    found: dict[str, Mapping[str, bool]] = {}
-    for project, requested in paths.items():
-        prepared = modules.find_prepared(project)
-        missing = find_missing(prepared, requested, importable[project]) if prepared is not None else None
-        if missing is not None:
-            found[project] = {path: path in missing for path in requested}
-    return found
+        with suppress(RecursionError):  # the evidence notes it
+            paths[project].update(find_candidate_names(failure.code, module.source).wanted)
+            importable[project] |= {path.partition(".")[0] for path in read_module(module.source).imports.values()}
+    return {
+        project: find_missing(prepared, requested, importable[project])
+        for project, requested in paths.items()
+        if (prepared := modules.find_prepared(project)) is not None
+    }

@@ -1,16 +1,14 @@
 """Ask a model to classify failures (LLM as judge).
 
-The prompt has the category definitions that everybody uses, the task, the code, and the evidence that the rules use.
-The model answers with a category and a reason. Its answers are stored in a folder of their own. An answer that names
-no category is counted and is no vote. Answers are keyed by the question, including the code, so that a rerun under
-the same name does not inherit votes on code that no longer exists.
+An answer that names no category is counted and is no vote. Answers are keyed by the question, including the code, so
+that a rerun under the same name does not inherit votes on code that no longer exists.
 """
 
 import hashlib
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -74,23 +72,16 @@ def ask_judge(
 
     path = folder / ANSWERS
     generate(model, instances, make_request, path, 1, concurrency, on_answer, budget=budget, retries=retries, log=log)
-    return read_judge_votes(path, {key: one.failure.id for key, one in by_key.items()})
-
-
-def read_judge_votes(path: Path, failures: Mapping[str, str]) -> JudgeVotes:
-    """`failures`: by question key, the failure id."""
     votes: dict[str, str] = {}
     reasons: dict[str, str] = {}
     unreadable = 0
     for _, record in read_lines(path):
-        failure = failures.get(str(record.get("instance")))
-        if failure is None:
-            continue
-        category, reason = parse_answer(str(record.get("answer", "")))
-        if category:
-            votes[failure], reasons[failure] = category, reason
-        else:
-            unreadable += 1
+        if asked := by_key.get(record["instance"]):
+            category, reason = parse_answer(str(record.get("answer", "")))
+            if category:
+                votes[asked.failure.id], reasons[asked.failure.id] = category, reason
+            else:
+                unreadable += 1
     return JudgeVotes(votes, reasons, unreadable)
 
 
@@ -101,7 +92,7 @@ def _question_key(one: Explanation) -> str:
 
 def write_question(one: Explanation) -> str:
     categories = "\n".join(f"{slug}: {category.meaning}" for slug, category in read_categories().items())
-    known = {name: value for name, value in one.evidence.as_record().items() if value not in ((), "", None)}
+    known = {name: value for name, value in asdict(one.evidence).items() if value not in ((), "", None)}
     evidence = json.dumps(known, ensure_ascii=False, default=str)[:_MAX_CHARS]
     code = fenced((one.failure.code or "(none)")[:_MAX_CHARS])
     return _QUESTION.format(categories=categories, prompt=one.failure.prompt, code=code, evidence=evidence)

@@ -1,9 +1,7 @@
 """Find names that a candidate uses and nothing defines, without running it.
 
-These are: names bound neither by the candidate, nor its module, nor Python; attributes of `self` that the module
-never mentions; and library paths, which are looked up in the project's own environment because another version of a
-library may differ. Only libraries that the project's modules import are imported for the lookup, and no candidate
-code runs.
+Library paths are looked up in the project's own environment because another version of a library may differ. Only
+libraries that the project's modules import are imported for the lookup, and no candidate code runs.
 """
 
 import ast

@@ -1,17 +1,15 @@
 """Classify a failure by rules over its evidence: status, error raised, undefined names.
 
-Each rule adds points to a category and gives a reason. The category with the most points wins; all its reasons are
-kept. Confidence is the winner's share of all points, lower if there are few points at all: a value to sort by, not a
-probability. A wrong value without an error gives the rules almost nothing; such failures need the LLM judge or
-people.
+Each rule adds points to a category and gives a reason; the category with the most points wins. Confidence is the
+winner's share of all points, lower if there are few points at all: a value to sort by, not a probability. A wrong value
+without an error gives the rules almost nothing; such failures need the LLM judge or people.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from dlbench.analysis.bugs.evidence import Evidence
-from dlbench.analysis.bugs.messages import CALLER, CANDIDATE, LIBRARY, PROJECT, TEST
+from dlbench.analysis.bugs.evidence import CALLER, CANDIDATE, LIBRARY, PROJECT, TEST, Evidence
 from dlbench.analysis.bugs.taxonomy import OTHER, read_categories
 from dlbench.runs.verdict import Status
 
@@ -33,43 +31,43 @@ _ARGUMENTS = re.compile(
 )
 _OPERANDS = re.compile(r"unsupported operand|not supported between|bad operand")
 _SHAPES = re.compile(r"shape|broadcast|dimension|size of tensor|mat1|ndim|axis|axes", re.I)
-_MISMATCH = re.compile(
+_WRONG_SHAPE = RuleHit("wrong_input_type", MEDIUM, "a call does not accept the shape", "shape")
+_BY_ARRAY_MESSAGE = {
+    r"requires? grad|leaf variable|inplace operation|in-place operation|backward through the graph"
+    r"|same device|expected all tensors|on device|cuda": [
+        RuleHit("wrong_input_type", MEDIUM, "a tensor has the wrong gradient state or device", "type")
+    ],
+    r"truth value of|boolean value of tensor|ambiguous": [
+        RuleHit("operation_error", MEDIUM, "an array is used as a single truth value"),
+        RuleHit("wrong_input_type", HINT, "an array is used as a single truth value", "type"),
+    ],
+    r"expected input\[|to have \d+ channels|expected (?:\d+d|.*dimension)|found array with dim"
+    r"|expects? .*\d-?d(?:imensional)? (?:input|array)|must have at least \d+ dim": [_WRONG_SHAPE],
     r"broadcast|size of tensor a|mat1 and mat2|matmul|not aligned|size-incompatible|incompatible shapes"
     r"|invalid for input of size|cannot reshape|equal size|sizes of tensors must match|dot_general requires"
-    r"|same number of dimensions|dimensions? .* must match|must match the existing size|inner dimensions",
-    re.I,
-)
-_WRONG_RANK = re.compile(
-    r"expected input\[|to have \d+ channels|expected (?:\d+d|.*dimension)|found array with dim"
-    r"|expects? .*\d-?d(?:imensional)? (?:input|array)|must have at least \d+ dim",
-    re.I,
-)
-_GRADIENT = re.compile(
-    r"requires? grad|leaf variable|inplace operation|in-place operation|backward through the graph", re.I
-)
-_TRUTH = re.compile(r"truth value of|boolean value of tensor|ambiguous", re.I)
-_DEVICE = re.compile(r"same device|expected all tensors|on device|cuda", re.I)
+    r"|same number of dimensions|dimensions? .* must match|must match the existing size|inner dimensions": [
+        RuleHit("operation_error", MEDIUM, "shapes do not match in an operation", "shape"),
+        RuleHit("wrong_input_type", HINT, "shapes do not match in an operation", "shape"),
+    ],
+}
+"""By pattern; the first one that matches counts."""
 _TRACED = re.compile(r"^(?:Tracer\w*|Concretization\w*|NonConcrete\w*|UnexpectedTracer\w*)Error$")
 _OUT_OF_DOMAIN = re.compile(
     r"out of bounds|out of range|is not a valid|invalid|not understood|unknown|unsupported|not support|must be", re.I
 )
 _TENSORS = ("ndarray", "Tensor", "numpy", "torch", "array", "jax", "EagerTensor", "DataFrame", "Series")
-_VALUE_ERRORS = {"TypeError", "ValueError", "RuntimeError", "AxisError", "IndexError", "KeyError", "ZeroDivisionError"}
-_VALUE_ERRORS |= {"InvalidArgumentError"}
 
-
-def hit_by_status(evidence: Evidence) -> Iterator[RuleHit]:
-    match evidence.status:
-        case Status.SYNTAX_ERROR:
-            yield RuleHit("syntax_error", 2 * DECISIVE, "the code does not parse")
-        case Status.TIMEOUT:
-            yield RuleHit("performance", STRONG - HINT, "the time limit was exceeded")
-        case Status.OUT_OF_MEMORY:
-            yield RuleHit("performance", STRONG - HINT, "the memory limit was exceeded", "tensors")
-        case Status.NO_CODE | Status.MISSING_TARGET:
-            yield RuleHit("misinterpretation", STRONG, "the answer does not contain the requested function")
-        case Status.TAMPERED:
-            yield RuleHit("misinterpretation", MEDIUM, "the code tampered with the judge instead of solving the task")
+_NO_TARGET = RuleHit("misinterpretation", STRONG, "the answer does not contain the requested function")
+_BY_STATUS = {
+    Status.SYNTAX_ERROR: RuleHit("syntax_error", 2 * DECISIVE, "the code does not parse"),
+    Status.TIMEOUT: RuleHit("performance", STRONG - HINT, "the time limit was exceeded"),
+    Status.OUT_OF_MEMORY: RuleHit("performance", STRONG - HINT, "the memory limit was exceeded", "tensors"),
+    Status.NO_CODE: _NO_TARGET,
+    Status.MISSING_TARGET: _NO_TARGET,
+    Status.TAMPERED: RuleHit(
+        "misinterpretation", MEDIUM, "the code tampered with the judge instead of solving the task"
+    ),
+}
 
 
 def hit_by_error(evidence: Evidence) -> Iterator[RuleHit]:
@@ -81,7 +79,9 @@ def hit_by_error(evidence: Evidence) -> Iterator[RuleHit]:
             yield _hit_import(evidence)
         case "AttributeError":
             yield from _hit_attribute(evidence)
-        case kind if kind in _VALUE_ERRORS:
+        case "TypeError" | "ValueError" | "RuntimeError" | "InvalidArgumentError":
+            yield from _hit_value(evidence)
+        case "AxisError" | "IndexError" | "KeyError" | "ZeroDivisionError":
             yield from _hit_value(evidence)
         case "LinAlgError":
             reason = "a matrix cannot be decomposed or solved"
@@ -189,18 +189,11 @@ def _hit_value(evidence: Evidence) -> Iterator[RuleHit]:
 
 def _hit_array_message(evidence: Evidence) -> Iterator[RuleHit]:
     raised = evidence.raised
-    if _GRADIENT.search(raised.text) or _DEVICE.search(raised.text):
-        yield RuleHit("wrong_input_type", MEDIUM, "a tensor has the wrong gradient state or device", "type")
-    elif _TRUTH.search(raised.text):
-        yield RuleHit("operation_error", MEDIUM, "an array is used as a single truth value")
-        yield RuleHit("wrong_input_type", HINT, "an array is used as a single truth value", "type")
-    elif _WRONG_RANK.search(raised.text):
-        yield RuleHit("wrong_input_type", MEDIUM, "a call does not accept the shape", "shape")
-    elif _MISMATCH.search(raised.text):
-        yield RuleHit("operation_error", MEDIUM, "shapes do not match in an operation", "shape")
-        yield RuleHit("wrong_input_type", HINT, "shapes do not match in an operation", "shape")
+    known = [hits for pattern, hits in _BY_ARRAY_MESSAGE.items() if re.search(pattern, raised.text, re.I)]
+    if known:
+        yield from known[0]
     elif _SHAPES.search(raised.text) and not _OUT_OF_DOMAIN.search(raised.text):
-        yield RuleHit("wrong_input_type", MEDIUM, "a call does not accept the shape", "shape")
+        yield _WRONG_SHAPE
     elif raised.site in (LIBRARY, PROJECT) or raised.dtypes or raised.type in ("TypeError", "AxisError"):
         kind = "arguments" if _OUT_OF_DOMAIN.search(raised.text) else "type"
         yield RuleHit("wrong_input_type", MEDIUM, f"{raised.called or 'a call'} rejects its input", kind)
@@ -226,8 +219,6 @@ def _is_class(name: str) -> bool:
     return name[:1].isupper() and not name.isupper()
 
 
-RULES: tuple[Callable[[Evidence], Iterator[RuleHit]], ...] = (hit_by_status, hit_by_error, hit_by_names)
-
 _OF_ARRAYS = {"misinterpretation", "missing_corner_case", "wrong_input_type", "operation_error", "constant_error"}
 """Categories whose subcategories are about tensors; without tensors in the code, the subcategory is `other`."""
 
@@ -244,7 +235,8 @@ class Classified:
 
 def classify(evidence: Evidence) -> Classified:
     hits = [RuleHit("misinterpretation", HINT, "no rule matches anything else")]
-    hits += [hit for rule in RULES for hit in rule(evidence)]
+    hits += [_BY_STATUS[Status(evidence.status)]] if evidence.status in _BY_STATUS else []
+    hits += [*hit_by_error(evidence), *hit_by_names(evidence)]
     points: dict[str, float] = {}
     for hit in hits:
         # A second reason for the same category adds little to the first.

@@ -1,8 +1,7 @@
 """Labelled prompts for the stage classifier, and the folds of its cross-validation.
 
-Folds are stratified by stage and seeded; a stage with fewer prompts than folds is missing from some. Folds may separate
-projects, so that nothing of a tested project is trained on: otherwise its name alone reveals much. A prompt without a
-label on an axis is neither trained on nor tested on that axis.
+Folds may separate projects, so that nothing of a tested project is trained on: otherwise its name alone reveals much. A
+prompt without a label on an axis is neither trained on nor tested on that axis.
 """
 
 import hashlib
@@ -57,9 +56,14 @@ def gather_prompts(corpus: Corpus) -> Prompts:
         if len(names) < 2:
             fix = "train on a dataset with labels: `ours`, or a folder of official DL-Bench files"
             raise DLBenchError(f"there are fewer than two labels of {axis}", where=corpus.name, fix=fix)
-    ids, texts = tuple(item.id for item in items), tuple(item.prompt for item in items)
-    groups = tuple(item.group for item in items)
-    return Prompts(ids, texts, classes, _find_targets(items, classes), groups=groups)
+    return _make_prompts(items, classes)
+
+
+def _make_prompts(items: tuple[Item, ...], classes: tuple[tuple[str, ...], ...]) -> Prompts:
+    known = [{name: place for place, name in enumerate(names)} for names in classes]
+    rows = [[known[n].get(item.labels.get(axis, ""), UNKNOWN) for n, axis in enumerate(AXES)] for item in items]
+    ids, texts, groups = zip(*((item.id, item.prompt, item.group) for item in items), strict=True)
+    return Prompts(ids, texts, classes, np.array(rows, dtype=np.int64), groups=groups)
 
 
 def borrow(prompts: Prompts, corpus: Corpus, other: Corpus) -> Prompts:
@@ -70,20 +74,15 @@ def borrow(prompts: Prompts, corpus: Corpus, other: Corpus) -> Prompts:
     if not lent:
         what = "all its labelled prompts are about projects of the tested dataset"
         raise DLBenchError(what, where=other.name, fix="give another dataset to --also")
+    more = _make_prompts(lent, prompts.classes)
     return Prompts(
-        (*prompts.ids, *(f"{other.name}:{item.id}" for item in lent)),
-        (*prompts.texts, *(item.prompt for item in lent)),
+        (*prompts.ids, *(f"{other.name}:{id}" for id in more.ids)),
+        prompts.texts + more.texts,
         prompts.classes,
-        np.concatenate([prompts.targets, _find_targets(lent, prompts.classes)]),
+        np.concatenate([prompts.targets, more.targets]),
         len(lent),
-        (*prompts.groups, *(item.group for item in lent)),
+        prompts.groups + more.groups,
     )
-
-
-def _find_targets(items: tuple[Item, ...], classes: tuple[tuple[str, ...], ...]) -> Indices:
-    known = [{name: place for place, name in enumerate(names)} for names in classes]
-    rows = [[known[n].get(item.labels.get(axis, ""), UNKNOWN) for n, axis in enumerate(AXES)] for item in items]
-    return np.array(rows, dtype=np.int64)
 
 
 def _normalise(group: str) -> str:
@@ -92,10 +91,8 @@ def _normalise(group: str) -> str:
 
 
 def draw_folds(prompts: Prompts, folds: int, seed: int, *, new_projects: bool = False) -> list[tuple[Indices, Indices]]:
-    """For each fold, the indices to train on and to test. All train on the lent prompts.
-
-    With `new_projects` all prompts of a project are tested in one fold.
-    """
+    """For each fold, the indices to train on (with the lent prompts) and to test; `new_projects`: a project is tested
+    in one fold."""
     from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
     own = len(prompts.ids) - prompts.lent

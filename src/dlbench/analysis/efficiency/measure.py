@@ -4,11 +4,6 @@ Figures from another process or a busier minute are not comparable. So candidate
 rounds: the reference, the reference again, and every candidate, in a random order in which each takes every position
 equally often. A disturbance affects the whole round, and the difference between the two references is the noise. All
 run in the same mode: if one candidate must be imported or watched, all are.
-
-Maintainability is measured on the spliced code, including helpers that the answer brought, without docstrings,
-comments and formatting. Rounds are stored in a journal next to the run before the next begins; an interrupted study
-resumes, and tables need no new runs. A record is keyed by the reference, the tests and the code of the candidate;
-others are ignored.
 """
 
 import ast
@@ -39,10 +34,10 @@ from dlbench.jsonl import Journal, read_lines
 from dlbench.runs.samples import Sample
 from dlbench.runs.verdict import Status
 from dlbench.workspace import Prepared
+from dlbench.workspace.home import quiet
 
 EFFICIENCY = "efficiency.jsonl"
 REFERENCE, AGAIN = "reference", "again"
-MEASURES = ("lines", "cyclomatic", "cognitive", "index")
 _MAX_FAILED_ROUNDS = 2
 
 
@@ -151,6 +146,15 @@ class MeasureStore:
         else:
             self.upkeep[key] |= {name: Maintainability(**one) for name, one in record["upkeep"].items()}
 
+    def count_missing(self, one: PassingCandidates, repeats: int) -> dict[str, int]:
+        """By candidate, how many rounds it lacks. One that failed in a round is not run again."""
+        runs = {name: [each[name] for each in self.rounds[one.key] if name in each] for name in one.candidates}
+        return {
+            name: repeats - len(own)
+            for name, own in runs.items()
+            if len(own) < repeats and all(each.passed for each in own)
+        }
+
 
 def instance_key(instance: Instance) -> str:
     """Changes with the reference and the tests."""
@@ -161,59 +165,30 @@ def code_key(code: str) -> str:
     return hashlib.sha256(code.encode(errors="surrogatepass")).hexdigest()[:24]
 
 
-@dataclass(frozen=True)
-class MeasureJob:
-    """Candidates of one instance, by key, that need more rounds."""
-
-    instance: Instance
-    codes: Mapping[str, str]
-    done: Sequence[Round]
-
-
-def plan_jobs(passing: Sequence[PassingCandidates], store: MeasureStore, repeats: int) -> list[MeasureJob]:
-    jobs = [MeasureJob(one.instance, one.candidates, tuple(store.rounds.get(one.key, ()))) for one in passing]
-    return [job for job in jobs if list_unfinished(job.codes, job.done, repeats)]
-
-
-def list_unfinished(codes: Mapping[str, str], done: Sequence[Round], repeats: int) -> list[str]:
-    """Candidates with too few rounds. One that failed in a round is not run again."""
-    found = []
-    for name in codes:
-        own = [one[name] for one in done if name in one]
-        if len(own) < repeats and all(one.passed for one in own):
-            found.append(name)
-    return found
-
-
-def count_rounds(job: MeasureJob, repeats: int) -> int:
-    """The number of rounds to run, at most."""
-    unfinished = list_unfinished(job.codes, job.done, repeats)
-    return max((repeats - sum(name in one for one in job.done) for name in unfinished), default=0)
-
-
 def measure_all(
     engine: Engine,
     prepared: Mapping[str, Prepared],
-    jobs: Sequence[MeasureJob],
-    on_round: Callable[[Instance, Round], None],
+    passing: Sequence[PassingCandidates],
+    store: MeasureStore,
+    on_round: Callable[[str], None] = quiet,
     *,
     repeats: int,
     seed: int,
 ) -> dict[str, str]:
     """One worker, one run at a time. Returns, by instance, why it was given up."""
     given_up = {}
-    ordered = sorted(jobs, key=lambda job: job.instance.project)
-    for project, some in groupby(ordered, key=lambda job: job.instance.project):
+    ordered = sorted(passing, key=lambda one: one.instance.project)
+    for project, some in groupby(ordered, key=lambda one: one.instance.project):
         with closing(Warm(engine, prepared[project])) as warm:
-            for job in some:
+            for one in some:
                 try:
-                    why = _measure(warm, job, on_round, repeats, seed)
+                    why = _measure(warm, one, store, on_round, repeats, seed)
                 except DLBenchError:
                     raise
                 except Exception as error:  # one instance must not end a study of hundreds
                     why = f"harness error: {type(error).__name__}: {error}"
                 if why:
-                    given_up[job.instance.id] = why
+                    given_up[one.instance.id] = why
     remove_groups()
     return given_up
 
@@ -227,21 +202,23 @@ def draw_order(names: Sequence[str], number: int, seed: str) -> list[str]:
     return drawn[start:] + drawn[:start]
 
 
-def _measure(warm: Warm, job: MeasureJob, on_round: Callable[[Instance, Round], None], repeats: int, seed: int) -> str:
-    instance, done, failed = job.instance, list(job.done), 0
+def _measure(
+    warm: Warm, one: PassingCandidates, store: MeasureStore, on_round: Callable[[str], None], repeats: int, seed: int
+) -> str:
+    instance, failed = one.instance, 0
     reference = warm.engine.target(warm.prepared, instance).target.text
     first = _run(warm, instance, reference, DEFAULT)
     if not first.passed:
         return _describe_failure(REFERENCE, first)
-    options = _choose_options(warm, instance, first, [reference, *job.codes.values()])
-    while unfinished := list_unfinished(job.codes, done, repeats):
-        codes = {REFERENCE: reference, AGAIN: reference} | {name: job.codes[name] for name in unfinished}
-        order = draw_order(list(codes), len(done), f"{seed} {instance.id}")
+    options = _choose_options(warm, instance, first, [reference, *one.candidates.values()])
+    while unfinished := store.count_missing(one, repeats):
+        codes = {REFERENCE: reference, AGAIN: reference} | {name: one.candidates[name] for name in unfinished}
+        order = draw_order(list(codes), len(store.rounds[one.key]), f"{seed} {instance.id}")
         found = {name: _run(warm, instance, codes[name], options) for name in order}
         problem = _find_problem(found)
         if not problem:
-            done.append(found)
-            on_round(instance, found)
+            store.append(instance, found)
+            on_round(instance.id)
             continue
         failed += 1
         if failed > _MAX_FAILED_ROUNDS:
@@ -255,7 +232,7 @@ def _choose_options(warm: Warm, instance: Instance, first: Measurement, codes: S
     watched = False
     for code in codes:
         with suppress(AnswerError):  # its rounds will show that it does not pass
-            watched = watched or target.read(code).is_watched
+            watched |= target.read(code).is_watched
     modes = {first.mode, *(warm.judge(instance, code).mode for code in codes[1:])}
     return JudgeOptions(imports=modes != {"in_place"}, watched=watched)
 

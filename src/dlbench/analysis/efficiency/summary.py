@@ -1,8 +1,7 @@
 """Summarise the efficiency of a run: ratios to the reference, with intervals and the noise they are judged by.
 
-A ratio is that of the medians over rounds; its interval resamples whole rounds, since a round measures candidate and
-reference side by side. The mean over instances is geometric: twice as slow on one and twice as fast on another
-cancel, and a slow test suite counts no more than a quick one. Samples of one instance count together as one. The
+Intervals resample whole rounds, since a round measures candidate and reference side by side. The mean over instances is
+geometric: twice as slow on one and twice as fast on another cancel. Samples of one instance count together as one. The
 reference against itself shows the noise: a ratio no further from 1 than that means nothing, whatever its interval.
 """
 
@@ -10,26 +9,18 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, median
-from types import MappingProxyType
 
 import numpy as np
 
 from dlbench.analysis.complexity import find_figures
-from dlbench.analysis.efficiency.measure import (
-    AGAIN,
-    MEASURES,
-    REFERENCE,
-    Measurement,
-    MeasureStore,
-    PassingCandidates,
-    Round,
-)
+from dlbench.analysis.efficiency.measure import AGAIN, REFERENCE, Measurement, MeasureStore, PassingCandidates, Round
 from dlbench.scoring.intervals import LEVEL, NOTHING, SEED, Floats, Interval, bound, draw_places, resample_columns
 
 MIN_ROUNDS = 3
 """With fewer there is no interval."""
 MIN_INSTANCES = 5
 """With fewer, a mean over instances has no interval."""
+MEASURES = ("lines", "cyclomatic", "cognitive", "index")
 _ROUNDS_SEED = SEED + 1
 """Differs from the instances' seed: otherwise nine rounds and nine instances would be drawn alike."""
 
@@ -185,20 +176,14 @@ def average(instances: Sequence[Sequence[Series]]) -> tuple[float, Interval]:
 
 
 def find_direction(ratio: Ratio, noise: Noise) -> int:
-    """1 if larger than the reference, -1 if smaller, 0 if undecided.
-
-    Larger means that the whole interval is above 1 and the ratio exceeds the noise.
-    """
+    """1 if larger than the reference, by the whole interval and beyond the noise; -1 if smaller, 0 if undecided."""
     if ratio.interval.low > 1 and ratio.value > noise.reach:
         return 1
     return -1 if ratio.interval.high < 1 and ratio.value < 1 / noise.reach else 0
 
 
 def summarise(
-    name: str,
-    passing: Sequence[PassingCandidates],
-    store: MeasureStore,
-    given_up: Mapping[str, str] = MappingProxyType({}),
+    name: str, passing: Sequence[PassingCandidates], store: MeasureStore, given_up: Mapping[str, str] | None = None
 ) -> Efficiency:
     measured: list[tuple[CandidateRatios, dict[str, Series]]] = []
     references: list[dict[str, Series]] = []
@@ -228,7 +213,7 @@ def summarise(
         upkeep=tuple(_compare_code(measure, passing, store) for measure in MEASURES),
         unsteady=tuple(unsteady),
         unmeasured=unmeasured,
-        given_up=given_up,
+        given_up=given_up or {},
     )
 
 
@@ -273,8 +258,10 @@ def _compare_code(measure: str, passing: Sequence[PassingCandidates], store: Mea
         own = [known[name] for name in one.names.values() if name in known]
         if own and REFERENCE in known:
             pairs.append((fmean(own), known[REFERENCE]))
+    if not pairs:
+        return CodeComparison(measure, 0, math.nan, math.nan, math.nan, NOTHING, math.nan, math.nan)
     candidates, references = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
-    total, interval = sum(references), NOTHING
+    interval = NOTHING
     if len(pairs) >= MIN_INSTANCES:
         above, below = resample_columns([candidates, references])
         # A resample of few instances can consist of references that have none of it.
@@ -282,10 +269,10 @@ def _compare_code(measure: str, passing: Sequence[PassingCandidates], store: Mea
     return CodeComparison(
         measure=measure,
         instances=len(pairs),
-        candidate=fmean(candidates) if pairs else math.nan,
-        reference=fmean(references) if pairs else math.nan,
-        ratio=sum(candidates) / total if total else math.nan,
+        candidate=fmean(candidates),
+        reference=fmean(references),
+        ratio=sum(candidates) / sum(references) if sum(references) else math.nan,
         interval=interval,
-        more=fmean(own > reference for own, reference in pairs) if pairs else math.nan,
-        less=fmean(own < reference for own, reference in pairs) if pairs else math.nan,
+        more=fmean(own > reference for own, reference in pairs),
+        less=fmean(own < reference for own, reference in pairs),
     )

@@ -1,8 +1,7 @@
 """The official DL-Bench dataset: read its files, repair them, write them as a benchmark folder, fetch their sources.
 
-The official files name a project without a release and hold no code. They become records that cannot be run, in a
-folder where no command that runs candidates looks; `repairs.jsonl` lists every change. `releases.csv` pins one
-release per project, the last before the files' date, by its hash; otherwise two people would measure different code.
+The files become records that cannot be run; `repairs.jsonl` lists every change. `releases.csv` pins one release per
+project, the last before the files' date, by its hash; otherwise two people would measure different code.
 """
 
 import csv

@@ -1,12 +1,11 @@
 """Repair the official files where no guess is needed, and match upstream's answers to them.
 
-In one file of four, stage and data are swapped. Each repair is recorded with the original value. What only the
-authors could fix (no tests, no class, a target in test code) is recorded as a defect.
+In one file of four, stage and data are swapped. What only the authors could fix (no tests, no class, a target in test
+code) is recorded as a defect.
 
 Upstream's scripts write one JSON file per answer, `processed_<official file>.json`; people also merge them into lists
-or JSONL. An answer is matched by its file name, or if function, class, file and project fit exactly one instance;
-others are left out with a reason, since an answer matched to the wrong function would count as a failure of its
-model.
+or JSONL. An answer that does not fit exactly one instance is left out with a reason, since an answer matched to the
+wrong function would count as a failure of its model.
 """
 
 import json
@@ -95,10 +94,6 @@ class RepairedFile:
         joined = ".".join(filter(None, (self.class_name, self.function)))
         return joined if self.function and _is_dotted(joined) else None
 
-    @property
-    def target(self) -> tuple[str, str | None, str | None]:
-        return self.project, self.path, self.qualname
-
 
 def repair_all(files: Sequence[OfficialFile]) -> list[RepairedFile]:
     """In the order of the files. Project names that differ in case become the most frequent spelling."""
@@ -106,11 +101,11 @@ def repair_all(files: Sequence[OfficialFile]) -> list[RepairedFile]:
     for file in files:
         spellings[file.fields.get("repo", "").lower()][file.fields.get("repo", "")] += 1
     projects = {low: counts.most_common(1)[0][0] for low, counts in spellings.items()}
-    repaired = [_FileRepair(file).finish(projects) for file in files]
     first: dict[tuple[str, str | None, str | None], str] = {}
     found = []
-    for one in repaired:
-        earlier = first.setdefault(one.target, one.file)
+    for file in files:
+        one = _FileRepair(file).finish(projects)
+        earlier = first.setdefault((one.project, one.path, one.qualname), one.file)
         is_same = earlier != one.file and one.path and one.function
         found.append(replace(one, defects=(*one.defects, f"the same target as {earlier}")) if is_same else one)
     return found
@@ -126,7 +121,8 @@ class _FileRepair:
         self.defects: list[str] = []
 
     def finish(self, projects: Mapping[str, str]) -> RepairedFile:
-        stage, data = self._label_stage_and_data()
+        self._swap_stage_and_data()
+        stage, data = self._label("stage", _STAGES), self._label("data", _DATA)
         task = self._label("task", _TASKS)
         project = self._name_project(projects)
         return RepairedFile(
@@ -149,12 +145,11 @@ class _FileRepair:
             self.repairs.append(Repair(self.file.name, field, was, now, why))
         return now
 
-    def _label_stage_and_data(self) -> tuple[Stage | None, Data | None]:
+    def _swap_stage_and_data(self) -> None:
         stage, data = self.fields["stage"], self.fields["data"]
         if stage.lower() not in _STAGES and stage.lower() in _DATA and data.lower() in _STAGES:
             self._repair("stage, data", f"{stage}, {data}", f"{data}, {stage}", "the two were swapped")
             self.fields |= {"stage": data, "data": stage}
-        return self._label("stage", _STAGES), self._label("data", _DATA)
 
     def _label(self, field: str, known: Mapping[str, AnyLabel]) -> AnyLabel | None:
         value = self.fields[field]
@@ -168,13 +163,10 @@ class _FileRepair:
 
     def _name_project(self, projects: Mapping[str, str]) -> str:
         name = self.fields.get("repo", "")
-        if not name:
-            self.defects.append("no project is named")
-            return UNKNOWN
-        if not _NAME.fullmatch(projects[name.lower()]):
-            self.defects.append(f"repo is {name!r}, which is no name of a project")
-            return UNKNOWN
-        return self._repair("repo", name, projects[name.lower()], "elsewhere it is written so")
+        if name and _NAME.fullmatch(projects[name.lower()]):
+            return self._repair("repo", name, projects[name.lower()], "elsewhere it is written so")
+        self.defects.append(f"repo is {name!r}, which is no name of a project" if name else "no project is named")
+        return UNKNOWN
 
     def _find_path(self, project: str) -> str | None:
         path = self.fields["path"]
@@ -305,18 +297,14 @@ def _read(path: Path) -> Iterator[tuple[str, str, dict[str, Any]]]:
     elif path.suffix == ".jsonl":
         yield from ((f"{path}:{number}", "", record) for number, record in read_lines(path))
     else:
-        content = _load(path)
+        try:
+            content = json.loads(path.read_text(encoding="utf-8-sig"))
+        except OSError as error:
+            raise DLBenchError(f"cannot be read: {error.strerror}", where=str(path), fix="check the path") from None
+        except (ValueError, RecursionError) as error:
+            raise DLBenchError(f"not JSON: {error}", where=str(path), fix=_FIX) from None
         is_list = isinstance(content, list)
         for number, record in enumerate(content if is_list else [content], 1):
             if not isinstance(record, dict):
                 raise DLBenchError("not an answer", where=f"{path}, number {number}", fix=_FIX)
             yield (f"{path}, number {number}", "", record) if is_list else (str(path), path.stem, record)
-
-
-def _load(path: Path) -> Any:  # noqa: ANN401 - whatever JSON has
-    try:
-        return json.loads(path.read_text(encoding="utf-8-sig"))
-    except OSError as error:
-        raise DLBenchError(f"cannot be read: {error.strerror}", where=str(path), fix="check the path") from None
-    except (ValueError, RecursionError) as error:
-        raise DLBenchError(f"not JSON: {error}", where=str(path), fix=_FIX) from None

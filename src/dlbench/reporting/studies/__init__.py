@@ -13,9 +13,8 @@ from dlbench.analysis import complexity as complexities
 from dlbench.analysis import relevance as relevances
 from dlbench.analysis.benchmark_correlation import BenchmarkRank, Scores
 from dlbench.analysis.complexity import Complexity, Figures
-from dlbench.analysis.contamination import SharedRun
 from dlbench.analysis.corpora import Corpus
-from dlbench.analysis.divergence import Distance, Floats
+from dlbench.analysis.divergence import Distance, Floats, SharedRun
 from dlbench.analysis.ranking_robustness import PartRanking, Robustness
 from dlbench.analysis.relevance import Relevance
 from dlbench.reporting.charts import Cell, draw_grid, draw_plane, draw_shares, stand_alone

@@ -1,23 +1,27 @@
-"""Score solutions by CodeT, B4 and MBR-exec.
+"""Select one of several solutions from which of the model's tests each passes.
 
-CodeT and B4 score consensus sets. B4 (Chen and others, 2024) is the posterior probability that exactly the solutions
-and tests of a set are right: a right solution passes every right test and no wrong one, a wrong solution passes right
-and wrong tests with two unknown probabilities, and Beta priors on all of them give a product of four Beta functions.
+A consensus set is all solutions that pass exactly the same tests, with those tests (dual execution agreement, from
+CodeT). CodeT and B4 score the sets; the best one wins, and one of its members is drawn. B4 (Chen and others, 2024) is
+the posterior probability that exactly the solutions and tests of a set are right, under Beta priors. MBR-exec scores
+each solution by how many others behave alike on every test, so only the inputs of the tests need to be right. Closeness
+is not transitive, so there are no sets.
 
-MBR-exec scores each solution by how many others behave alike on every test. It compares outputs within a tolerance for
-floating-point numbers. Where an output says little (None, an error, a bare class name), the test's result counts too.
-No test needs to be right for this, only its inputs. Closeness is not transitive, so there are no sets.
+Draws depend on the seed and the instance's id alone, so a choice is reproducible in any order and on any machine.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dlbench.agreement.selection.consensus import Consensus, VoteMatrix
+from dlbench.registry import find_known
 
+CODET, B4, MBR, RANDOM = RULES = ("codet", "b4", "mbr-exec", "random")
+_TOLERANCE = 1e-9
 BETA_0 = 1e4
 """Wrong solutions seldom pass wrong tests: two errors are seldom alike. Both values are those of the paper."""
 ALPHA_XY = 1e3
@@ -27,6 +31,60 @@ ABSOLUTE = 1e-8
 
 Outputs = Sequence[Mapping[int, Sequence[Any]]]
 """For each solution, by column of the test, what the solution returned in each call."""
+
+
+@dataclass(frozen=True)
+class VoteMatrix:
+    """A row for each distinct solution and a column for each distinct test, with how often the model wrote each one: a
+    solution that was written five times is five votes."""
+
+    passed: NDArray[np.bool_]
+    solution_counts: NDArray[np.int64]
+    test_counts: NDArray[np.int64]
+
+
+def make_vote_matrix(
+    passed: Sequence[Sequence[bool]],
+    solution_counts: Sequence[int] | None = None,
+    test_counts: Sequence[int] | None = None,
+) -> VoteMatrix:
+    """Without counts, everything was written once."""
+    table = np.array(passed, dtype=np.bool_)
+    if table.ndim != 2:  # no solution, or no test
+        table = table.reshape(len(passed), 0)
+    rows, columns = table.shape
+    return VoteMatrix(
+        table,
+        np.array([1] * rows if solution_counts is None else solution_counts, dtype=np.int64),
+        np.array([1] * columns if test_counts is None else test_counts, dtype=np.int64),
+    )
+
+
+@dataclass(frozen=True)
+class Consensus:
+    """Rows and columns of the vote matrix, and their number with multiplicity."""
+
+    members: tuple[int, ...]
+    tests: tuple[int, ...]
+    solution_count: int
+    test_count: int
+
+
+def find_sets(votes: VoteMatrix) -> list[Consensus]:
+    """In the order of their first members. Solutions that pass nothing form no set."""
+    groups: dict[bytes, list[int]] = {}
+    for index, row in enumerate(votes.passed):
+        if row.any():
+            groups.setdefault(row.tobytes(), []).append(index)
+    return [
+        Consensus(
+            members=tuple(members),
+            tests=tuple(map(int, np.flatnonzero(votes.passed[members[0]]))),
+            solution_count=int(votes.solution_counts[members].sum()),
+            test_count=int(votes.test_counts[votes.passed[members[0]]].sum()),
+        )
+        for members in groups.values()
+    ]
 
 
 def score_codet(votes: VoteMatrix, consensus: Consensus) -> float:
@@ -117,3 +175,52 @@ def _is_number(value: object) -> bool:
 
 def _is_list(value: object) -> bool:
     return isinstance(value, Sequence) and not isinstance(value, str)
+
+
+_SCORES: dict[str, Callable[[VoteMatrix, Consensus], float]] = {CODET: score_codet, B4: score_b4}
+
+
+@dataclass(frozen=True)
+class Choice:
+    solution: int
+    """Its row in the vote matrix."""
+    rule: str
+    score: float
+    members: tuple[int, ...]
+    """The solutions of the last draw."""
+    tests: tuple[int, ...] = ()
+    """The tests that all of them pass."""
+    fell_back: bool = False
+    """No solution passed anything or, for MBR-exec, none ran: the solution is a random one."""
+
+
+def check_rule(rule: str) -> None:
+    find_known(rule, dict.fromkeys(RULES), "selection rule")
+
+
+def choose(
+    votes: VoteMatrix, rule: str = CODET, *, seed: int = 0, key: str = "", outputs: Outputs | None = None
+) -> Choice:
+    """`key` seeds the draws together with `seed`, such as the instance's id; `outputs` is for MBR-exec."""
+    check_rule(rule)
+    rng = Random(f"{seed} {rule} {key}")
+    everyone = tuple(range(len(votes.solution_counts)))
+    if rule == RANDOM:
+        return Choice(_draw(rng, votes, everyone), RANDOM, 0.0, everyone)
+    if rule == MBR:
+        scores = score_mbr(votes, find_equivalent(votes, outputs))
+        best = tuple(index for index in everyone if scores[index] == scores.max())
+        without_tests = len(votes.test_counts) == 0  # nothing ran, so all are equivalent
+        return Choice(_draw(rng, votes, best), MBR, float(scores.max()), best, fell_back=without_tests)
+    sets = find_sets(votes)
+    if not sets:
+        return Choice(_draw(rng, votes, everyone), rule, 0.0, everyone, fell_back=True)
+    values = [_SCORES[rule](votes, one) for one in sets]
+    tied = [one for one, value in zip(sets, values, strict=True) if value >= max(values) - _TOLERANCE]
+    chosen = rng.choice(tied)
+    return Choice(_draw(rng, votes, chosen.members), rule, max(values), chosen.members, chosen.tests)
+
+
+def _draw(rng: Random, votes: VoteMatrix, members: Sequence[int]) -> int:
+    """One of them, weighted by how often it was written."""
+    return rng.choices(members, weights=[int(votes.solution_counts[index]) for index in members])[0]
