@@ -58,7 +58,7 @@ class Pipeline:
         return projects[self.name]
 
     def collect(self) -> None:
-        """Steps 2 and 3: set up the project and collect its tests."""
+        """Step 3: set up the project and collect its tests."""
         self._prepared, found = set_up_and_collect(self.engine, self.spec, self.root, self.log)
         self.save_collected(found)
 
@@ -110,53 +110,50 @@ class Pipeline:
             path.unlink()
 
     def read_trace(self) -> Trace:
-        places = [tuple(row["place"]) for row in self.work.read("trace_functions", self.name)]
-        found = Trace(numbers={(path, line, name): number for number, (path, line, name) in enumerate(places)})
+        found = Trace()
+        for row in self.work.read("trace_functions", self.name):
+            found.number(tuple(row["place"]))
         for row in self.work.read("trace", self.name):
-            own = {"direct": tuple(row["direct"]), "deeper": tuple(row["deeper"])}
-            found.tests.append(TracedTest(**(row | own)))
+            ran = {key: tuple(row[key]) for key in ("direct", "deeper")}
+            found.tests.append(TracedTest(**(row | ran)))
         return found
 
     def extract(self, *, dates: bool = False, since: date | None = None) -> None:
         """Step 5: name, locate and measure the functions that ran. `dates`: also find when each function was
         introduced. `since`: keep only functions introduced on or after that date."""
-        found = extract(self.project, self.prepared.tree, self.read_trace())
-        rows = found.rows
+        rows, left_out = extract(self.project, self.prepared.tree, self.read_trace())
         if dates or since:
             self.log(f"searching earlier releases of {self.name}")
             origins = date_functions(self.project, rows)
             rows = [row | {"introduced": origins[row["id"]].isoformat()} for row in rows]
         if since:
-            old = [row for row in rows if date.fromisoformat(row["introduced"]) < since]
-            for row in old:
-                name, why = row["qualname"].rpartition(".")[2], f"it was introduced before {since}"
-                found.left_out.append({"path": row["path"], "line": row["first"], "name": name, "why": why})
-            rows = [row for row in rows if date.fromisoformat(row["introduced"]) >= since]
-        self.work.write("extract_left_out", found.left_out, self.name)
+            why = f"it was introduced before {since}"
+            for row in rows:
+                if origins[row["id"]] < since:
+                    name = row["qualname"].rpartition(".")[2]
+                    left_out.append({"path": row["path"], "line": row["first"], "name": name, "why": why})
+            rows = [row for row in rows if origins[row["id"]] >= since]
+        self.work.write("extract_left_out", left_out, self.name)
         self.work.write("functions", measure(self.prepared.tree, rows), self.name)
 
     def screen(self) -> None:
         """Step 6: decide which functions can become instances."""
-        screen_project(self.work, self.name, self.prepared.tree, explain=explain_few_tests)
+        screen_project(self.work, self.name, self.prepared.tree)
 
     def admit(self, most: int | None = None, like: Sequence[str] = ()) -> None:
         """Step 8, the automatic part: run the admission checks on screened functions, resuming if interrupted.
 
         `most` limits the number of functions, sampled by hash so that all files are represented. `like` limits them to
         ids that match one of the patterns."""
-        rows = [
-            row
-            for row in self.work.read("screened", self.name)
-            if row["kept"] and (not like or any(fnmatchcase(row["id"], pattern) for pattern in like))
-        ]
+        rows = [row for row in self.work.read("screened", self.name) if row["kept"]]
+        if like:
+            rows = [row for row in rows if any(fnmatchcase(row["id"], pattern) for pattern in like)]
         found = self.read_trace()
         with Journal(self.work.path("measured", self.name)) as journal:
             known = {row["id"] for row in journal.records() if row["reason"] != HARNESS_FAULT}
             sampled = rows if most is None else sorted(rows, key=lambda row: str(row["sha256"]))[:most]
             waiting = [row for row in sampled if row["id"] not in known]
-            chosen = {row["id"]: choose_tests(self._find_number(row, found), found.tests) for row in waiting}
-            enough = [row for row in waiting if len(chosen[row["id"]]) >= LEAST_TESTS]
-            instances = [propose_instance(row, chosen[row["id"]]) for row in enough]
+            chosen = [(row, choose_tests(self._find_number(row, found), found.tests)) for row in waiting]
             lock, done = Lock(), 0
 
             def save(admission: Admission) -> None:
@@ -167,9 +164,11 @@ class Pipeline:
                     verdict = "admissible" if admission.is_admissible else admission.reason
                     self.log(f"{self.name}: {done} of {len(waiting)}: {admission.id.partition('/')[2]}: {verdict}")
 
-            for function in [key for key, tests in chosen.items() if len(tests) < LEAST_TESTS]:
-                # Screening found enough passing tests, so the time limit excluded them.
-                save(Admission(function, "too_slow", f"only {len(chosen[function])} of its tests fit the time limit"))
+            for row, tests in chosen:
+                if len(tests) < LEAST_TESTS:
+                    # Screening found enough passing tests, so the time limit excluded them.
+                    save(Admission(row["id"], "too_slow", f"only {len(tests)} of its tests fit the time limit"))
+            instances = [propose_instance(row, tests) for row, tests in chosen if len(tests) >= LEAST_TESTS]
             admit_all(self.engine, self.prepared, instances, save, workers=self.workers)
 
     def _find_number(self, row: Row, found: Trace) -> int:
@@ -204,27 +203,16 @@ class Pipeline:
             self.log(f"{self.name}: moved the results of {existing} to {aside}; starting on {self.spec.version}")
 
 
-def explain_few_tests(row: Row) -> Row:
-    """Refine the reason `too_few_tests` when tests exist but need the network, are too slow, or fail."""
-    failing = row.get("failing") or {}
-    if row["kept"] or row["reason"] != "too_few_tests" or not failing:
-        return row
-    for kind, reason in (("network", "tests_need_network"), ("slow", "tests_too_slow"), ("failed", "tests_fail")):
-        if failing.get(kind):
-            return row | {"reason": reason, "why": f"{row['tests']} tests pass; of the others: {failing}"}
-    return row
-
-
 def choose_cases(tests: list[str], most: int) -> list[str]:
     """At most `most` cases of each parametrized test, spread evenly."""
     groups: dict[str, list[str]] = {}
     for test in tests:
         groups.setdefault(name_group(test), []).append(test)
-    chosen: list[str] = []
-    for group in groups.values():
-        step = max(1.0, len(group) / most)
-        chosen += [group[int(index * step)] for index in range(min(most, len(group)))]
-    return chosen
+    return [
+        group[int(index * max(1.0, len(group) / most))]
+        for group in groups.values()
+        for index in range(min(most, len(group)))
+    ]
 
 
 def shuffle_files(files: set[str]) -> list[str]:

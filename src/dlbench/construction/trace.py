@@ -1,9 +1,8 @@
 """Run a project's tests once and record which functions each test executes.
 
-Tests may hang, crash or exit the interpreter. Each such test is recorded and skipped, and earlier results are kept,
-also if this process is killed: results go to a journal as they arrive. The journal starts with the subject of the
-trace. It lists each function once, before the first test that ran it; a function's number is its index in the journal,
-so the journal does not depend on the numbering of the worker processes.
+Results go to a journal as they arrive, so they are kept if this process is killed. The journal starts with the subject
+of the trace. It lists each function once, before the first test that ran it; a function's number is its index in the
+journal, so the journal does not depend on the numbering of the worker processes.
 """
 
 import os
@@ -14,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from dlbench.construction.collect import IsolatedPytestRun, list_test_code
 from dlbench.construction.work_folder import Row
@@ -27,18 +26,27 @@ Place = tuple[str, int, str]
 RAN = ("direct", "deeper", "helpers")
 
 
+Which = TypeVar("Which", Place, int)
+
+
 @dataclass(frozen=True)
-class JournalEntry:
+class TracedTest(Generic[Which]):
+    """A test with the functions that it ran, by place or by number."""
+
     id: str
     outcome: str
     seconds: float
-    direct: tuple[Place, ...]
+    direct: tuple[Which, ...]
     """Functions that the test's own code called, or what it called outside the project."""
-    deeper: tuple[Place, ...]
+    deeper: tuple[Which, ...]
     """Functions that ran only because others of the project called them."""
-    helpers: tuple[Place, ...]
+    message: str = ""
+
+
+@dataclass(frozen=True)
+class JournalEntry(TracedTest[Place]):
+    helpers: tuple[Place, ...] = ()
     """Functions of the tests' own code that the test called."""
-    message: str
 
 
 class TraceJournal:
@@ -54,11 +62,10 @@ class TraceJournal:
             self._read(journal)
 
     def _read(self, journal: Journal) -> None:
-        places: list[Place] = []
+        places: list[Any] = []
         for record in journal.records()[1:]:
             if "place" in record:
-                path, line, name = record["place"]
-                places.append((path, line, name))
+                places.append(tuple(record["place"]))
             elif "what" in record:
                 self.left_out[record["what"]] = record["why"]
             else:
@@ -98,22 +105,10 @@ def open_trace_journal(path: Path, subject: Row) -> Iterator[TraceJournal]:
         yield TraceJournal(journal)
 
 
-@dataclass(frozen=True)
-class TracedTest:
-    id: str
-    outcome: str
-    seconds: float
-    direct: tuple[int, ...]
-    """Functions that the test's own code called, or what it called outside the project."""
-    deeper: tuple[int, ...]
-    """Functions that ran only because others of the project called them."""
-    message: str = ""
-
-
 @dataclass
 class Trace:
     numbers: dict[Place, int] = field(default_factory=dict, repr=False)
-    tests: list[TracedTest] = field(default_factory=list)
+    tests: list[TracedTest[int]] = field(default_factory=list)
     left_out: list[dict[str, str]] = field(default_factory=list)
     """Files and tests that could not be collected or run, with the reason."""
     seconds: float = 0.0
@@ -173,21 +168,16 @@ def _file_of(test: str) -> str:
     return test.partition("::")[0]
 
 
+@dataclass
 class _TraceRun(IsolatedPytestRun):
-    def __init__(
-        self,
-        engine: Engine,
-        prepared: Prepared,
-        files: list[str],
-        deadline: float,
-        selected: set[str],
-        profile: bool,
-        journal: TraceJournal,
-        on_test: Callable[[str], None],
-    ) -> None:
-        super().__init__(engine, prepared, files, deadline)
-        self.selected, self.profile, self.journal, self.on_test = selected, profile, journal, on_test
-        self.skip = {test.id for test in journal.tests} | set(journal.left_out)
+    selected: set[str]
+    profile: bool
+    journal: TraceJournal
+    on_test: Callable[[str], None]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.skip = {test.id for test in self.journal.tests} | set(self.journal.left_out)
         self.places: list[Place] = []
 
     def job(self) -> dict[str, Any]:

@@ -91,10 +91,6 @@ def validate(
     return plan.run(on_trial)
 
 
-def count_trials(instances: list[Instance]) -> int:
-    return len(instances) * (2 + len(BODIES))
-
-
 def compare_modes(
     warm: Pool,
     fresh: Pool,
@@ -118,8 +114,7 @@ def compare_modes(
         for name, code in write_mutants(target.node, mutants):
             plan.add(instance, f"{_MUTANT}{name}", code)
     quick: dict[int, Verdict] = {}
-    slow: dict[int, Verdict] = {}
-    doubtful: list[Task] = []
+    doubtful: list[tuple[Task, Verdict]] = []
     trials: list[Trial] = []
     lock = Lock()
 
@@ -133,20 +128,19 @@ def compare_modes(
     def take(task: Task, verdict: Verdict) -> None:
         trial = _compare(task, quick[task.sample], verdict)
         with lock:
-            slow[task.sample] = verdict
-            if not trial.holds and task.name.startswith(_MUTANT) and verdict.status is quick[task.sample].status:
-                doubtful.append(task)
+            if not trial.holds and task.name.startswith(_MUTANT) and verdict.status is trial.verdict.status:
+                doubtful.append((task, verdict))
                 return
             trials.append(trial)
             on_trial(trial)
 
     fresh.run(plan.tasks, take)
-    for task in doubtful:
-        trial = _compare(task, quick[task.sample], slow[task.sample])
-        if unsteady := _find_unsteady(fresh, task, slow[task.sample]):
+    for task, verdict in doubtful:
+        trial = _compare(task, quick[task.sample], verdict)
+        if unsteady := _find_unsteady(fresh, task, verdict):
             remark = f"fresh interpreters disagree on it: {', '.join(unsteady[:3])}"
-            differing = _find_differing(quick[task.sample], slow[task.sample])
-            trial = replace(trial, holds=set(differing) <= set(unsteady), detail=f"{remark}; {trial.detail}")
+            holds = set(_find_differing(trial.verdict, verdict)) <= set(unsteady)
+            trial = replace(trial, holds=holds, detail=f"{remark}; {trial.detail}")
         trials.append(trial)
         on_trial(trial)
     return sorted(trials, key=lambda trial: trial.verdict.sample)
@@ -154,10 +148,9 @@ def compare_modes(
 
 def _find_unsteady(fresh: Pool, task: Task, first: Verdict) -> list[str]:
     """Tests with different outcomes in fresh interpreters."""
-    again = []
     tests = task.instance.tests
-    for count, order in enumerate([tests, *draw_orders(tests, _AGAIN - 1, task.instance.id)]):
-        again.append(Task(task.instance, task.code, count, task.name, JudgeOptions(tests=tuple(order))))
+    orders = [tests, *draw_orders(tests, _AGAIN - 1, task.instance.id)]
+    again = [replace(task, sample=count, options=JudgeOptions(tests=order)) for count, order in enumerate(orders)]
     found: set[str] = set()
     fresh.run(again, lambda _, verdict: found.update(_find_differing(first, verdict)))
     return sorted(found)
@@ -166,11 +159,9 @@ def _find_unsteady(fresh: Pool, task: Task, first: Verdict) -> list[str]:
 def _find_differing(one: Verdict, other: Verdict) -> list[str]:
     """Tests with different outcomes. Failed and error count as one: which of them a failure in a thread becomes depends
     on timing."""
-    return [test for test, outcome in other.tests.items() if _merge(one.tests[test]) is not _merge(outcome)]
-
-
-def _merge(outcome: Outcome) -> Outcome:
-    return Outcome.FAILED if outcome is Outcome.ERROR else outcome
+    failures = {Outcome.FAILED, Outcome.ERROR}
+    pairs = {test: {one.tests[test], outcome} for test, outcome in other.tests.items()}
+    return [test for test, outcomes in pairs.items() if len(outcomes) > 1 and outcomes != failures]
 
 
 def _compare(task: Task, warm: Verdict, fresh: Verdict) -> Trial:

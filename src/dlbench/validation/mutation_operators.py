@@ -37,8 +37,6 @@ _COMPARE: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.GtE, ast.GtE: ast.Lt, ast.Gt: ast.LtE, ast.LtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
     ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In,
 }  # fmt: skip
-COMPARISONS = {old.__name__: new.__name__ for old, new in _COMPARE.items()}
-"""The opposite of each comparison, by the names of their node types."""
 _COMPUTE: dict[type[ast.operator], type[ast.operator]] = {
     ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.FloorDiv: ast.Mult,
     ast.Mod: ast.Mult, ast.Pow: ast.Mult, ast.MatMult: ast.Add,

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
-from typing import Any, Protocol
+from typing import Any
 from urllib.parse import parse_qs
 
 from dlbench.construction.work_folder import Row
@@ -30,34 +30,21 @@ _HEADERS = {
 }
 
 
-class PageHandler(Protocol):
-    """The files and the JSON API behind an address."""
+class LocalServer(ThreadingHTTPServer):
+    """The subclass has the files and the JSON API behind the address."""
 
+    request_queue_size = 128  # with the default of five, simultaneous connections are reset
     command: str
     """The command that prints the address."""
     files: Mapping[str, tuple[str, str]]
     """By path after the token: the file in this package, and its media type."""
 
-    def get(self, inner: str, query: Row) -> Any: ...  # noqa: ANN401 - any JSON value
-
-    def post(self, inner: str, body: Row) -> Any: ...  # noqa: ANN401 - any JSON value
-
-    def status_of(self, error: DLBenchError) -> HTTPStatus: ...
-
-
-class LocalServer(ThreadingHTTPServer):
-    request_queue_size = 128  # with the default of five, simultaneous connections are reset
-
-    def __init__(self, pages: PageHandler, host: str = "127.0.0.1", port: int = 0) -> None:
-        if host not in _LOCAL:
-            what, fix = f"the page is served to this machine only, not on {host}", f"use {' or '.join(_LOCAL)}"
-            raise DLBenchError(what, fix=fix)
+    def __init__(self, port: int = 0) -> None:
         try:
-            super().__init__((host, port), _Handler)
-        except (OSError, OverflowError) as error:
+            super().__init__((_LOCAL[0], port), _Handler)
+        except OSError as error:
             what, fix = f"cannot listen on this port: {error}", "give another --port, or none"
-            raise DLBenchError(what, where=f"{host}:{port}", fix=fix) from None
-        self.pages = pages
+            raise DLBenchError(what, where=f"{_LOCAL[0]}:{port}", fix=fix) from None
         self.token = secrets.token_urlsafe(24)
         self.names = {f"{name}:{self.server_port}" for name in _LOCAL}
 
@@ -65,15 +52,17 @@ class LocalServer(ThreadingHTTPServer):
     def address(self) -> str:
         return f"http://{_LOCAL[0]}:{self.server_port}/{self.token}/"
 
+    def get(self, inner: str, query: Row) -> Any:  # noqa: ANN401 - any JSON value
+        raise NotImplementedError
 
-class BadRequest(Exception):
+    def post(self, inner: str, body: Row) -> Any:  # noqa: ANN401 - any JSON value
+        raise NotImplementedError
+
+
+class BadRequest(DLBenchError):
     def __init__(self, status: HTTPStatus, what: str, fix: str = "") -> None:
-        super().__init__(what)
-        self.status, self.what, self.fix = status, what, fix
-
-
-def not_found() -> BadRequest:
-    return BadRequest(HTTPStatus.NOT_FOUND, "there is nothing here")
+        super().__init__(what, fix=fix)
+        self.status = status
 
 
 def read_text(fields: Row, name: str) -> str:
@@ -102,11 +91,10 @@ class _Handler(BaseHTTPRequestHandler):
     def _answer(self, find: Callable[[str, Row], tuple[str, bytes]]) -> None:
         try:
             status, (kind, content) = HTTPStatus.OK, find(*self._admit())
-        except BadRequest as error:
-            status, (kind, content) = error.status, _json({"error": error.what, "fix": error.fix})
         except DLBenchError as error:
+            status = error.status if isinstance(error, BadRequest) else HTTPStatus.BAD_REQUEST
             what = f"{error.where}: {error.what}" if error.where else error.what
-            status, (kind, content) = self.server.pages.status_of(error), _json({"error": what, "fix": error.fix})
+            kind, content = _json({"error": what, "fix": error.fix})
         except OSError as error:
             status, (kind, content) = HTTPStatus.INTERNAL_SERVER_ERROR, _json({"error": str(error), "fix": ""})
         try:
@@ -124,19 +112,18 @@ class _Handler(BaseHTTPRequestHandler):
         path, _, query = self.path.partition("?")
         _, token, inner = (path + "//").split("/", 2)
         if not hmac.compare_digest(token.encode(), self.server.token.encode()):
-            fix = f"open the address that `{self.server.pages.command}` printed last"
+            fix = f"open the address that `{self.server.command}` printed last"
             raise BadRequest(HTTPStatus.FORBIDDEN, "the token in the address is wrong", fix)
         return inner.rstrip("/"), {name: values[-1] for name, values in parse_qs(query).items()}
 
     def _get(self, inner: str, query: Row) -> tuple[str, bytes]:
-        pages = self.server.pages
-        if inner in pages.files:
-            name, kind = pages.files[inner]
+        if inner in self.server.files:
+            name, kind = self.server.files[inner]
             return f"{kind}; charset=utf-8", files("dlbench").joinpath(name).read_bytes()
-        return _json(pages.get(inner, query))
+        return _json(self.server.get(inner, query))
 
     def _post(self, inner: str, query: Row) -> tuple[str, bytes]:
-        return _json(self.server.pages.post(inner, self._read_body()))
+        return _json(self.server.post(inner, self._read_body()))
 
     def _read_body(self) -> Row:
         if self.headers.get_content_type() != "application/json":  # a form of another page cannot send this type
@@ -145,9 +132,8 @@ class _Handler(BaseHTTPRequestHandler):
         if not (length.isascii() and length.isdigit()):
             raise BadRequest(HTTPStatus.LENGTH_REQUIRED, "Content-Length is missing")
         if len(length) > 9 or int(length) > MAX_BODY:
-            raise BadRequest(
-                HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"the body has more than {MAX_BODY} bytes", "write less"
-            )
+            what = f"the body has more than {MAX_BODY} bytes"
+            raise BadRequest(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, what, "write less")
         content = self.rfile.read(int(length))
         self.close_connection = False
         try:

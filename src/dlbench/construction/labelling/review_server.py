@@ -5,7 +5,9 @@ after their own vote is complete and they asked to see them, from when on their 
 more, so nobody can find it there. All state is in files, so a reload, a restart or another process shows the same.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from http import HTTPStatus
 from pathlib import Path
@@ -14,7 +16,7 @@ from typing import Any, Generic, TypeVar
 
 from dlbench.construction.labelling import MIN_VOTES, decide, read_settlements
 from dlbench.construction.labelling.catalogue import Entry, ReadSource, Source, list_files, read_catalogue
-from dlbench.construction.labelling.local_server import BadRequest, LocalServer, not_found, read_text
+from dlbench.construction.labelling.local_server import BadRequest, LocalServer, read_text
 from dlbench.construction.labelling.reviews import Review, read_reviews, reviews_of, write_review
 from dlbench.construction.labelling.votes import Vote, cast_vote, check_name, format_time, read_votes, votes_of
 from dlbench.construction.work_folder import Row, WorkFolder
@@ -25,51 +27,34 @@ Value = TypeVar("Value")
 
 
 class CachedRead(Generic[Value]):
-    """A value read from files, read again when one of them changes (by inode, size and modification time).
-
-    The files are checked before they are read, so that one which changes meanwhile is read again the next time.
-    """
+    """A value read from files, read again when one of them changes (by inode, size and modification time)."""
 
     def __init__(self, files: Callable[[], Iterable[Path]], read: Callable[[], Value]) -> None:
-        self._files = files
-        self._read = read
-        self._cached: tuple[list[tuple[str, int, int, int]], Value] | None = None
+        self._files, self._read = files, read
+        self._cached: tuple[list[tuple[Path, int, int, int]], Value] | None = None
 
     def __call__(self) -> Value:
-        state = [(str(path), *_file_state(path)) for path in self._files()]
+        # Checked before reading, so that a file which changes meanwhile is read again the next time.
+        state = []
+        for path in self._files():
+            with suppress(FileNotFoundError):
+                status = path.stat()
+                state.append((path, status.st_ino, status.st_size, status.st_mtime_ns))
         cached = self._cached
         if cached is None or cached[0] != state:
             cached = self._cached = (state, self._read())
         return cached[1]
 
 
-def _file_state(path: Path) -> tuple[int, int, int]:
-    try:
-        status = path.stat()
-    except FileNotFoundError:
-        return 0, 0, 0
-    return status.st_ino, status.st_size, status.st_mtime_ns
-
-
 KEYS = {"stage": "12345", "task": "qwertyu", "data": "asdf"}
+_NOTHING = "there is nothing here"
 _MEASURES = ("loc", "cyclomatic", "cognitive", "mutants", "killed", "seconds")
-
-
-class UnknownFunction(DLBenchError):
-    pass
-
-
-class StalePrompt(DLBenchError):
-    """The prompt has changed since it was shown to the annotator."""
 
 
 class AnnotationApi:
     def __init__(self, work: WorkFolder, read_source: ReadSource) -> None:
-        self._work = work
-        self._read_source = read_source
-        self._votes = votes_of(work)
-        self._reviews = reviews_of(work)
-        self._lock = RLock()
+        self._work, self._read_source, self._lock = work, read_source, RLock()
+        self._votes, self._reviews = votes_of(work), reviews_of(work)
         self._all_functions = CachedRead(lambda: list_files(work), lambda: read_catalogue(work))
         self._all_votes = CachedRead(lambda: sorted(self._votes.folder.glob("*")), lambda: read_votes(self._votes))
         self._all_reviews = CachedRead(
@@ -77,36 +62,27 @@ class AnnotationApi:
         )
 
     def explain_labels(self) -> list[Row]:
-        return [
-            {
-                "axis": axis,
-                "labels": [
-                    {"slug": label, "definition": label.definition, "key": key}
-                    for label, key in zip(labels, KEYS[axis], strict=True)
-                ],
-            }
-            for axis, labels in AXES.items()
-        ]
+        def explain(axis: str) -> list[Row]:
+            labels = zip(AXES[axis], KEYS[axis], strict=True)
+            return [{"slug": label, "definition": label.definition, "key": key} for label, key in labels]
+
+        return [{"axis": axis, "labels": explain(axis)} for axis in AXES]
 
     def list_functions(self, annotator: str) -> list[Row]:
         check_name(annotator)
         votes, reviews = self._all_votes(), self._all_reviews()
-        decided = {
-            labelled.id
-            for labelled in decide(votes, read_settlements(self._work.path("settled")))
-            if labelled.is_decided
-        }
-        by_function: dict[str, list[Vote]] = {}
+        labelled = decide(votes, read_settlements(self._work.path("settled")))
+        decided = {one.id for one in labelled if one.is_decided}
+        voters: defaultdict[str, set[str]] = defaultdict(set)
         for vote in votes:
-            by_function.setdefault(vote.id, []).append(vote)
+            if vote.is_complete:
+                voters[vote.id].add(vote.annotator)
         return [
             {
                 "id": entry.id,
                 "project": entry.project,
-                "voted": any(
-                    vote.annotator == annotator and vote.is_complete for vote in by_function.get(entry.id, ())
-                ),
-                "votes": sum(vote.is_complete for vote in by_function.get(entry.id, ())),
+                "voted": annotator in voters[entry.id],
+                "votes": len(voters[entry.id]),
                 "wanted": MIN_VOTES,
                 "decided": entry.id in decided,
                 "verdict": (review := reviews.get(entry.id, Review())).verdict,
@@ -122,18 +98,21 @@ class AnnotationApi:
         by_function = [vote for vote in self._all_votes() if vote.id == function]
         mine = next((vote for vote in by_function if vote.annotator == annotator), Vote(function, annotator, {}))
         others = [vote for vote in by_function if vote.annotator != annotator and vote.is_complete]
+        shown = [{"annotator": vote.annotator, "labels": vote.labels, "note": vote.note} for vote in others]
+        known = entry.function | entry.measured
+        measures = {name: known[name] for name in _MEASURES if isinstance(known.get(name), int | float)}
         return {
             "id": entry.id,
             "path": entry.function.get("path", ""),
             "signature": entry.function.get("signature", ""),
-            "measures": {"tests": len(entry.tests)} | _measures(entry),
+            "measures": {"tests": len(entry.tests)} | measures,
             "prompt": _prompt(entry, review),
             "prompt_by": review.prompt_by or entry.drafted_by,
             "is_draft": review.prompt is None,
             "accepted": list(review.accepted),
             "rejected": review.rejected,
             "mine": {"labels": mine.labels, "note": mine.note, "complete": mine.is_complete, "seen": mine.seen},
-            "others": [_show_vote(vote) for vote in others] if mine.seen else None,
+            "others": shown if mine.seen else None,
             "others_count": len(others),
         }
 
@@ -161,7 +140,7 @@ class AnnotationApi:
             now = _prompt(entry, review)
             if now != shown:
                 what = f"{review.prompt_by or entry.drafted_by} has changed this prompt meanwhile"
-                raise StalePrompt(what, fix="read the new prompt; saving again replaces it")
+                raise BadRequest(HTTPStatus.CONFLICT, what, "read the new prompt; saving again replaces it")
             if prompt != now:
                 write_review(self._reviews, annotator, {"id": function, "action": "prompt", "prompt": prompt})
 
@@ -170,7 +149,7 @@ class AnnotationApi:
             entry = self._find(function)
             now = _prompt(entry, self._all_reviews().get(function, Review()))
             if now != shown:
-                raise StalePrompt("the prompt has changed meanwhile", fix="read it again")
+                raise BadRequest(HTTPStatus.CONFLICT, "the prompt has changed meanwhile", "read it again")
             if not now.strip():
                 raise DLBenchError("there is no prompt to accept", fix="write one")
             write_review(self._reviews, annotator, {"id": function, "action": "accept"})
@@ -182,7 +161,8 @@ class AnnotationApi:
     def _find(self, function: str) -> Entry:
         entry = self._all_functions().get(function)
         if entry is None:
-            raise UnknownFunction(f"there is no function {function!r} to review", fix="choose one of the list")
+            what = f"there is no function {function!r} to review"
+            raise BadRequest(HTTPStatus.NOT_FOUND, what, "choose one of the list")
         return entry
 
 
@@ -190,47 +170,25 @@ def _prompt(entry: Entry, review: Review) -> str:
     return entry.draft if review.prompt is None else review.prompt
 
 
-def _measures(entry: Entry) -> Row:
-    known = entry.function | entry.measured
-    return {name: known[name] for name in _MEASURES if isinstance(known.get(name), int | float)}
-
-
-def _show_vote(vote: Vote) -> Row:
-    return {"annotator": vote.annotator, "labels": vote.labels, "note": vote.note}
-
-
-_FILES = {
-    "": ("construction/labelling/review_page.html", "text/html"),
-    "base.css": ("web/base.css", "text/css"),
-    "review_page.css": ("construction/labelling/review_page.css", "text/css"),
-    "python.js": ("web/python.js", "text/javascript"),
-    "review_page.js": ("construction/labelling/review_page.js", "text/javascript"),
-}
-
-
-def serve(
-    work: WorkFolder,
-    read_source: ReadSource,
-    host: str = "127.0.0.1",
-    port: int = 0,
-    ready: Callable[[str], None] = lambda address: None,
-) -> None:
+def serve(work: WorkFolder, read_source: ReadSource, port: int, ready: Callable[[str], None]) -> None:
     """Serve until interrupted; `ready` receives the address, token included, once the page can be opened."""
-    with ReviewServer(AnnotationApi(work, read_source), host, port) as server:
+    with ReviewServer(AnnotationApi(work, read_source), port) as server:
         ready(server.address)
         server.serve_forever()
 
 
 class ReviewServer(LocalServer):
-    def __init__(self, api: AnnotationApi, host: str = "127.0.0.1", port: int = 0) -> None:
-        super().__init__(_ReviewPages(api), host, port)
-
-
-class _ReviewPages:
     command = "dlbench construct review"
-    files: Mapping[str, tuple[str, str]] = _FILES
+    files: Mapping[str, tuple[str, str]] = {
+        "": ("construction/labelling/review_page.html", "text/html"),
+        "base.css": ("web/base.css", "text/css"),
+        "review_page.css": ("construction/labelling/review_page.css", "text/css"),
+        "python.js": ("web/python.js", "text/javascript"),
+        "review_page.js": ("construction/labelling/review_page.js", "text/javascript"),
+    }
 
-    def __init__(self, api: AnnotationApi) -> None:
+    def __init__(self, api: AnnotationApi, port: int = 0) -> None:
+        super().__init__(port)
         self._api = api
 
     def get(self, inner: str, query: Row) -> Any:  # noqa: ANN401 - any JSON value
@@ -244,7 +202,7 @@ class _ReviewPages:
                 return api.show(read_text(query, "as"), read_text(query, "id"))
             case "source":
                 return api.read_source(read_text(query, "id"))
-        raise not_found()
+        raise BadRequest(HTTPStatus.NOT_FOUND, _NOTHING)
 
     def post(self, inner: str, body: Row) -> Any:  # noqa: ANN401 - any JSON value
         api, annotator, function = self._api, read_text(body, "as"), read_text(body, "id")
@@ -263,13 +221,5 @@ class _ReviewPages:
             case "reject":
                 api.reject(annotator, function, read_text(body, "reason"))
             case _:
-                raise not_found()
+                raise BadRequest(HTTPStatus.NOT_FOUND, _NOTHING)
         return api.show(annotator, function)
-
-    def status_of(self, error: DLBenchError) -> HTTPStatus:
-        match error:
-            case UnknownFunction():
-                return HTTPStatus.NOT_FOUND
-            case StalePrompt():
-                return HTTPStatus.CONFLICT
-        return HTTPStatus.BAD_REQUEST

@@ -1,14 +1,13 @@
 """Read and write reviews: rewritten prompts, acceptances and rejections.
 
-Annotators rewrite the prompt, accept the function with its current prompt, or reject it with a reason. Rewriting the
-prompt cancels earlier acceptances, since it is no longer what was accepted.
+Rewriting the prompt cancels earlier acceptances, since it is no longer what was accepted.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from operator import itemgetter
 
-from dlbench.construction.labelling.votes import Sheets, format_time
+from dlbench.construction.labelling.votes import Sheets, format_time, require_text
 from dlbench.construction.work_folder import Row, WorkFolder
 from dlbench.errors import DLBenchError
 
@@ -38,26 +37,22 @@ def reviews_of(work: WorkFolder) -> Sheets:
 def read_reviews(source: WorkFolder | Sheets) -> dict[str, Review]:
     """Reviews by function id."""
     sheets = reviews_of(source) if isinstance(source, WorkFolder) else source
+    events: list[tuple[str, str, Row]] = []
+    for annotator in sheets.annotators():
+        latest = ""  # An annotator's rows keep their order even if the clock was set back.
+        for number, row in sheets.read(annotator):
+            _check(row, f"{sheets.path(annotator)}:{number}")
+            latest = max(latest, str(row.get("at", "")))
+            events.append((latest, annotator, row))
     found: dict[str, Review] = {}
-    for _, annotator, row in sorted(_read(sheets), key=lambda event: event[0]):
+    for _, annotator, row in sorted(events, key=itemgetter(0)):
         found[row["id"]] = _apply(found.get(row["id"], Review()), annotator, row)
     return found
 
 
-def _read(sheets: Sheets) -> Iterator[tuple[str, str, Row]]:
-    """Time, annotator and row. An annotator's rows keep their order even if the clock was set back."""
-    for annotator in sheets.annotators():
-        latest = ""
-        for number, row in sheets.read(annotator):
-            _check(row, f"{sheets.path(annotator)}:{number}")
-            latest = max(latest, str(row.get("at", "")))
-            yield latest, annotator, row
-
-
 def _check(row: Row, where: str) -> None:
+    require_text(row, "id", where)
     action = row.get("action")
-    if not isinstance(row.get("id"), str) or not row["id"]:
-        raise DLBenchError("`id` is missing", where=where, fix="give the id of a function as `id`")
     if not isinstance(action, str) or action not in _REQUIRED:
         raise DLBenchError(f"unknown action {action!r}", where=where, fix=f"use one of: {', '.join(_REQUIRED)}")
     required = _REQUIRED[action]

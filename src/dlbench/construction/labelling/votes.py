@@ -1,9 +1,9 @@
 """Read, check and write annotators' votes.
 
-A vote names a label on up to three axes. An unknown label or a misspelt key would silently be missing from the count,
-so it is rejected with file and line. An annotator may change a vote until they have looked at the others' votes; then
-it is final, or agreement would be measured on copied votes. Each annotator has a file of their own that is only
-appended to. A line cut short by a kill was never acknowledged: it is ignored, and removed at the next write.
+An unknown label or a misspelt key would silently be missing from the count, so it is rejected with file and line. An
+annotator may change a vote until they have looked at the others' votes; then it is final, or agreement would be
+measured on copied votes. A line cut short by a kill was never acknowledged: it is ignored, and removed at the next
+write.
 """
 
 import csv
@@ -45,25 +45,17 @@ class Sheets:
 
     def annotators(self) -> list[str]:
         """Raises DLBenchError for any other file, whose votes would silently be ignored."""
-        if not self.folder.is_dir():
-            return []
-        names = []
-        for path in sorted(self.folder.iterdir()):
-            if path.name.startswith("."):
-                continue
+        paths = sorted(path for path in self.folder.glob("*") if not path.name.startswith("."))
+        for path in paths:
             if path.suffix != ".jsonl" or not _NAME.fullmatch(path.stem):
                 fix = "name it <annotator>.jsonl in lower case, or move it elsewhere"
                 raise DLBenchError("not an annotator's file", where=str(path), fix=fix)
-            names.append(path.stem)
-        return names
+        return [path.stem for path in paths]
 
     def read(self, annotator: str) -> list[tuple[int, Row]]:
         """Every complete row with its line number."""
         path = self.path(annotator)
-        try:
-            text = path.read_bytes()
-        except FileNotFoundError:
-            return []
+        text = path.read_bytes() if path.exists() else b""
         whole = text[: text.rfind(b"\n") + 1]
         return [(number, _parse(line, path, number)) for number, line in enumerate(whole.split(b"\n"), 1) if line]
 
@@ -165,13 +157,18 @@ def _read_csv(path: Path) -> Iterator[tuple[int, Row]]:
         raise DLBenchError(f"cannot be read: {error}", where=str(path), fix="give a UTF-8 CSV file") from None
 
 
+def require_text(row: Row, name: str, where: str, fix: str = "give the id of a function as `id`") -> str:
+    value = row.get(name)
+    if not isinstance(value, str) or not value.strip():
+        raise DLBenchError(f"`{name}` is missing", where=where, fix=fix)
+    return value
+
+
 def parse_vote(row: Row, annotator: object, where: str) -> Vote:
     unknown = sorted(str(key) for key in set(row) - _KEYS)
     if unknown:
         raise DLBenchError(f"unknown keys: {', '.join(unknown)}", where=where, fix=f"use {', '.join(sorted(_KEYS))}")
-    function, note = row.get("id"), row.get("note") or ""
-    if not isinstance(function, str) or not function:
-        raise DLBenchError("`id` is missing", where=where, fix="give the id of a function as `id`")
+    function, note = require_text(row, "id", where), row.get("note") or ""
     if not isinstance(note, str):
         raise DLBenchError("`note` is not a string", where=where, fix="write it in quotation marks, or omit it")
     labels = {axis: parse_label(axis, row[axis], where) for axis in AXES if row.get(axis) not in (None, "")}
@@ -215,10 +212,9 @@ def cast_vote(sheets: Sheets, annotator: str, change: Row) -> None:
 
 def plan_votes(sheets: Sheets, annotator: str, changes: Iterable[Row]) -> list[Row]:
     """The rows to write for these changes; none for a change that has no effect."""
-    last = {}
-    for number, row in sheets.read(annotator):
-        vote = parse_vote(row, annotator, f"{sheets.path(annotator)}:{number}")
-        last[vote.id] = vote
+    path = sheets.path(annotator)
+    votes = (parse_vote(row, annotator, f"{path}:{number}") for number, row in sheets.read(annotator))
+    last = {vote.id: vote for vote in votes}
     rows = []
     for change in changes:
         before = last.get(change["id"], Vote(change["id"], annotator, {}))

@@ -9,16 +9,11 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 
-from dlbench.dataset.similarity import SHINGLE, normal_form, shingle
-from dlbench.errors import DLBenchError
-
-__all__ = ["SHINGLE", "find_duplicates", "find_near", "normal_form"]
+from dlbench.dataset.similarity import normal_form, shingle
 
 
 def find_duplicates(segments: Mapping[str, str], threshold: float = 0.85) -> dict[str, str]:
     """Each function to drop, with the one kept of its group: the shortest id, then the alphabetically first."""
-    if not 0 < threshold <= 1:
-        raise DLBenchError(f"the threshold {threshold} is out of range", where="threshold", fix="use above 0, up to 1")
     groups: dict[str, list[str]] = defaultdict(list)
     for name in sorted(segments, key=_preference):
         groups[normal_form(segments[name])].append(name)
@@ -37,26 +32,19 @@ def find_near(texts: Mapping[str, str], threshold: float) -> Iterator[tuple[str,
     counts = Counter(member for found in shingles.values() for member in found)
     # Rarest first; the order among equally rare members does not affect which pairs are found.
     rank = {member: index for index, member in enumerate(sorted(counts, key=counts.__getitem__))}
-    sets = sorted(((name, {rank[member] for member in found}) for name, found in shingles.items()), key=_by_size)
+    sets = [(name, {rank[member] for member in found}) for name, found in shingles.items()]
+    sets.sort(key=lambda pair: (len(pair[1]), pair[0]))
     by_member: dict[int, list[int]] = defaultdict(list)
     for index, (name, members) in enumerate(sets):
         least = math.ceil(threshold * len(members) - 1e-9)
         rarest = sorted(members)[: len(members) - least + 1]
         for other in sorted({other for member in rarest for other in by_member[member]}):
             other_name, others = sets[other]
-            if len(others) >= least and _overlap(members, others) >= threshold:
+            shared = len(members & others)
+            if len(others) >= least and shared / (len(members) + len(others) - shared) >= threshold:
                 yield other_name, name
         for member in rarest:
             by_member[member].append(index)
-
-
-def _by_size(item: tuple[str, set[int]]) -> tuple[int, str]:
-    return len(item[1]), item[0]
-
-
-def _overlap(one: set[int], other: set[int]) -> float:
-    shared = len(one & other)
-    return shared / (len(one) + len(other) - shared)
 
 
 def _join(names: list[str], pairs: Iterator[tuple[str, str]]) -> dict[str, str]:

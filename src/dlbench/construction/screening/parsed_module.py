@@ -13,7 +13,7 @@ from functools import cache, cached_property
 from importlib.resources import files
 
 from dlbench.construction.screening.paths import Binding, find_imports, name_module, name_package
-from dlbench.dataset.target import Function, walk_code
+from dlbench.dataset.target import Function, first_line, walk_code
 from dlbench.parsing import parse
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
@@ -89,11 +89,7 @@ class Module:
     @cached_property
     def functions(self) -> dict[int, Function]:
         """Functions by first line, including decorators."""
-        return {
-            min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)]): node
-            for node in walk_code(self.tree)
-            if isinstance(node, Function)
-        }
+        return {first_line(node): node for node in walk_code(self.tree) if isinstance(node, Function)}
 
     @cached_property
     def subject(self) -> Subject:
@@ -102,8 +98,7 @@ class Module:
     @cached_property
     def is_generated(self) -> bool:
         """Whether a comment at the top says that the file is generated."""
-        comments = [line for line in self.lines[:20] if line.startswith("#")]
-        return any(_GENERATED.search(line) for line in comments)
+        return any(line.startswith("#") and _GENERATED.search(line) for line in self.lines[:20])
 
     def text(self, first: int, last: int) -> str:
         return "\n".join(self.lines[first - 1 : last])

@@ -1,9 +1,8 @@
 """Detect the packages, modules and tests of a source tree, and the framework it is built on.
 
-The layout is a guess by conventions: what the archive's metadata lists, a `src` folder, folders with an `__init__.py`.
-A wrong guess shows as a failed import in a later step. Files are parsed and never run. The framework follows from
-dependencies and imports: one module with a keras callback does not make a deep-learning project, and numpy alone makes
-an array package.
+The layout is a guess by conventions; a wrong guess shows as a failed import in a later step. Files are parsed and never
+run. The framework follows from dependencies and imports: one module with a keras callback does not make a deep-learning
+project, and numpy alone makes an array package.
 """
 
 import ast
@@ -18,7 +17,9 @@ from pathlib import Path, PurePosixPath
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
+from dlbench.construction.screening.paths import find_imports
 from dlbench.construction.selection.topics import ARRAY, OTHER, read_topics
+from dlbench.dataset.target import Function
 from dlbench.parsing import parse as make_tree
 
 # Folders that pytest does not enter, and names that are not part of the package.
@@ -62,13 +63,10 @@ def find_tests_root(counts: dict[str, int]) -> str:
     """The folder that contains most of the tests; `counts` has the number of tests of each file."""
     tops: Counter[str] = Counter()
     for file, count in counts.items():
-        tops[file.partition("/")[0] if "/" in file else "."] += count
-    if not tops:
-        return ""
-    top = tops.most_common(1)[0][0]
-    if top == ".":
-        return "."
-    return os.path.commonpath([PurePosixPath(file).parent for file in counts if file.startswith(f"{top}/")])
+        tops[PurePosixPath(file).parts[0] if "/" in file else "."] += count
+    top = tops.most_common(1)[0][0] if tops else ""
+    inside = [PurePosixPath(file).parent for file in counts if file.startswith(f"{top}/")]
+    return os.path.commonpath(inside) if inside else top
 
 
 def _python_files(tree: Path) -> Iterator[str]:
@@ -93,12 +91,9 @@ def _find_packages(folder: Path, tree: Path, name: str) -> list[str]:
             continue
         if module in _BESIDE and _normal(module) != _normal(name):
             continue
-        if path.is_dir():
-            is_namespace = module in listed or _normal(name).startswith(_normal(module))
-            is_package = (path / "__init__.py").exists() or (is_namespace and any(path.rglob("*.py")))
-        else:
-            is_package = path.suffix == ".py"
-        if is_package and (not listed or module in listed):
+        is_namespace = module in listed or _normal(name).startswith(_normal(module))
+        is_package = (path / "__init__.py").exists() or (is_namespace and any(path.rglob("*.py")))
+        if (is_package or path.suffix == ".py") and (not listed or module in listed):
             found.append(module)
     return sorted(found, key=lambda module: (_normal(module) != _normal(name), module))
 
@@ -127,8 +122,6 @@ def _normal(name: str) -> str:
 
 MOST_BYTES = 2 << 20
 
-Function = ast.FunctionDef | ast.AsyncFunctionDef
-
 
 @dataclass(frozen=True)
 class Module:
@@ -156,19 +149,21 @@ def read_module(path: Path) -> Module | None:
     tree = parse(path)
     if tree is None:
         return None
-    functions = {node.name: node for node in members(tree) if isinstance(node, Function)}
-    classes = {node.name: node for node in members(tree) if isinstance(node, ast.ClassDef)}
-    methods = {name: {f.name: f for f in members(node) if isinstance(f, Function)} for name, node in classes.items()}
-    public = [function for name, function in functions.items() if _is_public(name)]
-    for owner, inner in methods.items():
-        public += [method for name, method in inner.items() if _is_public(owner) and _is_public(name)]
+    functions = _functions(tree)
+    methods = {node.name: _functions(node) for node in members(tree) if isinstance(node, ast.ClassDef)}
+    inner = [found for name, found in methods.items() if not name.startswith("_")]
+    public = [node for found in [functions, *inner] for name, node in found.items() if not name.startswith("_")]
     return Module(
-        imports=frozenset(imported(tree)),
+        imports=frozenset(binding.dotted.partition(".")[0] for binding in find_imports(tree)),
         functions=frozenset(functions),
-        classes={name: frozenset(inner) for name, inner in methods.items()},
+        classes={name: frozenset(found) for name, found in methods.items()},
         public=len(public),
         documented=sum(ast.get_docstring(function, clean=False) is not None for function in public),
     )
+
+
+def _functions(owner: ast.Module | ast.ClassDef) -> dict[str, Function]:
+    return {node.name: node for node in members(owner) if isinstance(node, Function)}
 
 
 def members(owner: ast.Module | ast.ClassDef) -> Iterator[ast.stmt]:
@@ -185,19 +180,6 @@ def members(owner: ast.Module | ast.ClassDef) -> Iterator[ast.stmt]:
                 waiting += reversed([*first, *caught, *second, *last])
             case ast.With(body=first):
                 waiting += reversed(first)
-
-
-def imported(tree: ast.AST) -> Iterator[str]:
-    """Top-level names of all imported modules."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            yield from (alias.name.partition(".")[0] for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
-            yield node.module.partition(".")[0]
-
-
-def _is_public(name: str) -> bool:
-    return not name.startswith("_")
 
 
 FRAMEWORKS = ("torch", "jax", "tensorflow", "keras")
@@ -224,7 +206,9 @@ def find_libraries(
     used = Counter(
         family for names in imports for family in {families[name] for name in names - set(packages) if name in families}
     )
-    figures = _describe(depends, used, len(imports))
+    counts = ", ".join(f"{count} import {family}" for family, count in used.most_common())
+    figures = f"depends on {', '.join(depends) or 'no known library'}"
+    figures += f"; of {len(imports)} modules {counts or 'none imports one'}"
     often = {family for family, count in used.items() if count >= max(1.0, LEAST_SHARE * len(imports))}
     deep = [family for family in (*FRAMEWORKS, OTHER) if family in own | needed | often]
     if not deep:
@@ -244,12 +228,6 @@ def _dependencies(requires: Collection[str]) -> Iterator[str]:
             requirement = Requirement(text)
         except InvalidRequirement:
             continue
-        if not (requirement.marker and re.search(r"\bextra\b", str(requirement.marker))):
+        if not re.search(r"\bextra\b", str(requirement.marker)):
             name = canonicalize_name(requirement.name)
             yield topics.distributions.get(name, name.replace("-", "_"))
-
-
-def _describe(depends: list[str], used: Counter[str], modules: int) -> str:
-    needed = f"depends on {', '.join(depends)}" if depends else "depends on no known library"
-    counts = ", ".join(f"{count} import {family}" for family, count in used.most_common())
-    return f"{needed}; of {modules} modules {counts or 'none imports one'}"
