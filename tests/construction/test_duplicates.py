@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dlbench.construction.screening.duplicates import find_duplicates, find_near
+from dlbench.construction.screening import find_duplicates, find_near
 from dlbench.dataset.similarity import SHINGLE, normal_form
 
 SCALE = '''def scale(values, factor=2):

@@ -18,8 +18,7 @@ from playwright.sync_api import expect
 
 from dlbench.construction.labelling.local_server import MAX_BODY
 from dlbench.construction.labelling.review_server import KEYS, AnnotationApi, ReviewServer
-from dlbench.construction.labelling.reviews import read_reviews
-from dlbench.construction.labelling.votes import read_votes
+from dlbench.construction.labelling.votes import read_reviews, read_votes
 from dlbench.dataset.labels import AXES
 from dlbench.errors import DLBenchError
 from tests.browser import CONTRASTS, check_theme

@@ -1,8 +1,7 @@
 """Run the automatic admission checks on a function.
 
-The reference must pass five times in different test orders. Tests that pass on a stub or fail sometimes are dropped; at
-least three must remain, within the time and memory limits. Empty answers must fail. Mutants measure which small
-mistakes the tests detect. The first failed check is recorded with its figure.
+Tests that pass on a stub or fail sometimes are dropped; at least three must remain, within the time and memory limits.
+Empty answers must fail. Mutants measure which small mistakes the tests detect.
 """
 
 from collections.abc import Callable
@@ -11,7 +10,7 @@ from datetime import date
 from functools import partial
 from itertools import product
 
-from dlbench.construction.choose_tests import LEAST_TESTS, MAX_SECONDS
+from dlbench.construction.trace import LEAST_TESTS, MAX_SECONDS
 from dlbench.construction.work_folder import Row
 from dlbench.dataset import Instance
 from dlbench.dataset.records import Labels
@@ -75,10 +74,7 @@ class _Rejected(Exception):
 def propose_instance(row: Row, tests: list[str]) -> Instance:
     """An instance with placeholder prompt and labels, to run the checks on."""
     return Instance(
-        id=row["id"],
-        path=row["path"],
-        qualname=row["qualname"],
-        sha256=row["sha256"],
+        **{key: row[key] for key in ("id", "path", "qualname", "sha256")},
         introduced=row.get("introduced") or date(1970, 1, 1),
         prompt="not written yet",
         tests=tuple(tests),

@@ -1,7 +1,6 @@
 """Run the construction steps on one project or on many.
 
-A step is skipped if its output file exists. A project that fails in a step is left out with the reason, and the others
-continue. The work folder contains a benchmark folder with records and locks, and a folder for each project.
+The work folder contains a benchmark folder with records and locks, and a folder for each project.
 """
 
 import os
@@ -9,17 +8,17 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import date
 from fnmatch import fnmatchcase
+from functools import cached_property
 from hashlib import sha256
 from threading import Lock
 
 from dlbench.construction.admit import HARNESS_FAULT, Admission, admit_all, propose_instance
-from dlbench.construction.choose_tests import LEAST_TESTS, choose_tests, name_group
 from dlbench.construction.collect import Collected, list_written_tests, set_up_and_collect
 from dlbench.construction.extract import extract, measure
 from dlbench.construction.history import date_functions
 from dlbench.construction.project_spec import ProjectSpec
 from dlbench.construction.screening import screen_project
-from dlbench.construction.trace import Trace, TracedTest, open_trace_journal, trace
+from dlbench.construction.trace import LEAST_TESTS, Trace, choose_tests, name_group, open_trace_journal, trace
 from dlbench.construction.work_folder import Row, StepMissing, WorkFolder, for_each_project
 from dlbench.dataset import Project, load
 from dlbench.errors import DLBenchError
@@ -29,7 +28,7 @@ from dlbench.workspace import Prepared, prepare
 from dlbench.workspace.home import Log
 
 TRACE_SECONDS = 600.0
-MOST_CASES = 12
+_MOST_CASES = 12
 
 
 class Pipeline:
@@ -41,13 +40,10 @@ class Pipeline:
         self.engine, self.work, self.spec, self.log, self.workers = engine, work, spec, log, workers
         self.root = work.root / "benchmark"
         self.name = spec.name
-        self._prepared: Prepared | None = None
 
-    @property
+    @cached_property
     def prepared(self) -> Prepared:
-        if self._prepared is None:
-            self._prepared = prepare(self.project, self.root, self.log)
-        return self._prepared
+        return prepare(self.project, self.root, self.log)
 
     @property
     def project(self) -> Project:
@@ -59,7 +55,7 @@ class Pipeline:
 
     def collect(self) -> None:
         """Step 3: set up the project and collect its tests."""
-        self._prepared, found = set_up_and_collect(self.engine, self.spec, self.root, self.log)
+        self.prepared, found = set_up_and_collect(self.engine, self.spec, self.root, self.log)
         self.save_collected(found)
 
     def save_collected(self, found: Collected) -> None:
@@ -75,12 +71,13 @@ class Pipeline:
             self.log(f"{self.name}: collection is incomplete: {found.why.splitlines()[0]}")
         self.work.write("collected", ({"id": test} for test in found.tests), self.name)
 
-    def trace(self, seconds: float = TRACE_SECONDS, cases: int = MOST_CASES) -> None:
-        """Step 4: record which functions each test runs, resuming if interrupted. Runs at most `cases` cases of a
-        parametrized test."""
+    def trace(self, seconds: float = TRACE_SECONDS) -> None:
+        """Step 4: record which functions each test runs, resuming if interrupted."""
         tests = [row["id"] for row in self.work.read("collected", self.name)]
-        selected = choose_cases(tests, cases)
-        files = shuffle_files({test.partition("::")[0] for test in selected})
+        selected = choose_cases(tests, _MOST_CASES)
+        # A fixed order unrelated to folders, so that every part is sampled if time runs out early.
+        files = {test.partition("::")[0] for test in selected}
+        shuffled = sorted(files, key=lambda file: sha256(file.encode()).hexdigest())
         path = self.work.path("trace_journal", self.name)
         # A journal of other tests, another release or another setup must not be resumed.
         subject: Row = {
@@ -101,7 +98,7 @@ class Pipeline:
                     self.log(f"{self.name}: {done} of {len(selected)} tests ran")
 
             found = trace(
-                self.engine, self.prepared, files, tests=selected, seconds=seconds, workers=self.workers,
+                self.engine, self.prepared, shuffled, tests=selected, seconds=seconds, workers=self.workers,
                 journal=journal, on_test=count,
             )  # fmt: skip
             self.work.write("trace_left_out", found.left_out, self.name)
@@ -110,13 +107,7 @@ class Pipeline:
             path.unlink()
 
     def read_trace(self) -> Trace:
-        found = Trace()
-        for row in self.work.read("trace_functions", self.name):
-            found.number(tuple(row["place"]))
-        for row in self.work.read("trace", self.name):
-            ran = {key: tuple(row[key]) for key in ("direct", "deeper")}
-            found.tests.append(TracedTest(**(row | ran)))
-        return found
+        return Trace.from_rows(self.work.read("trace_functions", self.name), self.work.read("trace", self.name))
 
     def extract(self, *, dates: bool = False, since: date | None = None) -> None:
         """Step 5: name, locate and measure the functions that ran. `dates`: also find when each function was
@@ -195,10 +186,8 @@ class Pipeline:
 
     def _set_aside_other_release(self) -> None:
         """Move the results of another release out of the way: they do not apply to this one."""
-        if not self.spec.version or not self.work.has("collected", self.name):
-            return
-        existing = self.project.version
-        if existing != self.spec.version:
+        has_results = self.spec.version and self.work.has("collected", self.name)
+        if has_results and (existing := self.project.version) != self.spec.version:
             aside = self.work.set_aside(self.name, existing)
             self.log(f"{self.name}: moved the results of {existing} to {aside}; starting on {self.spec.version}")
 
@@ -213,11 +202,6 @@ def choose_cases(tests: list[str], most: int) -> list[str]:
         for group in groups.values()
         for index in range(min(most, len(group)))
     ]
-
-
-def shuffle_files(files: set[str]) -> list[str]:
-    """A fixed order unrelated to folders, so that every part is sampled if time runs out early."""
-    return sorted(files, key=lambda file: sha256(file.encode()).hexdigest())
 
 
 def run_all(

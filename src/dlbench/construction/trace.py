@@ -1,4 +1,4 @@
-"""Run a project's tests once and record which functions each test executes.
+"""Run a project's tests once, record which functions each test executes, and choose the tests that judge a function.
 
 Results go to a journal as they arrive, so they are kept if this process is killed. The journal starts with the subject
 of the trace. It lists each function once, before the first test that ran it; a function's number is its index in the
@@ -6,8 +6,10 @@ journal, so the journal does not depend on the numbering of the worker processes
 """
 
 import os
+import re
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -17,6 +19,7 @@ from typing import Any, Generic, TypeVar
 
 from dlbench.construction.collect import IsolatedPytestRun, list_test_code
 from dlbench.construction.work_folder import Row
+from dlbench.dataset.records import strip_case
 from dlbench.execution.engine import Engine
 from dlbench.jsonl import Journal
 from dlbench.workspace import Prepared
@@ -78,16 +81,14 @@ class TraceJournal:
             self.tests.append(test)
             places = (*test.direct, *test.deeper, *test.helpers)
             new = [place for place in places if place not in self._numbers]
-            ran = {key: self._number(getattr(test, key)) for key in RAN}
+            self._numbers |= {place: number for number, place in enumerate(new, len(self._numbers))}
+            ran = {key: [self._numbers[place] for place in getattr(test, key)] for key in RAN}
             self._append(*({"place": place} for place in new), vars(test) | ran)
 
     def leave_out(self, what: str, why: str) -> None:
         with self._lock:
             self.left_out[what] = why
             self._append({"what": what, "why": why})
-
-    def _number(self, places: tuple[Place, ...]) -> list[int]:
-        return [self._numbers.setdefault(place, len(self._numbers)) for place in places]
 
     def _append(self, *rows: Row) -> None:
         if self._journal is not None:
@@ -119,6 +120,12 @@ class Trace:
 
     def number(self, place: Place) -> int:
         return self.numbers.setdefault(place, len(self.numbers))
+
+    @classmethod
+    def from_rows(cls, functions: list[Row], tests: list[Row]) -> "Trace":
+        numbers = {tuple(row["place"]): number for number, row in enumerate(functions)}
+        ran = ({key: tuple(row[key]) for key in ("direct", "deeper")} for row in tests)
+        return cls(numbers, [TracedTest(**(row | lists)) for row, lists in zip(tests, ran, strict=True)])
 
 
 def trace(
@@ -207,3 +214,56 @@ class _TraceRun(IsolatedPytestRun):
 
     def leave_out(self, what: str, why: str) -> None:
         self.journal.leave_out(what, why)
+
+
+_MOST_TESTS = 30
+_TARGET_SECONDS = 0.6
+"""Limit for all tests together, except for the first few:"""
+_TARGET_SECONDS_FIRST = 2.0
+_FIRST = 5
+LEAST_TESTS = 3
+"""Minimum number of tests of an instance."""
+MAX_SECONDS = 20.0
+"""Absolute limit for all tests together."""
+_CASES = 4
+_NUMBERED = re.compile(r"(?<=[a-zA-Z])_?\d+(_.*)?$")
+
+
+def choose_tests(function: int, tests: Sequence[TracedTest[int]], *, most: int = _MOST_TESTS) -> list[str]:
+    """Ids of the best passing tests that ran the function, in the order in which they ran.
+
+    Tests that call it directly come first, then tests that run little else; of a parametrized test, a few cases come
+    before the rest. The total time is limited because answers are judged thousands of times."""
+    cases: Counter[str] = Counter()
+    ranked: list[tuple[bool, int, int, float, str]] = []
+    for test in tests:
+        if test.outcome == "passed" and (function in test.direct or function in test.deeper):
+            base = name_group(test.id)
+            functions = len(test.direct) + len(test.deeper)
+            ranked.append((function not in test.direct, cases[base] // _CASES, functions, test.seconds, test.id))
+            cases[base] += 1
+    ranked.sort()
+    chosen = _choose_within(ranked, most, _TARGET_SECONDS, _TARGET_SECONDS_FIRST)
+    if len(chosen) < min(most, LEAST_TESTS):
+        chosen = _choose_within(ranked, LEAST_TESTS, MAX_SECONDS, MAX_SECONDS)
+    return [test.id for test in tests if test.id in chosen]
+
+
+def _choose_within(
+    ranked: list[tuple[bool, int, int, float, str]], most: int, seconds: float, seconds_first: float
+) -> set[str]:
+    """The best tests that together fit the time limits."""
+    chosen: set[str] = set()
+    spent = 0.0
+    for *_, test_seconds, test in ranked:
+        limit = seconds if len(chosen) >= _FIRST else seconds_first
+        if len(chosen) < most and spent + test_seconds <= limit:
+            chosen.add(test)
+            spent += test_seconds
+    return chosen
+
+
+def name_group(test: str) -> str:
+    """Like `strip_case`, but also group tests that a library has numbered: `test_shape_07_float32`, `testShape7`."""
+    head, separator, tail = strip_case(test).rpartition("::")
+    return f"{head}{separator}{_NUMBERED.sub('', tail)}"

@@ -1,24 +1,35 @@
 """Serve the review page: voting on labels, editing prompts, accepting and rejecting functions.
 
-`AnnotationApi` enforces what an annotator may see and do. Their own votes are always visible; the votes of others only
-after their own vote is complete and they asked to see them, from when on their vote is final. The page never receives
-more, so nobody can find it there. All state is in files, so a reload, a restart or another process shows the same.
+An annotator sees the votes of others only after their own vote is complete and they asked to see them, from when on
+their vote is final. The page never receives more, so nobody can find it there. All state is in files, so a reload, a
+restart or another process shows the same.
 """
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import lru_cache
 from http import HTTPStatus
 from pathlib import Path
 from threading import RLock
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 from dlbench.construction.labelling import MIN_VOTES, decide, read_settlements
 from dlbench.construction.labelling.catalogue import Entry, ReadSource, Source, list_files, read_catalogue
 from dlbench.construction.labelling.local_server import BadRequest, LocalServer, read_text
-from dlbench.construction.labelling.reviews import Review, read_reviews, reviews_of, write_review
-from dlbench.construction.labelling.votes import Vote, cast_vote, check_name, format_time, read_votes, votes_of
+from dlbench.construction.labelling.votes import (
+    Review,
+    Vote,
+    cast_vote,
+    check_name,
+    format_time,
+    read_reviews,
+    read_votes,
+    reviews_of,
+    votes_of,
+    write_review,
+)
 from dlbench.construction.work_folder import Row, WorkFolder
 from dlbench.dataset.labels import AXES
 from dlbench.errors import DLBenchError
@@ -26,24 +37,20 @@ from dlbench.errors import DLBenchError
 Value = TypeVar("Value")
 
 
-class CachedRead(Generic[Value]):
-    """A value read from files, read again when one of them changes (by inode, size and modification time)."""
+def cache_by_files(files: Callable[[], Iterable[Path]], read: Callable[[], Value]) -> Callable[[], Value]:
+    """Read again only when one of the files changes (by inode, size and modification time)."""
+    read_state = lru_cache(maxsize=1)(lambda state: read())
 
-    def __init__(self, files: Callable[[], Iterable[Path]], read: Callable[[], Value]) -> None:
-        self._files, self._read = files, read
-        self._cached: tuple[list[tuple[Path, int, int, int]], Value] | None = None
-
-    def __call__(self) -> Value:
+    def read_cached() -> Value:
         # Checked before reading, so that a file which changes meanwhile is read again the next time.
         state = []
-        for path in self._files():
+        for path in files():
             with suppress(FileNotFoundError):
                 status = path.stat()
                 state.append((path, status.st_ino, status.st_size, status.st_mtime_ns))
-        cached = self._cached
-        if cached is None or cached[0] != state:
-            cached = self._cached = (state, self._read())
-        return cached[1]
+        return read_state(tuple(state))
+
+    return read_cached
 
 
 KEYS = {"stage": "12345", "task": "qwertyu", "data": "asdf"}
@@ -55,11 +62,10 @@ class AnnotationApi:
     def __init__(self, work: WorkFolder, read_source: ReadSource) -> None:
         self._work, self._read_source, self._lock = work, read_source, RLock()
         self._votes, self._reviews = votes_of(work), reviews_of(work)
-        self._all_functions = CachedRead(lambda: list_files(work), lambda: read_catalogue(work))
-        self._all_votes = CachedRead(lambda: sorted(self._votes.folder.glob("*")), lambda: read_votes(self._votes))
-        self._all_reviews = CachedRead(
-            lambda: sorted(self._reviews.folder.glob("*")), lambda: read_reviews(self._reviews)
-        )
+        votes, reviews = self._votes, self._reviews
+        self._all_functions = cache_by_files(lambda: list_files(work), lambda: read_catalogue(work))
+        self._all_votes = cache_by_files(lambda: sorted(votes.folder.glob("*")), lambda: read_votes(votes))
+        self._all_reviews = cache_by_files(lambda: sorted(reviews.folder.glob("*")), lambda: read_reviews(reviews))
 
     def explain_labels(self) -> list[Row]:
         def explain(axis: str) -> list[Row]:
@@ -99,7 +105,7 @@ class AnnotationApi:
         mine = next((vote for vote in by_function if vote.annotator == annotator), Vote(function, annotator, {}))
         others = [vote for vote in by_function if vote.annotator != annotator and vote.is_complete]
         shown = [{"annotator": vote.annotator, "labels": vote.labels, "note": vote.note} for vote in others]
-        known = entry.function | entry.measured
+        known = entry.function | entry.function.get("measures", {}) | entry.measured
         measures = {name: known[name] for name in _MEASURES if isinstance(known.get(name), int | float)}
         return {
             "id": entry.id,

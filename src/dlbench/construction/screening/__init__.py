@@ -5,19 +5,20 @@ exclusions can be inspected and counted.
 """
 
 import hashlib
-from collections import Counter
-from collections.abc import Callable, Iterable
+import math
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
 from dlbench.construction.screening.complexity import FunctionMeasures, measure_function
-from dlbench.construction.screening.duplicates import find_duplicates
 from dlbench.construction.screening.parsed_module import Module, parse_module
 from dlbench.construction.screening.paths import classify_path, find_used_helpers
 from dlbench.construction.screening.triviality import literal_share, name_triviality, only_stores
 from dlbench.construction.work_folder import Row, WorkFolder
+from dlbench.dataset.similarity import normal_form, shingle
 from dlbench.dataset.target import Function
 from dlbench.errors import DLBenchError
 
@@ -29,13 +30,6 @@ FEWEST_CONSTANTS = 12
 
 Hit = tuple[str, int | float | str]
 """Why a rule applies, as a sentence, and the figure it is based on."""
-
-
-@dataclass(frozen=True)
-class Finding:
-    reason: str
-    why: str
-    figure: int | float | str
 
 
 @dataclass(frozen=True)
@@ -132,27 +126,26 @@ def screen(rows: Iterable[Row], read_source: Callable[[str], str], paths: Iterab
     read_module = lru_cache(32)(lambda path: parse_module(path, read_source(path)))
     used = find_used_helpers(paths, read_source)
     left: dict[str, str] = {}
-    findings: dict[str, list[Finding]] = {}
+    found: dict[str, dict[str, Hit]] = {}
     measures: dict[str, Row] = {}
     for row in checked:
         name = row["id"]
         kind = classify_path(row["path"])
         if kind and row["path"] not in used:
-            findings[name] = [Finding("test_code", f"Its file belongs to {kind}.", kind)]
+            found[name] = {"test_code": (f"Its file belongs to {kind}.", kind)}
             continue
         try:
             screened = _find_function(row, read_module)
         except _Unreadable as problem:
-            findings[name] = [Finding("cannot_read", f"It cannot be read: {problem}.", str(problem))]
+            found[name] = {"cannot_read": (f"It cannot be read: {problem}.", str(problem))}
             continue
-        hits = ((reason, rule(screened)) for reason, rule in RULES.items())
-        findings[name] = [Finding(reason, *hit) for reason, hit in hits if hit]
+        found[name] = {reason: hit for reason, rule in RULES.items() if (hit := rule(screened))}
         measures[name] = asdict(screened.measures)
-        if not findings[name]:
+        if not found[name]:
             left[name] = screened.segment
     for name, kept in find_duplicates(left).items():
-        findings[name] = [Finding("duplicate", f"It is a copy or near copy of {kept}.", kept)]
-    return [_mark(row, findings[row["id"]], measures.get(row["id"])) for row in checked]
+        found[name] = {"duplicate": (f"It is a copy or near copy of {kept}.", kept)}
+    return [_mark(row, found[row["id"]], measures.get(row["id"])) for row in checked]
 
 
 def screen_project(work: WorkFolder, project: str, tree: Path) -> Counter[str]:
@@ -192,8 +185,8 @@ def _check(rows: Iterable[Row]) -> list[Row]:
     return list(found.values())
 
 
-def _mark(row: Row, findings: list[Finding], measures: Row | None) -> Row:
-    reasons = [asdict(finding) for finding in findings]
+def _mark(row: Row, hits: dict[str, Hit], measures: Row | None) -> Row:
+    reasons = [{"reason": reason, "why": why, "figure": figure} for reason, (why, figure) in hits.items()]
     first = reasons[0] if reasons else {"reason": "", "why": "", "figure": None}
     return row | first | {"kept": not reasons, "reasons": reasons} | ({"measures": measures} if measures else {})
 
@@ -212,3 +205,61 @@ def _find_function(row: Row, read_module: Callable[[str], Module]) -> ScreenedFu
     if row.get("sha256") and hashlib.sha256(segment.encode()).hexdigest() != row["sha256"]:
         raise _Unreadable("the source has changed")
     return ScreenedFunction(row, module, function, segment)
+
+
+def find_duplicates(segments: Mapping[str, str], threshold: float = 0.85) -> dict[str, str]:
+    """Each function to drop, with the one kept of its group: the shortest id, then the alphabetically first.
+
+    Two instances of the same code would count one skill twice. Two functions are near copies if the sets of five-token
+    shingles of their normal forms overlap by `threshold` (Jaccard); groups are the connected components."""
+    groups: dict[str, list[str]] = defaultdict(list)
+    for name in sorted(segments, key=_preference):
+        groups[normal_form(segments[name])].append(name)
+    forms = {names[0]: form for form, names in groups.items()}
+    kept = _join(list(forms), find_near(forms, threshold))
+    return {name: kept[names[0]] for names in groups.values() for name in names if name != kept[names[0]]}
+
+
+def find_near(texts: Mapping[str, str], threshold: float) -> Iterator[tuple[str, str]]:
+    """Yield every pair of near copies once.
+
+    Two sets can overlap that much only if they share one of their rarest members (prefix filtering). Sets are indexed
+    by those members only, which avoids comparing all pairs.
+    """
+    shingles = {name: shingle(text) for name, text in texts.items()}
+    counts = Counter(member for found in shingles.values() for member in found)
+    # Rarest first; the order among equally rare members does not affect which pairs are found.
+    rank = {member: index for index, member in enumerate(sorted(counts, key=counts.__getitem__))}
+    sets = [(name, {rank[member] for member in found}) for name, found in shingles.items()]
+    sets.sort(key=lambda pair: (len(pair[1]), pair[0]))
+    by_member: dict[int, list[int]] = defaultdict(list)
+    for index, (name, members) in enumerate(sets):
+        least = math.ceil(threshold * len(members) - 1e-9)
+        rarest = sorted(members)[: len(members) - least + 1]
+        for other in sorted({other for member in rarest for other in by_member[member]}):
+            other_name, others = sets[other]
+            shared = len(members & others)
+            if len(others) >= least and shared / (len(members) + len(others) - shared) >= threshold:
+                yield other_name, name
+        for member in rarest:
+            by_member[member].append(index)
+
+
+def _join(names: list[str], pairs: Iterator[tuple[str, str]]) -> dict[str, str]:
+    """The preferred name of each name's group (union-find over the pairs)."""
+    parent = {name: name for name in names}
+
+    def root(name: str) -> str:
+        while parent[name] != name:
+            parent[name] = parent[parent[name]]
+            name = parent[name]
+        return name
+
+    for one, other in pairs:
+        first, second = sorted((root(one), root(other)), key=_preference)
+        parent[second] = first
+    return {name: root(name) for name in names}
+
+
+def _preference(name: str) -> tuple[int, str]:
+    return len(name), name

@@ -35,23 +35,10 @@ class Subject:
     def find_signs(self, qualname: str, function: Function) -> list[str]:
         """Signs that one of its functions concerns machine learning; empty if they are too few."""
         known = read_known()["words"]
+        names = [getattr(node, _NAMES[type(node)]) for node in walk_code(function) if type(node) in _NAMES]
         strong = self.libraries | self.path | (known & split_words([qualname]))
-        weak = self.words | (known & split_words(_identifiers(function)))
+        weak = self.words | (known & split_words(filter(None, names)))
         return sorted(strong | weak) if strong or len(weak) > 1 else []
-
-
-def find_subject(path: str, tree: ast.Module, imports: Iterable[Binding]) -> Subject:
-    known = read_known()
-    # The project's own name is no sign, since it would match every function.
-    own, _, below = name_module(path).partition(".")
-    bindings = list(imports)
-    within = [node.name for node in walk_code(tree) if isinstance(node, Function | ast.ClassDef)]
-    within += [binding.dotted.partition(".")[2] for binding in bindings if binding.library == own]
-    return Subject(
-        libraries=known["libraries"] & {binding.library for binding in bindings} - {own},
-        path=known["words"] & split_words([below]),
-        words=known["words"] & split_words([*within, ast.get_docstring(tree) or ""]),
-    )
 
 
 def split_words(names: Iterable[str]) -> set[str]:
@@ -64,11 +51,6 @@ def read_known() -> dict[str, frozenset[str]]:
     """The lists of known libraries and words."""
     text = files("dlbench.construction.screening").joinpath("words.toml").read_text(encoding="utf-8")
     return {name: frozenset(values) for name, values in tomllib.loads(text).items()}
-
-
-def _identifiers(function: Function) -> list[str]:
-    found = [getattr(node, _NAMES[type(node)]) for node in walk_code(function) if type(node) in _NAMES]
-    return [name for name in found if name]
 
 
 _GENERATED = re.compile(r"@generated|\b(auto-?)?generated (by|from|file|code)\b|\bdo not edit\b", re.IGNORECASE)
@@ -93,7 +75,16 @@ class Module:
 
     @cached_property
     def subject(self) -> Subject:
-        return find_subject(self.path, self.tree, self.imports)
+        known = read_known()
+        # The project's own name is no sign, since it would match every function.
+        own, _, below = name_module(self.path).partition(".")
+        within = [node.name for node in walk_code(self.tree) if isinstance(node, Function | ast.ClassDef)]
+        within += [binding.dotted.partition(".")[2] for binding in self.imports if binding.library == own]
+        return Subject(
+            libraries=known["libraries"] & {binding.library for binding in self.imports} - {own},
+            path=known["words"] & split_words([below]),
+            words=known["words"] & split_words([*within, ast.get_docstring(self.tree) or ""]),
+        )
 
     @cached_property
     def is_generated(self) -> bool:

@@ -105,8 +105,8 @@ class _TestFile:
         self._helpers: dict[str, list[Function]] = {}
         """Functions defined in the file that a test may call or use as a fixture."""
         self._find_mentions = cache(self._read_mentions)  # many tests share helpers
-        for node in members(tree):
-            for function in members(node) if isinstance(node, ast.ClassDef) else [node]:
+        for member in members(tree):
+            for function in members(member) if isinstance(member, ast.ClassDef) else [member]:
                 if isinstance(function, Function) and not function.name.startswith("test"):
                     self._helpers.setdefault(function.name, []).append(function)
         for node in ast.walk(tree):

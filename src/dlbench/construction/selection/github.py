@@ -41,11 +41,6 @@ class Stopped(Exception):
     """Nothing more can be fetched now."""
 
 
-class _Wait(Exception):
-    def __init__(self, seconds: float) -> None:
-        self.seconds = seconds
-
-
 class _Transient(Exception):
     """Worth a retry. `final`: the error to raise after the last try."""
 
@@ -95,30 +90,31 @@ class GitHub:
         """Raises GitHubError, or Stopped if the wait is too long or the connection fails."""
         waited, failures = 0.0, 0
         while True:
-            try:
-                if self._pending_wait:
-                    raise _Wait(self._pending_wait)
-                return self._fetch(topic, number)
-            except _Wait as wait:
-                waited += wait.seconds
-                if waited > self._patience:
-                    what = f"GitHub asks to wait {wait.seconds:.0f} s more, above the limit of {self._patience:.0f} s"
-                    raise Stopped(f"rate limit reached: {what}") from None
-                self._log(f"GitHub rate limit reached: waiting {wait.seconds:.0f} s")
+            if seconds := self._pending_wait:
                 self._pending_wait = 0.0
-                self._sleep(wait.seconds)
+                waited += seconds
+                if waited > self._patience:
+                    what = f"GitHub asks to wait {seconds:.0f} s more, above the limit of {self._patience:.0f} s"
+                    raise Stopped(f"rate limit reached: {what}")
+                self._log(f"GitHub rate limit reached: waiting {seconds:.0f} s")
+                self._sleep(seconds)
+            try:
+                if page := self._fetch(topic, number):
+                    return page
             except _Transient as error:
                 failures += 1
                 if failures == TRIES:
                     raise error.final(f"{error} ({TRIES} tries)") from None
                 self._sleep(BACK_OFF * 2 ** (failures - 1))
 
-    def _fetch(self, topic: str, number: int) -> Page:
+    def _fetch(self, topic: str, number: int) -> Page | None:
+        """None if GitHub limits requests."""
         query = {"q": f"topic:{topic} language:Python", "sort": "stars", "order": "desc"}
         answer = self._get(query | {"per_page": str(PER_PAGE), "page": str(number)})
         status = answer.status_code
         if status == 429 or (status == 403 and _is_limit(answer)):
-            raise _Wait(_seconds_to_wait(answer))
+            self._pending_wait = _seconds_to_wait(answer)
+            return None
         if status == 401:
             what, fix = "GitHub rejects the token", "fix GITHUB_TOKEN, or unset it: it is optional"
             raise DLBenchError(what, where=self._url, fix=fix)

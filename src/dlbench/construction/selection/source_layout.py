@@ -47,7 +47,8 @@ def find_layout(tree: Path, name: str) -> Layout:
     files = list(_python_files(tree))
     inside = _find_packages(tree / "src", tree, name) if not (tree / "src" / "__init__.py").exists() else []
     beside = _find_packages(tree, tree, name)
-    import_root, packages = ("src", inside) if inside and not _is_own(beside, name) else (".", beside)
+    is_beside = bool(beside) and _normal(beside[0]) == _normal(name)
+    import_root, packages = ("src", inside) if inside and not is_beside else (".", beside)
     prefix = "" if import_root == "." else f"{import_root}/"
     homes = tuple(f"{prefix}{package}/" for package in packages)
     alone = {f"{prefix}{package}.py" for package in packages}
@@ -72,11 +73,9 @@ def find_tests_root(counts: dict[str, int]) -> str:
 def _python_files(tree: Path) -> Iterator[str]:
     for here, folders, files in os.walk(tree):
         folders[:] = sorted(folder for folder in folders if not _SKIPPED.fullmatch(folder))
-        for file in sorted(files):
-            path = Path(here, file)
-            # A link would count code twice.
-            if file.endswith(".py") and not path.is_symlink():
-                yield path.relative_to(tree).as_posix()
+        paths = [Path(here, file) for file in sorted(files) if file.endswith(".py")]
+        # A link would count code twice.
+        yield from (path.relative_to(tree).as_posix() for path in paths if not path.is_symlink())
 
 
 def _find_packages(folder: Path, tree: Path, name: str) -> list[str]:
@@ -100,14 +99,9 @@ def _find_packages(folder: Path, tree: Path, name: str) -> list[str]:
 
 def _listed(tree: Path) -> frozenset[str]:
     """Top-level names recorded by the build, if any."""
-    names: set[str] = set()
-    for path in [*tree.glob("*.egg-info/top_level.txt"), *tree.glob("src/*.egg-info/top_level.txt")]:
-        names.update(path.read_text(encoding="utf-8", errors="replace").split())
-    return frozenset(names - _BESIDE)
-
-
-def _is_own(packages: list[str], name: str) -> bool:
-    return bool(packages) and _normal(packages[0]) == _normal(name)
+    paths = [*tree.glob("*.egg-info/top_level.txt"), *tree.glob("src/*.egg-info/top_level.txt")]
+    texts = (path.read_text(encoding="utf-8", errors="replace") for path in paths)
+    return frozenset(name for text in texts for name in text.split()) - _BESIDE
 
 
 def _is_for_tests(file: str, offset: int) -> bool:
