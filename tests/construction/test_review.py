@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from dlbench.construction.labelling.local_server import MAX_BODY
-from dlbench.construction.labelling.review_server import KEYS, AnnotationApi, ReviewServer
+from dlbench.construction.labelling.review_api import KEYS, AnnotationApi
+from dlbench.construction.labelling.review_server import MAX_BODY, ReviewServer
 from dlbench.construction.labelling.votes import read_reviews, read_votes
 from dlbench.dataset.labels import AXES
 from dlbench.errors import DLBenchError

@@ -71,6 +71,7 @@ def propose_project(spec: ProjectSpec, log: Log) -> Project:
     tests = find_tests(layout.tests, spec)
     if not tests:
         raise DLBenchError("the archive contains no tests", where=spec.name, fix="choose another project")
+    root = os.path.commonpath([PurePosixPath(test).parent for test in tests])
     return Project(
         name=spec.name,
         version=release.version,
@@ -82,12 +83,7 @@ def propose_project(spec: ProjectSpec, log: Log) -> Project:
         environment=spec.name,
         framework=Framework(spec.framework or detected),
         import_root=layout.import_root,
-        tests=TestSetup(
-            root=os.path.commonpath([PurePosixPath(test).parent for test in tests]) or ".",
-            env=spec.env,
-            args=spec.args,
-            files=spec.files,
-        ),
+        tests=TestSetup(root=root or ".", env=spec.env, args=spec.args, files=spec.files),
     )
 
 

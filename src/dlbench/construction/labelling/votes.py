@@ -26,11 +26,11 @@ from dlbench.jsonl import Journal, read_lines
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
 
 
-def check_name(name: object) -> str:
+def check_name(name: object, where: str = "") -> str:
     """Check a name, which becomes a file name: lower case, so that two names are two files on every file system."""
     if not isinstance(name, str) or not _NAME.fullmatch(name):
-        what = f"{name!r} is not a valid annotator name"
-        raise DLBenchError(what, fix="use up to 40 of a-z, 0-9, - and _, starting with a letter or a digit")
+        fix = "use up to 40 of a-z, 0-9, - and _, starting with a letter or a digit"
+        raise DLBenchError(f"{name!r} is not a valid annotator name", where=where, fix=fix)
     return name
 
 
@@ -173,14 +173,11 @@ def parse_vote(row: Row, annotator: object, where: str) -> Vote:
     if not isinstance(note, str):
         raise DLBenchError("`note` is not a string", where=where, fix="write it in quotation marks, or omit it")
     labels = {axis: parse_label(axis, row[axis], where) for axis in AXES if row.get(axis) not in (None, "")}
-    try:
-        at = parse_time(row.get("at"))
-        return Vote(function, check_name(annotator), labels, note, row.get("seen") is True, where, at)
-    except DLBenchError as error:
-        raise DLBenchError(error.what, where=where, fix=error.fix) from None
+    at = parse_time(row.get("at"), where)
+    return Vote(function, check_name(annotator, where), labels, note, row.get("seen") is True, where, at)
 
 
-def parse_time(value: object) -> str:
+def parse_time(value: object, where: str) -> str:
     """Normalize an ISO 8601 time; UTC if it has no zone."""
     if value in (None, ""):
         return ""
@@ -188,7 +185,8 @@ def parse_time(value: object) -> str:
         time = datetime.fromisoformat(str(value))
         return format_time(time if time.tzinfo else time.replace(tzinfo=UTC))
     except (ValueError, OverflowError):
-        raise DLBenchError(f"{value!r} is not a time", fix="write it as 2026-01-31T12:00:00Z") from None
+        fix = "write it as 2026-01-31T12:00:00Z"
+        raise DLBenchError(f"{value!r} is not a time", where=where, fix=fix) from None
 
 
 def format_time(time: datetime) -> str:

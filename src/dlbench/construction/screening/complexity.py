@@ -24,7 +24,6 @@ from dlbench.dataset.target import (
     walk_code,
     write_code,
 )
-from dlbench.parsing import parse
 
 _NOT_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER,
@@ -84,8 +83,7 @@ def measure_snippet(source: str) -> FunctionMeasures:
     tree = ast.Module(parse_statements(source), [])
     nodes = walk_code(tree)[1:]
     prose = [node for node in nodes if is_prose(node)]
-    shell = parse("def snippet(): pass").body[0]
-    assert isinstance(shell, ast.FunctionDef)
+    shell = parse_function("def snippet(): pass")
     shell.body = tree.body or shell.body
     blocks = [node.body if isinstance(node, Function) else [node] for node in tree.body]
     return FunctionMeasures(

@@ -90,7 +90,7 @@ def find_candidates(work: WorkFolder, names: Sequence[str] = ()) -> list[Candida
 
 
 def select(
-    work: WorkFolder, names: Sequence[str] = (), *, log: Log = quiet, on_row: Callable[[Row], None] | None = None
+    work: WorkFolder, names: Sequence[str] = (), *, log: Log = quiet, on_row: Callable[[Row], None] = lambda row: None
 ) -> list[Row]:
     """Judge the candidates and write `select.jsonl`; rows of earlier runs stay unless judged again."""
     rows: list[Row] = []
@@ -104,8 +104,7 @@ def select(
                 if not any(reason_kind(reason) in _TRANSIENT for reason in row["reasons"]):
                     journal.append({"asked": key, "row": row})
             rows.append(row)
-            if on_row:
-                on_row(row)
+            on_row(row)
         earlier = {row["name"]: row for row in work.read(STEP)} if work.has(STEP) else {}
         work.write(STEP, [*(earlier | {row["name"]: row for row in rows}).values()])
         journal.path.unlink()
