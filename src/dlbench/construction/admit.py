@@ -67,7 +67,7 @@ class Admission:
 
 
 class _Rejected(Exception):
-    def __init__(self, reason: str, detail: str = "") -> None:
+    def __init__(self, reason: str, detail: str) -> None:
         self.reason, self.detail = reason, detail
 
 
@@ -182,11 +182,8 @@ def _tests_with(verdict: Verdict, *outcomes: Outcome) -> list[str]:
 
 
 def _drop_tests_passing_on_stubs(warm: Warm, instance: Instance, node: Function, found: Admission) -> None:
-    """Drop tests that pass or do not finish on a stub: they cannot detect a wrong answer.
-
-    Stubs are judged several times and in other orders, since a test may find its expected value in reused memory or in
-    what another test left.
-    """
+    """Drop tests that pass or do not finish on a stub. Stubs are judged several times and in other orders, since a test
+    may find its expected value in reused memory or in what another test left."""
     kept = list(instance.tests)
     orders = [instance.tests, *draw_orders(instance.tests, _STUB_TIMES - 1, instance.id)]
     for count, kind in product(range(_STUB_TIMES), BODIES):

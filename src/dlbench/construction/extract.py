@@ -1,8 +1,4 @@
-"""Find the qualified names of the functions that the trace recorded by file and line.
-
-A function whose qualified name does not identify the same lines (defined twice, or inside another function) is left
-out with the reason, and so is test code.
-"""
+"""Find the qualified names of the functions that the trace recorded by file and line."""
 
 import ast
 import re
@@ -83,14 +79,12 @@ def _read_file(project: Project, tree: Path, path: str, places: list[Place]) -> 
     """Each function of a file with its row, or with the reason why it is left out."""
     module = name_module(path, project.import_root)
     why = "it is test code" if is_test_code(path) else "" if module else "it is outside the packages"
-    source, parsed, names = "", None, {}
-    if not why:
-        try:
-            source = (tree / path).read_text(encoding="utf-8")
-            parsed = parse(source)
-            names = {(line, name): qualname for qualname, line, name in walk_functions(parsed, "")}
-        except (OSError, UnicodeDecodeError, SyntaxError) as error:
-            why = f"the file cannot be read: {error}"
+    try:
+        source = "" if why else (tree / path).read_text(encoding="utf-8")
+        parsed = parse(source)
+    except (OSError, UnicodeDecodeError, SyntaxError) as error:
+        source, parsed, why = "", ast.Module([], []), f"the file cannot be read: {error}"
+    names = {(line, name): qualname for qualname, line, name in walk_functions(parsed, "")}
     for place in places:
         qualname = names.get(place[1:])
         if why or qualname is None:

@@ -1,9 +1,8 @@
 """Find the release in which a function first appeared, and the projects with new functions since a date.
 
-For all functions at once, the first and last release of each release line (1.4.x and 1.5.x are two lines) are searched,
-then a bisection within the line. A function counts as present if its qualified name is defined anywhere in the release,
-so moved functions keep their age. A date is too late only if a name came and went within one line, or if old code got a
-new name or came from another package.
+A function counts as present if its qualified name is defined anywhere in the release, so moved functions keep their
+age. A date is too late only if a name came and went within one release line (1.4.x and 1.5.x are two lines), or if old
+code got a new name or came from another package.
 """
 
 import contextlib

@@ -90,11 +90,8 @@ def propose_project(spec: ProjectSpec, log: Log) -> Project:
 def find_tests(files: Iterable[str], spec: ProjectSpec) -> list[str]:
     """The test files that the specification selects."""
     roots = tuple(f"{root.rstrip('/')}/" for root in spec.tests)
-    return sorted(
-        file
-        for file in files
-        if (not roots or file.startswith(roots) or file in spec.tests) and not any(part in file for part in spec.skip)
-    )
+    inside = (file for file in files if not roots or file.startswith(roots) or file in spec.tests)
+    return sorted(file for file in inside if not any(part in file for part in spec.skip))
 
 
 def set_up(project: Project, requirements: list[str], root: Path, log: Log) -> tuple[Prepared, list[str]]:

@@ -93,8 +93,7 @@ def render_tables(lines: list[Row]) -> str:
         "admissible", "mutation score, median",
     ]  # fmt: skip
     total: Row = {"project": f"**{len(rows)} projects**"}
-    for column in columns[1:-1]:
-        total[column] = sum(row.get(column) or 0 for row in rows)
+    total |= {column: sum(row.get(column) or 0 for row in rows) for column in columns[1:-1]}
     parts = [_render(columns, [*rows, total])]
     named = sum(len(row.get(NAMES) or ()) for row in rows)
     parts.append(f"Of the {total['admissible']} admissible functions {named} are known by name.")
@@ -104,8 +103,7 @@ def render_tables(lines: list[Row]) -> str:
         of = "" if len(counted) == len(rows) else f" (of {len(counted)} projects)"
         found = [{"reason": reason, "functions": count} for reason, count in reasons.most_common()]
         parts.append(f"## Functions left out when {step}{of}\n\n" + _render(["reason", "functions"], found))
-    left = [line for line in lines if "why" in line]
-    if left:
+    if left := [line for line in lines if "why" in line]:
         parts.append("## Projects left out\n\n" + _render(["project", "why"], left))
     return "\n\n".join(parts) + "\n"
 

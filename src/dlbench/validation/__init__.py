@@ -1,8 +1,7 @@
 """Check that an instance's tests distinguish the reference from its absence, every time.
 
 The reference must pass unspliced and spliced like any answer; a stub that raises and one that returns None must fail
-every kept test. Otherwise verdicts mean nothing. On request the reference runs repeatedly in other orders, to find
-flaky tests, and every candidate runs in both modes, to find verdicts that depend on the mode.
+every kept test. Otherwise verdicts mean nothing.
 """
 
 from collections.abc import Callable, Sequence
@@ -32,6 +31,7 @@ class Trial:
 
 
 OnTrial = Callable[[Trial], None]
+Check = Callable[[Task, Verdict], Trial | None]
 
 
 @dataclass
@@ -59,18 +59,23 @@ class Plan:
             name = f"run {count + 1}{' (shuffled)' if shuffle else ''}"
             self.add(instance, name, self.find_target(instance).text, order)
 
-    def run(self, on_trial: OnTrial) -> list[Trial]:
+    def run(self, check: Check, on_trial: OnTrial, pool: Pool | None = None) -> list[Trial]:
+        """Run the tasks, by default in the plan's pool. `check` gives no trial for a verdict that decides nothing."""
         trials: list[Trial] = []
         lock = Lock()
 
         def take(task: Task, verdict: Verdict) -> None:
-            trial = _check_stub(task, verdict) if task.name in BODIES else _check_reference(task, verdict)
             with lock:
-                trials.append(trial)
-                on_trial(trial)
+                if trial := check(task, verdict):
+                    trials.append(trial)
+                    on_trial(trial)
 
-        self.pool.run(self.tasks, take)
-        return sorted(trials, key=lambda trial: trial.verdict.sample)
+        (pool or self.pool).run(self.tasks, take)
+        return sorted(trials, key=_sample_of)
+
+
+def _sample_of(trial: Trial) -> int:
+    return trial.verdict.sample
 
 
 def validate(
@@ -88,7 +93,7 @@ def validate(
         plan.add(instance, "spliced", plan.find_target(instance).text)
         plan.add_stubs(instance)
         plan.add_repeats(instance, times, shuffle)
-    return plan.run(on_trial)
+    return plan.run(_check, on_trial)
 
 
 def compare_modes(
@@ -102,9 +107,8 @@ def compare_modes(
 ) -> list[Trial]:
     """Run reference, stubs and mutants in both modes. A trial holds if both give the same status and test outcomes.
 
-    A mutant may read uninitialised memory and pass a test by chance. If both modes give a mutant the same status and
-    differ in a test, fresh interpreters run it again, in other orders too. Where they disagree among themselves, that
-    test says nothing about modes, and the trial holds with a remark.
+    A mutant may read uninitialised memory and pass a test by chance. If both modes give it the same status and differ
+    in a test, fresh interpreters run it again. Where they disagree among themselves, the test says nothing about modes.
     """
     plan = Plan(warm)
     for instance in instances:
@@ -115,26 +119,20 @@ def compare_modes(
             plan.add(instance, f"{_MUTANT}{name}", code)
     quick: dict[int, Verdict] = {}
     doubtful: list[tuple[Task, Verdict]] = []
-    trials: list[Trial] = []
-    lock = Lock()
 
     def note(task: Task, verdict: Verdict) -> None:
-        with lock:
-            quick[task.sample] = verdict
-            on_warm(task)
+        quick[task.sample] = verdict
+        on_warm(task)
 
-    warm.run(plan.tasks, note)
-
-    def take(task: Task, verdict: Verdict) -> None:
+    def compare(task: Task, verdict: Verdict) -> Trial | None:
         trial = _compare(task, quick[task.sample], verdict)
-        with lock:
-            if not trial.holds and task.name.startswith(_MUTANT) and verdict.status is trial.verdict.status:
-                doubtful.append((task, verdict))
-                return
-            trials.append(trial)
-            on_trial(trial)
+        if trial.holds or not task.name.startswith(_MUTANT) or verdict.status is not trial.verdict.status:
+            return trial
+        doubtful.append((task, verdict))
+        return None
 
-    fresh.run(plan.tasks, take)
+    plan.run(note, on_trial)
+    trials = plan.run(compare, on_trial, fresh)
     for task, verdict in doubtful:
         trial = _compare(task, quick[task.sample], verdict)
         if unsteady := _find_unsteady(fresh, task, verdict):
@@ -143,7 +141,7 @@ def compare_modes(
             trial = replace(trial, holds=holds, detail=f"{remark}; {trial.detail}")
         trials.append(trial)
         on_trial(trial)
-    return sorted(trials, key=lambda trial: trial.verdict.sample)
+    return sorted(trials, key=_sample_of)
 
 
 def _find_unsteady(fresh: Pool, task: Task, first: Verdict) -> list[str]:
@@ -182,17 +180,16 @@ def repeat(
     plan = Plan(pool)
     for instance in instances:
         plan.add_repeats(instance, times, shuffle)
-    return plan.run(on_trial)
+    return plan.run(_check, on_trial)
 
 
-def _check_stub(task: Task, verdict: Verdict) -> Trial:
-    passing = [test for test, outcome in verdict.tests.items() if outcome in (Outcome.PASSED, Outcome.SKIPPED)]
-    holds = not passing and verdict.status in (Status.FAIL, Status.ERROR)
-    detail = f"{len(passing)} test(s) do not fail on it, first {passing[0]}" if passing else str(verdict.status)
+def _check(task: Task, verdict: Verdict) -> Trial:
+    """Whether the reference passes all tests, or a stub fails all."""
+    if task.name in BODIES:
+        passing = [test for test, outcome in verdict.tests.items() if outcome in (Outcome.PASSED, Outcome.SKIPPED)]
+        holds = not passing and verdict.status in (Status.FAIL, Status.ERROR)
+        detail = f"{len(passing)} test(s) do not fail on it, first {passing[0]}" if passing else str(verdict.status)
+    else:
+        failing = [test for test, outcome in verdict.tests.items() if outcome is not Outcome.PASSED]
+        holds, detail = verdict.passed, f"{verdict.status}: {', '.join(failing[:5])}: {verdict.message[-300:]}"
     return Trial(task.instance.id, task.name, holds, "" if holds else detail, verdict)
-
-
-def _check_reference(task: Task, verdict: Verdict) -> Trial:
-    failing = [test for test, outcome in verdict.tests.items() if outcome is not Outcome.PASSED]
-    detail = f"{verdict.status}: {', '.join(failing[:5])}: {verdict.message[-300:]}"
-    return Trial(task.instance.id, task.name, verdict.passed, "" if verdict.passed else detail, verdict)

@@ -1,8 +1,7 @@
 """Mutation operators: small mistakes of any Python code, and of code on arrays.
 
-An operator looks at one node and yields its replacements. Mistakes on arrays (a wrong axis, a dimension kept or lost, a
-neighbouring type, a wrong reduction) run, and often give an array of the right shape; general operators do not make
-them.
+Mistakes on arrays (a wrong axis, a dimension kept or lost, a neighbouring type, a wrong reduction) run, and often give
+an array of the right shape; general operators do not make them.
 """
 
 import ast

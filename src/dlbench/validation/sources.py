@@ -1,7 +1,6 @@
 """Check the records against the fetched sources.
 
-For every project: the file and the function exist, the function is unchanged, pytest collects every named test, and the
-prompt does not leak the solution. A record that drifted from its source judges models by code that nobody reviewed.
+A record that drifted from its source judges models by code that nobody reviewed.
 """
 
 import hashlib

@@ -8,7 +8,6 @@ restart or another process shows the same.
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from datetime import UTC, datetime
 from functools import lru_cache
 from http import HTTPStatus
 from pathlib import Path
@@ -22,7 +21,7 @@ from dlbench.construction.labelling.votes import (
     Vote,
     cast_vote,
     check_name,
-    format_time,
+    now,
     read_reviews,
     read_votes,
     reviews_of,
@@ -134,8 +133,7 @@ class AnnotationApi:
         self._find(function)
         if set(labels) - set(AXES):
             raise DLBenchError("unknown axis", fix=f"use {', '.join(AXES)}")
-        change: Row = {"id": function, **labels, "at": format_time(datetime.now(UTC))}
-        change |= {} if note is None else {"note": note}
+        change: Row = {"id": function, **labels, "at": now()} | ({} if note is None else {"note": note})
         cast_vote(self._votes, annotator, change)
 
     def reveal(self, annotator: str, function: str) -> None:
@@ -147,20 +145,20 @@ class AnnotationApi:
         with self._lock:
             entry = self._find(function)
             review = self._all_reviews().get(function, Review())
-            now = _prompt(entry, review)
-            if now != shown:
+            current = _prompt(entry, review)
+            if current != shown:
                 what = f"{review.prompt_by or entry.drafted_by} has changed this prompt meanwhile"
                 raise BadRequest(HTTPStatus.CONFLICT, what, "read the new prompt; saving again replaces it")
-            if prompt != now:
+            if prompt != current:
                 write_review(self._reviews, annotator, {"id": function, "action": "prompt", "prompt": prompt})
 
     def accept(self, annotator: str, function: str, shown: str) -> None:
         with self._lock:
             entry = self._find(function)
-            now = _prompt(entry, self._all_reviews().get(function, Review()))
-            if now != shown:
+            current = _prompt(entry, self._all_reviews().get(function, Review()))
+            if current != shown:
                 raise BadRequest(HTTPStatus.CONFLICT, "the prompt has changed meanwhile", "read it again")
-            if not now.strip():
+            if not current.strip():
                 raise DLBenchError("there is no prompt to accept", fix="write one")
             write_review(self._reviews, annotator, {"id": function, "action": "accept"})
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from itertools import chain
+from itertools import chain, zip_longest
 from operator import itemgetter
 from pathlib import Path
 from threading import RLock
@@ -53,12 +53,18 @@ class Sheets:
                 raise DLBenchError("not an annotator's file", where=str(path), fix=fix)
         return [path.stem for path in paths]
 
-    def read(self, annotator: str) -> list[tuple[int, Row]]:
-        """Every complete row with its line number."""
+    def read(self, annotator: str) -> list[tuple[Row, str]]:
+        """Every complete row with its location."""
         path = self.path(annotator)
         text = path.read_bytes() if path.exists() else b""
         whole = text[: text.rfind(b"\n") + 1]
-        return [(number, _parse(line, path, number)) for number, line in enumerate(whole.split(b"\n"), 1) if line]
+        lines = [(line, f"{path}:{number}") for number, line in enumerate(whole.split(b"\n"), 1) if line]
+        return [(_parse(line, where), where) for line, where in lines]
+
+    def read_all(self) -> Iterator[tuple[Row, str, str]]:
+        """Every complete row with its annotator and its location."""
+        for annotator in self.annotators():
+            yield from ((row, annotator, where) for row, where in self.read(annotator))
 
     def append(self, annotator: str, row: Row) -> None:
         """Append a row; it is on disk when this returns."""
@@ -66,7 +72,7 @@ class Sheets:
             journal.append(row)
 
 
-def _parse(line: bytes, path: Path, number: int) -> Row:
+def _parse(line: bytes, where: str) -> Row:
     try:
         row = json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -75,7 +81,7 @@ def _parse(line: bytes, path: Path, number: int) -> Row:
         if isinstance(row, dict):
             return row
         what = f"a JSON {type(row).__name__}, not an object"
-    raise DLBenchError(what, where=f"{path}:{number}", fix="fix or remove the line") from None
+    raise DLBenchError(what, where=where, fix="fix or remove the line") from None
 
 
 _KEYS = {"id", "annotator", "note", "seen", "at", *AXES}
@@ -114,7 +120,7 @@ def read_votes(source: WorkFolder | Sheets | Iterable[Path]) -> list[Vote]:
     """
     if isinstance(source, WorkFolder):
         source = votes_of(source)
-    rows = _read_sheets(source) if isinstance(source, Sheets) else chain.from_iterable(map(read_rows, source))
+    rows = source.read_all() if isinstance(source, Sheets) else chain.from_iterable(map(read_rows, source))
     last: dict[tuple[str, str], Vote] = {}
     for row, annotator, where in rows:
         vote = parse_vote(row, annotator, where)
@@ -126,17 +132,11 @@ def list_votes(instances: Iterable[Instance]) -> list[Vote]:
     """The votes in the records of instances, in the order of the annotators, whose names are not recorded."""
     found: list[Vote] = []
     for instance in instances:
-        kept = {axis: getattr(instance.votes, axis) for axis in AXES} if instance.votes else {}
-        for index in range(max(map(len, kept.values()), default=0)):
-            labels = {axis: votes[index] for axis, votes in kept.items() if index < len(votes)}
+        by_annotator = zip_longest(*(getattr(instance.votes, axis, ()) for axis in AXES))
+        for index, given in enumerate(by_annotator):
+            labels = {axis: label for axis, label in zip(AXES, given, strict=True) if label}
             found.append(Vote(instance.id, str(index), labels))
     return found
-
-
-def _read_sheets(sheets: Sheets) -> Iterator[tuple[Row, str, str]]:
-    for annotator in sheets.annotators():
-        for number, row in sheets.read(annotator):
-            yield row, annotator, f"{sheets.path(annotator)}:{number}"
 
 
 def read_rows(path: Path) -> Iterator[tuple[Row, str, str]]:
@@ -183,13 +183,17 @@ def parse_time(value: object, where: str) -> str:
         return ""
     try:
         time = datetime.fromisoformat(str(value))
-        return format_time(time if time.tzinfo else time.replace(tzinfo=UTC))
+        return _format_time(time if time.tzinfo else time.replace(tzinfo=UTC))
     except (ValueError, OverflowError):
         fix = "write it as 2026-01-31T12:00:00Z"
         raise DLBenchError(f"{value!r} is not a time", where=where, fix=fix) from None
 
 
-def format_time(time: datetime) -> str:
+def now() -> str:
+    return _format_time(datetime.now(UTC))
+
+
+def _format_time(time: datetime) -> str:
     return time.astimezone(UTC).isoformat(timespec="microseconds")
 
 
@@ -211,8 +215,7 @@ def cast_vote(sheets: Sheets, annotator: str, change: Row) -> None:
 
 def plan_votes(sheets: Sheets, annotator: str, changes: Iterable[Row]) -> list[Row]:
     """The rows to write for these changes; none for a change that has no effect."""
-    path = sheets.path(annotator)
-    votes = (parse_vote(row, annotator, f"{path}:{number}") for number, row in sheets.read(annotator))
+    votes = (parse_vote(row, annotator, where) for row, where in sheets.read(annotator))
     last = {vote.id: vote for vote in votes}
     rows = []
     for change in changes:
@@ -253,12 +256,12 @@ def read_reviews(source: WorkFolder | Sheets) -> dict[str, Review]:
     """Reviews by function id."""
     sheets = reviews_of(source) if isinstance(source, WorkFolder) else source
     events: list[tuple[str, str, Row]] = []
-    for annotator in sheets.annotators():
-        latest = ""  # An annotator's rows keep their order even if the clock was set back.
-        for number, row in sheets.read(annotator):
-            _check_review(row, f"{sheets.path(annotator)}:{number}")
-            latest = max(latest, str(row.get("at", "")))
-            events.append((latest, annotator, row))
+    latest: dict[str, str] = {}
+    for row, annotator, where in sheets.read_all():
+        _check_review(row, where)
+        # An annotator's rows keep their order even if the clock was set back.
+        latest[annotator] = max(latest.get(annotator, ""), str(row.get("at", "")))
+        events.append((latest[annotator], annotator, row))
     found: dict[str, Review] = {}
     for _, annotator, row in sorted(events, key=itemgetter(0)):
         found[row["id"]] = _apply_review(found.get(row["id"], Review()), annotator, row)
@@ -290,4 +293,4 @@ def _apply_review(review: Review, annotator: str, row: Row) -> Review:
 def write_review(sheets: Sheets, annotator: str, row: Row) -> None:
     """Append a row with the action `prompt`, `accept` or `reject`; it is on disk when this returns."""
     _check_review(row, "this review")
-    sheets.append(annotator, row | {"at": format_time(datetime.now(UTC))})
+    sheets.append(annotator, row | {"at": now()})

@@ -1,7 +1,7 @@
 """Parse a source file once for all its functions, and decide whether they concern machine learning.
 
 A deep-learning project also parses arguments, prints tables and finds files; such functions say nothing about deep
-learning. The decision uses what a module imports and the words it uses, not the name of the project.
+learning.
 """
 
 import ast

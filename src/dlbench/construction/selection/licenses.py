@@ -1,7 +1,6 @@
 """Detect a project's license and decide whether it is permissive.
 
-The license is stated in up to three places: metadata, classifiers, license file. They must agree: a project with MIT in
-its metadata and an AGPL file is rejected. An unrecognized license is unknown, and unknown is rejected too.
+Metadata, classifiers and license file must agree: a project with MIT in its metadata and an AGPL file is rejected.
 """
 
 import re

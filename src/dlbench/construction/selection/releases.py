@@ -1,7 +1,6 @@
 """Choose the release of a package and open its source archive.
 
-The newest release with a source archive for the benchmark's Python is taken: wheels omit the tests, and a release for
-another Python would fail for reasons unrelated to the code.
+Wheels omit the tests, and a release for another Python would fail for reasons unrelated to the code.
 """
 
 import re
