@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dlbench.construction.admit import propose_instance
-from dlbench.construction.labelling.reviews import reviews_of, write_review
+from dlbench.construction.labelling.votes import reviews_of, write_review
 from dlbench.construction.work_folder import WorkFolder
 from dlbench.construction.write_instances import WriteResult, render_instance, write_instance, write_instances
 from dlbench.dataset import Instance, load

@@ -16,8 +16,16 @@ from typer.testing import CliRunner
 
 from dlbench.cli.construct_label import register
 from dlbench.construction.labelling import Outcome, Settlement, decide, measure_alpha, read_settlements
-from dlbench.construction.labelling.reviews import read_reviews, reviews_of, write_review
-from dlbench.construction.labelling.votes import Sheets, Vote, cast_vote, read_votes, votes_of
+from dlbench.construction.labelling.votes import (
+    Sheets,
+    Vote,
+    cast_vote,
+    read_reviews,
+    read_votes,
+    reviews_of,
+    votes_of,
+    write_review,
+)
 from dlbench.construction.work_folder import WorkFolder
 from dlbench.dataset.labels import AXES, Data, Stage, Task
 from dlbench.dataset.records import Labels, Votes

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from dlbench.cli.construct_label import register
 from dlbench.construction.labelling.catalogue import read_catalogue
 from dlbench.construction.labelling.label_studio import import_votes, read_export, write_configuration, write_task
-from dlbench.construction.labelling.review_server import AnnotationApi
+from dlbench.construction.labelling.review_api import AnnotationApi
 from dlbench.construction.labelling.votes import cast_vote, read_votes, votes_of
 from dlbench.dataset.labels import AXES
 from dlbench.errors import DLBenchError

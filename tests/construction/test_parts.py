@@ -4,14 +4,14 @@ import asyncio
 
 import pytest
 
-from dlbench.construction.choose_tests import choose_tests, name_group, strip_case
 from dlbench.construction.collect import is_test_code
 from dlbench.construction.draft import draft_project, draft_prompt
 from dlbench.construction.extract import name_module
 from dlbench.construction.project_spec import ProjectSpec, find_missing, read_project_requirements, read_specs
-from dlbench.construction.trace import TracedTest
+from dlbench.construction.trace import TracedTest, choose_tests, name_group
 from dlbench.dataset.labels import Framework
 from dlbench.dataset.leakage import UNREVIEWED, is_draft
+from dlbench.dataset.records import strip_case
 from dlbench.errors import DLBenchError
 from dlbench.generation import Answer, Model, RateLimiter, Request
 from tests.construction.labelling import CLIP, SHARE, make_trees, make_work
@@ -99,9 +99,9 @@ def test_test_requirements_are_read_without_tools(tmp_path):
         'Requires-Dist: parameterized; extra == "test"\nRequires-Dist: black; extra == "test"\n'
         'Requires-Dist: pywin32; sys_platform == "win32"\nRequires-Dist: plotly; extra == "plots"\n\nText\n'
     )
-    found = read_project_requirements(tmp_path, ("scipy",), only_these=False, python="3.11")
+    found = read_project_requirements(tmp_path, ("scipy",), only_these=False)
     assert found == ["numpy>=1.2", "parameterized", "scipy", "pytest"]
-    assert read_project_requirements(tmp_path, ("scipy",), only_these=True, python="3.11") == ["scipy", "pytest"]
+    assert read_project_requirements(tmp_path, ("scipy",), only_these=True) == ["scipy", "pytest"]
 
 
 @pytest.mark.parametrize("text", ["[[project]]\nversion = '1'\n", "[[project]]\nname='a'\ncolour='b'\n", "nothing", ""])

@@ -172,7 +172,7 @@ def admit(
 
     def do(pipeline: "Pipeline") -> None:
         pipeline.admit(most, like or ())
-        rows = pipeline.work.read_last("measured", pipeline.name)
+        rows = pipeline.work.read_by_id("measured", pipeline.name).values()
         typer.echo(f"{pipeline.name}: {sum(row['admissible'] for row in rows)} of {len(rows)} functions are admissible")
 
     run_step(make_pipelines(names, projects, work, workers), do)

@@ -181,7 +181,7 @@ def _export(path: Path, work: "WorkFolder", catalogue: "dict[str, Entry]", read:
     from json import dumps
 
     from dlbench.construction.labelling.label_studio import write_configuration, write_task
-    from dlbench.construction.labelling.reviews import read_reviews
+    from dlbench.construction.labelling.votes import read_reviews
     from dlbench.errors import DLBenchError
     from dlbench.jsonl import write_whole
 

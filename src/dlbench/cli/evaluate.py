@@ -36,8 +36,8 @@ def validate(
     instances = chosen.instances
     prepared = prepare_projects(chosen.benchmark, instances)
     pool = make_pool(engine, prepared, execution)
-    total = 2 * len(instances) * (1 + len(BODIES) + mutants) if compare_modes else validation.count_trials(instances)
-    with counted("validating", total + repeat * len(instances)) as advance:
+    trials_each = 2 * (1 + len(BODIES) + mutants) if compare_modes else 2 + len(BODIES)
+    with counted("validating", (trials_each + repeat) * len(instances)) as advance:
 
         def show(trial: "Trial") -> None:
             advance(f"{trial.instance} {trial.name}: {'holds' if trial.holds else 'DOES NOT HOLD'}")

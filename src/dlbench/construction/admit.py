@@ -1,39 +1,37 @@
 """Run the automatic admission checks on a function.
 
-The reference must pass five times in different test orders. Tests that pass on a stub or fail sometimes are dropped; at
-least three must remain, within the time and memory limits. Empty answers must fail. Mutants measure which small
-mistakes the tests detect. The first failed check is recorded with its figure.
+Tests that pass on a stub or fail sometimes are dropped; at least three must remain, within the time and memory limits.
+Empty answers must fail. Mutants measure which small mistakes the tests detect.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from datetime import date
 from functools import partial
 from itertools import product
 
-from dlbench.construction.choose_tests import LEAST_TESTS, MAX_SECONDS
+from dlbench.construction.trace import LEAST_TESTS, MAX_SECONDS
 from dlbench.construction.work_folder import Row
 from dlbench.dataset import Instance
-from dlbench.dataset.labels import Data, Stage, Task
 from dlbench.dataset.records import Labels
 from dlbench.dataset.target import Function, render_signature
 from dlbench.execution.engine import Engine
 from dlbench.execution.judge import Warm
 from dlbench.execution.limits import DEFAULT, JudgeOptions
-from dlbench.execution.pool import TaskQueue, run_threads
-from dlbench.execution.worker_cache import CachePolicy, NoWorkerAvailable, WorkerCache, count_workers, open_cache
+from dlbench.execution.pool import Task, TaskPool
+from dlbench.execution.worker_cache import CachePolicy
 from dlbench.runs.verdict import Outcome, Status, Verdict
 from dlbench.validation.mutants import BODIES, draw_orders, write_mutants, write_stub
 from dlbench.workspace import Prepared
 
-MAX_MEMORY_MB = 2048.0
-TIMES = 5
 MUTANTS = 12
-MAX_FLAKY = 0.2
+_MAX_MEMORY_MB = 2048.0
+_TIMES = 5
+_MAX_FLAKY = 0.2
 """Share of flaky tests above which the remaining tests are not trusted either."""
 _ROUNDS = 3
 _STUB_TIMES = 3
-GUARDED = "the candidate asked for"
+_GUARDED = "the candidate asked for"
 """Prefix of the guard's messages about access to frames, test files and the like."""
 HARNESS_FAULT = "our_fault"
 """A reason that says nothing about the function; it is measured again when the step is repeated."""
@@ -69,62 +67,49 @@ class Admission:
 
 
 class _Rejected(Exception):
-    def __init__(self, reason: str, detail: str = "") -> None:
+    def __init__(self, reason: str, detail: str) -> None:
         self.reason, self.detail = reason, detail
 
 
 def propose_instance(row: Row, tests: list[str]) -> Instance:
     """An instance with placeholder prompt and labels, to run the checks on."""
     return Instance(
-        id=row["id"],
-        path=row["path"],
-        qualname=row["qualname"],
-        sha256=row["sha256"],
+        **{key: row[key] for key in ("id", "path", "qualname", "sha256")},
         introduced=row.get("introduced") or date(1970, 1, 1),
         prompt="not written yet",
         tests=tuple(tests),
-        labels=Labels(stage=Stage.TRAINING, task=Task.GENERAL, data=Data.OTHERS),
+        labels=Labels.model_validate({"stage": "training", "task": "general", "data": "others"}),
     )
 
 
 def admit_all(
     engine: Engine,
     prepared: Prepared,
-    instances: Iterable[Instance],
+    instances: list[Instance],
     on_admission: Callable[[Admission], None],
     *,
     workers: int = 1,
     mutants: int = MUTANTS,
 ) -> None:
     """Check all functions in parallel; each thread has its own worker, and results are independent."""
-    work = TaskQueue(map(_Proposed, instances), lambda instance: (1.0, 0.0))
-
-    def serve() -> None:
-        cache = open_cache(engine, {prepared.project.name: prepared}, CachePolicy(Warm))
-        proposed = work.next(None)
-        try:
-            while proposed is not None:
-                on_admission(_admit_with(cache, proposed.instance, mutants))
-                proposed = work.next(proposed, cache.projects)
-        finally:
-            cache.close()
-
-    if work.left:
-        run_threads(work, [serve] * min(count_workers(engine, workers), work.left))
+    projects = {instance.project: prepared for instance in instances}
+    admit_task = partial(_admit_task, mutants=mutants)
+    pool = _AdmissionPool(engine, projects, workers, CachePolicy(Warm), admit_task, _report_fault)
+    pool.run([Task(instance, None) for instance in instances], lambda _, admission: on_admission(admission))
 
 
-@dataclass(frozen=True)
-class _Proposed:
-    instance: Instance
+class _AdmissionPool(TaskPool[Task, Warm, Admission]):
+    def estimate(self, instance: Instance) -> tuple[float, float]:
+        """Nothing is known about the functions yet, and each takes long enough for another worker."""
+        return 1.0, 0.0
 
 
-def _admit_with(cache: WorkerCache[Warm], instance: Instance, mutants: int) -> Admission:
-    try:
-        return cache.run(instance.project, partial(admit, mutants=mutants), instance)
-    except NoWorkerAvailable:
-        raise
-    except Exception as error:
-        return Admission(instance.id, *_harness_fault(error), tried=len(instance.tests))
+def _admit_task(warm: Warm, task: Task, mutants: int) -> Admission:
+    return admit(warm, task.instance, mutants=mutants)
+
+
+def _report_fault(task: Task, fault: str) -> Admission:
+    return Admission(task.instance.id, HARNESS_FAULT, fault[-600:], tried=len(task.instance.tests))
 
 
 def admit(warm: Warm, instance: Instance, *, mutants: int = MUTANTS) -> Admission:
@@ -134,17 +119,23 @@ def admit(warm: Warm, instance: Instance, *, mutants: int = MUTANTS) -> Admissio
         instance = _keep_passing(warm, instance, found)
         _drop_tests_passing_on_stubs(warm, instance, node, found)
         _drop_flaky_tests(warm, instance, found)
-        _reject_empty_answers(warm, instance, node, found)
-        _kill_mutants(warm, instance, node, found, mutants)
+        # A few times what the reference takes: an endless mutant is stopped early.
+        seconds = max(2.0, 5 * found.seconds)
+        options = JudgeOptions(tests=tuple(found.tests), until_failure=True, seconds=seconds)
+        for what, code in write_empty_answers(node).items():
+            if _judge(warm, instance, code, options).passed:
+                raise _Rejected("empty_answer_passes", f"returning {what} passes every test")
+        for name, code in write_mutants(node, mutants):
+            found.mutants += 1
+            if _judge(warm, instance, code, options).passed:
+                found.survivors.append(name)
+            else:
+                found.killed += 1
     except _Rejected as error:
         found.reason, found.detail = error.reason, error.detail[-600:]
     except Exception as error:  # one function must not end a pass over thousands
-        found.reason, found.detail = _harness_fault(error)
+        found.reason, found.detail = HARNESS_FAULT, f"{type(error).__name__}: {error}"[-600:]
     return found
-
-
-def _harness_fault(error: Exception) -> tuple[str, str]:
-    return HARNESS_FAULT, f"{type(error).__name__}: {error}"[-600:]
 
 
 def _judge(warm: Warm, instance: Instance, code: str, options: JudgeOptions = DEFAULT) -> Verdict:
@@ -168,7 +159,10 @@ def _keep_passing(warm: Warm, instance: Instance, found: Admission) -> Instance:
         verdict = _judge(warm, instance, _reference(warm, instance))
         if verdict.passed:
             found.mode = verdict.mode
-            _reject_guarded_access(warm, instance)
+            # Candidates would be allowed the same access to frames, test files and the like, which leads to the tests,
+            # and an honest solution with other accesses would count as cheating.
+            if accesses := [why for why in warm.profiles[instance.id].allowed if why.startswith(_GUARDED)]:
+                raise _Rejected("looks_at_the_judge", "; ".join(accesses))
             return instance
         if verdict.status not in (Status.FAIL, Status.ERROR):
             raise _Rejected(_STOPPED.get(verdict.status, f"reference_{verdict.status}"), verdict.message)
@@ -183,23 +177,13 @@ def _keep_passing(warm: Warm, instance: Instance, found: Admission) -> Instance:
     raise _Rejected("flaky", f"different tests of {found.tried} fail every time: {verdict.message}")
 
 
-def _reject_guarded_access(warm: Warm, instance: Instance) -> None:
-    """Reject a reference that uses frames, test files and the like: candidates would be allowed the same access, which
-    leads to the tests, and an honest solution with other accesses would count as cheating."""
-    if accesses := [why for why in warm.profiles[instance.id].allowed if why.startswith(GUARDED)]:
-        raise _Rejected("looks_at_the_judge", "; ".join(accesses))
-
-
 def _tests_with(verdict: Verdict, *outcomes: Outcome) -> list[str]:
     return [test for test, outcome in verdict.tests.items() if outcome in outcomes]
 
 
 def _drop_tests_passing_on_stubs(warm: Warm, instance: Instance, node: Function, found: Admission) -> None:
-    """Drop tests that pass or do not finish on a stub: they cannot detect a wrong answer.
-
-    Stubs are judged several times and in other orders, since a test may find its expected value in reused memory or in
-    what another test left.
-    """
+    """Drop tests that pass or do not finish on a stub. Stubs are judged several times and in other orders, since a test
+    may find its expected value in reused memory or in what another test left."""
     kept = list(instance.tests)
     orders = [instance.tests, *draw_orders(instance.tests, _STUB_TIMES - 1, instance.id)]
     for count, kind in product(range(_STUB_TIMES), BODIES):
@@ -224,7 +208,7 @@ def _drop_flaky_tests(warm: Warm, instance: Instance, found: Admission) -> None:
         return set(tests) - set(_tests_with(verdict, Outcome.PASSED)), verdict
 
     flaky: dict[str, str] = {}
-    for order in draw_orders(found.tests, TIMES, instance.id):
+    for order in draw_orders(found.tests, _TIMES, instance.id):
         tests = [test for test in found.tests if test not in flaky]
         if len(tests) < LEAST_TESTS:
             break
@@ -241,12 +225,12 @@ def _drop_flaky_tests(warm: Warm, instance: Instance, found: Admission) -> None:
     found.dropped |= flaky
     found.tests = [test for test in found.tests if test not in flaky]
     count = sum(why in (_FLAKY, _ORDER) for why in found.dropped.values())
-    if len(found.tests) < LEAST_TESTS or count > MAX_FLAKY * found.tried:
+    if len(found.tests) < LEAST_TESTS or count > _MAX_FLAKY * found.tried:
         reason = "order_dependent" if set(flaky.values()) == {_ORDER} else "flaky"
         raise _Rejected(reason, f"{count} of {found.tried} tests do not always pass")
     if found.seconds > MAX_SECONDS:
         raise _Rejected("too_slow", f"{found.seconds:.1f} s")
-    if found.memory_mb > MAX_MEMORY_MB:
+    if found.memory_mb > _MAX_MEMORY_MB:
         raise _Rejected("too_large", f"{found.memory_mb:.0f} MiB")
 
 
@@ -254,32 +238,9 @@ def write_empty_answers(node: Function) -> dict[str, str]:
     """Trivial answers that pass tests which check little more than that a value is returned."""
     header = render_signature(node, decorators=False)
     names = [argument.arg for argument in [*node.args.posonlyargs, *node.args.args]]
-    parameters = [name for name in names if name not in ("self", "cls")]
-    bodies = {"zero": "return 0", "an empty list": "return []", "the object itself": "return self"}
-    if "self" not in names:
-        bodies.pop("the object itself")
-    if parameters:
-        bodies["its first argument"] = f"return {parameters[0]}"
-    return {what: f"{header}\n    {body}\n" for what, body in bodies.items()}
-
-
-def _reject_empty_answers(warm: Warm, instance: Instance, node: Function, found: Admission) -> None:
-    options = JudgeOptions(tests=tuple(found.tests), until_failure=True, seconds=_time_limit(found))
-    for what, code in write_empty_answers(node).items():
-        if _judge(warm, instance, code, options).passed:
-            raise _Rejected("empty_answer_passes", f"returning {what} passes every test")
-
-
-def _kill_mutants(warm: Warm, instance: Instance, node: Function, found: Admission, most: int) -> None:
-    options = JudgeOptions(tests=tuple(found.tests), until_failure=True, seconds=_time_limit(found))
-    for name, code in write_mutants(node, most):
-        found.mutants += 1
-        if _judge(warm, instance, code, options).passed:
-            found.survivors.append(name)
-        else:
-            found.killed += 1
-
-
-def _time_limit(found: Admission) -> float:
-    """Limit for wrong answers, a few times what the reference takes: an endless mutant is stopped early."""
-    return max(2.0, 5 * found.seconds)
+    values = {"zero": "0", "an empty list": "[]"}
+    if "self" in names:
+        values["the object itself"] = "self"
+    if parameters := [name for name in names if name not in ("self", "cls")]:
+        values["its first argument"] = parameters[0]
+    return {what: f"{header}\n    return {value}\n" for what, value in values.items()}

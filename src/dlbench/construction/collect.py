@@ -1,9 +1,7 @@
 """Set up a project and collect its tests with pytest.
 
-Files that pytest cannot import are recorded with the reason. If the errors name missing packages, these are installed
-and collection is repeated. A file that still fails, hangs or exits the interpreter is left out, and the others are
-collected without it. `is_test_code` decides by name and folder which files belong to the tests: what a test calls there
-is the test's own code, and no function of such a file can become an instance.
+If errors name missing packages, these are installed and collection is repeated. A file that still fails, hangs or exits
+the interpreter is left out with the reason, and the others are collected without it.
 """
 
 import re
@@ -23,7 +21,6 @@ from dlbench.construction.project_spec import (
     set_up,
 )
 from dlbench.construction.selection.case_counts import find_test_functions
-from dlbench.construction.selection.releases import PYTHON
 from dlbench.construction.selection.source_layout import find_layout, parse
 from dlbench.errors import DLBenchError
 from dlbench.execution.engine import Engine
@@ -39,6 +36,7 @@ from dlbench.workspace.source import fetch
 _MAX_CULPRITS = 25
 
 
+@dataclass
 class IsolatedPytestRun(ABC):
     """Run pytest in one process after another until every file and test is done or left out.
 
@@ -46,15 +44,18 @@ class IsolatedPytestRun(ABC):
     bad end is recorded and skipped, and a new process continues with the rest.
     """
 
-    def __init__(self, engine: Engine, prepared: Prepared, files: list[str], deadline: float) -> None:
-        self.engine, self.prepared, self.files, self.deadline = engine, prepared, list(files), deadline
+    engine: Engine
+    prepared: Prepared
+    files: list[str]
+    deadline: float
+
+    def __post_init__(self) -> None:
+        self.files = list(self.files)
         self.skip: set[str] = set()
         """Tests that are not run, or not run again."""
         self.incomplete = ""
         """Why not everything was run."""
         self.output = ""
-        self._file = self._test = ""
-        self._has_ended = False
 
     @abstractmethod
     def job(self) -> dict[str, Any]:
@@ -146,19 +147,17 @@ class Collected:
     """Why collection is incomplete."""
 
     def explain(self) -> dict[str, str]:
-        """Every file without tests, with the reason."""
+        """Every file without tests, with the reason, which may be that of a folder above it."""
         known = self.errors | self.skipped
         with_tests = {test.partition("::")[0] for test in self.tests}
         silent = [file for file in self.files if file not in with_tests and file not in known]
-        found = known | {file: _find_above(file, known) or self.why or NO_TEST for file in silent}
+        found = dict(known)
+        for file in silent:
+            above = (why for what, why in known.items() if what and file.startswith(f"{what}/"))
+            found[file] = next(above, self.why or NO_TEST)
         if self.why and not silent:
             found["pytest"] = self.why  # pytest failed after all files were collected
         return found
-
-
-def _find_above(file: str, known: dict[str, str]) -> str:
-    """The reason recorded for a folder that contains the file."""
-    return next((why for what, why in known.items() if what and file.startswith(f"{what}/")), "")
 
 
 def collect(engine: Engine, prepared: Prepared, files: list[str], seconds: float = SECONDS) -> Collected:
@@ -179,9 +178,9 @@ def _with_plugin(prepared: Prepared) -> Prepared:
 
 
 class _CollectRun(IsolatedPytestRun):
-    def __init__(self, engine: Engine, prepared: Prepared, files: list[str], deadline: float) -> None:
-        super().__init__(engine, prepared, files, deadline)
-        self.found = Collected(files)
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.found = Collected(list(self.files))
 
     def job(self) -> dict[str, Any]:
         return {"collect_only": True, "trace": False, "wanted": [], "seconds_each": self.engine.limits.test_seconds}
@@ -211,7 +210,7 @@ def set_up_and_collect(engine: Engine, spec: ProjectSpec, root: Path, log: Log) 
     project = propose_project(spec, log)
     tree = fetch(project, root, log)
     files = find_tests(find_layout(tree, project.name).tests, spec)
-    requirements = read_project_requirements(tree, spec.requirements, only_these=spec.only_these, python=PYTHON)
+    requirements = read_project_requirements(tree, spec.requirements, only_these=spec.only_these)
     lock = root / "locks" / f"{project.environment}.txt"
     best: tuple[Prepared, Collected, str] | None = None
     tried: set[str] = set()
@@ -252,6 +251,7 @@ _FILE = re.compile(r"^(test_.*|.*_test|.*_tests|conftest|test_?utils?|testing_?u
 
 
 def is_test_code(path: str) -> bool:
+    """Whether the file belongs to the tests: what a test calls there is its own code and cannot become an instance."""
     *folders, name = path.split("/")
     return bool(_FOLDERS & set(folders)) or bool(_FILE.match(name.removesuffix(".py")))
 

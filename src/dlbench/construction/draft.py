@@ -24,8 +24,8 @@ callers rely on. Use between 40 and 250 words. Do not quote code and do not copy
 """
 
 
-async def draft_prompt(limiter: RateLimiter, row: Row, source: str, *, max_tokens: int = 400) -> Row:
-    """Write a draft and list the words or lines it copied. `source` is the function's module."""
+async def draft_prompt(limiter: RateLimiter, row: Row, source: str) -> Row:
+    """Write a draft and list what it copied. `source` is the function's module."""
     module = parse(source)
     target = find_target(source, row["qualname"], module)
     question = f"{_INSTRUCTIONS}\nFunction `{row['qualname']}` of {row['path']}:\n\n{fenced(target.text)}"
@@ -33,8 +33,7 @@ async def draft_prompt(limiter: RateLimiter, row: Row, source: str, *, max_token
         {"role": "system", "content": "You write precise specifications of Python functions."},
         {"role": "user", "content": question},
     ]
-    request = Request(instance_id=row["id"], sample=0, messages=messages, max_tokens=max_tokens)
-    answer = await limiter.ask(request)
+    answer = await limiter.ask(Request(instance_id=row["id"], sample=0, messages=messages, max_tokens=400))
     text = answer.text.strip()
     copied = [leak.what for leak in find_leaks(text, module, target)]
     return {"id": row["id"], "prompt": UNREVIEWED + text, "by": limiter.model.name, "taken": copied}
@@ -50,8 +49,8 @@ async def draft_project(
     on_draft: Callable[[str], None],
 ) -> int:
     """Draft what is missing, saving each draft at once. Returns the number of drafts that exist."""
-    admissible = {row["id"] for row in work.read_last("measured", project) if row["admissible"]}
-    rows = [row for row in work.read("functions", project) if row["id"] in admissible]
+    measured = work.read_by_id("measured", project)
+    rows = [row for row in work.read("functions", project) if measured.get(row["id"], {}).get("admissible")]
     with Journal(work.path("drafts", project)) as journal:
         known = {row["id"] for row in journal.records()}
         for row in [row for row in rows if row["id"] not in known][:most]:

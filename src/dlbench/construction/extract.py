@@ -1,14 +1,10 @@
-"""Find the qualified names of the functions that the trace recorded by file and line.
-
-A function whose qualified name does not identify the same lines (defined twice, or inside another function) is left
-out with the reason, and so is test code.
-"""
+"""Find the qualified names of the functions that the trace recorded by file and line."""
 
 import ast
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -16,39 +12,35 @@ from pathlib import Path
 from dlbench.construction.collect import is_test_code
 from dlbench.construction.screening.complexity import measure_function
 from dlbench.construction.screening.parsed_module import parse_module
-from dlbench.construction.trace import Trace
+from dlbench.construction.trace import Place, Trace
 from dlbench.construction.work_folder import Row
 from dlbench.dataset import Project
-from dlbench.dataset.target import Function, TargetError, find_target, render_signature
+from dlbench.dataset.target import Function, TargetError, find_target, first_line, render_signature
 from dlbench.dataset.validation import module_of
 from dlbench.parsing import parse
 
 
-@dataclass
-class Extracted:
-    rows: list[Row]
-    """One row for each function."""
-    left_out: list[Row]
-
-
-def extract(project: Project, tree: Path, trace: Trace) -> Extracted:
-    direct, deeper = _count_tests(trace)
+def extract(project: Project, tree: Path, trace: Trace) -> tuple[list[Row], list[Row]]:
+    """A row for each function, and a row for each that is left out."""
+    passing = [test for test in trace.tests if test.outcome == "passed"]
+    direct = Counter(number for test in passing for number in test.direct)
+    deeper = Counter(number for test in passing for number in test.deeper)
     failing = _count_failing(trace)
     rows: list[Row] = []
     left_out: list[Row] = []
-    by_path: dict[str, list[int]] = {}
-    for number, (path, _, name) in enumerate(trace.functions):
-        if not name.startswith("<"):
-            by_path.setdefault(path, []).append(number)
-    for path, numbers in sorted(by_path.items()):
-        for number, why, row in _read_file(project, tree, path, numbers, trace):
-            if why:
-                _, line, name = trace.functions[number]
-                left_out.append({"path": path, "line": line, "name": name, "why": why})
+    by_path: defaultdict[str, list[Place]] = defaultdict(list)
+    for place in trace.functions:
+        if not place[2].startswith("<"):
+            by_path[place[0]].append(place)
+    for path, places in sorted(by_path.items()):
+        for (_, line, name), found in _read_file(project, tree, path, places):
+            if isinstance(found, str):
+                left_out.append({"path": path, "line": line, "name": name, "why": found})
             else:
+                number = trace.numbers[path, line, name]
                 counts = {"direct_tests": direct[number], "tests": direct[number] + deeper[number]}
-                rows.append(row | counts | {"number": number, "failing": failing.get(number, {})})
-    return Extracted(rows, left_out)
+                rows.append(found | counts | {"number": number, "failing": failing.get(number, {})})
+    return rows, left_out
 
 
 def measure(tree: Path, rows: list[Row]) -> Iterator[Row]:
@@ -60,16 +52,6 @@ def measure(tree: Path, rows: list[Row]) -> Iterator[Row]:
             yield row | {"measures": asdict(measure_function(segment, module.imports))}
 
 
-def _count_tests(trace: Trace) -> tuple[Counter[int], Counter[int]]:
-    direct: Counter[int] = Counter()
-    deeper: Counter[int] = Counter()
-    for test in trace.tests:
-        if test.outcome == "passed":
-            direct.update(test.direct)
-            deeper.update(test.deeper)
-    return direct, deeper
-
-
 _NETWORK = re.compile(
     r"gaierror|name resolution|Name or service not known|Network is unreachable|ConnectionError|ConnectionRefused"
     r"|URLError|Max retries exceeded|Couldn't connect|offline mode|LocalEntryNotFoundError|ProxyError|Errno 101"
@@ -78,7 +60,7 @@ _NETWORK = re.compile(
 
 def _count_failing(trace: Trace) -> dict[int, dict[str, int]]:
     """Count the tests of each function that did not pass, by the apparent cause."""
-    found: dict[int, Counter[str]] = {}
+    found: defaultdict[int, Counter[str]] = defaultdict(Counter)
     for test in trace.tests:
         if test.outcome == "passed":
             continue
@@ -89,37 +71,29 @@ def _count_failing(trace: Trace) -> dict[int, dict[str, int]]:
         elif "took longer than" in test.message:
             kind = "slow"
         for number in (*test.direct, *test.deeper):
-            found.setdefault(number, Counter())[kind] += 1
+            found[number][kind] += 1
     return {number: dict(counts) for number, counts in found.items()}
 
 
-def _read_file(
-    project: Project, tree: Path, path: str, numbers: list[int], trace: Trace
-) -> Iterator[tuple[int, str, Row]]:
-    """Each function of a file with the reason why it is left out, or with its row."""
+def _read_file(project: Project, tree: Path, path: str, places: list[Place]) -> Iterator[tuple[Place, Row | str]]:
+    """Each function of a file with its row, or with the reason why it is left out."""
     module = name_module(path, project.import_root)
     why = "it is test code" if is_test_code(path) else "" if module else "it is outside the packages"
-    source, parsed, names, functions = "", None, {}, trace.functions
-    if not why:
-        try:
-            source = (tree / path).read_text(encoding="utf-8")
-            parsed = parse(source)
-            names = {(line, name): qualname for qualname, line, name in walk_functions(parsed, "")}
-        except (OSError, UnicodeDecodeError, SyntaxError) as error:
-            why = f"the file cannot be read: {error}"
-    for number in numbers:
-        _, line, name = functions[number]
-        qualname = names.get((line, name))
+    try:
+        source = "" if why else (tree / path).read_text(encoding="utf-8")
+        parsed = parse(source)
+    except (OSError, UnicodeDecodeError, SyntaxError) as error:
+        source, parsed, why = "", ast.Module([], []), f"the file cannot be read: {error}"
+    names = {(line, name): qualname for qualname, line, name in walk_functions(parsed, "")}
+    for place in places:
+        qualname = names.get(place[1:])
         if why or qualname is None:
-            yield number, why or "it is defined inside another function", {}
+            yield place, why or "it is defined inside another function"
             continue
         try:
             target = find_target(source, qualname, parsed)
         except TargetError as error:
-            yield number, str(error), {}
-            continue
-        if target.first != line:
-            yield number, f"{qualname} is defined again later", {}
+            yield place, str(error)
             continue
         row: Row = {
             "id": f"{project.name}/{module}.{qualname}",
@@ -131,7 +105,7 @@ def _read_file(
             "signature": render_signature(target.node, decorators=False),
             "docstring": target.docstring is not None,
         }
-        yield number, "", row
+        yield place, row if target.first == place[1] else f"{qualname} is defined again later"
 
 
 def name_module(path: str, import_root: str) -> str:
@@ -147,8 +121,7 @@ def walk_functions(scope: ast.AST, prefix: str) -> Iterator[tuple[str, int, str]
     """Functions of a module and of its classes: qualified name, first line, bare name."""
     for node in ast.iter_child_nodes(scope):
         if isinstance(node, Function):
-            first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
-            yield f"{prefix}{node.name}", first, node.name
+            yield f"{prefix}{node.name}", first_line(node), node.name
         elif isinstance(node, ast.ClassDef):
             yield from walk_functions(node, f"{prefix}{node.name}.")
         elif not isinstance(node, ast.expr):

@@ -1,10 +1,8 @@
 """Find the release in which a function first appeared, and the projects with new functions since a date.
 
-For all functions at once, the first and last release of each release line (1.4.x and 1.5.x are two lines) are searched,
-then a bisection within the line. So lines may overlap in time, and a name may disappear with one line and return with
-another. A function counts as present if its qualified name is defined anywhere in the release, so moved functions keep
-their age. A date is too late only if a name came and went within one line, or if old code got a new name or came from
-another package. No model trained before a date has seen functions that only releases uploaded since then define.
+A function counts as present if its qualified name is defined anywhere in the release, so moved functions keep their
+age. A date is too late only if a name came and went within one release line (1.4.x and 1.5.x are two lines), or if old
+code got a new name or came from another package.
 """
 
 import contextlib
@@ -55,13 +53,12 @@ def find_origins(names: Iterable[str], releases: list[Release], list_names: List
     for release in sorted(releases, key=lambda one: Version(one.version)):
         version = Version(release.version)
         lines.setdefault((version.epoch, version.major, version.minor), []).append(release)
-    requested, found = frozenset(names), dict[str, date]()
+    found = dict.fromkeys(names, date.max)
     for line in sorted(lines.values(), key=_oldest):
-        pending = frozenset(name for name in requested if name not in found or found[name] > _oldest(line))
-        if pending:
-            for name, release in _search(pending, line, list_names):
-                found[name] = min(release.uploaded, found.get(name, date.max))
-    return found
+        pending = frozenset(name for name in found if found[name] > _oldest(line))
+        for name, release in _search(pending, line, list_names) if pending else ():
+            found[name] = min(release.uploaded, found[name])
+    return {name: origin for name, origin in found.items() if origin < date.max}
 
 
 def _oldest(line: list[Release]) -> date:
@@ -123,13 +120,11 @@ def list_release_functions(project: str, release: Release) -> frozenset[str]:
     return frozenset(json.loads(cached.read_text(encoding="utf-8")))
 
 
-def _names(text: str) -> Iterator[str]:
+def _names(text: str) -> list[str]:
     try:
-        tree = parse(text)
+        return [qualname for qualname, _, _ in walk_functions(parse(text), "")]
     except (SyntaxError, ValueError, RecursionError):
-        return
-    for qualname, _, _ in walk_functions(tree, ""):
-        yield qualname
+        return []
 
 
 def _decode(raw: bytes) -> str:
@@ -148,10 +143,9 @@ def _read(archive: Path) -> Iterator[str]:
         else:
             with tarfile.open(archive) as tar:
                 for member in tar:
-                    if member.isfile() and member.name.endswith(".py") and not is_test_code(member.name):
-                        file = tar.extractfile(member)
-                        if file is not None:
-                            yield _decode(file.read())
+                    is_code = member.name.endswith(".py") and not is_test_code(member.name)
+                    if member.isfile() and is_code and (file := tar.extractfile(member)):
+                        yield _decode(file.read())
     except (tarfile.TarError, zipfile.BadZipFile, OSError, EOFError) as error:
         what, fix = f"the archive cannot be read: {error}", "fetch it again"
         raise DLBenchError(what, where=archive.name, fix=fix) from None
@@ -161,39 +155,37 @@ _SETTLED = ("code", "cases", "documents")
 """Criteria that were decided when the project was chosen, by rule or by a person."""
 
 
-def find_recent_projects(
-    specs: list[ProjectSpec], since: date, log: Log
-) -> tuple[list[ProjectSpec], list[dict[str, str]]]:
-    """Projects whose newest release was uploaded since the date and has new functions; the others with the reason.
-
-    Comparing with the last release before the date is enough, so projects without news cost little."""
+def find_recent_projects(specs: list[ProjectSpec], since: date, log: Log) -> tuple[list[ProjectSpec], list[Row]]:
+    """Projects whose newest release was uploaded since the date and has new functions; the others with the reason."""
     recent: list[ProjectSpec] = []
-    left_out: list[dict[str, str]] = []
+    left_out: list[Row] = []
     for spec in specs:
         try:
             package = look_up(spec.name)
             newest = choose_release(package, version=spec.version)
-            before = [file for file in choose_files(package, newest) if file.uploaded < since]
-            if newest.uploaded < since:
-                why = f"its newest release is from {newest.uploaded}"
+            if why := _find_objection(package, newest, since, log):
+                left_out.append({"project": spec.name, "why": why})
             else:
-                known = list_release_functions(package.name, before[-1]) if before else frozenset()
-                new = list_release_functions(package.name, newest) - known
-                log(f"{spec.name} {newest.version} from {newest.uploaded}: {len(new)} new functions")
-                why = _find_objection(spec.name, newest, log) if new else "its newest release has no new function"
+                # Pin the release that was examined: a newer one may be uploaded meanwhile.
+                recent.append(replace(spec, version=newest.version))
         except Exception as error:
             if is_full_disk(error):
                 raise
-            why = explain(error)
-        if why:
-            left_out.append({"project": spec.name, "why": why})
-        else:
-            # Pin the release that was examined: a newer one may be uploaded meanwhile.
-            recent.append(replace(spec, version=newest.version))
+            left_out.append({"project": spec.name, "why": explain(error)})
     return recent, left_out
 
 
-def _find_objection(name: str, release: Release, log: Log) -> str:
-    """Why step 2 rejects the release: a project chosen once may have lost its tests or its license."""
-    reasons = judge_candidate(Candidate(name, version=release.version), log)["reasons"]
+def _find_objection(package: Package, newest: Release, since: date, log: Log) -> str:
+    """Why the release is left out: it is too old, has no new function, or step 2 rejects it, since a project chosen
+    once may have lost its tests or its license."""
+    if newest.uploaded < since:
+        return f"its newest release is from {newest.uploaded}"
+    # The last release before the date is enough, so projects without news cost little.
+    before = [file for file in choose_files(package, newest) if file.uploaded < since]
+    known = list_release_functions(package.name, before[-1]) if before else frozenset()
+    new = list_release_functions(package.name, newest) - known
+    log(f"{package.name} {newest.version} from {newest.uploaded}: {len(new)} new functions")
+    if not new:
+        return "its newest release has no new function"
+    reasons = judge_candidate(Candidate(package.name, version=newest.version), log)["reasons"]
     return "; ".join(reason for reason in reasons if reason_kind(reason) not in _SETTLED)

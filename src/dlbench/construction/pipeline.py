@@ -1,7 +1,6 @@
 """Run the construction steps on one project or on many.
 
-A step is skipped if its output file exists. A project that fails in a step is left out with the reason, and the others
-continue. The work folder contains a benchmark folder with records and locks, and a folder for each project.
+The work folder contains a benchmark folder with records and locks, and a folder for each project.
 """
 
 import os
@@ -9,17 +8,17 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import date
 from fnmatch import fnmatchcase
+from functools import cached_property
 from hashlib import sha256
 from threading import Lock
 
 from dlbench.construction.admit import HARNESS_FAULT, Admission, admit_all, propose_instance
-from dlbench.construction.choose_tests import LEAST_TESTS, choose_tests, name_group
 from dlbench.construction.collect import Collected, list_written_tests, set_up_and_collect
 from dlbench.construction.extract import extract, measure
 from dlbench.construction.history import date_functions
 from dlbench.construction.project_spec import ProjectSpec
 from dlbench.construction.screening import screen_project
-from dlbench.construction.trace import Trace, TracedTest, open_trace_journal, trace
+from dlbench.construction.trace import LEAST_TESTS, Trace, choose_tests, name_group, open_trace_journal, trace
 from dlbench.construction.work_folder import Row, StepMissing, WorkFolder, for_each_project
 from dlbench.dataset import Project, load
 from dlbench.errors import DLBenchError
@@ -29,7 +28,7 @@ from dlbench.workspace import Prepared, prepare
 from dlbench.workspace.home import Log
 
 TRACE_SECONDS = 600.0
-MOST_CASES = 12
+_MOST_CASES = 12
 
 
 class Pipeline:
@@ -41,13 +40,10 @@ class Pipeline:
         self.engine, self.work, self.spec, self.log, self.workers = engine, work, spec, log, workers
         self.root = work.root / "benchmark"
         self.name = spec.name
-        self._prepared: Prepared | None = None
 
-    @property
+    @cached_property
     def prepared(self) -> Prepared:
-        if self._prepared is None:
-            self._prepared = prepare(self.project, self.root, self.log)
-        return self._prepared
+        return prepare(self.project, self.root, self.log)
 
     @property
     def project(self) -> Project:
@@ -58,8 +54,8 @@ class Pipeline:
         return projects[self.name]
 
     def collect(self) -> None:
-        """Steps 2 and 3: set up the project and collect its tests."""
-        self._prepared, found = set_up_and_collect(self.engine, self.spec, self.root, self.log)
+        """Step 3: set up the project and collect its tests."""
+        self.prepared, found = set_up_and_collect(self.engine, self.spec, self.root, self.log)
         self.save_collected(found)
 
     def save_collected(self, found: Collected) -> None:
@@ -75,12 +71,13 @@ class Pipeline:
             self.log(f"{self.name}: collection is incomplete: {found.why.splitlines()[0]}")
         self.work.write("collected", ({"id": test} for test in found.tests), self.name)
 
-    def trace(self, seconds: float = TRACE_SECONDS, cases: int = MOST_CASES) -> None:
-        """Step 4: record which functions each test runs, resuming if interrupted. Runs at most `cases` cases of a
-        parametrized test."""
+    def trace(self, seconds: float = TRACE_SECONDS) -> None:
+        """Step 4: record which functions each test runs, resuming if interrupted."""
         tests = [row["id"] for row in self.work.read("collected", self.name)]
-        selected = choose_cases(tests, cases)
-        files = shuffle_files({test.partition("::")[0] for test in selected})
+        selected = choose_cases(tests, _MOST_CASES)
+        # A fixed order unrelated to folders, so that every part is sampled if time runs out early.
+        files = {test.partition("::")[0] for test in selected}
+        shuffled = sorted(files, key=lambda file: sha256(file.encode()).hexdigest())
         path = self.work.path("trace_journal", self.name)
         # A journal of other tests, another release or another setup must not be resumed.
         subject: Row = {
@@ -101,7 +98,7 @@ class Pipeline:
                     self.log(f"{self.name}: {done} of {len(selected)} tests ran")
 
             found = trace(
-                self.engine, self.prepared, files, tests=selected, seconds=seconds, workers=self.workers,
+                self.engine, self.prepared, shuffled, tests=selected, seconds=seconds, workers=self.workers,
                 journal=journal, on_test=count,
             )  # fmt: skip
             self.work.write("trace_left_out", found.left_out, self.name)
@@ -110,53 +107,44 @@ class Pipeline:
             path.unlink()
 
     def read_trace(self) -> Trace:
-        places = [tuple(row["place"]) for row in self.work.read("trace_functions", self.name)]
-        found = Trace(numbers={(path, line, name): number for number, (path, line, name) in enumerate(places)})
-        for row in self.work.read("trace", self.name):
-            own = {"direct": tuple(row["direct"]), "deeper": tuple(row["deeper"])}
-            found.tests.append(TracedTest(**(row | own)))
-        return found
+        return Trace.from_rows(self.work.read("trace_functions", self.name), self.work.read("trace", self.name))
 
     def extract(self, *, dates: bool = False, since: date | None = None) -> None:
         """Step 5: name, locate and measure the functions that ran. `dates`: also find when each function was
         introduced. `since`: keep only functions introduced on or after that date."""
-        found = extract(self.project, self.prepared.tree, self.read_trace())
-        rows = found.rows
+        rows, left_out = extract(self.project, self.prepared.tree, self.read_trace())
         if dates or since:
             self.log(f"searching earlier releases of {self.name}")
             origins = date_functions(self.project, rows)
             rows = [row | {"introduced": origins[row["id"]].isoformat()} for row in rows]
         if since:
-            old = [row for row in rows if date.fromisoformat(row["introduced"]) < since]
-            for row in old:
-                name, why = row["qualname"].rpartition(".")[2], f"it was introduced before {since}"
-                found.left_out.append({"path": row["path"], "line": row["first"], "name": name, "why": why})
-            rows = [row for row in rows if date.fromisoformat(row["introduced"]) >= since]
-        self.work.write("extract_left_out", found.left_out, self.name)
+            why = f"it was introduced before {since}"
+            for row in rows:
+                if origins[row["id"]] < since:
+                    name = row["qualname"].rpartition(".")[2]
+                    left_out.append({"path": row["path"], "line": row["first"], "name": name, "why": why})
+            rows = [row for row in rows if origins[row["id"]] >= since]
+        self.work.write("extract_left_out", left_out, self.name)
         self.work.write("functions", measure(self.prepared.tree, rows), self.name)
 
     def screen(self) -> None:
         """Step 6: decide which functions can become instances."""
-        screen_project(self.work, self.name, self.prepared.tree, explain=explain_few_tests)
+        screen_project(self.work, self.name, self.prepared.tree)
 
     def admit(self, most: int | None = None, like: Sequence[str] = ()) -> None:
         """Step 8, the automatic part: run the admission checks on screened functions, resuming if interrupted.
 
         `most` limits the number of functions, sampled by hash so that all files are represented. `like` limits them to
         ids that match one of the patterns."""
-        rows = [
-            row
-            for row in self.work.read("screened", self.name)
-            if row["kept"] and (not like or any(fnmatchcase(row["id"], pattern) for pattern in like))
-        ]
+        rows = [row for row in self.work.read("screened", self.name) if row["kept"]]
+        if like:
+            rows = [row for row in rows if any(fnmatchcase(row["id"], pattern) for pattern in like)]
         found = self.read_trace()
         with Journal(self.work.path("measured", self.name)) as journal:
             known = {row["id"] for row in journal.records() if row["reason"] != HARNESS_FAULT}
             sampled = rows if most is None else sorted(rows, key=lambda row: str(row["sha256"]))[:most]
             waiting = [row for row in sampled if row["id"] not in known]
-            chosen = {row["id"]: choose_tests(self._find_number(row, found), found.tests) for row in waiting}
-            enough = [row for row in waiting if len(chosen[row["id"]]) >= LEAST_TESTS]
-            instances = [propose_instance(row, chosen[row["id"]]) for row in enough]
+            chosen = [(row, choose_tests(self._find_number(row, found), found.tests)) for row in waiting]
             lock, done = Lock(), 0
 
             def save(admission: Admission) -> None:
@@ -167,9 +155,11 @@ class Pipeline:
                     verdict = "admissible" if admission.is_admissible else admission.reason
                     self.log(f"{self.name}: {done} of {len(waiting)}: {admission.id.partition('/')[2]}: {verdict}")
 
-            for function in [key for key, tests in chosen.items() if len(tests) < LEAST_TESTS]:
-                # Screening found enough passing tests, so the time limit excluded them.
-                save(Admission(function, "too_slow", f"only {len(chosen[function])} of its tests fit the time limit"))
+            for row, tests in chosen:
+                if len(tests) < LEAST_TESTS:
+                    # Screening found enough passing tests, so the time limit excluded them.
+                    save(Admission(row["id"], "too_slow", f"only {len(tests)} of its tests fit the time limit"))
+            instances = [propose_instance(row, tests) for row, tests in chosen if len(tests) >= LEAST_TESTS]
             admit_all(self.engine, self.prepared, instances, save, workers=self.workers)
 
     def _find_number(self, row: Row, found: Trace) -> int:
@@ -196,23 +186,10 @@ class Pipeline:
 
     def _set_aside_other_release(self) -> None:
         """Move the results of another release out of the way: they do not apply to this one."""
-        if not self.spec.version or not self.work.has("collected", self.name):
-            return
-        existing = self.project.version
-        if existing != self.spec.version:
+        has_results = self.spec.version and self.work.has("collected", self.name)
+        if has_results and (existing := self.project.version) != self.spec.version:
             aside = self.work.set_aside(self.name, existing)
             self.log(f"{self.name}: moved the results of {existing} to {aside}; starting on {self.spec.version}")
-
-
-def explain_few_tests(row: Row) -> Row:
-    """Refine the reason `too_few_tests` when tests exist but need the network, are too slow, or fail."""
-    failing = row.get("failing") or {}
-    if row["kept"] or row["reason"] != "too_few_tests" or not failing:
-        return row
-    for kind, reason in (("network", "tests_need_network"), ("slow", "tests_too_slow"), ("failed", "tests_fail")):
-        if failing.get(kind):
-            return row | {"reason": reason, "why": f"{row['tests']} tests pass; of the others: {failing}"}
-    return row
 
 
 def choose_cases(tests: list[str], most: int) -> list[str]:
@@ -220,16 +197,11 @@ def choose_cases(tests: list[str], most: int) -> list[str]:
     groups: dict[str, list[str]] = {}
     for test in tests:
         groups.setdefault(name_group(test), []).append(test)
-    chosen: list[str] = []
-    for group in groups.values():
-        step = max(1.0, len(group) / most)
-        chosen += [group[int(index * step)] for index in range(min(most, len(group)))]
-    return chosen
-
-
-def shuffle_files(files: set[str]) -> list[str]:
-    """A fixed order unrelated to folders, so that every part is sampled if time runs out early."""
-    return sorted(files, key=lambda file: sha256(file.encode()).hexdigest())
+    return [
+        group[int(index * max(1.0, len(group) / most))]
+        for group in groups.values()
+        for index in range(min(most, len(group)))
+    ]
 
 
 def run_all(

@@ -1,10 +1,8 @@
 """Read project specifications, and turn a package name into a project record whose tests can run here.
 
-The newest release with a source archive is fetched and read: package and test folders, framework, license. Its
-requirements are locked and installed, together with those of a test extra. Further packages are known only when test
-collection fails to import a module; `packages.toml` maps module names to package names where they differ. The record
-goes into a benchmark folder, so that later steps work as on any benchmark. A TOML file with a table `project` for each
-project can give what is known beforehand; only the name is required.
+The requirements of the newest release are locked and installed, together with those of a test extra. Further packages
+are known only when test collection fails to import a module; `packages.toml` maps module names to package names where
+they differ. The record goes into a benchmark folder, so that later steps work as on any benchmark.
 """
 
 import json
@@ -14,11 +12,13 @@ import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from datetime import date
 from email.parser import HeaderParser
 from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from packaging.requirements import InvalidRequirement, Requirement
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from dlbench.construction.selection.licenses import find_license
@@ -71,6 +71,7 @@ def propose_project(spec: ProjectSpec, log: Log) -> Project:
     tests = find_tests(layout.tests, spec)
     if not tests:
         raise DLBenchError("the archive contains no tests", where=spec.name, fix="choose another project")
+    root = os.path.commonpath([PurePosixPath(test).parent for test in tests])
     return Project(
         name=spec.name,
         version=release.version,
@@ -82,23 +83,15 @@ def propose_project(spec: ProjectSpec, log: Log) -> Project:
         environment=spec.name,
         framework=Framework(spec.framework or detected),
         import_root=layout.import_root,
-        tests=TestSetup(
-            root=os.path.commonpath([PurePosixPath(test).parent for test in tests]) or ".",
-            env=spec.env,
-            args=spec.args,
-            files=spec.files,
-        ),
+        tests=TestSetup(root=root or ".", env=spec.env, args=spec.args, files=spec.files),
     )
 
 
 def find_tests(files: Iterable[str], spec: ProjectSpec) -> list[str]:
     """The test files that the specification selects."""
     roots = tuple(f"{root.rstrip('/')}/" for root in spec.tests)
-    return sorted(
-        file
-        for file in files
-        if (not roots or file.startswith(roots) or file in spec.tests) and not any(part in file for part in spec.skip)
-    )
+    inside = (file for file in files if not roots or file.startswith(roots) or file in spec.tests)
+    return sorted(file for file in inside if not any(part in file for part in spec.skip))
 
 
 def set_up(project: Project, requirements: list[str], root: Path, log: Log) -> tuple[Prepared, list[str]]:
@@ -126,25 +119,23 @@ def _lock_and_prepare(project: Project, requirements: list[str], root: Path, log
 
 
 def write_record(project: Project, root: Path) -> None:
-    lines = [
-        f"{key} = {_toml(value)}"
-        for key, value in project.model_dump(mode="json", exclude_none=True, exclude_defaults=True).items()
-    ]
+    fields = project.model_dump(exclude_none=True, exclude_defaults=True)
     path = root / "projects" / f"{project.name}.toml"
     path.parent.mkdir(parents=True, exist_ok=True)
-    text = "\n".join(lines) + "\n"
-    text = re.sub(r'^released = "(.*)"$', r"released = \1", text, flags=re.MULTILINE)
-    write_whole(path, text)
+    write_whole(path, "".join(f"{key} = {_toml(value)}\n" for key, value in fields.items()))
     version = root / "VERSION"
     if not version.exists():
         write_whole(version, "0.1\n")
 
 
 def _toml(value: object) -> str:
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{json.dumps(key)} = {_toml(inner)}" for key, inner in value.items()) + "}"
-    if isinstance(value, list):
-        return "[" + ", ".join(map(_toml, value)) + "]"
+    match value:
+        case dict():
+            return "{" + ", ".join(f"{json.dumps(key)} = {_toml(inner)}" for key, inner in value.items()) + "}"
+        case list() | tuple():
+            return "[" + ", ".join(map(_toml, value)) + "]"
+        case date():
+            return value.isoformat()
     return json.dumps(value, ensure_ascii=False)
 
 
@@ -154,8 +145,7 @@ _FIX = 'write a table [[project]] for each, with name = "…" and what else is k
 def read_specs(path: Path) -> list[ProjectSpec]:
     """Read all projects of a TOML file. Raises DLBenchError for the first invalid table."""
     try:
-        content: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
-        tables = list(content["project"])
+        tables = list(tomllib.loads(path.read_text(encoding="utf-8"))["project"])
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, KeyError, TypeError) as error:
         raise DLBenchError(f"not a list of projects: {error}", where=str(path), fix=_FIX) from None
     return [_read_table(table, f"{path}: project {number}") for number, table in enumerate(tables, 1)]
@@ -178,15 +168,14 @@ _TEST_EXTRAS = ("test", "tests", "testing", "dev", "develop", "unittest")
 _MISSING = re.compile(r"No module named '([\w.]+)'")
 
 
-def read_project_requirements(tree: Path, known: tuple[str, ...], *, only_these: bool, python: str) -> list[str]:
+def read_project_requirements(tree: Path, known: tuple[str, ...], *, only_these: bool) -> list[str]:
     """The release's requirements, those of its test extras, and the known ones."""
-    lines = [] if only_these else list(_read_metadata(tree, python))
+    lines = [] if only_these else list(_read_metadata(tree))
     return list(dict.fromkeys([*lines, *known, "pytest"]))
 
 
-def _read_metadata(tree: Path, python: str) -> Iterator[str]:
-    from packaging.requirements import InvalidRequirement, Requirement
-
+def _read_metadata(tree: Path) -> Iterator[str]:
+    environment = {"python_version": PYTHON, "python_full_version": f"{PYTHON}.9", "sys_platform": "linux"}
     metadata = tree / "PKG-INFO"
     text = metadata.read_text(encoding="utf-8", errors="replace") if metadata.is_file() else ""
     for line in HeaderParser().parsestr(text).get_all("Requires-Dist") or []:
@@ -194,7 +183,6 @@ def _read_metadata(tree: Path, python: str) -> Iterator[str]:
             requirement = Requirement(line)
         except InvalidRequirement:
             continue
-        environment = {"python_version": python, "python_full_version": f"{python}.9", "sys_platform": "linux"}
         marker = requirement.marker
         is_plain = marker is None or marker.evaluate(environment | {"extra": ""})
         is_for_tests = marker is not None and any(marker.evaluate(environment | {"extra": one}) for one in _TEST_EXTRAS)
@@ -208,11 +196,8 @@ def find_missing(errors: list[str]) -> list[str]:
     """Packages for the modules that tests failed to import, the most frequent first."""
     names = Counter(name for error in errors for name in set(_MISSING.findall(error)))
     modules = _tables()["modules"]
-    packages = [
-        modules.get(name) or modules.get(name.partition(".")[0]) or name.partition(".")[0]
-        for name, _ in names.most_common()
-    ]
-    return list(dict.fromkeys(packages))
+    tops = {name: name.partition(".")[0] for name, _ in names.most_common()}
+    return list(dict.fromkeys(modules.get(name) or modules.get(top) or top for name, top in tops.items()))
 
 
 @cache

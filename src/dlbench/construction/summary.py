@@ -1,7 +1,6 @@
 """Summarize counts and reasons over all projects of a work folder, as Markdown tables.
 
-A pass over fifty projects outlives a work folder, so summaries can be kept in a file with a line for each project. They
-contain only names, figures and reasons, and no text of the projects.
+A pass over fifty projects outlives a work folder, so summaries can be kept in a file with a line for each project.
 """
 
 from collections import Counter
@@ -14,47 +13,37 @@ from dlbench.errors import DLBenchError
 from dlbench.jsonl import read_lines, rewrite
 
 NAMES = "admissible functions"
-_STEPS = ("collected", "trace", "functions", "screened", "measured")
 _REASONS = {"screened": "kept", "measured": "admissible"}
 """The steps that leave functions out, and the key that marks the ones they keep."""
-
-
-def list_projects(work: WorkFolder) -> list[str]:
-    """Projects whose tests were collected."""
-    return [project for project in work.projects() if work.has("collected", project)]
 
 
 def summarize_project(work: WorkFolder, project: str) -> Row:
     """One project's counts for the steps done so far."""
     row: Row = {"project": project}
-    counts = {step: _read(work, step, project) for step in _STEPS if work.has(step, project)}
-    if "collected" in counts:
-        row["tests collected"] = len(counts["collected"])
-    if "trace" in counts:
-        row["tests run"] = len(counts["trace"])
-        row["tests passed"] = sum(test["outcome"] == "passed" for test in counts["trace"])
-    if "functions" in counts:
-        row["functions under test"] = len(counts["functions"])
-    if "screened" in counts:
-        row["screened"] = sum(function["kept"] for function in counts["screened"])
-    if "measured" in counts:
-        row["measured"] = len(counts["measured"])
-        good = [found for found in counts["measured"] if found["admissible"]]
-        row["admissible"] = len(good)
+    if work.has("collected", project):
+        row["tests collected"] = len(work.read("collected", project))
+    if work.has("trace", project):
+        outcomes = [test["outcome"] for test in work.read("trace", project)]
+        row |= {"tests run": len(outcomes), "tests passed": outcomes.count("passed")}
+    if work.has("functions", project):
+        row["functions under test"] = len(work.read("functions", project))
+    if work.has("screened", project):
+        row["screened"] = sum(function["kept"] for function in work.read("screened", project))
+    if work.has("measured", project):
+        measured = work.read_by_id("measured", project).values()
+        good = [found for found in measured if found["admissible"]]
         scores = [found["killed"] / found["mutants"] for found in good if found["mutants"]]
+        row |= {"measured": len(measured), "admissible": len(good)}
         row["mutation score, median"] = round(median(scores), 2) if scores else None
     return row
-
-
-def _read(work: WorkFolder, step: str, project: str) -> list[Row]:
-    return work.read_last(step, project) if step == "measured" else work.read(step, project)
 
 
 def summarize_all(work: WorkFolder) -> list[Row]:
     """A row for each project: counts, admissible functions and reasons; or why the project was left out."""
     lines = [
-        summarize_project(work, project) | _list_admissible(work, project) | _count_reasons(work, project)
-        for project in list_projects(work)
+        summarize_project(work, project) | _explain_project(work, project)
+        for project in work.projects()
+        if work.has("collected", project)
     ]
     known = {line["project"] for line in lines}
     left = work.read("left_out") if work.has("left_out") else []
@@ -83,20 +72,15 @@ def _progress(line: Row) -> tuple[int, ...]:
     return tuple(line.get(step) or 0 for step in ("measured", "screened", "functions under test", "tests run"))
 
 
-def _list_admissible(work: WorkFolder, project: str) -> Row:
-    """The names of the admissible functions, so that the count can be checked."""
-    if not work.has("measured", project):
-        return {}
-    good = [found["id"].partition("/")[2] for found in work.read_last("measured", project) if found["admissible"]]
-    return {NAMES: sorted(good)}
-
-
-def _count_reasons(work: WorkFolder, project: str) -> Row:
-    """The reasons why functions were left out, by step."""
+def _explain_project(work: WorkFolder, project: str) -> Row:
+    """The names of the admissible functions, so that the count can be checked, and the reasons against the others."""
     found: Row = {}
     for step, key in _REASONS.items():
         if work.has(step, project):
-            reasons = Counter(row["reason"] for row in _read(work, step, project) if not row[key])
+            rows = work.read_by_id(step, project)
+            if step == "measured":
+                found[NAMES] = sorted(name.partition("/")[2] for name, row in rows.items() if row[key])
+            reasons = Counter(row["reason"] for row in rows.values() if not row[key])
             found[f"left out when {step}"] = dict(sorted(reasons.items()))
     return found
 
@@ -109,8 +93,7 @@ def render_tables(lines: list[Row]) -> str:
         "admissible", "mutation score, median",
     ]  # fmt: skip
     total: Row = {"project": f"**{len(rows)} projects**"}
-    for column in columns[1:-1]:
-        total[column] = sum(row.get(column) or 0 for row in rows)
+    total |= {column: sum(row.get(column) or 0 for row in rows) for column in columns[1:-1]}
     parts = [_render(columns, [*rows, total])]
     named = sum(len(row.get(NAMES) or ()) for row in rows)
     parts.append(f"Of the {total['admissible']} admissible functions {named} are known by name.")
@@ -118,15 +101,11 @@ def render_tables(lines: list[Row]) -> str:
         counted = [row[f"left out when {step}"] for row in rows if f"left out when {step}" in row]
         reasons = sum(map(Counter, counted), Counter[str]())
         of = "" if len(counted) == len(rows) else f" (of {len(counted)} projects)"
-        parts.append(f"## Functions left out when {step}{of}\n\n" + _render(["reason", "functions"], _count(reasons)))
-    left = [line for line in lines if "why" in line]
-    if left:
+        found = [{"reason": reason, "functions": count} for reason, count in reasons.most_common()]
+        parts.append(f"## Functions left out when {step}{of}\n\n" + _render(["reason", "functions"], found))
+    if left := [line for line in lines if "why" in line]:
         parts.append("## Projects left out\n\n" + _render(["project", "why"], left))
     return "\n\n".join(parts) + "\n"
-
-
-def _count(reasons: Counter[str]) -> list[Row]:
-    return [{"reason": reason, "functions": count} for reason, count in reasons.most_common()]
 
 
 def _render(columns: list[str], rows: list[Row]) -> str:

@@ -1,23 +1,25 @@
-"""Run a project's tests once and record which functions each test executes.
+"""Run a project's tests once, record which functions each test executes, and choose the tests that judge a function.
 
-Tests may hang, crash or exit the interpreter. Each such test is recorded and skipped, and earlier results are kept,
-also if this process is killed: results go to a journal as they arrive. The journal starts with the subject of the
-trace. It lists each function once, before the first test that ran it; a function's number is its index in the journal,
-so the journal does not depend on the numbering of the worker processes.
+Results go to a journal as they arrive, so they are kept if this process is killed. The journal starts with the subject
+of the trace. It lists each function once, before the first test that ran it; a function's number is its index in the
+journal, so the journal does not depend on the numbering of the worker processes.
 """
 
 import os
+import re
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from dlbench.construction.collect import IsolatedPytestRun, list_test_code
 from dlbench.construction.work_folder import Row
+from dlbench.dataset.records import strip_case
 from dlbench.execution.engine import Engine
 from dlbench.jsonl import Journal
 from dlbench.workspace import Prepared
@@ -27,18 +29,27 @@ Place = tuple[str, int, str]
 RAN = ("direct", "deeper", "helpers")
 
 
+Which = TypeVar("Which", Place, int)
+
+
 @dataclass(frozen=True)
-class JournalEntry:
+class TracedTest(Generic[Which]):
+    """A test with the functions that it ran, by place or by number."""
+
     id: str
     outcome: str
     seconds: float
-    direct: tuple[Place, ...]
+    direct: tuple[Which, ...]
     """Functions that the test's own code called, or what it called outside the project."""
-    deeper: tuple[Place, ...]
+    deeper: tuple[Which, ...]
     """Functions that ran only because others of the project called them."""
-    helpers: tuple[Place, ...]
+    message: str = ""
+
+
+@dataclass(frozen=True)
+class JournalEntry(TracedTest[Place]):
+    helpers: tuple[Place, ...] = ()
     """Functions of the tests' own code that the test called."""
-    message: str
 
 
 class TraceJournal:
@@ -54,11 +65,10 @@ class TraceJournal:
             self._read(journal)
 
     def _read(self, journal: Journal) -> None:
-        places: list[Place] = []
+        places: list[Any] = []
         for record in journal.records()[1:]:
             if "place" in record:
-                path, line, name = record["place"]
-                places.append((path, line, name))
+                places.append(tuple(record["place"]))
             elif "what" in record:
                 self.left_out[record["what"]] = record["why"]
             else:
@@ -71,16 +81,14 @@ class TraceJournal:
             self.tests.append(test)
             places = (*test.direct, *test.deeper, *test.helpers)
             new = [place for place in places if place not in self._numbers]
-            ran = {key: self._number(getattr(test, key)) for key in RAN}
+            self._numbers |= {place: number for number, place in enumerate(new, len(self._numbers))}
+            ran = {key: [self._numbers[place] for place in getattr(test, key)] for key in RAN}
             self._append(*({"place": place} for place in new), vars(test) | ran)
 
     def leave_out(self, what: str, why: str) -> None:
         with self._lock:
             self.left_out[what] = why
             self._append({"what": what, "why": why})
-
-    def _number(self, places: tuple[Place, ...]) -> list[int]:
-        return [self._numbers.setdefault(place, len(self._numbers)) for place in places]
 
     def _append(self, *rows: Row) -> None:
         if self._journal is not None:
@@ -98,22 +106,10 @@ def open_trace_journal(path: Path, subject: Row) -> Iterator[TraceJournal]:
         yield TraceJournal(journal)
 
 
-@dataclass(frozen=True)
-class TracedTest:
-    id: str
-    outcome: str
-    seconds: float
-    direct: tuple[int, ...]
-    """Functions that the test's own code called, or what it called outside the project."""
-    deeper: tuple[int, ...]
-    """Functions that ran only because others of the project called them."""
-    message: str = ""
-
-
 @dataclass
 class Trace:
     numbers: dict[Place, int] = field(default_factory=dict, repr=False)
-    tests: list[TracedTest] = field(default_factory=list)
+    tests: list[TracedTest[int]] = field(default_factory=list)
     left_out: list[dict[str, str]] = field(default_factory=list)
     """Files and tests that could not be collected or run, with the reason."""
     seconds: float = 0.0
@@ -124,6 +120,12 @@ class Trace:
 
     def number(self, place: Place) -> int:
         return self.numbers.setdefault(place, len(self.numbers))
+
+    @classmethod
+    def from_rows(cls, functions: list[Row], tests: list[Row]) -> "Trace":
+        numbers = {tuple(row["place"]): number for number, row in enumerate(functions)}
+        ran = ({key: tuple(row[key]) for key in ("direct", "deeper")} for row in tests)
+        return cls(numbers, [TracedTest(**(row | lists)) for row, lists in zip(tests, ran, strict=True)])
 
 
 def trace(
@@ -173,21 +175,16 @@ def _file_of(test: str) -> str:
     return test.partition("::")[0]
 
 
+@dataclass
 class _TraceRun(IsolatedPytestRun):
-    def __init__(
-        self,
-        engine: Engine,
-        prepared: Prepared,
-        files: list[str],
-        deadline: float,
-        selected: set[str],
-        profile: bool,
-        journal: TraceJournal,
-        on_test: Callable[[str], None],
-    ) -> None:
-        super().__init__(engine, prepared, files, deadline)
-        self.selected, self.profile, self.journal, self.on_test = selected, profile, journal, on_test
-        self.skip = {test.id for test in journal.tests} | set(journal.left_out)
+    selected: set[str]
+    profile: bool
+    journal: TraceJournal
+    on_test: Callable[[str], None]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.skip = {test.id for test in self.journal.tests} | set(self.journal.left_out)
         self.places: list[Place] = []
 
     def job(self) -> dict[str, Any]:
@@ -217,3 +214,56 @@ class _TraceRun(IsolatedPytestRun):
 
     def leave_out(self, what: str, why: str) -> None:
         self.journal.leave_out(what, why)
+
+
+_MOST_TESTS = 30
+_TARGET_SECONDS = 0.6
+"""Limit for all tests together, except for the first few:"""
+_TARGET_SECONDS_FIRST = 2.0
+_FIRST = 5
+LEAST_TESTS = 3
+"""Minimum number of tests of an instance."""
+MAX_SECONDS = 20.0
+"""Absolute limit for all tests together."""
+_CASES = 4
+_NUMBERED = re.compile(r"(?<=[a-zA-Z])_?\d+(_.*)?$")
+
+
+def choose_tests(function: int, tests: Sequence[TracedTest[int]], *, most: int = _MOST_TESTS) -> list[str]:
+    """Ids of the best passing tests that ran the function, in the order in which they ran.
+
+    Tests that call it directly come first, then tests that run little else; of a parametrized test, a few cases come
+    before the rest. The total time is limited because answers are judged thousands of times."""
+    cases: Counter[str] = Counter()
+    ranked: list[tuple[bool, int, int, float, str]] = []
+    for test in tests:
+        if test.outcome == "passed" and (function in test.direct or function in test.deeper):
+            base = name_group(test.id)
+            functions = len(test.direct) + len(test.deeper)
+            ranked.append((function not in test.direct, cases[base] // _CASES, functions, test.seconds, test.id))
+            cases[base] += 1
+    ranked.sort()
+    chosen = _choose_within(ranked, most, _TARGET_SECONDS, _TARGET_SECONDS_FIRST)
+    if len(chosen) < min(most, LEAST_TESTS):
+        chosen = _choose_within(ranked, LEAST_TESTS, MAX_SECONDS, MAX_SECONDS)
+    return [test.id for test in tests if test.id in chosen]
+
+
+def _choose_within(
+    ranked: list[tuple[bool, int, int, float, str]], most: int, seconds: float, seconds_first: float
+) -> set[str]:
+    """The best tests that together fit the time limits."""
+    chosen: set[str] = set()
+    spent = 0.0
+    for *_, test_seconds, test in ranked:
+        limit = seconds if len(chosen) >= _FIRST else seconds_first
+        if len(chosen) < most and spent + test_seconds <= limit:
+            chosen.add(test)
+            spent += test_seconds
+    return chosen
+
+
+def name_group(test: str) -> str:
+    """Like `strip_case`, but also group tests that a library has numbered: `test_shape_07_float32`, `testShape7`."""
+    head, separator, tail = strip_case(test).rpartition("::")
+    return f"{head}{separator}{_NUMBERED.sub('', tail)}"

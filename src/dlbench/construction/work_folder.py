@@ -1,13 +1,12 @@
 """Store the results of construction steps, and apply a step to many projects.
 
-The work folder has a folder for each project and in it one JSONL file for each step. A step reads the files of earlier
-steps and writes its own atomically, so it can be inspected, repeated, or resumed after a kill. One project's failure
-must not stop a pass over fifty that takes a night; the reason is kept in `left_out.jsonl` beside the projects.
+A folder for each project has one JSONL file for each step. One project's failure must not stop a pass over fifty that
+takes a night; the reason is kept in `left_out.jsonl` beside the projects.
 """
 
 import traceback
 from collections.abc import Callable, Iterable
-from itertools import chain, count
+from itertools import count
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -48,9 +47,9 @@ class WorkFolder:
             raise StepMissing(what, where=str(path), fix=fix)
         return [row for _, row in read_lines(path)]
 
-    def read_last(self, step: str, project: str = "") -> list[Row]:
+    def read_by_id(self, step: str, project: str = "") -> dict[str, Row]:
         """The last row of each id: a function is measured again after a harness fault and then has two rows."""
-        return list({row["id"]: row for row in self.read(step, project)}.values())
+        return {row["id"]: row for row in self.read(step, project)}
 
     def write(self, step: str, rows: Iterable[Row], project: str = "") -> None:
         path = self.path(step, project)
@@ -61,8 +60,7 @@ class WorkFolder:
         """Move the project's results to `earlier/`, so that the project starts over."""
         folder = self.root / "earlier"
         folder.mkdir(exist_ok=True)
-        suffixes = chain([""], (f"-{number}" for number in count(2)))
-        paths = (folder / f"{project}-{version}{suffix}" for suffix in suffixes)
+        paths = (folder / f"{project}-{version}{f'-{number}' * (number > 1)}" for number in count(1))
         return (self.root / project).rename(next(path for path in paths if not path.exists()))
 
     def projects(self) -> list[str]:

@@ -1,9 +1,7 @@
 """Write accepted functions as instances of a benchmark.
 
-A function becomes an instance if it is admissible, its prompt was written and accepted by a person and rejected by
-nobody, and its labels are decided. A prompt that quotes the reference or its docstring is rejected here. The project's
-record and lock are copied too; if the benchmark already has the project, it must be the same release, or hashes would
-not match.
+The project's record and lock are copied too; if the benchmark already has the project, it must be the same release, or
+hashes would not match.
 """
 
 import shutil
@@ -13,7 +11,7 @@ from datetime import date
 from pathlib import Path
 
 from dlbench.construction.labelling.catalogue import Entry, read_catalogue
-from dlbench.construction.labelling.reviews import Review, read_reviews
+from dlbench.construction.labelling.votes import Review, read_reviews
 from dlbench.construction.project_spec import write_record
 from dlbench.construction.work_folder import Row, WorkFolder
 from dlbench.dataset import Instance, Project, load
@@ -41,22 +39,21 @@ def write_instances(
 ) -> WriteResult:
     """Write into the benchmark folder `root`, replacing existing instances."""
     reviews = read_reviews(work)
-    labels = {row["id"]: row for row in (work.read("labels") if work.has("labels") else [])}
+    labels = work.read_by_id("labels") if work.has("labels") else {}
     written = WriteResult()
     ready: dict[str, list[Entry]] = {}
     for entry in read_catalogue(work).values():
-        why = _find_objection(entry, reviews.get(entry.id, Review()), labels, find_tree)
-        if why:
+        if why := _find_objection(entry, reviews.get(entry.id, Review()), labels, find_tree):
             written.left_out[entry.id] = why
         else:
             ready.setdefault(entry.project, []).append(entry)
     for project, entries in ready.items():
         record = _copy_project(work.root / "benchmark", root, project)
         dates = date_functions(record, [entry.function for entry in entries])
-        measures = {row["id"]: row.get("measures") or {} for row in work.read("screened", project)}
+        screened = work.read_by_id("screened", project)
         for entry in entries:
-            prompt = reviews[entry.id].prompt or ""
-            instance = _make_instance(entry, prompt, labels[entry.id], measures.get(entry.id, {}), dates[entry.id])
+            prompt, measures = reviews[entry.id].prompt or "", screened[entry.id]["measures"]
+            instance = _make_instance(entry, prompt, labels[entry.id], measures, dates[entry.id])
             written.paths[entry.id] = write_instance(instance, root)
     return written
 
@@ -85,9 +82,8 @@ def _copy_project(made: Path, root: Path, name: str) -> Project:
     if existing is not None:
         if existing.sha256 != project.sha256:
             what = f"the benchmark has {name} {existing.version}, but these functions are from {project.version}"
-            raise DLBenchError(
-                what, where=str(root), fix="construct from that release, or remove the project's instances"
-            )
+            fix = "construct from that release, or remove the project's instances"
+            raise DLBenchError(what, where=str(root), fix=fix)
         return existing
     write_record(project, root)
     (root / "locks").mkdir(exist_ok=True)
@@ -98,17 +94,14 @@ def _copy_project(made: Path, root: Path, name: str) -> Project:
 
 def _make_instance(entry: Entry, prompt: str, labels: Row, measures: Row, introduced: date) -> Instance:
     return Instance(
-        id=entry.id,
-        path=entry.function["path"],
-        qualname=entry.function["qualname"],
-        sha256=entry.function["sha256"],
+        **{key: entry.function[key] for key in ("id", "path", "qualname", "sha256")},
         introduced=introduced,
         prompt=f"{prompt.strip()}\n",
         tests=tuple(entry.tests),
         labels=Labels(**labels["labels"]),
         votes=Votes(**labels["votes"]),
         measures=Measures(
-            **{key: measures[key] for key in ("loc", "cyclomatic", "cognitive") if key in measures},
+            **{key: measures[key] for key in ("loc", "cyclomatic", "cognitive")},
             mutants=entry.measured["mutants"],
             mutants_killed=entry.measured["killed"],
             seconds=round(entry.measured["seconds"], 3),
@@ -135,10 +128,8 @@ def render_instance(instance: Instance) -> str:
     lines += ["tests = [", *(f"  {quote(test)}," for test in instance.tests), "]", "", "[labels]"]
     lines += [f"{axis} = {quote(value)}" for axis, value in instance.labels.model_dump(mode="json").items()]
     if votes:
-        lines += ["", "[votes]"]
-        for axis, value in votes.model_dump(mode="json").items():
-            if value:
-                lines.append(f"{axis} = {quote(value)}")
+        given = votes.model_dump(mode="json").items()
+        lines += ["", "[votes]", *(f"{axis} = {quote(value)}" for axis, value in given if value)]
     if measures:
         lines += ["", "[measures]", *(f"{key} = {value}" for key, value in measures.items())]
     return "\n".join(lines) + "\n"

@@ -59,13 +59,13 @@ def find_target(source: str, qualname: str, tree: ast.Module | None = None) -> T
         around.append(found)
     function = _find(scope, name, qualname, want_class=False)
     assert isinstance(function, Function)
-    outermost = next(top for top in tree.body if _first_line(top) <= function.lineno <= (top.end_lineno or 0))
+    outermost = next(top for top in tree.body if first_line(top) <= function.lineno <= (top.end_lineno or 0))
     # str.splitlines also breaks at form feeds and the like, where the parser does not.
     lines = source.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    first, last = _first_line(function), function.end_lineno or function.lineno
+    first, last = first_line(function), function.end_lineno or function.lineno
     indent = lines[first - 1][: len(lines[first - 1]) - len(lines[first - 1].lstrip())]
     text = "\n".join(lines[first - 1 : last])
-    return Target(function, first, last, indent, text, _first_line(outermost), tuple(around))
+    return Target(function, first, last, indent, text, first_line(outermost), tuple(around))
 
 
 def walk_scope(scope: Scope) -> Iterator[tuple[ast.stmt, int]]:
@@ -115,7 +115,7 @@ def _find(scope: Scope, name: str, qualname: str, *, want_class: bool) -> ast.st
     return found[-1][0]  # in one block Python keeps the last definition
 
 
-def _first_line(node: ast.stmt) -> int:
+def first_line(node: ast.stmt) -> int:
     decorators: list[ast.expr] = getattr(node, "decorator_list", [])
     return min([node.lineno, *(decorator.lineno for decorator in decorators)])
 

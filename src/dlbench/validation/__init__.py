@@ -1,8 +1,7 @@
 """Check that an instance's tests distinguish the reference from its absence, every time.
 
 The reference must pass unspliced and spliced like any answer; a stub that raises and one that returns None must fail
-every kept test. Otherwise verdicts mean nothing. On request the reference runs repeatedly in other orders, to find
-flaky tests, and every candidate runs in both modes, to find verdicts that depend on the mode.
+every kept test. Otherwise verdicts mean nothing.
 """
 
 from collections.abc import Callable, Sequence
@@ -32,6 +31,7 @@ class Trial:
 
 
 OnTrial = Callable[[Trial], None]
+Check = Callable[[Task, Verdict], Trial | None]
 
 
 @dataclass
@@ -59,18 +59,23 @@ class Plan:
             name = f"run {count + 1}{' (shuffled)' if shuffle else ''}"
             self.add(instance, name, self.find_target(instance).text, order)
 
-    def run(self, on_trial: OnTrial) -> list[Trial]:
+    def run(self, check: Check, on_trial: OnTrial, pool: Pool | None = None) -> list[Trial]:
+        """Run the tasks, by default in the plan's pool. `check` gives no trial for a verdict that decides nothing."""
         trials: list[Trial] = []
         lock = Lock()
 
         def take(task: Task, verdict: Verdict) -> None:
-            trial = _check_stub(task, verdict) if task.name in BODIES else _check_reference(task, verdict)
             with lock:
-                trials.append(trial)
-                on_trial(trial)
+                if trial := check(task, verdict):
+                    trials.append(trial)
+                    on_trial(trial)
 
-        self.pool.run(self.tasks, take)
-        return sorted(trials, key=lambda trial: trial.verdict.sample)
+        (pool or self.pool).run(self.tasks, take)
+        return sorted(trials, key=_sample_of)
+
+
+def _sample_of(trial: Trial) -> int:
+    return trial.verdict.sample
 
 
 def validate(
@@ -88,11 +93,7 @@ def validate(
         plan.add(instance, "spliced", plan.find_target(instance).text)
         plan.add_stubs(instance)
         plan.add_repeats(instance, times, shuffle)
-    return plan.run(on_trial)
-
-
-def count_trials(instances: list[Instance]) -> int:
-    return len(instances) * (2 + len(BODIES))
+    return plan.run(_check, on_trial)
 
 
 def compare_modes(
@@ -106,9 +107,8 @@ def compare_modes(
 ) -> list[Trial]:
     """Run reference, stubs and mutants in both modes. A trial holds if both give the same status and test outcomes.
 
-    A mutant may read uninitialised memory and pass a test by chance. If both modes give a mutant the same status and
-    differ in a test, fresh interpreters run it again, in other orders too. Where they disagree among themselves, that
-    test says nothing about modes, and the trial holds with a remark.
+    A mutant may read uninitialised memory and pass a test by chance. If both modes give it the same status and differ
+    in a test, fresh interpreters run it again. Where they disagree among themselves, the test says nothing about modes.
     """
     plan = Plan(warm)
     for instance in instances:
@@ -118,46 +118,37 @@ def compare_modes(
         for name, code in write_mutants(target.node, mutants):
             plan.add(instance, f"{_MUTANT}{name}", code)
     quick: dict[int, Verdict] = {}
-    slow: dict[int, Verdict] = {}
-    doubtful: list[Task] = []
-    trials: list[Trial] = []
-    lock = Lock()
+    doubtful: list[tuple[Task, Verdict]] = []
 
     def note(task: Task, verdict: Verdict) -> None:
-        with lock:
-            quick[task.sample] = verdict
-            on_warm(task)
+        quick[task.sample] = verdict
+        on_warm(task)
 
-    warm.run(plan.tasks, note)
-
-    def take(task: Task, verdict: Verdict) -> None:
+    def compare(task: Task, verdict: Verdict) -> Trial | None:
         trial = _compare(task, quick[task.sample], verdict)
-        with lock:
-            slow[task.sample] = verdict
-            if not trial.holds and task.name.startswith(_MUTANT) and verdict.status is quick[task.sample].status:
-                doubtful.append(task)
-                return
-            trials.append(trial)
-            on_trial(trial)
+        if trial.holds or not task.name.startswith(_MUTANT) or verdict.status is not trial.verdict.status:
+            return trial
+        doubtful.append((task, verdict))
+        return None
 
-    fresh.run(plan.tasks, take)
-    for task in doubtful:
-        trial = _compare(task, quick[task.sample], slow[task.sample])
-        if unsteady := _find_unsteady(fresh, task, slow[task.sample]):
+    plan.run(note, on_trial)
+    trials = plan.run(compare, on_trial, fresh)
+    for task, verdict in doubtful:
+        trial = _compare(task, quick[task.sample], verdict)
+        if unsteady := _find_unsteady(fresh, task, verdict):
             remark = f"fresh interpreters disagree on it: {', '.join(unsteady[:3])}"
-            differing = _find_differing(quick[task.sample], slow[task.sample])
-            trial = replace(trial, holds=set(differing) <= set(unsteady), detail=f"{remark}; {trial.detail}")
+            holds = set(_find_differing(trial.verdict, verdict)) <= set(unsteady)
+            trial = replace(trial, holds=holds, detail=f"{remark}; {trial.detail}")
         trials.append(trial)
         on_trial(trial)
-    return sorted(trials, key=lambda trial: trial.verdict.sample)
+    return sorted(trials, key=_sample_of)
 
 
 def _find_unsteady(fresh: Pool, task: Task, first: Verdict) -> list[str]:
     """Tests with different outcomes in fresh interpreters."""
-    again = []
     tests = task.instance.tests
-    for count, order in enumerate([tests, *draw_orders(tests, _AGAIN - 1, task.instance.id)]):
-        again.append(Task(task.instance, task.code, count, task.name, JudgeOptions(tests=tuple(order))))
+    orders = [tests, *draw_orders(tests, _AGAIN - 1, task.instance.id)]
+    again = [replace(task, sample=count, options=JudgeOptions(tests=order)) for count, order in enumerate(orders)]
     found: set[str] = set()
     fresh.run(again, lambda _, verdict: found.update(_find_differing(first, verdict)))
     return sorted(found)
@@ -166,11 +157,9 @@ def _find_unsteady(fresh: Pool, task: Task, first: Verdict) -> list[str]:
 def _find_differing(one: Verdict, other: Verdict) -> list[str]:
     """Tests with different outcomes. Failed and error count as one: which of them a failure in a thread becomes depends
     on timing."""
-    return [test for test, outcome in other.tests.items() if _merge(one.tests[test]) is not _merge(outcome)]
-
-
-def _merge(outcome: Outcome) -> Outcome:
-    return Outcome.FAILED if outcome is Outcome.ERROR else outcome
+    failures = {Outcome.FAILED, Outcome.ERROR}
+    pairs = {test: {one.tests[test], outcome} for test, outcome in other.tests.items()}
+    return [test for test, outcomes in pairs.items() if len(outcomes) > 1 and outcomes != failures]
 
 
 def _compare(task: Task, warm: Verdict, fresh: Verdict) -> Trial:
@@ -191,17 +180,16 @@ def repeat(
     plan = Plan(pool)
     for instance in instances:
         plan.add_repeats(instance, times, shuffle)
-    return plan.run(on_trial)
+    return plan.run(_check, on_trial)
 
 
-def _check_stub(task: Task, verdict: Verdict) -> Trial:
-    passing = [test for test, outcome in verdict.tests.items() if outcome in (Outcome.PASSED, Outcome.SKIPPED)]
-    holds = not passing and verdict.status in (Status.FAIL, Status.ERROR)
-    detail = f"{len(passing)} test(s) do not fail on it, first {passing[0]}" if passing else str(verdict.status)
+def _check(task: Task, verdict: Verdict) -> Trial:
+    """Whether the reference passes all tests, or a stub fails all."""
+    if task.name in BODIES:
+        passing = [test for test, outcome in verdict.tests.items() if outcome in (Outcome.PASSED, Outcome.SKIPPED)]
+        holds = not passing and verdict.status in (Status.FAIL, Status.ERROR)
+        detail = f"{len(passing)} test(s) do not fail on it, first {passing[0]}" if passing else str(verdict.status)
+    else:
+        failing = [test for test, outcome in verdict.tests.items() if outcome is not Outcome.PASSED]
+        holds, detail = verdict.passed, f"{verdict.status}: {', '.join(failing[:5])}: {verdict.message[-300:]}"
     return Trial(task.instance.id, task.name, holds, "" if holds else detail, verdict)
-
-
-def _check_reference(task: Task, verdict: Verdict) -> Trial:
-    failing = [test for test, outcome in verdict.tests.items() if outcome is not Outcome.PASSED]
-    detail = f"{verdict.status}: {', '.join(failing[:5])}: {verdict.message[-300:]}"
-    return Trial(task.instance.id, task.name, verdict.passed, "" if verdict.passed else detail, verdict)

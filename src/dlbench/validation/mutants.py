@@ -1,11 +1,7 @@
 """Write mutants and stubs of a reference, and draw orders of its tests.
 
-A mutant is a copy with one small change. Tests that cannot tell it from the reference are weak, and two modes that
-differ on one of them are not equivalent. A stub raises or returns None; a test that passes on either is not kept.
-
-Tests run in as many different orders as requested, or as there are. Reversed comes first: with the record's own order,
-every test has then run before and after every other. Orders drawn independently would repeat for few tests, and some
-test might never run first.
+Tests that cannot tell a mutant from the reference are weak, and two modes that differ on one are not equivalent. A stub
+raises or returns None; a test that passes on either is not kept.
 """
 
 import ast
@@ -146,7 +142,8 @@ _TRIES = 100
 
 def draw_orders(tests: Sequence[str], times: int, key: str) -> list[tuple[str, ...]]:
     """`times` orders: reversed, then random with `key` as the seed. No order repeats, and no test comes first twice, as
-    long as others are left."""
+    long as others are left: with few tests, independent orders would repeat, and some test might never run first.
+    Reversed comes first: with the record's own order, every test has then run before and after every other."""
     rng = random.Random(key)
     leaders = [tests[-1], *rng.sample(tests[:-1], len(tests) - 1)]
     drawn = [tuple(reversed(tests))][:times]

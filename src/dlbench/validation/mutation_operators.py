@@ -1,8 +1,7 @@
 """Mutation operators: small mistakes of any Python code, and of code on arrays.
 
-An operator looks at one node and yields its replacements. Mistakes on arrays (a wrong axis, a dimension kept or lost, a
-neighbouring type, a wrong reduction) run, and often give an array of the right shape; general operators do not make
-them.
+Mistakes on arrays (a wrong axis, a dimension kept or lost, a neighbouring type, a wrong reduction) run, and often give
+an array of the right shape; general operators do not make them.
 """
 
 import ast
@@ -37,8 +36,6 @@ _COMPARE: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.GtE, ast.GtE: ast.Lt, ast.Gt: ast.LtE, ast.LtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
     ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In,
 }  # fmt: skip
-COMPARISONS = {old.__name__: new.__name__ for old, new in _COMPARE.items()}
-"""The opposite of each comparison, by the names of their node types."""
 _COMPUTE: dict[type[ast.operator], type[ast.operator]] = {
     ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.FloorDiv: ast.Mult,
     ast.Mod: ast.Mult, ast.Pow: ast.Mult, ast.MatMult: ast.Add,

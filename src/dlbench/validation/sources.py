@@ -1,7 +1,6 @@
 """Check the records against the fetched sources.
 
-For every project: the file and the function exist, the function is unchanged, pytest collects every named test, and the
-prompt does not leak the solution. A record that drifted from its source judges models by code that nobody reviewed.
+A record that drifted from its source judges models by code that nobody reviewed.
 """
 
 import hashlib
@@ -28,8 +27,7 @@ def check_sources(
 ) -> list[Problem]:
     problems: list[Problem] = []
     for project in benchmark.projects.values():
-        mine = [instance for instance in instances if instance.project == project.name]
-        if mine:
+        if mine := [instance for instance in instances if instance.project == project.name]:
             problems += _check_project(benchmark, project, mine, engine, log)
     return problems
 
@@ -43,9 +41,8 @@ def _check_project(
     except DLBenchError as error:
         kind = Kind.SOURCE_MISMATCH if "sha256" in error.what or "hash" in error.what else Kind.SOURCE_UNAVAILABLE
         return [Problem(kind, where, str(error.what), error.fix or "make it available and check again")]
-    problems = []
-    for instance in instances:
-        problems += check_target(instance, prepared.tree, _where(benchmark, instance.id))
+    places = {instance.id: _where(benchmark, instance.id) for instance in instances}
+    problems = [one for each in instances for one in check_target(each, prepared.tree, places[each.id])]
     log(f"collecting the tests of {project.name}")
     try:
         known = collect(engine, prepared, sorted({file for instance in instances for file in instance.test_files}))
@@ -53,9 +50,8 @@ def _check_project(
         return [*problems, Problem(Kind.MISSING_TEST, where, error.what, error.fix)]
     fix = "fix the id, or remove it from the record"
     for instance in instances:
-        missing = [test for test in instance.tests if test not in known]
-        place = _where(benchmark, instance.id)
-        problems += [Problem(Kind.MISSING_TEST, place, f"pytest does not collect {test}", fix) for test in missing]
+        missing = [f"pytest does not collect {test}" for test in instance.tests if test not in known]
+        problems += [Problem(Kind.MISSING_TEST, places[instance.id], what, fix) for what in missing]
     return problems
 
 
@@ -93,10 +89,8 @@ def collect(engine: Engine, prepared: Prepared, files: list[str]) -> frozenset[s
         observation = supervise(engine.confinement, cell, describe_collection(present) | {"collect_only": True})
     found = observation.messages.of_kind("collected")
     if not found:
-        raise DLBenchError(
-            f"pytest could not collect the tests: {observation.stopped_for or observation.output[-1500:]}",
-            fix="`dlbench prepare` the project and look at its tests",
-        )
+        what = f"pytest could not collect the tests: {observation.stopped_for or observation.output[-1500:]}"
+        raise DLBenchError(what, fix="`dlbench prepare` the project and look at its tests")
     tests = frozenset(found[0]["tests"])
     if not found[0]["errors"]:
         cached.parent.mkdir(parents=True, exist_ok=True)

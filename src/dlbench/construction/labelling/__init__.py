@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from dlbench.construction.labelling.votes import Vote, parse_label
+from dlbench.construction.labelling.votes import Vote, parse_label, require_text
 from dlbench.construction.work_folder import Row
 from dlbench.dataset.labels import AXES, Label
 from dlbench.errors import DLBenchError
@@ -69,11 +69,8 @@ def read_settlements(path: Path) -> list[Settlement]:
     for number, row in read_lines(path) if path.exists() else ():
         where = f"{path}:{number}"
         value = parse_label(row.get("axis"), row.get("value"), where)
-        reason, function = row.get("reason"), row.get("id")
-        if not isinstance(reason, str) or not reason.strip():
-            raise DLBenchError("`reason` is missing", where=where, fix="write what decided the discussion as `reason`")
-        if not isinstance(function, str):
-            raise DLBenchError("`id` is missing", where=where, fix="give the id of a function as `id`")
+        reason = require_text(row, "reason", where, "write what decided the discussion as `reason`")
+        function = require_text(row, "id", where)
         last[function, row["axis"]] = Settlement(function, row["axis"], value, reason.strip(), where)
     return list(last.values())
 

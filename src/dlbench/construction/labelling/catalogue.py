@@ -1,8 +1,7 @@
 """List the admissible functions to label and review, and read their code.
 
-Only admissible functions are shown: labelling others would waste three people's time. The code of a function and of its
-tests is read from the project's tree on demand and never stored, since it belongs to somebody else. A tree with another
-version than the measured one is rejected.
+The code of a function and of its tests is read from the project's tree on demand and never stored, since it belongs to
+somebody else.
 """
 
 from collections import Counter
@@ -32,7 +31,7 @@ class Entry:
 
     @property
     def tests(self) -> list[str]:
-        return list(self.measured.get("tests") or [])
+        return list(self.measured["tests"])
 
 
 def read_catalogue(work: WorkFolder) -> dict[str, Entry]:
@@ -51,25 +50,16 @@ def list_files(work: WorkFolder) -> list[Path]:
 
 
 def _read_project(work: WorkFolder, project: str) -> Iterator[Entry]:
-    functions = _by_id(work, "functions", project)
-    drafts = _by_id(work, "drafts", project) if work.has("drafts", project) else {}
-    for key, measured in _by_id(work, "measured", project).items():
-        if measured.get("admissible") is not True:
+    functions = work.read_by_id("functions", project)
+    drafts = work.read_by_id("drafts", project) if work.has("drafts", project) else {}
+    for key, measured in work.read_by_id("measured", project).items():
+        if not measured["admissible"]:
             continue
         if key not in functions:
             where, fix = str(work.path("functions", project)), "repeat the steps extract and admit, in this order"
             raise DLBenchError(f"{key} was measured but is not among the functions", where=where, fix=fix)
-        draft = drafts.get(key, {})
-        yield Entry(key, functions[key], measured, str(draft.get("prompt") or ""), str(draft.get("by") or ""))
-
-
-def _by_id(work: WorkFolder, step: str, project: str) -> dict[str, Row]:
-    rows = work.read(step, project)
-    for number, row in enumerate(rows, 1):
-        if not isinstance(row.get("id"), str):
-            where = f"{work.path(step, project)}:{number}"
-            raise DLBenchError("a row without an id", where=where, fix=f"repeat the step that writes {step}.jsonl")
-    return {row["id"]: row for row in rows}
+        draft = drafts.get(key, {"prompt": "", "by": ""})
+        yield Entry(key, functions[key], measured, draft["prompt"], draft["by"])
 
 
 class TestCode(TypedDict):

@@ -24,8 +24,8 @@ _EXPORT_AGAIN = "export the project from Label Studio again, in the format JSON"
 def write_task(entry: Entry, prompt: str, source: Source) -> Row:
     """One task. It contains the function's id, since Label Studio assigns its own task numbers."""
     tests = "\n\n".join(f"# {test['id']}\n{test['code']}" for test in source["tests"])
-    path = str(entry.function.get("path", ""))
-    return {"data": {"function": entry.id, "path": path, "code": source["code"], "tests": tests, "prompt": prompt}}
+    path, code = entry.function["path"], source["code"]
+    return {"data": {"function": entry.id, "path": path, "code": code, "tests": tests, "prompt": prompt}}
 
 
 def write_configuration() -> str:
@@ -146,12 +146,10 @@ def import_votes(votes: Iterable[Vote], known: Iterable[str], sheets: Sheets) ->
         by_annotator[vote.annotator].append(vote)
     with sheets.lock:
         recorded = {(vote.id, vote.annotator): vote.at for vote in read_votes(sheets)}
-        newer = {
-            annotator: [vote.as_row() for vote in cast if vote.at > recorded.get((vote.id, annotator), "")]
-            for annotator, cast in by_annotator.items()
-        }
-        plan = {annotator: plan_votes(sheets, annotator, rows) for annotator, rows in newer.items()}
-        for annotator, rows in plan.items():
-            for row in rows:
-                sheets.append(annotator, row)
-    return sum(map(len, plan.values()))
+        planned: list[tuple[str, Row]] = []
+        for annotator, cast in by_annotator.items():
+            newer = [vote.as_row() for vote in cast if vote.at > recorded.get((vote.id, annotator), "")]
+            planned += [(annotator, row) for row in plan_votes(sheets, annotator, newer)]
+        for annotator, row in planned:
+            sheets.append(annotator, row)
+    return len(planned)

@@ -1,204 +1,35 @@
-"""Serve the review page: voting on labels, editing prompts, accepting and rejecting functions.
+"""Serve the review page and its JSON API to this machine's own browser, and to nobody else.
 
-`AnnotationApi` enforces what an annotator may see and do. Their own votes are always visible; the votes of others only
-after their own vote is complete and they asked to see them, from when on their vote is final. The page never receives
-more, so nobody can find it there. All state is in files, so a reload, a restart or another process shows the same.
+Other pages in the browser must not be able to vote. The server listens on the loopback interface only, answers only to
+its own host name (which blocks DNS rebinding), rejects requests from other origins, and requires the token that is part
+of the address it was opened with.
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from datetime import UTC, datetime
+import hmac
+import json
+import secrets
+from collections.abc import Callable
 from http import HTTPStatus
-from pathlib import Path
-from threading import RLock
-from typing import Any, Generic, TypeVar
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.resources import files
+from typing import Any
+from urllib.parse import parse_qs
 
-from dlbench.construction.labelling import MIN_VOTES, decide, read_settlements
-from dlbench.construction.labelling.catalogue import Entry, ReadSource, Source, list_files, read_catalogue
-from dlbench.construction.labelling.local_server import BadRequest, LocalServer, not_found, read_text
-from dlbench.construction.labelling.reviews import Review, read_reviews, reviews_of, write_review
-from dlbench.construction.labelling.votes import Vote, cast_vote, check_name, format_time, read_votes, votes_of
+from dlbench.construction.labelling.catalogue import ReadSource
+from dlbench.construction.labelling.review_api import AnnotationApi, BadRequest
 from dlbench.construction.work_folder import Row, WorkFolder
-from dlbench.dataset.labels import AXES
 from dlbench.errors import DLBenchError
 
-Value = TypeVar("Value")
-
-
-class CachedRead(Generic[Value]):
-    """A value read from files, read again when one of them changes (by inode, size and modification time).
-
-    The files are checked before they are read, so that one which changes meanwhile is read again the next time.
-    """
-
-    def __init__(self, files: Callable[[], Iterable[Path]], read: Callable[[], Value]) -> None:
-        self._files = files
-        self._read = read
-        self._cached: tuple[list[tuple[str, int, int, int]], Value] | None = None
-
-    def __call__(self) -> Value:
-        state = [(str(path), *_file_state(path)) for path in self._files()]
-        cached = self._cached
-        if cached is None or cached[0] != state:
-            cached = self._cached = (state, self._read())
-        return cached[1]
-
-
-def _file_state(path: Path) -> tuple[int, int, int]:
-    try:
-        status = path.stat()
-    except FileNotFoundError:
-        return 0, 0, 0
-    return status.st_ino, status.st_size, status.st_mtime_ns
-
-
-KEYS = {"stage": "12345", "task": "qwertyu", "data": "asdf"}
-_MEASURES = ("loc", "cyclomatic", "cognitive", "mutants", "killed", "seconds")
-
-
-class UnknownFunction(DLBenchError):
-    pass
-
-
-class StalePrompt(DLBenchError):
-    """The prompt has changed since it was shown to the annotator."""
-
-
-class AnnotationApi:
-    def __init__(self, work: WorkFolder, read_source: ReadSource) -> None:
-        self._work = work
-        self._read_source = read_source
-        self._votes = votes_of(work)
-        self._reviews = reviews_of(work)
-        self._lock = RLock()
-        self._all_functions = CachedRead(lambda: list_files(work), lambda: read_catalogue(work))
-        self._all_votes = CachedRead(lambda: sorted(self._votes.folder.glob("*")), lambda: read_votes(self._votes))
-        self._all_reviews = CachedRead(
-            lambda: sorted(self._reviews.folder.glob("*")), lambda: read_reviews(self._reviews)
-        )
-
-    def explain_labels(self) -> list[Row]:
-        return [
-            {
-                "axis": axis,
-                "labels": [
-                    {"slug": label, "definition": label.definition, "key": key}
-                    for label, key in zip(labels, KEYS[axis], strict=True)
-                ],
-            }
-            for axis, labels in AXES.items()
-        ]
-
-    def list_functions(self, annotator: str) -> list[Row]:
-        check_name(annotator)
-        votes, reviews = self._all_votes(), self._all_reviews()
-        decided = {
-            labelled.id
-            for labelled in decide(votes, read_settlements(self._work.path("settled")))
-            if labelled.is_decided
-        }
-        by_function: dict[str, list[Vote]] = {}
-        for vote in votes:
-            by_function.setdefault(vote.id, []).append(vote)
-        return [
-            {
-                "id": entry.id,
-                "project": entry.project,
-                "voted": any(
-                    vote.annotator == annotator and vote.is_complete for vote in by_function.get(entry.id, ())
-                ),
-                "votes": sum(vote.is_complete for vote in by_function.get(entry.id, ())),
-                "wanted": MIN_VOTES,
-                "decided": entry.id in decided,
-                "verdict": (review := reviews.get(entry.id, Review())).verdict,
-                "rejected_by_me": annotator in review.rejected,
-            }
-            for entry in self._all_functions().values()
-        ]
-
-    def show(self, annotator: str, function: str) -> Row:
-        check_name(annotator)
-        entry = self._find(function)
-        review = self._all_reviews().get(function, Review())
-        by_function = [vote for vote in self._all_votes() if vote.id == function]
-        mine = next((vote for vote in by_function if vote.annotator == annotator), Vote(function, annotator, {}))
-        others = [vote for vote in by_function if vote.annotator != annotator and vote.is_complete]
-        return {
-            "id": entry.id,
-            "path": entry.function.get("path", ""),
-            "signature": entry.function.get("signature", ""),
-            "measures": {"tests": len(entry.tests)} | _measures(entry),
-            "prompt": _prompt(entry, review),
-            "prompt_by": review.prompt_by or entry.drafted_by,
-            "is_draft": review.prompt is None,
-            "accepted": list(review.accepted),
-            "rejected": review.rejected,
-            "mine": {"labels": mine.labels, "note": mine.note, "complete": mine.is_complete, "seen": mine.seen},
-            "others": [_show_vote(vote) for vote in others] if mine.seen else None,
-            "others_count": len(others),
-        }
-
-    def read_source(self, function: str) -> Source:
-        return self._read_source(self._find(function).id)
-
-    def vote(self, annotator: str, function: str, labels: Row, note: str | None) -> None:
-        """Set labels on some axes, and the note; everything else stays."""
-        self._find(function)
-        if set(labels) - set(AXES):
-            raise DLBenchError("unknown axis", fix=f"use {', '.join(AXES)}")
-        change: Row = {"id": function, **labels, "at": format_time(datetime.now(UTC))}
-        change |= {} if note is None else {"note": note}
-        cast_vote(self._votes, annotator, change)
-
-    def reveal(self, annotator: str, function: str) -> None:
-        if not self.show(annotator, function)["mine"]["complete"]:
-            raise DLBenchError("your own vote is not complete yet", fix="vote on all three axes first")
-        cast_vote(self._votes, annotator, {"id": function, "seen": True})
-
-    def rewrite(self, annotator: str, function: str, prompt: str, shown: str) -> None:
-        with self._lock:
-            entry = self._find(function)
-            review = self._all_reviews().get(function, Review())
-            now = _prompt(entry, review)
-            if now != shown:
-                what = f"{review.prompt_by or entry.drafted_by} has changed this prompt meanwhile"
-                raise StalePrompt(what, fix="read the new prompt; saving again replaces it")
-            if prompt != now:
-                write_review(self._reviews, annotator, {"id": function, "action": "prompt", "prompt": prompt})
-
-    def accept(self, annotator: str, function: str, shown: str) -> None:
-        with self._lock:
-            entry = self._find(function)
-            now = _prompt(entry, self._all_reviews().get(function, Review()))
-            if now != shown:
-                raise StalePrompt("the prompt has changed meanwhile", fix="read it again")
-            if not now.strip():
-                raise DLBenchError("there is no prompt to accept", fix="write one")
-            write_review(self._reviews, annotator, {"id": function, "action": "accept"})
-
-    def reject(self, annotator: str, function: str, reason: str) -> None:
-        self._find(function)
-        write_review(self._reviews, annotator, {"id": function, "action": "reject", "reason": reason.strip()})
-
-    def _find(self, function: str) -> Entry:
-        entry = self._all_functions().get(function)
-        if entry is None:
-            raise UnknownFunction(f"there is no function {function!r} to review", fix="choose one of the list")
-        return entry
-
-
-def _prompt(entry: Entry, review: Review) -> str:
-    return entry.draft if review.prompt is None else review.prompt
-
-
-def _measures(entry: Entry) -> Row:
-    known = entry.function | entry.measured
-    return {name: known[name] for name in _MEASURES if isinstance(known.get(name), int | float)}
-
-
-def _show_vote(vote: Vote) -> Row:
-    return {"annotator": vote.annotator, "labels": vote.labels, "note": vote.note}
-
-
+MAX_BODY = 256 * 1024
+_LOCAL = ("127.0.0.1", "localhost")
+_HEADERS = {
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+    "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
 _FILES = {
     "": ("construction/labelling/review_page.html", "text/html"),
     "base.css": ("web/base.css", "text/css"),
@@ -206,35 +37,36 @@ _FILES = {
     "python.js": ("web/python.js", "text/javascript"),
     "review_page.js": ("construction/labelling/review_page.js", "text/javascript"),
 }
+"""By path after the token: the file in this package, and its media type."""
+_NOTHING = "there is nothing here"
 
 
-def serve(
-    work: WorkFolder,
-    read_source: ReadSource,
-    host: str = "127.0.0.1",
-    port: int = 0,
-    ready: Callable[[str], None] = lambda address: None,
-) -> None:
+def serve(work: WorkFolder, read_source: ReadSource, port: int, ready: Callable[[str], None]) -> None:
     """Serve until interrupted; `ready` receives the address, token included, once the page can be opened."""
-    with ReviewServer(AnnotationApi(work, read_source), host, port) as server:
+    with ReviewServer(AnnotationApi(work, read_source), port) as server:
         ready(server.address)
         server.serve_forever()
 
 
-class ReviewServer(LocalServer):
-    def __init__(self, api: AnnotationApi, host: str = "127.0.0.1", port: int = 0) -> None:
-        super().__init__(_ReviewPages(api), host, port)
+class ReviewServer(ThreadingHTTPServer):
+    request_queue_size = 128  # with the default of five, simultaneous connections are reset
 
+    def __init__(self, api: AnnotationApi, port: int = 0) -> None:
+        try:
+            super().__init__((_LOCAL[0], port), _Handler)
+        except OSError as error:
+            what, fix = f"cannot listen on this port: {error}", "give another --port, or none"
+            raise DLBenchError(what, where=f"{_LOCAL[0]}:{port}", fix=fix) from None
+        self.api = api
+        self.token = secrets.token_urlsafe(24)
+        self.names = {f"{name}:{self.server_port}" for name in _LOCAL}
 
-class _ReviewPages:
-    command = "dlbench construct review"
-    files: Mapping[str, tuple[str, str]] = _FILES
-
-    def __init__(self, api: AnnotationApi) -> None:
-        self._api = api
+    @property
+    def address(self) -> str:
+        return f"http://{_LOCAL[0]}:{self.server_port}/{self.token}/"
 
     def get(self, inner: str, query: Row) -> Any:  # noqa: ANN401 - any JSON value
-        api = self._api
+        api = self.api
         match inner:
             case "labels":
                 return api.explain_labels()
@@ -244,10 +76,10 @@ class _ReviewPages:
                 return api.show(read_text(query, "as"), read_text(query, "id"))
             case "source":
                 return api.read_source(read_text(query, "id"))
-        raise not_found()
+        raise BadRequest(HTTPStatus.NOT_FOUND, _NOTHING)
 
     def post(self, inner: str, body: Row) -> Any:  # noqa: ANN401 - any JSON value
-        api, annotator, function = self._api, read_text(body, "as"), read_text(body, "id")
+        api, annotator, function = self.api, read_text(body, "as"), read_text(body, "id")
         match inner:
             case "vote":
                 labels, note = body.get("labels", {}), read_text(body, "note") if "note" in body else None
@@ -263,13 +95,100 @@ class _ReviewPages:
             case "reject":
                 api.reject(annotator, function, read_text(body, "reason"))
             case _:
-                raise not_found()
+                raise BadRequest(HTTPStatus.NOT_FOUND, _NOTHING)
         return api.show(annotator, function)
 
-    def status_of(self, error: DLBenchError) -> HTTPStatus:
-        match error:
-            case UnknownFunction():
-                return HTTPStatus.NOT_FOUND
-            case StalePrompt():
-                return HTTPStatus.CONFLICT
-        return HTTPStatus.BAD_REQUEST
+
+def read_text(fields: Row, name: str) -> str:
+    value = fields.get(name)
+    if not isinstance(value, str):
+        raise BadRequest(HTTPStatus.BAD_REQUEST, f"`{name}` is missing or not a string")
+    return value
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: ReviewServer
+    protocol_version = "HTTP/1.1"
+    timeout = 60
+    server_version, sys_version = "dlbench", ""
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Log nothing: a line for each request would hide the address, and all actions are in the files."""
+
+    def do_GET(self) -> None:
+        self._answer(self._get)
+
+    def do_POST(self) -> None:
+        self.close_connection = True  # until the body is read: unread bytes are not a request
+        self._answer(self._post)
+
+    def _answer(self, find: Callable[[str, Row], tuple[str, bytes]]) -> None:
+        try:
+            status, (kind, content) = HTTPStatus.OK, find(*self._admit())
+        except DLBenchError as error:
+            status = error.status if isinstance(error, BadRequest) else HTTPStatus.BAD_REQUEST
+            what = f"{error.where}: {error.what}" if error.where else error.what
+            kind, content = _json({"error": what, "fix": error.fix})
+        except OSError as error:
+            status, (kind, content) = HTTPStatus.INTERNAL_SERVER_ERROR, _json({"error": str(error), "fix": ""})
+        try:
+            self._send(status, kind, content)
+        except ConnectionError:
+            self.close_connection = True  # the browser has left; the action is done
+
+    def _admit(self) -> tuple[str, Row]:
+        """Check host, origin and token. Returns the path after the token and the query."""
+        if self.headers.get("Host", "").lower() not in self.server.names:
+            raise BadRequest(HTTPStatus.FORBIDDEN, "this server answers only to its own host name")
+        origin = self.headers.get("Origin")
+        if origin is not None and origin.removeprefix("http://") not in self.server.names:
+            raise BadRequest(HTTPStatus.FORBIDDEN, "requests from other pages are rejected")
+        path, _, query = self.path.partition("?")
+        _, token, inner = (path + "//").split("/", 2)
+        if not hmac.compare_digest(token.encode(), self.server.token.encode()):
+            fix = "open the address that `dlbench construct review` printed last"
+            raise BadRequest(HTTPStatus.FORBIDDEN, "the token in the address is wrong", fix)
+        return inner.rstrip("/"), {name: values[-1] for name, values in parse_qs(query).items()}
+
+    def _get(self, inner: str, query: Row) -> tuple[str, bytes]:
+        if inner in _FILES:
+            name, kind = _FILES[inner]
+            return f"{kind}; charset=utf-8", files("dlbench").joinpath(name).read_bytes()
+        return _json(self.server.get(inner, query))
+
+    def _post(self, inner: str, query: Row) -> tuple[str, bytes]:
+        return _json(self.server.post(inner, self._read_body()))
+
+    def _read_body(self) -> Row:
+        if self.headers.get_content_type() != "application/json":  # a form of another page cannot send this type
+            raise BadRequest(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "the body is not JSON", "send application/json")
+        length = self.headers.get("Content-Length", "")
+        if not (length.isascii() and length.isdigit()):
+            raise BadRequest(HTTPStatus.LENGTH_REQUIRED, "Content-Length is missing")
+        if len(length) > 9 or int(length) > MAX_BODY:
+            what = f"the body has more than {MAX_BODY} bytes"
+            raise BadRequest(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, what, "write less")
+        content = self.rfile.read(int(length))
+        self.close_connection = False
+        try:
+            body = json.loads(content)
+        except (ValueError, RecursionError) as error:
+            raise BadRequest(HTTPStatus.BAD_REQUEST, f"the body is not JSON: {error}") from None
+        if not isinstance(body, dict):
+            raise BadRequest(HTTPStatus.BAD_REQUEST, "the body is not a JSON object")
+        return body
+
+    def _send(self, status: HTTPStatus, kind: str, content: bytes) -> None:
+        self.send_response(status)
+        for name, value in _HEADERS.items():
+            self.send_header(name, value)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(content)))
+        if self.close_connection:
+            self.send_header("Connection", "close")
+        self.end_headers()
+        self.wfile.write(content)
+
+
+def _json(value: Any) -> tuple[str, bytes]:  # noqa: ANN401 - any JSON value
+    return "application/json", json.dumps(value).encode()

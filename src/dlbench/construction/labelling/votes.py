@@ -1,18 +1,19 @@
-"""Read, check and write annotators' votes.
+"""Read, check and write annotators' votes, and their reviews: rewritten prompts, acceptances and rejections.
 
-A vote names a label on up to three axes. An unknown label or a misspelt key would silently be missing from the count,
-so it is rejected with file and line. An annotator may change a vote until they have looked at the others' votes; then
-it is final, or agreement would be measured on copied votes. Each annotator has a file of their own that is only
-appended to. A line cut short by a kill was never acknowledged: it is ignored, and removed at the next write.
+An unknown label or a misspelt key would silently be missing from the count, so it is rejected with file and line. An
+annotator may change a vote until they have looked at the others' votes; then it is final, or agreement would be
+measured on copied votes. A line cut short by a kill was never acknowledged: it is ignored, and removed at the next
+write.
 """
 
 import csv
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from itertools import chain
+from itertools import chain, zip_longest
+from operator import itemgetter
 from pathlib import Path
 from threading import RLock
 
@@ -25,11 +26,11 @@ from dlbench.jsonl import Journal, read_lines
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
 
 
-def check_name(name: object) -> str:
+def check_name(name: object, where: str = "") -> str:
     """Check a name, which becomes a file name: lower case, so that two names are two files on every file system."""
     if not isinstance(name, str) or not _NAME.fullmatch(name):
-        what = f"{name!r} is not a valid annotator name"
-        raise DLBenchError(what, fix="use up to 40 of a-z, 0-9, - and _, starting with a letter or a digit")
+        fix = "use up to 40 of a-z, 0-9, - and _, starting with a letter or a digit"
+        raise DLBenchError(f"{name!r} is not a valid annotator name", where=where, fix=fix)
     return name
 
 
@@ -45,27 +46,25 @@ class Sheets:
 
     def annotators(self) -> list[str]:
         """Raises DLBenchError for any other file, whose votes would silently be ignored."""
-        if not self.folder.is_dir():
-            return []
-        names = []
-        for path in sorted(self.folder.iterdir()):
-            if path.name.startswith("."):
-                continue
+        paths = sorted(path for path in self.folder.glob("*") if not path.name.startswith("."))
+        for path in paths:
             if path.suffix != ".jsonl" or not _NAME.fullmatch(path.stem):
                 fix = "name it <annotator>.jsonl in lower case, or move it elsewhere"
                 raise DLBenchError("not an annotator's file", where=str(path), fix=fix)
-            names.append(path.stem)
-        return names
+        return [path.stem for path in paths]
 
-    def read(self, annotator: str) -> list[tuple[int, Row]]:
-        """Every complete row with its line number."""
+    def read(self, annotator: str) -> list[tuple[Row, str]]:
+        """Every complete row with its location."""
         path = self.path(annotator)
-        try:
-            text = path.read_bytes()
-        except FileNotFoundError:
-            return []
+        text = path.read_bytes() if path.exists() else b""
         whole = text[: text.rfind(b"\n") + 1]
-        return [(number, _parse(line, path, number)) for number, line in enumerate(whole.split(b"\n"), 1) if line]
+        lines = [(line, f"{path}:{number}") for number, line in enumerate(whole.split(b"\n"), 1) if line]
+        return [(_parse(line, where), where) for line, where in lines]
+
+    def read_all(self) -> Iterator[tuple[Row, str, str]]:
+        """Every complete row with its annotator and its location."""
+        for annotator in self.annotators():
+            yield from ((row, annotator, where) for row, where in self.read(annotator))
 
     def append(self, annotator: str, row: Row) -> None:
         """Append a row; it is on disk when this returns."""
@@ -73,7 +72,7 @@ class Sheets:
             journal.append(row)
 
 
-def _parse(line: bytes, path: Path, number: int) -> Row:
+def _parse(line: bytes, where: str) -> Row:
     try:
         row = json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -82,7 +81,7 @@ def _parse(line: bytes, path: Path, number: int) -> Row:
         if isinstance(row, dict):
             return row
         what = f"a JSON {type(row).__name__}, not an object"
-    raise DLBenchError(what, where=f"{path}:{number}", fix="fix or remove the line") from None
+    raise DLBenchError(what, where=where, fix="fix or remove the line") from None
 
 
 _KEYS = {"id", "annotator", "note", "seen", "at", *AXES}
@@ -121,7 +120,7 @@ def read_votes(source: WorkFolder | Sheets | Iterable[Path]) -> list[Vote]:
     """
     if isinstance(source, WorkFolder):
         source = votes_of(source)
-    rows = _read_sheets(source) if isinstance(source, Sheets) else chain.from_iterable(map(read_rows, source))
+    rows = source.read_all() if isinstance(source, Sheets) else chain.from_iterable(map(read_rows, source))
     last: dict[tuple[str, str], Vote] = {}
     for row, annotator, where in rows:
         vote = parse_vote(row, annotator, where)
@@ -133,17 +132,11 @@ def list_votes(instances: Iterable[Instance]) -> list[Vote]:
     """The votes in the records of instances, in the order of the annotators, whose names are not recorded."""
     found: list[Vote] = []
     for instance in instances:
-        kept = {axis: getattr(instance.votes, axis) for axis in AXES} if instance.votes else {}
-        for index in range(max(map(len, kept.values()), default=0)):
-            labels = {axis: votes[index] for axis, votes in kept.items() if index < len(votes)}
+        by_annotator = zip_longest(*(getattr(instance.votes, axis, ()) for axis in AXES))
+        for index, given in enumerate(by_annotator):
+            labels = {axis: label for axis, label in zip(AXES, given, strict=True) if label}
             found.append(Vote(instance.id, str(index), labels))
     return found
-
-
-def _read_sheets(sheets: Sheets) -> Iterator[tuple[Row, str, str]]:
-    for annotator in sheets.annotators():
-        for number, row in sheets.read(annotator):
-            yield row, annotator, f"{sheets.path(annotator)}:{number}"
 
 
 def read_rows(path: Path) -> Iterator[tuple[Row, str, str]]:
@@ -165,35 +158,42 @@ def _read_csv(path: Path) -> Iterator[tuple[int, Row]]:
         raise DLBenchError(f"cannot be read: {error}", where=str(path), fix="give a UTF-8 CSV file") from None
 
 
+def require_text(row: Row, name: str, where: str, fix: str = "give the id of a function as `id`") -> str:
+    value = row.get(name)
+    if not isinstance(value, str) or not value.strip():
+        raise DLBenchError(f"`{name}` is missing", where=where, fix=fix)
+    return value
+
+
 def parse_vote(row: Row, annotator: object, where: str) -> Vote:
     unknown = sorted(str(key) for key in set(row) - _KEYS)
     if unknown:
         raise DLBenchError(f"unknown keys: {', '.join(unknown)}", where=where, fix=f"use {', '.join(sorted(_KEYS))}")
-    function, note = row.get("id"), row.get("note") or ""
-    if not isinstance(function, str) or not function:
-        raise DLBenchError("`id` is missing", where=where, fix="give the id of a function as `id`")
+    function, note = require_text(row, "id", where), row.get("note") or ""
     if not isinstance(note, str):
         raise DLBenchError("`note` is not a string", where=where, fix="write it in quotation marks, or omit it")
     labels = {axis: parse_label(axis, row[axis], where) for axis in AXES if row.get(axis) not in (None, "")}
-    try:
-        at = parse_time(row.get("at"))
-        return Vote(function, check_name(annotator), labels, note, row.get("seen") is True, where, at)
-    except DLBenchError as error:
-        raise DLBenchError(error.what, where=where, fix=error.fix) from None
+    at = parse_time(row.get("at"), where)
+    return Vote(function, check_name(annotator, where), labels, note, row.get("seen") is True, where, at)
 
 
-def parse_time(value: object) -> str:
+def parse_time(value: object, where: str) -> str:
     """Normalize an ISO 8601 time; UTC if it has no zone."""
     if value in (None, ""):
         return ""
     try:
         time = datetime.fromisoformat(str(value))
-        return format_time(time if time.tzinfo else time.replace(tzinfo=UTC))
+        return _format_time(time if time.tzinfo else time.replace(tzinfo=UTC))
     except (ValueError, OverflowError):
-        raise DLBenchError(f"{value!r} is not a time", fix="write it as 2026-01-31T12:00:00Z") from None
+        fix = "write it as 2026-01-31T12:00:00Z"
+        raise DLBenchError(f"{value!r} is not a time", where=where, fix=fix) from None
 
 
-def format_time(time: datetime) -> str:
+def now() -> str:
+    return _format_time(datetime.now(UTC))
+
+
+def _format_time(time: datetime) -> str:
     return time.astimezone(UTC).isoformat(timespec="microseconds")
 
 
@@ -215,10 +215,8 @@ def cast_vote(sheets: Sheets, annotator: str, change: Row) -> None:
 
 def plan_votes(sheets: Sheets, annotator: str, changes: Iterable[Row]) -> list[Row]:
     """The rows to write for these changes; none for a change that has no effect."""
-    last = {}
-    for number, row in sheets.read(annotator):
-        vote = parse_vote(row, annotator, f"{sheets.path(annotator)}:{number}")
-        last[vote.id] = vote
+    votes = (parse_vote(row, annotator, where) for row, where in sheets.read(annotator))
+    last = {vote.id: vote for vote in votes}
     rows = []
     for change in changes:
         before = last.get(change["id"], Vote(change["id"], annotator, {}))
@@ -229,3 +227,70 @@ def plan_votes(sheets: Sheets, annotator: str, changes: Iterable[Row]) -> list[R
         if (after.labels, after.note, after.seen) != (before.labels, before.note, before.seen):
             rows.append(after.as_row())
     return rows
+
+
+_REQUIRED = {"prompt": "prompt", "accept": "", "reject": "reason"}
+
+
+@dataclass(frozen=True)
+class Review:
+    """`prompt` is None while nobody has rewritten the draft. Rewriting it cancels earlier acceptances."""
+
+    prompt: str | None = None
+    prompt_by: str = ""
+    accepted: tuple[str, ...] = ()
+    """The annotators who accepted the current prompt."""
+    rejected: dict[str, str] = field(default_factory=dict)
+    """The reason of each annotator who rejected it."""
+
+    @property
+    def verdict(self) -> str:
+        return "rejected" if self.rejected else "accepted" if self.accepted else "open"
+
+
+def reviews_of(work: WorkFolder) -> Sheets:
+    return Sheets(work.root / "reviews")
+
+
+def read_reviews(source: WorkFolder | Sheets) -> dict[str, Review]:
+    """Reviews by function id."""
+    sheets = reviews_of(source) if isinstance(source, WorkFolder) else source
+    events: list[tuple[str, str, Row]] = []
+    latest: dict[str, str] = {}
+    for row, annotator, where in sheets.read_all():
+        _check_review(row, where)
+        # An annotator's rows keep their order even if the clock was set back.
+        latest[annotator] = max(latest.get(annotator, ""), str(row.get("at", "")))
+        events.append((latest[annotator], annotator, row))
+    found: dict[str, Review] = {}
+    for _, annotator, row in sorted(events, key=itemgetter(0)):
+        found[row["id"]] = _apply_review(found.get(row["id"], Review()), annotator, row)
+    return found
+
+
+def _check_review(row: Row, where: str) -> None:
+    require_text(row, "id", where)
+    action = row.get("action")
+    if not isinstance(action, str) or action not in _REQUIRED:
+        raise DLBenchError(f"unknown action {action!r}", where=where, fix=f"use one of: {', '.join(_REQUIRED)}")
+    required = _REQUIRED[action]
+    if required and not (isinstance(row.get(required), str) and row[required].strip()):
+        raise DLBenchError(f"{action} without a {required}", where=where, fix=f"write it as `{required}`")
+
+
+def _apply_review(review: Review, annotator: str, row: Row) -> Review:
+    accepted = tuple(name for name in review.accepted if name != annotator)
+    rejected = {name: reason for name, reason in review.rejected.items() if name != annotator}
+    match row["action"]:
+        case "prompt":
+            return replace(review, prompt=row["prompt"], prompt_by=annotator, accepted=())
+        case "accept":
+            return replace(review, accepted=(*accepted, annotator), rejected=rejected)
+        case _:
+            return replace(review, accepted=accepted, rejected=rejected | {annotator: row["reason"]})
+
+
+def write_review(sheets: Sheets, annotator: str, row: Row) -> None:
+    """Append a row with the action `prompt`, `accept` or `reject`; it is on disk when this returns."""
+    _check_review(row, "this review")
+    sheets.append(annotator, row | {"at": now()})

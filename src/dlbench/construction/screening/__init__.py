@@ -1,23 +1,24 @@
 """Screen the functions of a project: which can become instances, and why the others cannot (step 6).
 
-Each reason has one rule. Rules are applied in order: location, triviality, length, subject, tests; the first that
-applies is the reason. Every row is kept with all reasons that apply, so that exclusions can be inspected and counted.
+Rules are applied in order; the first that applies is the reason. Every row is kept with all reasons that apply, so that
+exclusions can be inspected and counted.
 """
 
 import hashlib
-from collections import Counter
-from collections.abc import Callable, Iterable
+import math
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
 from dlbench.construction.screening.complexity import FunctionMeasures, measure_function
-from dlbench.construction.screening.duplicates import find_duplicates
 from dlbench.construction.screening.parsed_module import Module, parse_module
 from dlbench.construction.screening.paths import classify_path, find_used_helpers
 from dlbench.construction.screening.triviality import literal_share, name_triviality, only_stores
 from dlbench.construction.work_folder import Row, WorkFolder
+from dlbench.dataset.similarity import normal_form, shingle
 from dlbench.dataset.target import Function
 from dlbench.errors import DLBenchError
 
@@ -29,13 +30,6 @@ FEWEST_CONSTANTS = 12
 
 Hit = tuple[str, int | float | str]
 """Why a rule applies, as a sentence, and the figure it is based on."""
-
-
-@dataclass(frozen=True)
-class Finding:
-    reason: str
-    why: str
-    figure: int | float | str
 
 
 @dataclass(frozen=True)
@@ -54,12 +48,6 @@ class ScreenedFunction:
         if known:
             return FunctionMeasures(**(known | {"libraries": tuple(known["libraries"])}))
         return measure_function(self.segment, self.module.imports)
-
-
-def apply_rules(screened: ScreenedFunction) -> list[Finding]:
-    """All rules that apply, in order; the first one counts."""
-    found = ((reason, rule(screened)) for reason, rule in RULES.items())
-    return [Finding(reason, *hit) for reason, hit in found if hit]
 
 
 def _trivial_delegation(screened: ScreenedFunction) -> Hit | None:
@@ -90,8 +78,7 @@ def _generated_or_data(screened: ScreenedFunction) -> Hit | None:
     share, constants = literal_share(screened.function)
     if share < MOST_LITERAL or constants < FEWEST_CONSTANTS:
         return None
-    why = f"It is a table: {share:.0%} of its expressions are constants."
-    return (why, round(share, 2))
+    return (f"It is a table: {share:.0%} of its expressions are constants.", round(share, 2))
 
 
 def _not_deep_learning(screened: ScreenedFunction) -> Hit | None:
@@ -121,7 +108,6 @@ RULES: dict[str, Callable[[ScreenedFunction], Hit | None]] = {
 
 REASONS = ("cannot_read", "test_code", *RULES, "duplicate")
 """In order: the first reason that applies is the one that counts."""
-MODULES_AT_ONCE = 32  # all parsed sources of a project together take gigabytes
 _REQUIRED = {"id": str, "path": str, "qualname": str, "first": int, "last": int, "tests": int}
 
 
@@ -129,47 +115,41 @@ class _Unreadable(Exception):
     pass
 
 
-def screen(
-    rows: Iterable[Row], read_source: Callable[[str], str], paths: Iterable[str] = (), threshold: float = 0.85
-) -> list[Row]:
+def screen(rows: Iterable[Row], read_source: Callable[[str], str], paths: Iterable[str] = ()) -> list[Row]:
     """Add `kept`, `reason`, `why`, `figure`, all `reasons`, and `measures` if the function can be read.
 
     `paths` are all Python files of the project: test helpers that the project itself imports are not test code.
     Duplicates are searched among functions that the other rules keep, so that one of each group remains.
     """
     checked = _check(rows)
-    modules = _Modules(read_source)
+    # Rows are grouped by file; all parsed sources of a project together would take gigabytes.
+    read_module = lru_cache(32)(lambda path: parse_module(path, read_source(path)))
     used = find_used_helpers(paths, read_source)
     left: dict[str, str] = {}
-    findings: dict[str, list[Finding]] = {}
+    found: dict[str, dict[str, Hit]] = {}
     measures: dict[str, Row] = {}
     for row in checked:
         name = row["id"]
         kind = classify_path(row["path"])
         if kind and row["path"] not in used:
-            findings[name] = [Finding("test_code", f"Its file belongs to {kind}.", kind)]
+            found[name] = {"test_code": (f"Its file belongs to {kind}.", kind)}
             continue
         try:
-            screened = modules.find(row)
+            screened = _find_function(row, read_module)
         except _Unreadable as problem:
-            findings[name] = [Finding("cannot_read", f"It cannot be read: {problem}.", str(problem))]
+            found[name] = {"cannot_read": (f"It cannot be read: {problem}.", str(problem))}
             continue
-        findings[name] = apply_rules(screened)
+        found[name] = {reason: hit for reason, rule in RULES.items() if (hit := rule(screened))}
         measures[name] = asdict(screened.measures)
-        if not findings[name]:
+        if not found[name]:
             left[name] = screened.segment
-    for name, kept in find_duplicates(left, threshold).items():
-        findings[name] = [Finding("duplicate", f"It is a copy or near copy of {kept}.", kept)]
-    return [_mark(row, findings[row["id"]], measures.get(row["id"])) for row in checked]
+    for name, kept in find_duplicates(left).items():
+        found[name] = {"duplicate": (f"It is a copy or near copy of {kept}.", kept)}
+    return [_mark(row, found[row["id"]], measures.get(row["id"])) for row in checked]
 
 
-def screen_project(
-    work: WorkFolder, project: str, tree: Path, explain: Callable[[Row], Row] = lambda row: row
-) -> Counter[str]:
-    """Read functions.jsonl, write screened.jsonl, and count the reasons; kept functions count as `kept`.
-
-    `explain` may refine a row with knowledge beyond its source.
-    """
+def screen_project(work: WorkFolder, project: str, tree: Path) -> Counter[str]:
+    """Read functions.jsonl, write screened.jsonl, and count the reasons; kept functions count as `kept`."""
 
     def read_source(path: str) -> str:
         return (tree / path).read_text(encoding="utf-8-sig")
@@ -177,9 +157,18 @@ def screen_project(
     paths = [path.relative_to(tree).as_posix() for path in sorted(tree.rglob("*.py"))]
     if not paths:
         raise DLBenchError("the tree contains no Python file", where=str(tree), fix="give the project's source folder")
-    rows = [explain(row) for row in screen(work.read("functions", project), read_source, paths)]
+    rows = [_explain_few_tests(row) for row in screen(work.read("functions", project), read_source, paths)]
     work.write("screened", rows, project)
     return Counter(row["reason"] or "kept" for row in rows)
+
+
+def _explain_few_tests(row: Row) -> Row:
+    """Refine the reason `too_few_tests` when tests exist but need the network, are too slow, or fail."""
+    failing = row.get("failing") or {}
+    for kind, reason in (("network", "tests_need_network"), ("slow", "tests_too_slow"), ("failed", "tests_fail")):
+        if row["reason"] == "too_few_tests" and failing.get(kind):
+            return row | {"reason": reason, "why": f"{row['tests']} tests pass; of the others: {failing}"}
+    return row
 
 
 def _check(rows: Iterable[Row]) -> list[Row]:
@@ -196,40 +185,81 @@ def _check(rows: Iterable[Row]) -> list[Row]:
     return list(found.values())
 
 
-def _mark(row: Row, findings: list[Finding], measures: Row | None) -> Row:
-    reasons = [asdict(finding) for finding in findings]
+def _mark(row: Row, hits: dict[str, Hit], measures: Row | None) -> Row:
+    reasons = [{"reason": reason, "why": why, "figure": figure} for reason, (why, figure) in hits.items()]
     first = reasons[0] if reasons else {"reason": "", "why": "", "figure": None}
     return row | first | {"kept": not reasons, "reasons": reasons} | ({"measures": measures} if measures else {})
 
 
-class _Modules:
-    """The files of a project, each read and parsed once if the rows are grouped by file."""
+def _find_function(row: Row, read_module: Callable[[str], Module]) -> ScreenedFunction:
+    if "<locals>" in row["qualname"]:
+        raise _Unreadable("it is defined inside another function")
+    try:
+        module = read_module(row["path"])
+    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise _Unreadable(f"{type(error).__name__}: {error}") from None
+    function = module.functions.get(row["first"])
+    if function is None or function.name != row["qualname"].rpartition(".")[2]:
+        raise _Unreadable(f"{row['qualname']} does not start in line {row['first']}")
+    segment = module.text(row["first"], row["last"])
+    if row.get("sha256") and hashlib.sha256(segment.encode()).hexdigest() != row["sha256"]:
+        raise _Unreadable("the source has changed")
+    return ScreenedFunction(row, module, function, segment)
 
-    def __init__(self, read_source: Callable[[str], str]) -> None:
-        self._read_source = read_source
-        self._read: dict[str, Module | _Unreadable] = {}
 
-    def find(self, row: Row) -> ScreenedFunction:
-        if "<locals>" in row["qualname"]:
-            raise _Unreadable("it is defined inside another function")
-        module = self._module(row["path"])
-        function = module.functions.get(row["first"])
-        if function is None or function.name != row["qualname"].rpartition(".")[2]:
-            raise _Unreadable(f"{row['qualname']} does not start in line {row['first']}")
-        segment = module.text(row["first"], row["last"])
-        if row.get("sha256") and hashlib.sha256(segment.encode()).hexdigest() != row["sha256"]:
-            raise _Unreadable("the source has changed")
-        return ScreenedFunction(row, module, function, segment)
+def find_duplicates(segments: Mapping[str, str], threshold: float = 0.85) -> dict[str, str]:
+    """Each function to drop, with the one kept of its group: the shortest id, then the alphabetically first.
 
-    def _module(self, path: str) -> Module:
-        if path not in self._read:
-            if len(self._read) >= MODULES_AT_ONCE:
-                self._read.clear()
-            try:
-                self._read[path] = parse_module(path, self._read_source(path))
-            except (OSError, SyntaxError, ValueError, RecursionError, MemoryError) as error:
-                self._read[path] = _Unreadable(f"{type(error).__name__}: {error}")
-        found = self._read[path]
-        if isinstance(found, _Unreadable):
-            raise found
-        return found
+    Two instances of the same code would count one skill twice. Two functions are near copies if the sets of five-token
+    shingles of their normal forms overlap by `threshold` (Jaccard); groups are the connected components."""
+    groups: dict[str, list[str]] = defaultdict(list)
+    for name in sorted(segments, key=_preference):
+        groups[normal_form(segments[name])].append(name)
+    forms = {names[0]: form for form, names in groups.items()}
+    kept = _join(list(forms), find_near(forms, threshold))
+    return {name: kept[names[0]] for names in groups.values() for name in names if name != kept[names[0]]}
+
+
+def find_near(texts: Mapping[str, str], threshold: float) -> Iterator[tuple[str, str]]:
+    """Yield every pair of near copies once.
+
+    Two sets can overlap that much only if they share one of their rarest members (prefix filtering). Sets are indexed
+    by those members only, which avoids comparing all pairs.
+    """
+    shingles = {name: shingle(text) for name, text in texts.items()}
+    counts = Counter(member for found in shingles.values() for member in found)
+    # Rarest first; the order among equally rare members does not affect which pairs are found.
+    rank = {member: index for index, member in enumerate(sorted(counts, key=counts.__getitem__))}
+    sets = [(name, {rank[member] for member in found}) for name, found in shingles.items()]
+    sets.sort(key=lambda pair: (len(pair[1]), pair[0]))
+    by_member: dict[int, list[int]] = defaultdict(list)
+    for index, (name, members) in enumerate(sets):
+        least = math.ceil(threshold * len(members) - 1e-9)
+        rarest = sorted(members)[: len(members) - least + 1]
+        for other in sorted({other for member in rarest for other in by_member[member]}):
+            other_name, others = sets[other]
+            shared = len(members & others)
+            if len(others) >= least and shared / (len(members) + len(others) - shared) >= threshold:
+                yield other_name, name
+        for member in rarest:
+            by_member[member].append(index)
+
+
+def _join(names: list[str], pairs: Iterator[tuple[str, str]]) -> dict[str, str]:
+    """The preferred name of each name's group (union-find over the pairs)."""
+    parent = {name: name for name in names}
+
+    def root(name: str) -> str:
+        while parent[name] != name:
+            parent[name] = parent[parent[name]]
+            name = parent[name]
+        return name
+
+    for one, other in pairs:
+        first, second = sorted((root(one), root(other)), key=_preference)
+        parent[second] = first
+    return {name: root(name) for name in names}
+
+
+def _preference(name: str) -> tuple[int, str]:
+    return len(name), name

@@ -16,6 +16,7 @@ from dlbench.construction.screening.paths import Binding, name_libraries
 from dlbench.dataset.target import (
     Function,
     find_body,
+    first_line,
     is_indented,
     is_prose,
     parse_function,
@@ -23,7 +24,6 @@ from dlbench.dataset.target import (
     walk_code,
     write_code,
 )
-from dlbench.parsing import parse
 
 _NOT_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER,
@@ -65,7 +65,7 @@ def measure_function(source_segment: str, imports: Iterable[Binding] = ()) -> Fu
     inner = [node for statement in body for node in walk_code(statement)]
     prose = [node for node in inner if is_prose(node)]
     return FunctionMeasures(
-        loc=1 + _count_body(source_segment, function, {node.lineno for node in prose}),
+        loc=1 + (_count_lines(source_segment, prose, first_line(body[0])) if body else 0),
         statements=sum(isinstance(node, ast.stmt) for node in inner) - len(prose),
         cyclomatic=_cyclomatic(function),
         cognitive=_cognitive(function),
@@ -83,12 +83,11 @@ def measure_snippet(source: str) -> FunctionMeasures:
     tree = ast.Module(parse_statements(source), [])
     nodes = walk_code(tree)[1:]
     prose = [node for node in nodes if is_prose(node)]
-    shell = parse("def snippet(): pass").body[0]
-    assert isinstance(shell, ast.FunctionDef)
+    shell = parse_function("def snippet(): pass")
     shell.body = tree.body or shell.body
     blocks = [node.body if isinstance(node, Function) else [node] for node in tree.body]
     return FunctionMeasures(
-        loc=_count_lines(source, {node.lineno for node in prose}),
+        loc=_count_lines(source, prose),
         statements=sum(isinstance(node, ast.stmt) for node in nodes) - len(prose),
         cyclomatic=_cyclomatic(shell),
         cognitive=_cognitive(tree),
@@ -100,28 +99,17 @@ def measure_snippet(source: str) -> FunctionMeasures:
     )
 
 
-def _count_body(segment: str, function: Function, prose: set[int]) -> int:
-    """Lines of the body with code."""
-    body = find_body(function)
-    if not body:
-        return 0
-    return _count_lines(segment, prose, _first_line(body[0]) - is_indented(segment))
-
-
-def _count_lines(segment: str, prose: set[int], begin: int = 1) -> int:
-    """Lines of the text with code, from `begin` on."""
+def _count_lines(segment: str, prose: list[ast.Expr], begin: int = 1) -> int:
+    """Lines of the text with code, from line `begin` of the tree on."""
     offset = is_indented(segment)  # line numbers of the tree are then one higher than those of the text
+    skipped = {node.lineno for node in prose}
     lines: set[int] = set()
     for token in tokenize.generate_tokens(io.StringIO(segment).readline):
-        is_text = token.type == tokenize.STRING and token.start[0] + offset in prose
-        if token.type not in _NOT_CODE and not is_text and token.start[0] >= begin:
+        first = token.start[0] + offset
+        is_text = token.type == tokenize.STRING and first in skipped
+        if token.type not in _NOT_CODE and not is_text and first >= begin:
             lines.update(range(token.start[0], token.end[0] + 1))
     return len(lines)
-
-
-def _first_line(node: ast.stmt) -> int:
-    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
-    return min([node.lineno, *(decorator.lineno for decorator in decorators)])
 
 
 def _cyclomatic(function: Function) -> int:

@@ -1,7 +1,7 @@
 """Parse a source file once for all its functions, and decide whether they concern machine learning.
 
 A deep-learning project also parses arguments, prints tables and finds files; such functions say nothing about deep
-learning. The decision uses what a module imports and the words it uses, not the name of the project.
+learning.
 """
 
 import ast
@@ -13,7 +13,7 @@ from functools import cache, cached_property
 from importlib.resources import files
 
 from dlbench.construction.screening.paths import Binding, find_imports, name_module, name_package
-from dlbench.dataset.target import Function, walk_code
+from dlbench.dataset.target import Function, first_line, walk_code
 from dlbench.parsing import parse
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
@@ -35,23 +35,10 @@ class Subject:
     def find_signs(self, qualname: str, function: Function) -> list[str]:
         """Signs that one of its functions concerns machine learning; empty if they are too few."""
         known = read_known()["words"]
+        names = [getattr(node, _NAMES[type(node)]) for node in walk_code(function) if type(node) in _NAMES]
         strong = self.libraries | self.path | (known & split_words([qualname]))
-        weak = self.words | (known & split_words(_identifiers(function)))
+        weak = self.words | (known & split_words(filter(None, names)))
         return sorted(strong | weak) if strong or len(weak) > 1 else []
-
-
-def find_subject(path: str, tree: ast.Module, imports: Iterable[Binding]) -> Subject:
-    known = read_known()
-    # The project's own name is no sign, since it would match every function.
-    own, _, below = name_module(path).partition(".")
-    bindings = list(imports)
-    within = [node.name for node in walk_code(tree) if isinstance(node, Function | ast.ClassDef)]
-    within += [binding.dotted.partition(".")[2] for binding in bindings if binding.library == own]
-    return Subject(
-        libraries=known["libraries"] & {binding.library for binding in bindings} - {own},
-        path=known["words"] & split_words([below]),
-        words=known["words"] & split_words([*within, ast.get_docstring(tree) or ""]),
-    )
 
 
 def split_words(names: Iterable[str]) -> set[str]:
@@ -64,11 +51,6 @@ def read_known() -> dict[str, frozenset[str]]:
     """The lists of known libraries and words."""
     text = files("dlbench.construction.screening").joinpath("words.toml").read_text(encoding="utf-8")
     return {name: frozenset(values) for name, values in tomllib.loads(text).items()}
-
-
-def _identifiers(function: Function) -> list[str]:
-    found = [getattr(node, _NAMES[type(node)]) for node in walk_code(function) if type(node) in _NAMES]
-    return [name for name in found if name]
 
 
 _GENERATED = re.compile(r"@generated|\b(auto-?)?generated (by|from|file|code)\b|\bdo not edit\b", re.IGNORECASE)
@@ -89,21 +71,25 @@ class Module:
     @cached_property
     def functions(self) -> dict[int, Function]:
         """Functions by first line, including decorators."""
-        return {
-            min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)]): node
-            for node in walk_code(self.tree)
-            if isinstance(node, Function)
-        }
+        return {first_line(node): node for node in walk_code(self.tree) if isinstance(node, Function)}
 
     @cached_property
     def subject(self) -> Subject:
-        return find_subject(self.path, self.tree, self.imports)
+        known = read_known()
+        # The project's own name is no sign, since it would match every function.
+        own, _, below = name_module(self.path).partition(".")
+        within = [node.name for node in walk_code(self.tree) if isinstance(node, Function | ast.ClassDef)]
+        within += [binding.dotted.partition(".")[2] for binding in self.imports if binding.library == own]
+        return Subject(
+            libraries=known["libraries"] & {binding.library for binding in self.imports} - {own},
+            path=known["words"] & split_words([below]),
+            words=known["words"] & split_words([*within, ast.get_docstring(self.tree) or ""]),
+        )
 
     @cached_property
     def is_generated(self) -> bool:
         """Whether a comment at the top says that the file is generated."""
-        comments = [line for line in self.lines[:20] if line.startswith("#")]
-        return any(_GENERATED.search(line) for line in comments)
+        return any(line.startswith("#") and _GENERATED.search(line) for line in self.lines[:20])
 
     def text(self, first: int, last: int) -> str:
         return "\n".join(self.lines[first - 1 : last])

@@ -1,7 +1,6 @@
 """Classify source files by path, and resolve names to the libraries they are imported from.
 
-A release also contains tests, examples, scripts and vendored code, whose functions are not what the project's tests are
-about. Names are resolved through imports: by name alone, a parameter `jax` would count as a library and `F` would not.
+Names are resolved through imports: by name alone, a parameter `jax` would count as a library and `F` would not.
 """
 
 import ast
@@ -74,13 +73,13 @@ ROOTS = {"src", "lib", "python"}
 
 def classify_path(path: str) -> str:
     """Kind of a file: tests, examples, scripts, vendored code and so on; empty for project code."""
-    *folders, file = PurePosixPath(path).parts
+    *folders, file = parts = PurePosixPath(path).parts
     stem = PurePosixPath(file).stem
     for folder in folders:
         if folder.lower() in _FOLDERS:
             return _FOLDERS[folder.lower()]
-    if (folders or [file])[0] in _TOP_LEVEL:
-        return _TOP_LEVEL[(folders or [file])[0]]
+    if parts[0] in _TOP_LEVEL:
+        return _TOP_LEVEL[parts[0]]
     if _HELPERS & {*folders, stem}:
         return "helpers for tests"
     if stem in {"conftest", "test", "tests"} or stem.startswith("test_") or stem.endswith(("_test", "_tests")):
@@ -115,9 +114,5 @@ def find_used_helpers(paths: Iterable[str], read_source: Callable[[str], str]) -
                 tree = parse(read_source(path))
             except (OSError, SyntaxError, ValueError):
                 continue
-            imported |= {binding.dotted for binding in find_imports(tree, name_package(path))}
-    return {path for path, module in helpers.items() if _is_imported(module, imported)}
-
-
-def _is_imported(module: str, imported: set[str]) -> bool:
-    return any(dotted == module or dotted.startswith(f"{module}.") for dotted in imported)
+            imported |= {f"{binding.dotted}." for binding in find_imports(tree, name_package(path))}
+    return {path for path, module in helpers.items() if any(one.startswith(f"{module}.") for one in imported)}

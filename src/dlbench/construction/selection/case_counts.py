@@ -1,17 +1,18 @@
 """Estimate, without running anything, how many test cases a project has and how many for each tested function.
 
 A test function counts once for each value of its parametrization if the values are written out. A function of the
-project counts as tested by every test that names it, directly or through a helper or fixture in the same file. With too
-few cases for a function, wrong answers pass.
+project counts as tested by every test that names it, directly or through a helper or fixture in the same file.
 """
 
 import ast
 import math
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cache
 
-from dlbench.construction.selection.source_layout import Function, Module, members
+from dlbench.construction.selection.source_layout import Module, members
+from dlbench.dataset.target import Function
 
 MAX_VALUES = 1000
 """Upper bound for one parametrization, against claims of millions of cases."""
@@ -38,7 +39,7 @@ class Cases:
 
     @property
     def ratio(self) -> float:
-        return self.by_function.total() / len(self.by_function) if self.by_function else 0.0
+        return self.by_function.total() / max(1, len(self.by_function))
 
 
 def collect_names(packages: Collection[str], modules: Collection[Module]) -> ProjectNames:
@@ -52,8 +53,7 @@ def collect_names(packages: Collection[str], modules: Collection[Module]) -> Pro
 
 def count_cases(tree: ast.Module, known: ProjectNames) -> Cases:
     """Count the cases of one test file."""
-    names = _TestFileNames(tree, known)
-    helpers = _find_helpers(tree)
+    file = _TestFile(tree, known)
     constants = _find_constants(tree)
     found = Cases(0, 0, Counter())
     for test, owner in find_test_functions(tree):
@@ -61,7 +61,7 @@ def count_cases(tree: ast.Module, known: ProjectNames) -> Cases:
         count = math.prod(_count_parameters(decorator, constants) for decorator in decorators)
         found.functions += 1
         found.cases += count
-        for name in names.tested_by(_collect_code(test, owner, helpers, names)):
+        for name in file.tested_by(test, owner):
             found.by_function[name] += count
     return found
 
@@ -86,63 +86,37 @@ def _last_name(node: ast.expr) -> str:
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
-def _find_helpers(tree: ast.Module) -> dict[str, list[Function]]:
-    """Functions defined in the file that a test may call or use as a fixture."""
-    helpers: dict[str, list[Function]] = {}
-    for node in members(tree):
-        inner = members(node) if isinstance(node, ast.ClassDef) else [node]
-        for function in inner:
-            if isinstance(function, Function) and not function.name.startswith("test"):
-                helpers.setdefault(function.name, []).append(function)
-    return helpers
-
-
-def _collect_code(
-    test: Function, owner: ast.ClassDef | None, helpers: Mapping[str, list[Function]], names: "_TestFileNames"
-) -> list[Function]:
-    """The test, its set-up methods, and the helpers and fixtures that it uses."""
-    waiting: list[Function] = [test]
-    if owner:
-        waiting += [method for method in members(owner) if isinstance(method, Function) and method.name in _SET_UP]
-    seen: dict[int, Function] = {}
-    while waiting:
-        function = waiting.pop()
-        if id(function) in seen:
-            continue
-        seen[id(function)] = function
-        for name in names.read(function).mentioned & helpers.keys():
-            waiting += helpers[name]
-    return list(seen.values())
-
-
 @dataclass
 class _Mentions:
     """The names in one function: possible helpers and fixtures, names of the project, called methods."""
 
-    mentioned: set[str]
-    named: set[str]
-    called: set[str]
+    mentioned: set[str] = field(default_factory=set)
+    named: set[str] = field(default_factory=set)
+    called: set[str] = field(default_factory=set)
 
 
-class _TestFileNames:
+class _TestFile:
     """Resolves the names of a test file: only names imported from the project refer to the project."""
 
     def __init__(self, tree: ast.Module, known: ProjectNames) -> None:
         self._known = known
         self._imported: dict[str, str] = {}
         self._modules: set[str] = set()
-        self._read: dict[int, _Mentions] = {}
+        self._helpers: dict[str, list[Function]] = {}
+        """Functions defined in the file that a test may call or use as a fixture."""
+        self._find_mentions = cache(self._read_mentions)  # many tests share helpers
+        for member in members(tree):
+            for function in members(member) if isinstance(member, ast.ClassDef) else [member]:
+                if isinstance(function, Function) and not function.name.startswith("test"):
+                    self._helpers.setdefault(function.name, []).append(function)
         for node in ast.walk(tree):
             if isinstance(node, ast.Import):
                 for alias in node.names:
-                    if alias.name.partition(".")[0] in known.packages:
-                        self._modules.add(alias.asname or alias.name.partition(".")[0])
-            elif isinstance(node, ast.ImportFrom) and self._is_ours(node):
+                    if _top(alias.name) in known.packages:
+                        self._modules.add(alias.asname or _top(alias.name))
+            elif isinstance(node, ast.ImportFrom) and (node.level or _top(node.module or "") in known.packages):
                 for alias in node.names:
                     self._bind(alias.name, alias.asname or alias.name)
-
-    def _is_ours(self, node: ast.ImportFrom) -> bool:
-        return bool(node.level) or (node.module or "").partition(".")[0] in self._known.packages
 
     def _bind(self, name: str, local: str) -> None:
         if name == "*":
@@ -152,22 +126,29 @@ class _TestFileNames:
         else:
             self._modules.add(local)
 
-    def tested_by(self, functions: Collection[Function]) -> set[str]:
-        mentions = [self.read(function) for function in functions]
-        named = {name for part in mentions for name in part.named}
-        called = {name for part in mentions for name in part.called}
-        return named | {
-            f"{name}.{method}" for name in named for method in self._known.classes.get(name, set()) & called
+    def tested_by(self, test: Function, owner: ast.ClassDef | None) -> set[str]:
+        """Names of the project in the test, its set-up methods, and the helpers and fixtures that it uses."""
+        waiting = [test]
+        if owner:
+            waiting += [method for method in members(owner) if isinstance(method, Function) and method.name in _SET_UP]
+        seen: set[Function] = set()
+        found = _Mentions()
+        while waiting:
+            function = waiting.pop()
+            if function not in seen:
+                seen.add(function)
+                mentions = self._find_mentions(function)
+                found.named |= mentions.named
+                found.called |= mentions.called
+                for name in mentions.mentioned & self._helpers.keys():
+                    waiting += self._helpers[name]
+        methods = self._known.classes
+        return found.named | {
+            f"{name}.{method}" for name in found.named for method in methods.get(name, set()) & found.called
         }
 
-    def read(self, function: Function) -> _Mentions:
-        """Cached, since many tests share helpers."""
-        if id(function) not in self._read:
-            self._read[id(function)] = self._find_mentions(function)
-        return self._read[id(function)]
-
-    def _find_mentions(self, function: Function) -> _Mentions:
-        found = _Mentions(set(), set(), set())
+    def _read_mentions(self, function: Function) -> _Mentions:
+        found = _Mentions()
         for node in ast.walk(function):
             match node:
                 case ast.arg(arg=name):
@@ -177,7 +158,7 @@ class _TestFileNames:
                     if name in self._imported:
                         found.named.add(self._imported[name])
                 case ast.Attribute(attr=name):
-                    root = self._root(node)
+                    root = _root(node)
                     if root in ("self", "cls"):
                         found.mentioned.add(name)
                     elif root in self._modules and self._defines(name):
@@ -189,12 +170,15 @@ class _TestFileNames:
     def _defines(self, name: str) -> bool:
         return name in self._known.functions or name in self._known.classes
 
-    @staticmethod
-    def _root(node: ast.Attribute) -> str:
-        inner: ast.expr = node
-        while isinstance(inner, ast.Attribute):
-            inner = inner.value
-        return inner.id if isinstance(inner, ast.Name) else ""
+
+def _top(module: str) -> str:
+    return module.partition(".")[0]
+
+
+def _root(node: ast.expr) -> str:
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 def _find_constants(tree: ast.Module) -> dict[str, ast.expr]:
@@ -255,9 +239,9 @@ def _count_values(node: ast.expr | None, constants: Mapping[str, ast.expr], dept
             count = math.prod(map(inner, arguments))
         case ast.Call(func=function, args=arguments) if _last_name(function) == "zip" and arguments:
             count = min(map(inner, arguments))
-        case ast.Call(func=ast.Name(id=name), args=[values, *_]) if name in _SAME_COUNT:
-            count = inner(values)
-        case ast.Call(func=ast.Attribute(value=values, attr=name), args=[]) if name in _SAME_COUNT:
+        case (
+            ast.Call(func=ast.Name(id=name), args=[values, *_]) | ast.Call(func=ast.Attribute(values, name), args=[])
+        ) if name in _SAME_COUNT:
             count = inner(values)
     return max(1, min(count, MAX_VALUES))
 

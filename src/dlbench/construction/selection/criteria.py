@@ -1,8 +1,7 @@
 """Select the discovered projects that can give instances (step 2).
 
-Each package's newest source archive is fetched and read, never run. Every reason against a package states the measured
-figure, so that it can be checked, and one broken package does not stop the others. Documentation, as docstrings or as
-text, is required because without it nobody can say what a function should do, and no fair prompt can be written.
+Each package's newest source archive is fetched and read, never run. Documentation, as docstrings or as text, is
+required because without it nobody can say what a function should do, and no fair prompt can be written.
 """
 
 from collections import Counter
@@ -39,35 +38,6 @@ _FOLDERS = ("docs", "doc", "documentation")
 _TEXTS = (".md", ".rst", ".txt")
 
 
-@dataclass(frozen=True)
-class Documents:
-    share: float
-    public: int
-    words: int
-
-    @property
-    def enough(self) -> bool:
-        return self.share >= LEAST_SHARE or self.words >= LEAST_WORDS
-
-
-def find_documents(tree: Path, modules: Iterable[Module], description: str) -> Documents:
-    """`description`, from the index, replaces a README that the archive does not contain."""
-    public = documented = 0
-    for module in modules:
-        public += module.public
-        documented += module.documented
-    readme = sum(_count_words(path) for path in tree.iterdir() if path.name.lower().startswith("readme"))
-    pages = (path for folder in _FOLDERS for path in (tree / folder).rglob("*") if path.suffix.lower() in _TEXTS)
-    words = max(readme, len(description.split())) + sum(map(_count_words, pages))
-    return Documents(documented / public if public else 0.0, public, words)
-
-
-def _count_words(path: Path) -> int:
-    if path.is_symlink() or not path.is_file():
-        return 0
-    return len(path.read_text(encoding="utf-8", errors="replace").split())
-
-
 STEP = "select"
 LEAST_RATIO = 3.0
 _JUDGED = "select_judged"
@@ -83,6 +53,20 @@ class Candidate:
     repositories: tuple[str, ...] = ()
     version: str = ""
     """Of the release; empty for the newest with a source archive."""
+
+
+def count_words(tree: Path, description: str) -> int:
+    """`description`, from the index, replaces a README that the archive does not contain."""
+    readme = sum(len(_read_text(path).split()) for path in tree.iterdir() if path.name.lower().startswith("readme"))
+    pages = (path for folder in _FOLDERS for path in (tree / folder).rglob("*") if path.suffix.lower() in _TEXTS)
+    return max(readme, len(description.split())) + sum(len(_read_text(path).split()) for path in pages)
+
+
+def _read_text(path: Path) -> str:
+    """Empty if there is no such file of its own."""
+    if path.is_symlink() or not path.is_file():
+        return ""
+    return path.read_text(encoding="utf-8", errors="replace")
 
 
 def find_candidates(work: WorkFolder, names: Sequence[str] = ()) -> list[Candidate]:
@@ -106,7 +90,7 @@ def find_candidates(work: WorkFolder, names: Sequence[str] = ()) -> list[Candida
 
 
 def select(
-    work: WorkFolder, names: Sequence[str] = (), *, log: Log = quiet, on_row: Callable[[Row], None] | None = None
+    work: WorkFolder, names: Sequence[str] = (), *, log: Log = quiet, on_row: Callable[[Row], None] = lambda row: None
 ) -> list[Row]:
     """Judge the candidates and write `select.jsonl`; rows of earlier runs stay unless judged again."""
     rows: list[Row] = []
@@ -120,8 +104,7 @@ def select(
                 if not any(reason_kind(reason) in _TRANSIENT for reason in row["reasons"]):
                     journal.append({"asked": key, "row": row})
             rows.append(row)
-            if on_row:
-                on_row(row)
+            on_row(row)
         earlier = {row["name"]: row for row in work.read(STEP)} if work.has(STEP) else {}
         work.write(STEP, [*(earlier | {row["name"]: row for row in rows}).values()])
         journal.path.unlink()
@@ -130,24 +113,24 @@ def select(
 
 def judge_candidate(candidate: Candidate, log: Log = quiet) -> Row:
     row: Row = {**_EMPTY_ROW, "reasons": [], "packages": [], "name": candidate.name}
+    kind = "index"
     try:
-        _judge(candidate, row, log)
-    except _LeftOut as left_out:
-        row["reasons"] = [*row["reasons"], str(left_out)]
+        package = discover.look_up_package(candidate.name)
+        kind = "release"
+        release = choose_release(package, version=candidate.version)
+        row |= {"version": release.version, "uploaded": release.uploaded.isoformat()}
+        row |= {"filename": release.filename, "sha256": release.sha256}
+        kind = "archive"
+        with open_release(package, release, log) as tree:
+            _read(candidate, package, release, tree, row)
+    except DLBenchError as error:
+        row["reasons"].append(f"{kind}: {to_one_line(error.what)}")
     except Exception as error:  # An archive can be broken in unforeseen ways.
         if is_full_disk(error):
             raise
-        row["reasons"] = [
-            *row["reasons"],
-            f"archive: cannot be read: {to_one_line(f'{type(error).__name__}: {error}')}",
-        ]
+        row["reasons"].append(f"archive: cannot be read: {to_one_line(f'{type(error).__name__}: {error}')}")
     row["selected"] = not row["reasons"]
     return row
-
-
-class _LeftOut(Exception):
-    def __init__(self, kind: str, error: DLBenchError) -> None:
-        super().__init__(f"{kind}: {to_one_line(error.what)}")
 
 
 _EMPTY_ROW: Row = {
@@ -158,31 +141,15 @@ _EMPTY_ROW: Row = {
 }  # fmt: skip
 
 
-def _judge(candidate: Candidate, row: Row, log: Log) -> None:
-    try:
-        package = discover.look_up_package(candidate.name)
-    except DLBenchError as error:
-        raise _LeftOut("index", error) from None
-    try:
-        release = choose_release(package, version=candidate.version)
-    except DLBenchError as error:
-        raise _LeftOut("release", error) from None
-    row |= {"version": release.version, "uploaded": release.uploaded.isoformat()}
-    row |= {"filename": release.filename, "sha256": release.sha256}
-    try:
-        with open_release(package, release, log) as tree:
-            _read(candidate, package, release, tree, row)
-    except DLBenchError as error:
-        raise _LeftOut("archive", error) from None
-
-
 def _read(candidate: Candidate, package: Package, release: Release, tree: Path, row: Row) -> None:
     """Measure the project and add every reason against it, not only the first."""
     layout = find_layout(tree, package.name)
     modules = [module for file in layout.modules if (module := read_module(tree / file))]
     libraries = find_libraries(package.requires, layout.packages, [module.imports for module in modules])
     cases, by_file = _count(tree, layout, modules)
-    documents = find_documents(tree, modules, package.description)
+    public = sum(module.public for module in modules)
+    documented = sum(module.documented for module in modules) / max(1, public)
+    words = count_words(tree, package.description)
     license = find_license(package, tree)
     repository = _find_repository(candidate, package, tree)
     row |= {
@@ -197,9 +164,9 @@ def _read(candidate: Candidate, package: Package, release: Release, tree: Path, 
         "test_cases": cases.cases,
         "tested_functions": len(cases.by_function),
         "ratio": round(cases.ratio, 2),
-        "public_functions": documents.public,
-        "documented": round(documents.share, 3),
-        "words": documents.words,
+        "public_functions": public,
+        "documented": round(documented, 3),
+        "words": words,
         "license": license.name,
     }
     reasons: list[str] = row["reasons"]
@@ -214,10 +181,9 @@ def _read(candidate: Candidate, package: Package, release: Release, tree: Path, 
     elif cases.ratio < LEAST_RATIO:
         figure = f"{cases.ratio:.1f} test cases for each of {len(cases.by_function)} tested functions"
         reasons.append(f"cases: {figure}, fewer than {LEAST_RATIO:.0f} (estimate; {cases.cases} cases)")
-    if not documents.enough:
-        figure = f"{documents.share:.0%} of {documents.public} public functions have a docstring, less than"
-        words = f"README and docs have {documents.words} words, fewer than {LEAST_WORDS}"
-        reasons.append(f"documents: {figure} {LEAST_SHARE:.0%}, and {words}")
+    if documented < LEAST_SHARE and words < LEAST_WORDS:
+        figure = f"{documented:.0%} of {public} public functions have a docstring, less than {LEAST_SHARE:.0%}"
+        reasons.append(f"documents: {figure}, and README and docs have {words} words, fewer than {LEAST_WORDS}")
     if license.problem:
         reasons.append(f"license: {license.problem}")
 
@@ -225,19 +191,10 @@ def _read(candidate: Candidate, package: Package, release: Release, tree: Path, 
 def _count(tree: Path, layout: Layout, modules: Sequence[Module]) -> tuple[Cases, dict[str, int]]:
     """All cases, and the number of test functions of each file with tests."""
     known = collect_names(layout.packages, modules)
-    total = Cases(0, 0, Counter())
-    by_file = {}
-    for file in layout.tests:
-        parsed = parse(tree / file)
-        if parsed is None:
-            continue
-        found = count_cases(parsed, known)
-        total.functions += found.functions
-        total.cases += found.cases
-        total.by_function += found.by_function
-        if found.functions:
-            by_file[file] = found.functions
-    return total, by_file
+    found = {file: count_cases(parsed, known) for file in layout.tests if (parsed := parse(tree / file))}
+    by_function = sum((cases.by_function for cases in found.values()), Counter[str]())
+    by_file = {file: cases.functions for file, cases in found.items() if cases.functions}
+    return Cases(sum(by_file.values()), sum(cases.cases for cases in found.values()), by_function), by_file
 
 
 def _code_problem(libraries: Libraries, package: Package) -> str:
@@ -253,15 +210,10 @@ def _code_problem(libraries: Libraries, package: Package) -> str:
 
 def _find_repository(candidate: Candidate, package: Package, tree: Path) -> str:
     """The repository that the archive names: a package of the same name may be unrelated."""
-    texts = [package.description.lower()]
-    for name in ("PKG-INFO", "pyproject.toml", "setup.py", "setup.cfg", "README.md", "README.rst"):
-        path = tree / name
-        if path.is_file() and not path.is_symlink():
-            texts.append(path.read_text(encoding="utf-8", errors="replace").lower())
-    for repository in candidate.repositories:
-        if any(f"github.com/{repository.lower()}" in text for text in texts):
-            return repository
-    return ""
+    files = ("PKG-INFO", "pyproject.toml", "setup.py", "setup.cfg", "README.md", "README.rst")
+    text = "\n".join([package.description, *(_read_text(tree / name) for name in files)]).lower()
+    named = (one for one in candidate.repositories if f"github.com/{one.lower()}" in text)
+    return next(named, "")
 
 
 def reason_kind(reason: str) -> str:

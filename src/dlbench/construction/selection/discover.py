@@ -1,7 +1,7 @@
 """Discover projects on GitHub by topic, or on the package index by name (step 1).
 
-Results go to `discover.jsonl`. Every page and package is saved at once, so that an interrupted run resumes without
-repeating requests. Once everything has been fetched, the saved pages are dropped, and the next run starts over.
+Every page and package is saved at once, so that an interrupted run resumes without repeating requests. Once everything
+has been fetched, the saved pages are dropped, and the next run starts over.
 """
 
 import os
@@ -9,10 +9,11 @@ import re
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from datetime import date
-from typing import Any
+
+from packaging.utils import InvalidName, canonicalize_name
 
 from dlbench.construction.selection.github import API, MOST, PATIENCE, PER_PAGE, GitHub, GitHubError, Sleep, Stopped
+from dlbench.construction.selection.releases import newest
 from dlbench.construction.selection.topics import find_topics, read_topics, to_one_line
 from dlbench.construction.work_folder import Row, WorkFolder
 from dlbench.errors import DLBenchError
@@ -76,9 +77,7 @@ def discover_on_github(
                 stopped = str(problem)
                 break
         found = Discovery(_merge_pages(requested, most, kept), failed, stopped)
-        _write(work, found, "github", requested)
-        if found.complete:
-            journal.path.unlink()
+        _write(work, journal, found, "github", requested)
     return found
 
 
@@ -87,10 +86,7 @@ def _fetch_pages(github: GitHub, topic: str, most: int, kept: dict[tuple[str, in
     for number in range(1, -(-most // PER_PAGE) + 1):
         record = kept.get((topic, number))
         if record is None:
-            page = github.find_page(topic, number)
-            repositories = [asdict(repository) for repository in page.repositories]
-            record = {"topic": topic, "page": number, "more": page.more, "partial": page.partial}
-            record["repositories"] = repositories
+            record = {"topic": topic, "page": number} | asdict(github.find_page(topic, number))
             yield record
         if not record["more"]:
             return
@@ -103,14 +99,11 @@ def _merge_pages(topics: list[str], most: int, kept: dict[tuple[str, int], Row])
         numbers = sorted(number for name, number in kept if name == topic)
         listed = [repository for number in numbers for repository in kept[topic, number]["repositories"]]
         for repository in listed[:most]:
-            row = rows.setdefault(repository["name"].lower(), _github_row(repository))
+            unknown = {"version": "", "uploaded": None, "releases": None, "has_sdist": None}
+            new = {"origin": "github", "topics": [], **repository, **unknown}
+            row = rows.setdefault(repository["name"].lower(), new)
             row["topics"] = list(dict.fromkeys([*row["topics"], topic]))
     return sorted(rows.values(), key=_order)
-
-
-def _github_row(repository: dict[str, Any]) -> Row:
-    unknown = {"version": "", "uploaded": None, "releases": None, "has_sdist": None}
-    return {"origin": "github", "topics": [], **repository, **unknown}
 
 
 def discover_on_index(work: WorkFolder, names: Iterable[str], *, log: Log = quiet) -> Discovery:
@@ -133,15 +126,11 @@ def discover_on_index(work: WorkFolder, names: Iterable[str], *, log: Log = quie
             log(f"{number}/{len(requested)} {name}: {row['releases']} releases")
         rows = {kept[name]["name"]: kept[name] for name in requested if name in kept}
         found = Discovery(sorted(rows.values(), key=_order), failed)
-        _write(work, found, "index", requested)
-        if found.complete:
-            journal.path.unlink()
+        _write(work, journal, found, "index", requested)
     return found
 
 
 def look_up_package(name: str) -> Package:
-    from packaging.utils import InvalidName, canonicalize_name
-
     try:
         return look_up(canonicalize_name(name, validate=True))
     except InvalidName:
@@ -149,10 +138,8 @@ def look_up_package(name: str) -> Package:
 
 
 def _index_row(package: Package) -> Row:
-    from dlbench.construction.selection.releases import newest
-
     last = newest(package)
-    days: list[date] = [release.uploaded for release in package.releases]
+    days = [release.uploaded for release in package.releases]
     return {
         "name": to_one_line(package.name),
         "origin": "index",
@@ -168,7 +155,7 @@ def _index_row(package: Package) -> Row:
     }
 
 
-def _write(work: WorkFolder, found: Discovery, origin: str, requested: list[str]) -> None:
+def _write(work: WorkFolder, journal: Journal, found: Discovery, origin: str, requested: list[str]) -> None:
     """Merge into the results of earlier runs; a row found again is replaced but keeps its topics."""
     rows = {_key(row): row for row in work.read(STEP)} if work.has(STEP) else {}
     for row in found.rows:
@@ -178,6 +165,8 @@ def _write(work: WorkFolder, found: Discovery, origin: str, requested: list[str]
     before = work.read(FAILED) if work.has(FAILED) else []
     others = [row for row in before if row["origin"] != origin or row["name"] not in requested]
     work.write(FAILED, [*others, *found.failed])
+    if found.complete:
+        journal.path.unlink()
 
 
 def _key(row: Row) -> tuple[str, str]:

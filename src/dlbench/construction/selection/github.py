@@ -1,12 +1,12 @@
 """Search GitHub for repositories with a topic.
 
-The repository search API returns at most a thousand results, a hundred per page, most starred first. It limits requests
-and fails now and then: rate limits and temporary failures are waited for, everything else is reported. The token is
-sent to GitHub only and never appears in a message or a file.
+The API limits requests and fails now and then: rate limits and temporary failures are waited for, everything else is
+reported. The token is sent to GitHub only and never appears in a message or a file.
 """
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
@@ -39,11 +39,6 @@ class GitHubError(Exception):
 
 class Stopped(Exception):
     """Nothing more can be fetched now."""
-
-
-class _Wait(Exception):
-    def __init__(self, seconds: float) -> None:
-        self.seconds = seconds
 
 
 class _Transient(Exception):
@@ -87,10 +82,7 @@ class GitHub:
 
         _check_url(base_url, token)
         self._url = f"{base_url.rstrip('/')}/search/repositories"
-        self._token = token
-        self._patience = patience
-        self._log = log
-        self._sleep = sleep
+        self._token, self._patience, self._log, self._sleep = token, patience, log, sleep
         self._pending_wait = 0.0
         self._session = requests.Session()
 
@@ -98,36 +90,38 @@ class GitHub:
         """Raises GitHubError, or Stopped if the wait is too long or the connection fails."""
         waited, failures = 0.0, 0
         while True:
-            try:
-                if self._pending_wait:
-                    raise _Wait(self._pending_wait)
-                return self._fetch(topic, number)
-            except _Wait as wait:
-                waited += wait.seconds
-                if waited > self._patience:
-                    what = f"GitHub asks to wait {wait.seconds:.0f} s more, above the limit of {self._patience:.0f} s"
-                    raise Stopped(f"rate limit reached: {what}") from None
-                self._log(f"GitHub rate limit reached: waiting {wait.seconds:.0f} s")
+            if seconds := self._pending_wait:
                 self._pending_wait = 0.0
-                self._sleep(wait.seconds)
+                waited += seconds
+                if waited > self._patience:
+                    what = f"GitHub asks to wait {seconds:.0f} s more, above the limit of {self._patience:.0f} s"
+                    raise Stopped(f"rate limit reached: {what}")
+                self._log(f"GitHub rate limit reached: waiting {seconds:.0f} s")
+                self._sleep(seconds)
+            try:
+                if page := self._fetch(topic, number):
+                    return page
             except _Transient as error:
                 failures += 1
                 if failures == TRIES:
                     raise error.final(f"{error} ({TRIES} tries)") from None
                 self._sleep(BACK_OFF * 2 ** (failures - 1))
 
-    def _fetch(self, topic: str, number: int) -> Page:
+    def _fetch(self, topic: str, number: int) -> Page | None:
+        """None if GitHub limits requests."""
         query = {"q": f"topic:{topic} language:Python", "sort": "stars", "order": "desc"}
         answer = self._get(query | {"per_page": str(PER_PAGE), "page": str(number)})
-        if answer.status_code == 429 or (answer.status_code == 403 and _is_limit(answer)):
-            raise _Wait(_seconds_to_wait(answer))
-        if answer.status_code == 401:
+        status = answer.status_code
+        if status == 429 or (status == 403 and _is_limit(answer)):
+            self._pending_wait = _seconds_to_wait(answer)
+            return None
+        if status == 401:
             what, fix = "GitHub rejects the token", "fix GITHUB_TOKEN, or unset it: it is optional"
             raise DLBenchError(what, where=self._url, fix=fix)
-        if answer.status_code >= 500:
-            raise _Transient(f"HTTP status {answer.status_code}", GitHubError)
-        if answer.status_code != 200:
-            raise GitHubError(self._redact(f"HTTP status {answer.status_code}: {to_one_line(answer.text, 200)}"))
+        if status >= 500:
+            raise _Transient(f"HTTP status {status}", GitHubError)
+        if status != 200:
+            raise GitHubError(f"HTTP status {status}: {self._redact(answer.text, 200)}")
         page = _read_page(answer, number)
         if answer.headers.get("X-RateLimit-Remaining") == "0":
             self._pending_wait = _seconds_to_wait(answer)
@@ -140,11 +134,11 @@ class GitHub:
             headers = {"Accept": "application/vnd.github+json"}
             return self._session.get(self._url, params=query, headers=headers, auth=self._sign, timeout=_TIMEOUT)
         except (requests.exceptions.SSLError, requests.exceptions.TooManyRedirects) as error:
-            raise Stopped(self._redact(to_one_line(str(error)))) from None
+            raise Stopped(self._redact(str(error))) from None
         except (requests.ConnectionError, requests.Timeout, requests.exceptions.ChunkedEncodingError) as error:
-            raise _Transient(self._redact(to_one_line(str(error))), Stopped) from None
+            raise _Transient(self._redact(str(error)), Stopped) from None
         except (requests.RequestException, ValueError) as error:
-            what = f"the request failed: {self._redact(to_one_line(str(error)))}"
+            what = f"the request failed: {self._redact(str(error))}"
             raise DLBenchError(what, where=self._url, fix="fix --github-url or GITHUB_TOKEN") from None
 
     def _sign(self, request: "requests.PreparedRequest") -> "requests.PreparedRequest":
@@ -153,8 +147,8 @@ class GitHub:
             request.headers["Authorization"] = f"Bearer {self._token}"
         return request
 
-    def _redact(self, text: str) -> str:
-        return text.replace(self._token, "****") if self._token else text
+    def _redact(self, text: str, most: int = 500) -> str:
+        return to_one_line(text.replace(self._token, "****") if self._token else text, most)
 
     def __enter__(self) -> "GitHub":
         return self
@@ -185,10 +179,8 @@ def _is_limit(answer: "requests.Response") -> bool:
 
 
 def _seconds_to_wait(answer: "requests.Response") -> float:
-    try:
+    with suppress(KeyError, ValueError):
         return float(max(int(answer.headers["Retry-After"]), 1))
-    except (KeyError, ValueError):
-        pass
     try:
         # By GitHub's clock, since this machine's may be wrong.
         now = parsedate_to_datetime(answer.headers["Date"]).timestamp()

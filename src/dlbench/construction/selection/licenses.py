@@ -1,7 +1,6 @@
 """Detect a project's license and decide whether it is permissive.
 
-The license is stated in up to three places: metadata, classifiers, license file. They must agree: a project with MIT in
-its metadata and an AGPL file is rejected. An unrecognized license is unknown, and unknown is rejected too.
+Metadata, classifiers and license file must agree: a project with MIT in its metadata and an AGPL file is rejected.
 """
 
 import re
@@ -15,62 +14,37 @@ PERMISSIVE = frozenset({
     "Python-2.0", "Unlicense", "Zlib", "BSL-1.0", "CC0-1.0", "HPND", "WTFPL", "NCSA", "AFL-3.0", "PostgreSQL",
 })  # fmt: skip
 
-# Patterns for a short field or classifier; the first match counts, so narrower patterns come first.
-_NAMES = (
-    (r"\bNC\b|non.?commercial", "non-commercial"),
-    (r"proprietary|all rights reserved|\bcommercial|but restricted", "proprietary"),
-    (r"AGPL|affero", "AGPL"),
-    (r"LGPL|lesser general|library general", "LGPL"),
-    (r"GPL|general public", "GPL"),
-    (r"\bMPL|mozilla", "MPL-2.0"),
-    (r"\bEPL|eclipse", "EPL-2.0"),
-    (r"\bEUPL|european union public", "EUPL-1.2"),
-    (r"business source|\bBUSL|\bBSL.?1\.1", "BUSL-1.1"),
-    (r"\bSSPL|server side public", "SSPL-1.0"),
-    (r"\bRAIL|openrail", "RAIL"),
-    (r"\bCC.?BY.?SA|sharealike", "CC-BY-SA"),
-    (r"\bCC.?BY\b", "CC-BY-4.0"),
-    (r"\bMIT.?0|no attribution", "MIT-0"),
-    (r"\bMIT\b|expat", "MIT"),
-    (r"apache", "Apache-2.0"),
-    (r"\b0BSD|zero.clause", "0BSD"),
-    (r"BSD.?2|2.clause|simplified BSD|freebsd", "BSD-2-Clause"),
-    (r"BSD.?3|3.clause|new BSD|modified BSD|revised BSD", "BSD-3-Clause"),
-    (r"\bBSD", "BSD"),
-    (r"\bISC\b", "ISC"),
-    (r"\bPSF|python software foundation", "PSF-2.0"),
-    (r"unlicense", "Unlicense"),
-    (r"zlib", "Zlib"),
-    (r"boost|\bBSL", "BSL-1.0"),
-    (r"\bCC0|public domain", "CC0-1.0"),
-)
-
-# Phrases that identify a license text. The first license in a file is the project's; the rest are of included parts.
-_PHRASES = (
-    (r"commons clause", "Commons-Clause"),
-    (r"non-?commercial", "non-commercial"),
-    (r"business source licen[cs]e", "BUSL-1.1"),
-    (r"server side public licen[cs]e", "SSPL-1.0"),
-    (r"\b\w*rail licen[cs]e", "RAIL"),
-    (r"gnu affero general public licen[cs]e", "AGPL"),
-    (r"gnu (lesser|library) general public licen[cs]e", "LGPL"),
-    (r"gnu general public licen[cs]e", "GPL"),
-    (r"mozilla public licen[cs]e", "MPL-2.0"),
-    (r"eclipse public licen[cs]e", "EPL-2.0"),
-    (r"european union public licen[cs]e", "EUPL-1.2"),
-    (r"attribution-sharealike", "CC-BY-SA"),
-    (r"creative commons attribution 4|attribution 4\.0 international", "CC-BY-4.0"),
-    (r"proprietary", "proprietary"),
-    (r"apache licen[cs]e,? ?\(?version 2\.0", "Apache-2.0"),
-    (r"permission is hereby granted, free of charge, to any person", "MIT"),
-    (r"redistribution and use in source and binary forms", "BSD"),
-    (r"permission to use, copy, modify,? and(/or)? distribute this software for any purpose", "ISC"),
-    (r"python software foundation licen[cs]e", "PSF-2.0"),
-    (r"free and unencumbered software", "Unlicense"),
-    (r"altered source versions must be plainly marked", "Zlib"),
-    (r"boost software licen[cs]e", "BSL-1.0"),
-    (r"cc0 1\.0 universal", "CC0-1.0"),
-)
+# By name: a pattern for a short field or classifier, of which the first match counts, so narrower ones come first; and
+# a phrase that identifies the text of the license. Empty if there is none.
+_KNOWN = {
+    "Commons-Clause": ("", r"commons clause"),
+    "non-commercial": (r"\bNC\b|non.?commercial", r"non-?commercial"),
+    "proprietary": (r"proprietary|all rights reserved|\bcommercial|but restricted", r"proprietary"),
+    "AGPL": (r"AGPL|affero", r"gnu affero general public licen[cs]e"),
+    "LGPL": (r"LGPL|lesser general|library general", r"gnu (lesser|library) general public licen[cs]e"),
+    "GPL": (r"GPL|general public", r"gnu general public licen[cs]e"),
+    "MPL-2.0": (r"\bMPL|mozilla", r"mozilla public licen[cs]e"),
+    "EPL-2.0": (r"\bEPL|eclipse", r"eclipse public licen[cs]e"),
+    "EUPL-1.2": (r"\bEUPL|european union public", r"european union public licen[cs]e"),
+    "BUSL-1.1": (r"business source|\bBUSL|\bBSL.?1\.1", r"business source licen[cs]e"),
+    "SSPL-1.0": (r"\bSSPL|server side public", r"server side public licen[cs]e"),
+    "RAIL": (r"\bRAIL|openrail", r"\b\w*rail licen[cs]e"),
+    "CC-BY-SA": (r"\bCC.?BY.?SA|sharealike", r"attribution-sharealike"),
+    "CC-BY-4.0": (r"\bCC.?BY\b", r"creative commons attribution 4|attribution 4\.0 international"),
+    "MIT-0": (r"\bMIT.?0|no attribution", ""),
+    "MIT": (r"\bMIT\b|expat", r"permission is hereby granted, free of charge, to any person"),
+    "Apache-2.0": (r"apache", r"apache licen[cs]e,? ?\(?version 2\.0"),
+    "0BSD": (r"\b0BSD|zero.clause", ""),
+    "BSD-2-Clause": (r"BSD.?2|2.clause|simplified BSD|freebsd", ""),
+    "BSD-3-Clause": (r"BSD.?3|3.clause|new BSD|modified BSD|revised BSD", ""),
+    "BSD": (r"\bBSD", r"redistribution and use in source and binary forms"),
+    "ISC": (r"\bISC\b", r"permission to use, copy, modify,? and(/or)? distribute this software for any purpose"),
+    "PSF-2.0": (r"\bPSF|python software foundation", r"python software foundation licen[cs]e"),
+    "Unlicense": (r"unlicense", r"free and unencumbered software"),
+    "Zlib": (r"zlib", r"altered source versions must be plainly marked"),
+    "BSL-1.0": (r"boost|\bBSL", r"boost software licen[cs]e"),
+    "CC0-1.0": (r"\bCC0|public domain", r"cc0 1\.0 universal"),
+}
 _FILE = re.compile(
     r"(un)?licen[cs]e([-._](md|rst|txt|mit|bsd|apache|apache2|apache-2\.0|a?gpl|lgpl))*|copying([-._]\w+)*", re.I
 )
@@ -89,8 +63,11 @@ def find_license(package: Package, tree: Path) -> License:
     field = " ".join(package.license.split())
     if re.search(r"\bOR\b", field) and (choice := _choose(field)):
         return License(choice, "")
-    stated = [("the metadata", name) for name in _read_field(field)]
-    stated += [(f"the classifier {text!r}", _by_name(text.rpartition("::")[2])) for text in _classifiers(package)]
+    parts = [part for part in re.split(r"\bAND\b", field) if part.strip()]
+    stated = [("the metadata", name) for name in ([recognize(field)] if len(field) > _SHORT else map(_by_name, parts))]
+    for text in package.classifiers:
+        if text.startswith("License ::") and not text.endswith("OSI Approved"):
+            stated.append((f"the classifier {text!r}", _by_name(text.rpartition("::")[2])))
     for path in list_license_files(tree):
         text = path.read_text(encoding="utf-8", errors="replace")
         stated.append((f"the file {path.name}", recognize(text)))
@@ -99,7 +76,10 @@ def find_license(package: Package, tree: Path) -> License:
         if name not in PERMISSIVE:
             return License(name, f"{name} is not permissive ({where})")
     if not known:
-        return License("", f"unknown: {_list_unknown(field, stated)}")
+        metadata = f"the metadata says {field[:60]!r}" if field else "the metadata says nothing"
+        others = ", ".join(where for where, _ in stated if where != "the metadata")
+        found = f", {others} not recognized" if others else ", and there is no classifier or license file"
+        return License("", f"unknown: {metadata}{found}")
     # "BSD" alone does not name the variant; another source may.
     exact = [name for _, name in known if name != "BSD"]
     return License((exact or ["BSD"])[0], "")
@@ -111,9 +91,10 @@ def list_license_files(tree: Path) -> list[Path]:
 
 
 def recognize(text: str) -> str:
-    """The license of this text; empty if it is unknown."""
+    """The license of this text, which is the first it names: the rest are of included parts. Empty if unknown."""
     flat = " ".join(text.lower().replace("*", " ").replace("#", " ").split())
-    found = [(match.start(), name) for phrase, name in _PHRASES if (match := re.search(phrase, flat))]
+    matches = {name: re.search(phrase, flat) for name, (_, phrase) in _KNOWN.items() if phrase}
+    found = [(match.start(), name) for name, match in matches.items() if match]
     first = min(found, default=(0, ""))[1]
     restricted = {name for _, name in found} & {"Commons-Clause", "non-commercial"}
     if first in PERMISSIVE and restricted:
@@ -132,29 +113,9 @@ def _choose(expression: str) -> str:
     return ""
 
 
-def _read_field(text: str) -> list[str]:
-    if len(text) > _SHORT:
-        return [recognize(text)]
-    return [_by_name(part) for part in re.split(r"\bAND\b", text) if part.strip()]
-
-
 def _by_name(text: str) -> str:
-    bare = text.partition(" WITH ")[0].strip("() ")
-    for name in PERMISSIVE:
-        if bare.lower() == name.lower():
-            return name
-    return next((name for pattern, name in _NAMES if re.search(pattern, text, re.IGNORECASE)), "")
-
-
-def _classifiers(package: Package) -> list[str]:
-    """Classifiers that name a license; "OSI Approved" alone does not."""
-    found = [text for text in package.classifiers if text.startswith("License ::")]
-    return [text for text in found if not text.endswith("OSI Approved")]
-
-
-def _list_unknown(field: str, stated: list[tuple[str, str]]) -> str:
-    others = ", ".join(where for where, _ in stated if where != "the metadata")
-    metadata = f"the metadata says {field[:60]!r}" if field else "the metadata says nothing"
-    return (
-        f"{metadata}, {others} not recognized" if others else f"{metadata}, and there is no classifier or license file"
-    )
+    bare = text.partition(" WITH ")[0].strip("() ").lower()
+    if exact := next((name for name in PERMISSIVE if name.lower() == bare), ""):
+        return exact
+    patterns = ((name, pattern) for name, (pattern, _) in _KNOWN.items() if pattern)
+    return next((name for name, pattern in patterns if re.search(pattern, text, re.IGNORECASE)), "")

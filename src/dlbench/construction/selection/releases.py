@@ -1,7 +1,6 @@
 """Choose the release of a package and open its source archive.
 
-The newest release with a source archive for the benchmark's Python is taken: wheels omit the tests, and a release for
-another Python would fail for reasons unrelated to the code.
+Wheels omit the tests, and a release for another Python would fail for reasons unrelated to the code.
 """
 
 import re
@@ -28,17 +27,16 @@ MOST_BYTES = 200 << 20
 _PATCHES = 20
 _FILENAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
-_NO_VERSION = Version("0.dev0")
 _ANY_MACHINE = ("machine",)
 """Replaces the platforms of a wheel where only its Python version matters."""
 
 
 def order_of(release: Release) -> tuple[bool, Version]:
-    """Sort key, newest last: final releases after all pre-releases."""
+    """Sort key, newest last: invalid versions, then pre-releases, then final releases."""
     try:
         version = Version(release.version)
     except InvalidVersion:
-        version = _NO_VERSION
+        version = Version("0.dev0")
     return not version.is_prerelease, version
 
 
@@ -48,14 +46,12 @@ def newest(package: Package) -> Release | None:
 
 def choose_release(package: Package, *, version: str = "") -> Release:
     """The newest suitable release, or the one of the given version. Raises DLBenchError if there is none."""
-    archives = [release for release in package.releases if release.kind == "sdist"]
-    if version:
-        archives = [release for release in archives if release.version == version]
-        if not archives:
-            raise DLBenchError(f"version {version} has no source archive", where=package.name)
+    sources = [release for release in package.releases if release.kind == "sdist"]
+    archives = [release for release in sources if release.version == version] if version else sources
     if not archives:
         count = len({release.version for release in package.releases})
-        raise DLBenchError(f"none of its {count} releases has a source archive", where=package.name)
+        which = f"version {version} has no" if version else f"none of its {count} releases has a"
+        raise DLBenchError(f"{which} source archive", where=package.name)
     fitting = [release for release in archives if fits(release.requires_python)]
     if not fitting:
         last = max(archives, key=order_of)

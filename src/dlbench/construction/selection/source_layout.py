@@ -1,9 +1,8 @@
 """Detect the packages, modules and tests of a source tree, and the framework it is built on.
 
-The layout is a guess by conventions: what the archive's metadata lists, a `src` folder, folders with an `__init__.py`.
-A wrong guess shows as a failed import in a later step. Files are parsed and never run. The framework follows from
-dependencies and imports: one module with a keras callback does not make a deep-learning project, and numpy alone makes
-an array package.
+The layout is a guess by conventions; a wrong guess shows as a failed import in a later step. Files are parsed and never
+run. The framework follows from dependencies and imports: one module with a keras callback does not make a deep-learning
+project, and numpy alone makes an array package.
 """
 
 import ast
@@ -18,7 +17,9 @@ from pathlib import Path, PurePosixPath
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
+from dlbench.construction.screening.paths import find_imports
 from dlbench.construction.selection.topics import ARRAY, OTHER, read_topics
+from dlbench.dataset.target import Function
 from dlbench.parsing import parse as make_tree
 
 # Folders that pytest does not enter, and names that are not part of the package.
@@ -46,7 +47,8 @@ def find_layout(tree: Path, name: str) -> Layout:
     files = list(_python_files(tree))
     inside = _find_packages(tree / "src", tree, name) if not (tree / "src" / "__init__.py").exists() else []
     beside = _find_packages(tree, tree, name)
-    import_root, packages = ("src", inside) if inside and not _is_own(beside, name) else (".", beside)
+    is_beside = bool(beside) and _normal(beside[0]) == _normal(name)
+    import_root, packages = ("src", inside) if inside and not is_beside else (".", beside)
     prefix = "" if import_root == "." else f"{import_root}/"
     homes = tuple(f"{prefix}{package}/" for package in packages)
     alone = {f"{prefix}{package}.py" for package in packages}
@@ -62,23 +64,18 @@ def find_tests_root(counts: dict[str, int]) -> str:
     """The folder that contains most of the tests; `counts` has the number of tests of each file."""
     tops: Counter[str] = Counter()
     for file, count in counts.items():
-        tops[file.partition("/")[0] if "/" in file else "."] += count
-    if not tops:
-        return ""
-    top = tops.most_common(1)[0][0]
-    if top == ".":
-        return "."
-    return os.path.commonpath([PurePosixPath(file).parent for file in counts if file.startswith(f"{top}/")])
+        tops[PurePosixPath(file).parts[0] if "/" in file else "."] += count
+    top = tops.most_common(1)[0][0] if tops else ""
+    inside = [PurePosixPath(file).parent for file in counts if file.startswith(f"{top}/")]
+    return os.path.commonpath(inside) if inside else top
 
 
 def _python_files(tree: Path) -> Iterator[str]:
     for here, folders, files in os.walk(tree):
         folders[:] = sorted(folder for folder in folders if not _SKIPPED.fullmatch(folder))
-        for file in sorted(files):
-            path = Path(here, file)
-            # A link would count code twice.
-            if file.endswith(".py") and not path.is_symlink():
-                yield path.relative_to(tree).as_posix()
+        paths = [Path(here, file) for file in sorted(files) if file.endswith(".py")]
+        # A link would count code twice.
+        yield from (path.relative_to(tree).as_posix() for path in paths if not path.is_symlink())
 
 
 def _find_packages(folder: Path, tree: Path, name: str) -> list[str]:
@@ -93,26 +90,18 @@ def _find_packages(folder: Path, tree: Path, name: str) -> list[str]:
             continue
         if module in _BESIDE and _normal(module) != _normal(name):
             continue
-        if path.is_dir():
-            is_namespace = module in listed or _normal(name).startswith(_normal(module))
-            is_package = (path / "__init__.py").exists() or (is_namespace and any(path.rglob("*.py")))
-        else:
-            is_package = path.suffix == ".py"
-        if is_package and (not listed or module in listed):
+        is_namespace = module in listed or _normal(name).startswith(_normal(module))
+        is_package = (path / "__init__.py").exists() or (is_namespace and any(path.rglob("*.py")))
+        if (is_package or path.suffix == ".py") and (not listed or module in listed):
             found.append(module)
     return sorted(found, key=lambda module: (_normal(module) != _normal(name), module))
 
 
 def _listed(tree: Path) -> frozenset[str]:
     """Top-level names recorded by the build, if any."""
-    names: set[str] = set()
-    for path in [*tree.glob("*.egg-info/top_level.txt"), *tree.glob("src/*.egg-info/top_level.txt")]:
-        names.update(path.read_text(encoding="utf-8", errors="replace").split())
-    return frozenset(names - _BESIDE)
-
-
-def _is_own(packages: list[str], name: str) -> bool:
-    return bool(packages) and _normal(packages[0]) == _normal(name)
+    paths = [*tree.glob("*.egg-info/top_level.txt"), *tree.glob("src/*.egg-info/top_level.txt")]
+    texts = (path.read_text(encoding="utf-8", errors="replace") for path in paths)
+    return frozenset(name for text in texts for name in text.split()) - _BESIDE
 
 
 def _is_for_tests(file: str, offset: int) -> bool:
@@ -126,8 +115,6 @@ def _normal(name: str) -> str:
 
 
 MOST_BYTES = 2 << 20
-
-Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 @dataclass(frozen=True)
@@ -156,19 +143,21 @@ def read_module(path: Path) -> Module | None:
     tree = parse(path)
     if tree is None:
         return None
-    functions = {node.name: node for node in members(tree) if isinstance(node, Function)}
-    classes = {node.name: node for node in members(tree) if isinstance(node, ast.ClassDef)}
-    methods = {name: {f.name: f for f in members(node) if isinstance(f, Function)} for name, node in classes.items()}
-    public = [function for name, function in functions.items() if _is_public(name)]
-    for owner, inner in methods.items():
-        public += [method for name, method in inner.items() if _is_public(owner) and _is_public(name)]
+    functions = _functions(tree)
+    methods = {node.name: _functions(node) for node in members(tree) if isinstance(node, ast.ClassDef)}
+    inner = [found for name, found in methods.items() if not name.startswith("_")]
+    public = [node for found in [functions, *inner] for name, node in found.items() if not name.startswith("_")]
     return Module(
-        imports=frozenset(imported(tree)),
+        imports=frozenset(binding.dotted.partition(".")[0] for binding in find_imports(tree)),
         functions=frozenset(functions),
-        classes={name: frozenset(inner) for name, inner in methods.items()},
+        classes={name: frozenset(found) for name, found in methods.items()},
         public=len(public),
         documented=sum(ast.get_docstring(function, clean=False) is not None for function in public),
     )
+
+
+def _functions(owner: ast.Module | ast.ClassDef) -> dict[str, Function]:
+    return {node.name: node for node in members(owner) if isinstance(node, Function)}
 
 
 def members(owner: ast.Module | ast.ClassDef) -> Iterator[ast.stmt]:
@@ -185,19 +174,6 @@ def members(owner: ast.Module | ast.ClassDef) -> Iterator[ast.stmt]:
                 waiting += reversed([*first, *caught, *second, *last])
             case ast.With(body=first):
                 waiting += reversed(first)
-
-
-def imported(tree: ast.AST) -> Iterator[str]:
-    """Top-level names of all imported modules."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            yield from (alias.name.partition(".")[0] for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
-            yield node.module.partition(".")[0]
-
-
-def _is_public(name: str) -> bool:
-    return not name.startswith("_")
 
 
 FRAMEWORKS = ("torch", "jax", "tensorflow", "keras")
@@ -224,7 +200,9 @@ def find_libraries(
     used = Counter(
         family for names in imports for family in {families[name] for name in names - set(packages) if name in families}
     )
-    figures = _describe(depends, used, len(imports))
+    counts = ", ".join(f"{count} import {family}" for family, count in used.most_common())
+    figures = f"depends on {', '.join(depends) or 'no known library'}"
+    figures += f"; of {len(imports)} modules {counts or 'none imports one'}"
     often = {family for family, count in used.items() if count >= max(1.0, LEAST_SHARE * len(imports))}
     deep = [family for family in (*FRAMEWORKS, OTHER) if family in own | needed | often]
     if not deep:
@@ -244,12 +222,6 @@ def _dependencies(requires: Collection[str]) -> Iterator[str]:
             requirement = Requirement(text)
         except InvalidRequirement:
             continue
-        if not (requirement.marker and re.search(r"\bextra\b", str(requirement.marker))):
+        if not re.search(r"\bextra\b", str(requirement.marker)):
             name = canonicalize_name(requirement.name)
             yield topics.distributions.get(name, name.replace("-", "_"))
-
-
-def _describe(depends: list[str], used: Counter[str], modules: int) -> str:
-    needed = f"depends on {', '.join(depends)}" if depends else "depends on no known library"
-    counts = ", ".join(f"{count} import {family}" for family, count in used.most_common())
-    return f"{needed}; of {modules} modules {counts or 'none imports one'}"

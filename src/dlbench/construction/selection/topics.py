@@ -1,7 +1,6 @@
 """Read the topics that projects are searched and selected by, and find them in a package's metadata.
 
-All steps use one data file, `topics.toml`, so that search and selection cannot drift apart. `to_one_line` makes foreign
-text safe for JSONL files: unusual line breaks would split a line, and lone surrogates could not be written.
+All steps use one data file, `topics.toml`, so that search and selection cannot drift apart.
 """
 
 import re
@@ -47,7 +46,7 @@ def find_topics(package: Package) -> list[str]:
 
 
 def to_one_line(text: object, most: int = 500) -> str:
-    """The text as one line of limited length; empty if it is not a string."""
+    """The text as one line of limited length, safe for JSONL files; empty if it is not a string."""
     if not isinstance(text, str):
         return ""
     line = " ".join(text.encode("utf-8", "replace").decode().split())
