@@ -50,11 +50,11 @@ def draw_shares(
     columns: Sequence[str],
     shares: Mapping[tuple[str, str], float],
     *,
-    form: Callable[[float], str] = percent,
+    tip: Callable[[str, str, float], str] = lambda row, column, share: f"{row}, {column}: {percent(share)}",
     slant: bool = True,
 ) -> str:
-    """A grid as a file of its own, whose tooltips are row, column and value (by `form`)."""
-    cells = {key: Cell(share, f"{', '.join(key)}: {form(share)}") for key, share in shares.items()}
+    """A grid as a file of its own. `tip`: the tooltip for a row, a column and their share."""
+    cells = {key: Cell(share, tip(*key, share)) for key, share in shares.items()}
     return stand_alone(draw_grid(title, rows, columns, cells, slant=slant))
 
 
