@@ -1,8 +1,4 @@
-"""Define the verdict on a candidate: a status, and an outcome for every test.
-
-Statuses separate a model's mistakes, attempts to tamper with the judge, and our own faults: a `harness_error` is
-reported, stays in the denominator and is never silently counted against a model.
-"""
+"""Define the verdict on a candidate: a status, and an outcome for every test."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum

@@ -1,8 +1,4 @@
-"""Sum the tokens, money and seconds of a run's samples.
-
-Missing usage does not mean zero cost: a figure that no sample carries is NaN, and the number of samples
-that carry one is stored with it.
-"""
+"""Sum the tokens, money and seconds of a run's samples; a figure that no sample carries is NaN, not 0."""
 
 import math
 from collections.abc import Iterable

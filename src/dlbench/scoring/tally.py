@@ -1,9 +1,7 @@
-"""Count how each instance went: the one pass over verdict records.
+"""Count how each instance went: the one pass over verdict records, from which all scores are computed.
 
-Every score, interval and comparison is computed from these tallies and reads no record again. A tampered verdict passes
-no test. Harness errors are counted separately: a harness error that looked like a plain failure would be a zero that
-the model did not earn. pass@k is the unbiased estimator over n samples, not "the best of the first k". What cannot be
-computed is NaN, never 0.
+A tampered verdict passes no test. Harness errors are counted separately: one that looked like a plain failure would be
+a zero that the model did not earn. What cannot be computed is NaN, never 0.
 """
 
 import math

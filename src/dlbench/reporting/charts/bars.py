@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 
-from dlbench.reporting.charts.svg import WIDTH, draw, find_top, line, rect, run_class, text, tick_label, ticks
+from dlbench.reporting.charts.svg import WIDTH, draw, find_top, line, rect, run_class, text, ticks
 from dlbench.reporting.formatting import score_cell
 from dlbench.scoring import Score
 
@@ -65,7 +65,7 @@ def draw_ranges(title: str, groups: Mapping[str, Sequence[Score | None]], names:
     for tick in ticks(top):
         x = _RANGE_LEFT + plot_width * tick / top
         rules.append(line(x, _RANGE_HEAD, x, y - 4))
-        axis.append(text(x, y + 8, tick_label(tick), anchor="middle" if tick else "start", kind="soft"))
+        axis.append(text(x, y + 8, f"{100 * tick:.3g}", anchor="middle" if tick else "start", kind="soft"))
     return draw(title, y + 14, [*rules, *parts, *axis, text(WIDTH, y + 8, "%", anchor="end", kind="soft")])
 
 

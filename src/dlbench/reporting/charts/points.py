@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from dlbench.reporting.charts.svg import WIDTH, draw, find_top, line, rect, run_class, shape, text, tick_label, ticks
+from dlbench.reporting.charts.svg import WIDTH, draw, find_top, line, rect, run_class, shape, text, ticks
 from dlbench.reporting.formatting import score_cell
 from dlbench.scoring import Interval, Score
 from dlbench.scoring.intervals import NOTHING
@@ -52,7 +52,7 @@ def _draw_rules(top: float, up: Callable[[float], float], right: float) -> list[
     """Horizontal lines at the ticks of a share, with their labels."""
     parts = []
     for y, tick in ((up(tick), tick) for tick in ticks(top)):
-        parts += [line(_LEFT, y, right, y), text(_LEFT - 6, y + 4, tick_label(tick), anchor="end", kind="soft")]
+        parts += [line(_LEFT, y, right, y), text(_LEFT - 6, y + 4, f"{100 * tick:.3g}", anchor="end", kind="soft")]
     return parts
 
 

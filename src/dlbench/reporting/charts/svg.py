@@ -71,10 +71,6 @@ def ticks(top: float) -> Sequence[float]:
     return [top * step / 4 for step in range(5)]
 
 
-def tick_label(value: float) -> str:
-    return f"{100 * value:.3g}"
-
-
 def stand_alone(plot: str, keys: Sequence[Key] = ()) -> str:
     """A plot as an SVG file: its title above it, its legend below, light or dark as its reader prefers."""
     found = _OPENING.match(plot)

@@ -1,8 +1,7 @@
 """Assemble pages that are safe to open, and render the blocks of report sections as HTML.
 
-Models write candidates, and people open the page where they are logged in. So text is data: it is stored in blocks that
-are not executed, and is inserted into the page as text. As a second barrier the page's policy forbids every request and
-every script but ours, which it identifies by hash. All text of tables and captions is escaped here.
+Models write candidates, and people open the page where they are logged in. So text is data, in blocks that are not
+executed. As a second barrier the page's policy forbids every request and every script but ours, identified by hash.
 """
 
 import base64

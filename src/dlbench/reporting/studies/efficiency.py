@@ -15,27 +15,13 @@ _NAMED = 3
 
 
 def tabulate_costs(found: Sequence[Efficiency]) -> Tabled:
-    rows = [
-        [
-            one.name,
-            cost.side,
-            str(cost.instances),
-            str(cost.samples),
-            f"{number(cost.reference, '.3g')} {_UNITS[cost.side]}",
-            number(cost.mean, ".3f"),
-            span(cost.interval, ".3f", 1),
-            number(cost.low, ".3f"),
-            number(cost.high, ".3f"),
-            str(cost.more),
-            str(cost.less),
-            number(cost.noise.mean, ".3f"),
-            span(cost.noise.interval, ".3f", 1),
-            number(cost.noise.reach, ".3f"),
-            percent(cost.noise.holding),
-        ]
-        for one in found
-        for cost in one.costs
-    ]
+    rows = []
+    for name, cost in [(one.name, cost) for one in found for cost in one.costs]:
+        reference, noise = f"{number(cost.reference, '.3g')} {_UNITS[cost.side]}", cost.noise
+        means = [[number(each.mean, ".3f"), span(each.interval, ".3f", 1)] for each in (cost, noise)]
+        row = [name, cost.side, str(cost.instances), str(cost.samples), reference, *means[0]]
+        row += [number(cost.low, ".3f"), number(cost.high, ".3f"), str(cost.more), str(cost.less)]
+        rows.append([*row, *means[1], number(noise.reach, ".3f"), percent(noise.holding)])
     headings = ["run", "measure", "instances", "samples", "reference", "ratio", "95 %", "10 %", "90 %", "more", "less"]
     return [*headings, "itself", "95 %", "noise", "1 held"], rows
 
