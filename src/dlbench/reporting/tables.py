@@ -1,10 +1,9 @@
 """Build tables of scores and render them for the terminal, Markdown and JSON."""
 
-import dataclasses
-import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
+from pydantic_core import to_jsonable_python
 from rich.table import Table
 
 from dlbench.reporting.formatting import number, percent, score_cell
@@ -81,12 +80,4 @@ def to_markdown(table: Tabled) -> list[str]:
 
 def make_plain(value: object) -> Any:  # noqa: ANN401 - any JSON value
     """Records become objects; NaN and infinity become null, since JSON has neither."""
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: make_plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
-    if isinstance(value, Mapping):
-        return {str(key): make_plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [make_plain(item) for item in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
+    return to_jsonable_python(value, inf_nan_mode="null")

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from dlbench.reporting.charts.svg import WIDTH, draw, rect, stand_alone, text
-from dlbench.reporting.formatting import percent
+from dlbench.reporting.formatting import number, percent
 
 _ENDS = (0.05, 0.2, 0.4, 0.6, 0.8)
 """Where one shade ends and the next begins."""
@@ -56,6 +56,11 @@ def draw_shares(
     """A grid as a file of its own. `tip`: the tooltip for a row, a column and their share."""
     cells = {key: Cell(share, tip(*key, share)) for key, share in shares.items()}
     return stand_alone(draw_grid(title, rows, columns, cells, slant=slant))
+
+
+def name_figure(row: str, column: str, value: float) -> str:
+    """A tooltip for figures that are not shares."""
+    return f"{row}, {column}: {number(value, '.3f')}"
 
 
 def shade(value: float) -> int:

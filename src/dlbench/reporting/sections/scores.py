@@ -1,7 +1,8 @@
 """Report sections of scores: the ranking, breakdowns by label, size and date, pass@k and variance, and cost."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 from html import escape
 
 from dlbench.dataset import AXES
@@ -61,9 +62,8 @@ def ranking(data: ReportData) -> list[Block]:
     main, counts = ("pass_at_1", "interval"), ("instances", "samples")
     names = [*main, *(name for name in shown if name not in main + counts), *counts]
     kinds = {name: "number" if name in main else "number minor" for name in names}
-    head = ['<th scope="col"></th><th scope="col">run</th>']
-    head += [f'<th scope="col" class="{kinds[name]}">{escape(shown[name].page)}</th>' for name in names]
-    head.insert(2, '<th scope="col" class="minor"> </th>')
+    head = [f'<th scope="col" class="{kinds[name]}">{escape(shown[name].page)}</th>' for name in names]
+    head.insert(1, '<th scope="col" class="minor"> </th>')
     rows = []
     for place, (run, subject) in enumerate(data.subjects.items()):
         fault = ' <abbr title="harness errors count as failures">!</abbr>' if subject.score.harness_errors else ""
@@ -74,31 +74,27 @@ def ranking(data: ReportData) -> list[Block]:
             f'<td class="number score">{escape(shown[names[0]].cell(subject))}{fault}</td>'
             f'<td class="minor">{draw_range(subject.score, place, top)}</td>{"".join(cells)}</tr>'
         )
+    head.insert(0, '<th scope="col"></th><th scope="col">run</th>')
     table = f'<table class="ranking"><thead><tr>{"".join(head)}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
     note = (
         f"Bars end at {100 * top:g} %. pass@1 is the share of samples that pass every test, averaged over instances."
         " The 95 % interval says how it would vary with other instances of these projects; “projects resampled”, with"
         " other projects. Runs whose intervals overlap may still differ: dlbench compare tests that."
     )
-    return [
-        Markup(f'<div class="scroll" tabindex="0" role="region" aria-label="Runs by score">{table}</div>'),
-        Text(note),
-    ]
+    frame = '<div class="scroll" tabindex="0" role="region" aria-label="Runs by score">'
+    return [Markup(f"{frame}{table}</div>"), Text(note)]
 
 
-def _by_label(axis: str) -> Callable[[ReportData], list[Block]]:
-    def by_label(data: ReportData) -> list[Block]:
-        groups = {render_label(label): scores for label, scores in data.scores(axis).items()}
-        bars = draw_ranges(f"pass@1 by {axis}, in percent, with 95 % intervals", groups, data.names)
-        table = Table(tabulate_axis(data, axis, with_all=axis == "stage"), f"pass@1 by {axis}", has_labels=True)
-        plot = Plot(bars, "pass@1 in percent, with 95 % intervals")
-        return [run_legend(data.names), SideBySide(plot, table, len(data.names) > MOST_BESIDE)]
-
-    return by_label
+def _show_labels(axis: str, data: ReportData) -> list[Block]:
+    groups = {render_label(label): scores for label, scores in data.scores(axis).items()}
+    bars = draw_ranges(f"pass@1 by {axis}, in percent, with 95 % intervals", groups, data.names)
+    table = Table(tabulate_axis(data, axis, with_all=axis == "stage"), f"pass@1 by {axis}", has_labels=True)
+    plot = Plot(bars, "pass@1 in percent, with 95 % intervals")
+    return [run_legend(data.names), SideBySide(plot, table, len(data.names) > MOST_BESIDE)]
 
 
 for _place, _axis in enumerate(AXES):
-    section(_axis, f"By {_axis}", order=20 + _place, formats=(PAGE,))(_by_label(_axis))
+    section(_axis, f"By {_axis}", order=20 + _place, formats=(PAGE,))(partial(_show_labels, _axis))
 
 
 @section("stage-task", "Stage and task", order=30, formats=(PAGE,))
@@ -138,21 +134,15 @@ def size_and_date(data: ReportData) -> list[Block]:
             for label, scores in data.scores(axis).items()
         }
         plots.append(Plot(draw_course(f"pass@1 by {axis}", bins, names, below), caption))
-    return [
-        run_legend(names),
-        plots,
-        Text("Live: before and after a date", "heading"),
-        Table(tabulate_axis(data, "live"), "pass@1 by cut-off date"),
-        Text("A model cannot have seen functions from after its cut-off. Rows overlap." + _note_undrawn(data)),
-    ]
+    live = Table(tabulate_axis(data, "live"), "pass@1 by cut-off date")
+    note = "A model cannot have seen functions from after its cut-off. Rows overlap." + _note_undrawn(data)
+    return [run_legend(names), plots, Text("Live: before and after a date", "heading"), live, Text(note)]
 
 
 @section("samples", "Several samples", order=50)
 def several_samples(data: ReportData) -> list[Block]:
-    blocks: list[Block] = []
     estimates = tabulate_statistics(data.subjects, [f"pass_at_{k}" for k in KS])
-    if len(estimates[1]) > 1:
-        blocks.append(Table(estimates, "pass@k"))
+    blocks: list[Block] = [Table(estimates, "pass@k")] if len(estimates[1]) > 1 else []
     if data.repeats:
         blocks += [Text("Run-to-run variance", "heading"), Table(spreads(data.repeats), "Run-to-run variance")]
         blocks.append(Text("In points; variance and standard deviation are divided by n - 1."))

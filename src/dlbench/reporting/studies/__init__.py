@@ -14,7 +14,7 @@ from dlbench.analysis.corpora import Corpus
 from dlbench.analysis.divergence import Distance, Floats
 from dlbench.analysis.ranking_robustness import PartRanking, Robustness
 from dlbench.analysis.relevance import Relevance
-from dlbench.reporting.charts.heatmap import draw_shares
+from dlbench.reporting.charts.heatmap import draw_shares, name_figure
 from dlbench.reporting.charts.points import draw_plane
 from dlbench.reporting.charts.svg import stand_alone
 from dlbench.reporting.formatting import list_some, number, p_value, percent, points, span
@@ -202,10 +202,7 @@ def draw_divergence(found: Sequence[Distance], planes: Mapping[str, Mapping[str,
     """`planes`: by prompt or code, the coordinates of each dataset's texts."""
     drawn = {}
     for kind, groups in planes.items():
-        some = {
-            name: [(float(x), float(y)) for x, y in places[:: -(-len(places) // _MARKS) or 1]]
-            for name, places in groups.items()
-        }
+        some = {name: places[:: -(-len(places) // _MARKS) or 1].tolist() for name, places in groups.items()}
         drawn[f"divergence-{kind}"] = stand_alone(draw_plane(f"t-SNE of {kind} vectors", some))
         shares = {
             pair: one.mean
@@ -214,12 +211,8 @@ def draw_divergence(found: Sequence[Distance], planes: Mapping[str, Mapping[str,
             for pair in ((one.here, one.there), (one.there, one.here))
         }
         title = f"Mean cosine of {kind} vectors, in hundredths"
-        drawn[f"divergence-{kind}-cosine"] = draw_shares(title, [*groups], [*groups], shares, tip=_name_cosine)
+        drawn[f"divergence-{kind}-cosine"] = draw_shares(title, [*groups], [*groups], shares, tip=name_figure)
     return drawn
-
-
-def _name_cosine(here: str, there: str, cosine: float) -> str:
-    return f"{here}, {there}: {number(cosine, '.3f')}"
 
 
 def _columns(figures: Callable[[Item], Figures], mean: str, place: str) -> Columns[Item]:
@@ -236,10 +229,6 @@ def _columns(figures: Callable[[Item], Figures], mean: str, place: str) -> Colum
 
 
 def _draw_bins(title: str, rows: Mapping[str, Sequence[float]], bins: Sequence[str]) -> str:
-    shares = {
-        (row, name): share
-        for row, shares in rows.items()
-        for name, share in zip(bins, shares, strict=True)
-        if not math.isnan(share)
-    }
-    return draw_shares(title, list(rows), bins, shares, slant=False)
+    pairs = [(row, pair) for row, shares in rows.items() for pair in zip(bins, shares, strict=True)]
+    known = {(row, name): share for row, (name, share) in pairs if not math.isnan(share)}
+    return draw_shares(title, list(rows), bins, known, slant=False)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from dlbench.analysis.classifier.data import AXES
 from dlbench.analysis.classifier.evaluate import Evaluation, Figure
-from dlbench.reporting.charts.heatmap import draw_shares
+from dlbench.reporting.charts.heatmap import draw_shares, name_figure
 from dlbench.reporting.formatting import number, percent
 from dlbench.reporting.studies import Pictures
 from dlbench.reporting.tables import Tabled, tabulate
@@ -39,27 +39,22 @@ def draw_methods(found: Evaluation) -> Pictures:
     """F1 of every method on every axis, and the confusions of the last method."""
     methods = list(dict.fromkeys(one.way for one in found.figures))
     shares = {(one.way, one.axis): one.f1 for one in found.figures}
-    drawn = {f"classifier-{found.name}": draw_shares("Weighted F1 in hundredths", methods, AXES, shares, tip=_name_f1)}
+    drawing = draw_shares("Weighted F1 in hundredths", methods, AXES, shares, tip=name_figure)
+    drawn = {f"classifier-{found.name}": drawing}
     for one in found.figures:
         if one.way == methods[-1]:
             drawn[f"classifier-{found.name}-{one.axis}"] = _draw_confusion(one)
     return drawn
 
 
-def _name_f1(way: str, axis: str, f1: float) -> str:
-    return f"{way}, {axis}: {number(f1, '.3f')}"
-
-
 def _draw_confusion(one: Figure) -> str:
+    def tip(label: str, other: str, _: float) -> str:
+        return f"{label} predicted as {other}: {one.confusion[label][other]}"
+
     labels, title = list(one.confusion), f"{one.axis.capitalize()}: % of a row's label predicted as a column's"
-    shares = {
-        (label, other): count / max(1, sum(row.values()))
-        for label, row in one.confusion.items()
-        for other, count in row.items()
-    }
-    return draw_shares(
-        title, labels, labels, shares, tip=lambda a, b, _: f"{a} predicted as {b}: {one.confusion[a][b]}"
-    )
+    totals = {label: max(1, sum(row.values())) for label, row in one.confusion.items()}
+    shares = {(a, b): count / totals[a] for a, row in one.confusion.items() for b, count in row.items()}
+    return draw_shares(title, labels, labels, shares, tip=tip)
 
 
 def tabulate_predictions(predicted: Mapping[str, Predictions], true: Mapping[str, Predictions]) -> Tabled:
@@ -79,9 +74,7 @@ def draw_predictions(predicted: Mapping[str, Predictions]) -> Pictures:
     for axis in AXES:
         counts = {name: Counter(found[axis] for found in labels.values()) for name, labels in predicted.items()}
         labels = sorted(set().union(*counts.values()))
-        shares = {
-            (label, name): each[label] / max(1, each.total()) for name, each in counts.items() for label in labels
-        }
+        shares = {(one, name): each[one] / max(1, each.total()) for name, each in counts.items() for one in labels}
         title = f"{axis.capitalize()} as predicted: % of prompts"
         drawn[f"predicted-{axis}"] = draw_shares(title, labels, list(predicted), shares, tip=_name_share)
     return drawn
