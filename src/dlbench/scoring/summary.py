@@ -19,7 +19,7 @@ from dlbench.dataset import Benchmark
 from dlbench.scoring import intervals
 from dlbench.scoring.breakdowns import CUTOFFS, LABELS, group
 from dlbench.scoring.intervals import NOTHING, Clusters, Floats, Interval
-from dlbench.scoring.tally import Tally, mean, tally
+from dlbench.scoring.tally import Tally, mean, pass_at_k, tally
 
 KS = (1, 3, 5, 10)
 
@@ -119,7 +119,7 @@ def _make_figures(runs: Sequence[Sequence[Tally]], ks: Sequence[int]) -> Floats:
             [one.harness_errors for one in tallies],
             [one.rate for one in tallies],
             [one.share for one in tallies],
-            *([one.pass_at(k) for one in tallies] for k in ks[1:]),
+            *([pass_at_k(one.samples, one.passed, k) for one in tallies] for k in ks[1:]),
         ]
         for tallies in runs
     ]

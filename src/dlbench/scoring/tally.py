@@ -53,9 +53,6 @@ class Tally:
         """More than half of the samples pass; with one sample, that it passes."""
         return 2 * self.passed > self.samples
 
-    def pass_at(self, k: int) -> float:
-        return pass_at_k(self.samples, self.passed, k)
-
 
 def tally(records: Iterable[dict[str, Any]], benchmark: Benchmark) -> dict[str, Tally]:
     """By instance, in the order of their first record. An instance that the benchmark does not have is an error."""

@@ -12,17 +12,8 @@ from enum import StrEnum
 from random import Random
 
 from dlbench.dataset import Benchmark, Instance, Selection, has_split, select
-from dlbench.reporting.leaderboard.entry import (
-    MEMORY,
-    TIMEOUT,
-    Claim,
-    Entry,
-    hash_dataset,
-    hash_entry,
-    hash_verdicts,
-    score_claims,
-    spell_tests,
-)
+from dlbench.reporting.leaderboard import entry as entries
+from dlbench.reporting.leaderboard.entry import Claim, Entry
 from dlbench.runs.samples import Sample
 from dlbench.runs.verdict import Status, Verdict
 
@@ -73,7 +64,7 @@ def check_entry(entry: Entry, benchmark: Benchmark) -> list[Fault]:
         return [Fault(FaultKind.SPLIT, entry.split), *others]
     instances = select(benchmark, Selection(split=entry.split))
     faults = []
-    if hash_dataset(instances, benchmark) != entry.dataset_sha256:
+    if entries.hash_dataset(instances, benchmark) != entry.dataset_sha256:
         what = f"prompts, tests or sources differ from version {entry.benchmark}"
         faults.append(Fault(FaultKind.DATASET_CHANGED, what))
     faults += _check_keys(entry, instances)
@@ -130,7 +121,7 @@ def check_verdicts(entry: Entry, samples: Sequence[Sample], benchmark: Benchmark
         if verdict.status is Status.HARNESS_ERROR:
             faults.append(Fault(FaultKind.NOT_JUDGED, f"{_name(sample.key)}: harness error: {verdict.message[:200]}"))
         elif not _agrees(claim, verdict, benchmark):
-            tests = spell_tests(verdict.tests, benchmark.instances[sample.instance])
+            tests = entries.spell_tests(verdict.tests, benchmark.instances[sample.instance])
             what = f"claimed {claim.status} ({claim.tests}), found {verdict.status} ({tests})"
             faults.append(Fault(FaultKind.WRONG_VERDICT, f"{_name(sample.key)}: {what}"))
     return faults
@@ -186,14 +177,15 @@ def _is_possible(claim: Claim) -> bool:
 
 def _check_integrity(entry: Entry) -> Iterator[Fault]:
     """Hash of the verdicts, limits and verification, which do not depend on the dataset."""
-    if hash_verdicts(entry.verdicts) != entry.verdicts_sha256:
+    if entries.hash_verdicts(entry.verdicts) != entry.verdicts_sha256:
         yield Fault(FaultKind.CHANGED_VERDICTS, "their hash differs; some were changed after they were added")
     seconds, memory = entry.limits
-    if seconds > TIMEOUT or memory > MEMORY:
-        what = f"judged with {seconds:g} s and {memory} MiB; the leaderboard allows {TIMEOUT:g} s and {MEMORY} MiB"
+    if seconds > entries.TIMEOUT or memory > entries.MEMORY:
+        allowed = f"{entries.TIMEOUT:g} s and {entries.MEMORY} MiB"
+        what = f"judged with {seconds:g} s and {memory} MiB; the leaderboard allows {allowed}"
         yield Fault(FaultKind.LIMITS, what)
     mark = entry.verified
-    if mark is not None and mark.entry_sha256 != hash_entry(entry):
+    if mark is not None and mark.entry_sha256 != entries.hash_entry(entry):
         yield Fault(FaultKind.FALSE_MARK, "the entry was changed after it was verified")
     elif mark is not None and mark.checked > len(entry.verdicts):
         yield Fault(FaultKind.FALSE_MARK, f"{mark.checked} samples verified of {len(entry.verdicts)}")
@@ -203,7 +195,7 @@ def _check_score(entry: Entry, benchmark: Benchmark) -> list[Fault]:
     found, claimed = (
         {key: value for key, value in score.model_dump().items() if key != "pass_at"}
         | {f"pass@{k}": value for k, value in score.pass_at.items()}
-        for score in (score_claims(entry.verdicts, benchmark), entry.score)
+        for score in (entries.score_claims(entry.verdicts, benchmark), entry.score)
     )
     return [
         Fault(FaultKind.WRONG_SCORE, f"{name}: claimed {claimed.get(name)}, the verdicts give {found.get(name)}")
@@ -213,7 +205,7 @@ def _check_score(entry: Entry, benchmark: Benchmark) -> list[Fault]:
 
 
 def _agrees(claim: Claim, verdict: Verdict, benchmark: Benchmark) -> bool:
-    tests = spell_tests(verdict.tests, benchmark.instances[claim.instance])
+    tests = entries.spell_tests(verdict.tests, benchmark.instances[claim.instance])
     if claim.status is not verdict.status or len(claim.tests) != len(tests):
         return False
     # how far a candidate came before it was stopped is random; the outcomes of tests that ran both times are not,

@@ -6,6 +6,7 @@ Each page is one file. It sends no request and executes nothing that a model wro
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from html import escape
 from typing import Any
 
@@ -46,7 +47,7 @@ def write_page(
         describe_instance(one, benchmark, tallies) | {"results": [_count(each, one.id) for each in judged]}
         for one in instances
     ]
-    bundles = [bundle_verdicts(one, judged, public=public) for one in instances]
+    reference = partial(read_reference, read_module=read_module, public=public)
     runs = [
         {"name": name, "config": {key: str(run.config[key]) for key in _SHOWN if key in run.config}}
         for name, run in data.runs.items()
@@ -59,7 +60,7 @@ def write_page(
         caveats + "".join(render_section(*each) for each in make_sections(data, PAGE)),
         {
             "index": _make_index("report", records, runs=runs, statuses=list(Status), guessed=not tallies),
-            "bundles": _pack_bundles(bundles, instances, read_module, public),
+            "bundles": [pack(bundle_verdicts(one, judged, public=public) | reference(one)) for one in instances],
         },
     )
 
@@ -82,13 +83,14 @@ def write_browser(
         labelled = {render_label(key) if name in AXES else key: count for key, count in found.items()}
         plots.append(Plot(draw_counts(f"Instances by {name}", labelled), f"By {name}"))
     projects = len({one.project for one in instances})
+    reference = partial(read_reference, read_module=read_module, public=public)
     return assemble(
         "DL-Bench dataset",
         f"{len(instances)} instances of {projects} projects, benchmark {benchmark.version}, dlbench {__version__}",
         render_section("counts", "Distributions", [plots]),
         {
             "index": _make_index("browse", records, runs=[], statuses=[], guessed=not runs),
-            "bundles": _pack_bundles([{"tests": list(one.tests)} for one in instances], instances, read_module, public),
+            "bundles": [pack({"tests": list(one.tests)} | reference(one)) for one in instances],
         },
     )
 
@@ -100,16 +102,6 @@ def _make_index(kind: str, records: Sequence[Mapping[str, Any]], **facts: object
         for key, order in _FACETS.items()
     ]
     return pack({"kind": kind, **facts, "facets": facets, "names": SHORT_LABELS, "instances": list(records)})
-
-
-def _pack_bundles(
-    bundles: Sequence[dict[str, Any]], instances: Sequence[Instance], read_module: ReadModule, public: bool
-) -> list[str]:
-    """One per instance, each with the reference where it may be shown."""
-    return [
-        pack(bundle | read_reference(one, None if public else read_module(one), public=public))
-        for bundle, one in zip(bundles, instances, strict=True)
-    ]
 
 
 def _by_instance(verdicts: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:

@@ -55,10 +55,11 @@ def describe_instance(
     }
 
 
-def read_reference(instance: Instance, module: str | None, *, public: bool) -> dict[str, str]:
+def read_reference(instance: Instance, read_module: ReadModule, *, public: bool) -> dict[str, str]:
     """Signature, skeleton and reference, or a note why they are missing; none of it on a public page."""
     if public:
         return {"note": "The project's own code is left out of a public page."}
+    module = read_module(instance)
     if module is None:
         return {"note": f"The source of {instance.project} is not on this machine: dlbench prepare fetches it."}
     try:
