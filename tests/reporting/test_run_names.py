@@ -103,7 +103,7 @@ def test_incomplete_coverage_is_reported():
     """An answer that was dropped before would otherwise raise the score."""
     benchmark = make_benchmark(4)
     judged = verdicts(benchmark, "1100", "1100")
-    assert coverage_caveats("m", Run(Path("x"), {}, judged), benchmark) == []
+    assert list(coverage_caveats("m", Run(Path("x"), {}, judged), benchmark)) == []
     (line,) = coverage_caveats(
         "m", Run(Path("x"), {}, [one for one in judged if one["instance"] != "p1/m.f3"]), benchmark
     )
@@ -111,7 +111,7 @@ def test_incomplete_coverage_is_reported():
     (line,) = coverage_caveats("m", Run(Path("x"), {}, judged[1:]), benchmark)
     assert line.startswith("NOT AS MANY SAMPLES OF EACH: m has 1 to 2 per instance")
     chosen = Run(Path("x"), {"instances": [judged[0]["instance"]]}, judged[:1])
-    assert coverage_caveats("m", chosen, benchmark) == []  # `run` says itself what it was to ask
+    assert list(coverage_caveats("m", chosen, benchmark)) == []  # `run` says itself what it was to ask
 
 
 def test_runs_of_different_comparability_are_rejected():
@@ -124,7 +124,7 @@ def test_different_instances_and_versions_are_reported():
     benchmark = make_benchmark(4)
     judged = verdicts(benchmark, "1100")
     whole, part = Run(Path("a"), {"benchmark": "1.7"}, judged), Run(Path("b"), {"benchmark": "1.0"}, judged[:3])
-    assert comparability_caveats({"a": whole, "c": Run(Path("c"), {}, judged)}, benchmark) == []
+    assert list(comparability_caveats({"a": whole, "c": Run(Path("c"), {}, judged)}, benchmark)) == []
     (line,) = comparability_caveats({"a": whole, "b": part}, benchmark)
     assert line.startswith("NOT THE SAME INSTANCES: a 4, b 3; 3 are in every run.")
     (line,) = comparability_caveats({"old": Run(Path("o"), {"benchmark": "0.9"}, judged)}, benchmark)

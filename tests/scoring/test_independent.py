@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from dlbench.scoring import summarise
 from dlbench.scoring.correlation import cohen_d, fisher_ratio, rank, spearman, spearman_p
-from dlbench.scoring.intervals import RESAMPLES, Clusters, bound, resample_means
+from dlbench.scoring.intervals import RESAMPLES, Clusters, bound, resample_columns
 from dlbench.scoring.summary import spread
 from tests.scoring.made import make_benchmark, verdicts
 
@@ -38,7 +38,7 @@ def test_resampled_means_match_numpy_bootstrap():
     values = np.array([Random(5).choice([0, 0.3, 0.5, 1]) for _ in range(150)])
     drawn = np.random.default_rng(1).integers(0, len(values), (4 * RESAMPLES, len(values)))
     theirs = values[drawn].mean(axis=1)
-    ours = resample_means(list(values))
+    ours = resample_columns([list(values)])[0]
     for share in (2.5, 25, 50, 75, 97.5):
         assert np.percentile(ours, share) == pytest.approx(np.percentile(theirs, share), abs=0.3 * theirs.std())
 
@@ -52,7 +52,7 @@ def test_resampled_projects_match_numpy_bootstrap():
     drawn = np.random.default_rng(2).integers(0, len(clusters), (4 * RESAMPLES, len(clusters)))
     theirs = sums[drawn].sum(axis=1) / sizes[drawn].sum(axis=1)
     names = [str(number) for number, each in enumerate(clusters) for _ in each]
-    ours = Clusters(names).resample([value for each in clusters for value in each])
+    ours = Clusters(names).resample_columns([[value for each in clusters for value in each]])[0]
     for share in (2.5, 25, 50, 75, 97.5):
         assert np.percentile(ours, share) == pytest.approx(np.percentile(theirs, share), abs=0.3 * theirs.std())
 

@@ -8,7 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dlbench.scoring.intervals import RESAMPLES, Clusters, bound, find_clustered, find_interval, resample_means, wilson
+from dlbench.scoring.intervals import (
+    RESAMPLES,
+    Clusters,
+    bound,
+    find_clustered,
+    find_interval,
+    resample_columns,
+    wilson,
+)
 
 SHARES = st.floats(0, 1, allow_nan=False)
 
@@ -52,7 +60,7 @@ def test_bootstrap_of_binary_values_matches_the_binomial_distribution():
 
 def test_resampled_means_have_the_theoretical_variance():
     values = [0.0, 0.2, 0.5, 1.0] * 25
-    means = resample_means(values)
+    means = resample_columns([values])[0]
     middle = sum(values) / len(values)
     variance = sum((value - middle) ** 2 for value in values) / len(values) / len(values)
     assert len(means) == RESAMPLES
@@ -62,7 +70,7 @@ def test_resampled_means_have_the_theoretical_variance():
 
 def test_clusters_are_drawn_as_a_whole():
     # two draws of {two passes, one failure}: 1 and 0 with chance ¼ each, both clusters (2 of 3) with ½
-    found = Counter(round(mean, 6) for mean in Clusters("aab").resample([1.0, 1.0, 0.0]))
+    found = Counter(round(mean, 6) for mean in Clusters("aab").resample_columns([[1.0, 1.0, 0.0]])[0])
     assert set(found) == {0.0, 0.666667, 1.0}
     assert found[0.666667] / RESAMPLES == pytest.approx(0.5, abs=0.06)
     assert found[1.0] / RESAMPLES == pytest.approx(0.25, abs=0.06)

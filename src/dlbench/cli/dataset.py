@@ -125,9 +125,10 @@ def stats(
 
 def _draw(folder: Path, chosen: Chosen, figures: "Statistics") -> None:
     from dlbench.jsonl import write_whole
-    from dlbench.reporting.charts.bars import draw_bars
+    from dlbench.reporting.charts.bars import draw_counts
+    from dlbench.reporting.charts.svg import stand_alone
     from dlbench.reporting.dataset_card import find_distributions
 
     folder.mkdir(parents=True, exist_ok=True)
     for name, counts in find_distributions(chosen.instances, figures).items():
-        write_whole(folder / f"{name.replace(' ', '-')}.svg", draw_bars(f"Instances by {name}", counts))
+        write_whole(folder / f"{name.replace(' ', '-')}.svg", stand_alone(draw_counts(f"Instances by {name}", counts)))

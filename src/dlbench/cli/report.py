@@ -58,8 +58,7 @@ def write_folder(data: "ReportData", out: Path, *, public: bool) -> None:
     from dlbench.jsonl import write_whole
     from dlbench.reporting.candidates import read_candidates
     from dlbench.reporting.export import NO_PARQUET, has_parquet, write_tables
-    from dlbench.reporting.pages import write_page
-    from dlbench.reporting.pages.figures import draw_plots
+    from dlbench.reporting.pages import draw_plots, write_page
     from dlbench.runs import make_folder
 
     candidates = {}

@@ -1,9 +1,7 @@
 """Read the candidates of a run, and rate the difficulty of instances.
 
-A report shows the code that was judged, or the answer where no code was found. Models wrote these texts, and some are
-megabytes of one repeated word: each is cut at a length that no honest function reaches. Difficulty is the share of
-samples that pass, each run counting the same; without runs it is estimated from the reference's size and branches, and
-the page says so.
+Models wrote these texts, and some are megabytes of one repeated word: each is cut at a length that no honest function
+reaches.
 """
 
 import hashlib
@@ -14,10 +12,9 @@ from textwrap import indent
 
 from dlbench.dataset import Benchmark, Instance
 from dlbench.execution.evaluate import find_code
-from dlbench.jsonl import read_lines
 from dlbench.reporting.leaderboard.entry import BASELINES
 from dlbench.runs import SAMPLES, Run
-from dlbench.runs.samples import Sample, parse_samples
+from dlbench.runs.samples import Sample, read_samples
 from dlbench.scoring import Tally
 from dlbench.scoring.tally import mean
 
@@ -46,7 +43,7 @@ def read_candidates(
     if not path.is_file():
         return {}
     found: Candidates = {}
-    for sample in parse_samples(read_lines(path), str(path), benchmark):
+    for sample in read_samples(path, benchmark):
         instance = benchmark.instances[sample.instance]
         code = _find_code(sample.text, sample.is_code, instance.qualname)
         text = sample.text if code is None else code
@@ -79,7 +76,7 @@ def informs_difficulty(run: Run) -> bool:
 
 
 def find_difficulty(instance: Instance, runs: Sequence[Mapping[str, Tally]]) -> str:
-    """One of `LEVELS`: by thirds of the share that passes; `unsolved` where no sample does."""
+    """One of `LEVELS`, by thirds of the share that passes, each run counting the same; without runs, an estimate."""
     if not runs:
         return _estimate(instance)
     found = [tallies[instance.id] for tallies in runs if instance.id in tallies]

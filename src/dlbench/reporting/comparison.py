@@ -4,7 +4,7 @@ In sentences rather than in one wide table: a difference without its interval, o
 it was corrected for, is easily over-interpreted.
 """
 
-from dlbench.reporting.formatting import list_some, number, p_value, percent, points, signed_span, span
+from dlbench.reporting.formatting import list_some, number, p_value, percent, points, span
 from dlbench.reporting.tables import Tabled, tabulate
 from dlbench.scoring import BenchmarkComparison, Comparison, Pair
 
@@ -66,8 +66,8 @@ def describe_benchmark(name: str, found: BenchmarkComparison) -> str:
 def _describe_pair(pair: Pair, pairs: int) -> list[str]:
     corrected = f", corrected for {pairs} pairs {{}}" if pairs > 1 else ""
     return [
-        f"{pair.a} - {pair.b}: {points(pair.difference)} (95 %: {signed_span(pair.interval)};"
-        f" by project: {signed_span(pair.clustered)}): {_conclude(pair)}",
+        f"{pair.a} - {pair.b}: {points(pair.difference)} (95 %: {span(pair.interval, '+.1f')};"
+        f" by project: {span(pair.clustered, '+.1f')}): {_conclude(pair)}",
         f"  permutation p = {p_value(pair.permutation)}{corrected.format(p_value(pair.permutation_holm))};"
         f" with whole projects swapped {p_value(pair.permutation_clustered)}"
         f"{corrected.format(p_value(pair.permutation_clustered_holm))}",

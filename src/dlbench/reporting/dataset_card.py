@@ -1,7 +1,4 @@
-"""The dataset card: counts by label, sizes, tests, mutation scores, annotator agreement, solvability and licences.
-
-Everything is computed from the records, so that the card cannot contradict the dataset.
-"""
+"""The dataset card: all of it is computed from the records, so that it cannot contradict the dataset."""
 
 import math
 from collections.abc import Callable, Iterable, Sequence
@@ -10,7 +7,7 @@ from itertools import pairwise
 from dlbench.dataset.labels import AXES
 from dlbench.dataset.loading import Benchmark
 from dlbench.dataset.records import Instance
-from dlbench.dataset.statistics import Attempt, Solved, Statistics, mutation_score, summarise
+from dlbench.dataset.statistics import Attempt, Statistics, mutation_score, summarise
 from dlbench.reporting.tables import to_markdown
 
 Bins = Sequence[float]
@@ -75,15 +72,12 @@ def _render_solving(attempts: Sequence[Attempt], instances: Sequence[Instance]) 
         for label in AXES[axis]:
             chosen = [one for one in instances if getattr(one.labels, axis) == label]
             found[f"{axis}: {label}"] = summarise(attempts, chosen)
-    rows = [[name, *_describe(solved)] for name, solved in found.items() if solved.tried]
-    if not rows:
-        return "Nobody has tried yet."
-    return _table(["", "tried", "first try", "in the end", "prompts fixed"], rows)
-
-
-def _describe(solved: Solved) -> list[object]:
-    shares = [f"{count} ({count / solved.tried:.0%})" for count in (solved.first, solved.final)]
-    return [solved.tried, *shares, solved.repaired]
+    rows = []
+    for name, one in found.items():
+        if one.tried:
+            shares = [f"{count} ({count / one.tried:.0%})" for count in (one.first, one.final)]
+            rows.append([name, one.tried, *shares, one.repaired])
+    return _table(["", "tried", "first try", "in the end", "prompts fixed"], rows) if rows else "Nobody has tried yet."
 
 
 def _list_projects(benchmark: Benchmark, counts: dict[str, int]) -> str:

@@ -1,8 +1,7 @@
 """Export a report for other programs: long tables as CSV and Parquet, and LaTeX tables for papers.
 
-Numbers are unrounded; a value that cannot be computed is an empty cell, never 0. The LaTeX tables use `booktabs` and
-are those of the papers: overall, by label, live, variance. Run names come from people and models, so every character
-that LaTeX interprets is escaped.
+Numbers are unrounded; a value that cannot be computed is an empty cell, never 0. Run names come from people and models,
+so every character that LaTeX interprets is escaped.
 """
 
 import csv
@@ -42,10 +41,10 @@ def render_latex(data: ReportData) -> str:
     tables = {"runs": ("Runs", tabulate_statistics(data.subjects))}
     for axis in (*AXES, "live"):
         headings, rows = breakdown(data.summaries, [axis])
-        cells = [[row[1].replace("_", " "), *row[2:]] for row in rows]
+        cells = [[label.replace("_", " "), *cells] for _, label, *cells in rows]
         tables[axis] = (f"pass@1 by {axis}, with 95 % intervals", (["", *headings[2:]], cells))
     headings, rows = statuses(data.summaries)
-    tables["statuses"] = ("Outcomes", (headings, [[row[0].replace("_", " "), *row[1:]] for row in rows]))
+    tables["statuses"] = ("Outcomes", (headings, [[status.replace("_", " "), *cells] for status, *cells in rows]))
     if data.repeats:
         tables["spreads"] = ("Run-to-run variance", spreads(data.repeats))
     parts = ["% Tables of DL-Bench: \\usepackage{booktabs}, then \\input{tables}"]
@@ -59,7 +58,7 @@ def escape_latex(text: str) -> str:
 
 def _table(caption: str, label: str, table: Tabled) -> str:
     headings, rows = table
-    lines = [
+    return "\n".join([
         r"\begin{table}",
         f"\\caption{{{escape_latex(caption)}}}\\label{{tab:dlbench-{label}}}",
         f"\\begin{{tabular}}{{l{'r' * (len(headings) - 1)}}}",
@@ -70,8 +69,7 @@ def _table(caption: str, label: str, table: Tabled) -> str:
         r"\bottomrule",
         r"\end{tabular}",
         r"\end{table}",
-    ]
-    return "\n".join(lines)
+    ])  # fmt: skip
 
 
 def _row(cells: Sequence[str]) -> str:

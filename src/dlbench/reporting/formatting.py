@@ -22,8 +22,11 @@ def percent(value: float) -> str:
     return "n/a" if math.isnan(value) else f"{100 * value:.1f} %"
 
 
-def span(interval: Interval) -> str:
-    return "n/a" if math.isnan(interval.low) else f"{100 * interval.low:.1f} to {100 * interval.high:.1f}"
+def span(interval: Interval, form: str = ".1f", scale: int = 100) -> str:
+    """In percent; `scale` 1 for an interval of another figure."""
+    if math.isnan(interval.low):
+        return "n/a"
+    return f"{scale * interval.low:{form}} to {scale * interval.high:{form}}"
 
 
 def score_cell(score: Score | None) -> str:
@@ -36,10 +39,6 @@ def score_cell(score: Score | None) -> str:
 
 def points(difference: float) -> str:
     return "n/a" if math.isnan(difference) else f"{100 * difference:+.1f} points"
-
-
-def signed_span(interval: Interval) -> str:
-    return "n/a" if math.isnan(interval.low) else f"{100 * interval.low:+.1f} to {100 * interval.high:+.1f}"
 
 
 def p_value(p: float) -> str:
@@ -56,9 +55,9 @@ def some(count: int, noun: str) -> str:
     return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
-def list_some(names: Sequence[str], most: int) -> str:
+def list_some(names: Sequence[object], most: int) -> str:
     """The first names, and an ellipsis for the others."""
-    return ", ".join(names[:most]) + (", …" if len(names) > most else "")
+    return ", ".join(map(str, names[:most])) + (", …" if len(names) > most else "")
 
 
 def format_usage(usage: Usage | None) -> list[str]:

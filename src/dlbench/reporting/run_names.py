@@ -1,12 +1,8 @@
-"""Name runs uniquely, find repeats and copies among them, and check that they can be compared.
-
-Two runs of one model have the same name: in a table by name, one would hide the other.
-"""
+"""Name runs uniquely, find repeats and copies among them, and check that they can be compared."""
 
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from dlbench.dataset import Benchmark
 from dlbench.errors import DLBenchError
@@ -23,12 +19,11 @@ _FORMS: tuple[Callable[[Run], str], ...] = (
 
 
 def name_runs(runs: Sequence[Run]) -> dict[str, Run]:
-    """By model; with the technique or the folder where that is needed to distinguish runs."""
-    folders: set[Path] = set()
-    for run in runs:
-        if run.folder.resolve() in folders:
+    """By model; with the technique or the folder where one of two runs would hide the other."""
+    folders = [run.folder.resolve() for run in runs]
+    for place, run in enumerate(runs):
+        if folders[place] in folders[:place]:
             raise DLBenchError("the run is given twice", where=str(run.folder), fix="name each run once")
-        folders.add(run.folder.resolve())
     counted = {form: Counter(map(form, runs)) for form in _FORMS}
     named: dict[str, Run] = {}
     for run in runs:
@@ -44,12 +39,12 @@ def hash_answers(run: Run) -> str:
     return hashlib.sha256(repr(answers).encode()).hexdigest() if known else ""
 
 
-def group_alike(answers: Mapping[str, str]) -> list[list[str]]:
-    """Groups of two or more names with the same answers; `answers` as `hash_answers` gives them."""
+def group_alike(marks: Mapping[str, str]) -> list[list[str]]:
+    """Groups of two or more names with the same mark, such as `hash_answers` gives; an empty mark forms none."""
     alike: defaultdict[str, list[str]] = defaultdict(list)
-    for name, digest in answers.items():
-        alike[digest].append(name)
-    return [names for digest, names in alike.items() if digest and len(names) > 1]
+    for name, mark in marks.items():
+        alike[mark].append(name)
+    return [names for mark, names in alike.items() if mark and len(names) > 1]
 
 
 def find_copies(named: Mapping[str, Run]) -> list[list[str]]:
@@ -68,21 +63,21 @@ def repeats_itself(run: Run) -> bool:
 
 def find_repeats(named: Mapping[str, Run]) -> list[list[str]]:
     """Groups of runs with the same settings but for the seed. A copy is no repeat: nothing varies between them."""
-    alike: defaultdict[str, list[str]] = defaultdict(list)
     copies = {name for names in find_copies(named) for name in names[1:]}
-    for name, run in named.items():
-        # `evaluate` knows nothing of the model but the name of a file, and writes no seed
-        if name not in copies and "seed" in run.config:
-            settings = {key: value for key, value in run.config.items() if key not in _OWN}
-            alike[repr(sorted(settings.items()))].append(name)
-    return [names for names in alike.values() if len(names) > 1]
+    # `evaluate` knows nothing of the model but the name of a file, and writes no seed
+    settings = {
+        name: repr(sorted((key, value) for key, value in run.config.items() if key not in _OWN))
+        for name, run in named.items()
+        if name not in copies and "seed" in run.config
+    }
+    return group_alike(settings)
 
 
 def find_spreads(named: Mapping[str, Run], summaries: Mapping[str, Summary]) -> dict[str, Spread]:
     """Run-to-run variance of pass@1: between repeats, and between the samples of a run that has several."""
-    found = {}
-    for names in find_repeats(named):
-        found["; ".join(names)] = spread([summaries[name].overall.pass_at_1 for name in names])
+    found = {
+        "; ".join(names): spread([summaries[name].overall.pass_at_1 for name in names]) for names in find_repeats(named)
+    }
     for name, run in named.items():
         between = spread_of_samples(run.verdicts)
         if between.runs > 1 and not repeats_itself(run):
@@ -99,13 +94,12 @@ def check_comparable(runs: Sequence[Run]) -> None:
         raise DLBenchError(f"the runs are on benchmark versions that cannot be compared: {listed}", fix=fix)
 
 
-def comparability_caveats(named: Mapping[str, Run], benchmark: Benchmark) -> list[str]:
-    """Why scores side by side measure different things; empty where they do not."""
-    found = []
+def comparability_caveats(named: Mapping[str, Run], benchmark: Benchmark) -> Iterator[str]:
+    """Why scores side by side measure different things."""
     for name, run in named.items():
         version = str(run.config.get("benchmark", benchmark.version))
         if version.partition(".")[0] != str(benchmark.version.comparability):
-            found.append(
+            yield (
                 f"ANOTHER VERSION: {name} was judged on benchmark {version}, this is {benchmark.version}. Its score"
                 " cannot be compared."
             )
@@ -113,17 +107,14 @@ def comparability_caveats(named: Mapping[str, Run], benchmark: Benchmark) -> lis
     shared = set.intersection(*judged) if judged else set()
     if any(each != shared for each in judged):
         counts = ", ".join(f"{name} {len(each)}" for name, each in zip(named, judged, strict=True))
-        found.append(
-            f"NOT THE SAME INSTANCES: {counts}; {len(shared)} are in every run. `dlbench compare` compares on those."
-        )
-    found += [copies_caveat(names) for names in find_copies(named)]
+        yield f"NOT THE SAME INSTANCES: {counts}; {len(shared)} are in every run. `dlbench compare` compares on those."
+    yield from map(copies_caveat, find_copies(named))
     for name, run in named.items():
         if repeats_itself(run):
-            found.append(
+            yield (
                 f"THE SAME ANSWER EACH TIME: all samples of an instance are equal in {name}, as at temperature 0."
                 " pass@k equals pass@1, and no variance between samples is shown."
             )
-    return found
 
 
 def copies_caveat(names: Sequence[str]) -> str:

@@ -1,8 +1,4 @@
-"""The statistics of a run: one registered descriptor per figure.
-
-The tables in the terminal, Markdown and LaTeX, the page, and the CSV and Parquet files iterate over `STATISTICS`, in
-the order of registration. To add a statistic, add one `add(...)` line.
-"""
+"""The statistics of a run: one registered descriptor per figure, in the order of all tables and exports."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping
@@ -50,7 +46,6 @@ class Statistic:
 
 STATISTICS: Registry[Statistic] = Registry("statistic")
 _INTERVAL = "  95 % interval"
-
 
 add = STATISTICS.add
 add("instances", Statistic("instances", lambda one: one.score.instances, str, ("instances",), "instances"))

@@ -1,14 +1,9 @@
-"""Build tables of scores and render them for the terminal, Markdown and JSON.
+"""Build tables of scores and render them for the terminal, Markdown and JSON."""
 
-A table is a list of headings and rows of text. `tabulate` builds one from a mapping of headings to cell functions; the
-studies and the leaderboard use it too.
-"""
-
-import dataclasses
-import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
+from pydantic_core import to_jsonable_python
 from rich.table import Table
 
 from dlbench.reporting.formatting import number, percent, score_cell
@@ -21,24 +16,10 @@ Item = TypeVar("Item")
 Columns = Mapping[str, Callable[[Item], object]]
 """Heading to the cell of an item."""
 
-TEXT_COLUMNS = {
-    "",
-    "axis",
-    "label",
-    "status",
-    "run",
-    "above",
-    "pass@1 of",
-    "measure",
-    "dataset",
-    "text",
-    "here",
-    "there",
-}
-TEXT_COLUMNS |= {"resampled", "category", "subcategory", "planted as", "rater", "other rater", "instance"}
-TEXT_COLUMNS |= {"encoder", "way", "mode", "reversed pairs"}
+TEXT_COLUMNS = {"", "axis", "label", "status", "run", "above", "pass@1 of", "measure", "dataset", "text", "here"}
+TEXT_COLUMNS |= {"there", "resampled", "category", "subcategory", "rater", "other rater", "instance"}
+TEXT_COLUMNS |= {"encoder", "way", "reversed pairs"}
 """Headings of left-aligned columns; all others are numbers."""
-_STATUSES = [str(status) for status in Status]
 
 
 def tabulate(items: Iterable[Item], columns: Columns[Item]) -> Tabled:
@@ -61,15 +42,9 @@ def breakdown(summaries: Mapping[str, Summary], axes: Iterable[str]) -> Tabled:
 
 def statuses(summaries: Mapping[str, Summary]) -> Tabled:
     """One row per status that occurs; answers that are cut off have any status and come last."""
-    known = {status for summary in summaries.values() for status in summary.statuses}
-    rows = [
-        [status, *(str(each.statuses.get(status, 0)) for each in summaries.values())]
-        for status in _STATUSES
-        if status in known
-    ]
-    if any(each.truncated for each in summaries.values()):
-        rows.append(["(of all, cut off)", *(str(each.truncated) for each in summaries.values())])
-    return ["status", *summaries], rows
+    counts = {str(status): [each.statuses.get(status, 0) for each in summaries.values()] for status in Status}
+    counts["(of all, cut off)"] = [each.truncated for each in summaries.values()]
+    return ["status", *summaries], [[name, *map(str, each)] for name, each in counts.items() if any(each)]
 
 
 def spreads(found: Mapping[str, Spread]) -> Tabled:
@@ -105,12 +80,4 @@ def to_markdown(table: Tabled) -> list[str]:
 
 def make_plain(value: object) -> Any:  # noqa: ANN401 - any JSON value
     """Records become objects; NaN and infinity become null, since JSON has neither."""
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: make_plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
-    if isinstance(value, Mapping):
-        return {str(key): make_plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [make_plain(item) for item in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
+    return to_jsonable_python(value, inf_nan_mode="null")

@@ -1,7 +1,4 @@
-"""Read and write run folders: `config.json`, `samples.jsonl` and `verdicts.jsonl`.
-
-They suffice to score a run again, to resume it, and to document it. A folder never mixes two configurations.
-"""
+"""Read and write run folders: `config.json`, `samples.jsonl` and `verdicts.jsonl`."""
 
 import json
 from collections.abc import Mapping

@@ -1,8 +1,8 @@
 """Read samples, the file that people exchange: what a model answered, to which instance.
 
-Reading is strict: a line that is not understood is an error with its number, since a dropped sample would change a
-score. All samples of a file must come from one model and technique: answers without an index are numbered in order, so
-those of two models would count as samples of one model that solves what either solves.
+Reading is strict: a dropped sample would change a score. All samples of a file must come from one model and technique:
+answers without an index are numbered in order, so those of two models would count as samples of one that solves what
+either solves.
 """
 
 import hashlib
@@ -72,8 +72,7 @@ def read_samples(path: Path, benchmark: Benchmark) -> list[Sample]:
 
 def parse_samples(lines: Iterable[tuple[int, dict[str, Any]]], name: str, benchmark: Benchmark) -> list[Sample]:
     samples: dict[tuple[str, int], Sample] = {}
-    counts: Counter[str] = Counter()
-    origin = OriginCheck()
+    counts, origin = Counter[str](), OriginCheck()
     for number, record in lines:
         where = f"{name}:{number}"
         origin.check(record, where)

@@ -1,8 +1,4 @@
-"""Define the verdict on a candidate: a status, and an outcome for every test.
-
-Statuses separate a model's mistakes, attempts to tamper with the judge, and our own faults: a `harness_error` is
-reported, stays in the denominator and is never silently counted against a model.
-"""
+"""Define the verdict on a candidate: a status, and an outcome for every test."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -71,20 +67,12 @@ class Verdict:
     @classmethod
     def from_record(cls, record: dict[str, Any], where: str = "") -> "Verdict":
         try:
-            return cls(
-                instance=record["instance"],
-                sample=int(record["sample"]),
-                status=Status(record["status"]),
-                tests={test: Outcome(outcome) for test, outcome in record["tests"].items()},
-                seconds=float(record.get("seconds", 0)),
-                test_seconds=float(record.get("test_seconds", 0)),
-                memory_mb=float(record.get("memory_mb", 0)),
-                message=record.get("message", ""),
-                sandbox=record.get("sandbox", ""),
-                mode=record.get("mode", "fresh"),
-                answer_sha256=record.get("answer_sha256", ""),
-                extra={key: value for key, value in record.items() if key not in _TYPES},
-            )
+            known = {key: record[key] for key in _TYPES if key in record}
+            known |= {key: float(known[key]) for key in ("seconds", "test_seconds", "memory_mb") if key in known}
+            known |= {"instance": record["instance"], "sample": int(record["sample"])}
+            known["status"] = Status(record["status"])
+            known["tests"] = {test: Outcome(outcome) for test, outcome in record["tests"].items()}
+            return cls(**known, extra={key: value for key, value in record.items() if key not in _TYPES})
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             what = f"not a verdict: {type(error).__name__} {error}"
             raise DLBenchError(what, where=where, fix="pass a folder that `run` or `evaluate` wrote") from None

@@ -1,8 +1,7 @@
 """Group instances by label, project, framework, size and date.
 
-An axis gives every instance one label or several; a table has a row for each label that occurs. `live` is the papers'
-contamination table. For each cut-off date it has the instances that first appeared after it, which a model trained
-before that day cannot have seen, and those that existed by then. Rows of different dates overlap.
+An axis gives every instance one label or several. `live` is the papers' contamination table: for each cut-off date, the
+instances that first appeared after it, which a model trained before that day cannot have seen, and those until then.
 """
 
 from bisect import bisect_right
@@ -22,8 +21,8 @@ CUTOFFS = (date(2023, 10, 1), date(2024, 1, 1), date(2024, 5, 1), date(2024, 9, 
 LABELS = tuple(AXES)
 BREAKDOWNS = (*LABELS, "project", "framework", "size", "year", "live", "crossed")
 _SIZE_LABELS = [*(f"{low} to {high - 1} lines" for low, high in pairwise(SIZES)), f"{SIZES[-1]} lines or more"]
-_ORDERS: dict[str, list[str]] = {name: [str(label) for label in labels] for name, labels in AXES.items()}
-_ORDERS |= {"framework": [str(framework) for framework in Framework], "size": _SIZE_LABELS}
+_ORDERS: dict[str, Sequence[str]] = {axis: list(labels) for axis, labels in AXES.items()}
+_ORDERS |= {"framework": list(Framework), "size": _SIZE_LABELS}
 
 Groups = dict[tuple[str, str], list[str]]
 """(axis, label) to the ids of its instances."""
@@ -41,10 +40,13 @@ def group(
         for instance in instances:
             for label in labels_of(instance):
                 found[label].append(instance.id)
-        order = _ORDERS.get(axis, ())
-        for label in sorted(found, key=lambda label: (order.index(label) if label in order else len(order), label)):
-            groups[axis, label] = found[label]
+        groups |= {(axis, label): found[label] for label in sort_labels(found, _ORDERS.get(axis, ()))}
     return groups
+
+
+def sort_labels(labels: Iterable[str], order: Sequence[str]) -> list[str]:
+    """In this order; labels that it lacks follow by name."""
+    return sorted(labels, key=lambda label: (order.index(label) if label in order else len(order), label))
 
 
 def size_of(instance: Instance) -> str:

@@ -1,9 +1,8 @@
 """Compare runs pairwise on their common instances.
 
-Only instances that every run has are compared, so that every pair is tested on the same set; the others are reported.
-Instances with a harness error in any run are excluded too: counted as failures, our own faults would look like a
-difference between models. Overlap says whether two runs solve the same instances: the share of equal outcomes is high
-by itself where both solve little or nearly everything, and Cohen's kappa corrects for chance.
+Instances with a harness error in any run are excluded: counted as failures, our own faults would look like a difference
+between models. Overlap says whether two runs solve the same instances: the share of equal outcomes is high by itself
+where both solve little or nearly everything, and Cohen's kappa corrects for chance.
 """
 
 import math
@@ -14,17 +13,8 @@ from itertools import combinations
 import numpy as np
 
 from dlbench.dataset import Benchmark
-from dlbench.scoring.intervals import (
-    FEWEST_CLUSTERS,
-    NOTHING,
-    Clusters,
-    Floats,
-    Interval,
-    bound,
-    find_clustered,
-    find_interval,
-    resample_means,
-)
+from dlbench.scoring import intervals
+from dlbench.scoring.intervals import NOTHING, Clusters, Floats, Interval
 from dlbench.scoring.significance import cohen_h, holm, mcnemar, odds_ratio, sign_flip
 from dlbench.scoring.tally import Tally, mean
 
@@ -77,22 +67,19 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class Comparison:
-    standings: tuple[RunScore, ...]
-    pairs: tuple[Pair, ...]
+class CommonInstances:
+    """What runs can be compared on, and what is excluded."""
+
     instances: tuple[str, ...]
-    """What is compared: in every run, and without a harness error in any."""
+    """In every run, and without a harness error in any."""
     not_common: tuple[str, ...]
     harness_errors: tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class CommonInstances:
-    """What runs can be compared on, and what is excluded; see `Comparison`."""
-
-    instances: tuple[str, ...]
-    not_common: tuple[str, ...]
-    harness_errors: tuple[str, ...]
+class Comparison(CommonInstances):
+    standings: tuple[RunScore, ...]
+    pairs: tuple[Pair, ...]
 
 
 def find_common_instances(runs: Mapping[str, Tallies]) -> CommonInstances:
@@ -117,13 +104,9 @@ def compare(runs: Mapping[str, Tallies], benchmark: Benchmark, *, only_first: bo
     }
     first, *others = runs
     chosen = [(first, other) for other in others] if only_first else list(combinations(runs, 2))
-    return Comparison(
-        standings=tuple(_score(run, list(compared.values())) for run in compared.values()),
-        pairs=_correct([_pair(compared[a], compared[b]) for a, b in chosen]),
-        instances=kept,
-        not_common=common.not_common,
-        harness_errors=common.harness_errors,
-    )
+    standings = tuple(_score(run, list(compared.values())) for run in compared.values())
+    pairs = _correct([_pair(compared[a], compared[b]) for a, b in chosen])
+    return Comparison(**vars(common), standings=standings, pairs=pairs)
 
 
 class _ComparedRun:
@@ -138,16 +121,17 @@ class _ComparedRun:
         self.clusters = clusters
         self.cluster_units = clusters.add_up(self.units).astype(np.int64)
         self.pass_at_1 = mean(self.shares)
-        self.means = resample_means(self.shares) if self.shares else None
-        self.clustered = clusters.resample(self.shares) if clusters.count >= FEWEST_CLUSTERS else None
+        self.means = intervals.resample_columns([self.shares])[0] if self.shares else None
+        has_clusters = clusters.count >= intervals.FEWEST_CLUSTERS
+        self.clustered = clusters.resample_columns([self.shares])[0] if has_clusters else None
 
 
 def _score(run: _ComparedRun, runs: list[_ComparedRun]) -> RunScore:
     return RunScore(
         name=run.name,
         pass_at_1=run.pass_at_1,
-        interval=find_interval(run.shares),
-        clustered=find_clustered(run.shares, run.clusters),
+        interval=intervals.find_interval(run.shares),
+        clustered=intervals.find_clustered(run.shares, run.clusters),
         solved=len(run.solved),
         solved_alone=len(run.solved.difference(*(other.solved for other in runs if other is not run))),
     )
@@ -178,7 +162,7 @@ def _bound_difference(a: Floats | None, b: Floats | None, kind: str) -> Interval
         return NOTHING
     differences = a - b  # resample i drew the same instances for both: the difference is paired
     # a constant difference (runs that differ nowhere, or by the same amount everywhere) would look certain
-    return bound(differences, kind) if differences.max() - differences.min() > 1e-9 else NOTHING
+    return intervals.bound(differences, kind) if differences.max() - differences.min() > 1e-9 else NOTHING
 
 
 def _correct(pairs: list[Pair]) -> tuple[Pair, ...]:
@@ -193,8 +177,6 @@ def _correct(pairs: list[Pair]) -> tuple[Pair, ...]:
 class SolveOverlap:
     """Counts of the instances that both runs have, by which run solves them (more than half of the samples pass)."""
 
-    a: str
-    b: str
     both: int
     only_a: int
     only_b: int
@@ -225,5 +207,5 @@ def find_overlaps(runs: Mapping[str, Tallies]) -> dict[tuple[str, str], SolveOve
     for a, b in combinations(runs, 2):
         pairs = [(one.solved, runs[b][name].solved) for name, one in runs[a].items() if name in runs[b]]
         counts = [pairs.count(kind) for kind in ((True, True), (True, False), (False, True), (False, False))]
-        found[a, b] = SolveOverlap(a, b, *counts)
+        found[a, b] = SolveOverlap(*counts)
     return found

@@ -1,13 +1,8 @@
 """Compare two benchmarks over the same models: effect sizes and rank correlations.
 
-The papers report three of these figures without their formulas, and their table gives other values (3.28, 5.38, 0.67)
-than their text (3.13, 4.9, 0.50). Ours, each computed from two lists with one score per model:
-- Cohen's d: (mean b - mean a) / s, with s² = ((n-1) s_a² + (m-1) s_b²) / (n + m - 2) the pooled variance;
-- Fisher's ratio: (mean a - mean b)² / (s_a² + s_b²), which is d²/2 for lists of equal length;
-- Spearman: Pearson's correlation of ranks, where ties share their mean rank;
-- Kendall's tau-b: concordant minus discordant pairs, over the root of the product of the pairs untied in each list.
-Variances are divided by n - 1. p-values are exact: they count all orders of the models. All of it treats models as
-independent draws, which they are not: read it as a description of these models, not as a test.
+The papers report three of these figures without formulas; docs/scoring.md has ours. p-values are exact: they count all
+orders of the models. All of it treats models as independent draws, which they are not: read it as a description of
+these models, not as a test.
 """
 
 import math

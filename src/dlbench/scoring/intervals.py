@@ -6,14 +6,13 @@ A bare pass@1 hides that another choice of instances would have given another nu
 - clustered: percentiles over resampled projects, since functions of one project are correlated. It answers "would it
   hold on other projects?" and is usually the widest. n/a in small groups and with fewer than five projects.
 
-A bootstrap draws n of n items with replacement, a thousand times, which takes a second per row in plain Python. So one
-matrix holds how often each resample drew each item, and a product with it gives all sums of any number of columns.
-Values are counted in whole units, whose sums a float holds exactly: the result does not depend on the order of
-additions. The seed is fixed: the same runs give the same intervals everywhere.
+One matrix holds how often each of a thousand resamples drew each item, and a product with it gives all sums: in plain
+Python a row takes a second. Values are counted in whole units, whose sums a float holds exactly: the result does not
+depend on the order of additions. The seed is fixed: the same runs give the same intervals everywhere.
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from random import Random
@@ -49,14 +48,9 @@ class Interval:
 NOTHING = Interval(math.nan, math.nan, "n/a")
 
 
-def resample_means(values: Sequence[float]) -> Floats:
-    """The mean of as many values (from 0 to 1) drawn with replacement, once for each resample."""
-    means: Floats = resample_columns([values])[0]
-    return means
-
-
 def resample_columns(columns: Sequence[Sequence[float]] | Floats) -> Floats:
-    """The same for several figures of the same items, a row each, with the same draws."""
+    """For figures of the same items, a row each with values from 0 to 1: the mean of as many items drawn with
+    replacement, once for each resample."""
     units = np.rint(np.asarray(columns, dtype=np.float64) * _UNIT)
     means: Floats = _resample_sums(units) / (_UNIT * units.shape[1])
     return means
@@ -76,13 +70,8 @@ class Clusters:
         weights = np.asarray(values, dtype=np.float64)
         return np.bincount(self._numbers, weights=weights, minlength=self.count).astype(np.float64)
 
-    def resample(self, values: Sequence[float] | Floats) -> Floats:
-        """The mean over the values of as many clusters as there are, drawn with replacement, each as a whole."""
-        means: Floats = self.resample_columns(np.array([values], dtype=np.float64))[0]
-        return means
-
-    def resample_columns(self, columns: Floats) -> Floats:
-        """The same for several figures of the same items, a row each."""
+    def resample_columns(self, columns: Sequence[Sequence[float]] | Floats) -> Floats:
+        """As the function, where clusters are drawn with replacement, each as a whole."""
         totals = [np.rint(self.add_up(values) * _UNIT) for values in columns]
         *sums, counts = _resample_sums(np.array([*totals, self._sizes], dtype=np.float64))
         means: Floats = np.array(sums) / (counts * _UNIT)
@@ -122,11 +111,8 @@ def find_interval(values: Sequence[float]) -> Interval:
 
 def find_intervals(columns: Floats, means: Sequence[float]) -> list[Interval]:
     """The same for several figures of the same instances, a row each."""
-    size = columns.shape[1]
-    spreading = _find_spreading(columns)
-    bounds = _bound_rows(resample_columns(columns[spreading]), "bootstrap") if spreading else []
-    found = dict(zip(spreading, bounds, strict=True))
-    return [found.get(row) or wilson(share, size) for row, share in enumerate(means)]
+    found = _bound_spreading(columns, resample_columns, "bootstrap")
+    return [found.get(row) or wilson(share, columns.shape[1]) for row, share in enumerate(means)]
 
 
 def find_clustered(values: Sequence[float], clusters: Clusters) -> Interval:
@@ -136,28 +122,28 @@ def find_clustered(values: Sequence[float], clusters: Clusters) -> Interval:
 
 def find_all_clustered(columns: Floats, clusters: Clusters) -> list[Interval]:
     """The same for several figures of the same instances."""
-    spreading = _find_spreading(columns) if clusters.count >= FEWEST_CLUSTERS else []
-    bounds = _bound_rows(clusters.resample_columns(columns[spreading]), "clustered") if spreading else []
-    found = dict(zip(spreading, bounds, strict=True))
+    is_known = clusters.count >= FEWEST_CLUSTERS
+    found = _bound_spreading(columns, clusters.resample_columns, "clustered") if is_known else {}
     return [found.get(row, NOTHING) for row in range(len(columns))]
 
 
-def _find_spreading(columns: Floats) -> list[int]:
-    """Rows that can be resampled: enough instances, and not all with the same value."""
+def _bound_spreading(columns: Floats, resample: Callable[[Floats], Floats], kind: str) -> dict[int, Interval]:
+    """By row, for those that can be resampled: enough instances, and not all with the same value."""
     if columns.shape[1] < SMALL:
-        return []
-    return [int(row) for row in np.flatnonzero(columns.min(axis=1) < columns.max(axis=1))]
+        return {}
+    rows = np.flatnonzero(columns.min(axis=1) < columns.max(axis=1)).tolist()
+    return dict(zip(rows, _bound_rows(resample(columns[rows]), kind), strict=True)) if rows else {}
 
 
 @lru_cache(maxsize=8192)  # small groups have few distinct shares, and the same ones in every run
-def wilson(share: float, size: int, level: float = LEVEL) -> Interval:
+def wilson(share: float, size: int) -> Interval:
     """(p + z²/2n ± z √(p(1-p)/n + z²/4n²)) / (1 + z²/n).
 
     Made for yes/no outcomes; an instance with several samples counts as one, which makes the interval rather wide.
     """
     if size < 1 or math.isnan(share):
         return NOTHING
-    z = NormalDist().inv_cdf((1 + level) / 2)
+    z = NormalDist().inv_cdf((1 + LEVEL) / 2)
     middle = share + z * z / (2 * size)
     reach = z * math.sqrt(max(0.0, share * (1 - share)) / size + z * z / (4 * size * size))
     scale = 1 + z * z / size
@@ -166,15 +152,15 @@ def wilson(share: float, size: int, level: float = LEVEL) -> Interval:
     return Interval(min(low, share), max(high, share), "wilson")
 
 
-def bound(replicates: Sequence[float] | Floats, kind: str, level: float = LEVEL) -> Interval:
+def bound(replicates: Sequence[float] | Floats, kind: str) -> Interval:
     """The percentiles that leave out the same share on both sides, linearly interpolated."""
-    return _bound_rows(np.array([replicates], dtype=np.float64), kind, level)[0]
+    return _bound_rows(np.array([replicates], dtype=np.float64), kind)[0]
 
 
-def _bound_rows(replicates: Floats, kind: str, level: float = LEVEL) -> list[Interval]:
+def _bound_rows(replicates: Floats, kind: str) -> list[Interval]:
     ordered = np.sort(replicates, axis=1)
     ends = []
-    for share in ((1 - level) / 2, (1 + level) / 2):
+    for share in ((1 - LEVEL) / 2, (1 + LEVEL) / 2):
         place = share * (ordered.shape[1] - 1)
         below = math.floor(place)
         low, high = ordered[:, below], ordered[:, min(below + 1, ordered.shape[1] - 1)]

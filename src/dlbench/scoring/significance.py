@@ -1,8 +1,7 @@
 """Exact paired tests and effect sizes between two models.
 
-Both models answer the same instances, so the tests are paired: only instances with different outcomes count, and the
-variation between instances, by far the largest part of the noise, cancels. The tests use neither a normal approximation
-nor random numbers. Testing many pairs at 5 % each gives false alarms; Holm's correction bounds their probability.
+Both models answer the same instances, so the variation between instances, by far the largest part of the noise,
+cancels. The tests use neither a normal approximation nor random numbers.
 """
 
 import math

@@ -1,9 +1,8 @@
 """Summarise a run's verdicts, overall and by group, and its run-to-run variance.
 
-Pure functions over verdict records: a run can be scored again at any time without running anything. Every instance
-counts the same, however many samples it has. Harness errors stay in the denominator, are counted in every row that they
-touch, and the summary bounds how far they could have moved the score. Run-to-run variance is over repeated runs of one
-model, or over the samples of one run: the first samples of all instances form one run, the second samples another.
+Every instance counts the same, however many samples it has. Harness errors stay in the denominator, are counted in
+every row that they touch, and the summary bounds how far they could have moved the score. Run-to-run variance is over
+repeated runs of one model, or over the samples of one run: all first samples form one run, all second ones another.
 """
 
 import math
@@ -17,17 +16,10 @@ from typing import Any
 import numpy as np
 
 from dlbench.dataset import Benchmark
+from dlbench.scoring import intervals
 from dlbench.scoring.breakdowns import CUTOFFS, LABELS, group
-from dlbench.scoring.intervals import (
-    NOTHING,
-    Clusters,
-    Floats,
-    Interval,
-    find_all_clustered,
-    find_interval,
-    find_intervals,
-)
-from dlbench.scoring.tally import Tally, mean, tally
+from dlbench.scoring.intervals import NOTHING, Clusters, Floats, Interval
+from dlbench.scoring.tally import Tally, mean, pass_at_k, tally
 
 KS = (1, 3, 5, 10)
 
@@ -77,7 +69,7 @@ def summarise(
     cutoffs: Sequence[date] = CUTOFFS,
     ks: Sequence[int] = KS,
 ) -> Summary:
-    """`axes`: any of `BREAKDOWNS`; `cutoffs`: the dates of the axis `live`."""
+    """`axes`: any of `BREAKDOWNS`; `cutoffs`: the dates of the axis `live`; `ks`: from 1 upwards."""
     return summarise_all({"": records}, benchmark, axes, cutoffs, ks)[""]
 
 
@@ -112,7 +104,7 @@ def summarise_all(
             scores=scores[name],
             statuses=statuses[name],
             truncated=truncated[name],
-            rate_interval=find_interval([one.rate for one in found.values()]),
+            rate_interval=intervals.find_interval([one.rate for one in found.values()]),
             if_faults_passed=mean((one.passed + one.harness_errors) / one.samples for one in found.values()),
         )
         for name, found in tallies.items()
@@ -127,7 +119,7 @@ def _make_figures(runs: Sequence[Sequence[Tally]], ks: Sequence[int]) -> Floats:
             [one.harness_errors for one in tallies],
             [one.rate for one in tallies],
             [one.share for one in tallies],
-            *([one.pass_at(k) for one in tallies] for k in ks if k > 1),
+            *([pass_at_k(one.samples, one.passed, k) for one in tallies] for k in ks[1:]),
         ]
         for tallies in runs
     ]
@@ -137,28 +129,26 @@ def _make_figures(runs: Sequence[Sequence[Tally]], ks: Sequence[int]) -> Floats:
 def _score(axis: str, label: str, figures: Floats, clusters: Clusters, ks: Sequence[int]) -> list[Score]:
     """The scores of one group, one per run. `figures`: those of the group's instances."""
     runs, _, size = figures.shape
-    known = [1, *(k for k in ks if k > 1)]
     totals = figures.sum(axis=2).tolist()
     means = [[total / size if size else math.nan for total in each[2:]] for each in totals]
-    passing = figures[:, 3:].reshape(runs * len(known), size)
-    intervals = iter(find_intervals(passing, [share for each in means for share in each[1:]]))
-    clustered = find_all_clustered(figures[:, 3], clusters)
+    passing = figures[:, 3:].reshape(runs * len(ks), size)
+    bounds = iter(intervals.find_intervals(passing, [share for each in means for share in each[1:]]))
+    clustered = intervals.find_all_clustered(figures[:, 3], clusters)
     scores = []
     for run, (each, (rate, *shares)) in enumerate(zip(totals, means, strict=True)):
-        pass_at = dict(zip(known, shares, strict=True))
-        bounds = {k: next(intervals) for k in known}
+        bounded = {k: next(bounds) for k in ks}
         scores.append(
             Score(
                 axis=axis,
                 label=label,
                 instances=size,
                 samples=int(each[0]),
-                pass_at_1=pass_at[1],
+                pass_at_1=shares[0],
                 passing_rate=rate,
-                interval=bounds[1],
+                interval=bounded[1],
                 clustered=clustered[run],
-                pass_at={k: pass_at[k] for k in ks},
-                pass_at_interval={k: bounds[k] for k in ks},
+                pass_at=dict(zip(ks, shares, strict=True)),
+                pass_at_interval=bounded,
                 harness_errors=int(each[1]),
             )
         )

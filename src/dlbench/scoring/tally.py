@@ -1,9 +1,7 @@
-"""Count how each instance went: the one pass over verdict records.
+"""Count how each instance went, from which all scores are computed, and sum tokens and money of samples.
 
-Every score, interval and comparison is computed from these tallies and reads no record again. A tampered verdict passes
-no test. Harness errors are counted separately: a harness error that looked like a plain failure would be a zero that
-the model did not earn. pass@k is the unbiased estimator over n samples, not "the best of the first k". What cannot be
-computed is NaN, never 0.
+A tampered verdict passes no test. Harness errors are counted separately: one that looked like a plain failure would be
+a zero that the model did not earn. What cannot be computed is NaN, never 0.
 """
 
 import math
@@ -55,9 +53,6 @@ class Tally:
         """More than half of the samples pass; with one sample, that it passes."""
         return 2 * self.passed > self.samples
 
-    def pass_at(self, k: int) -> float:
-        return pass_at_k(self.samples, self.passed, k)
-
 
 def tally(records: Iterable[dict[str, Any]], benchmark: Benchmark) -> dict[str, Tally]:
     """By instance, in the order of their first record. An instance that the benchmark does not have is an error."""
@@ -83,3 +78,44 @@ def _share_passed(record: dict[str, Any]) -> float:
     if not tests or record["status"] == "tampered":
         return 0.0
     return list(tests.values()).count("passed") / len(tests)
+
+
+@dataclass(frozen=True)
+class Usage:
+    samples: int
+    with_tokens: int
+    """Samples that report their tokens."""
+    prompt_tokens: float
+    completion_tokens: float
+    cost: float
+    """In the currency of the price table or of the endpoint; mostly US dollars."""
+    with_cost: int
+    seconds: float
+
+
+def total_usage(samples: Iterable[dict[str, Any]]) -> Usage:
+    """Of sample records: `usage.prompt_tokens`, `usage.completion_tokens`, `cost` (or `usage.cost`), `seconds`."""
+    known = list(samples)
+    usages = [usage if isinstance(usage := record.get("usage"), dict) else {} for record in known]
+    prompts = _numbers(usage.get("prompt_tokens") for usage in usages)
+    completions = _numbers(usage.get("completion_tokens") for usage in usages)
+    costs = _numbers(record.get("cost", usage.get("cost")) for record, usage in zip(known, usages, strict=True))
+    return Usage(
+        samples=len(known),
+        with_tokens=len(completions),
+        prompt_tokens=_total(prompts),
+        completion_tokens=_total(completions),
+        cost=_total(costs),
+        with_cost=len(costs),
+        seconds=_total(_numbers(record.get("seconds") for record in known)),
+    )
+
+
+def _numbers(values: Iterable[object]) -> list[float]:
+    """People exchange samples by hand: a value that is not a number is ignored and does not end a report."""
+    numbers = (float(value) for value in values if isinstance(value, int | float) and not isinstance(value, bool))
+    return [number for number in numbers if not math.isnan(number)]
+
+
+def _total(values: list[float]) -> float:
+    return math.fsum(values) if values else math.nan

@@ -3,18 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 
-from dlbench.reporting.charts.svg import (
-    WIDTH,
-    draw,
-    find_top,
-    line,
-    rect,
-    run_class,
-    stand_alone,
-    text,
-    tick_label,
-    ticks,
-)
+from dlbench.reporting.charts.svg import WIDTH, draw, find_top, line, rect, run_class, text, ticks
 from dlbench.reporting.formatting import score_cell
 from dlbench.scoring import Score
 
@@ -35,11 +24,6 @@ def draw_counts(title: str, counts: Mapping[str, float]) -> str:
     return draw(title, _COUNT_ROW * max(1, len(counts)), parts)
 
 
-def draw_bars(title: str, counts: Mapping[str, float]) -> str:
-    """As `draw_counts`, as a file of its own."""
-    return stand_alone(draw_counts(title, counts))
-
-
 _MIX_BAR, _MIX_HEAD = 16, 18
 
 
@@ -50,8 +34,7 @@ def draw_mix(title: str, counts: Mapping[str, Mapping[str, int]]) -> str:
     for name, found in counts.items():
         total = sum(found.values()) or 1
         parts += [text(2, y + 13, name), text(WIDTH - 2, y + 13, str(sum(found.values())), anchor="end", kind="soft")]
-        y += _MIX_HEAD
-        x = 2.0
+        x, y = 2.0, y + _MIX_HEAD
         for status, count in found.items():
             wide = (WIDTH - 4) * count / total
             parts.append(rect(x, y, wide, _MIX_BAR, kind=f"status {status}", tip=f"{status}: {count} of {total}"))
@@ -82,32 +65,28 @@ def draw_ranges(title: str, groups: Mapping[str, Sequence[Score | None]], names:
     for tick in ticks(top):
         x = _RANGE_LEFT + plot_width * tick / top
         rules.append(line(x, _RANGE_HEAD, x, y - 4))
-        axis.append(text(x, y + 8, tick_label(tick), anchor="middle" if tick else "start", kind="soft"))
+        axis.append(text(x, y + 8, f"{100 * tick:.3g}", anchor="middle" if tick else "start", kind="soft"))
     return draw(title, y + 14, [*rules, *parts, *axis, text(WIDTH, y + 8, "%", anchor="end", kind="soft")])
 
 
 def draw_range(score: Score, place: int, top: float) -> str:
     """One bar with its whisker, for a cell of a table."""
-    width, height = 160, 16
-    plot_width = width - 4
+    plot_width = 156
     parts = [rect(2, 6, plot_width, 4, kind="track")]
     if not math.isnan(score.pass_at_1):
         parts.append(rect(2, 3, plot_width * score.pass_at_1 / top, 10, kind=run_class(place)))
         parts += _whisker(score, 2, 8, plot_width / top)
-    return draw(f"pass@1 {score_cell(score)}", height, parts, width=width, kind="spark")
+    return draw(f"pass@1 {score_cell(score)}", 16, parts, width=plot_width + 4, kind="spark")
 
 
 def _draw_bar(place: int, name: str, score: Score | None, y: float, scale: float) -> list[str]:
     if score is None or math.isnan(score.pass_at_1):
         return [text(_RANGE_LEFT, y + 8, "n/a", kind="soft small")]
-    tip = f"{name}: {score_cell(score)}"
-    bar = rect(_RANGE_LEFT, y, scale * score.pass_at_1, _RANGE_BAR - 3, kind=run_class(place), tip=tip)
+    tip, height = f"{name}: {score_cell(score)}", _RANGE_BAR - 3
+    bar = rect(_RANGE_LEFT, y, scale * score.pass_at_1, height, kind=run_class(place), tip=tip)
     end = _RANGE_LEFT + scale * max(score.pass_at_1, score.interval.high)
-    return [
-        bar,
-        *_whisker(score, _RANGE_LEFT, y + (_RANGE_BAR - 3) / 2, scale),
-        text(end + 5, y + 8, f"{100 * score.pass_at_1:.0f}", kind="small"),
-    ]
+    label = text(end + 5, y + 8, f"{100 * score.pass_at_1:.0f}", kind="small")
+    return [bar, *_whisker(score, _RANGE_LEFT, y + height / 2, scale), label]
 
 
 def _whisker(score: Score, left: float, y: float, scale: float) -> list[str]:

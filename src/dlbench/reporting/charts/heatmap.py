@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from dlbench.reporting.charts.svg import WIDTH, draw, rect, stand_alone, text
-from dlbench.reporting.formatting import percent
+from dlbench.reporting.formatting import number, percent
 
 _ENDS = (0.05, 0.2, 0.4, 0.6, 0.8)
 """Where one shade ends and the next begins."""
@@ -50,12 +50,17 @@ def draw_shares(
     columns: Sequence[str],
     shares: Mapping[tuple[str, str], float],
     *,
-    form: Callable[[float], str] = percent,
+    tip: Callable[[str, str, float], str] = lambda row, column, share: f"{row}, {column}: {percent(share)}",
     slant: bool = True,
 ) -> str:
-    """A grid as a file of its own, whose tooltips are row, column and value (by `form`)."""
-    cells = {key: Cell(share, f"{', '.join(key)}: {form(share)}") for key, share in shares.items()}
+    """A grid as a file of its own. `tip`: the tooltip for a row, a column and their share."""
+    cells = {key: Cell(share, tip(*key, share)) for key, share in shares.items()}
     return stand_alone(draw_grid(title, rows, columns, cells, slant=slant))
+
+
+def name_figure(row: str, column: str, value: float) -> str:
+    """A tooltip for figures that are not shares."""
+    return f"{row}, {column}: {number(value, '.3f')}"
 
 
 def shade(value: float) -> int:

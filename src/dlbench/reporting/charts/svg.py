@@ -8,15 +8,16 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from functools import cache
+from html import unescape
 from importlib.resources import files
-from xml.sax.saxutils import escape, quoteattr, unescape
+from xml.sax.saxutils import escape, quoteattr
 
 WIDTH = 340
 RUN_COLOURS = 8
-_TOPS = (0.1, 0.25, 0.5, 1.0)
 _OPENING = re.compile(r"""<svg class="plot" viewBox="0 0 (\S+) (\S+)" role="img" aria-label=("[^"]*"|'[^']*')>""")
-_QUOTES = {"&quot;": '"', "&apos;": "'"}
 _HEAD, _ROW = 24, 16
+_SQUARE: list[tuple[float, float]] = [(-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)]
+_CORNERS = (_SQUARE, [(0, -1.2), (1.1, 0.8), (-1.1, 0.8)], [(0, -1.3), (1.3, 0), (0, 1.3), (-1.3, 0)])
 Key = tuple[str, str]
 """A mark around the origin, and its label."""
 
@@ -46,14 +47,9 @@ def line(x1: float, y1: float, x2: float, y2: float, *, kind: str = "rule") -> s
 
 def shape(place: int, x: float, y: float, *, size: float = 4, tip: str = "") -> str:
     """The mark of the run with this index: circle, square, triangle or diamond, in its colour."""
-    points: dict[int, list[tuple[float, float]]] = {
-        1: [(-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)],
-        2: [(0, -1.2), (1.1, 0.8), (-1.1, 0.8)],
-        3: [(0, -1.3), (1.3, 0), (0, 1.3), (-1.3, 0)],
-    }
-    if place % 4 not in points:
+    if place % 4 == 0:
         return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{size:g}" class="{run_class(place)}">{_tooltip(tip)}</circle>'
-    corners = " ".join(f"{x + dx * size:.1f},{y + dy * size:.1f}" for dx, dy in points[place % 4])
+    corners = " ".join(f"{x + dx * size:.1f},{y + dy * size:.1f}" for dx, dy in _CORNERS[place % 4 - 1])
     return f'<polygon points="{corners}" class="{run_class(place)}">{_tooltip(tip)}</polygon>'
 
 
@@ -65,18 +61,14 @@ def run_class(place: int) -> str:
     return f"s{place % RUN_COLOURS}"
 
 
-def find_top(values: Iterable[float]) -> float:
-    """Where the axis of a share ends: below 100 % where all values are small, so that they can be distinguished."""
+def find_top(values: Iterable[float], tops: Sequence[float] = (0.1, 0.25, 0.5, 1.0)) -> float:
+    """Where an axis ends: below 100 % where all values are small, so that they can be distinguished."""
     most = max((value for value in values if not math.isnan(value)), default=1.0)
-    return next((top for top in _TOPS if most <= top), 1.0)
+    return next((top for top in tops if most <= top), tops[-1])
 
 
-def ticks(top: float, count: int = 4) -> Sequence[float]:
-    return [top * step / count for step in range(count + 1)]
-
-
-def tick_label(value: float) -> str:
-    return f"{100 * value:.3g}"
+def ticks(top: float) -> Sequence[float]:
+    return [top * step / 4 for step in range(5)]
 
 
 def stand_alone(plot: str, keys: Sequence[Key] = ()) -> str:
@@ -85,23 +77,21 @@ def stand_alone(plot: str, keys: Sequence[Key] = ()) -> str:
     assert found is not None
     width, height, title = found.groups()
     box = f"0 {-_HEAD} {width} {float(height) + _HEAD + _ROW * len(keys):g}"
-    legend = "".join(
-        f'<g transform="translate(8 {y:g})">{mark}</g>{text(18, y + 4, label)}'
-        for y, (mark, label) in ((float(height) + _ROW * (place + 0.5), key) for place, key in enumerate(keys))
-    )
+    legend = ""
+    for place, (mark, label) in enumerate(keys):
+        y = float(height) + _ROW * (place + 0.5)
+        legend += f'<g transform="translate(8 {y:g})">{mark}</g>{text(18, y + 4, label)}'
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="plot" viewBox="{box}" role="img" aria-label={title}>'
-        f"<style><![CDATA[{_read_style()}]]></style>{text(2, 14 - _HEAD, unescape(title[1:-1], _QUOTES))}"
+        f"<style><![CDATA[{_read_style()}]]></style>{text(2, 14 - _HEAD, unescape(title[1:-1]))}"
         f"{plot[found.end() :].removesuffix('</svg>')}{legend}</svg>\n"
     )
 
 
 @cache
 def _read_style() -> str:
-    base, plots = (
-        files("dlbench").joinpath(name).read_text(encoding="utf-8")
-        for name in ("web/base.css", "reporting/pages/plots.css")
-    )
+    package = files("dlbench")
+    base, plots = (package.joinpath(f"{name}.css").read_text("utf-8") for name in ("web/base", "reporting/pages/plots"))
     colours = re.search(r":root \{.*?\n\}", base, re.DOTALL)
     assert colours is not None
     return f"{colours.group()}\ntext {{ font-family: system-ui, sans-serif; }}\n{plots}"

@@ -1,8 +1,4 @@
-"""The leaderboard as a page that opens offline and as Markdown.
-
-The papers' results are in a table of their own, marked as reported and as of another dataset: next to our ranks they
-would look comparable, which they are not.
-"""
+"""The leaderboard as a page that opens offline and as Markdown; the papers' results are in a table of their own."""
 
 import tomllib
 from collections.abc import Sequence
@@ -44,9 +40,7 @@ def build_page(tables: Sequence[Ranking]) -> str:
 
 
 def _sections(tables: Sequence[Ranking]) -> list[tuple[str, str, Tabled]]:
-    found = [
-        (f"Split {table.split}, dataset {table.version}", "", tabulate(table.places, _COLUMNS)) for table in tables
-    ]
+    found = [(f"Split {one.split}, dataset {one.version}", "", tabulate(one.places, _COLUMNS)) for one in tables]
     if not found:
         found.append(("No submission yet", "Add one with `dlbench leaderboard add RUN`.", (["model"], [])))
     return [*found, _list_reported()]

@@ -1,10 +1,8 @@
 """The record of a submission to the leaderboard, and how a run becomes one.
 
-It states the model and its settings, the dataset, the verdict on every sample, and where the samples can be found. The
-samples are not part of it: they are solutions to our own instances, which the repository must not contain; each is
+The samples are not part of it: they are solutions to our own instances, which the repository must not contain; each is
 identified by its hash. One file per submission, in one canonical form, so that a change shows in a pull request. A run
-is submitted as a whole: every instance of a split, equally many samples of each, and no harness error. The submitter
-states what a run folder does not know: an evaluated file says nothing of its model.
+is submitted as a whole: every instance of a split, equally many samples of each, and no harness error.
 """
 
 import hashlib
@@ -30,8 +28,6 @@ from dlbench.scoring import HARNESS_ERROR, summarise
 FOLDER = "leaderboard"
 BASELINES = ("reference", "stub")
 """Models of ours that mark 100 % and 0 %; shown, not ranked."""
-LETTERS = {Outcome.PASSED: "p", Outcome.FAILED: "f", Outcome.ERROR: "e", Outcome.SKIPPED: "s", Outcome.NOT_RUN: "n"}
-_OUTCOMES = {letter: outcome for outcome, letter in LETTERS.items()}
 
 TIMEOUT, MEMORY = 60.0, 4096
 """The default limits of `run` and `evaluate`: no submission may use more time or memory."""
@@ -47,7 +43,7 @@ class Claim(Record):
     sample: Annotated[int, Field(ge=0)]
     status: Status
     tests: Annotated[str, StringConstraints(pattern=r"^[pfesn]*$")]
-    """The first letter of each outcome, in the order of the instance's tests."""
+    """As `spell_tests` gives them."""
     sha256: Sha256
     """Of the answer."""
 
@@ -57,7 +53,7 @@ class Claim(Record):
 
 
 class ClaimedScore(Record):
-    """The claimed score; it must follow from the verdicts."""
+    """It must follow from the verdicts."""
 
     pass_at_1: Share
     low: Share
@@ -67,10 +63,7 @@ class ClaimedScore(Record):
 
 
 class Verification(Record):
-    """That so many samples were judged again, with the claimed verdicts.
-
-    Written by the maintainers of the leaderboard and bound to one entry; no submission brings one.
-    """
+    """That so many samples were judged again, with the claimed verdicts; written by the maintainers."""
 
     date: date
     checked: Annotated[int, Field(ge=1)]
@@ -160,16 +153,16 @@ def read_entry(path: Path) -> Entry:
         entry = Entry.model_validate(json.loads(text))
     except OSError as error:
         raise DLBenchError(f"cannot be read: {error.strerror}", where=str(path), fix="check the path") from None
-    except ValidationError as error:
-        raise DLBenchError(f"not an entry: {describe_invalid(error)}", where=str(path), fix=fix) from None
     except (ValueError, RecursionError) as error:
-        raise DLBenchError(f"not an entry: {error}", where=str(path), fix=fix) from None
+        raise DLBenchError(f"not an entry: {_describe_invalid(error)}", where=str(path), fix=fix) from None
     if render_entry(entry) != text:
         raise DLBenchError("not in the canonical form", where=str(path), fix=fix)
     return entry
 
 
-def describe_invalid(error: ValidationError) -> str:
+def _describe_invalid(error: Exception) -> str:
+    if not isinstance(error, ValidationError):
+        return str(error)
     first = error.errors()[0]
     return f"{'.'.join(map(str, first['loc'])) or 'entry'}: {first['msg']}"
 
@@ -199,16 +192,9 @@ def hash_dataset(instances: Sequence[Instance], benchmark: Benchmark) -> str:
     return hashlib.sha256(json.dumps([tasks, projects], sort_keys=True).encode()).hexdigest()
 
 
-def spell_tests(tests: dict[str, Any], instance: Instance) -> str:
-    """Outcomes as letters; a missing test was not run."""
-    return "".join(LETTERS[Outcome(tests.get(test, Outcome.NOT_RUN))] for test in instance.tests)
-
-
-def as_record(claim: Claim, instance: Instance) -> dict[str, Any]:
-    """The claim as a verdict record for scoring."""
-    outcomes = [str(_OUTCOMES[letter]) for letter in claim.tests]
-    tests = dict(zip(instance.tests, outcomes, strict=True))
-    return {"instance": claim.instance, "sample": claim.sample, "status": str(claim.status), "tests": tests}
+def spell_tests(tests: Mapping[str, str], instance: Instance) -> str:
+    """The first letter of each outcome, in the order of the instance's tests; a missing test was not run."""
+    return "".join(tests.get(test, Outcome.NOT_RUN)[0] for test in instance.tests)
 
 
 _REQUIRED = ("model", "technique", "temperature")
@@ -251,11 +237,17 @@ def make_entry(
         )
     except ValidationError as error:
         fix = "correct the options, or judge the samples again with `dlbench evaluate`"
-        raise DLBenchError(f"not a valid entry: {describe_invalid(error)}", where=str(run.folder), fix=fix) from None
+        raise DLBenchError(f"not a valid entry: {_describe_invalid(error)}", where=str(run.folder), fix=fix) from None
 
 
-def score_claims(claims: list[Claim], benchmark: Benchmark) -> ClaimedScore:
-    overall = summarise([as_record(one, benchmark.instances[one.instance]) for one in claims], benchmark, ()).overall
+def score_claims(claims: Iterable[Claim], benchmark: Benchmark) -> ClaimedScore:
+    outcomes = {outcome[0]: str(outcome) for outcome in Outcome}
+    records = []
+    for one in claims:
+        names = benchmark.instances[one.instance].tests
+        tests = {name: outcomes[letter] for name, letter in zip(names, one.tests, strict=True)}
+        records.append({"instance": one.instance, "sample": one.sample, "status": str(one.status), "tests": tests})
+    overall = summarise(records, benchmark, ()).overall
     return ClaimedScore(
         pass_at_1=overall.pass_at_1,
         low=overall.interval.low,

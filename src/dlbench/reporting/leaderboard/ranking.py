@@ -1,9 +1,7 @@
-"""Rank submissions, with an interval for each rank.
+"""Rank submissions on the same split of the same dataset version, with an interval for each rank.
 
-Only submissions on the same split of the same dataset version are ranked together. Ranks get an interval from the same
-resampled instances for all: two models whose scores lie within each other's noise should not look like first and
-second. Runs that differ only in the seed are one submission, with their mean and deviation; ranked one by one, the
-luckiest of five seeds would have a rank of its own and push others five ranks down.
+Two models whose scores lie within each other's noise should not look like first and second. Runs that differ only in
+the seed are one submission; ranked one by one, the luckiest of five seeds would push others five ranks down.
 """
 
 import json
@@ -71,12 +69,9 @@ def group_repeats(entries: Iterable[Entry]) -> list[Submission]:
         common = {key: value for key, value in entry.settings.items() if key != "seed"}
         own = None if "seed" in entry.settings else number
         alike[json.dumps([common, own], sort_keys=True)].append(entry)
-    return [Submission(tuple(sorted(each, key=_find_seed))) for each in alike.values()]
-
-
-def _find_seed(entry: Entry) -> tuple[int, str]:
-    seed = str(entry.settings.get("seed"))
-    return len(seed), seed
+    # padded, the text of a number sorts as the number
+    by_seed = [sorted(each, key=lambda one: str(one.settings.get("seed")).rjust(30)) for each in alike.values()]
+    return [Submission(tuple(each)) for each in by_seed]
 
 
 _LEVEL = 1e-12

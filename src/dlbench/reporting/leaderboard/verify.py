@@ -1,30 +1,19 @@
 """Verify a submission: its consistency, its samples, and its verdicts.
 
-Without running anything: it is about this dataset, has every instance and sample once, each status follows from its
-tests, and the score follows from the verdicts. With the samples: they are the ones that were judged. With the engine:
-they get the same verdicts again. All faults are collected in one pass; a forged line that is found only after the first
-is fixed could stay on the leaderboard.
+All faults are collected in one pass; a forged line that is found only after the first is fixed could stay on the
+leaderboard.
 """
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from random import Random
 
 from dlbench.dataset import Benchmark, Instance, Selection, has_split, select
-from dlbench.reporting.leaderboard.entry import (
-    MEMORY,
-    TIMEOUT,
-    Claim,
-    Entry,
-    hash_dataset,
-    hash_entry,
-    hash_verdicts,
-    score_claims,
-    spell_tests,
-)
+from dlbench.reporting.leaderboard import entry as entries
+from dlbench.reporting.leaderboard.entry import Claim, Entry
 from dlbench.runs.samples import Sample
 from dlbench.runs.verdict import Status, Verdict
 
@@ -67,7 +56,7 @@ class Fault:
 
 def check_entry(entry: Entry, benchmark: Benchmark) -> list[Fault]:
     """The faults that are visible without the samples."""
-    others = _check_integrity(entry)
+    others = list(_check_integrity(entry))
     if entry.benchmark != str(benchmark.version):
         what = f"made on {entry.benchmark}, this is {benchmark.version}; only that version can verify it"
         return [Fault(FaultKind.DATASET_VERSION, what), *others]
@@ -75,15 +64,12 @@ def check_entry(entry: Entry, benchmark: Benchmark) -> list[Fault]:
         return [Fault(FaultKind.SPLIT, entry.split), *others]
     instances = select(benchmark, Selection(split=entry.split))
     faults = []
-    if hash_dataset(instances, benchmark) != entry.dataset_sha256:
-        faults.append(
-            Fault(FaultKind.DATASET_CHANGED, f"prompts, tests or sources differ from version {entry.benchmark}")
-        )
+    if entries.hash_dataset(instances, benchmark) != entry.dataset_sha256:
+        what = f"prompts, tests or sources differ from version {entry.benchmark}"
+        faults.append(Fault(FaultKind.DATASET_CHANGED, what))
     faults += _check_keys(entry, instances)
     faults += [fault for claim in entry.verdicts if (fault := _check_claim(claim, benchmark))]
-    if not faults:
-        faults += _check_score(entry, benchmark)
-    return faults + others
+    return (faults or _check_score(entry, benchmark)) + others
 
 
 def is_newer(entry: Entry, benchmark: Benchmark) -> bool:
@@ -135,33 +121,32 @@ def check_verdicts(entry: Entry, samples: Sequence[Sample], benchmark: Benchmark
         if verdict.status is Status.HARNESS_ERROR:
             faults.append(Fault(FaultKind.NOT_JUDGED, f"{_name(sample.key)}: harness error: {verdict.message[:200]}"))
         elif not _agrees(claim, verdict, benchmark):
-            tests = spell_tests(dict(verdict.tests), benchmark.instances[sample.instance])
+            tests = entries.spell_tests(verdict.tests, benchmark.instances[sample.instance])
             what = f"claimed {claim.status} ({claim.tests}), found {verdict.status} ({tests})"
             faults.append(Fault(FaultKind.WRONG_VERDICT, f"{_name(sample.key)}: {what}"))
     return faults
 
 
-def _check_keys(entry: Entry, instances: Sequence[Instance]) -> list[Fault]:
-    expected = [instance.id for instance in instances]
+def _check_keys(entry: Entry, instances: Sequence[Instance]) -> Iterator[Fault]:
+    expected = dict.fromkeys(instance.id for instance in instances)
     counts = Counter(claim.key for claim in entry.verdicts)
     judged = dict.fromkeys(claim.instance for claim in entry.verdicts)
-    faults = [
-        Fault(FaultKind.UNKNOWN_INSTANCE, f"{one} is not in {entry.split}")
-        for one in judged
-        if one not in set(expected)
-    ]
-    faults += [
-        Fault(FaultKind.DUPLICATED_SAMPLE, f"{_name(key)} counts {n} times") for key, n in counts.items() if n > 1
-    ]
+    for one in judged:
+        if one not in expected:
+            yield Fault(FaultKind.UNKNOWN_INSTANCE, f"{one} is not in {entry.split}")
+    for key, count in counts.items():
+        if count > 1:
+            yield Fault(FaultKind.DUPLICATED_SAMPLE, f"{_name(key)} counts {count} times")
     for one in expected:
         if one not in judged:
-            faults.append(Fault(FaultKind.MISSING_INSTANCE, one))
+            yield Fault(FaultKind.MISSING_INSTANCE, one)
             continue
-        keys = {(one, number) for number in range(entry.samples)}
-        faults += [Fault(FaultKind.MISSING_SAMPLE, _name(key)) for key in sorted(keys - counts.keys())]
-    beyond = sorted(key for key in counts if key[1] >= entry.samples)
-    faults += [Fault(FaultKind.UNCLAIMED_SAMPLE, f"{_name(key)}: there are {entry.samples} of each") for key in beyond]
-    return faults
+        for number in range(entry.samples):
+            if (one, number) not in counts:
+                yield Fault(FaultKind.MISSING_SAMPLE, _name((one, number)))
+    for key in sorted(counts):
+        if key[1] >= entry.samples:
+            yield Fault(FaultKind.UNCLAIMED_SAMPLE, f"{_name(key)}: there are {entry.samples} of each")
 
 
 def _check_claim(claim: Claim, benchmark: Benchmark) -> Fault | None:
@@ -190,29 +175,27 @@ def _is_possible(claim: Claim) -> bool:
     return not all_passed if claim.status is Status.FAIL else set(claim.tests) <= {"n"}
 
 
-def _check_integrity(entry: Entry) -> list[Fault]:
+def _check_integrity(entry: Entry) -> Iterator[Fault]:
     """Hash of the verdicts, limits and verification, which do not depend on the dataset."""
-    faults = []
-    if hash_verdicts(entry.verdicts) != entry.verdicts_sha256:
-        what = "their hash differs; some were changed after they were added"
-        faults.append(Fault(FaultKind.CHANGED_VERDICTS, what))
+    if entries.hash_verdicts(entry.verdicts) != entry.verdicts_sha256:
+        yield Fault(FaultKind.CHANGED_VERDICTS, "their hash differs; some were changed after they were added")
     seconds, memory = entry.limits
-    if seconds > TIMEOUT or memory > MEMORY:
-        what = f"judged with {seconds:g} s and {memory} MiB; the leaderboard allows {TIMEOUT:g} s and {MEMORY} MiB"
-        faults.append(Fault(FaultKind.LIMITS, what))
+    if seconds > entries.TIMEOUT or memory > entries.MEMORY:
+        allowed = f"{entries.TIMEOUT:g} s and {entries.MEMORY} MiB"
+        what = f"judged with {seconds:g} s and {memory} MiB; the leaderboard allows {allowed}"
+        yield Fault(FaultKind.LIMITS, what)
     mark = entry.verified
-    if mark is not None and mark.entry_sha256 != hash_entry(entry):
-        faults.append(Fault(FaultKind.FALSE_MARK, "the entry was changed after it was verified"))
+    if mark is not None and mark.entry_sha256 != entries.hash_entry(entry):
+        yield Fault(FaultKind.FALSE_MARK, "the entry was changed after it was verified")
     elif mark is not None and mark.checked > len(entry.verdicts):
-        faults.append(Fault(FaultKind.FALSE_MARK, f"{mark.checked} samples verified of {len(entry.verdicts)}"))
-    return faults
+        yield Fault(FaultKind.FALSE_MARK, f"{mark.checked} samples verified of {len(entry.verdicts)}")
 
 
 def _check_score(entry: Entry, benchmark: Benchmark) -> list[Fault]:
     found, claimed = (
         {key: value for key, value in score.model_dump().items() if key != "pass_at"}
         | {f"pass@{k}": value for k, value in score.pass_at.items()}
-        for score in (score_claims(list(entry.verdicts), benchmark), entry.score)
+        for score in (entries.score_claims(entry.verdicts, benchmark), entry.score)
     )
     return [
         Fault(FaultKind.WRONG_SCORE, f"{name}: claimed {claimed.get(name)}, the verdicts give {found.get(name)}")
@@ -222,7 +205,7 @@ def _check_score(entry: Entry, benchmark: Benchmark) -> list[Fault]:
 
 
 def _agrees(claim: Claim, verdict: Verdict, benchmark: Benchmark) -> bool:
-    tests = spell_tests(dict(verdict.tests), benchmark.instances[claim.instance])
+    tests = entries.spell_tests(verdict.tests, benchmark.instances[claim.instance])
     if claim.status is not verdict.status or len(claim.tests) != len(tests):
         return False
     # how far a candidate came before it was stopped is random; the outcomes of tests that ran both times are not,

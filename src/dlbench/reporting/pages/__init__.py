@@ -1,10 +1,12 @@
-"""Pages that open offline: the report of runs, and the browser of the dataset.
+"""Pages that open offline: the report of runs, and the browser of the dataset; and the report's plots as files.
 
 Each page is one file. It sends no request and executes nothing that a model wrote.
 """
 
+import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from html import escape
 from typing import Any
 
@@ -12,25 +14,23 @@ from dlbench import __version__
 from dlbench.dataset import AXES, Benchmark, Instance
 from dlbench.dataset.statistics import describe
 from dlbench.reporting.candidates import LEVELS, Candidates, informs_difficulty
-from dlbench.reporting.charts import draw_counts
+from dlbench.reporting.charts.bars import draw_counts
+from dlbench.reporting.charts.svg import Key, rect, run_class, shape, stand_alone
 from dlbench.reporting.dataset_card import find_distributions
 from dlbench.reporting.formatting import SHORT_LABELS, render_label, some
-from dlbench.reporting.pages.data import (
-    STATUSES,
-    Judged,
-    ReadModule,
-    bundle_verdicts,
-    describe_instance,
-    find_facets,
-    read_reference,
-)
+from dlbench.reporting.pages.data import Judged, ReadModule, bundle_verdicts, describe_instance, read_reference
 from dlbench.reporting.pages.render import assemble, pack, render_section
 from dlbench.reporting.report_data import ReportData
-from dlbench.reporting.sections import PAGE, Gallery, Plot, make_sections
+from dlbench.reporting.sections import PAGE, Block, Plot, SideBySide, make_sections
+from dlbench.runs.verdict import Status
 from dlbench.scoring import Tally
+from dlbench.scoring.breakdowns import sort_labels
 
 _SHOWN = ("model", "technique", "samples", "temperature", "max_tokens", "seed", "shots", "benchmark", "dlbench")
 """Settings for readers; base URLs and paths are private."""
+_FACETS: dict[str, Sequence[str]] = {axis: list(labels) for axis, labels in AXES.items()}
+_FACETS |= {"difficulty": LEVELS, "project": (), "framework": ()}
+"""What to filter by, and the order of its values; others follow by name."""
 
 
 def write_page(
@@ -47,7 +47,7 @@ def write_page(
         describe_instance(one, benchmark, tallies) | {"results": [_count(each, one.id) for each in judged]}
         for one in instances
     ]
-    bundles = [bundle_verdicts(one, judged, public=public) for one in instances]
+    reference = partial(read_reference, read_module=read_module, public=public)
     runs = [
         {"name": name, "config": {key: str(run.config[key]) for key in _SHOWN if key in run.config}}
         for name, run in data.runs.items()
@@ -59,8 +59,8 @@ def write_page(
         f" dlbench {__version__}",
         caveats + "".join(render_section(*each) for each in make_sections(data, PAGE)),
         {
-            "index": _make_index("report", records, runs=runs, statuses=STATUSES, guessed=not tallies),
-            "bundles": _pack_bundles(bundles, instances, read_module, public),
+            "index": _make_index("report", records, runs=runs, statuses=list(Status), guessed=not tallies),
+            "bundles": [pack(bundle_verdicts(one, judged, public=public) | reference(one)) for one in instances],
         },
     )
 
@@ -83,32 +83,25 @@ def write_browser(
         labelled = {render_label(key) if name in AXES else key: count for key, count in found.items()}
         plots.append(Plot(draw_counts(f"Instances by {name}", labelled), f"By {name}"))
     projects = len({one.project for one in instances})
+    reference = partial(read_reference, read_module=read_module, public=public)
     return assemble(
         "DL-Bench dataset",
         f"{len(instances)} instances of {projects} projects, benchmark {benchmark.version}, dlbench {__version__}",
-        render_section("counts", "Distributions", [Gallery(plots)]),
+        render_section("counts", "Distributions", [plots]),
         {
             "index": _make_index("browse", records, runs=[], statuses=[], guessed=not runs),
-            "bundles": _pack_bundles([{"tests": list(one.tests)} for one in instances], instances, read_module, public),
+            "bundles": [pack({"tests": list(one.tests)} | reference(one)) for one in instances],
         },
     )
 
 
 def _make_index(kind: str, records: Sequence[Mapping[str, Any]], **facts: object) -> str:
     """What the page's scripts need before an instance is opened."""
-    return pack(
-        {"kind": kind, **facts, "facets": find_facets(records), "names": SHORT_LABELS, "instances": list(records)}
-    )
-
-
-def _pack_bundles(
-    bundles: Sequence[dict[str, Any]], instances: Sequence[Instance], read_module: ReadModule, public: bool
-) -> list[str]:
-    """One per instance, each with the reference where it may be shown."""
-    return [
-        pack(bundle | read_reference(one, None if public else read_module(one), public=public))
-        for bundle, one in zip(bundles, instances, strict=True)
+    facets = [
+        {"key": key, "values": sort_labels({record[key] for record in records}, order)}
+        for key, order in _FACETS.items()
     ]
+    return pack({"kind": kind, **facts, "facets": facets, "names": SHORT_LABELS, "instances": list(records)})
 
 
 def _by_instance(verdicts: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
@@ -124,4 +117,37 @@ def _count(judged: Judged, instance: str) -> dict[str, int] | None:
     return dict(Counter(record["status"] for record in records)) if records else None
 
 
-__all__ = ["write_browser", "write_page"]
+_TITLE = re.compile(r"""aria-label=["'](.*?)["']>""")
+_STATUS = re.compile(r'class="status (\w+)"')
+
+
+def draw_plots(data: ReportData) -> dict[str, str]:
+    """The plots of the page as SVG files by name, each with its own legend: no file can show other numbers."""
+    found: dict[str, str] = {}
+    for _, _, blocks in make_sections(data, PAGE):
+        for svg in _find_plots(blocks):
+            title = _TITLE.search(svg)
+            assert title is not None
+            name = plain = re.sub(r"[^a-z0-9]+", "-", title[1].lower()).strip("-") or "plot"
+            count = 1
+            while name in found:
+                count += 1
+                name = f"{plain}-{count}"
+            found[name] = stand_alone(svg, _make_legend(svg, data.names))
+    return found
+
+
+def _find_plots(blocks: Sequence[Block]) -> Iterator[str]:
+    for block in blocks:
+        match block:
+            case Plot(svg) | SideBySide(Plot(svg)):
+                yield svg
+            case list(plots):
+                yield from (plot.svg for plot in plots)
+
+
+def _make_legend(svg: str, names: Sequence[str]) -> list[Key]:
+    if statuses := dict.fromkeys(_STATUS.findall(svg)):
+        return [(rect(-4, -4, 8, 8, kind=f"status {status}"), render_label(status)) for status in statuses]
+    used = [place for place in range(len(names)) if f'class="{run_class(place)}"' in svg]
+    return [(shape(place, 0, 0), names[place]) for place in used]

@@ -1,25 +1,25 @@
 """The data of a page: a short record of each instance for the list, and a bundle that is read when it is opened.
 
 A report of thirteen thousand candidates must open at once. So candidates, outcomes and the reference are compressed in
-one bundle per instance; equal candidates are stored once. `find_facets` lists the values to filter by.
+one bundle per instance; equal candidates are stored once.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from dlbench.dataset import AXES, Benchmark, Instance
 from dlbench.dataset.prompt_context import render_skeleton
 from dlbench.dataset.target import TargetError, find_target, render_signature, without_docstring
-from dlbench.reporting.candidates import LEVELS, Candidates, find_difficulty
+from dlbench.reporting.candidates import Candidates, find_difficulty
+from dlbench.reporting.leaderboard.entry import spell_tests
 from dlbench.runs.verdict import Status
 from dlbench.scoring import Tally
 
 ReadModule = Callable[[Instance], str | None]
 """The text of an instance's module, or None where its source is not on this machine."""
 
-STATUSES = [str(status) for status in Status]
 _OUR_MESSAGES = {Status.TIMEOUT, Status.NO_CODE, Status.SYNTAX_ERROR, Status.MISSING_TARGET, Status.TAMPERED}
 """Their messages are ours; those of other statuses may quote a project or its tests."""
 _ERROR_NAME = re.compile(r"\b[A-Za-z_][\w.]*(?:Error|Exception|Exit|Interrupt|Warning)\b")
@@ -38,7 +38,7 @@ def describe_instance(
     instance: Instance, benchmark: Benchmark, tallies: Sequence[Mapping[str, Tally]]
 ) -> dict[str, Any]:
     """For the list: everything to filter and sort by."""
-    project, measures = benchmark.project_of(instance), instance.measures
+    project = benchmark.project_of(instance)
     return {
         "id": instance.id,
         **{axis: str(getattr(instance.labels, axis)) for axis in AXES},
@@ -50,15 +50,16 @@ def describe_instance(
         "tests": len(instance.tests),
         "release": f"{project.version}, {project.license}",
         "path": instance.path,
-        "measures": measures.model_dump(exclude_none=True),
+        "measures": instance.measures.model_dump(exclude_none=True),
         "votes": instance.votes.model_dump(mode="json") if instance.votes else None,
     }
 
 
-def read_reference(instance: Instance, module: str | None, *, public: bool) -> dict[str, str]:
+def read_reference(instance: Instance, read_module: ReadModule, *, public: bool) -> dict[str, str]:
     """Signature, skeleton and reference, or a note why they are missing; none of it on a public page."""
     if public:
         return {"note": "The project's own code is left out of a public page."}
+    module = read_module(instance)
     if module is None:
         return {"note": f"The source of {instance.project} is not on this machine: dlbench prepare fetches it."}
     try:
@@ -91,11 +92,12 @@ def bundle_verdicts(instance: Instance, runs: Sequence[Judged], *, public: bool)
             row = {
                 "sample": record["sample"],
                 "status": record["status"],
-                "outcomes": "".join(record["tests"].get(test, "not_run")[0] for test in tests),
+                "outcomes": spell_tests(record["tests"], instance),
                 "seconds": record["seconds"],
                 "memory": record["memory_mb"],
             }
-            if message := hide_code(record, record["message"]) if public else record["message"]:
+            is_ours = record["status"] in _OUR_MESSAGES
+            if message := name_errors(record["message"]) if public and not is_ours else record["message"]:
                 row["message"] = index_of(message)
             if isinstance(errors, dict):
                 row["errors"] = {
@@ -110,23 +112,6 @@ def bundle_verdicts(instance: Instance, runs: Sequence[Judged], *, public: bool)
     return {"tests": tests, "runs": judged, "texts": list(texts)}
 
 
-def hide_code(record: Mapping[str, Any], message: str) -> str:
-    """Only the names of errors where a message may quote a project."""
-    return message if record["status"] in _OUR_MESSAGES else name_errors(message)
-
-
 def name_errors(message: str) -> str:
+    """Only the names of errors, where a message may quote a project."""
     return ", ".join(dict.fromkeys(_ERROR_NAME.findall(message)))
-
-
-_ORDERS: dict[str, Sequence[str]] = {axis: [str(label) for label in labels] for axis, labels in AXES.items()}
-_ORDERS |= {"difficulty": LEVELS, "project": (), "framework": ()}
-
-
-def find_facets(records: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    known = list(records)
-    return [{"key": key, "values": _order({record[key] for record in known}, order)} for key, order in _ORDERS.items()]
-
-
-def _order(values: set[str], order: Sequence[str]) -> list[str]:
-    return sorted(values, key=lambda value: (order.index(value) if value in order else len(order), value))

@@ -1,8 +1,7 @@
 """Assemble pages that are safe to open, and render the blocks of report sections as HTML.
 
-Models write candidates, and people open the page where they are logged in. So text is data: it is stored in blocks that
-are not executed, and is inserted into the page as text. As a second barrier the page's policy forbids every request and
-every script but ours, which it identifies by hash. All text of tables and captions is escaped here.
+Models write candidates, and people open the page where they are logged in. So text is data, in blocks that are not
+executed. As a second barrier the page's policy forbids every request and every script but ours, identified by hash.
 """
 
 import base64
@@ -17,7 +16,7 @@ from importlib.resources import files
 from string import Template
 
 from dlbench.reporting.formatting import render_label
-from dlbench.reporting.sections import Block, Gallery, Heading, Legend, Markup, Plot, SideBySide, Table, Text
+from dlbench.reporting.sections import Block, Legend, Markup, Plot, SideBySide, Table, Text
 from dlbench.reporting.tables import TEXT_COLUMNS
 
 _STYLES = ("web/base.css", *(f"reporting/pages/{name}.css" for name in ("style", "plots", "explorer")))
@@ -75,15 +74,13 @@ def render_section(name: str, title: str, blocks: Sequence[Block]) -> str:
 
 def render_block(block: Block) -> str:
     match block:
-        case Text(text, is_warning):
-            return f'<p class="{"warning" if is_warning else "note"}">{escape(text)}</p>'
-        case Heading(text):
-            return f"<h3>{escape(text)}</h3>"
+        case Text(text, kind):
+            return f"<h3>{escape(text)}</h3>" if kind == "heading" else f'<p class="{kind}">{escape(text)}</p>'
         case Table():
             return _table(block)
         case Plot(svg, caption):
             return f"<figure><figcaption>{escape(caption)}</figcaption>{svg}</figure>"
-        case Gallery(plots):
+        case list(plots):
             return f'<div class="gallery">{"".join(map(render_block, plots))}</div>'
         case SideBySide(plot, table, is_wide):
             return f'<div class="sides{" wide" if is_wide else ""}">{render_block(plot)}{_table(table)}</div>'

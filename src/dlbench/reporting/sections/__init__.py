@@ -1,15 +1,15 @@
 """Report sections: registered functions that return blocks for the page and the Markdown report.
 
-A section is one function in any module of this package, decorated with `@section(name, title, order=…)`. It returns
-tables, texts and plots; the page and the Markdown report iterate over `SECTIONS` and render those blocks. Markdown
+A section is one function in any module of this package, decorated with `@section(name, title, order=…)`. Markdown
 leaves out plots and markup. A section without blocks is omitted.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from dlbench.registry import Registry
-from dlbench.reporting.charts import Key
+from dlbench.reporting.charts.svg import Key
 from dlbench.reporting.report_data import ReportData
 from dlbench.reporting.tables import Tabled, to_markdown
 
@@ -17,12 +17,7 @@ from dlbench.reporting.tables import Tabled, to_markdown
 @dataclass(frozen=True)
 class Text:
     text: str
-    is_warning: bool = False
-
-
-@dataclass(frozen=True)
-class Heading:
-    text: str
+    kind: Literal["note", "warning", "heading"] = "note"
 
 
 @dataclass(frozen=True)
@@ -39,11 +34,6 @@ class Table:
 class Plot:
     svg: str
     caption: str
-
-
-@dataclass(frozen=True)
-class Gallery:
-    plots: Sequence[Plot]
 
 
 @dataclass(frozen=True)
@@ -66,7 +56,8 @@ class Markup:
     html: str
 
 
-Block = Text | Heading | Table | Plot | Gallery | SideBySide | Legend | Markup
+Block = Text | Table | Plot | list[Plot] | SideBySide | Legend | Markup
+"""A list of plots is a gallery."""
 MakeBlocks = Callable[[ReportData], Sequence[Block]]
 
 
@@ -104,10 +95,8 @@ def render_markdown(blocks: Sequence[Block]) -> list[str]:
     lines: list[str] = []
     for block in blocks:
         match block:
-            case Text(text):
-                lines += [text, ""]
-            case Heading(text):
-                lines += [f"### {text}", ""]
+            case Text(text, kind):
+                lines += [f"### {text}" if kind == "heading" else text, ""]
             case Table(content, title, is_folded) | SideBySide(_, Table(content, title, is_folded)):
                 lines += [*([f"#### {title}", ""] if is_folded else []), *to_markdown(content), ""]
     return lines

@@ -2,23 +2,12 @@
 
 from typing import Any
 
-from dlbench.reporting.charts import Cell, draw_grid, draw_mix
+from dlbench.reporting.charts.bars import draw_mix
+from dlbench.reporting.charts.heatmap import Cell, draw_grid
 from dlbench.reporting.charts.svg import rect
 from dlbench.reporting.formatting import number, percent, render_label
 from dlbench.reporting.report_data import ReportData
-from dlbench.reporting.sections import (
-    MARKDOWN,
-    PAGE,
-    Block,
-    Gallery,
-    Heading,
-    Legend,
-    Plot,
-    SideBySide,
-    Table,
-    Text,
-    section,
-)
+from dlbench.reporting.sections import MARKDOWN, PAGE, Block, Legend, Plot, SideBySide, Table, Text, section
 from dlbench.reporting.sections.scores import MOST_BESIDE
 from dlbench.reporting.studies.agreement import study_run
 from dlbench.reporting.tables import statuses, tabulate
@@ -31,9 +20,8 @@ _CAPTIONS = ("pass@1 in percent, by who chooses", "pass@1 in percent, by operato
 
 @section("statuses", "Outcomes", order=60)
 def outcomes(data: ReportData) -> list[Block]:
-    found = {name: each.statuses for name, each in data.summaries.items()}
-    known = [str(status) for status in Status if any(str(status) in each for each in found.values())]
-    counts = {name: {status: each.get(status, 0) for status in known} for name, each in found.items()}
+    known = [str(status) for status in Status if any(status in each.statuses for each in data.summaries.values())]
+    counts = {name: {status: each.statuses.get(status, 0) for status in known} for name, each in data.summaries.items()}
     plot = Plot(draw_mix("Statuses of the verdicts by run", counts), "Share of each status")
     table = Table(statuses(data.summaries), "Verdicts by status", has_labels=True)
     keys = [(rect(-6, -6, 12, 12, kind=f"status {status}"), render_label(status)) for status in known]
@@ -71,11 +59,11 @@ def prompt_variants(data: ReportData) -> list[Block]:
     for name, run in data.runs.items():
         studied = study_run(run, data.benchmark)
         if isinstance(studied, str):
-            blocks += [Heading(name), Text(studied, is_warning=True)]
+            blocks += [Text(name, "heading"), Text(studied, "warning")]
         elif studied is not None:
-            blocks += [Heading(name), Text(f"For the choice {studied.cost}.")]
-            blocks += [Text(studied.fault, is_warning=True)] if studied.fault else []
-            blocks.append(Gallery([Plot(*each) for each in zip(studied.grids.values(), _CAPTIONS, strict=True)]))
+            blocks += [Text(name, "heading"), Text(f"For the choice {studied.cost}.")]
+            blocks += [Text(studied.fault, "warning")] if studied.fault else []
+            blocks.append([Plot(*each) for each in zip(studied.grids.values(), _CAPTIONS, strict=True)])
             blocks += [Table(table, title.capitalize(), is_folded=True) for title, table in studied.tables.items()]
     return blocks
 
@@ -94,7 +82,7 @@ def verdicts(data: ReportData) -> list[Block]:
             "memory": lambda one: f"{one['memory_mb']:.0f} MB",
             "sandbox": lambda one: one["sandbox"],
         })  # fmt: skip
-        blocks += [Heading(name), Text(settings), Table(content, "Verdicts")]
+        blocks += [Text(name, "heading"), Text(settings), Table(content, "Verdicts")]
     return blocks
 
 

@@ -1,32 +1,23 @@
 """Report sections of scores: the ranking, breakdowns by label, size and date, pass@k and variance, and cost."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 from html import escape
 
 from dlbench.dataset import AXES
 from dlbench.dataset.labels import Stage, Task
-from dlbench.reporting.charts import Cell, Point, draw_course, draw_grid, draw_range, draw_ranges, draw_scatter
+from dlbench.reporting.charts.bars import draw_range, draw_ranges
+from dlbench.reporting.charts.heatmap import Cell, draw_grid
+from dlbench.reporting.charts.points import Point, draw_course, draw_scatter
 from dlbench.reporting.charts.svg import draw, find_top, shape
 from dlbench.reporting.formatting import percent, render_label, some
 from dlbench.reporting.report_data import ReportData
-from dlbench.reporting.sections import (
-    MARKDOWN,
-    PAGE,
-    Block,
-    Gallery,
-    Heading,
-    Legend,
-    Markup,
-    Plot,
-    SideBySide,
-    Table,
-    Text,
-    section,
-)
+from dlbench.reporting.sections import MARKDOWN, PAGE, Block, Legend, Markup, Plot, SideBySide, Table, Text, section
 from dlbench.reporting.statistics import STATISTICS, tabulate_statistics
 from dlbench.reporting.tables import Tabled, breakdown, spreads
-from dlbench.scoring import BREAKDOWNS, Tally, Usage
+from dlbench.scoring import BREAKDOWNS, Tally
+from dlbench.scoring.summary import KS
 
 _MOST_DRAWN = 8
 MOST_BESIDE = 6
@@ -71,9 +62,8 @@ def ranking(data: ReportData) -> list[Block]:
     main, counts = ("pass_at_1", "interval"), ("instances", "samples")
     names = [*main, *(name for name in shown if name not in main + counts), *counts]
     kinds = {name: "number" if name in main else "number minor" for name in names}
-    head = ['<th scope="col"></th><th scope="col">run</th>']
-    head += [f'<th scope="col" class="{kinds[name]}">{escape(shown[name].page)}</th>' for name in names]
-    head.insert(2, '<th scope="col" class="minor"> </th>')
+    head = [f'<th scope="col" class="{kinds[name]}">{escape(shown[name].page)}</th>' for name in names]
+    head.insert(1, '<th scope="col" class="minor"> </th>')
     rows = []
     for place, (run, subject) in enumerate(data.subjects.items()):
         fault = ' <abbr title="harness errors count as failures">!</abbr>' if subject.score.harness_errors else ""
@@ -84,31 +74,27 @@ def ranking(data: ReportData) -> list[Block]:
             f'<td class="number score">{escape(shown[names[0]].cell(subject))}{fault}</td>'
             f'<td class="minor">{draw_range(subject.score, place, top)}</td>{"".join(cells)}</tr>'
         )
+    head.insert(0, '<th scope="col"></th><th scope="col">run</th>')
     table = f'<table class="ranking"><thead><tr>{"".join(head)}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
     note = (
         f"Bars end at {100 * top:g} %. pass@1 is the share of samples that pass every test, averaged over instances."
         " The 95 % interval says how it would vary with other instances of these projects; “projects resampled”, with"
         " other projects. Runs whose intervals overlap may still differ: dlbench compare tests that."
     )
-    return [
-        Markup(f'<div class="scroll" tabindex="0" role="region" aria-label="Runs by score">{table}</div>'),
-        Text(note),
-    ]
+    frame = '<div class="scroll" tabindex="0" role="region" aria-label="Runs by score">'
+    return [Markup(f"{frame}{table}</div>"), Text(note)]
 
 
-def _by_label(axis: str) -> Callable[[ReportData], list[Block]]:
-    def by_label(data: ReportData) -> list[Block]:
-        groups = {render_label(label): scores for label, scores in data.scores(axis).items()}
-        bars = draw_ranges(f"pass@1 by {axis}, in percent, with 95 % intervals", groups, data.names)
-        table = Table(tabulate_axis(data, axis, with_all=axis == "stage"), f"pass@1 by {axis}", has_labels=True)
-        plot = Plot(bars, "pass@1 in percent, with 95 % intervals")
-        return [run_legend(data.names), SideBySide(plot, table, len(data.names) > MOST_BESIDE)]
-
-    return by_label
+def _show_labels(axis: str, data: ReportData) -> list[Block]:
+    groups = {render_label(label): scores for label, scores in data.scores(axis).items()}
+    bars = draw_ranges(f"pass@1 by {axis}, in percent, with 95 % intervals", groups, data.names)
+    table = Table(tabulate_axis(data, axis, with_all=axis == "stage"), f"pass@1 by {axis}", has_labels=True)
+    plot = Plot(bars, "pass@1 in percent, with 95 % intervals")
+    return [run_legend(data.names), SideBySide(plot, table, len(data.names) > MOST_BESIDE)]
 
 
 for _place, _axis in enumerate(AXES):
-    section(_axis, f"By {_axis}", order=20 + _place, formats=(PAGE,))(_by_label(_axis))
+    section(_axis, f"By {_axis}", order=20 + _place, formats=(PAGE,))(partial(_show_labels, _axis))
 
 
 @section("stage-task", "Stage and task", order=30, formats=(PAGE,))
@@ -120,7 +106,7 @@ def stage_and_task(data: ReportData) -> list[Block]:
         tasks = [label for one in Task if any(row == (label := render_label(one)) for row, _ in cells)]
         grids.append(Plot(draw_grid(f"pass@1 of {name} by task and stage", tasks, stages, cells), name))
     note = "pass@1 in percent; an empty cell has no instance. Small cells say little: the tooltip shows the count."
-    return [Gallery(grids), Text(note + _note_undrawn(data))]
+    return [grids, Text(note + _note_undrawn(data))]
 
 
 def _cross_labels(data: ReportData, name: str) -> dict[tuple[str, str], Cell]:
@@ -147,25 +133,18 @@ def size_and_date(data: ReportData) -> list[Block]:
             label.replace(" to ", "-").replace(" lines", "").replace(" or more", "+"): scores[:_MOST_DRAWN]
             for label, scores in data.scores(axis).items()
         }
-        plots.append(Plot(draw_course(f"pass@1 by {axis}", bins, names, below=below), caption))
-    return [
-        run_legend(names),
-        Gallery(plots),
-        Heading("Live: before and after a date"),
-        Table(tabulate_axis(data, "live"), "pass@1 by cut-off date"),
-        Text("A model cannot have seen functions from after its cut-off. Rows overlap." + _note_undrawn(data)),
-    ]
+        plots.append(Plot(draw_course(f"pass@1 by {axis}", bins, names, below), caption))
+    live = Table(tabulate_axis(data, "live"), "pass@1 by cut-off date")
+    note = "A model cannot have seen functions from after its cut-off. Rows overlap." + _note_undrawn(data)
+    return [run_legend(names), plots, Text("Live: before and after a date", "heading"), live, Text(note)]
 
 
 @section("samples", "Several samples", order=50)
 def several_samples(data: ReportData) -> list[Block]:
-    blocks: list[Block] = []
-    ks = [name for name, one in STATISTICS.items() if one.heading.startswith("pass@")]
-    estimates = tabulate_statistics(data.subjects, ks)
-    if len(estimates[1]) > 1:
-        blocks.append(Table(estimates, "pass@k"))
+    estimates = tabulate_statistics(data.subjects, [f"pass_at_{k}" for k in KS])
+    blocks: list[Block] = [Table(estimates, "pass@k")] if len(estimates[1]) > 1 else []
     if data.repeats:
-        blocks += [Heading("Run-to-run variance"), Table(spreads(data.repeats), "Run-to-run variance")]
+        blocks += [Text("Run-to-run variance", "heading"), Table(spreads(data.repeats), "Run-to-run variance")]
         blocks.append(Text("In points; variance and standard deviation are divided by n - 1."))
     return blocks or [Text("Every run has one sample per instance, and no run repeats another.")]
 
@@ -177,27 +156,20 @@ def cost(data: ReportData) -> list[Block]:
     if all(cell == "n/a" for row in rows for cell in row[1:]):
         return [Text("No sample reports tokens or cost.")]
     table = Table((["run", *(one.heading for one in figures)], rows), "Tokens and cost")
-    for below, measure in (("cost of the run", _cost), ("completion tokens", _completion_tokens)):
-        if points := _find_points(data, measure):
+    for below, figure in (("cost of the run", "cost"), ("completion tokens", "completion_tokens")):
+        if points := _find_points(data, figure):
             plot = Plot(draw_scatter(f"pass@1 by {below}", points, below), f"pass@1 in percent, by {below}")
             return [run_legend(data.names), SideBySide(plot, table)]
     return [run_legend(data.names), table]
 
 
-def _cost(usage: Usage) -> float:
-    return usage.cost
-
-
-def _completion_tokens(usage: Usage) -> float:
-    return usage.completion_tokens
-
-
-def _find_points(data: ReportData, measure: Callable[[Usage], float]) -> list[Point]:
+def _find_points(data: ReportData, figure: str) -> list[Point]:
+    """Of the runs with a score and this figure of `Usage`."""
     points = []
     for place, (name, subject) in enumerate(data.subjects.items()):
-        usage, score = subject.usage, subject.score
-        if usage is not None and not math.isnan(measure(usage)) and not math.isnan(score.pass_at_1):
-            points.append(Point(name, measure(usage), score.pass_at_1, score.interval, place))
+        value, score = getattr(subject.usage, figure, math.nan), subject.score
+        if not math.isnan(value) and not math.isnan(score.pass_at_1):
+            points.append(Point(name, value, score.pass_at_1, score.interval, place))
     return points
 
 

@@ -1,8 +1,4 @@
-"""Tables and plots of the studies of datasets and scores: complexity, relevance, benchmarks, robustness, divergence.
-
-Each table is a mapping of headings to cell functions (`tables.tabulate`), each heat map a mapping of cells to shares
-(`charts.draw_shares`). A value that cannot be computed is n/a.
-"""
+"""Tables and plots of the studies of datasets and scores: complexity, relevance, benchmarks, robustness, divergence."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -17,10 +13,11 @@ from dlbench.analysis.corpora import Corpus
 from dlbench.analysis.divergence import Distance, Floats, SharedRun
 from dlbench.analysis.ranking_robustness import PartRanking, Robustness
 from dlbench.analysis.relevance import Relevance
-from dlbench.reporting.charts import Cell, draw_grid, draw_plane, draw_shares, stand_alone
-from dlbench.reporting.formatting import list_some, number, p_value, percent, points
+from dlbench.reporting.charts.heatmap import draw_shares, name_figure
+from dlbench.reporting.charts.points import draw_plane
+from dlbench.reporting.charts.svg import stand_alone
+from dlbench.reporting.formatting import list_some, number, p_value, percent, points, span
 from dlbench.reporting.tables import Columns, Tabled, tabulate
-from dlbench.scoring import Interval
 
 Pictures = dict[str, str]
 """SVG files by name, without the suffix."""
@@ -72,7 +69,7 @@ def tabulate_relevance(found: Sequence[Relevance]) -> Tabled:
 
 
 def tabulate_categories(found: Sequence[Relevance]) -> Tabled:
-    rows = [[one.name, one.text, *(percent(one.categories[name]) for name in one.categories)] for one in found]
+    rows = [[one.name, one.text, *map(percent, one.categories.values())] for one in found]
     return ["dataset", "text", *relevances.CATEGORIES], rows
 
 
@@ -80,12 +77,10 @@ def draw_relevance(found: Sequence[Relevance]) -> Pictures:
     rows = {f"{one.name}, {one.text}": one for one in found}
     bins = [f"{100 * low:.0f}" for low in relevances.BINS]
     kinds = {(row, name): share for row, one in rows.items() for name, share in one.categories.items()}
-    title = "% of words by kind of keyword"
+    shares = {row: one.bins for row, one in rows.items()}
     return {
-        "relevance": _draw_bins(
-            "DL-relevance from … %: % of texts", {row: one.bins for row, one in rows.items()}, bins
-        ),
-        "relevance-kinds": draw_shares(title, [*rows], relevances.CATEGORIES, kinds),
+        "relevance": _draw_bins("DL-relevance from … %: % of texts", shares, bins),
+        "relevance-kinds": draw_shares("% of words by kind of keyword", [*rows], relevances.CATEGORIES, kinds),
     }
 
 
@@ -160,11 +155,12 @@ def tabulate_parts(found: Sequence[PartRanking]) -> Tabled:
 def draw_robustness(found: Robustness) -> Pictures:
     """A row above a column: the share of resamples in which it stays above."""
     names = [name for name, _ in found.order]
-    cells = {
-        (one.a, one.b): Cell(one.kept, f"{one.a} above {one.b} in {percent(one.kept)} of resamples")
-        for one in found.pairs
-    }
-    return {"robustness": stand_alone(draw_grid("Row above column: % of resamples", names[:-1], names[1:], cells))}
+    shares = {(one.a, one.b): one.kept for one in found.pairs}
+
+    def tip(a: str, b: str, kept: float) -> str:
+        return f"{a} above {b} in {percent(kept)} of resamples"
+
+    return {"robustness": draw_shares("Row above column: % of resamples", names[:-1], names[1:], shares, tip=tip)}
 
 
 def tabulate_distances(found: Sequence[Distance]) -> Tabled:
@@ -174,7 +170,7 @@ def tabulate_distances(found: Sequence[Distance]) -> Tabled:
         "there": lambda one: one.there if one.there != one.here else "itself",
         "encoder": lambda one: one.encoder,
         "mean cosine": lambda one: number(one.mean, ".3f"),
-        "95 %": lambda one: _span(one.interval),
+        "95 %": lambda one: span(one.interval, ".3f", 1),
         "mean of nearest": lambda one: number(one.nearest, ".3f"),
         "near-duplicates": lambda one: one.near_duplicates,
     })  # fmt: skip
@@ -205,10 +201,7 @@ def draw_divergence(found: Sequence[Distance], planes: Mapping[str, Mapping[str,
     """`planes`: by prompt or code, the coordinates of each dataset's texts."""
     drawn = {}
     for kind, groups in planes.items():
-        some = {
-            name: [(float(x), float(y)) for x, y in places[:: -(-len(places) // _MARKS) or 1]]
-            for name, places in groups.items()
-        }
+        some = {name: places[:: -(-len(places) // _MARKS) or 1].tolist() for name, places in groups.items()}
         drawn[f"divergence-{kind}"] = stand_alone(draw_plane(f"t-SNE of {kind} vectors", some))
         shares = {
             pair: one.mean
@@ -217,7 +210,7 @@ def draw_divergence(found: Sequence[Distance], planes: Mapping[str, Mapping[str,
             for pair in ((one.here, one.there), (one.there, one.here))
         }
         title = f"Mean cosine of {kind} vectors, in hundredths"
-        drawn[f"divergence-{kind}-cosine"] = draw_shares(title, [*groups], [*groups], shares, form=_cosine)
+        drawn[f"divergence-{kind}-cosine"] = draw_shares(title, [*groups], [*groups], shares, tip=name_figure)
     return drawn
 
 
@@ -235,18 +228,6 @@ def _columns(figures: Callable[[Item], Figures], mean: str, place: str) -> Colum
 
 
 def _draw_bins(title: str, rows: Mapping[str, Sequence[float]], bins: Sequence[str]) -> str:
-    shares = {
-        (row, name): share
-        for row, shares in rows.items()
-        for name, share in zip(bins, shares, strict=True)
-        if not math.isnan(share)
-    }
-    return draw_shares(title, list(rows), bins, shares, slant=False)
-
-
-def _cosine(value: float) -> str:
-    return number(value, ".3f")
-
-
-def _span(interval: Interval) -> str:
-    return f"{_cosine(interval.low)} to {_cosine(interval.high)}" if interval.kind != "n/a" else "n/a"
+    pairs = [(row, pair) for row, shares in rows.items() for pair in zip(bins, shares, strict=True)]
+    known = {(row, name): share for row, (name, share) in pairs if not math.isnan(share)}
+    return draw_shares(title, list(rows), bins, known, slant=False)

@@ -1,80 +1,56 @@
 """Render the study of a run with agreement as tables and charts, for the command line and the reports."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
-from dlbench.agreement import CHOICES, FOLDER
-from dlbench.agreement.study import (
-    EFFECTS,
-    Consistency,
-    Effect,
-    Quality,
-    RunArtifacts,
-    collect_votes,
-    compare_operators,
-    compare_rules,
-    count_effects,
-    measure_consistency,
-    read_artifacts,
-)
+from dlbench.agreement import CHOICES, FOLDER, study
+from dlbench.agreement.study import EFFECTS, Consistency, Effect, Quality, RunArtifacts
 from dlbench.dataset import Benchmark
 from dlbench.errors import DLBenchError
-from dlbench.reporting.charts import Cell, draw_grid, stand_alone
-from dlbench.reporting.formatting import format_usage, p_value, percent, points, signed_span, span
-from dlbench.reporting.tables import Tabled
+from dlbench.reporting.charts.heatmap import Cell, draw_grid
+from dlbench.reporting.charts.svg import stand_alone
+from dlbench.reporting.formatting import format_usage, list_some, p_value, percent, points, span
+from dlbench.reporting.tables import Tabled, tabulate
 from dlbench.runs import Run
 from dlbench.scoring import Comparison, total_usage
 
 RULES = ("codet", "b4", "mbr-exec")
 _MAX_NAMES = 10
 
-Item = TypeVar("Item")
-
-
-def _tabulate(items: Iterable[Item], columns: Mapping[str, Callable[[Item], object]]) -> Tabled:
-    return [*columns], [[str(cell(item)) for cell in columns.values()] for item in items]
-
 
 def tabulate_gain(found: Comparison) -> Tabled:
     """A row for each way to select; differences are the first row's pass@1 minus the row's, on the same instances."""
     first, *others = found.standings
-    table = _tabulate(
-        zip(others, found.pairs, strict=True),
-        {
-            "chosen by": lambda row: row[0].name,
-            "pass@1": lambda row: percent(row[0].pass_at_1),
-            "95 %": lambda row: span(row[0].interval),
-            f"{first.name} gains": lambda row: points(row[1].difference),
-            "95 %, paired": lambda row: signed_span(row[1].interval),
-            "it alone": lambda row: len(row[1].only_a),
-            "the other alone": lambda row: len(row[1].only_b),
-            "p, Holm": lambda row: p_value(row[1].permutation_holm),
-        },
-    )
-    return table[0], [[first.name, percent(first.pass_at_1), span(first.interval), *[""] * 5], *table[1]]
+    headings, rows = tabulate(zip(others, found.pairs, strict=True), {
+        "chosen by": lambda row: row[0].name,
+        "pass@1": lambda row: percent(row[0].pass_at_1),
+        "95 %": lambda row: span(row[0].interval),
+        f"{first.name} gains": lambda row: points(row[1].difference),
+        "95 %, paired": lambda row: span(row[1].interval, "+.1f"),
+        "it alone": lambda row: len(row[1].only_a),
+        "the other alone": lambda row: len(row[1].only_b),
+        "p, Holm": lambda row: p_value(row[1].permutation_holm),
+    })  # fmt: skip
+    return headings, [[first.name, percent(first.pass_at_1), span(first.interval), *[""] * 5], *rows]
 
 
 def tabulate_operators(found: Sequence[Effect]) -> Tabled:
-    return _tabulate(
-        sorted(found, key=lambda one: -one.difference),
-        {
-            "operator": lambda one: one.operator,
-            "instances": lambda one: one.instances,
-            "pass@1": lambda one: percent(one.pass_at_1),
-            "original": lambda one: percent(one.original),
-            "difference": lambda one: points(one.difference),
-            "95 %, paired": lambda one: signed_span(one.interval),
-            "only it": lambda one: len(one.only_operator),
-            "only original": lambda one: len(one.only_original),
-            "p": lambda one: p_value(one.p),
-            "p, all operators": lambda one: p_value(one.p_holm),
-        },
-    )
+    return tabulate(sorted(found, key=lambda one: -one.difference), {
+        "operator": lambda one: one.operator,
+        "instances": lambda one: one.instances,
+        "pass@1": lambda one: percent(one.pass_at_1),
+        "original": lambda one: percent(one.original),
+        "difference": lambda one: points(one.difference),
+        "95 %, paired": lambda one: span(one.interval, "+.1f"),
+        "only it": lambda one: len(one.only_operator),
+        "only original": lambda one: len(one.only_original),
+        "p": lambda one: p_value(one.p),
+        "p, all operators": lambda one: p_value(one.p_holm),
+    })  # fmt: skip
 
 
 def tabulate_consistency(one: Consistency) -> Tabled:
-    rows = {
+    return _list_values({
         "instances": one.instances,
         "solved by every variant": one.all_pass,
         "solved by no variant": one.none_pass,
@@ -83,12 +59,11 @@ def tabulate_consistency(one: Consistency) -> Tabled:
         "two variants both pass or both fail": percent(one.agreeing),
         "selected code differs from the original's": percent(one.from_variants),
         "random choice, since nothing passed": one.fell_back,
-    }
-    return ["", "value"], [[name, str(value)] for name, value in rows.items()]
+    })  # fmt: skip
 
 
 def tabulate_quality(one: Quality) -> Tabled:
-    rows = {
+    return _list_values({
         "usable tests": one.written,
         "  distinct": one.distinct,
         "dropped tests": one.dropped,
@@ -96,18 +71,17 @@ def tabulate_quality(one: Quality) -> Tabled:
         "  of those, fail on a mutant": percent(one.telling),
         "mutants that a right test kills": percent(one.killed),
         "instances without a right test": one.without,
-    }
-    return ["", "value"], [[name, str(value)] for name, value in rows.items()]
+    })  # fmt: skip
+
+
+def _list_values(values: Mapping[str, object]) -> Tabled:
+    return ["", "value"], [[name, str(value)] for name, value in values.items()]
 
 
 def describe_flips(one: Consistency) -> list[str]:
     """The instances by name, so that their prompts can be read."""
     flips = {"solved by another variant only": one.helped, "failed by another variant": one.harmed}
-    return [
-        f"{what}: {', '.join(names[:_MAX_NAMES])}{', …' if len(names) > _MAX_NAMES else ''}"
-        for what, names in flips.items()
-        if names
-    ]
+    return [f"{what}: {list_some(names, _MAX_NAMES)}" for what, names in flips.items() if names]
 
 
 def describe_not_counted(found: Comparison) -> str:
@@ -118,9 +92,8 @@ def describe_cost(artifacts: RunArtifacts) -> str:
     """The requests of the run, beside those for the original prompt alone."""
     records = [record for answers in artifacts.answers.values() for record in answers.records]
     original = [record for record in records if record["sample"] == 0]
-    (prompt, completion, cost), (own_prompt, own_completion, own_cost) = map(
-        format_usage, map(total_usage, (records, original))
-    )
+    prompt, completion, cost = format_usage(total_usage(records))
+    own_prompt, own_completion, own_cost = format_usage(total_usage(original))
     return (
         f"it took {len(records)} requests, {prompt} prompt and {completion} completion tokens, cost {cost}; the"
         f" original prompt alone {len(original)} requests, {own_prompt} and {own_completion} tokens, cost {own_cost};"
@@ -183,7 +156,7 @@ def find_gain(
 ) -> Comparison:
     """With the run's own choices and seed; another seed draws other solutions than those of its samples."""
     drawn = int(run.config.get("seed", 0)) if seed is None else seed
-    return compare_rules(collect_votes(artifacts, rules, drawn, own=seed is None), rules[0], benchmark)
+    return study.compare_rules(study.collect_votes(artifacts, rules, drawn, own=seed is None), rules[0], benchmark)
 
 
 def study_artifacts(artifacts: RunArtifacts, run: Run, benchmark: Benchmark, seed: int | None = None) -> AgreementStudy:
@@ -191,9 +164,9 @@ def study_artifacts(artifacts: RunArtifacts, run: Run, benchmark: Benchmark, see
     gain = find_gain(artifacts, run, benchmark, [own, *(rule for rule in RULES if rule != own)], seed)
     return AgreementStudy(
         gain,
-        compare_operators(artifacts, benchmark),
-        measure_consistency(artifacts),
-        count_effects(artifacts),
+        study.compare_operators(artifacts, benchmark),
+        study.measure_consistency(artifacts),
+        study.count_effects(artifacts),
         describe_cost(artifacts),
         describe_not_counted(gain),
     )
@@ -204,6 +177,6 @@ def study_run(run: Run, benchmark: Benchmark) -> AgreementStudy | str | None:
     if not (run.folder / FOLDER / CHOICES).is_file():
         return None
     try:
-        return study_artifacts(read_artifacts(run.folder, benchmark), run, benchmark)
+        return study_artifacts(study.read_artifacts(run.folder, benchmark), run, benchmark)
     except DLBenchError as error:
         return f"NOT SHOWN: {error}"

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dlbench.analysis.bugs.agreement import Agreement, Votes
 from dlbench.analysis.bugs.explain import Explanation
 from dlbench.analysis.bugs.taxonomy import OTHER, read_categories
-from dlbench.reporting.charts import Cell, draw_grid, stand_alone
+from dlbench.reporting.charts.heatmap import draw_shares
 from dlbench.reporting.formatting import number, percent
 from dlbench.reporting.tables import Tabled, to_markdown
 
@@ -47,9 +47,8 @@ def draw_bugs(found: Mapping[str, Sequence[Explanation]]) -> dict[str, str]:
     for run, each in found.items():
         counts = Counter(one.by_rules.category for one in each)
         shares |= {(run, one.name): counts[slug] / max(1, len(each)) for slug, one in categories.items()}
-    cells = {(run, name): Cell(share, f"{run}, {name}: {percent(share)}") for (run, name), share in shares.items()}
     names = [category.name for category in categories.values()]
-    return {"bugs": stand_alone(draw_grid("% of failures by kind of bug", [*found, PAPER], names, cells))}
+    return {"bugs": draw_shares("% of failures by kind of bug", [*found, PAPER], names, shares)}
 
 
 def tabulate_confusions(confusions: Sequence[tuple[str, str, int]], headings: tuple[str, str]) -> Tabled:

@@ -5,31 +5,25 @@ from collections.abc import Mapping
 
 from dlbench.analysis.classifier.data import AXES
 from dlbench.analysis.classifier.evaluate import Evaluation, Figure
-from dlbench.reporting.charts import Cell, draw_grid, stand_alone
+from dlbench.reporting.charts.heatmap import draw_shares, name_figure
 from dlbench.reporting.formatting import number, percent
 from dlbench.reporting.studies import Pictures
-from dlbench.reporting.tables import Tabled
+from dlbench.reporting.tables import Tabled, tabulate
 
 Predictions = Mapping[str, Mapping[str, str]]
 """By id, the label on each axis."""
 
 
 def tabulate_methods(found: Evaluation) -> Tabled:
-    rows = [
-        [
-            one.axis,
-            one.way,
-            str(one.prompts),
-            number(one.f1, ".3f"),
-            number(one.deviation, ".3f"),
-            percent(one.accuracy),
-            " ".join(number(fold) for fold in one.by_fold),
-        ]
-        for axis in AXES
-        for one in found.figures
-        if one.axis == axis
-    ]
-    return ["axis", "way", "prompts", "weighted F1", "deviation", "accuracy", "by fold"], rows
+    return tabulate(sorted(found.figures, key=lambda one: AXES.index(one.axis)), {
+        "axis": lambda one: one.axis,
+        "way": lambda one: one.way,
+        "prompts": lambda one: one.prompts,
+        "weighted F1": lambda one: number(one.f1, ".3f"),
+        "deviation": lambda one: number(one.deviation, ".3f"),
+        "accuracy": lambda one: percent(one.accuracy),
+        "by fold": lambda one: " ".join(map(number, one.by_fold)),
+    })  # fmt: skip
 
 
 def tabulate_labels(figure: Figure) -> Tabled:
@@ -44,14 +38,23 @@ def tabulate_labels(figure: Figure) -> Tabled:
 def draw_methods(found: Evaluation) -> Pictures:
     """F1 of every method on every axis, and the confusions of the last method."""
     methods = list(dict.fromkeys(one.way for one in found.figures))
-    cells = {
-        (one.way, one.axis): Cell(one.f1, f"{one.way}, {one.axis}: {number(one.f1, '.3f')}") for one in found.figures
-    }
-    drawn = {f"classifier-{found.name}": stand_alone(draw_grid("Weighted F1 in hundredths", methods, AXES, cells))}
+    shares = {(one.way, one.axis): one.f1 for one in found.figures}
+    drawing = draw_shares("Weighted F1 in hundredths", methods, AXES, shares, tip=name_figure)
+    drawn = {f"classifier-{found.name}": drawing}
     for one in found.figures:
         if one.way == methods[-1]:
-            drawn[f"classifier-{found.name}-{one.axis}"] = stand_alone(_draw_confusion(one))
+            drawn[f"classifier-{found.name}-{one.axis}"] = _draw_confusion(one)
     return drawn
+
+
+def _draw_confusion(one: Figure) -> str:
+    def tip(label: str, other: str, _: float) -> str:
+        return f"{label} predicted as {other}: {one.confusion[label][other]}"
+
+    labels, title = list(one.confusion), f"{one.axis.capitalize()}: % of a row's label predicted as a column's"
+    totals = {label: max(1, sum(row.values())) for label, row in one.confusion.items()}
+    shares = {(a, b): count / totals[a] for a, row in one.confusion.items() for b, count in row.items()}
+    return draw_shares(title, labels, labels, shares, tip=tip)
 
 
 def tabulate_predictions(predicted: Mapping[str, Predictions], true: Mapping[str, Predictions]) -> Tabled:
@@ -71,20 +74,11 @@ def draw_predictions(predicted: Mapping[str, Predictions]) -> Pictures:
     for axis in AXES:
         counts = {name: Counter(found[axis] for found in labels.values()) for name, labels in predicted.items()}
         labels = sorted(set().union(*counts.values()))
-        shares = {
-            (label, name): each[label] / max(1, each.total()) for name, each in counts.items() for label in labels
-        }
-        cells = {key: Cell(share, f"{key[1]}, {key[0]}: {percent(share)}") for key, share in shares.items()}
+        shares = {(one, name): each[one] / max(1, each.total()) for name, each in counts.items() for one in labels}
         title = f"{axis.capitalize()} as predicted: % of prompts"
-        drawn[f"predicted-{axis}"] = stand_alone(draw_grid(title, labels, list(predicted), cells))
+        drawn[f"predicted-{axis}"] = draw_shares(title, labels, list(predicted), shares, tip=_name_share)
     return drawn
 
 
-def _draw_confusion(one: Figure) -> str:
-    labels = list(one.confusion)
-    cells = {
-        (label, other): Cell(count / max(1, sum(row.values())), f"{label} predicted as {other}: {count}")
-        for label, row in one.confusion.items()
-        for other, count in row.items()
-    }
-    return draw_grid(f"{one.axis.capitalize()}: % of a row's label predicted as a column's", labels, labels, cells)
+def _name_share(label: str, dataset: str, share: float) -> str:
+    return f"{dataset}, {label}: {percent(share)}"

@@ -4,10 +4,10 @@ import math
 from collections.abc import Sequence
 
 from dlbench.analysis.efficiency.summary import SIDES, CandidateRatios, Efficiency, Ratio, find_direction
-from dlbench.reporting.charts import Panel, draw_ratios, stand_alone
-from dlbench.reporting.formatting import number, percent
-from dlbench.reporting.tables import Tabled
-from dlbench.scoring import Interval
+from dlbench.reporting.charts.points import Panel, draw_ratios
+from dlbench.reporting.charts.svg import stand_alone
+from dlbench.reporting.formatting import list_some, number, percent, span
+from dlbench.reporting.tables import Tabled, tabulate
 
 MOST_SHOWN = 15
 _UNITS = {"time": "s", "processor": "s", "memory": "MiB"}
@@ -15,58 +15,39 @@ _NAMED = 3
 
 
 def tabulate_costs(found: Sequence[Efficiency]) -> Tabled:
-    rows = [
-        [
-            one.name,
-            cost.side,
-            str(cost.instances),
-            str(cost.samples),
-            f"{number(cost.reference, '.3g')} {_UNITS[cost.side]}",
-            number(cost.mean, ".3f"),
-            _span(cost.interval),
-            number(cost.low, ".3f"),
-            number(cost.high, ".3f"),
-            str(cost.more),
-            str(cost.less),
-            number(cost.noise.mean, ".3f"),
-            _span(cost.noise.interval),
-            number(cost.noise.reach, ".3f"),
-            percent(cost.noise.holding),
-        ]
-        for one in found
-        for cost in one.costs
-    ]
+    rows = []
+    for name, cost in [(one.name, cost) for one in found for cost in one.costs]:
+        reference, noise = f"{number(cost.reference, '.3g')} {_UNITS[cost.side]}", cost.noise
+        means = [[number(each.mean, ".3f"), span(each.interval, ".3f", 1)] for each in (cost, noise)]
+        row = [name, cost.side, str(cost.instances), str(cost.samples), reference, *means[0]]
+        row += [number(cost.low, ".3f"), number(cost.high, ".3f"), str(cost.more), str(cost.less)]
+        rows.append([*row, *means[1], number(noise.reach, ".3f"), percent(noise.holding)])
     headings = ["run", "measure", "instances", "samples", "reference", "ratio", "95 %", "10 %", "90 %", "more", "less"]
     return [*headings, "itself", "95 %", "noise", "1 held"], rows
 
 
 def tabulate_code(found: Sequence[Efficiency]) -> Tabled:
-    rows = [
-        [
-            one.name,
-            each.measure,
-            str(each.instances),
-            number(each.candidate),
-            number(each.reference),
-            number(each.ratio, ".3f"),
-            _span(each.interval),
-            percent(each.more),
-            percent(each.less),
-        ]
-        for one in found
-        for each in one.upkeep
-    ]
-    return ["run", "measure", "instances", "candidates", "reference", "ratio", "95 %", "more", "less"], rows
+    return tabulate([(one.name, each) for one in found for each in one.upkeep], {
+        "run": lambda one: one[0],
+        "measure": lambda one: one[1].measure,
+        "instances": lambda one: one[1].instances,
+        "candidates": lambda one: number(one[1].candidate),
+        "reference": lambda one: number(one[1].reference),
+        "ratio": lambda one: number(one[1].ratio, ".3f"),
+        "95 %": lambda one: span(one[1].interval, ".3f", 1),
+        "more": lambda one: percent(one[1].more),
+        "less": lambda one: percent(one[1].less),
+    })  # fmt: skip
 
 
 def tabulate_outstanding(found: Sequence[Efficiency]) -> Tabled:
     """Candidates beyond the noise on any side, largest difference first."""
     chosen = [(one.name, each) for one in found for each in _find_outstanding(one)]
     chosen.sort(key=lambda pair: _distance(pair[1]), reverse=True)
-    rows = [
-        [name, each.instance, _list_some(each.samples), *(_format(each.ratios[side], _UNITS[side]) for side in SIDES)]
-        for name, each in chosen[:MOST_SHOWN]
-    ]
+    rows = []
+    for name, each in chosen[:MOST_SHOWN]:
+        ratios = [_format(each.ratios[side], _UNITS[side]) for side in SIDES]
+        rows.append([name, each.instance, list_some(each.samples, _NAMED), *ratios])
     return ["run", "instance", "sample", *SIDES], rows
 
 
@@ -92,7 +73,7 @@ def describe_costs(found: Sequence[Efficiency]) -> list[str]:
         lines += [f"GIVEN UP: {instance} of {one.name}: {why}" for instance, why in one.given_up.items()]
         if one.unsteady:
             what = f"{len(one.unsteady)} samples of {one.name} did not pass when run again"
-            lines.append(f"LEFT OUT: {what} ({_list_some(one.unsteady)})")
+            lines.append(f"LEFT OUT: {what} ({list_some(one.unsteady, _NAMED)})")
     outstanding = sum(len(_find_outstanding(one)) for one in found)
     if outstanding > MOST_SHOWN:
         lines.append(f"{MOST_SHOWN} of {outstanding} candidates beyond the noise are shown; --json has them all")
@@ -124,14 +105,6 @@ def _distance(one: CandidateRatios) -> float:
     return max(abs(math.log(ratio.value)) for ratio in one.ratios.values() if ratio.value > 0)
 
 
-def _list_some(items: Sequence[object]) -> str:
-    return ", ".join(map(str, items[:_NAMED])) + (", …" if len(items) > _NAMED else "")
-
-
 def _format(ratio: Ratio, unit: str) -> str:
-    difference = ratio.candidate - ratio.reference
-    return f"{number(ratio.value, '.3g')} ({_span(ratio.interval)}), {number(difference, '+.3g')} {unit}"
-
-
-def _span(interval: Interval) -> str:
-    return "n/a" if math.isnan(interval.low) else f"{interval.low:.3f} to {interval.high:.3f}"
+    difference = number(ratio.candidate - ratio.reference, "+.3g")
+    return f"{number(ratio.value, '.3g')} ({span(ratio.interval, '.3f', 1)}), {difference} {unit}"
