@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dlbench.cli.app import Chosen, JsonOption, command
+from dlbench.cli.output import open_console, print_json
 from dlbench.cli.report import read_compared_runs
 from dlbench.errors import DLBenchError
 
@@ -36,12 +37,9 @@ def compare(
     found = compare_tallies(compared.tallies, chosen.benchmark, only_first=first)
     benchmarks = _compare_benchmarks(other, found) if other else None
     if json:
-        from dlbench.cli.output import print_json
-
         facts = {"warnings": compared.warnings, "outside_the_choice": compared.outside}
         print_json({"comparison": found, **facts, "against": benchmarks})
         return
-    from dlbench.cli.output import open_console
     from dlbench.reporting.comparison import describe_benchmark, describe_instances, describe_pairs, tabulate_runs
     from dlbench.reporting.tables import draw
 

@@ -6,8 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dlbench import dataset
 from dlbench.cli.app import BenchmarkOption, Chosen, JsonOption, command
-from dlbench.cli.output import print_json
+from dlbench.cli.output import log, print_json
+from dlbench.errors import DLBenchError
+from dlbench.jsonl import write_whole
+from dlbench.registry import find_known
 
 if TYPE_CHECKING:
     from dlbench.dataset.statistics import Statistics
@@ -42,10 +46,7 @@ def show(
     json: JsonOption = False,
 ) -> None:
     """Show one instance: where it is, its prompt, labels and tests."""
-    from dlbench.dataset import load
-    from dlbench.registry import find_known
-
-    loaded = load(benchmark)
+    loaded = dataset.load(benchmark)
     found = find_known(instance, loaded.instances, "instance")
     project = loaded.project_of(found)
     reference = _read_reference(loaded.root, project, found) if source else None
@@ -70,7 +71,6 @@ def show(
 
 
 def _read_reference(root, project, instance) -> str:  # type: ignore[no-untyped-def]
-    from dlbench.cli.output import log
     from dlbench.dataset.target import find_target
     from dlbench.workspace import fetch
 
@@ -88,11 +88,9 @@ def stats(
     ] = None,
 ) -> None:
     """Count instances by project and label, with sizes, tests, mutation scores and annotator agreement."""
-    from dlbench.cli.output import log
     from dlbench.construction.labelling import measure_alpha
     from dlbench.construction.labelling.votes import list_votes
     from dlbench.dataset.statistics import describe
-    from dlbench.errors import DLBenchError
 
     found = describe(chosen.benchmark, chosen.instances)
     try:
@@ -124,7 +122,6 @@ def stats(
 
 
 def _draw(folder: Path, chosen: Chosen, figures: "Statistics") -> None:
-    from dlbench.jsonl import write_whole
     from dlbench.reporting.charts.bars import draw_bars
     from dlbench.reporting.dataset_card import find_distributions
 

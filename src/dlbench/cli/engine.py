@@ -4,13 +4,13 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from dlbench import dataset
 from dlbench.cli.app import CORES, WorkerOptions, close_on_exit, need
 from dlbench.cli.output import log
 from dlbench.errors import DLBenchError
 
 if TYPE_CHECKING:
     from dlbench.cli.app import ExecutionOptions
-    from dlbench.dataset import Benchmark, Instance
     from dlbench.execution import Engine
     from dlbench.execution.pool import Pool
     from dlbench.execution.worker_cache import Executor
@@ -69,7 +69,7 @@ def make_pool(engine: "Engine", prepared: "dict[str, Prepared]", options: "Execu
     return Pool(engine, prepared, workers=options.count, mode=options.mode, memory_mb=options.pool_memory)
 
 
-def prepare_projects(benchmark: "Benchmark", instances: "list[Instance]") -> "dict[str, Prepared]":
+def prepare_projects(benchmark: "dataset.Benchmark", instances: "list[dataset.Instance]") -> "dict[str, Prepared]":
     from dlbench.workspace import prepare
 
     names = dict.fromkeys(instance.project for instance in instances)

@@ -6,7 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dlbench import __version__, dataset
 from dlbench.cli.app import BenchmarkOption, Chosen, ExecutionOptions, JsonOption, command
+from dlbench.cli.engine import make_judging_engine, make_pool, prepare_projects
+from dlbench.cli.output import counted, print_json
+from dlbench.cli.report import judge_into, show_scores
+from dlbench.runs import keep_samples, open_run
 
 if TYPE_CHECKING:
     from dlbench.validation import Trial
@@ -28,8 +33,6 @@ def validate(
 ) -> None:
     """Check that references pass every test and that stubs fail every test."""
     from dlbench import validation
-    from dlbench.cli.engine import make_judging_engine, make_pool, prepare_projects
-    from dlbench.cli.output import counted, print_json
     from dlbench.validation.mutants import BODIES
 
     engine = make_judging_engine(execution)
@@ -77,14 +80,9 @@ def evaluate(
     benchmark: BenchmarkOption = None,
 ) -> None:
     """Judge answers that already exist, from a file."""
-    from dlbench import __version__
-    from dlbench.cli.engine import make_judging_engine
-    from dlbench.cli.report import judge_into, show_scores
-    from dlbench.dataset import load
-    from dlbench.runs import keep_samples, open_run
     from dlbench.runs.samples import read_samples
 
-    loaded = load(benchmark)
+    loaded = dataset.load(benchmark)
     parsed = read_samples(samples, loaded)
     engine = make_judging_engine(execution)
     config = {

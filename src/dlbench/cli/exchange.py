@@ -6,18 +6,24 @@ from typing import Annotated
 
 import typer
 
+from dlbench import dataset
 from dlbench.bridges import Format
-from dlbench.cli.app import BenchmarkOption, Chosen, app, command, group_command, need
+from dlbench.cli.app import BenchmarkOption, Chosen, app, command, guard, need
 from dlbench.cli.import_official import imports
+from dlbench.cli.output import counted, log
 from dlbench.cli.run import CanaryOption
 from dlbench.errors import DLBenchError
+from dlbench.jsonl import rewrite, write_whole
+from dlbench.runs import CONFIG, SAMPLES, make_folder
+from dlbench.runs.verdict import VERDICTS
 
 exports = typer.Typer(help="Write the dataset, or a run, for other tools.", rich_markup_mode=None)
 app.add_typer(exports, name="export")
 
 
-@group_command(exports)
-def dataset(
+@exports.callback(invoke_without_command=True)
+@guard
+def export_dataset(
     context: typer.Context,
     chosen: Chosen,
     format: Annotated[Format | None, typer.Option("--format", help="Format to write.")] = None,
@@ -35,7 +41,6 @@ def dataset(
         raise DLBenchError("--format and --out are missing", fix=fix)
     from dlbench.bridges.exports import export, list_projects
     from dlbench.bridges.exports.rows import ExportOptions, read_licences, render_short
-    from dlbench.cli.output import counted, log
 
     benchmark, instances = chosen.benchmark, chosen.instances
     licences = None
@@ -58,9 +63,8 @@ def export_inspect(
     """Write a run as an inspect log, with every verdict."""
     need("inspect_ai", "inspect")
     from dlbench.bridges.inspect.logs import write_log
-    from dlbench.dataset import load
 
-    count = write_log(run, load(benchmark), out)
+    count = write_log(run, dataset.load(benchmark), out)
     typer.echo(f"{count} samples written to {out}: inspect view --log-dir {out.parent}", err=True)
 
 
@@ -73,12 +77,10 @@ def evalplus(
 ) -> None:
     """Convert solutions that evalplus generated to samples for `dlbench evaluate`."""
     from dlbench.bridges.exports.evalplus import read_prompts, read_solutions
-    from dlbench.dataset import load
-    from dlbench.jsonl import rewrite
 
     if out.exists():
         raise DLBenchError("this exists already", where=str(out), fix="pass --out a new file")
-    samples = read_solutions(solutions, load(benchmark), read_prompts(tasks) if tasks else {})
+    samples = read_solutions(solutions, dataset.load(benchmark), read_prompts(tasks) if tasks else {})
     out.parent.mkdir(parents=True, exist_ok=True)
     rewrite(out, samples)
     typer.echo(f"{len(samples)} answers written to {out}: dlbench evaluate {out} --out RUN", err=True)
@@ -93,15 +95,11 @@ def import_inspect(
     """Read answers, and dlbench's verdicts on them, from an inspect log."""
     need("inspect_ai", "inspect")
     from dlbench.bridges.inspect.logs import read_log
-    from dlbench.dataset import load
-    from dlbench.jsonl import rewrite, write_whole
-    from dlbench.runs import CONFIG, SAMPLES, make_folder
-    from dlbench.runs.verdict import VERDICTS
 
     for name in (SAMPLES, VERDICTS, CONFIG):
         if (out / name).exists():
             raise DLBenchError("this exists already", where=str(out / name), fix="pass a new --out")
-    found = read_log(eval_log, load(benchmark))
+    found = read_log(eval_log, dataset.load(benchmark))
     for where, why in found.left_out:
         typer.echo(f"LEFT OUT: {where}: {why}", err=True)
     make_folder(out)

@@ -6,21 +6,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dlbench.cli.app import JsonOption, app, command
+from dlbench.cli.app import JsonOption, add_group, command
+from dlbench.cli.output import log, print_json
 from dlbench.errors import DLBenchError
+from dlbench.jsonl import rewrite
 
 if TYPE_CHECKING:
     from dlbench.analysis.official import RepairedFile
 
 _SHOWN = 5
 
-imports = typer.Typer(help="Import other datasets and answers.", no_args_is_help=True, rich_markup_mode=None)
-app.add_typer(imports, name="import")
-
-
-@imports.callback()
-def root() -> None:
-    """Import other datasets and answers."""
+imports = add_group("import", "Import other datasets and answers.")
 
 
 @command("official", imports)
@@ -53,8 +49,6 @@ def official(
     counts = _count(repaired)
     repairs = [repair for one in repaired for repair in one.repairs]
     if json:
-        from dlbench.cli.output import print_json
-
         print_json({"counts": counts, "repairs": repairs, "defects": {one.file: one.defects for one in repaired}})
     else:
         for repair in repairs:
@@ -84,7 +78,6 @@ def _count(repaired: "list[RepairedFile]") -> dict[str, dict[str, int]]:
 
 def _fetch_sources(folder: Path, repaired: "list[RepairedFile]") -> None:
     from dlbench.analysis.official import fetch_trees, read_releases
-    from dlbench.cli.output import log
 
     named = {one.project for one in repaired}
     releases = [release for release in read_releases() if release.project in named]
@@ -94,7 +87,6 @@ def _fetch_sources(folder: Path, repaired: "list[RepairedFile]") -> None:
 
 def _write_samples(answers: Path, samples: Path, repaired: "list[RepairedFile]") -> None:
     from dlbench.analysis.official.repairs import match_answers
-    from dlbench.jsonl import rewrite
 
     found = match_answers(answers, repaired)
     for where, why in found.left_out:
