@@ -245,7 +245,7 @@ class DualAgreement:
 
         for folder in folders:
             artifacts = read_artifacts(folder, benchmark)
-            _print_gain(find_gain(artifacts, read_run(folder), benchmark, (self.rule,)), artifacts)
+            _show_gain(find_gain(artifacts, read_run(folder), benchmark, (self.rule,)), artifacts, StudyOutput())
 
 
 def _ask(setup: RunSetup, options: "RequestOptions", variants: "dict[str, list[Variant]]") -> None:
@@ -270,12 +270,12 @@ def _ask(setup: RunSetup, options: "RequestOptions", variants: "dict[str, list[V
         )
 
 
-def _print_gain(found: "Comparison", artifacts: "RunArtifacts") -> None:
+def _show_gain(found: "Comparison", artifacts: "RunArtifacts", output: StudyOutput) -> None:
     from dlbench.reporting.studies.agreement import describe_cost, describe_not_counted, tabulate_gain
 
     notes = [describe_not_counted(found), describe_cost(artifacts)]
     title = f"gain from agreement, on {len(found.instances)} instances"
-    StudyOutput().show({title: tabulate_gain(found)}, [note for note in notes if note])
+    output.show({title: tabulate_gain(found)}, [note for note in notes if note], found)
 
 
 @command("choose", agree)
@@ -296,10 +296,7 @@ def choose(
     artifacts = read_artifacts(run, loaded)
     rules = (rule, *(name for name in RULES if name not in {rule, "random"}))
     found = find_gain(artifacts, read_run(run), loaded, rules, seed)
-    if json:
-        print_json(found)
-    else:
-        _print_gain(found, artifacts)
+    _show_gain(found, artifacts, StudyOutput(json=json))
 
 
 @command("study", agree)
@@ -326,21 +323,16 @@ def study(
     artifacts = read_artifacts(run, loaded)
     studied = study_artifacts(artifacts, read_run(run), loaded, seed)
     tables = dict(studied.tables)
-    names = ("gain", "operators", "consistency", "effects")
-    record: dict[str, object] = {name: getattr(studied, name) for name in names}
+    record = {name: getattr(studied, name) for name in ("gain", "operators", "consistency", "effects")}
     notes = [studied.fault] if studied.fault else []
     if quality:
         instances = [loaded.instances[one] for one in artifacts.choices]
         engine = make_engine(workers, None, memory)
         pool = CrossRunPool(engine, prepare_projects(loaded, instances), workers=workers.count)
         with counted("running tests on references and mutants", len(instances) * (1 + mutants), every=1.0) as advance:
+            path = run / FOLDER / QUALITY
             found = measure_quality(
-                pool,
-                instances,
-                artifacts.answers,
-                run / FOLDER / QUALITY,
-                mutants,
-                lambda row: advance(row.instance.id),
+                pool, instances, artifacts.answers, path, mutants, lambda row: advance(row.instance.id)
             )
         record["quality"] = found
         tables["the model's own tests"] = tabulate_quality(found)

@@ -1,8 +1,4 @@
-"""The `analyze` commands on datasets, scores and passing candidates.
-
-Datasets: complexity, relevance, divergence. Scores: statistics, robustness. Candidates: efficiency. The commands on
-bugs and on the stage classifier are in `analyze_bugs` and `analyze_stage`.
-"""
+"""The `analyze` commands on datasets, scores and passing candidates."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -57,16 +57,9 @@ def evaluate(
     open_run(out, config | ({"new_projects": True} if new_projects else {}))
     methods = WITHOUT_ENCODER if fast else METHODS
     with Journal(out / "folds.jsonl") as journal:
+        on_line = _throttle(log)
         found = cross_validate(
-            prompts,
-            name,
-            folds,
-            methods,
-            journal,
-            _throttle(log),
-            encoder=encoder,
-            seed=seed,
-            new_projects=new_projects,
+            prompts, name, folds, methods, journal, on_line, encoder=encoder, seed=seed, new_projects=new_projects
         )
     hashes = {id: hash_prompt(text) for id, text in zip(prompts.ids, prompts.texts, strict=True)}
     answers = found.answers[methods[-1]]

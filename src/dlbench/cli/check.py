@@ -32,7 +32,7 @@ def check(
         problems += check_sources(benchmark, instances, make_engine(WorkerOptions(sandbox=sandbox)), log)
         problems += check_tree(benchmark, log)
     if json:
-        print_json([problem.as_dict() for problem in problems])
+        print_json(problems)
     else:
         for problem in problems:
             typer.echo(f"{problem.where}: {problem.kind}: {problem.what}\n  fix: {problem.fix}")

@@ -1,5 +1,6 @@
 """The command `compare`: exact paired tests between runs."""
 
+from json import loads
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -66,11 +67,9 @@ def _compare_benchmarks(path: Path, found: "Comparison") -> "BenchmarkComparison
 
 def _read_scores(path: Path) -> dict[str, float]:
     """Shares from 0 to 1; if one is above 1, all are percentages."""
-    import json
-
     fix = 'write {"run name": score, …}, all from 0 to 1 or all in percent'
     try:
-        read = json.loads(path.read_text(encoding="utf-8"))
+        read = loads(path.read_text(encoding="utf-8"))
         scores = {str(name): float(score) for name, score in read.items()}
     except OSError as error:
         raise DLBenchError(f"cannot be read: {error.strerror}", where=str(path), fix="check the path") from None

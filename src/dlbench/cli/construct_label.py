@@ -208,7 +208,9 @@ def _print_decisions(labelled: "list[LabelDecision]", unknown: list[str], unvote
     from dlbench.dataset.labels import AXES
 
     for one in labelled:
-        typer.echo(f"{one.id}: " + ", ".join(f"{axis} {_format_decision(axis, one)}" for axis in AXES))
+        decided = {axis: one.axes[axis] for axis in AXES}
+        shown = (f"{axis} {found.value or 'undecided'} ({found.outcome})" for axis, found in decided.items())
+        typer.echo(f"{one.id}: {', '.join(shown)}")
     for axis, labels in AXES.items():
         counts = Counter(one.axes[axis].value for one in labelled)
         typer.echo(f"\n{axis}\n" + "\n".join(f"  {label:<24} {counts[label]:>4}" for label in labels))
@@ -223,8 +225,3 @@ def _print_decisions(labelled: "list[LabelDecision]", unknown: list[str], unvote
         typer.echo(f"no vote yet: {function}")
     for function in unknown:
         typer.echo(f"left out, no such admissible function: {function}")
-
-
-def _format_decision(axis: str, one: "LabelDecision") -> str:
-    decision = one.axes[axis]
-    return f"{decision.value} ({decision.outcome})" if decision.value else f"undecided ({decision.outcome})"

@@ -46,10 +46,12 @@ def show(
     json: JsonOption = False,
 ) -> None:
     """Show one instance: where it is, its prompt, labels and tests."""
+    from dlbench.generation.sources import Sources
+
     loaded = dataset.load(benchmark)
     found = find_known(instance, loaded.instances, "instance")
     project = loaded.project_of(found)
-    reference = _read_reference(loaded.root, project, found) if source else None
+    reference = Sources(loaded, log).reference(found.id) if source else None
     if json:
         record = found.model_dump(mode="json") | {"project": project.model_dump(mode="json")}
         print_json(record | ({"reference": reference} if reference is not None else {}))
@@ -68,14 +70,6 @@ def show(
         typer.echo(f"  {test}")
     if reference is not None:
         typer.echo(f"\nreference:\n{reference}")
-
-
-def _read_reference(root, project, instance) -> str:  # type: ignore[no-untyped-def]
-    from dlbench.dataset.target import find_target
-    from dlbench.workspace import fetch
-
-    tree = fetch(project, root, log)
-    return find_target((tree / instance.path).read_text(encoding="utf-8"), instance.qualname).text
 
 
 @command("stats")

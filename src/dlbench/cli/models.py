@@ -9,7 +9,6 @@ import typer
 if TYPE_CHECKING:
     from dlbench.generation import Budget, Model
 
-ModelOption = Annotated[list[str] | None, typer.Option(help="{models} (repeatable).")]
 CommandOption = Annotated[
     str | None,
     typer.Option(help="A program that reads a request as JSON and prints the answer; --model is then its name."),
@@ -17,12 +16,6 @@ CommandOption = Annotated[
 BaseUrlOption = Annotated[str | None, typer.Option(help="Endpoint; default: DLBENCH_BASE_URL or OPENAI_BASE_URL.")]
 ApiKeyOption = Annotated[
     str | None, typer.Option(help="API key; better set OPENAI_API_KEY, GROQ_API_KEY, … or DLBENCH_API_KEY.")
-]
-ReasoningOption = Annotated[
-    bool, typer.Option("--reasoning", help="Omit the temperature, which reasoning models reject.")
-]
-StreamOption = Annotated[
-    bool, typer.Option("--stream", help="Stream answers, so that a long answer is not mistaken for a hang.")
 ]
 RequestTimeoutOption = Annotated[
     float, typer.Option(min=0.1, help="Seconds per request; with --stream, seconds of silence.")

@@ -21,14 +21,6 @@ from dlbench.runs import SAMPLES, open_run
 CanaryOption = Annotated[
     bool, typer.Option("--canary", help="Add the benchmark's canary to each prompt, so that copies can be found.")
 ]
-TechniqueOption = Annotated[
-    str,
-    typer.Option(
-        help="Prompting technique: {techniques}; or dual-agreement: several wordings, and the model's own tests choose "
-        "(docs/agreement.md)."
-    ),
-]
-ShownTechniqueOption = Annotated[str, typer.Option(help="Prompting technique: {techniques}.")]
 ShotsOption = Annotated[int, typer.Option(min=1, help="Examples in a few-shot prompt.")]
 PredictedStagesOption = Annotated[
     Path | None,
@@ -47,7 +39,7 @@ def run(
     *,
     chosen: Chosen,
     execution: ExecutionOptions,
-    model: models.ModelOption = None,
+    model: Annotated[list[str] | None, typer.Option(help="{models} (repeatable).")] = None,
     model_command: models.CommandOption = None,
     out: Annotated[Path, typer.Option(help="Run folder; with several models, it holds one folder for each.")] = Path(
         "runs/latest"
@@ -59,15 +51,25 @@ def run(
     max_tokens: Annotated[
         int, typer.Option(min=1, help="Limit on completion tokens; prompt and completion must fit the model's context.")
     ] = 1024,
-    technique: TechniqueOption = "zero-shot",
+    technique: Annotated[
+        str,
+        typer.Option(
+            help="Prompting technique: {techniques}; or dual-agreement: several wordings, and the model's own tests "
+            "choose (docs/agreement.md)."
+        ),
+    ] = "zero-shot",
     shots: ShotsOption = 3,
     dual: DualAgreement,
     predicted_stages: PredictedStagesOption = None,
     prompt_tokens: PromptTokensOption = 6000,
     seed: Annotated[int, typer.Option(help="Seed of the choice of examples and of the seeds of all samples.")] = 0,
     concurrency: Annotated[int, typer.Option(min=1, help="Requests in flight.")] = 4,
-    reasoning: models.ReasoningOption = False,
-    stream: models.StreamOption = False,
+    reasoning: Annotated[
+        bool, typer.Option("--reasoning", help="Omit the temperature, which reasoning models reject.")
+    ] = False,
+    stream: Annotated[
+        bool, typer.Option("--stream", help="Stream answers, so that a long answer is not mistaken for a hang.")
+    ] = False,
     request_timeout: models.RequestTimeoutOption = 300.0,
     retries: models.RetriesOption = 6,
     budget: models.BudgetOptions,
@@ -150,7 +152,7 @@ def run(
 def prompt(
     instance: Annotated[str, typer.Argument(help="Id of an instance.")],
     benchmark: BenchmarkOption = None,
-    technique: ShownTechniqueOption = "zero-shot",
+    technique: Annotated[str, typer.Option(help="Prompting technique: {techniques}.")] = "zero-shot",
     shots: ShotsOption = 3,
     predicted_stages: PredictedStagesOption = None,
     prompt_tokens: PromptTokensOption = 6000,

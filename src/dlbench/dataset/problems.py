@@ -4,7 +4,7 @@ A check returns typed problems and never stops at the first; a command prints th
 `what` and `fix` are for people.
 """
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import StrEnum
 
 
@@ -45,6 +45,3 @@ class Problem:
     where: str
     what: str
     fix: str
-
-    def as_dict(self) -> dict[str, str]:
-        return {key: str(value) for key, value in asdict(self).items()}
