@@ -214,10 +214,8 @@ class DualAgreement:
         else:
             choices = [choose_for(matrix, one, answers[one], self.rule, setup.seed) for one in known]
         write_choices(setup.inner / CHOICES, choices)
-        rewrite(
-            setup.folder / SAMPLES,
-            (make_sample(one, answers[one.instance], variants[one.instance], setup.model.name) for one in choices),
-        )
+        chosen = (make_sample(one, answers[one.instance], variants[one.instance], setup.model.name) for one in choices)
+        rewrite(setup.folder / SAMPLES, chosen)
         # every variant's solution is judged after the choice, for the gain and the study
         if samples := list_samples(answers):
             judge_into(setup.benchmark, samples, setup.inner, setup.engine, setup.execution)
@@ -337,5 +335,5 @@ def study(
         record["quality"] = found
         tables["the model's own tests"] = tabulate_quality(found)
         notes += [f"NOT COUNTED: {found.not_run}"] if found.not_run else []
-    output = StudyOutput(pictures, json)
-    output.show(tables, [*notes, *describe_flips(studied.consistency)], record, studied.pictures)
+    notes += describe_flips(studied.consistency)
+    StudyOutput(pictures, json).show(tables, notes, record, studied.pictures)

@@ -44,10 +44,7 @@ BenchmarkOption = Annotated[Path | None, typer.Option("--benchmark", help="Bench
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 SandboxOption = Annotated[str, typer.Option(envvar="DLBENCH_SANDBOX", help="auto, or {sandboxes} (without isolation).")]
 WorkersOption = Annotated[
-    int | None,
-    typer.Option(
-        "--workers", min=1, help="Candidates judged in parallel (default: all cores, local or in the cluster)."
-    ),
+    int | None, typer.Option(min=1, help="Candidates judged in parallel (default: all cores, local or in the cluster).")
 ]
 TimeoutOption = Annotated[float, typer.Option(min=0.1, help="Time limit for the tests of an instance, in seconds.")]
 MemoryOption = Annotated[int, typer.Option(min=64, help="Memory limit for a candidate and its children, in MiB.")]
@@ -137,13 +134,8 @@ class Chosen:
         return found
 
 
-_on_exit: ContextVar[ExitStack] = ContextVar("_on_exit")
-
-
-def close_on_exit(close: Callable[[], None]) -> None:
-    """Call `close` when the running command ends, however it ends."""
-    _on_exit.get().callback(close)
-
+on_exit: ContextVar[ExitStack] = ContextVar("on_exit")
+"""What is called when the running command ends, however it ends."""
 
 _LISTS = {
     "{models}": "dlbench.generation.clients:describe_clients",
@@ -181,7 +173,7 @@ def guard(function: Callable[..., None]) -> Callable[..., None]:
     def guarded(*args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - a command's own options
         try:
             with ExitStack() as stack:
-                _on_exit.set(stack)
+                on_exit.set(stack)
                 inner(*args, **kwargs)
         except DLBenchError as error:
             _fail(error)

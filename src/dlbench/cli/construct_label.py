@@ -53,7 +53,8 @@ def label(
     """Decide labels by the majority of at least three votes; list ties and measure annotator agreement."""
     from dlbench.construction.labelling import decide, measure_alpha, read_settlements
     from dlbench.construction.labelling.catalogue import read_catalogue
-    from dlbench.construction.labelling.votes import read_votes
+    from dlbench.construction.labelling.label_studio import import_votes, read_export
+    from dlbench.construction.labelling.votes import read_votes, votes_of
     from dlbench.construction.work_folder import WorkFolder
 
     folder = WorkFolder(work)
@@ -62,7 +63,9 @@ def label(
         _export(export_label_studio, folder, catalogue, _reader(folder, tree, benchmark))
         return
     if import_label_studio:
-        _import(import_label_studio, folder, catalogue)
+        imported = read_export(import_label_studio)
+        new = import_votes(imported, catalogue, votes_of(folder))
+        log(f"{len(imported)} votes of {len({vote.annotator for vote in imported})} annotators read, {new} of them new")
     all_votes = read_votes(votes or folder)
     if not all_votes:
         raise DLBenchError("there are no votes yet", where=str(work), fix="vote with `dlbench construct review`")
@@ -160,8 +163,8 @@ def _reader(work: "WorkFolder", tree: Path | None, benchmark: Path | None) -> "C
     @cache
     def find_fetched(project: str) -> Path | None:
         loaded = dataset.load(benchmark or (made if made.is_dir() else None))
-        tree = source_tree(loaded.projects[project], loaded.root) if project in loaded.projects else None
-        return tree if tree and tree.is_dir() else None
+        found = source_tree(loaded.projects[project], loaded.root) if project in loaded.projects else None
+        return found if found and found.is_dir() else None
 
     def read(function: str) -> "Source":
         entry = read_catalogue(work)[function]
@@ -192,15 +195,6 @@ def _export(path: Path, work: "WorkFolder", catalogue: "dict[str, Entry]", read:
     write_whole(path, dumps(tasks, indent=1) + "\n")
     write_whole(configuration, write_configuration())
     typer.echo(f"{len(tasks)} tasks in {path}, the labelling configuration in {configuration}")
-
-
-def _import(path: Path, work: "WorkFolder", catalogue: "dict[str, Entry]") -> None:
-    from dlbench.construction.labelling.label_studio import import_votes, read_export
-    from dlbench.construction.labelling.votes import votes_of
-
-    votes = read_export(path)
-    new = import_votes(votes, catalogue, votes_of(work))
-    log(f"{len(votes)} votes of {len({vote.annotator for vote in votes})} annotators read, {new} of them new")
 
 
 def _print_decisions(labelled: "list[LabelDecision]", unknown: list[str], unvoted: list[str]) -> None:

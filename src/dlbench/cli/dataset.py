@@ -2,7 +2,7 @@
 
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -12,9 +12,6 @@ from dlbench.cli.output import log, print_json
 from dlbench.errors import DLBenchError
 from dlbench.jsonl import write_whole
 from dlbench.registry import find_known
-
-if TYPE_CHECKING:
-    from dlbench.dataset.statistics import Statistics
 
 
 @command("list")
@@ -94,7 +91,12 @@ def stats(
         alphas = {}
     found["alpha"] = {axis: None if math.isnan(alpha) else round(alpha, 3) for axis, alpha in alphas.items()}
     if plots:
-        _draw(plots, chosen, found)
+        from dlbench.reporting.charts.bars import draw_bars
+        from dlbench.reporting.dataset_card import find_distributions
+
+        plots.mkdir(parents=True, exist_ok=True)
+        for name, counts in find_distributions(chosen.instances, found).items():
+            write_whole(plots / f"{name.replace(' ', '-')}.svg", draw_bars(f"Instances by {name}", counts))
     if json:
         print_json(found)
         return
@@ -113,12 +115,3 @@ def stats(
             typer.echo(f"\n{name}")
             for label, count in counts.items():
                 typer.echo(f"  {label:<28} {'-' if count is None else count:>5}")
-
-
-def _draw(folder: Path, chosen: Chosen, figures: "Statistics") -> None:
-    from dlbench.reporting.charts.bars import draw_bars
-    from dlbench.reporting.dataset_card import find_distributions
-
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, counts in find_distributions(chosen.instances, figures).items():
-        write_whole(folder / f"{name.replace(' ', '-')}.svg", draw_bars(f"Instances by {name}", counts))

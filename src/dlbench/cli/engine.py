@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from dlbench import dataset
-from dlbench.cli.app import CORES, ExecutionOptions, WorkerOptions, close_on_exit, need
+from dlbench.cli.app import CORES, ExecutionOptions, WorkerOptions, need, on_exit
 from dlbench.cli.output import log
 from dlbench.errors import DLBenchError
 
@@ -43,7 +43,7 @@ def make_engine(options: WorkerOptions, timeout: float | None = None, memory: in
         log=log,
     )
     if executor is not None:
-        close_on_exit(executor.close)
+        on_exit.get().callback(executor.close)
     return Engine(sandbox, limits, executor=executor)
 
 

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -12,9 +12,6 @@ from dlbench.cli.engine import make_judging_engine, make_pool, prepare_projects
 from dlbench.cli.output import counted, print_json
 from dlbench.cli.report import judge_into, show_scores
 from dlbench.runs import keep_samples, open_run
-
-if TYPE_CHECKING:
-    from dlbench.validation import Trial
 
 
 @command("validate")
@@ -42,7 +39,7 @@ def validate(
     total = 2 * len(instances) * (1 + len(BODIES) + mutants) if compare_modes else validation.count_trials(instances)
     with counted("validating", total + repeat * len(instances)) as advance:
 
-        def show(trial: "Trial") -> None:
+        def show(trial: validation.Trial) -> None:
             advance(f"{trial.instance} {trial.name}: {'holds' if trial.holds else 'DOES NOT HOLD'}")
 
         if compare_modes:
@@ -85,11 +82,8 @@ def evaluate(
     loaded = dataset.load(benchmark)
     parsed = read_samples(samples, loaded)
     engine = make_judging_engine(execution)
-    config = {
-        "dlbench": __version__,
-        "benchmark": str(loaded.version),
-        "model": samples.name.removesuffix(".gz").removesuffix(".jsonl"),
-    }
+    name = samples.name.removesuffix(".gz").removesuffix(".jsonl")
+    config = {"dlbench": __version__, "benchmark": str(loaded.version), "model": name}
     open_run(out, config | {"timeout": execution.timeout, "memory": execution.memory})
     judge_into(loaded, parsed, out, engine, execution)
     keep_samples(samples, out)

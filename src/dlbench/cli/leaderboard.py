@@ -212,7 +212,7 @@ def build(
             # an older dataset version has its own table and was checked when it was new
             faults = [fault for fault in faults if fault.kind is not FaultKind.DATASET_VERSION]
         if entry is None or faults:
-            faulty[path] = str(faults[0])
+            faulty[path] = faults[0].what if entry is None else str(faults[0])
         else:
             entries[path] = entry
     tables = rank_entries(entries)
