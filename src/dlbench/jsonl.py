@@ -11,7 +11,6 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from threading import Lock
-from types import TracebackType
 from typing import IO, Any
 
 from dlbench.errors import DiskFull, DLBenchError, is_full_disk
@@ -33,17 +32,11 @@ def read_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         try:
             record = _parse(line, from_json)
         except (ValueError, RecursionError) as error:
-            raise DLBenchError(
-                f"not a line of JSON: {error}",
-                where=f"{path}:{number}",
-                fix="write one JSON object per line, and a line break inside a string as \\n",
-            ) from None
+            fix = "write one JSON object per line, and a line break inside a string as \\n"
+            raise DLBenchError(f"not a line of JSON: {error}", where=f"{path}:{number}", fix=fix) from None
         if not isinstance(record, dict):
-            raise DLBenchError(
-                f"a JSON {type(record).__name__}, not an object",
-                where=f"{path}:{number}",
-                fix='write {"instance": …, "sample": …, "answer": …}',
-            )
+            fix = 'write {"instance": …, "sample": …, "answer": …}'
+            raise DLBenchError(f"a JSON {type(record).__name__}, not an object", where=f"{path}:{number}", fix=fix)
         yield number, record
 
 
@@ -109,11 +102,8 @@ class Journal:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
                 file.close()
-                raise DLBenchError(
-                    "another process is writing here",
-                    where=str(self.path),
-                    fix="wait until it ends, or choose another --out folder",
-                ) from None
+                fix = "wait until it ends, or choose another --out folder"
+                raise DLBenchError("another process is writing here", where=str(self.path), fix=fix) from None
             # A process that ended meanwhile may have replaced the file.
             if self.path.exists() and os.path.samestat(os.fstat(file.fileno()), self.path.stat()):
                 return file
@@ -140,11 +130,8 @@ class Journal:
                     os.fsync(self._file.fileno())
             except OSError as error:
                 kind = DiskFull if is_full_disk(error) else DLBenchError
-                raise kind(
-                    f"cannot be written: {error.strerror}",
-                    where=str(self.path),
-                    fix="free disk space and rerun the same command; finished work is kept",
-                ) from None
+                fix = "free disk space and rerun the same command; finished work is kept"
+                raise kind(f"cannot be written: {error.strerror}", where=str(self.path), fix=fix) from None
 
     def close(self) -> None:
         self._file.close()
@@ -152,9 +139,7 @@ class Journal:
     def __enter__(self) -> "Journal":
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         self.close()
 
 

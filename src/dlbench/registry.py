@@ -61,12 +61,10 @@ class Registry(Mapping[str, Member], Generic[Member]):
             import_module(f"{self._package}.{module.name}")
 
 
-def find_known(name: str, known: Mapping[str, Member], kind: str) -> Member:
+def find_known(name: str, known: Mapping[str, Member], kind: str, where: str = "") -> Member:
     """The value called `name`, or an error that names the closest matches."""
     if name in known:
         return known[name]
     near = get_close_matches(name, known, n=3, cutoff=0.5) or [other for other in known if name in other][:3]
-    raise DLBenchError(
-        f"there is no {kind} {name!r}",
-        fix=f"did you mean {' or '.join(near)}?" if near else "`dlbench list` shows what there is",
-    )
+    fix = f"did you mean {' or '.join(near)}?" if near else "`dlbench list` shows what there is"
+    raise DLBenchError(f"there is no {kind} {name!r}", where=where, fix=fix)

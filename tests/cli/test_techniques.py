@@ -23,8 +23,8 @@ def cli():
 @pytest.fixture
 def unjudged(monkeypatch):
     """Skip the evaluation of answers."""
-    for name in ("engine.make_judging_engine", "engine.prepare_projects", "report.judge_into", "report.show_scores"):
-        monkeypatch.setattr(f"dlbench.cli.{name}", lambda *_: None)
+    for name in ("make_judging_engine", "prepare_projects", "judge_into", "show_scores"):
+        monkeypatch.setattr(f"dlbench.cli.run.{name}", lambda *_: None)
 
 
 def shown(out: str) -> list[tuple[str, str]]:

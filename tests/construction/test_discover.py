@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
 from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from dlbench.cli.construct_discover import register
+from dlbench.cli.construct import construct
 from dlbench.construction.selection.discover import Discovery, discover_on_github, discover_on_index
 from dlbench.construction.selection.topics import read_topics, to_one_line
 from dlbench.construction.work_folder import WorkFolder
@@ -263,9 +262,7 @@ def test_any_text_becomes_one_writable_line(text: object) -> None:
 
 
 def run(*arguments: object) -> Any:  # noqa: ANN401 - typer does not name its result's type
-    group = typer.Typer()
-    register(group)
-    return CliRunner().invoke(group, [str(argument) for argument in arguments])
+    return CliRunner().invoke(construct, [str(argument) for argument in arguments])
 
 
 def test_discover_command_reports_input_and_output_counts(

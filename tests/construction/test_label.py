@@ -9,12 +9,11 @@ from itertools import permutations
 from pathlib import Path
 
 import pytest
-import typer
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from dlbench.cli.construct_label import register
+from dlbench.cli.construct import construct as group
 from dlbench.construction.labelling import Outcome, Settlement, decide, measure_alpha, read_settlements
 from dlbench.construction.labelling.votes import (
     Sheets,
@@ -439,8 +438,6 @@ def test_incomplete_review_is_rejected_on_write_and_read(tmp_path, row):
 
 @pytest.fixture
 def construct():
-    group = typer.Typer()
-    register(group)
     return lambda *arguments: CliRunner().invoke(group, ["label", *map(str, arguments)])
 
 

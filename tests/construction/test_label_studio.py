@@ -5,12 +5,11 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-import typer
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from dlbench.cli.construct_label import register
+from dlbench.cli.construct import construct
 from dlbench.construction.labelling.catalogue import read_catalogue
 from dlbench.construction.labelling.label_studio import import_votes, read_export, write_configuration, write_task
 from dlbench.construction.labelling.review_api import AnnotationApi
@@ -217,14 +216,12 @@ def test_any_json_gives_votes_or_a_known_error(tmp_path_factory, value):
 
 
 def test_label_command_imports_before_counting(work, export):
-    group = typer.Typer()
-    register(group)
     path = export([annotate(number, "training", "general", "others") for number in (1, 2, 3)])
     arguments = ["label", "--work", str(work.root), "--import-label-studio", str(path)]
-    ended = CliRunner().invoke(group, arguments)
+    ended = CliRunner().invoke(construct, arguments)
     assert ended.exit_code == 0, ended.output
     assert "1 of 3 functions are labelled" in ended.output
     path.write_text("[{}]")
-    ended = CliRunner().invoke(group, arguments)
+    ended = CliRunner().invoke(construct, arguments)
     assert ended.exit_code == 1
     assert "`data` is missing or not a dict" in ended.output

@@ -684,7 +684,7 @@ def test_lost_server_is_reported_and_the_vote_not_shown_as_saved(open_page):
 
 
 def test_review_prints_a_working_address_and_stops_at_ctrl_c(work, trees):
-    code = "import typer; from dlbench.cli.construct_label import register; g = typer.Typer(); register(g); g()"
+    code = "from dlbench.cli.construct import construct; construct()"
     arguments = ["review", "--work", str(work.root), "--tree", str(trees), "--no-browser"]
     with subprocess.Popen([sys.executable, "-c", code, *arguments], stdout=subprocess.PIPE, text=True) as process:
         line = process.stdout.readline()
@@ -699,7 +699,7 @@ def test_review_prints_a_working_address_and_stops_at_ctrl_c(work, trees):
 
 
 def test_review_of_an_empty_folder_is_an_error(tmp_path):
-    code = "import typer; from dlbench.cli.construct_label import register; g = typer.Typer(); register(g); g()"
+    code = "from dlbench.cli.construct import construct; construct()"
     ended = subprocess.run(
         [sys.executable, "-c", code, "review", "--work", str(tmp_path), "--no-browser"],
         capture_output=True,

@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
 from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from dlbench.cli.construct_discover import register
+from dlbench.cli.construct import construct
 from dlbench.construction.selection import releases
 from dlbench.construction.selection.case_counts import ProjectNames, count_cases
 from dlbench.construction.selection.criteria import Candidate, find_candidates, render_selection, select
@@ -536,9 +535,7 @@ def test_table_has_a_row_and_reasons_for_each_project(work: WorkFolder, index: I
 
 
 def run(*arguments: object) -> Any:  # noqa: ANN401 - typer does not name its result's type
-    group = typer.Typer()
-    register(group)
-    return CliRunner().invoke(group, [str(argument) for argument in arguments])
+    return CliRunner().invoke(construct, [str(argument) for argument in arguments])
 
 
 def test_select_command_prints_table_and_counts(work: WorkFolder, index: Index) -> None:

@@ -1,33 +1,20 @@
 """The command line: one file per group of commands; each parses, calls and prints."""
 
+from importlib import import_module
+from pkgutil import iter_modules
 from typing import Annotated
 
 import typer
 
-from dlbench.cli import (  # noqa: F401 - they register
-    agree,
-    analyze,
-    analyze_bugs,
-    analyze_stage,
-    check,
-    compare,
-    construct,
-    dataset,
-    evaluate,
-    exchange,
-    import_official,
-    leaderboard,
-    report,
-    run,
-    workspace,
-)
+from dlbench import __version__
 from dlbench.cli.app import app
+
+for module in iter_modules(__path__):  # they register their commands
+    import_module(f"dlbench.cli.{module.name}")
 
 
 def _show_version(value: bool) -> None:
     if value:
-        from dlbench import __version__
-
         typer.echo(f"dlbench {__version__}")
         raise typer.Exit
 

@@ -2,40 +2,38 @@
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
-from dlbench.cli.analyze import PicturesOption, show, write_pictures
+from dlbench import dataset
+from dlbench.cli import models
+from dlbench.cli.analyze import PicturesOption, StudyOutput
 from dlbench.cli.app import (
     BenchmarkOption,
     ExecutionOptions,
     JsonOption,
     MemoryOption,
     WorkerOptions,
-    app,
+    add_group,
     command,
 )
-from dlbench.cli.models import (
-    ApiKeyOption,
-    BaseUrlOption,
-    CommandOption,
-    MaxCostOption,
-    MaxRequestsOption,
-    MaxTokensTotalOption,
-    PricesOption,
-    make_budget,
-)
+from dlbench.cli.engine import make_engine, prepare_projects
+from dlbench.cli.output import counted, log, print_json
+from dlbench.cli.report import judge_into
 from dlbench.errors import DLBenchError
+from dlbench.jsonl import rewrite
+from dlbench.registry import find_known
+from dlbench.runs import SAMPLES, read_run
+from dlbench.runs.verdict import VERDICTS
 
 if TYPE_CHECKING:
     from dlbench.agreement.mutation import Variants
     from dlbench.agreement.requests import RequestOptions
     from dlbench.agreement.study import RunArtifacts
     from dlbench.agreement.variants import Variant
-    from dlbench.dataset import Benchmark, Instance
     from dlbench.execution import Engine
     from dlbench.generation import Budget, Model, ModelOptions
     from dlbench.generation.sources import Sources
@@ -43,29 +41,16 @@ if TYPE_CHECKING:
 
 DUAL = "dual-agreement"
 
-agree = typer.Typer(
-    help="Paraphrase prompts, and select solutions by the votes of a model's own tests.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
-app.add_typer(agree, name="agree")
+agree = add_group("agree", "Paraphrase prompts, and select solutions by the votes of a model's own tests.")
 
-VariantsOption = Annotated[
-    int, typer.Option(min=1, help="dual-agreement: variants of each prompt, including the original.")
-]
-TestsOption = Annotated[
-    int, typer.Option(min=1, max=20, help="dual-agreement: tests to request for each variant; no more are used.")
-]
 RuleOption = Annotated[str, typer.Option(help="dual-agreement: codet, b4, mbr-exec or random.")]
-RewriteOption = Annotated[
-    bool, typer.Option("--rewrite", help="dual-agreement: let the model paraphrase too, not only rules.")
-]
 RunArgument = Annotated[Path, typer.Argument(help="Folder of a run with --technique dual-agreement.")]
 SeedOption = Annotated[int | None, typer.Option(help="Seed of ties and draws (default: the run's own).")]
 
 
 @command("mutate", agree)
 def mutate(
+    *,
     instance: Annotated[str, typer.Argument(help="Id of an instance.")],
     operator: Annotated[
         list[str] | None, typer.Option(help="Only this operator (repeatable); `list` shows all operators.")
@@ -75,30 +60,24 @@ def mutate(
     model: Annotated[
         str | None, typer.Option(help="As for `run`; paraphrases where no rule applies (default: none).")
     ] = None,
-    model_command: CommandOption = None,
-    base_url: BaseUrlOption = None,
-    api_key: ApiKeyOption = None,
-    max_requests: MaxRequestsOption = None,
-    max_tokens_total: MaxTokensTotalOption = None,
-    max_cost: MaxCostOption = None,
-    prices: PricesOption = None,
+    model_command: models.CommandOption = None,
+    base_url: models.BaseUrlOption = None,
+    api_key: models.ApiKeyOption = None,
+    budget: models.BudgetOptions,
     benchmark: BenchmarkOption = None,
     json: JsonOption = False,
 ) -> None:
     """Show the variants of an instance's prompt: what each changes, and what was dropped and why."""
     from dlbench.agreement.mutation import find_operators
     from dlbench.agreement.mutation.base import render_operators
-    from dlbench.cli.output import log, print_json
-    from dlbench.dataset import load
-    from dlbench.generation import Limits, ModelOptions
+    from dlbench.generation import ModelOptions
     from dlbench.generation.sources import Sources
-    from dlbench.registry import find_known
 
     if operator == ["list"]:
         typer.echo(render_operators(), nl=False)
         return
     find_operators(operator or [])  # an unknown name is an error before a model starts
-    loaded = load(benchmark)
+    loaded = dataset.load(benchmark)
     found = find_known(instance, loaded.instances, "instance")
     sources = Sources(loaded)
     opening = ModelOptions(base_url, api_key, model_command, concurrency=1)
@@ -107,8 +86,7 @@ def mutate(
     if name is not None:
         sources.module(found)  # a missing source is an error before a model starts
         opened = opening.open(name, sources, log)
-        budget = make_budget(opened, name, Limits(max_requests, max_tokens_total, max_cost), prices)
-        limits = {"budget": budget, "log": log}
+        limits = {"budget": budget.open(opened, name), "log": log}
         log(f"{opened.name} paraphrases where no rule applies")
     making = _make_variants([found], sources, opened, limits, operators=operator or [], count=count, seed=seed)
     variants = asyncio.run(making)[found.id]
@@ -119,7 +97,7 @@ def mutate(
 
 
 async def _make_variants(
-    instances: "list[Instance]",
+    instances: "list[dataset.Instance]",
     sources: "Sources",
     model: "Model | None",
     limits: dict[str, Any],
@@ -157,14 +135,20 @@ def _print_variants(variants: "Variants") -> None:
 
 @dataclass(frozen=True)
 class RunSetup:
-    """What a run works on, and where it writes."""
+    """What a run works on, the model it asks within its limits, and where it writes."""
 
-    benchmark: "Benchmark"
-    instances: "list[Instance]"
+    benchmark: "dataset.Benchmark"
+    instances: "list[dataset.Instance]"
     sources: "Sources"
     engine: "Engine"
+    execution: ExecutionOptions
     folder: Path
     seed: int
+    opening: "ModelOptions"
+    name: str
+    model: "Model"
+    budget: "Budget"
+    retries: int
 
     @property
     def inner(self) -> Path:
@@ -174,26 +158,26 @@ class RunSetup:
 
 
 @dataclass(frozen=True)
-class ModelSetup:
-    """The model of a run, and its limits."""
-
-    opening: "ModelOptions"
-    name: str
-    model: "Model"
-    budget: "Budget"
-    concurrency: int
-    retries: int
-
-
-@dataclass(frozen=True)
 class DualAgreement:
     """The technique `dual-agreement` of `run`: variants, answers, matrix, selection."""
 
-    variants: int
-    tests: int
-    rule: str
-    rewrite: bool
-    execution: ExecutionOptions
+    PLACE: ClassVar = 0
+    variants: Annotated[
+        int, typer.Option(min=1, help="dual-agreement: variants of each prompt, including the original.")
+    ] = 8
+    tests: Annotated[
+        int, typer.Option(min=1, max=20, help="dual-agreement: tests to request for each variant; no more are used.")
+    ] = 5
+    rule: RuleOption = "codet"
+    rewrite: Annotated[
+        bool, typer.Option("--rewrite", help="dual-agreement: let the model paraphrase too, not only rules.")
+    ] = False
+
+    def refuse_for(self, technique: str) -> None:
+        """Raise an error for an option that another technique would ignore."""
+        if passed := [f"--{one.name}" for one in fields(self) if getattr(self, one.name) != one.default]:
+            fix = f"remove it, or pass --technique {DUAL}"
+            raise DLBenchError(f"{technique} does not use {', '.join(passed)}", where=passed[0], fix=fix)
 
     def check(self, samples: int) -> None:
         """Raise an error for invalid options, before any request is paid for."""
@@ -204,30 +188,21 @@ class DualAgreement:
             fix = "leave out --samples; --variants sets how many solutions are requested"
             raise DLBenchError(f"{DUAL} gives one sample per instance, not {samples}", fix=fix)
 
-    def describe(self) -> dict[str, Any]:
-        return {"variants": self.variants, "tests": self.tests, "rule": self.rule, "rewrite": self.rewrite}
-
-    def ask_and_choose(self, setup: RunSetup, model: ModelSetup, options: "RequestOptions") -> None:
+    def ask_and_choose(self, setup: RunSetup, options: "RequestOptions") -> None:
         """Write one sample per instance, and everything it depends on beside it."""
         from dlbench.agreement import CHOICES, choose_for, list_rows, make_sample, read_choices, write_choices
         from dlbench.agreement.matrix import MATRIX, describe_not_run, fill_matrix
         from dlbench.agreement.requests import ANSWERS
         from dlbench.agreement.solutions import read_answers
         from dlbench.agreement.study import list_samples
-        from dlbench.cli.engine import prepare_projects
-        from dlbench.cli.output import counted, log
-        from dlbench.cli.report import judge_into
         from dlbench.execution.cross_run import CrossRunPool
-        from dlbench.jsonl import rewrite
-        from dlbench.runs import SAMPLES
-        from dlbench.runs.verdict import VERDICTS
 
-        variants = self._find_variants(setup, model)
-        self._ask(setup, model, options, variants)
+        variants = self._find_variants(setup)
+        _ask(setup, options, variants)
         known = {instance.id: instance for instance in setup.instances}
         answers = read_answers(setup.inner / ANSWERS, known, variants)
         prepared = prepare_projects(setup.benchmark, setup.instances)
-        pool = CrossRunPool(setup.engine, prepared, workers=self.execution.count, outputs=True)
+        pool = CrossRunPool(setup.engine, prepared, workers=setup.execution.count, outputs=True)
         rows = list_rows(setup.instances, answers)
         with counted("running solutions on tests", len(rows), every=1.0) as advance:
             matrix = fill_matrix(pool, rows, setup.inner / MATRIX, lambda row: advance(row.instance.id))
@@ -240,26 +215,22 @@ class DualAgreement:
         else:
             choices = [choose_for(matrix, one, answers[one], self.rule, setup.seed) for one in known]
         write_choices(setup.inner / CHOICES, choices)
-        rewrite(
-            setup.folder / SAMPLES,
-            (make_sample(one, answers[one.instance], variants[one.instance], model.model.name) for one in choices),
-        )
+        chosen = (make_sample(one, answers[one.instance], variants[one.instance], setup.model.name) for one in choices)
+        rewrite(setup.folder / SAMPLES, chosen)
         # every variant's solution is judged after the choice, for the gain and the study
         if samples := list_samples(answers):
-            judge_into(setup.benchmark, samples, setup.inner, setup.engine, self.execution)
+            judge_into(setup.benchmark, samples, setup.inner, setup.engine, setup.execution)
 
-    def _find_variants(self, setup: RunSetup, model: ModelSetup) -> "dict[str, list[Variant]]":
+    def _find_variants(self, setup: RunSetup) -> "dict[str, list[Variant]]":
         """Made once: a resumed run asks the same requests. A model that paraphrases shares the run's budget."""
         from dlbench.agreement.variants import VARIANTS, read_variants, write_variants
-        from dlbench.cli.output import counted, log
-        from dlbench.jsonl import rewrite
 
         path = setup.inner / VARIANTS
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.is_file():
             return read_variants(path)
-        opened = model.opening.open(model.name, setup.sources, log) if self.rewrite else None
-        limits = {"budget": model.budget, "retries": model.retries}
+        opened = setup.opening.open(setup.name, setup.sources, log) if self.rewrite else None
+        limits = {"budget": setup.budget, "retries": setup.retries}
         options = {"count": self.variants, "seed": setup.seed}
         with counted("making variants", len(setup.instances), every=1.0) as advance:
             found = asyncio.run(_make_variants(setup.instances, setup.sources, opened, limits, advance, **options))
@@ -267,46 +238,43 @@ class DualAgreement:
         write_variants(path, [variant for one in found.values() for variant in one.kept])
         return {instance: one.kept for instance, one in found.items()}
 
-    def _ask(
-        self, setup: RunSetup, model: ModelSetup, options: "RequestOptions", variants: "dict[str, list[Variant]]"
-    ) -> None:
-        from dlbench.agreement.requests import ANSWERS, count_requests, make_request
-        from dlbench.cli.output import counted, log
-        from dlbench.generation import generate
-
-        total = sum(count_requests(variants[instance.id]) for instance in setup.instances)
-        with counted(f"asking {model.model.name}", total) as advance:
-            generate(
-                model.model,
-                setup.instances,
-                lambda instance, sample: make_request(
-                    instance, setup.sources.module(instance), variants[instance.id], sample, options
-                ),
-                setup.inner / ANSWERS,
-                lambda instance: count_requests(variants[instance.id]),
-                model.concurrency,
-                lambda record: advance(f"{record['instance']} {record['operator']}: {record['asks_for']}"),
-                budget=model.budget,
-                retries=model.retries,
-                log=log,
-            )
-
-    def show_gain(self, benchmark: "Benchmark", folders: list[Path]) -> None:
+    def show_gain(self, benchmark: "dataset.Benchmark", folders: list[Path]) -> None:
         from dlbench.agreement.study import read_artifacts
         from dlbench.reporting.studies.agreement import find_gain
-        from dlbench.runs import read_run
 
         for folder in folders:
             artifacts = read_artifacts(folder, benchmark)
-            _print_gain(find_gain(artifacts, read_run(folder), benchmark, (self.rule,)), artifacts)
+            _show_gain(find_gain(artifacts, read_run(folder), benchmark, (self.rule,)), artifacts, StudyOutput())
 
 
-def _print_gain(found: "Comparison", artifacts: "RunArtifacts") -> None:
+def _ask(setup: RunSetup, options: "RequestOptions", variants: "dict[str, list[Variant]]") -> None:
+    from dlbench.agreement.requests import ANSWERS, count_requests, make_request
+    from dlbench.generation import generate
+
+    total = sum(count_requests(variants[instance.id]) for instance in setup.instances)
+    with counted(f"asking {setup.model.name}", total) as advance:
+        generate(
+            setup.model,
+            setup.instances,
+            lambda instance, sample: make_request(
+                instance, setup.sources.module(instance), variants[instance.id], sample, options
+            ),
+            setup.inner / ANSWERS,
+            lambda instance: count_requests(variants[instance.id]),
+            setup.opening.concurrency,
+            lambda record: advance(f"{record['instance']} {record['operator']}: {record['asks_for']}"),
+            budget=setup.budget,
+            retries=setup.retries,
+            log=log,
+        )
+
+
+def _show_gain(found: "Comparison", artifacts: "RunArtifacts", output: StudyOutput) -> None:
     from dlbench.reporting.studies.agreement import describe_cost, describe_not_counted, tabulate_gain
 
     notes = [describe_not_counted(found), describe_cost(artifacts)]
     title = f"gain from agreement, on {len(found.instances)} instances"
-    show({title: tabulate_gain(found)}, [note for note in notes if note])
+    output.show({title: tabulate_gain(found)}, [note for note in notes if note], found)
 
 
 @command("choose", agree)
@@ -320,20 +288,14 @@ def choose(
     """Select again from the kept matrix by another rule or seed, and show what it would have gained."""
     from dlbench.agreement.selection import RULES, check_rule
     from dlbench.agreement.study import read_artifacts
-    from dlbench.cli.output import print_json
-    from dlbench.dataset import load
     from dlbench.reporting.studies.agreement import find_gain
-    from dlbench.runs import read_run
 
     check_rule(rule)
-    loaded = load(benchmark)
+    loaded = dataset.load(benchmark)
     artifacts = read_artifacts(run, loaded)
     rules = (rule, *(name for name in RULES if name not in {rule, "random"}))
     found = find_gain(artifacts, read_run(run), loaded, rules, seed)
-    if json:
-        print_json(found)
-    else:
-        _print_gain(found, artifacts)
+    _show_gain(found, artifacts, StudyOutput(json=json))
 
 
 @command("study", agree)
@@ -353,35 +315,26 @@ def study(
     """Measure how sensitive a model is to paraphrases, by operator and instance, and what agreement gains."""
     from dlbench.agreement import FOLDER
     from dlbench.agreement.study import QUALITY, measure_quality, read_artifacts
-    from dlbench.cli.engine import make_engine, prepare_projects
-    from dlbench.cli.output import counted
-    from dlbench.dataset import load
     from dlbench.execution.cross_run import CrossRunPool
     from dlbench.reporting.studies.agreement import describe_flips, study_artifacts, tabulate_quality
-    from dlbench.runs import read_run
 
-    loaded = load(benchmark)
+    loaded = dataset.load(benchmark)
     artifacts = read_artifacts(run, loaded)
     studied = study_artifacts(artifacts, read_run(run), loaded, seed)
     tables = dict(studied.tables)
-    names = ("gain", "operators", "consistency", "effects")
-    record: dict[str, object] = {name: getattr(studied, name) for name in names}
+    record = {name: getattr(studied, name) for name in ("gain", "operators", "consistency", "effects")}
     notes = [studied.fault] if studied.fault else []
     if quality:
         instances = [loaded.instances[one] for one in artifacts.choices]
         engine = make_engine(workers, None, memory)
         pool = CrossRunPool(engine, prepare_projects(loaded, instances), workers=workers.count)
         with counted("running tests on references and mutants", len(instances) * (1 + mutants), every=1.0) as advance:
+            path = run / FOLDER / QUALITY
             found = measure_quality(
-                pool,
-                instances,
-                artifacts.answers,
-                run / FOLDER / QUALITY,
-                mutants,
-                lambda row: advance(row.instance.id),
+                pool, instances, artifacts.answers, path, mutants, lambda row: advance(row.instance.id)
             )
         record["quality"] = found
         tables["the model's own tests"] = tabulate_quality(found)
         notes += [f"NOT COUNTED: {found.not_run}"] if found.not_run else []
-    show(tables, [*notes, *describe_flips(studied.consistency)], record if json else None)
-    write_pictures(pictures, studied.pictures)
+    notes += describe_flips(studied.consistency)
+    StudyOutput(pictures, json).show(tables, notes, record, studied.pictures)

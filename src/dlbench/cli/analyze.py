@@ -1,10 +1,7 @@
-"""The `analyze` commands on datasets, scores and passing candidates.
-
-Datasets: complexity, relevance, divergence. Scores: statistics, robustness. Candidates: efficiency. The commands on
-bugs and on the stage classifier are in `analyze_bugs` and `analyze_stage`.
-"""
+"""The `analyze` commands on datasets, scores and passing candidates."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,14 +14,17 @@ from dlbench.cli.app import (
     SandboxOption,
     TimeoutOption,
     WorkerOptions,
-    app,
+    add_group,
     command,
     need,
 )
+from dlbench.cli.engine import make_engine, prepare_projects
 from dlbench.cli.models import ApiKeyOption
 from dlbench.cli.output import counted, log, open_console, print_json
 from dlbench.cli.report import read_compared_runs
 from dlbench.errors import DLBenchError
+from dlbench.jsonl import Journal, write_whole
+from dlbench.runs import SAMPLES, Run, make_folder, read_run
 
 if TYPE_CHECKING:
     from dlbench.analysis.corpora import Corpus
@@ -33,12 +33,8 @@ if TYPE_CHECKING:
     from dlbench.analysis.embeddings import Encoder
     from dlbench.execution import Engine
     from dlbench.reporting.tables import Tabled
-    from dlbench.runs import Run
 
-analyze = typer.Typer(
-    help="Study datasets, scores and failures: docs/studies.md.", no_args_is_help=True, rich_markup_mode=None
-)
-app.add_typer(analyze, name="analyze")
+analyze = add_group("analyze", "Study datasets, scores and failures: docs/studies.md.")
 
 CorporaArgument = Annotated[
     list[str] | None,
@@ -54,29 +50,40 @@ SourcesOption = Annotated[
 PicturesOption = Annotated[Path | None, typer.Option(help="Also write plots to this folder (SVG).")]
 
 
-def show(tables: "Mapping[str, Tabled]", notes: Sequence[str], record: object = None) -> None:
-    """Print tables and notes, or the record alone as JSON."""
-    from dlbench.reporting.tables import draw
+@dataclass(frozen=True)
+class StudyOutput:
+    """How a study shows its result."""
 
-    if record is not None:
-        print_json(record)
-        return
-    for title, table in tables.items():
-        open_console().print(draw(title, table))
-    for line in notes:
-        typer.echo(line)
+    pictures: PicturesOption = None
+    json: JsonOption = False
 
+    def show(
+        self,
+        tables: "Mapping[str, Tabled]",
+        notes: Sequence[str] = (),
+        record: object = None,
+        plots: Mapping[str, str] | None = None,
+    ) -> None:
+        """Print tables and notes, or the record alone as JSON; write the plots if they are wanted."""
+        from dlbench.reporting.tables import draw
 
-def write_pictures(folder: Path | None, plots: Mapping[str, str]) -> None:
-    from dlbench.jsonl import write_whole
-    from dlbench.runs import make_folder
+        if self.json:
+            print_json(record)
+        else:
+            for title, table in tables.items():
+                open_console().print(draw(title, table))
+            for line in notes:
+                typer.echo(line)
+        if plots is not None:
+            self.write(plots)
 
-    if folder is None:
-        return
-    make_folder(folder)
-    for name, plot in plots.items():
-        write_whole(folder / f"{name}.svg", plot)
-    log(f"written: {', '.join(str(folder / f'{name}.svg') for name in plots)}")
+    def write(self, plots: Mapping[str, str]) -> None:
+        if self.pictures is None:
+            return
+        make_folder(self.pictures)
+        for name, plot in plots.items():
+            write_whole(self.pictures / f"{name}.svg", plot)
+        log(f"written: {', '.join(str(self.pictures / f'{name}.svg') for name in plots)}")
 
 
 def read(datasets: list[str] | None, sources: Path | None, *, with_code: bool = True) -> "list[Corpus]":
@@ -86,12 +93,7 @@ def read(datasets: list[str] | None, sources: Path | None, *, with_code: bool = 
 
 
 @command("complexity", analyze)
-def complexity(
-    datasets: CorporaArgument = None,
-    sources: SourcesOption = None,
-    pictures: PicturesOption = None,
-    json: JsonOption = False,
-) -> None:
+def complexity(output: StudyOutput, datasets: CorporaArgument = None, sources: SourcesOption = None) -> None:
     """Measure the references of datasets: lines, cyclomatic and cognitive complexity, nesting, calls."""
     from dlbench.analysis.complexity import measure_complexity
     from dlbench.reporting.studies import describe_complexity, draw_complexity, tabulate_complexity
@@ -99,17 +101,11 @@ def complexity(
     corpora = read(datasets, sources)
     with counted("measuring", sum(len(corpus.with_code) for corpus in corpora), every=2.0) as advance:
         found = [measure_complexity(corpus, advance) for corpus in corpora]
-    show({"complexity": tabulate_complexity(found)}, describe_complexity(found), found if json else None)
-    write_pictures(pictures, draw_complexity(found))
+    output.show({"complexity": tabulate_complexity(found)}, describe_complexity(found), found, draw_complexity(found))
 
 
 @command("relevance", analyze)
-def relevance(
-    datasets: CorporaArgument = None,
-    sources: SourcesOption = None,
-    pictures: PicturesOption = None,
-    json: JsonOption = False,
-) -> None:
+def relevance(output: StudyOutput, datasets: CorporaArgument = None, sources: SourcesOption = None) -> None:
     """Measure DL relevance: the share of words in prompts and code that contain a deep-learning keyword."""
     from dlbench.analysis.relevance import measure_relevance
     from dlbench.reporting.studies import describe_missing, draw_relevance, tabulate_categories, tabulate_relevance
@@ -120,15 +116,13 @@ def relevance(
         "DL-relevance: share of distinct words": tabulate_relevance(found),
         "words by kind of keyword": tabulate_categories(found),
     }
-    show(tables, describe_missing(corpora), found if json else None)
-    write_pictures(pictures, draw_relevance(found))
+    output.show(tables, describe_missing(corpora), found, draw_relevance(found))
 
 
 @command("statistics", analyze)
 def statistics(
+    output: StudyOutput,
     scores: Annotated[Path, typer.Argument(help="CSV: header `model,benchmark,…`, then one model per line.")],
-    pictures: PicturesOption = None,
-    json: JsonOption = False,
 ) -> None:
     """Compare benchmarks over the same models: Cohen's d, Fisher's ratio, Spearman's rho, Kendall's tau."""
     from dlbench.analysis.benchmark_correlation import compare_all, read_scores
@@ -136,19 +130,17 @@ def statistics(
 
     table = read_scores(scores)
     found = compare_all(table)
-    show({"benchmarks": tabulate_benchmarks(found)}, [], found if json else None)
-    write_pictures(pictures, draw_benchmarks(table))
+    output.show({"benchmarks": tabulate_benchmarks(found)}, [], found, draw_benchmarks(table))
 
 
 @command("robustness", analyze)
 def robustness(
     runs: Annotated[list[Path], typer.Argument(help="Run folders, two or more.")],
+    output: StudyOutput,
     chosen: Chosen,
     other_split: Annotated[
         list[str] | None, typer.Option(help="Also rank on this split (repeatable); on all splits by default.")
     ] = None,
-    pictures: PicturesOption = None,
-    json: JsonOption = False,
 ) -> None:
     """Check whether the ranking of runs holds on resampled instances, without one project or label, on other splits."""
     from dlbench.analysis.ranking_robustness import measure_robustness
@@ -173,12 +165,12 @@ def robustness(
     if len(found.pairs) > studies.MOST_PAIRS:
         notes.append(f"the {studies.MOST_PAIRS} least certain of {len(found.pairs)} pairs; --json has them all")
     notes += [f"LEFT OUT: {count} instances {why}" for why, count in left_out.items() if count]
-    show(tables, notes, found if json else None)
-    write_pictures(pictures, studies.draw_robustness(found))
+    output.show(tables, notes, found, studies.draw_robustness(found))
 
 
 @command("divergence", analyze)
 def divergence(
+    output: StudyOutput,
     datasets: CorporaArgument = None,
     sources: SourcesOption = None,
     encoder: Annotated[
@@ -193,8 +185,6 @@ def divergence(
     text: Annotated[
         Path | None, typer.Option(help="Also find the longest runs of tokens that prompts share with this text.")
     ] = None,
-    pictures: PicturesOption = None,
-    json: JsonOption = False,
 ) -> None:
     """Measure how similar datasets are: mean cosine of prompts and of code, nearest pairs, near-duplicates."""
     from dlbench.analysis.divergence import find_shared_runs, measure_distances, project_to_plane
@@ -202,7 +192,7 @@ def divergence(
     from dlbench.reporting import studies
 
     corpora = read(datasets, sources)
-    if pictures is not None:
+    if output.pictures is not None:
         need("sklearn", "analysis")
     shared = {corpus.name: find_shared_runs(corpus.items, text) for corpus in corpora} if text else {}
     for_prompts = open_encoder(encoder, base_url, api_key)
@@ -220,11 +210,11 @@ def divergence(
     }
     if shared:
         tables[f"longest runs shared with {text}"] = studies.tabulate_shared(shared)
-    show(tables, notes, {"distances": found, "shared": shared} if json else None)
-    if pictures is not None:
+    output.show(tables, notes, {"distances": found, "shared": shared})
+    if output.pictures is not None:
         log("projecting texts to a plane (t-SNE)")
         planes = {kind: project_to_plane(texts) for kind, texts in encoded.items()}
-        write_pictures(pictures, studies.draw_divergence(found, planes))
+        output.write(studies.draw_divergence(found, planes))
 
 
 def _encode(corpus: "Corpus", kind: str, encoder: "Encoder") -> "Texts":
@@ -254,6 +244,7 @@ def _open_code_encoder(
 @command("efficiency", analyze)
 def efficiency(
     runs: Annotated[list[Path], typer.Argument(help="Run folders; measurements go to efficiency.jsonl there.")],
+    output: StudyOutput,
     chosen: Chosen,
     repeats: Annotated[int, typer.Option(min=3, help="Rounds: runs of each candidate next to its reference.")] = 9,
     seed: Annotated[int, typer.Option(help="Seed of the order within a round.")] = 0,
@@ -263,17 +254,13 @@ def efficiency(
     sandbox: SandboxOption = "auto",
     timeout: TimeoutOption = 60.0,
     memory: MemoryOption = 4096,
-    pictures: PicturesOption = None,
-    json: JsonOption = False,
 ) -> None:
     """Compare passing candidates with the reference: time and memory of the tests, length and complexity."""
     from dlbench.analysis.complexity import check_tools
     from dlbench.analysis.efficiency.measure import EFFICIENCY, MeasureStore
     from dlbench.analysis.efficiency.summary import summarise
-    from dlbench.cli.engine import make_engine
     from dlbench.reporting import name_runs
     from dlbench.reporting.studies import efficiency as study
-    from dlbench.runs import read_run
 
     check_tools()
     named = name_runs([read_run(folder) for folder in runs])
@@ -297,13 +284,11 @@ def efficiency(
     outstanding = study.tabulate_outstanding(found)
     if outstanding[1]:
         tables["candidates beyond the noise"] = outstanding
-    show(tables, study.describe_costs(found), found if json else None)
-    write_pictures(pictures, study.draw_efficiency(found))
+    output.show(tables, study.describe_costs(found), found, study.draw_efficiency(found))
 
 
 def _find_passing(run: "Run", chosen: Chosen) -> "list[PassingCandidates]":
     from dlbench.analysis.efficiency.measure import find_passing
-    from dlbench.runs import SAMPLES
     from dlbench.runs.samples import read_samples
 
     path = run.folder / SAMPLES
@@ -318,8 +303,6 @@ def _measure(
 ) -> "tuple[MeasureStore, dict[str, str]]":
     """All measurements, and by instance why it was given up."""
     from dlbench.analysis.efficiency import measure
-    from dlbench.cli.engine import prepare_projects
-    from dlbench.jsonl import Journal
 
     with Journal(path) as journal:
         store = measure.MeasureStore.read(path, journal)

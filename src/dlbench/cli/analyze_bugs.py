@@ -6,26 +6,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dlbench.cli.analyze import PicturesOption, analyze, show, write_pictures
-from dlbench.cli.app import BenchmarkOption, JsonOption, command
-from dlbench.cli.models import (
-    ApiKeyOption,
-    BaseUrlOption,
-    CommandOption,
-    MaxCostOption,
-    MaxRequestsOption,
-    PricesOption,
-    RequestTimeoutOption,
-    RetriesOption,
-)
+from dlbench import dataset
+from dlbench.cli import models
+from dlbench.cli.analyze import StudyOutput, analyze
+from dlbench.cli.app import BenchmarkOption, command
+from dlbench.cli.output import counted, log
 from dlbench.errors import DLBenchError
+from dlbench.jsonl import read_lines, rewrite, write_whole
+from dlbench.runs import SAMPLES, make_folder, read_run
 
 if TYPE_CHECKING:
     from dlbench.analysis.bugs.evidence import Failure
     from dlbench.analysis.bugs.explain import Explanation
     from dlbench.analysis.bugs.llm_judge import JudgeVotes
-    from dlbench.dataset import Benchmark
-    from dlbench.generation import Limits, ModelOptions
+    from dlbench.generation import ModelOptions
 
 FAILURES = "failures.jsonl"
 
@@ -33,6 +27,7 @@ FAILURES = "failures.jsonl"
 @command("bugs", analyze)
 def bugs(
     runs: Annotated[list[Path], typer.Argument(help="Run folders.")],
+    output: StudyOutput,
     out: Annotated[
         Path | None,
         typer.Option(help="Folder for bugs.md, failures.jsonl (evidence and reasons) and the judge's votes."),
@@ -42,41 +37,35 @@ def bugs(
         typer.Option(help="People's votes, JSONL or CSV: run, instance, sample, category, annotator (repeatable)."),
     ] = None,
     judge: Annotated[str | None, typer.Option(help="Also ask this model, named as for `run`. Requires --out.")] = None,
-    judge_command: CommandOption = None,
+    judge_command: models.CommandOption = None,
     judge_below: Annotated[
         float, typer.Option(min=0.0, max=1.0, help="Ask the judge only if the rules' confidence is below this.")
     ] = 1.0,
-    base_url: BaseUrlOption = None,
-    api_key: ApiKeyOption = None,
+    base_url: models.BaseUrlOption = None,
+    api_key: models.ApiKeyOption = None,
     concurrency: Annotated[int, typer.Option(min=1, help="Concurrent requests to the judge.")] = 4,
-    request_timeout: RequestTimeoutOption = 300.0,
-    retries: RetriesOption = 6,
-    max_requests: MaxRequestsOption = None,
-    max_cost: MaxCostOption = None,
-    prices: PricesOption = None,
+    request_timeout: models.RequestTimeoutOption = 300.0,
+    retries: models.RetriesOption = 6,
+    max_requests: models.MaxRequestsOption = None,
+    max_cost: models.MaxCostOption = None,
+    prices: models.PricesOption = None,
     references: Annotated[
         bool, typer.Option(help="Read the modules around candidates, if their projects are prepared.")
     ] = True,
     look_up: Annotated[bool, typer.Option(help="Query the projects' environments for missing names.")] = True,
     benchmark: BenchmarkOption = None,
-    pictures: PicturesOption = None,
-    json: JsonOption = False,
 ) -> None:
     """Classify the bugs that make candidates fail: by rules, an LLM judge and people's votes; measure agreement."""
     from dlbench.analysis.bugs.agreement import measure_agreement, read_votes
     from dlbench.analysis.bugs.explain import ProjectModules, explain
-    from dlbench.cli.output import counted
-    from dlbench.dataset import load
-    from dlbench.generation import Limits, ModelOptions
-    from dlbench.jsonl import rewrite, write_whole
+    from dlbench.generation import ModelOptions
     from dlbench.reporting.studies import bugs as study
-    from dlbench.runs import make_folder
 
     if judge_below != 1.0 and not (judge or judge_command):
         raise DLBenchError("--judge-below requires a judge", fix="name one as --judge")
     if (judge or judge_command) and out is None:
         raise DLBenchError("--judge requires a folder for its votes", fix="give a folder as --out")
-    loaded = load(benchmark)
+    loaded = dataset.load(benchmark)
     failures, notes = read_failures(runs, loaded)
     people = read_votes(votes or [], failures)
     with counted("explaining", len(failures), every=2.0) as advance:
@@ -97,7 +86,8 @@ def bugs(
         if not unsure:
             what = f"the rules' confidence is at least {judge_below:g} for every failure"
             raise DLBenchError(what, where="--judge-below", fix="give a higher value, or no judge")
-        judged = _ask(opening, judge, unsure, out, Limits(max_requests, None, max_cost), prices, retries)
+        budget = models.BudgetOptions(max_requests, None, max_cost, prices)
+        judged = _ask(opening, judge, unsure, out, budget, retries)
         raters["judge"], reasons = dict(judged.votes), judged.reasons
         if len(unsure) < len(found):
             notes.append(
@@ -120,18 +110,15 @@ def bugs(
             if pair.confusions:
                 tables[f"{pair.a} and {pair.b}"] = study.tabulate_confusions(pair.confusions, (pair.a, pair.b))
         record |= {"agreement": agreement, "votes": raters, "judge_reasons": reasons}
-    show(tables, notes, record | {"notes": notes} if json else None)
+    output.show(tables, notes, record | {"notes": notes}, study.draw_bugs(by_run))
     if out is not None:
         write_whole(out / "bugs.md", study.write_markdown(tables, notes))
-    write_pictures(pictures, study.draw_bugs(by_run))
 
 
-def read_failures(runs: Sequence[Path], benchmark: "Benchmark") -> "tuple[list[Failure], list[str]]":
+def read_failures(runs: Sequence[Path], benchmark: "dataset.Benchmark") -> "tuple[list[Failure], list[str]]":
     """The failures of all runs, and notes on what is left out."""
     from dlbench.analysis.bugs.evidence import find_failures
-    from dlbench.jsonl import read_lines
     from dlbench.reporting import name_runs
-    from dlbench.runs import SAMPLES, read_run
     from dlbench.runs.samples import parse_samples
 
     failures: list[Failure] = []
@@ -160,13 +147,10 @@ def _ask(
     model: str | None,
     found: "list[Explanation]",
     out: Path,
-    limits: "Limits",
-    prices: Path | None,
+    budget: models.BudgetOptions,
     retries: int,
 ) -> "JudgeVotes":
     from dlbench.analysis.bugs.llm_judge import ask_judge
-    from dlbench.cli.models import make_budget
-    from dlbench.cli.output import counted, log
 
     name = opening.names([model] if model else None)[0]
     if name in ("reference", "stub"):
@@ -179,7 +163,7 @@ def _ask(
             found,
             folder,
             concurrency=opening.concurrency,
-            budget=make_budget(opened, name, limits, prices),
+            budget=budget.open(opened, name),
             retries=retries,
             on_answer=lambda record: advance(str(record["instance"])),
             log=log,

@@ -7,19 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dlbench.cli.analyze import CorporaArgument, PicturesOption, analyze, read, show, write_pictures
-from dlbench.cli.app import JsonOption, command, need
+from dlbench.cli.analyze import CorporaArgument, StudyOutput, analyze, read
+from dlbench.cli.app import add_group, command, need
 from dlbench.cli.output import counted, log
+from dlbench.jsonl import Journal, rewrite
+from dlbench.runs import make_folder, open_run
 
 if TYPE_CHECKING:
     from dlbench.analysis.classifier.data import Prompts
 
-stage = typer.Typer(
-    help="Predict stage, task and data type from prompts: docs/studies.md.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
-analyze.add_typer(stage, name="stage")
+stage = add_group("stage", "Predict stage, task and data type from prompts: docs/studies.md.", analyze)
 
 DatasetArgument = Annotated[
     str, typer.Argument(help="Labelled prompts: `ours`, a benchmark folder, or a folder of official DL-Bench files.")
@@ -36,6 +33,7 @@ EncoderOption = Annotated[str, typer.Option(help="`minilm`, or a sentence-transf
 
 @command("evaluate", stage)
 def evaluate(
+    output: StudyOutput,
     dataset: DatasetArgument = "ours",
     out: Annotated[Path, typer.Option(help="Folder for folds and predictions; rerun to resume.")] = Path("runs/stage"),
     also: AlsoOption = None,
@@ -46,15 +44,11 @@ def evaluate(
     fast: Annotated[bool, typer.Option("--fast", help="Only the methods that need no encoder.")] = False,
     encoder: EncoderOption = "minilm",
     seed: Annotated[int, typer.Option(min=0, help="Seed of the folds.")] = 0,
-    pictures: PicturesOption = None,
-    json: JsonOption = False,
 ) -> None:
     """Predict stage, task and data type from prompts (cross-validated), with baselines."""
     from dlbench.analysis.classifier.evaluate import METHODS, WITHOUT_ENCODER, cross_validate
     from dlbench.generation.techniques.stage_predictor import hash_prompt
-    from dlbench.jsonl import Journal, rewrite
     from dlbench.reporting.studies import classifier
-    from dlbench.runs import open_run
 
     need("sklearn", "analysis")
     name, prompts = _gather(dataset, also)
@@ -63,16 +57,9 @@ def evaluate(
     open_run(out, config | ({"new_projects": True} if new_projects else {}))
     methods = WITHOUT_ENCODER if fast else METHODS
     with Journal(out / "folds.jsonl") as journal:
+        on_line = _throttle(log)
         found = cross_validate(
-            prompts,
-            name,
-            folds,
-            methods,
-            journal,
-            _throttle(log),
-            encoder=encoder,
-            seed=seed,
-            new_projects=new_projects,
+            prompts, name, folds, methods, journal, on_line, encoder=encoder, seed=seed, new_projects=new_projects
         )
     hashes = {id: hash_prompt(text) for id, text in zip(prompts.ids, prompts.texts, strict=True)}
     answers = found.answers[methods[-1]]
@@ -85,8 +72,7 @@ def evaluate(
             title = f"{one.axis} by {one.way}: true labels in rows, predicted ones in columns"
             tables[title] = classifier.tabulate_labels(one)
     notes = [f"predictions for unseen prompts by {methods[-1]}: {out / 'predictions.jsonl'}"]
-    show(tables, notes, found if json else None)
-    write_pictures(pictures, classifier.draw_methods(found))
+    output.show(tables, notes, found, classifier.draw_methods(found))
 
 
 @command("train", stage)
@@ -98,7 +84,6 @@ def train(
 ) -> None:
     """Write a classifier trained on all labelled prompts of a dataset, for `predict`."""
     from dlbench.analysis.classifier.evaluate import train as write_classifier
-    from dlbench.runs import make_folder
 
     _, prompts = _gather(dataset, also)
     make_folder(out)
@@ -108,15 +93,13 @@ def train(
 
 @command("predict", stage)
 def predict(
+    output: StudyOutput,
     datasets: CorporaArgument = None,
     model: Annotated[Path, typer.Option(help="Folder that `train` wrote.")] = Path("runs/stage-classifier"),
     out: Annotated[Path | None, typer.Option(help="Also write the predictions for each prompt (JSONL).")] = None,
-    pictures: PicturesOption = None,
-    json: JsonOption = False,
 ) -> None:
     """Predict stage, task and data type of every prompt of a dataset, and count the labels."""
     from dlbench.analysis.classifier.evaluate import predict as predict_labels
-    from dlbench.jsonl import rewrite
     from dlbench.reporting.studies import classifier
 
     need("sklearn", "analysis")
@@ -131,8 +114,7 @@ def predict(
         rewrite(out, ({"dataset": name, "instance": id, **labels} for name, id, labels in rows))
     true = {corpus.name: {item.id: item.labels for item in corpus.items} for corpus in corpora}
     tables = {"predicted and true labels": classifier.tabulate_predictions(predicted, true)}
-    show(tables, [], predicted if json else None)
-    write_pictures(pictures, classifier.draw_predictions(predicted))
+    output.show(tables, [], predicted, classifier.draw_predictions(predicted))
 
 
 def _gather(dataset: str, also: str | None) -> "tuple[str, Prompts]":

@@ -1,8 +1,9 @@
 """Register commands, expand option groups, and turn errors into messages with an exit status.
 
-A command is a function with typed parameters. A parameter whose type is an option group becomes the options of that
-group. Errors that a user can fix end with a message and status 1; Ctrl-C ends with 130 and keeps finished work.
-Nothing heavy is imported here: `dlbench --help` must answer at once.
+A command is a function with typed parameters. A parameter whose type is a dataclass becomes the options that are its
+fields: after the command's own, or in place if its `PLACE` is 0. Errors that a user can fix end with a message and
+status 1; Ctrl-C ends with 130 and keeps finished work. Nothing heavy is imported here: `dlbench --help` must answer at
+once.
 """
 
 import errno
@@ -12,20 +13,19 @@ import os
 from collections.abc import Callable
 from contextlib import ExitStack
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from datetime import datetime
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from pkgutil import resolve_name
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand
 
+from dlbench import dataset
 from dlbench.dataset.labels import Data, Stage, Task
 from dlbench.errors import DLBenchError
-
-if TYPE_CHECKING:
-    from dlbench.dataset import Benchmark, Instance
 
 app = typer.Typer(
     name="dlbench",
@@ -38,18 +38,13 @@ app = typer.Typer(
 )
 
 CORES = os.cpu_count() or 1
+DAYS = ["%Y-%m-%d"]
 
 BenchmarkOption = Annotated[Path | None, typer.Option("--benchmark", help="Benchmark folder (default: the built-in).")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-SandboxOption = Annotated[
-    str,
-    typer.Option(envvar="DLBENCH_SANDBOX", help="auto, or {sandboxes} (without isolation)."),
-]
+SandboxOption = Annotated[str, typer.Option(envvar="DLBENCH_SANDBOX", help="auto, or {sandboxes} (without isolation).")]
 WorkersOption = Annotated[
-    int | None,
-    typer.Option(
-        "--workers", min=1, help="Candidates judged in parallel (default: all cores, local or in the cluster)."
-    ),
+    int | None, typer.Option(min=1, help="Candidates judged in parallel (default: all cores, local or in the cluster).")
 ]
 TimeoutOption = Annotated[float, typer.Option(min=0.1, help="Time limit for the tests of an instance, in seconds.")]
 MemoryOption = Annotated[int, typer.Option(min=64, help="Memory limit for a candidate and its children, in MiB.")]
@@ -57,12 +52,12 @@ ModeOption = Annotated[
     str,
     typer.Option(help="auto: warm workers, with a fresh interpreter where needed; fresh: always a new interpreter."),
 ]
-PoolMemoryOption = Annotated[int, typer.Option(min=256, help="Memory limit for all workers of a machine, in MiB.")]
-ExecutorOption = Annotated[str, typer.Option(help="Where candidates run: local, or ray (docs/cluster.md).")]
-RayAddressOption = Annotated[
-    str | None,
-    typer.Option(help="Ray cluster: HOST:PORT or auto (default: RAY_ADDRESS, else a local Ray for this command)."),
-]
+
+
+def add_group(name: str, help: str, parent: typer.Typer = app) -> typer.Typer:
+    group = typer.Typer(help=help, no_args_is_help=True, rich_markup_mode=None)
+    parent.add_typer(group, name=name)
+    return group
 
 
 @dataclass(frozen=True)
@@ -70,8 +65,11 @@ class WorkerOptions:
     """Where candidates run, and how many at once."""
 
     workers: WorkersOption = None
-    executor: ExecutorOption = "local"
-    ray_address: RayAddressOption = None
+    executor: Annotated[str, typer.Option(help="Where candidates run: local, or ray (docs/cluster.md).")] = "local"
+    ray_address: Annotated[
+        str | None,
+        typer.Option(help="Ray cluster: HOST:PORT or auto (default: RAY_ADDRESS, else a local Ray for this command)."),
+    ] = None
     sandbox: SandboxOption = "auto"
 
     @property
@@ -86,15 +84,64 @@ class ExecutionOptions(WorkerOptions):
     timeout: TimeoutOption = 60.0
     memory: MemoryOption = 4096
     mode: ModeOption = "auto"
-    pool_memory: PoolMemoryOption = 6144
+    pool_memory: Annotated[int, typer.Option(min=256, help="Memory limit for all workers of a machine, in MiB.")] = 6144
 
 
-_on_exit: ContextVar[ExitStack] = ContextVar("_on_exit")
+@dataclass(frozen=True)
+class Chosen:
+    """The benchmark and the instances that a command works on, loaded on first use."""
+
+    folder: BenchmarkOption = None
+    split: Annotated[
+        str,
+        typer.Option(
+            help="full, a split of the benchmark (lite, demo), or live-YYYY-MM: functions new since that month."
+        ),
+    ] = "full"
+    instance: Annotated[list[str] | None, typer.Option(help="Only this instance (repeatable).")] = None
+    project: Annotated[list[str] | None, typer.Option(help="Only this project (repeatable).")] = None
+    stage: Annotated[list[Stage] | None, typer.Option(help="Only this pipeline stage (repeatable).")] = None
+    task: Annotated[list[Task] | None, typer.Option(help="Only this ML task (repeatable).")] = None
+    data: Annotated[list[Data] | None, typer.Option(help="Only this input data type (repeatable).")] = None
+    since: Annotated[datetime | None, typer.Option(formats=DAYS, help="Introduced on or after this day.")] = None
+    until: Annotated[datetime | None, typer.Option(formats=DAYS, help="Introduced on or before this day.")] = None
+
+    @functools.cached_property
+    def benchmark(self) -> "dataset.Benchmark":
+        return dataset.load(self.folder)
+
+    @functools.cached_property
+    def instances(self) -> "list[dataset.Instance]":
+        return self.instances_of(self.benchmark)
+
+    def instances_of(self, benchmark: "dataset.Benchmark") -> "list[dataset.Instance]":
+        selection = dataset.Selection(
+            split=self.split,
+            instances=tuple(self.instance or ()),
+            projects=tuple(self.project or ()),
+            stages=tuple(self.stage or ()),
+            tasks=tuple(self.task or ()),
+            data=tuple(self.data or ()),
+            since=self.since.date() if self.since else None,
+            until=self.until.date() if self.until else None,
+        )
+        found = dataset.select(benchmark, selection)
+        if not found and benchmark.unrunnable and not benchmark.instances:
+            what = f"its {len(benchmark.unrunnable)} prompts have no runnable source"
+            raise DLBenchError(what, where=str(benchmark.root), fix="use `dlbench analyze` to study them")
+        if not found:
+            raise DLBenchError("no instance matches the filters", fix="`dlbench stats` lists what there is")
+        return found
 
 
-def close_on_exit(close: Callable[[], None]) -> None:
-    """Call `close` when the running command ends, however it ends."""
-    _on_exit.get().callback(close)
+on_exit: ContextVar[ExitStack] = ContextVar("on_exit")
+"""What is called when the running command ends, however it ends."""
+
+_LISTS = {
+    "{models}": "dlbench.generation.clients:describe_clients",
+    "{techniques}": "dlbench.generation.techniques:TECHNIQUES",
+    "{sandboxes}": "dlbench.execution.sandbox.base:SANDBOXES",
+}
 
 
 class RegistryHelp(TyperCommand):
@@ -105,61 +152,28 @@ class RegistryHelp(TyperCommand):
 
     def format_options(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401 - typer has its own copy of click
         for option in self.params:
-            for placeholder, describe in _LISTS.items():
+            for placeholder, place in _LISTS.items():
                 if placeholder in (getattr(option, "help", None) or ""):
-                    option.help = option.help.replace(placeholder, describe())  # type: ignore[attr-defined]
+                    found = resolve_name(place)
+                    text = found() if callable(found) else ", ".join(found)
+                    option.help = option.help.replace(placeholder, text)  # type: ignore[attr-defined]
         super().format_options(ctx, formatter)
 
 
-def _describe_models() -> str:
-    from dlbench.generation.clients import describe_clients
-
-    return describe_clients()
-
-
-def _describe_techniques() -> str:
-    from dlbench.generation.techniques import TECHNIQUES
-
-    return ", ".join(TECHNIQUES)
-
-
-def _describe_sandboxes() -> str:
-    from dlbench.execution.sandbox.base import SANDBOXES
-
-    return ", ".join(SANDBOXES)
-
-
-_LISTS = {"{models}": _describe_models, "{techniques}": _describe_techniques, "{sandboxes}": _describe_sandboxes}
-
-
 def command(name: str, group: typer.Typer = app) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Register a command; parameters typed as option groups become the options of the group."""
-
-    def register(function: Callable[..., None]) -> Callable[..., None]:
-        group.command(name, cls=RegistryHelp)(_guard(function))
-        return function
-
-    return register
+    """Register a command."""
+    return lambda function: group.command(name, cls=RegistryHelp)(guard(function))
 
 
-def group_command(group: typer.Typer) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Register what a group does when none of its commands is named; `context` says whether one is."""
-
-    def register(function: Callable[..., None]) -> Callable[..., None]:
-        group.callback(invoke_without_command=True)(_guard(function))
-        return function
-
-    return register
-
-
-def _guard(function: Callable[..., None]) -> Callable[..., None]:
+def guard(function: Callable[..., None]) -> Callable[..., None]:
+    """Expand the option groups of a command, and turn its errors into messages with an exit status."""
     inner = _expand_groups(function)
 
     @functools.wraps(inner)
     def guarded(*args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - a command's own options
         try:
             with ExitStack() as stack:
-                _on_exit.set(stack)
+                on_exit.set(stack)
                 inner(*args, **kwargs)
         except DLBenchError as error:
             _fail(error)
@@ -180,95 +194,10 @@ def _fail(error: DLBenchError) -> None:
     raise typer.Exit(1)
 
 
-class Chosen:
-    """The benchmark and the instances that a command works on, loaded on first use."""
-
-    def __init__(self, root: Path | None, **filters: Any) -> None:  # noqa: ANN401 - as `Selection` types them
-        self._root = root
-        self._filters = filters
-
-    @functools.cached_property
-    def benchmark(self) -> "Benchmark":
-        from dlbench.dataset import load
-
-        return load(self._root)
-
-    @property
-    def split(self) -> str:
-        return str(self._filters["split"])
-
-    @property
-    def root(self) -> Path:
-        from dlbench.dataset import default_root
-
-        return self._root or default_root()
-
-    def instances_of(self, benchmark: "Benchmark") -> list["Instance"]:
-        from dlbench.dataset import Selection, select
-
-        found = select(benchmark, Selection(**self._filters))
-        if not found and benchmark.unrunnable and not benchmark.instances:
-            what = f"its {len(benchmark.unrunnable)} prompts have no runnable source"
-            raise DLBenchError(what, where=str(benchmark.root), fix="use `dlbench analyze` to study them")
-        if not found:
-            raise DLBenchError("no instance matches the filters", fix="`dlbench stats` lists what there is")
-        return found
-
-    @functools.cached_property
-    def instances(self) -> list["Instance"]:
-        return self.instances_of(self.benchmark)
-
-
-def _select(
-    benchmark: BenchmarkOption = None,
-    split: Annotated[
-        str,
-        typer.Option(
-            help="full, a split of the benchmark (lite, demo), or live-YYYY-MM: functions new since that month."
-        ),
-    ] = "full",
-    instance: Annotated[list[str] | None, typer.Option(help="Only this instance (repeatable).")] = None,
-    project: Annotated[list[str] | None, typer.Option(help="Only this project (repeatable).")] = None,
-    stage: Annotated[list[Stage] | None, typer.Option(help="Only this pipeline stage (repeatable).")] = None,
-    task: Annotated[list[Task] | None, typer.Option(help="Only this ML task (repeatable).")] = None,
-    data: Annotated[list[Data] | None, typer.Option(help="Only this input data type (repeatable).")] = None,
-    since: Annotated[
-        datetime | None, typer.Option(formats=["%Y-%m-%d"], help="Introduced on or after this day.")
-    ] = None,
-    until: Annotated[
-        datetime | None, typer.Option(formats=["%Y-%m-%d"], help="Introduced on or before this day.")
-    ] = None,
-) -> Chosen:
-    return Chosen(
-        benchmark,
-        split=split,
-        instances=tuple(instance or ()),
-        projects=tuple(project or ()),
-        stages=tuple(stage or ()),
-        tasks=tuple(task or ()),
-        data=tuple(data or ()),
-        since=since.date() if since else None,
-        until=until.date() if until else None,
-    )
-
-
-_GROUPS: dict[object, Callable[..., object]] = {
-    Chosen: _select,
-    WorkerOptions: WorkerOptions,
-    ExecutionOptions: ExecutionOptions,
-}
-"""By the type of a parameter: the callable whose parameters are the options of the group."""
-
-
-def option_group(group: type) -> type:
-    """Register a dataclass whose fields are options (a decorator)."""
-    _GROUPS[group] = group
-    return group
-
-
 def _expand_groups(function: Callable[..., None]) -> Callable[..., None]:
     own = inspect.signature(function).parameters
-    groups = {name: _GROUPS[one.annotation] for name, one in own.items() if one.annotation in _GROUPS}
+    types: dict[str, Any] = {name: one.annotation for name, one in own.items()}
+    groups = {name: kind for name, kind in types.items() if is_dataclass(kind) and isinstance(kind, type)}
     if not groups:
         return function
     options = {name: inspect.signature(make).parameters for name, make in groups.items()}
@@ -279,8 +208,8 @@ def _expand_groups(function: Callable[..., None]) -> Callable[..., None]:
 
     expanded.__doc__ = function.__doc__
     expanded.__name__ = function.__name__
-    listed = [one for name, one in own.items() if name not in groups]
-    listed += [one for name in groups for one in options[name].values()]
+    order = sorted(own, key=lambda name: getattr(groups[name], "PLACE", 1) if name in groups else 0)
+    listed = [one for name in order for one in (options[name].values() if name in groups else [own[name]])]
     parameters = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in listed]
     expanded.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     expanded.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}

@@ -4,7 +4,10 @@ from typing import Annotated
 
 import typer
 
+from dlbench import dataset
 from dlbench.cli.app import Chosen, JsonOption, SandboxOption, WorkerOptions, command
+from dlbench.cli.engine import make_engine
+from dlbench.cli.output import log, print_json
 
 
 @command("check")
@@ -17,13 +20,11 @@ def check(
     sandbox: SandboxOption = "auto",
 ) -> None:
     """Report every problem of a benchmark in one pass: where, what, and how to fix it."""
-    from dlbench.cli.engine import make_engine
-    from dlbench.cli.output import log, print_json
     from dlbench.dataset.validation import check_records
     from dlbench.validation.sources import check_sources
     from dlbench.workspace.provenance import check_tree
 
-    benchmark, problems = check_records(chosen.root)
+    benchmark, problems = check_records(chosen.folder or dataset.default_root())
     known = [instance for instance in benchmark.instances.values() if instance.project in benchmark.projects]
     if not records_only:
         selected = {instance.id for instance in chosen.instances_of(benchmark)} if known else set()
@@ -31,7 +32,7 @@ def check(
         problems += check_sources(benchmark, instances, make_engine(WorkerOptions(sandbox=sandbox)), log)
         problems += check_tree(benchmark, log)
     if json:
-        print_json([problem.as_dict() for problem in problems])
+        print_json(problems)
     else:
         for problem in problems:
             typer.echo(f"{problem.where}: {problem.kind}: {problem.what}\n  fix: {problem.fix}")

@@ -1,11 +1,13 @@
 """The command `compare`: exact paired tests between runs."""
 
+from json import loads
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dlbench.cli.app import Chosen, JsonOption, command
+from dlbench.cli.output import open_console, print_json
 from dlbench.cli.report import read_compared_runs
 from dlbench.errors import DLBenchError
 
@@ -36,12 +38,9 @@ def compare(
     found = compare_tallies(compared.tallies, chosen.benchmark, only_first=first)
     benchmarks = _compare_benchmarks(other, found) if other else None
     if json:
-        from dlbench.cli.output import print_json
-
         facts = {"warnings": compared.warnings, "outside_the_choice": compared.outside}
         print_json({"comparison": found, **facts, "against": benchmarks})
         return
-    from dlbench.cli.output import open_console
     from dlbench.reporting.comparison import describe_benchmark, describe_instances, describe_pairs, tabulate_runs
     from dlbench.reporting.tables import draw
 
@@ -68,11 +67,9 @@ def _compare_benchmarks(path: Path, found: "Comparison") -> "BenchmarkComparison
 
 def _read_scores(path: Path) -> dict[str, float]:
     """Shares from 0 to 1; if one is above 1, all are percentages."""
-    import json
-
     fix = 'write {"run name": score, …}, all from 0 to 1 or all in percent'
     try:
-        read = json.loads(path.read_text(encoding="utf-8"))
+        read = loads(path.read_text(encoding="utf-8"))
         scores = {str(name): float(score) for name, score in read.items()}
     except OSError as error:
         raise DLBenchError(f"cannot be read: {error.strerror}", where=str(path), fix="check the path") from None

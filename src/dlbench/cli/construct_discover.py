@@ -1,16 +1,18 @@
 """Commands of the first construction steps: discover and select."""
 
+from collections import Counter
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from dlbench.cli.app import JsonOption, command
+from dlbench.cli.construct_common import WORK, ProjectOptions, WorkOption, construct
+from dlbench.cli.output import counted, log, print_json
+from dlbench.errors import DLBenchError
 
-WorkOption = Annotated[Path, typer.Option("--work", help="Folder for the results of every step.")]
-WORK = Path("construction")
 
-
+@command("discover", construct)
 def discover(
     topic: Annotated[
         list[str] | None, typer.Option(help="GitHub topic (repeatable); a built-in list by default.")
@@ -32,7 +34,6 @@ def discover(
     json: JsonOption = False,
 ) -> None:
     """Find projects: on GitHub by topic, or by name on the package index."""
-    from dlbench.cli.output import log
     from dlbench.construction.selection.discover import Discovery, discover_on_github, discover_on_index
     from dlbench.construction.selection.github import API
     from dlbench.construction.selection.topics import read_topics
@@ -48,13 +49,7 @@ def discover(
     if index or names_from:
         found["index"] = (f"{len(set(names))} names in", discover_on_index(WorkFolder(work), names, log=log))
     if json:
-        import json as format
-
-        record = {
-            origin: {"rows": part.rows, "failed": part.failed, "stopped": part.stopped}
-            for origin, (_, part) in found.items()
-        }
-        typer.echo(format.dumps(record, indent=2, ensure_ascii=False))
+        print_json({origin: part for origin, (_, part) in found.items()})
     else:
         for origin, (searched, part) in found.items():
             for failure in part.failed:
@@ -66,6 +61,7 @@ def discover(
         raise typer.Exit(1)
 
 
+@command("select", construct)
 def select(
     names: Annotated[
         list[str] | None,
@@ -78,16 +74,12 @@ def select(
     json: JsonOption = False,
 ) -> None:
     """Select the projects that can give instances, with the reasons for rejecting the others."""
-    from collections import Counter
-
-    from dlbench.cli.construct_common import read_chosen
-    from dlbench.cli.output import counted, log
     from dlbench.construction.selection import criteria as selecting
     from dlbench.construction.work_folder import Row, WorkFolder
 
     folder = WorkFolder(work)
     if projects:
-        specs = read_chosen(names, projects)
+        specs = ProjectOptions(names, projects).read()
         names = [f"{spec.name}=={spec.version}" if spec.version else spec.name for spec in specs]
     candidates = selecting.find_candidates(folder, names or ())
     with counted("selecting", len(candidates)) as advance:
@@ -97,9 +89,7 @@ def select(
 
         rows = selecting.select(folder, names or (), log=log, on_row=show)
     if json:
-        import json as format
-
-        typer.echo(format.dumps(rows, indent=2, ensure_ascii=False))
+        print_json(rows)
         return
     typer.echo(selecting.render_selection(rows))
     kinds = Counter(kind for row in rows for kind in {selecting.reason_kind(reason) for reason in row["reasons"]})
@@ -110,16 +100,9 @@ def select(
 
 
 def _read_names(path: Path) -> list[str]:
-    from dlbench.errors import DLBenchError
-
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         what, fix = f"cannot be read: {error}", "give a text file with one name per line"
         raise DLBenchError(what, where=str(path), fix=fix) from None
     return [name for line in lines if (name := line.partition("#")[0].strip())]
-
-
-def register(group: typer.Typer) -> None:
-    command("discover", group)(discover)
-    command("select", group)(select)

@@ -1,25 +1,34 @@
 """Commands of the last construction steps: label, review, write, split."""
 
 import math
+import webbrowser
+from collections import Counter
 from collections.abc import Callable
+from functools import cache
+from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dlbench import dataset
 from dlbench.cli.app import BenchmarkOption, JsonOption, command
-from dlbench.cli.construct_discover import WORK, WorkOption
+from dlbench.cli.construct_common import WORK, WorkOption, construct
+from dlbench.cli.output import log, print_json
+from dlbench.errors import DLBenchError
+from dlbench.jsonl import write_whole
 
 if TYPE_CHECKING:
     from dlbench.construction.labelling import LabelDecision
     from dlbench.construction.labelling.catalogue import Entry, Source
-    from dlbench.construction.work_folder import Row, WorkFolder
+    from dlbench.construction.work_folder import WorkFolder
 
 TreeOption = Annotated[
     Path | None, typer.Option(help="Source tree of the project, or a folder of trees named after their projects.")
 ]
 
 
+@command("label", construct)
 def label(
     work: WorkOption = WORK,
     votes: Annotated[
@@ -44,9 +53,9 @@ def label(
     """Decide labels by the majority of at least three votes; list ties and measure annotator agreement."""
     from dlbench.construction.labelling import decide, measure_alpha, read_settlements
     from dlbench.construction.labelling.catalogue import read_catalogue
-    from dlbench.construction.labelling.votes import read_votes
+    from dlbench.construction.labelling.label_studio import import_votes, read_export
+    from dlbench.construction.labelling.votes import read_votes, votes_of
     from dlbench.construction.work_folder import WorkFolder
-    from dlbench.errors import DLBenchError
 
     folder = WorkFolder(work)
     catalogue = read_catalogue(folder)
@@ -54,7 +63,9 @@ def label(
         _export(export_label_studio, folder, catalogue, _reader(folder, tree, benchmark))
         return
     if import_label_studio:
-        _import(import_label_studio, folder, catalogue)
+        imported = read_export(import_label_studio)
+        new = import_votes(imported, catalogue, votes_of(folder))
+        log(f"{len(imported)} votes of {len({vote.annotator for vote in imported})} annotators read, {new} of them new")
     all_votes = read_votes(votes or folder)
     if not all_votes:
         raise DLBenchError("there are no votes yet", where=str(work), fix="vote with `dlbench construct review`")
@@ -65,13 +76,17 @@ def label(
     unknown = sorted({vote.id for vote in all_votes} - {vote.id for vote in known})
     unvoted = sorted(set(catalogue) - {vote.id for vote in known})
     if json:
-        _print_json(labelled, alphas, unknown, unvoted)
+        outcomes = {one.id: {axis: decision.outcome for axis, decision in one.axes.items()} for one in labelled}
+        rows = [one.as_row() | {"outcomes": outcomes[one.id]} for one in labelled]
+        print_json({"functions": rows, "alpha": alphas, "no_vote": unvoted, "left_out": unknown})
         return
     _print_decisions(labelled, unknown, unvoted)
-    typer.echo("Krippendorff's alpha: " + ", ".join(f"{axis} {_round(alpha)}" for axis, alpha in alphas.items()))
+    shown = (f"{axis} {'n/a' if math.isnan(alpha) else f'{alpha:.3f}'}" for axis, alpha in alphas.items())
+    typer.echo(f"Krippendorff's alpha: {', '.join(shown)}")
     typer.echo(f"{sum(one.is_decided for one in labelled)} of {len(catalogue) or len(labelled)} functions are labelled")
 
 
+@command("review", construct)
 def review(
     work: WorkOption = WORK,
     port: Annotated[int, typer.Option(min=0, max=65535, help="Local port; 0 chooses a free one.")] = 0,
@@ -83,7 +98,6 @@ def review(
     from dlbench.construction.labelling.catalogue import read_catalogue
     from dlbench.construction.labelling.review_server import serve
     from dlbench.construction.work_folder import WorkFolder
-    from dlbench.errors import DLBenchError
 
     folder = WorkFolder(work)
     catalogue = read_catalogue(folder)
@@ -94,45 +108,40 @@ def review(
     def ready(address: str) -> None:
         typer.echo(f"{len(catalogue)} functions to review at {address} (Ctrl-C to stop; everything is saved)")
         if not no_browser:
-            import webbrowser
-
             webbrowser.open(address)
 
     serve(folder, _reader(folder, tree, benchmark), port=port, ready=ready)
 
 
+@command("write", construct)
 def write(
     into: Annotated[Path, typer.Option(help="Benchmark folder to write to; created if it does not exist.")],
     work: WorkOption = WORK,
 ) -> None:
     """Write accepted, labelled and admissible functions as instances of a benchmark."""
-    from dlbench.cli.output import log
     from dlbench.construction.history import date_functions
     from dlbench.construction.work_folder import WorkFolder
     from dlbench.construction.write_instances import write_instances
-    from dlbench.dataset import load
     from dlbench.workspace.source import fetch
 
     folder = WorkFolder(work)
-    made = load(work / "benchmark")
+    made = dataset.load(work / "benchmark")
     written = write_instances(folder, into, lambda name: fetch(made.projects[name], made.root, log), date_functions)
     for function, why in written.left_out.items():
         typer.echo(f"{function}: left out: {why}")
     typer.echo(f"{len(written.paths)} instances written to {into}, {len(written.left_out)} functions left out")
 
 
+@command("split", construct)
 def split(
     name: Annotated[str, typer.Argument(help="Name of the split, for example lite.")],
     size: Annotated[int, typer.Option(min=1, help="Number of instances.")],
     benchmark: BenchmarkOption = None,
 ) -> None:
     """Choose a small representative split, balanced over labels and projects; deterministic."""
-    from dlbench.dataset import load
     from dlbench.dataset.splits import choose_balanced
-    from dlbench.errors import DLBenchError
-    from dlbench.jsonl import write_whole
 
-    loaded = load(benchmark)
+    loaded = dataset.load(benchmark)
     if name == "full" or name.startswith("live-") or not name.replace("-", "").isalnum():
         fix = "use letters, digits and -; full and live-YYYY-MM (new functions since that month) are reserved"
         raise DLBenchError(f"{name!r} is not a valid name for a split", fix=fix)
@@ -146,17 +155,20 @@ def split(
 
 def _reader(work: "WorkFolder", tree: Path | None, benchmark: Path | None) -> "Callable[[str], Source]":
     """Read code from the given tree, or from sources that are already fetched."""
-    from functools import cache
-
     from dlbench.construction.labelling.catalogue import read_catalogue, read_source
-    from dlbench.errors import DLBenchError
+    from dlbench.workspace.source import source_tree
 
     made = work.root / "benchmark"
-    fetched = cache(lambda project: _fetched(project, benchmark or (made if made.is_dir() else None)))
+
+    @cache
+    def find_fetched(project: str) -> Path | None:
+        loaded = dataset.load(benchmark or (made if made.is_dir() else None))
+        found = source_tree(loaded.projects[project], loaded.root) if project in loaded.projects else None
+        return found if found and found.is_dir() else None
 
     def read(function: str) -> "Source":
         entry = read_catalogue(work)[function]
-        folder = fetched(entry.project) if tree is None else tree
+        folder = find_fetched(entry.project) if tree is None else tree
         if folder is None:
             fix = "fetch it with `dlbench prepare`, or give the tree with --tree"
             raise DLBenchError(f"the source of {entry.project} is not on this machine", fix=fix)
@@ -166,30 +178,14 @@ def _reader(work: "WorkFolder", tree: Path | None, benchmark: Path | None) -> "C
     return read
 
 
-def _fetched(project: str, benchmark: Path | None) -> Path | None:
-    from dlbench.dataset import load
-    from dlbench.workspace.source import source_tree
-
-    loaded = load(benchmark)
-    if project not in loaded.projects:
-        return None
-    tree = source_tree(loaded.projects[project], loaded.root)
-    return tree if tree.is_dir() else None
-
-
 def _export(path: Path, work: "WorkFolder", catalogue: "dict[str, Entry]", read: "Callable[[str], Source]") -> None:
-    from json import dumps
-
     from dlbench.construction.labelling.label_studio import write_configuration, write_task
     from dlbench.construction.labelling.votes import read_reviews
-    from dlbench.errors import DLBenchError
-    from dlbench.jsonl import write_whole
 
     configuration = path.with_suffix(".xml")
     if configuration == path:
-        raise DLBenchError(
-            "this name is used for the configuration", where=str(path), fix="use a .json name for the tasks"
-        )
+        fix = "use a .json name for the tasks"
+        raise DLBenchError("this name is used for the configuration", where=str(path), fix=fix)
     reviews = read_reviews(work)
     tasks = []
     for entry in catalogue.values():
@@ -201,24 +197,14 @@ def _export(path: Path, work: "WorkFolder", catalogue: "dict[str, Entry]", read:
     typer.echo(f"{len(tasks)} tasks in {path}, the labelling configuration in {configuration}")
 
 
-def _import(path: Path, work: "WorkFolder", catalogue: "dict[str, Entry]") -> None:
-    from dlbench.cli.output import log
-    from dlbench.construction.labelling.label_studio import import_votes, read_export
-    from dlbench.construction.labelling.votes import votes_of
-
-    votes = read_export(path)
-    new = import_votes(votes, catalogue, votes_of(work))
-    log(f"{len(votes)} votes of {len({vote.annotator for vote in votes})} annotators read, {new} of them new")
-
-
 def _print_decisions(labelled: "list[LabelDecision]", unknown: list[str], unvoted: list[str]) -> None:
-    from collections import Counter
-
     from dlbench.construction.labelling import MIN_VOTES, Outcome
     from dlbench.dataset.labels import AXES
 
     for one in labelled:
-        typer.echo(f"{one.id}: " + ", ".join(f"{axis} {_format_decision(axis, one)}" for axis in AXES))
+        decided = {axis: one.axes[axis] for axis in AXES}
+        shown = (f"{axis} {found.value or 'undecided'} ({found.outcome})" for axis, found in decided.items())
+        typer.echo(f"{one.id}: {', '.join(shown)}")
     for axis, labels in AXES.items():
         counts = Counter(one.axes[axis].value for one in labelled)
         typer.echo(f"\n{axis}\n" + "\n".join(f"  {label:<24} {counts[label]:>4}" for label in labels))
@@ -233,32 +219,3 @@ def _print_decisions(labelled: "list[LabelDecision]", unknown: list[str], unvote
         typer.echo(f"no vote yet: {function}")
     for function in unknown:
         typer.echo(f"left out, no such admissible function: {function}")
-
-
-def _format_decision(axis: str, one: "LabelDecision") -> str:
-    decision = one.axes[axis]
-    return f"{decision.value} ({decision.outcome})" if decision.value else f"undecided ({decision.outcome})"
-
-
-def _round(alpha: float) -> str:
-    return "n/a" if math.isnan(alpha) else f"{alpha:.3f}"
-
-
-def _print_json(
-    labelled: "list[LabelDecision]", alphas: dict[str, float], unknown: list[str], unvoted: list[str]
-) -> None:
-    import json
-
-    def show(one: "LabelDecision") -> "Row":
-        return one.as_row() | {"outcomes": {axis: decision.outcome for axis, decision in one.axes.items()}}
-
-    alpha = {axis: None if math.isnan(value) else value for axis, value in alphas.items()}
-    record = {"functions": [show(one) for one in labelled], "alpha": alpha, "no_vote": unvoted, "left_out": unknown}
-    typer.echo(json.dumps(record, indent=2, ensure_ascii=False))
-
-
-def register(group: typer.Typer) -> None:
-    command("label", group)(label)
-    command("review", group)(review)
-    command("write", group)(write)
-    command("split", group)(split)

@@ -2,15 +2,16 @@
 
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from dlbench import dataset
 from dlbench.cli.app import BenchmarkOption, Chosen, JsonOption, command
-from dlbench.cli.output import print_json
-
-if TYPE_CHECKING:
-    from dlbench.dataset.statistics import Statistics
+from dlbench.cli.output import log, print_json
+from dlbench.errors import DLBenchError
+from dlbench.jsonl import write_whole
+from dlbench.registry import find_known
 
 
 @command("list")
@@ -42,13 +43,12 @@ def show(
     json: JsonOption = False,
 ) -> None:
     """Show one instance: where it is, its prompt, labels and tests."""
-    from dlbench.dataset import load
-    from dlbench.registry import find_known
+    from dlbench.generation.sources import Sources
 
-    loaded = load(benchmark)
+    loaded = dataset.load(benchmark)
     found = find_known(instance, loaded.instances, "instance")
     project = loaded.project_of(found)
-    reference = _read_reference(loaded.root, project, found) if source else None
+    reference = Sources(loaded, log).reference(found.id) if source else None
     if json:
         record = found.model_dump(mode="json") | {"project": project.model_dump(mode="json")}
         print_json(record | ({"reference": reference} if reference is not None else {}))
@@ -69,15 +69,6 @@ def show(
         typer.echo(f"\nreference:\n{reference}")
 
 
-def _read_reference(root, project, instance) -> str:  # type: ignore[no-untyped-def]
-    from dlbench.cli.output import log
-    from dlbench.dataset.target import find_target
-    from dlbench.workspace import fetch
-
-    tree = fetch(project, root, log)
-    return find_target((tree / instance.path).read_text(encoding="utf-8"), instance.qualname).text
-
-
 @command("stats")
 def stats(
     chosen: Chosen,
@@ -88,11 +79,9 @@ def stats(
     ] = None,
 ) -> None:
     """Count instances by project and label, with sizes, tests, mutation scores and annotator agreement."""
-    from dlbench.cli.output import log
     from dlbench.construction.labelling import measure_alpha
     from dlbench.construction.labelling.votes import list_votes
     from dlbench.dataset.statistics import describe
-    from dlbench.errors import DLBenchError
 
     found = describe(chosen.benchmark, chosen.instances)
     try:
@@ -102,7 +91,14 @@ def stats(
         alphas = {}
     found["alpha"] = {axis: None if math.isnan(alpha) else round(alpha, 3) for axis, alpha in alphas.items()}
     if plots:
-        _draw(plots, chosen, found)
+        from dlbench.reporting.charts.bars import draw_counts
+        from dlbench.reporting.charts.svg import stand_alone
+        from dlbench.reporting.dataset_card import find_distributions
+
+        plots.mkdir(parents=True, exist_ok=True)
+        for name, counts in find_distributions(chosen.instances, found).items():
+            chart = stand_alone(draw_counts(f"Instances by {name}", counts))
+            write_whole(plots / f"{name.replace(' ', '-')}.svg", chart)
     if json:
         print_json(found)
         return
@@ -121,14 +117,3 @@ def stats(
             typer.echo(f"\n{name}")
             for label, count in counts.items():
                 typer.echo(f"  {label:<28} {'-' if count is None else count:>5}")
-
-
-def _draw(folder: Path, chosen: Chosen, figures: "Statistics") -> None:
-    from dlbench.jsonl import write_whole
-    from dlbench.reporting.charts.bars import draw_counts
-    from dlbench.reporting.charts.svg import stand_alone
-    from dlbench.reporting.dataset_card import find_distributions
-
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, counts in find_distributions(chosen.instances, figures).items():
-        write_whole(folder / f"{name.replace(' ', '-')}.svg", stand_alone(draw_counts(f"Instances by {name}", counts)))

@@ -4,22 +4,21 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from dlbench.cli.app import CORES, WorkerOptions, close_on_exit, need
+from dlbench import dataset
+from dlbench.cli.app import CORES, ExecutionOptions, WorkerOptions, need, on_exit
 from dlbench.cli.output import log
 from dlbench.errors import DLBenchError
 
 if TYPE_CHECKING:
-    from dlbench.cli.app import ExecutionOptions
-    from dlbench.dataset import Benchmark, Instance
     from dlbench.execution import Engine
     from dlbench.execution.pool import Pool
-    from dlbench.execution.worker_cache import Executor
     from dlbench.workspace import Prepared
 
 
 def make_engine(options: WorkerOptions, timeout: float | None = None, memory: int | None = None) -> "Engine":
     """The engine for a command; limits left out are the engine's defaults."""
     from dlbench.execution import Engine, Limits, choose_sandbox, find_sandboxes
+    from dlbench.execution.ray_cluster import open_executor
     from dlbench.execution.sandbox import remove_leftovers
 
     remove_leftovers()
@@ -31,21 +30,6 @@ def make_engine(options: WorkerOptions, timeout: float | None = None, memory: in
         log(f"{strongest.name} is not available ({obstacle}); using {sandbox.name} instead")
     values = {"test_seconds": timeout, "memory_mb": memory}
     limits = Limits(**{name: value for name, value in values.items() if value is not None})  # type: ignore[arg-type]
-    return Engine(sandbox, limits, executor=_open_executor(options, limits.memory_mb))
-
-
-def make_judging_engine(options: "ExecutionOptions") -> "Engine":
-    """The engine for a command that judges candidates. A wrong --mode is an error before anything else is done."""
-    from dlbench.execution.pool import MODES
-
-    if options.mode not in MODES:
-        raise DLBenchError(f"there is no mode {options.mode!r}", fix=f"use one of: {', '.join(MODES)}")
-    return make_engine(options, options.timeout, options.memory)
-
-
-def _open_executor(options: WorkerOptions, memory_mb: int) -> "Executor | None":
-    from dlbench.execution.ray_cluster import open_executor
-
     if options.executor == "ray":
         need("ray", "ray")
         log("connecting to Ray")
@@ -54,22 +38,31 @@ def _open_executor(options: WorkerOptions, memory_mb: int) -> "Executor | None":
         options.ray_address,
         workers=options.workers,
         cores=CORES,
-        memory_mb=memory_mb,
+        memory_mb=limits.memory_mb,
         sandbox=options.sandbox,
         log=log,
     )
     if executor is not None:
-        close_on_exit(executor.close)
-    return executor
+        on_exit.get().callback(executor.close)
+    return Engine(sandbox, limits, executor=executor)
 
 
-def make_pool(engine: "Engine", prepared: "dict[str, Prepared]", options: "ExecutionOptions") -> "Pool":
+def make_judging_engine(options: ExecutionOptions) -> "Engine":
+    """The engine for a command that judges candidates. A wrong --mode is an error before anything else is done."""
+    from dlbench.execution.pool import MODES
+
+    if options.mode not in MODES:
+        raise DLBenchError(f"there is no mode {options.mode!r}", fix=f"use one of: {', '.join(MODES)}")
+    return make_engine(options, options.timeout, options.memory)
+
+
+def make_pool(engine: "Engine", prepared: "dict[str, Prepared]", options: ExecutionOptions) -> "Pool":
     from dlbench.execution.pool import Pool
 
     return Pool(engine, prepared, workers=options.count, mode=options.mode, memory_mb=options.pool_memory)
 
 
-def prepare_projects(benchmark: "Benchmark", instances: "list[Instance]") -> "dict[str, Prepared]":
+def prepare_projects(benchmark: "dataset.Benchmark", instances: "list[dataset.Instance]") -> "dict[str, Prepared]":
     from dlbench.workspace import prepare
 
     names = dict.fromkeys(instance.project for instance in instances)

@@ -2,14 +2,16 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from dlbench import __version__, dataset
 from dlbench.cli.app import BenchmarkOption, Chosen, ExecutionOptions, JsonOption, command
-
-if TYPE_CHECKING:
-    from dlbench.validation import Trial
+from dlbench.cli.engine import make_judging_engine, make_pool, prepare_projects
+from dlbench.cli.output import counted, print_json
+from dlbench.cli.report import judge_into, show_scores
+from dlbench.runs import keep_samples, open_run
 
 
 @command("validate")
@@ -28,8 +30,6 @@ def validate(
 ) -> None:
     """Check that references pass every test and that stubs fail every test."""
     from dlbench import validation
-    from dlbench.cli.engine import make_judging_engine, make_pool, prepare_projects
-    from dlbench.cli.output import counted, print_json
     from dlbench.validation.mutants import BODIES
 
     engine = make_judging_engine(execution)
@@ -39,7 +39,7 @@ def validate(
     trials_each = 2 * (1 + len(BODIES) + mutants) if compare_modes else 2 + len(BODIES)
     with counted("validating", (trials_each + repeat) * len(instances)) as advance:
 
-        def show(trial: "Trial") -> None:
+        def show(trial: validation.Trial) -> None:
             advance(f"{trial.instance} {trial.name}: {'holds' if trial.holds else 'DOES NOT HOLD'}")
 
         if compare_modes:
@@ -77,21 +77,13 @@ def evaluate(
     benchmark: BenchmarkOption = None,
 ) -> None:
     """Judge answers that already exist, from a file."""
-    from dlbench import __version__
-    from dlbench.cli.engine import make_judging_engine
-    from dlbench.cli.report import judge_into, show_scores
-    from dlbench.dataset import load
-    from dlbench.runs import keep_samples, open_run
     from dlbench.runs.samples import read_samples
 
-    loaded = load(benchmark)
+    loaded = dataset.load(benchmark)
     parsed = read_samples(samples, loaded)
     engine = make_judging_engine(execution)
-    config = {
-        "dlbench": __version__,
-        "benchmark": str(loaded.version),
-        "model": samples.name.removesuffix(".gz").removesuffix(".jsonl"),
-    }
+    name = samples.name.removesuffix(".gz").removesuffix(".jsonl")
+    config = {"dlbench": __version__, "benchmark": str(loaded.version), "model": name}
     open_run(out, config | {"timeout": execution.timeout, "memory": execution.memory})
     judge_into(loaded, parsed, out, engine, execution)
     keep_samples(samples, out)

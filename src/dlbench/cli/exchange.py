@@ -1,23 +1,33 @@
 """The commands `export` and `import`: the dataset and runs in the formats of other tools, and their answers back."""
 
-import json
+import json as json_format
+from collections import Counter
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dlbench import dataset
 from dlbench.bridges import Format
-from dlbench.cli.app import BenchmarkOption, Chosen, app, command, group_command, need
-from dlbench.cli.import_official import imports
+from dlbench.cli.app import BenchmarkOption, Chosen, JsonOption, add_group, app, command, guard, need
+from dlbench.cli.output import counted, log, print_json
 from dlbench.cli.run import CanaryOption
 from dlbench.errors import DLBenchError
+from dlbench.jsonl import rewrite, write_whole
+from dlbench.runs import CONFIG, SAMPLES, make_folder
+from dlbench.runs.verdict import VERDICTS
 
+if TYPE_CHECKING:
+    from dlbench.analysis.official import RepairedFile
+
+imports = add_group("import", "Import other datasets and answers.")
 exports = typer.Typer(help="Write the dataset, or a run, for other tools.", rich_markup_mode=None)
 app.add_typer(exports, name="export")
 
 
-@group_command(exports)
-def dataset(
+@exports.callback(invoke_without_command=True)
+@guard
+def export_dataset(
     context: typer.Context,
     chosen: Chosen,
     format: Annotated[Format | None, typer.Option("--format", help="Format to write.")] = None,
@@ -35,7 +45,6 @@ def dataset(
         raise DLBenchError("--format and --out are missing", fix=fix)
     from dlbench.bridges.exports import export, list_projects
     from dlbench.bridges.exports.rows import ExportOptions, read_licences, render_short
-    from dlbench.cli.output import counted, log
 
     benchmark, instances = chosen.benchmark, chosen.instances
     licences = None
@@ -58,10 +67,85 @@ def export_inspect(
     """Write a run as an inspect log, with every verdict."""
     need("inspect_ai", "inspect")
     from dlbench.bridges.inspect.logs import write_log
-    from dlbench.dataset import load
 
-    count = write_log(run, load(benchmark), out)
+    count = write_log(run, dataset.load(benchmark), out)
     typer.echo(f"{count} samples written to {out}: inspect view --log-dir {out.parent}", err=True)
+
+
+@command("official", imports)
+def official(
+    path: Annotated[Path, typer.Argument(help="Folder of the official DL-Bench files (.txt), at any depth.")],
+    out: Annotated[Path | None, typer.Option(help="Write a benchmark folder here; it must not exist.")] = None,
+    answers: Annotated[
+        Path | None, typer.Option(help="Answers that upstream's scripts wrote: a folder, .json or .jsonl.")
+    ] = None,
+    samples: Annotated[Path | None, typer.Option(help="Write those answers here as samples (JSONL).")] = None,
+    sources: Annotated[
+        Path | None,
+        typer.Option(help="Fetch a release of every project into this folder, for `analyze --sources` (460 MB)."),
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Read the official DL-Bench files: repair what can be repaired, list repairs, count labels and defects."""
+    from dlbench.analysis.official import find_files, find_others, read_files, repair_all, write_folder
+
+    if (answers is None) != (samples is None):
+        raise DLBenchError("--answers and --samples require each other", fix="give both, or neither")
+    files = find_files(path)
+    if not files:
+        fix = "give the folder of the .txt files, which begin with `stage:`"
+        raise DLBenchError("there are no official files here", where=str(path), fix=fix)
+    if others := find_others(path):
+        shown = ", ".join(map(str, others[:5])) + (", …" if len(others) > 5 else "")
+        typer.echo(f"LEFT OUT: {len(others)} text files that do not begin with `stage:`: {shown}", err=True)
+    repaired = repair_all(read_files(files))
+    counts = _count(repaired)
+    repairs = [repair for one in repaired for repair in one.repairs]
+    if json:
+        print_json({"counts": counts, "repairs": repairs, "defects": {one.file: one.defects for one in repaired}})
+    else:
+        for repair in repairs:
+            typer.echo(f"{repair.file}: {repair.field}: {repair.was!r} -> {repair.now!r} ({repair.why})")
+        for name, found in counts.items():
+            typer.echo(f"\n{name}")
+            for label, count in found.items():
+                typer.echo(f"  {label:<50} {count:>5}")
+    if out:
+        write_folder(repaired, out)
+        typer.echo(f"{len(repaired)} instances, which cannot be run, are in {out}", err=True)
+    if sources:
+        _fetch_sources(sources, repaired)
+    if answers and samples:
+        _write_samples(answers, samples, repaired)
+
+
+def _count(repaired: "list[RepairedFile]") -> dict[str, dict[str, int]]:
+    found: dict[str, dict[str, int]] = {"files": {"read": len(repaired)}}
+    for axis in ("stage", "task", "data"):
+        labels = Counter(str(getattr(one, axis) or "none of the labels") for one in repaired)
+        found[axis] = dict(labels.most_common())
+    found["repairs"] = dict(Counter(repair.why for one in repaired for repair in one.repairs).most_common())
+    defects = Counter(defect.partition(" as ")[0] for one in repaired for defect in one.defects)
+    return found | {"defects that stay": dict(defects.most_common())}
+
+
+def _fetch_sources(folder: Path, repaired: "list[RepairedFile]") -> None:
+    from dlbench.analysis.official import fetch_trees, read_releases
+
+    named = {one.project for one in repaired}
+    releases = [release for release in read_releases() if release.project in named]
+    fetch_trees(releases, folder, log)
+    typer.echo(f"sources of {len(releases)} of {len(named)} projects are in {folder}", err=True)
+
+
+def _write_samples(answers: Path, samples: Path, repaired: "list[RepairedFile]") -> None:
+    from dlbench.analysis.official.repairs import match_answers
+
+    found = match_answers(answers, repaired)
+    for where, why in found.left_out:
+        typer.echo(f"LEFT OUT: {where}: {why}", err=True)
+    rewrite(samples, found.samples)
+    typer.echo(f"{len(found.samples)} answers are in {samples}, {len(found.left_out)} were left out", err=True)
 
 
 @command("evalplus", imports)
@@ -73,12 +157,10 @@ def evalplus(
 ) -> None:
     """Convert solutions that evalplus generated to samples for `dlbench evaluate`."""
     from dlbench.bridges.exports.evalplus import read_prompts, read_solutions
-    from dlbench.dataset import load
-    from dlbench.jsonl import rewrite
 
     if out.exists():
         raise DLBenchError("this exists already", where=str(out), fix="pass --out a new file")
-    samples = read_solutions(solutions, load(benchmark), read_prompts(tasks) if tasks else {})
+    samples = read_solutions(solutions, dataset.load(benchmark), read_prompts(tasks) if tasks else {})
     out.parent.mkdir(parents=True, exist_ok=True)
     rewrite(out, samples)
     typer.echo(f"{len(samples)} answers written to {out}: dlbench evaluate {out} --out RUN", err=True)
@@ -93,21 +175,17 @@ def import_inspect(
     """Read answers, and dlbench's verdicts on them, from an inspect log."""
     need("inspect_ai", "inspect")
     from dlbench.bridges.inspect.logs import read_log
-    from dlbench.dataset import load
-    from dlbench.jsonl import rewrite, write_whole
-    from dlbench.runs import CONFIG, SAMPLES, make_folder
-    from dlbench.runs.verdict import VERDICTS
 
     for name in (SAMPLES, VERDICTS, CONFIG):
         if (out / name).exists():
             raise DLBenchError("this exists already", where=str(out / name), fix="pass a new --out")
-    found = read_log(eval_log, load(benchmark))
+    found = read_log(eval_log, dataset.load(benchmark))
     for where, why in found.left_out:
         typer.echo(f"LEFT OUT: {where}: {why}", err=True)
     make_folder(out)
     rewrite(out / SAMPLES, found.samples)
     if found.verdicts:
-        write_whole(out / CONFIG, json.dumps(found.config, indent=2, ensure_ascii=False) + "\n")
+        write_whole(out / CONFIG, json_format.dumps(found.config, indent=2, ensure_ascii=False) + "\n")
         rewrite(out / VERDICTS, found.verdicts)
     typer.echo(f"{len(found.samples)} answers and {len(found.verdicts)} verdicts written to {out}", err=True)
     if len(found.verdicts) < len(found.samples):

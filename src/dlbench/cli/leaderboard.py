@@ -1,35 +1,40 @@
 """The commands of the leaderboard: submit a run, verify submissions, and build the page."""
 
+import secrets
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dlbench import __version__, dataset
 from dlbench.cli.app import (
-    CORES,
+    DAYS,
     BenchmarkOption,
+    ExecutionOptions,
     JsonOption,
     SandboxOption,
     WorkerOptions,
     WorkersOption,
-    app,
+    add_group,
     command,
 )
+from dlbench.cli.engine import make_engine
+from dlbench.cli.output import log, print_json
+from dlbench.cli.report import judge_into
 from dlbench.errors import DLBenchError
+from dlbench.jsonl import write_whole
+from dlbench.runs import read_run
+from dlbench.runs.verdict import Verdict
 
 if TYPE_CHECKING:
-    from dlbench.dataset import Benchmark
     from dlbench.reporting.leaderboard.entry import Entry, Setting
     from dlbench.reporting.leaderboard.verify import Fault
     from dlbench.runs.samples import Sample
-    from dlbench.runs.verdict import Verdict
 
-leaderboard = typer.Typer(
-    help="Submit runs, verify submissions, and build the page.", no_args_is_help=True, rich_markup_mode=None
-)
-app.add_typer(leaderboard, name="leaderboard")
+leaderboard = add_group("leaderboard", "Submit runs, verify submissions, and build the page.")
 
 _SHARE = 0.1
 
@@ -48,18 +53,16 @@ def add(
         typer.Option(help="The temperature, if the run does not record it; `none` for a model without one."),
     ] = None,
     date: Annotated[
-        datetime | None, typer.Option(formats=["%Y-%m-%d"], help="Date of the run; that of its verdicts by default.")
+        datetime | None, typer.Option(formats=DAYS, help="Date of the run; that of its verdicts by default.")
     ] = None,
     replace: Annotated[bool, typer.Option("--replace", help="Replace the entry with the same settings.")] = False,
     benchmark: BenchmarkOption = None,
 ) -> None:
     """Add a run to the benchmark's folder `leaderboard`: settings, score, verdicts, hashes of answers."""
-    from dlbench.dataset import load
     from dlbench.reporting.leaderboard.entry import FOLDER, make_entry, name_entry, render_entry, write_entry
     from dlbench.reporting.leaderboard.verify import check_entry
-    from dlbench.runs import read_run
 
-    loaded = load(benchmark)
+    loaded = dataset.load(benchmark)
     options = {"model": model, "technique": technique}
     stated: dict[str, Setting] = {key: value for key, value in options.items() if value is not None}
     if temperature is not None:
@@ -104,14 +107,10 @@ def verify(
     json: JsonOption = False,
 ) -> None:
     """Verify entries against the dataset; with --samples, also against their samples and by running some again."""
-    import secrets
+    from dlbench.reporting.leaderboard.entry import find_entries
+    from dlbench.reporting.leaderboard.verify import count_repeated, is_about
 
-    from dlbench.cli.output import log
-    from dlbench.dataset import load
-    from dlbench.reporting.leaderboard.entry import find_entries, read_entry
-    from dlbench.reporting.leaderboard.verify import Fault, FaultKind, count_repeated, is_about
-
-    loaded = load(benchmark)
+    loaded = dataset.load(benchmark)
     paths = entries or find_entries(loaded.root)
     if samples and len(paths) != 1:
         raise DLBenchError(f"--samples belong to one entry, you passed {len(paths)}", fix="name the entry")
@@ -123,49 +122,57 @@ def verify(
         raise DLBenchError("--all and --share exclude each other", fix="leave one of them out")
     found: dict[str, list[Fault]] = {}
     for path in paths:
-        try:
-            entry = read_entry(path)
-        except DLBenchError as error:
-            found[str(path)] = [Fault(FaultKind.MALFORMED, error.what)]
+        entry, faults = read_checked(path, loaded)
+        found[str(path)] = faults
+        if entry is None:
             continue
-        faults = found[str(path)] = check_file(path, entry, loaded)
         if repeated := count_repeated(entry):
             log(f"{path}: {repeated} of {len(entry.verdicts)} samples repeat an answer to the same instance")
         if samples and is_about(entry, loaded):
             part = 1.0 if every else _SHARE if share is None else share
             drawn_by = secrets.randbelow(2**31) if seed is None else seed
-            checked, more = rejudge(entry, samples, loaded, part, drawn_by, workers or CORES, sandbox)
+            checked, more = rejudge(entry, samples, loaded, part, drawn_by, WorkerOptions(workers, sandbox=sandbox))
             faults += more
             if mark and not faults:
                 _mark(entry, path, checked, drawn_by)
     how = f"with {'all' if every else 'some'} samples run again" if samples else "without running samples"
-    _print_faults(found, f"are valid, {how}", as_json=json)
+    if json:
+        print_json(found)
+    else:
+        for name, faults in found.items():
+            for fault in faults:
+                typer.echo(f"{name}: {fault}")
+        typer.echo(f"{sum(not faults for faults in found.values())} of {len(found)} entries are valid, {how}")
+    if any(found.values()):
+        raise typer.Exit(1)
 
 
-def check_file(path: Path, entry: "Entry", benchmark: "Benchmark") -> "list[Fault]":
-    """Faults of an entry and its file name: under another name it would be on the leaderboard twice."""
-    from dlbench.reporting.leaderboard.entry import name_entry
+def read_checked(path: Path, benchmark: "dataset.Benchmark") -> "tuple[Entry | None, list[Fault]]":
+    """An entry and the faults of it and its file name: under another name it would be on the leaderboard twice."""
+    from dlbench.reporting.leaderboard.entry import name_entry, read_entry
     from dlbench.reporting.leaderboard.verify import Fault, FaultKind, check_entry
 
+    try:
+        entry = read_entry(path)
+    except DLBenchError as error:
+        return None, [Fault(FaultKind.MALFORMED, error.what)]
     faults = check_entry(entry, benchmark)
     if path.name != name_entry(entry):
         faults.append(Fault(FaultKind.MISNAMED, f"with these settings its name is {name_entry(entry)}"))
-    return faults
+    return entry, faults
 
 
 def rejudge(
-    entry: "Entry", path: Path, benchmark: "Benchmark", share: float, seed: int, workers: int, sandbox: str
+    entry: "Entry", path: Path, benchmark: "dataset.Benchmark", share: float, seed: int, options: WorkerOptions
 ) -> "tuple[int, list[Fault]]":
     """Judge a share of an entry's samples again; the number judged, and the faults found."""
-    from dlbench.cli.engine import make_engine
-    from dlbench.cli.output import log
-    from dlbench.cli.report import judge_samples
     from dlbench.reporting.leaderboard.verify import check_samples, check_verdicts, draw_share
     from dlbench.runs.samples import read_samples
 
     def judge(chosen: "Sequence[Sample]") -> "dict[tuple[str, int], Verdict]":
-        engine = make_engine(WorkerOptions(sandbox=sandbox), *entry.limits)
-        verdicts = judge_samples(benchmark, list(chosen), engine, workers)
+        engine = make_engine(options, *entry.limits)
+        with TemporaryDirectory(prefix="dlbench-") as folder:
+            verdicts = judge_into(benchmark, list(chosen), Path(folder), engine, ExecutionOptions(options.workers))
         return {(verdict.instance, verdict.sample): verdict for verdict in verdicts}
 
     samples = read_samples(path, benchmark)
@@ -178,29 +185,11 @@ def rejudge(
 
 
 def _mark(entry: "Entry", path: Path, checked: int, seed: int) -> None:
-    from datetime import UTC
-
-    from dlbench import __version__
     from dlbench.reporting.leaderboard.entry import Verification, hash_entry, write_entry
 
     facts = {"checked": checked, "seed": seed, "dlbench": __version__, "entry_sha256": hash_entry(entry)}
     check = Verification.model_validate({"date": datetime.now(UTC).date(), **facts})
     write_entry(entry.model_copy(update={"verified": check}), path)
-
-
-def _print_faults(found: "dict[str, list[Fault]]", how: str, *, as_json: bool) -> None:
-    if as_json:
-        from dlbench.cli.output import print_json
-
-        print_json(found)
-    else:
-        for path, faults in found.items():
-            for fault in faults:
-                typer.echo(f"{path}: {fault}")
-        good = sum(not faults for faults in found.values())
-        typer.echo(f"{good} of {len(found)} entries {how}")
-    if any(found.values()):
-        raise typer.Exit(1)
 
 
 @command("build", leaderboard)
@@ -209,23 +198,21 @@ def build(
     benchmark: BenchmarkOption = None,
 ) -> None:
     """Build leaderboard.html, a page that opens offline, and leaderboard.md from all valid entries."""
-    from dlbench.dataset import load
-    from dlbench.jsonl import write_whole
     from dlbench.reporting.leaderboard import build_markdown, build_page
-    from dlbench.reporting.leaderboard.entry import FOLDER, find_entries, read_entry
+    from dlbench.reporting.leaderboard.entry import FOLDER, find_entries
     from dlbench.reporting.leaderboard.ranking import rank_entries
+    from dlbench.reporting.leaderboard.verify import FaultKind, is_newer
 
-    loaded = load(benchmark)
+    loaded = dataset.load(benchmark)
     entries: dict[Path, Entry] = {}
     faulty: dict[Path, str] = {}
     for path in find_entries(loaded.root):
-        try:
-            entry = read_entry(path)
-        except DLBenchError as error:
-            faulty[path] = error.what
-            continue
-        if faults := _refuse(path, entry, loaded):
-            faulty[path] = str(faults[0])
+        entry, faults = read_checked(path, loaded)
+        if entry is not None and not is_newer(entry, loaded):
+            # an older dataset version has its own table and was checked when it was new
+            faults = [fault for fault in faults if fault.kind is not FaultKind.DATASET_VERSION]
+        if entry is None or faults:
+            faulty[path] = faults[0].what if entry is None else str(faults[0])
         else:
             entries[path] = entry
     tables = rank_entries(entries)
@@ -238,13 +225,3 @@ def build(
         typer.echo(f"left out: {path}: {fault}", err=True)
     if faulty:
         raise typer.Exit(1)
-
-
-def _refuse(path: Path, entry: "Entry", benchmark: "Benchmark") -> "list[Fault]":
-    """Faults that keep it off the page. An older dataset version has its own table and was checked when it was new."""
-    from dlbench.reporting.leaderboard.verify import FaultKind, is_newer
-
-    faults = check_file(path, entry, benchmark)
-    if is_newer(entry, benchmark):
-        return faults
-    return [fault for fault in faults if fault.kind is not FaultKind.DATASET_VERSION]

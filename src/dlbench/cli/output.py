@@ -1,10 +1,11 @@
 """Print tables, JSON and progress: a progress bar on a terminal, one line per step elsewhere."""
 
+import json
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -12,28 +13,19 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
-_WIDE = 160
-
-
 def open_console() -> "Console":
     """A console as wide as the terminal; without a terminal, wide enough that no number wraps."""
     from rich.console import Console
 
     console = Console()
-    return console if console.is_terminal else Console(width=_WIDE)
+    return console if console.is_terminal else Console(width=160)
 
 
 def print_json(value: object) -> None:
     """Print strict JSON; NaN becomes null."""
-    import json
-
     from dlbench.reporting.tables import make_plain
 
     typer.echo(json.dumps(make_plain(value), indent=2, ensure_ascii=False, allow_nan=False))
-
-
-class Advance(Protocol):
-    def __call__(self, text: str) -> None: ...
 
 
 def log(text: str) -> None:
@@ -42,7 +34,7 @@ def log(text: str) -> None:
 
 
 @contextmanager
-def counted(what: str, total: int, *, every: float = 0.0) -> Iterator[Advance]:
+def counted(what: str, total: int, *, every: float = 0.0) -> Iterator[Callable[[str], None]]:
     """Show progress up to `total` with rate and remaining time; each call of the yielded function is one step.
 
     `every`: least seconds between two lines when there is no terminal, for steps that come by the hundred.

@@ -1,6 +1,7 @@
 """The commands `report` and `browse`, and what other commands share: judging, showing scores, reading runs."""
 
 import functools
+import webbrowser
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -10,15 +11,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dlbench.cli.app import BenchmarkOption, Chosen, ExecutionOptions, JsonOption, command
+from dlbench import dataset
+from dlbench.cli.app import DAYS, BenchmarkOption, Chosen, ExecutionOptions, JsonOption, command
+from dlbench.cli.engine import make_pool, prepare_projects
+from dlbench.cli.output import counted, log, open_console, print_json
 from dlbench.errors import DLBenchError
+from dlbench.jsonl import write_whole
+from dlbench.runs import make_folder, read_head, read_run
+from dlbench.runs.verdict import Verdict
 
 if TYPE_CHECKING:
-    from dlbench.dataset import Benchmark, Instance
     from dlbench.execution import Engine
     from dlbench.reporting.report_data import ReportData
     from dlbench.runs.samples import Sample
-    from dlbench.runs.verdict import Verdict
     from dlbench.scoring import Tally
 
 
@@ -26,40 +31,27 @@ PublicOption = Annotated[
     bool, typer.Option("--public", help="Leave out every line of the projects' own code, to share the page.")
 ]
 PLOTS = "plots"
-_FILE = Path("dlbench-dataset.html")
 
 
-def read_fetched(benchmark: "Benchmark") -> "Callable[[Instance], str | None]":
+def read_fetched(benchmark: "dataset.Benchmark") -> "Callable[[dataset.Instance], str | None]":
     """A reader of an instance's module, where its source is on this machine; fetches nothing."""
     from dlbench.workspace.source import source_tree
 
     @functools.cache
-    def tree_of(project: str) -> Path | None:
+    def read(project: str, path: str) -> str | None:
         try:
-            tree = source_tree(benchmark.projects[project], benchmark.root)
-        except DLBenchError:
-            return None
-        return tree if tree.is_dir() else None
-
-    @functools.cache
-    def text_of(project: str, path: str) -> str | None:
-        tree = tree_of(project)
-        try:
-            return (tree / path).read_text(encoding="utf-8") if tree else None
-        except (OSError, UnicodeDecodeError):
+            return (source_tree(benchmark.projects[project], benchmark.root) / path).read_text(encoding="utf-8")
+        except (DLBenchError, OSError, UnicodeDecodeError):
             return None
 
-    return lambda instance: text_of(instance.project, instance.path)
+    return lambda instance: read(instance.project, instance.path)
 
 
 def write_folder(data: "ReportData", out: Path, *, public: bool) -> None:
     """Write the page, the tables for other programs and the plots."""
-    from dlbench.cli.output import counted, log
-    from dlbench.jsonl import write_whole
     from dlbench.reporting.candidates import read_candidates
     from dlbench.reporting.export import NO_PARQUET, has_parquet, write_tables
     from dlbench.reporting.pages import draw_plots, write_page
-    from dlbench.runs import make_folder
 
     candidates = {}
     for name, run in data.runs.items():
@@ -80,7 +72,7 @@ def write_folder(data: "ReportData", out: Path, *, public: bool) -> None:
 @command("browse")
 def browse(
     chosen: Chosen,
-    out: Annotated[Path, typer.Option(help="File for the page.")] = _FILE,
+    out: Annotated[Path, typer.Option(help="File for the page.")] = Path("dlbench-dataset.html"),
     run: Annotated[
         list[Path] | None, typer.Option(help="A run folder that shows the difficulty of each instance (repeatable).")
     ] = None,
@@ -88,10 +80,8 @@ def browse(
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Only write the page.")] = False,
 ) -> None:
     """Write one page with every chosen instance (prompt, tests, labels, measures, reference) and open it."""
-    from dlbench.jsonl import write_whole
     from dlbench.reporting.candidates import informs_difficulty
     from dlbench.reporting.pages import write_browser
-    from dlbench.runs import read_run
     from dlbench.scoring import tally
 
     runs = [read_run(folder) for folder in run or ()]
@@ -105,8 +95,6 @@ def browse(
         raise DLBenchError(f"cannot be written: {error.strerror}", where=str(out), fix=fix) from None
     typer.echo(f"{len(chosen.instances)} instances: {out}")
     if not no_browser:
-        import webbrowser
-
         webbrowser.open(out.resolve().as_uri())
 
 
@@ -115,48 +103,28 @@ Breakdown = StrEnum("Breakdown", "STAGE TASK DATA PROJECT FRAMEWORK SIZE YEAR LI
 
 
 def judge_into(
-    benchmark: "Benchmark",
-    samples: "list[Sample]",
-    out: Path,
-    engine: "Engine",
-    execution: ExecutionOptions,
+    benchmark: "dataset.Benchmark", samples: "list[Sample]", out: Path, engine: "Engine", execution: ExecutionOptions
 ) -> "list[Verdict]":
-    from dlbench.cli.engine import make_pool, prepare_projects
-    from dlbench.cli.output import counted
     from dlbench.execution.evaluate import evaluate
 
     instances = [benchmark.instances[key] for key in dict.fromkeys(sample.instance for sample in samples)]
     pool = make_pool(engine, prepare_projects(benchmark, instances), execution)
     with counted("judging", len(samples)) as advance:
-
-        def shown(verdict: "Verdict") -> None:
-            advance(f"{verdict.instance}: {verdict.status}")
-
-        return evaluate(benchmark, pool, samples, out, on_verdict=shown)
-
-
-def judge_samples(benchmark: "Benchmark", samples: "list[Sample]", engine: "Engine", workers: int) -> "list[Verdict]":
-    """Judge without keeping a run folder."""
-    from tempfile import TemporaryDirectory
-
-    with TemporaryDirectory(prefix="dlbench-") as folder:
-        return judge_into(benchmark, samples, Path(folder), engine, ExecutionOptions(workers))
+        return evaluate(benchmark, pool, samples, out, on_verdict=lambda one: advance(f"{one.instance}: {one.status}"))
 
 
 def show_scores(
     folders: list[Path],
     report: Path,
-    benchmark: "Benchmark",
+    benchmark: "dataset.Benchmark",
     axes: Sequence[str] | None = None,
     cutoffs: Sequence[date] | None = None,
     as_json: bool = False,
     write_more: "Callable[[ReportData], None]" = lambda data: None,
 ) -> None:
     """Print tables and write the Markdown report; exits with 1 where verdicts are harness errors."""
-    from dlbench.jsonl import write_whole
     from dlbench.reporting import name_runs, write_report
     from dlbench.reporting.report_data import collect_report_data
-    from dlbench.runs import read_run
     from dlbench.scoring import CUTOFFS
     from dlbench.scoring.breakdowns import LABELS
 
@@ -165,8 +133,6 @@ def show_scores(
     write_whole(report, write_report(data))
     write_more(data)
     if as_json:
-        from dlbench.cli.output import print_json
-
         found = {name: {"summary": each, "usage": data.usages[name]} for name, each in data.summaries.items()}
         facts = {"benchmark": str(benchmark.version), "warnings": data.warnings}
         print_json({**facts, "runs": found, "spreads": data.repeats})
@@ -181,7 +147,6 @@ def show_scores(
 
 
 def _print_tables(data: "ReportData", axes: Sequence[str]) -> None:
-    from dlbench.cli.output import open_console
     from dlbench.reporting.statistics import tabulate_statistics
     from dlbench.reporting.tables import breakdown, draw, spreads, statuses
 
@@ -210,23 +175,18 @@ def report(
         typer.Option(help="Break the table down by this (repeatable); the report has all breakdowns."),
     ] = None,
     cutoff: Annotated[
-        list[datetime] | None,
-        typer.Option(formats=["%Y-%m-%d"], help="Cut-off date: scores before and after it (repeatable)."),
+        list[datetime] | None, typer.Option(formats=DAYS, help="Cut-off date: scores before and after it (repeatable).")
     ] = None,
     benchmark: BenchmarkOption = None,
     json: JsonOption = False,
 ) -> None:
     """Score saved runs without running anything; every score has its 95 % interval."""
-    from dlbench.dataset import load
-    from dlbench.runs import make_folder
-
     if public and out is None:
         raise DLBenchError("--public requires --out", fix="pass --out, a folder for the page")
-
     cutoffs = [day.date() for day in cutoff or ()]
     axes = [str(axis) for axis in by or (Breakdown.STAGE, Breakdown.TASK, Breakdown.DATA)]
     axes += ["live"] if cutoffs else []
-    loaded = load(benchmark)
+    loaded = dataset.load(benchmark)
     if out is None:
         show_scores(runs, runs[0] / "report.md", loaded, axes, cutoffs, json)
         return
@@ -249,7 +209,6 @@ def read_compared_runs(folders: Sequence[Path], chosen: Chosen) -> ComparedRuns:
     from dlbench.reporting import name_runs
     from dlbench.reporting.caveats import run_caveats
     from dlbench.reporting.run_names import check_comparable, copies_caveat, group_alike, hash_answers
-    from dlbench.runs import read_head, read_run
     from dlbench.scoring import tally
     from dlbench.scoring.compare import find_common_instances
 

@@ -1,54 +1,26 @@
 """The commands that ask a model: `run` evaluates its answers, `prompt` shows what it would be sent."""
 
+import hashlib
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from dlbench.cli.agree import (
-    DUAL,
-    DualAgreement,
-    ModelSetup,
-    RewriteOption,
-    RuleOption,
-    RunSetup,
-    TestsOption,
-    VariantsOption,
-)
-from dlbench.cli.app import (
-    BenchmarkOption,
-    Chosen,
-    ExecutionOptions,
-    command,
-)
-from dlbench.cli.models import (
-    ApiKeyOption,
-    BaseUrlOption,
-    CommandOption,
-    MaxCostOption,
-    MaxRequestsOption,
-    MaxTokensTotalOption,
-    ModelOption,
-    PricesOption,
-    ReasoningOption,
-    RequestTimeoutOption,
-    RetriesOption,
-    StreamOption,
-    make_budget,
-)
+from dlbench import __version__, dataset
+from dlbench.cli import models
+from dlbench.cli.agree import DUAL, DualAgreement, RunSetup
+from dlbench.cli.app import BenchmarkOption, Chosen, ExecutionOptions, command
+from dlbench.cli.engine import make_judging_engine, prepare_projects
+from dlbench.cli.output import counted, log
+from dlbench.cli.report import judge_into, show_scores
 from dlbench.errors import DLBenchError
+from dlbench.registry import find_known
+from dlbench.runs import SAMPLES, open_run
 
 CanaryOption = Annotated[
     bool, typer.Option("--canary", help="Add the benchmark's canary to each prompt, so that copies can be found.")
 ]
-TechniqueOption = Annotated[
-    str,
-    typer.Option(
-        help="Prompting technique: {techniques}; or dual-agreement: several wordings, and the model's own tests choose "
-        "(docs/agreement.md)."
-    ),
-]
-ShownTechniqueOption = Annotated[str, typer.Option(help="Prompting technique: {techniques}.")]
 ShotsOption = Annotated[int, typer.Option(min=1, help="Examples in a few-shot prompt.")]
 PredictedStagesOption = Annotated[
     Path | None,
@@ -64,79 +36,73 @@ PromptTokensOption = Annotated[
 
 @command("run")
 def run(
+    *,
     chosen: Chosen,
     execution: ExecutionOptions,
-    model: ModelOption = None,
-    model_command: CommandOption = None,
+    model: Annotated[list[str] | None, typer.Option(help="{models} (repeatable).")] = None,
+    model_command: models.CommandOption = None,
     out: Annotated[Path, typer.Option(help="Run folder; with several models, it holds one folder for each.")] = Path(
         "runs/latest"
     ),
-    base_url: BaseUrlOption = None,
-    api_key: ApiKeyOption = None,
+    base_url: models.BaseUrlOption = None,
+    api_key: models.ApiKeyOption = None,
     samples: Annotated[int, typer.Option("--samples", "-n", min=1, help="Samples per instance.")] = 1,
     temperature: Annotated[float, typer.Option(min=0.0)] = 0.0,
     max_tokens: Annotated[
         int, typer.Option(min=1, help="Limit on completion tokens; prompt and completion must fit the model's context.")
     ] = 1024,
-    technique: TechniqueOption = "zero-shot",
+    technique: Annotated[
+        str,
+        typer.Option(
+            help="Prompting technique: {techniques}; or dual-agreement: several wordings, and the model's own tests "
+            "choose (docs/agreement.md)."
+        ),
+    ] = "zero-shot",
     shots: ShotsOption = 3,
-    variants: VariantsOption = 8,
-    tests: TestsOption = 5,
-    rule: RuleOption = "codet",
-    rewrite: RewriteOption = False,
+    dual: DualAgreement,
     predicted_stages: PredictedStagesOption = None,
     prompt_tokens: PromptTokensOption = 6000,
     seed: Annotated[int, typer.Option(help="Seed of the choice of examples and of the seeds of all samples.")] = 0,
     concurrency: Annotated[int, typer.Option(min=1, help="Requests in flight.")] = 4,
-    reasoning: ReasoningOption = False,
-    stream: StreamOption = False,
-    request_timeout: RequestTimeoutOption = 300.0,
-    retries: RetriesOption = 6,
-    max_requests: MaxRequestsOption = None,
-    max_tokens_total: MaxTokensTotalOption = None,
-    max_cost: MaxCostOption = None,
-    prices: PricesOption = None,
+    reasoning: Annotated[
+        bool, typer.Option("--reasoning", help="Omit the temperature, which reasoning models reject.")
+    ] = False,
+    stream: Annotated[
+        bool, typer.Option("--stream", help="Stream answers, so that a long answer is not mistaken for a hang.")
+    ] = False,
+    request_timeout: models.RequestTimeoutOption = 300.0,
+    retries: models.RetriesOption = 6,
+    budget: models.BudgetOptions,
     canary: CanaryOption = False,
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port of the embedded model; 0: any free one.")] = 0,
 ) -> None:
     """Evaluate a model on the chosen instances; print pass@1 overall and by label."""
-    import hashlib
-
-    from dlbench import __version__
     from dlbench.agreement.requests import RequestOptions
-    from dlbench.cli.engine import make_judging_engine, prepare_projects
-    from dlbench.cli.output import counted, log
-    from dlbench.cli.report import judge_into, show_scores
-    from dlbench.generation import Limits, ModelOptions, generate
+    from dlbench.generation import ModelOptions, generate
     from dlbench.generation.sources import Sources, make_prompt_builder
     from dlbench.generation.techniques.build import describe_shortage
-    from dlbench.runs import SAMPLES, open_run
     from dlbench.runs.samples import read_samples
 
     benchmark, instances = chosen.benchmark, chosen.instances
     options = ModelOptions(base_url, api_key, model_command, request_timeout, stream, reasoning, concurrency, port)
     names = options.names(model)
-    dual = DualAgreement(variants, tests, rule, rewrite, execution) if technique == DUAL else None
-    if dual is not None:
+    is_dual = technique == DUAL
+    if is_dual:
         dual.check(samples)
     else:
-        unused = {"--variants": variants != 8, "--tests": tests != 5, "--rule": rule != "codet", "--rewrite": rewrite}
-        if passed := [option for option, is_passed in unused.items() if is_passed]:
-            fix = f"remove it, or pass --technique {DUAL}"
-            raise DLBenchError(f"{technique} does not use {', '.join(passed)}", where=passed[0], fix=fix)
+        dual.refuse_for(technique)
     engine = make_judging_engine(execution)
     sources = Sources(benchmark, log)
-    plain = technique if dual is None else "zero-shot"
+    plain = "zero-shot" if is_dual else technique
     prompts = make_prompt_builder(sources, plain, shots, seed, prompt_tokens, canary=canary, stages=predicted_stages)
     prepare_projects(benchmark, instances)
     # All prompts are built before the first request: an error in one of them must not cost anything.
     if shortage := describe_shortage([prompts.build(instance) for instance in instances], shots):
         log(shortage)
-    limits = Limits(max_requests, max_tokens_total, max_cost)
     folders = [out if len(names) == 1 else out / name.replace("/", "_") for name in names]
     for name, folder in zip(names, folders, strict=True):
         client = options.open(name, sources, log)
-        budget = make_budget(client, name, limits, prices)
+        opened = budget.open(client, name)
         config = {
             "dlbench": __version__,
             "benchmark": str(benchmark.version),
@@ -153,13 +119,14 @@ def run(
             "canary": canary,
             "instances": [instance.id for instance in instances],
         }
-        open_run(folder, config | (dual.describe() if dual is not None else {}))
-        if dual is not None:
-            dual.ask_and_choose(
-                RunSetup(benchmark, instances, sources, engine, folder, seed),
-                ModelSetup(options, name, client, budget, concurrency, retries),
-                RequestOptions(tests, temperature, max_tokens, seed, prompt_tokens, benchmark.canary if canary else ""),
+        open_run(folder, config | (asdict(dual) if is_dual else {}))
+        if is_dual:
+            mark = benchmark.canary if canary else ""
+            asked = RequestOptions(dual.tests, temperature, max_tokens, seed, prompt_tokens, mark)
+            setup = RunSetup(
+                benchmark, instances, sources, engine, execution, folder, seed, options, name, client, opened, retries
             )
+            dual.ask_and_choose(setup, asked)
         else:
             with counted(f"asking {client.name}", len(instances) * samples) as advance:
                 generate(
@@ -170,14 +137,14 @@ def run(
                     samples,
                     concurrency,
                     lambda record: advance(f"{record['instance']} ({record['finish_reason']})"),
-                    budget=budget,
+                    budget=opened,
                     retries=retries,
                     log=log,
                 )
         answers = read_samples(folder / SAMPLES, benchmark)
         judge_into(benchmark, answers, folder, engine, execution)
     show_scores(folders, out / "report.md", benchmark)
-    if dual is not None:
+    if is_dual:
         dual.show_gain(benchmark, folders)
 
 
@@ -185,7 +152,7 @@ def run(
 def prompt(
     instance: Annotated[str, typer.Argument(help="Id of an instance.")],
     benchmark: BenchmarkOption = None,
-    technique: ShownTechniqueOption = "zero-shot",
+    technique: Annotated[str, typer.Option(help="Prompting technique: {techniques}.")] = "zero-shot",
     shots: ShotsOption = 3,
     predicted_stages: PredictedStagesOption = None,
     prompt_tokens: PromptTokensOption = 6000,
@@ -193,15 +160,12 @@ def prompt(
     canary: CanaryOption = False,
 ) -> None:
     """Show exactly what a model would be sent, in all turns."""
-    from dlbench.cli.output import log
-    from dlbench.dataset import load
     from dlbench.generation.sources import Sources, make_prompt_builder
-    from dlbench.registry import find_known
 
     if technique == DUAL:
         fix = f"`dlbench agree mutate {instance}` shows its wordings, each of which is sent as zero-shot"
         raise DLBenchError(f"{DUAL} has many prompts, not one", where="--technique", fix=fix)
-    loaded = load(benchmark)
+    loaded = dataset.load(benchmark)
     sources = Sources(loaded, log)
     prompts = make_prompt_builder(
         sources, technique, shots, seed, prompt_tokens, canary=canary, stages=predicted_stages

@@ -5,7 +5,11 @@ from typing import Annotated
 
 import typer
 
+from dlbench import dataset
 from dlbench.cli.app import BenchmarkOption, Chosen, JsonOption, command
+from dlbench.cli.engine import prepare_projects
+from dlbench.cli.output import log, print_json
+from dlbench.errors import DLBenchError
 
 
 @command("prepare")
@@ -16,8 +20,6 @@ def prepare(
     ] = False,
 ) -> None:
     """Fetch the chosen instances' projects, verify them, and build their environments."""
-    from dlbench.cli.engine import prepare_projects
-
     benchmark = chosen.benchmark
     instances = list(benchmark.instances.values()) if everything else chosen.instances
     for name, prepared in prepare_projects(benchmark, instances).items():
@@ -27,25 +29,20 @@ def prepare(
 @command("doctor")
 def doctor(benchmark: BenchmarkOption = None, json: JsonOption = False) -> None:
     """Report what this machine has and what is missing, with how to fix it."""
-    from dlbench.dataset import load
     from dlbench.execution import find_sandboxes
     from dlbench.workspace import Finding, examine, prepared_if_ready
 
     findings = examine()
     confinements = find_sandboxes()
     for kind, obstacle in confinements:
-        detail = obstacle or (kind.warning if kind.warning else "works")
-        findings.append(Finding(f"sandbox {kind.name}", not obstacle, detail))
-    loaded = load(benchmark)
+        findings.append(Finding(f"sandbox {kind.name}", not obstacle, obstacle or kind.warning or "works"))
+    loaded = dataset.load(benchmark)
     for project in loaded.projects.values():
         ready = prepared_if_ready(project, loaded.root) is not None
         detail = f"{project.version} is prepared" if ready else f"{project.version} is not prepared yet"
         findings.append(Finding(f"project {project.name}", ready, detail, "dlbench prepare"))
     if json:
-        import json as format
-        from dataclasses import asdict
-
-        typer.echo(format.dumps([asdict(finding) for finding in findings], indent=2))
+        print_json(findings)
     else:
         for finding in findings:
             fix = f"  (fix: {finding.fix})" if finding.fix and not finding.ok else ""
@@ -63,7 +60,6 @@ def clean(
     ] = False,
 ) -> None:
     """Remove workspace content; without an option, only what killed commands left behind."""
-    from dlbench.cli.output import log
     from dlbench.workspace import clean as remove
 
     what = {"temporary"}
@@ -80,11 +76,9 @@ def lock(
     benchmark: BenchmarkOption = None,
 ) -> None:
     """Pin an environment's requirements with hashes, when adding a project."""
-    from dlbench.dataset import default_root
-    from dlbench.errors import DLBenchError
     from dlbench.workspace import compile_lock
 
-    folder: Path = (benchmark or default_root()) / "locks"
+    folder: Path = (benchmark or dataset.default_root()) / "locks"
     requirements = folder / f"{environment}.in"
     if not requirements.is_file():
         raise DLBenchError("the file does not exist", where=str(requirements), fix="list the direct requirements there")

@@ -6,7 +6,7 @@ commands that need a sound benchmark and raises an error with the same list.
 
 import os
 import tomllib
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import TypeVar
@@ -58,9 +58,6 @@ class Problem:
     where: str
     what: str
     fix: str
-
-    def as_dict(self) -> dict[str, str]:
-        return {key: str(value) for key, value in asdict(self).items()}
 
 
 @dataclass(frozen=True)

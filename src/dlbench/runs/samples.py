@@ -92,10 +92,7 @@ def _parse(record: dict[str, Any], where: str, counts: Counter[str], benchmark: 
         if "task_id" in record:
             fix = "`dlbench import evalplus` converts files of evalplus"
         raise DLBenchError('"instance" is missing or not a string', where=where, fix=fix)
-    try:
-        find_known(instance, benchmark.instances, "instance")
-    except DLBenchError as error:
-        raise DLBenchError(error.what, where=where, fix=error.fix) from None
+    find_known(instance, benchmark.instances, "instance", where)
     index = record.get("sample", counts[instance])
     if not isinstance(index, int) or isinstance(index, bool) or index < 0:
         raise DLBenchError('"sample" is not a whole number from 0', where=where, fix='write "sample": 0, 1, 2, …')

@@ -52,6 +52,7 @@ def export(
                 lm_eval.write_task(rows, options, folder)
             case Format.EVALPLUS:
                 canary = benchmark.canary if options.canary else ""
-                evalplus.write_tasks(rows, benchmark, sources, folder / f"{options.split}.jsonl", canary)
+                tasks = (evalplus.make_task(row, benchmark.instances[row["id"]], sources, canary) for row in rows)
+                rewrite(folder / f"{options.split}.jsonl", tasks)
         if options.licences is not None:
             write_whole(folder / NOTICE, render_notice(list_projects(benchmark, instances), options.licences))

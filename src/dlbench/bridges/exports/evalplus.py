@@ -3,7 +3,7 @@
 A task is a line in the format of HumanEval+ whose prompt is code to continue: imports, header, and our prompt in place
 of the docstring. evalplus can generate and sanitize with it, but not judge: it compares return values of stand-alone
 functions, and ours belong to projects. So `base_input` is null, on which its judge stops with an error; an empty list
-would make it pass every answer. Imported lines have a task and a `solution`, or a `completion` of the prompt.
+would make it pass every answer.
 """
 
 import textwrap
@@ -18,16 +18,9 @@ from dlbench.dataset.prompt_context import render_imports
 from dlbench.dataset.target import find_target, render_signature
 from dlbench.errors import DLBenchError
 from dlbench.generation.sources import Sources
-from dlbench.jsonl import read_lines, rewrite
+from dlbench.jsonl import read_lines
 from dlbench.parsing import parse
 from dlbench.registry import find_known
-
-OVERRIDE = "HUMANEVAL_OVERRIDE_PATH"
-"""The environment variable that replaces the file of HumanEval+."""
-
-
-def write_tasks(rows: list[Row], benchmark: Benchmark, sources: Sources, path: Path, canary: str) -> None:
-    rewrite(path, (make_task(row, benchmark.instances[row["id"]], sources, canary) for row in rows))
 
 
 def make_task(row: Mapping[str, str], instance: Instance, sources: Sources, canary: str) -> Row:
@@ -75,10 +68,7 @@ def read_solutions(path: Path, benchmark: Benchmark, prompts: Mapping[str, str])
                 code = prompts[task] + rest
             case _:
                 raise DLBenchError("not a solution", where=where, fix=_FIX)
-        try:
-            find_known(task, benchmark.instances, "instance")
-        except DLBenchError as error:
-            raise DLBenchError(error.what, where=where, fix=error.fix) from None
+        find_known(task, benchmark.instances, "instance", where)
         samples.append({"instance": task, "sample": counts[task], "answer": code})
         counts[task] += 1
     if not samples:

@@ -50,7 +50,7 @@ tags:
 - deep-learning
 - benchmark
 size_categories:
-- {_size(len(rows))}
+- {"n<1K" if len(rows) < 1000 else "1K<n<10K"}
 configs:
 - config_name: default
   data_files:
@@ -81,7 +81,3 @@ Answers are judged by `dlbench`, not by anything in this folder: write a line
 
 def _table(first: str, second: str, rows: Mapping[str, str]) -> str:
     return "\n".join(to_markdown(([first, second], [[name, text] for name, text in rows.items()])))
-
-
-def _size(count: int) -> str:
-    return "n<1K" if count < 1000 else "1K<n<10K"

@@ -1,8 +1,7 @@
-"""The rows of an export, the licences of the references, and the plain JSONL and Parquet formats.
+"""The rows of an export, and the licences of the references.
 
-A row has the messages for a model and facts to select by. It has no project code by default: whoever receives the file
-would have a solution next to each prompt, and code without its licence. Licences allow passing on references together
-with the licence, so an export with references includes each project's licence text; where an archive has none, its
+A row has no project code by default: whoever receives the file would have a solution next to each prompt, and code
+without its licence. An export with references includes each project's licence text; where an archive has none, its
 references are left out and reported.
 """
 

@@ -1,15 +1,15 @@
 """Read answers and verdicts from inspect logs, and write a run as an inspect log.
 
-Reading takes answers to our instances, whoever generated them, and verdicts where our judge was the scorer. What cannot
-be read is reported with its reason: an answer dropped silently would change a score, and so would a verdict on another
-answer. A written log has the task, scorer and ids of our inspect task, so that its viewer compares both kinds of logs,
-and reading it back gives the run's samples and verdicts. Its prompts are those of the run's request log where it has
-one, otherwise the instances' prompts.
+What cannot be read is reported with its reason: an answer dropped silently would change a score, and so would a verdict
+on another answer. A written log has the task, scorer and ids of our inspect task, so that its viewer compares both
+kinds of logs, and reading it back gives the run's samples and verdicts.
 """
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import reduce
+from operator import add
 from pathlib import Path
 from typing import Any, cast
 
@@ -133,10 +133,7 @@ def _total(sample: EvalSample) -> ModelUsage | None:
     """Of all turns; a log that inspect did not write may have only the last."""
     if not sample.model_usage:
         return sample.output.usage
-    first, *others = sample.model_usage.values()
-    for usage in others:
-        first = first + usage
-    return first
+    return reduce(add, sample.model_usage.values())
 
 
 def _as_usage(usage: ModelUsage) -> dict[str, Any]:

@@ -1,10 +1,9 @@
 """The inspect task: the prompts of `dlbench run`, solvers for conversations and baselines, and our judge as scorer.
 
-It sends exactly what `dlbench run` sends with the same options: temperature 0 and 1,024 tokens by default. The
-reference is never part of a task, since logs are passed on and would contain the projects' own code. One judge per set
-of limits opens with the first answer and stays until the process ends, so that tasks, epochs and models share its warm
-workers. A score is 1 if every test passed, else 0; its metadata has the whole verdict. A harness error counts as 0, as
-in all our scores, but is reported in the log's messages and in the score's reason.
+It sends exactly what `dlbench run` sends with the same options. The reference is never part of a task, since logs are
+passed on and would contain the projects' own code. One judge per set of limits opens with the first answer and stays
+until the process ends, so that tasks, epochs and models share its warm workers. A harness error counts as 0, as in all
+our scores, but is reported in the log's messages and in the score's reason.
 """
 
 import atexit
@@ -71,9 +70,8 @@ class InspectJudge:
             raise DLBenchError(f"there is no mode {settings.mode!r}", fix=f"use one of: {', '.join(MODES)}")
         self.benchmark = read_benchmark(settings.benchmark)
         self._prepared: dict[str, Prepared] = {}
-        engine = Engine(
-            choose_sandbox(settings.sandbox), Limits(test_seconds=settings.timeout, memory_mb=settings.memory)
-        )
+        limits = Limits(test_seconds=settings.timeout, memory_mb=settings.memory)
+        engine = Engine(choose_sandbox(settings.sandbox), limits)
         self._pool = Pool(engine, self._prepared, workers=settings.workers or os.cpu_count() or 1, mode=settings.mode)
         self._judge: Judge | None = None
         self._lock = Lock()
@@ -118,11 +116,7 @@ LATER_TURNS = "later_turns"
 
 
 def as_chat(messages: list[Message]) -> list[ChatMessage]:
-    kinds: dict[str, type[ChatMessage]] = {
-        "system": ChatMessageSystem,
-        "user": ChatMessageUser,
-        "assistant": ChatMessageAssistant,
-    }
+    kinds = {"system": ChatMessageSystem, "user": ChatMessageUser, "assistant": ChatMessageAssistant}
     return [kinds[message["role"]](content=message["content"]) for message in messages]
 
 
@@ -179,9 +173,8 @@ def verdict(
 
     async def score(state: TaskState, target: Target) -> Score:
         output = state.output
-        sample = Sample(
-            str(state.sample_id), state.epoch - 1, output.completion, is_truncated=output.stop_reason in CUT
-        )
+        is_cut = output.stop_reason in CUT
+        sample = Sample(str(state.sample_id), state.epoch - 1, output.completion, is_truncated=is_cut)
         # its own limiter: the shared one is for short calls, and a verdict can take a minute
         found = await run_sync(find_judge(settings).judge, sample, limiter=CapacityLimiter(1), abandon_on_cancel=True)
         if found.status is Status.HARNESS_ERROR:
