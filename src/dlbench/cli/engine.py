@@ -44,7 +44,7 @@ def make_judging_engine(options: "ExecutionOptions") -> "Engine":
 
 
 def _open_executor(options: WorkerOptions, memory_mb: int) -> "Executor | None":
-    from dlbench.execution.ray_cluster import open_executor
+    from dlbench.execution.ray_cluster.executor import open_executor
 
     if options.executor == "ray":
         need("ray", "ray")

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from dlbench.dataset import Instance
-from dlbench.execution.limits import JudgeOptions, Limits
+from dlbench.execution.engine import Candidate
+from dlbench.execution.limits import DEFAULT, JudgeOptions, Limits
 from dlbench.execution.processes import Group, find_descendants
 from dlbench.execution.sandbox import Cell, Launch, Sandbox
 from dlbench.workspace import Prepared
@@ -127,33 +128,25 @@ def describe_collection(files: list[str]) -> dict[str, Any]:
 
 
 def describe_candidate(
-    *,
-    ranges: list[tuple[int, int]] | None = None,
-    watch: bool = False,
-    classes: list[str] | None = None,
-    allowed: tuple[str, ...] = (),
+    candidate: Candidate | None = None, allowed: tuple[str, ...] = (), options: JudgeOptions = DEFAULT
 ) -> dict[str, Any]:
-    """`ranges`: the lines of the module on disk that belong to the candidate."""
-    return {
+    """None is the unspliced reference. `ranges`: the lines of the module that belong to the candidate."""
+    job: dict[str, Any] = {
         "source": None,
-        "ranges": ranges or [],
-        "watch": watch,
+        "ranges": candidate.spliced.ranges if candidate is not None else [],
+        "watch": candidate is not None and (candidate.is_watched or options.watched),
         "allowed": list(allowed),
-        "classes": classes or [],
+        "classes": candidate.classes if candidate is not None else [],
         "learn": False,
         "collect_only": False,
-        "until_failure": False,
+        "until_failure": options.until_failure,
     }
+    return job | ({"tests": list(options.tests)} if options.tests else {})
 
 
 def describe_profiling(lines: tuple[int, int]) -> dict[str, Any]:
     """Run the unspliced reference and record its accesses to frames, files and the like."""
-    return {"learn": True, "watch": True, "ranges": [lines]}
-
-
-def describe_options(options: JudgeOptions) -> dict[str, Any]:
-    job: dict[str, Any] = {"until_failure": options.until_failure}
-    return job | {"tests": list(options.tests)} if options.tests else job
+    return describe_candidate() | {"learn": True, "watch": True, "ranges": [lines]}
 
 
 def _limit_processes(limits: Limits) -> int:

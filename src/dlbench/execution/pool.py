@@ -1,12 +1,11 @@
 """Run many tasks in parallel on warm workers.
 
-One thread per worker. A thread stays with an instance, then with its project, while there is work, so that imports and
-collections are paid once. Long instances go first; near the end several threads share one. A task whose worker dies is
-run again elsewhere. Results do not depend on the number of threads.
+A thread, one per worker, stays with an instance, then with its project, so that imports and collections are paid once.
+Long instances go first; near the end several threads share one. Results do not depend on the number of threads.
 """
 
 import threading
-from collections import deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
@@ -61,11 +60,11 @@ class TaskQueue(Generic[Item]):
     def __init__(
         self, tasks: Iterable[Item], estimate: Callable[[Instance], tuple[float, float]], *, is_open: bool = False
     ) -> None:
-        self.waiting: dict[str, deque[Item]] = {}
+        self.waiting: defaultdict[str, deque[Item]] = defaultdict(deque)
         self.seconds: dict[str, float] = {}
         self.starts: dict[str, float] = {}
         self.projects: dict[str, str] = {}
-        self.running: dict[str, int] = {}
+        self.running: Counter[str] = Counter()
         self.is_open = is_open
         self.stop = threading.Event()
         self.lock = threading.Condition()
@@ -80,7 +79,7 @@ class TaskQueue(Generic[Item]):
                 seconds, self.starts[key] = self._estimate(task.instance)
                 self.seconds[key] = seconds + 0.1
                 self.projects[key] = task.instance.project
-            self.waiting.setdefault(key, deque()).append(task)
+            self.waiting[key].append(task)
             self.lock.notify_all()
 
     @property
@@ -103,15 +102,12 @@ class TaskQueue(Generic[Item]):
         with self.lock:
             if current is not None:
                 self.running[current.instance.id] -= 1
-            key = self._choose(current, started)
-            while key is None and self.is_open:
+            is_notified = True
+            while (key := self._choose(current, started)) is None and self.is_open and is_notified:
                 is_notified = self.lock.wait(IDLE_SECONDS)
-                key = self._choose(current, started)
-                if not is_notified:
-                    break
             if key is None:
                 return None
-            self.running[key] = self.running.get(key, 0) + 1
+            self.running[key] += 1
             task = self.waiting[key].popleft()
             if not self.waiting[key]:
                 del self.waiting[key]
@@ -119,15 +115,12 @@ class TaskQueue(Generic[Item]):
 
     def _choose(self, current: Item | None, started: Collection[str]) -> str | None:
         """The same instance, else a free one of the same project, else of a project without threads; longest first."""
-        if not self.waiting:
-            return None
         if current is not None and current.instance.id in self.waiting:
             return current.instance.id
-
         busy = {self.projects[key] for key, count in self.running.items() if count}
 
         def rank(key: str) -> tuple[bool, bool, bool, float]:
-            is_free = not self.running.get(key)
+            is_free = not self.running[key]
             is_near = current is not None and self.projects[key] == current.instance.project
             is_apart = self.projects[key] not in busy  # a second worker of a project imports it a second time
             return is_free, is_near, is_apart, len(self.waiting[key]) * self.seconds[key]
@@ -140,10 +133,8 @@ class TaskQueue(Generic[Item]):
         project = self.projects[key]
         if project not in busy or project in started:
             return True
-        left = sum(
-            len(queue) * self.seconds[other] for other, queue in self.waiting.items() if self.projects[other] == project
-        )
-        return left > self.starts[key]
+        same = [other for other in self.waiting if self.projects[other] == project]
+        return sum(len(self.waiting[other]) * self.seconds[other] for other in same) > self.starts[key]
 
 
 def run_threads(queue: TaskQueue[Item], targets: Sequence[Callable[[], None]]) -> None:

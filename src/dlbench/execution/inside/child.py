@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from . import privileges
-from .audit import Activate, install, make_access_check, make_tampered, recognise, unload_harness_modules
+from .audit import Activate, install, make_tampered, recognise, unload_harness_modules
 from .channel import Job, open_channel
 from .fresh_run import list_hidden, list_hidden_from_all
 
@@ -48,9 +48,8 @@ class Child:
         def send(kind: str, **content: Any) -> None:  # noqa: ANN401 - whatever JSON takes
             self.send(kind, **content)  # looked up late: a cross run opens a channel for each check
 
-        self.is_candidate = recognise(filename, ranges)
+        self.is_candidate, is_candidate_access = recognise(filename, ranges)
         self.tampered, _ = make_tampered(send, self.job["allowed"], learn=False)
-        is_candidate_access = make_access_check(self.is_candidate, filename, ranges)
         install(is_candidate_access, self.tampered, list_hidden(self.job), activate)
         unload_harness_modules(harness)
 

@@ -1,7 +1,7 @@
 """Drop privileges for good: resource limits, the user, system calls, readable files and signals.
 
-A process drops the first three before it touches a project. The process of a candidate also loses the files that show
-the tests or the reference, and the means to signal the processes that serve it.
+The process of a candidate also loses the files that show the tests or the reference, and the means to signal the
+processes that serve it.
 """
 
 import contextlib

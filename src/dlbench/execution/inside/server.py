@@ -1,9 +1,8 @@
 """Serve many candidates from one warm worker by forking, so that no candidate can affect the next.
 
 The worker has imported the heavy modules. It forks a process that imports what all instances of the project need. That
-one forks a server for an instance, which installs a placeholder for the target and collects the tests once. For each
-candidate the server forks a child, which takes in the candidate, runs the tests, reports, and is removed with all that
-it started. A candidate that cannot be patched in is imported by a child of the worker. Only children run candidates.
+one forks a server for an instance, which collects the tests once. For each candidate the server forks a child, which is
+removed with all that it started. Only children run candidates.
 """
 
 import contextlib

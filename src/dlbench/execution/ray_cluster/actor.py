@@ -1,15 +1,14 @@
 """Run workers in a Ray actor on a node, and send tasks to it from a thread of the driver.
 
-The node chooses everything that affects a verdict with the same code as any machine: its sandbox, its copy of the
-engine, its fixed environment. A task whose actor is lost (its node died, its memory was taken) is tried again on
-another actor, and given up after several losses. A thread without an actor waits for one while any other actor works;
-if none has worked for long, the run ends and can be resumed later.
+The node chooses everything that affects a verdict with the same code as any machine. A task whose actor is lost is
+tried again on another actor, and given up after several losses. A thread without an actor waits for one while any other
+actor works; if none has worked for long, the run ends and can be resumed later.
 """
 
 import signal
 import socket
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, cast
 
@@ -80,8 +79,10 @@ class WorkerActor:
 
     def receive(self, bundle: ProjectBundle, part: Part, pieces: list[Any]) -> Reply:
         """The value is whether it was unpacked; another actor of the node may have been faster."""
+        import ray
+
         try:
-            return Reply(receive_part(bundle, part, lambda: _fetch(pieces)))
+            return Reply(receive_part(bundle, part, lambda: map(ray.get, pieces)))
         except DLBenchError as error:
             return Reply(False, str(error))
 
@@ -97,13 +98,6 @@ class WorkerActor:
     def close(self) -> None:
         self.cache.close()
         remove_groups()
-
-
-def _fetch(pieces: list[Any]) -> Iterator[bytes]:
-    import ray
-
-    for piece in pieces:
-        yield ray.get(piece)
 
 
 _ATTEMPTS = 3

@@ -1,7 +1,6 @@
 """Connect to Ray, count the workers that the cluster can run, and start them.
 
-A command uses the Ray at the given address, or starts one on this machine that ends with the command. A wrong address
-is reported within seconds; Ray itself would retry for minutes. Ray's usage reports are off.
+A command uses the Ray at the given address, or starts one on this machine that ends with the command.
 """
 
 import os
@@ -19,6 +18,28 @@ from dlbench.execution.ray_cluster.transfer import Part, find_folder, pack
 from dlbench.execution.worker_cache import CachePolicy, Held, NoWorkerAvailable
 from dlbench.workspace import Prepared
 from dlbench.workspace.home import Log, quiet
+
+EXECUTORS = ("local", "ray")
+
+
+def open_executor(
+    executor: str,
+    ray_address: str | None,
+    *,
+    workers: int | None,
+    cores: int,
+    memory_mb: float,
+    sandbox: str,
+    log: Log = quiet,
+) -> "RayExecutor | None":
+    """The executor of a cluster, for the caller to close; None for this machine."""
+    if executor not in EXECUTORS:
+        raise DLBenchError(f"there is no executor {executor!r}", fix=f"use one of: {', '.join(EXECUTORS)}")
+    if executor == "ray":
+        return RayExecutor(ray_address, workers=workers, cores=cores, memory_mb=memory_mb, sandbox=sandbox, log=log)
+    if ray_address:
+        raise DLBenchError("--ray-address requires --executor ray", fix="add --executor ray")
+    return None
 
 
 def count_slots(memory_mb: float) -> list[int]:
@@ -74,7 +95,7 @@ def connect(address: str | None, workers: int, memory_mb: float) -> bool:
 
 
 def _check_address(address: str) -> None:
-    """Connect once, to fail fast."""
+    """Connect once, to fail fast: Ray itself would retry for minutes."""
     host, _, port = address.rpartition(":")
     if address == "auto":
         return
@@ -92,7 +113,8 @@ _PATIENCE = 120.0
 class RayExecutor:
     """Runs workers on the cluster at an address, or on a Ray started for them.
 
-    `workers`: the maximum; None uses all slots. `sandbox`: as the user named it; every node chooses its own.
+    `workers`: the maximum; None uses all slots. `cores`: those of a Ray that must be started here. `sandbox`: as the
+    user named it; every node chooses its own.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
 """Plan what one execution sees (a cell), and define the protocol and the registry of sandboxes.
 
 A cell shows the project's tree with the candidate's module; the reference is not in it, neither as source nor compiled.
-A sandbox turns a cell into a command. The rest of the engine does not depend on the sandbox; every verdict names it.
+A sandbox turns a cell into a command.
 """
 
 import contextlib
@@ -38,18 +38,18 @@ def inside() -> Path:
     if folder.is_dir():
         return folder
     with locked("inside", quiet):
-        if folder.is_dir():
-            return folder
-        with building(folder) as place:
-            package = place / "inside"
-            for name, text in (_read_inside("*.py") | _read_inside("*/*.py")).items():
-                (package / name).parent.mkdir(parents=True, exist_ok=True)
-                (package / name).write_text(text, encoding="utf-8")
-                # unchecked: a copy of the workspace may change the times of files
-                py_compile.compile(
-                    str(package / name), doraise=True, invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH
-                )
+        if not folder.is_dir():
+            with building(folder) as place:
+                _write_inside(place / "inside")
     return folder
+
+
+def _write_inside(package: Path) -> None:
+    unchecked = py_compile.PycInvalidationMode.UNCHECKED_HASH  # a copy of the workspace may change the times of files
+    for name, text in (_read_inside("*.py") | _read_inside("*/*.py")).items():
+        (package / name).parent.mkdir(parents=True, exist_ok=True)
+        (package / name).write_text(text, encoding="utf-8")
+        py_compile.compile(str(package / name), doraise=True, invalidation_mode=unchecked)
 
 
 @cache

@@ -1,8 +1,7 @@
 """Sandbox by bubblewrap: a candidate sees only what is mounted for it.
 
-It has namespaces of its own for processes, network, mounts and names; the interpreter, the environment and the tree are
-read-only; one temporary folder is in memory. As root, bubblewrap mounts with root's rights and the harness then becomes
-an unprivileged user, so that process limits hold and root's files cannot be read. Otherwise it uses a user namespace.
+As root, bubblewrap mounts with root's rights and the harness then becomes an unprivileged user, so that process limits
+hold and root's files cannot be read. Otherwise it uses a user namespace.
 """
 
 import os
@@ -50,14 +49,14 @@ class Bubblewrap:
     def launch(self, cell: Cell, channel: int) -> Launch:
         privileges = self._privileges
         assert privileges is not None
-        prepared, limits = cell.prepared, cell.limits
-        tree = str(prepared.tree)
+        prepared, tree = cell.prepared, str(cell.prepared.tree)
         places = list(dict.fromkeys([cell.interpreter_root, prepared.environment, prepared.tree]))
         # not above the project: a mount there would hide the project, or could replace it
         temporary = next(folder for folder in _TEMPORARY if not any(place.is_relative_to(folder) for place in places))
+        writable = (str(temporary), _SHARED_MEMORY)
         command = [*_base(privileges), *_open_parents(temporary)]
-        command += ["--perms", "1777", "--size", str(limits.disk_mb << 20), "--tmpfs", str(temporary)]
-        command += ["--perms", "1777", "--size", str(limits.disk_mb << 20), "--tmpfs", _SHARED_MEMORY]
+        for folder in writable:
+            command += ["--perms", "1777", "--size", str(cell.limits.disk_mb << 20), "--tmpfs", folder]
         command += ["--perms", "1777", "--dir", f"{temporary}/home"]
         for place in places:
             if not place.is_relative_to("/usr"):
@@ -70,7 +69,6 @@ class Bubblewrap:
         command += ["--remount-ro", "/dev", "--remount-ro", "/"]
         command += ["--chdir", tree, str(prepared.python), "-B", "-s", str(_INSIDE / ENTRY), str(channel)]
         user = cell.user if privileges is _AS_ROOT else None
-        writable = (str(temporary), _SHARED_MEMORY)
         return Launch(command, prepared.tree, temporary, writable, user, build_filter(mounted=True))
 
 

@@ -1,8 +1,7 @@
 """Trace which functions of the project each test runs, or only collect the tests.
 
-The C profiler of the interpreter runs for one test at a time. Its callers tell what the test's own code called and what
-ran deeper down. The project runs as released, without a candidate. It may crash, hang or exit, so each test is reported
-before and after it runs. As a plugin (`-p`), this module also reports files that skip themselves on import.
+The C profiler of the interpreter runs for one test at a time. A test may crash, hang or exit, so it is reported before
+and after it runs. As a plugin (`-p`), this module also reports files that skip themselves on import.
 """
 
 import contextlib
