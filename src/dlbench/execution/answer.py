@@ -87,7 +87,10 @@ def parse_answer(code: str) -> cst.Module:
         raise AnswerError("syntax_error", f"{type(error).__name__}: {error}") from None
     except (RecursionError, MemoryError):
         raise AnswerError("syntax_error", "the code is nested too deeply to be parsed") from None
-    module = _as_written(text, tree)
+    try:
+        module = cst.parse_module(text)
+    except cst.ParserSyntaxError:  # libcst rejects some mixtures of tabs and spaces; comments are lost then
+        module = cst.parse_module(unparse(tree))
     if not text.isascii():
         module = cst.ensure_type(module.visit(_NormalNames()), cst.Module)
     if not indented:
@@ -95,14 +98,6 @@ def parse_answer(code: str) -> cst.Module:
     block = cst.ensure_type(cst.ensure_type(module.body[0], cst.If).body, cst.IndentedBlock)
     # Statements that follow at the margin belong to the answer too.
     return module.with_changes(body=[*block.body, *module.body[1:]])
-
-
-def _as_written(text: str, tree: ast.Module) -> cst.Module:
-    """With comments and spacing where libcst accepts the text: it rejects some mixtures of tabs and spaces."""
-    try:
-        return cst.parse_module(text)
-    except cst.ParserSyntaxError:
-        return cst.parse_module(unparse(tree))
 
 
 class _NormalNames(cst.CSTTransformer):

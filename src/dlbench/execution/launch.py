@@ -19,6 +19,7 @@ from dlbench.execution.engine import Candidate
 from dlbench.execution.limits import DEFAULT, JudgeOptions, Limits
 from dlbench.execution.processes import Group, find_descendants
 from dlbench.execution.sandbox import Cell, Launch, Sandbox
+from dlbench.execution.sandbox.base import list_compiled
 from dlbench.workspace import Prepared
 
 _FRAMEWORKS = {
@@ -100,10 +101,9 @@ def describe_limits(limits: Limits) -> dict[str, int]:
 
 def describe_instance(prepared: Prepared, instance: Instance, *, hides: bool, shows_module: bool) -> dict[str, Any]:
     """`hides`: no test may read its own file. `shows_module`: the module on disk holds the candidate."""
-    tree, path = prepared.tree, Path(instance.path)
-    tests = sorted({*instance.test_files, *_list_test_files(tree)})
-    compiled = (tree / path).parent.glob(f"__pycache__/{path.stem}.*.pyc")
-    module = [] if shows_module else [instance.path, *(file.relative_to(tree).as_posix() for file in compiled)]
+    tests = sorted({*instance.test_files, *_list_test_files(prepared.tree)})
+    compiled = [path.as_posix() for path in list_compiled(prepared.tree, instance.path)]
+    module = [] if shows_module else [instance.path, *compiled]
     return {
         "path": instance.path,
         "module": instance.module,

@@ -180,7 +180,10 @@ class TaskPool(Generic[Item, Held, Result]):
             run_threads(queue, [partial(self.run_thread, queue, cache, on_result) for cache in self.caches])
 
     def open_caches(self, count: int) -> None:
-        self.caches = [open_cache(self.engine, self.prepared, self.policy, self._used_mb) for _ in range(count)]
+        def used_mb() -> float:
+            return sum(cache.used_mb for cache in self.caches)
+
+        self.caches = [open_cache(self.engine, self.prepared, self.policy, used_mb) for _ in range(count)]
 
     def run_thread(
         self, queue: TaskQueue[Item], cache: WorkerCache[Held], on_result: Callable[[Item, Result], None]
@@ -200,9 +203,6 @@ class TaskPool(Generic[Item, Held, Result]):
             raise
         except Exception as error:  # a fault of the harness, which must not end the run
             return self.on_fault(task, f"{type(error).__name__}: {error}")
-
-    def _used_mb(self) -> float:
-        return sum(cache.used_mb for cache in self.caches)
 
     def estimate(self, instance: Instance) -> tuple[float, float]:
         """Seconds of a task, and of the start of a worker."""

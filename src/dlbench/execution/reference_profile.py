@@ -63,11 +63,9 @@ def profile_reference(
         if known is not None and (known.is_alone or run is not None):
             return known
 
-        def run_alone(hides: bool) -> Observation:
-            return run_fresh(engine, prepared, instance, None, learn=True, hides=hides)
-
+        run_once = run or (lambda hides: run_fresh(engine, prepared, instance, None, learn=True, hides=hides))
         for hides in (True, False):
-            observation = retry_if_killed(partial(run or run_alone, hides))
+            observation = retry_if_killed(partial(run_once, hides))
             if profile := parse_profile(observation, engine, instance):
                 profile = replace(profile, hides=hides, is_alone=run is None)
                 path.parent.mkdir(parents=True, exist_ok=True)

@@ -59,11 +59,6 @@ class Control:
         except OSError as error:
             raise WorkerLost(f"the worker cannot be written to ({error})") from None
 
-    def interrupt(self) -> None:
-        """Stop the running candidate. Has no effect if it has just ended."""
-        with contextlib.suppress(WorkerLost):
-            self.send({"stop": True})
-
     def receive(self) -> list[dict[str, Any]]:
         """The messages that arrived, each with the process id of its sender as seen from this side."""
         try:
@@ -274,4 +269,5 @@ class _ChildWatch(Watch):
     def _stop(self) -> None:
         if not self.stopped_at:
             self.stopped_at = time.monotonic()
-            self.server.control.interrupt()
+            with contextlib.suppress(WorkerLost):
+                self.server.control.send({"stop": True})  # without effect if it has just ended

@@ -173,7 +173,7 @@ def make_executor(**attributes):
     from dlbench.execution.ray_cluster.executor import RayExecutor
 
     executor = object.__new__(RayExecutor)  # without Ray
-    executor.active, executor._left_at, executor.patience = set(), time.monotonic(), 0.0
+    executor.active, executor.left_at, executor.patience = set(), time.monotonic(), 0.0
     for name, value in attributes.items():
         setattr(executor, name, value)
     return executor

@@ -188,8 +188,11 @@ class RemoteWorkerCache(Generic[Held]):
         self._ready.add(project)
 
     def _start_actor(self) -> None:
-        """Waits for a free slot of the cluster."""
-        self._actor = self.executor.start_actor(self.engine)
+        """Waits until Ray finds a node with a free slot."""
+        import ray
+
+        resources = {"num_cpus": 1, "memory": self.engine.limits.memory_mb << 20, "scheduling_strategy": "SPREAD"}
+        self._actor = ray.remote(WorkerActor).options(**resources).remote()
         policy = self.executor.divide(self.engine, self.policy)
         opening = self._actor.open.remote(self.executor.sandbox, self.engine.limits, policy)
         reply = self._wait(opening, self.executor.make_patience_check(time.monotonic()))
@@ -212,6 +215,7 @@ class RemoteWorkerCache(Generic[Held]):
         actor, self._actor = self._actor, None
         self._ready.clear()
         self.projects, self.used_mb, self.node = (), 0.0, ""
-        self.executor.leave(self)
+        self.executor.active.discard(self)
+        self.executor.left_at = time.monotonic()
         if actor is not None:
             ray.kill(actor)

@@ -13,7 +13,7 @@ from typing import Any
 
 from dlbench.errors import DLBenchError
 from dlbench.execution.engine import Engine
-from dlbench.execution.ray_cluster.actor import RemoteWorkerCache, Reply, WorkerActor, make_key
+from dlbench.execution.ray_cluster.actor import RemoteWorkerCache, Reply, make_key
 from dlbench.execution.ray_cluster.transfer import Part, find_folder, pack
 from dlbench.execution.worker_cache import CachePolicy, Held, NoWorkerAvailable
 from dlbench.workspace import Prepared
@@ -130,7 +130,8 @@ class RayExecutor:
     ) -> None:
         self.workers, self.sandbox, self.log, self.patience = workers, sandbox, log, patience
         self.active: set[RemoteWorkerCache[Any]] = set()
-        self._left_at = time.monotonic()
+        self.left_at = time.monotonic()
+        """When the last worker became inactive."""
         self._lock = threading.Lock()
         self._shipped: dict[str, list[Any]] = {}
         self._is_ours = connect(address, workers or cores, memory_mb)
@@ -154,13 +155,6 @@ class RayExecutor:
         if self._is_ours:
             ray.shutdown()
 
-    def start_actor(self, engine: Engine) -> Any:  # noqa: ANN401 - Ray's handles have no type
-        """An actor that Ray places on a node as soon as one has a free slot."""
-        import ray
-
-        resources = {"num_cpus": 1, "memory": engine.limits.memory_mb << 20, "scheduling_strategy": "SPREAD"}
-        return ray.remote(WorkerActor).options(**resources).remote()
-
     def divide(self, engine: Engine, policy: CachePolicy[Held]) -> CachePolicy[Held]:
         """The share of one worker on a full node."""
         most = max(count_slots(engine.limits.memory_mb), default=0)
@@ -177,16 +171,12 @@ class RayExecutor:
         """Returns a function that raises if no worker has been active for long."""
 
         def check() -> None:
-            waited = time.monotonic() - max(began, self._left_at)
+            waited = time.monotonic() - max(began, self.left_at)
             if not self.active and waited > self.patience:
                 what = f"the cluster has had no free slot for {waited:.0f} s: its nodes are gone or busy"
                 raise NoWorkerAvailable(what, fix="see `ray status`; rerun the same command to resume")
 
         return check
-
-    def leave(self, cache: "RemoteWorkerCache[Any]") -> None:
-        self.active.discard(cache)
-        self._left_at = time.monotonic()
 
     def ship(self, prepared: Prepared, part: Part, check: Callable[[], None]) -> list[Any]:
         """The pieces of the part's archive in Ray's store, made once for all nodes.

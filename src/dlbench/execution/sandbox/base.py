@@ -17,7 +17,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
-from importlib.util import cache_from_source
 from pathlib import Path
 from typing import Protocol
 
@@ -89,12 +88,11 @@ class Cell:
         """The installation of the environment's interpreter, outside the environment."""
         return self.prepared.python.resolve().parent.parent
 
-    def list_compiled(self) -> list[Path]:
-        """Compiled files of the replaced module, relative to the tree, which would show the reference."""
-        if self.path is None:
-            return []
-        found = (self.prepared.tree / cache_from_source(self.path)).parent.glob(f"{Path(self.path).stem}.*.pyc")
-        return [path.relative_to(self.prepared.tree) for path in found]
+
+def list_compiled(tree: Path, path: str) -> list[Path]:
+    """Compiled files of a module, relative to the tree, which would show the reference."""
+    found = (tree / path).parent.glob(f"__pycache__/{Path(path).stem}.*.pyc")
+    return [file.relative_to(tree) for file in found]
 
 
 @contextmanager
@@ -139,7 +137,7 @@ def _remove_tree(folder: Path) -> None:
 def build_tree(cell: Cell, *, shared: bool) -> Path:
     """Build a tree with the candidate's module for a sandbox that cannot mount: hard links if `shared`, or copies."""
     source, target = cell.prepared.tree, cell.folder / "tree"
-    hidden = {source / path for path in (*cell.list_compiled(), cell.path) if path is not None}
+    hidden = {source / file for file in [Path(cell.path), *list_compiled(source, cell.path)]} if cell.path else set()
     for folder, _, files in os.walk(source):
         there = target / Path(folder).relative_to(source)
         there.mkdir(mode=0o755)

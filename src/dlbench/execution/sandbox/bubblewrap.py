@@ -10,7 +10,7 @@ import subprocess
 from functools import cached_property
 from pathlib import Path
 
-from dlbench.execution.sandbox.base import ENTRY, SANDBOXES, Cell, Launch, inside
+from dlbench.execution.sandbox.base import ENTRY, SANDBOXES, Cell, Launch, inside, list_compiled
 from dlbench.execution.sandbox.seccomp import build_filter, find_filter_obstacle
 
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64")
@@ -63,7 +63,7 @@ class Bubblewrap:
                 command += [*_open_parents(place), "--ro-bind", str(place), str(place)]
         if cell.path is not None:
             command += ["--ro-bind", str(cell.spliced), f"{tree}/{cell.path}"]
-            for path in cell.list_compiled():
+            for path in list_compiled(prepared.tree, cell.path):
                 command += ["--ro-bind", str(cell.empty_file), f"{tree}/{path}"]
         command += [*_open_parents(_INSIDE), "--ro-bind", str(inside()), str(_INSIDE)]
         command += ["--remount-ro", "/dev", "--remount-ro", "/"]
