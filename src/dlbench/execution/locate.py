@@ -122,7 +122,7 @@ def _is_part(node: ast.stmt, text: str) -> bool:
     match [part for part in node.body if not _is_constant(part)]:
         case [ast.Raise(exc=ast.expr() as error)] if dotted_name(error) == "NotImplementedError":
             return True
-    return _has_omission_comment(node, text) or any(_has_gap(block) for block in _blocks(node))
+    return _has_omission_comment(node, text) or _has_gap(node)
 
 
 def _has_omission_comment(function: Function, text: str) -> bool:
@@ -135,21 +135,18 @@ def _has_omission_comment(function: Function, text: str) -> bool:
     return any(_OMISSION.match(one.string) for one in comments)
 
 
-def _blocks(function: Function) -> list[list[ast.stmt]]:
-    """The function's own block and those inside it, but not those of functions and classes in it."""
-    found: list[list[ast.stmt]] = []
+def _has_gap(function: Function) -> bool:
+    """Dots among the statements of a block of the function, but not of a function or class in it."""
     pending: list[ast.AST] = [function]
     while pending:
         for _, value in ast.iter_fields(pending.pop()):
             children = [child for child in value if isinstance(child, ast.AST)] if isinstance(value, list) else []
-            found.append([child for child in children if isinstance(child, ast.stmt)])
+            block = [child for child in children if isinstance(child, ast.stmt)]
+            values = [part.value for part in block if isinstance(part, ast.Expr)]
+            if len(block) > 1 and any(isinstance(one, ast.Constant) and one.value is ... for one in values):
+                return True
             pending += [child for child in children if not isinstance(child, Function | ast.ClassDef)]
-    return found
-
-
-def _has_gap(block: list[ast.stmt]) -> bool:
-    values = [part.value for part in block if isinstance(part, ast.Expr)]
-    return len(block) > 1 and any(isinstance(value, ast.Constant) and value.value is ... for value in values)
+    return False
 
 
 def _is_constant(part: ast.stmt) -> bool:

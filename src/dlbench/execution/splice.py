@@ -281,39 +281,31 @@ def _decorate(node: Statement, reference: Function) -> Statement:
     """The reference's decorators stay around the answer's function; the answer's own come in, innermost."""
     if not isinstance(node, cst.FunctionDef):
         return node
-    own = list(node.decorators)
-    names = [_kind(_last_name(decorator.decorator)) for decorator in own]
+    texts = [cst.Module([]).code_for_node(one.decorator).strip() for one in node.decorators]
+    own = {one: parse(text, mode="eval").body for one, text in zip(node.decorators, texts, strict=True)}
     decorators: list[cst.Decorator] = []
     for expression in reference.decorator_list:
-        name = _kind(dotted_name(expression).rpartition(".")[2])
         decorator = cst.Decorator(cst.parse_expression(unparse(expression)))
-        if name and name in names:
-            restated = own.pop(names.index(name))
-            names.remove(name)
-            spelt = [_last_name(one.decorator) + _arguments(one.decorator) for one in (restated, decorator)]
-            decorator = decorator if spelt[0] == spelt[1] else restated  # with other arguments the answer's counts
+        kind = _kind(expression)
+        restated = next((one for one in own if kind and _kind(own[one]) == kind), None)
+        # with other arguments the answer's counts
+        if restated is not None and _spell(own.pop(restated)) != _spell(expression):
+            decorator = restated
         decorators.append(decorator)
     return node.with_changes(decorators=[*decorators, *own])
 
 
-def _kind(name: str) -> str:
+def _kind(decorator: ast.expr) -> str:
     """A cached property replaces a property: two around one function would be one too many."""
+    name = dotted_name(decorator).rpartition(".")[2]
     return "property" if name == "cached_property" else name
 
 
-def _last_name(expression: cst.BaseExpression) -> str:
-    return dotted_name(_parse(expression)).rpartition(".")[2]
-
-
-def _arguments(expression: cst.BaseExpression) -> str:
-    node = _parse(expression)
-    if not isinstance(node, ast.Call):
-        return ""
-    return dump(ast.Tuple([*node.args, *(word.value for word in node.keywords)]))
-
-
-def _parse(expression: cst.BaseExpression) -> ast.expr:
-    return parse(cst.Module([]).code_for_node(expression).strip(), mode="eval").body
+def _spell(decorator: ast.expr) -> str:
+    name = dotted_name(decorator).rpartition(".")[2]
+    if not isinstance(decorator, ast.Call):
+        return name
+    return name + dump(ast.Tuple([*decorator.args, *(word.value for word in decorator.keywords)]))
 
 
 def _defer_annotations(node: Statement) -> Statement:

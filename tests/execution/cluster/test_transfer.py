@@ -187,12 +187,12 @@ def test_node_with_another_engine_is_not_used():
 
 def test_waiting_for_a_slot_ends_only_when_no_worker_is_active():
     executor = make_executor(active={object()})
-    check = executor.make_patience_check(time.monotonic())
+    began = time.monotonic()
     time.sleep(0.01)
-    check()
+    executor.check_patience(began)
     executor.active.clear()
     with pytest.raises(DLBenchError, match="no free slot"):
-        check()
+        executor.check_patience(began)
 
 
 def test_environment_without_a_lock_is_sent(elsewhere):

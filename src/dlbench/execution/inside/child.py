@@ -104,12 +104,10 @@ def end_child(child: int, *, is_scoped: bool) -> tuple[int, int]:
 
 def _list_children() -> list[int]:
     found = []
-    own = str(os.getpid())
-    for name in os.listdir("/proc"):
-        if name.isdigit():
-            with contextlib.suppress(OSError, IndexError), open(f"/proc/{name}/stat") as file:
-                if file.read().rpartition(")")[2].split()[1] == own:
-                    found.append(int(name))
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError, IndexError), open(f"/proc/{name}/stat") as file:
+            if file.read().rpartition(")")[2].split()[1] == str(os.getpid()):
+                found.append(int(name))
     return found
 
 
@@ -162,13 +160,8 @@ def _enter(place: int, name: str) -> int:
 
 def _remove_files(place: int, kept: set[str]) -> list[str]:
     """Remove the files and the empty folders in a folder; return the names that are left."""
-    left = []
     for name in set(os.listdir(place)) - kept:
-        try:
-            os.unlink(name, dir_fd=place)
-        except OSError:
-            try:
-                os.rmdir(name, dir_fd=place)
-            except OSError:
-                left.append(name)
-    return left
+        for remove in (os.unlink, os.rmdir):
+            with contextlib.suppress(OSError):
+                remove(name, dir_fd=place)
+    return list(set(os.listdir(place)) - kept)

@@ -9,7 +9,9 @@ import signal
 import socket
 import time
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, cast
 
 from dlbench import __version__
@@ -161,10 +163,8 @@ class RemoteWorkerCache(Generic[Held]):
         from ray.exceptions import RayError
 
         if self._actor is not None:
-            try:
+            with suppress(RayError):
                 ray.get(self._actor.close.remote(), timeout=_CLOSE_SECONDS)
-            except RayError:
-                pass
             self._drop()
 
     def _prepare(self, project: str) -> None:
@@ -195,7 +195,7 @@ class RemoteWorkerCache(Generic[Held]):
         self._actor = ray.remote(WorkerActor).options(**resources).remote()
         policy = self.executor.divide(self.engine, self.policy)
         opening = self._actor.open.remote(self.executor.sandbox, self.engine.limits, policy)
-        reply = self._wait(opening, self.executor.make_patience_check(time.monotonic()))
+        reply = self._wait(opening, partial(self.executor.check_patience, time.monotonic()))
         self.node = reply.node
         self.executor.check_actor(reply)
         self.executor.active.add(self)

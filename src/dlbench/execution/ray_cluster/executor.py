@@ -167,16 +167,12 @@ class RayExecutor:
             what = f"the node {reply.node} has {reply.value}, but this machine has {make_key()}"
             raise NoWorkerAvailable(what, fix="install the same release on every node: verdicts may differ between two")
 
-    def make_patience_check(self, began: float) -> Callable[[], None]:
-        """Returns a function that raises if no worker has been active for long."""
-
-        def check() -> None:
-            waited = time.monotonic() - max(began, self.left_at)
-            if not self.active and waited > self.patience:
-                what = f"the cluster has had no free slot for {waited:.0f} s: its nodes are gone or busy"
-                raise NoWorkerAvailable(what, fix="see `ray status`; rerun the same command to resume")
-
-        return check
+    def check_patience(self, began: float) -> None:
+        """Raises if no worker has been active for long."""
+        waited = time.monotonic() - max(began, self.left_at)
+        if not self.active and waited > self.patience:
+            what = f"the cluster has had no free slot for {waited:.0f} s: its nodes are gone or busy"
+            raise NoWorkerAvailable(what, fix="see `ray status`; rerun the same command to resume")
 
     def ship(self, prepared: Prepared, part: Part, check: Callable[[], None]) -> list[Any]:
         """The pieces of the part's archive in Ray's store, made once for all nodes.

@@ -86,9 +86,7 @@ class ProjectBundle:
 
     def place(self, part: Part) -> Path:
         """The folder of the part on this machine."""
-        if part is Part.SOURCE:
-            return home() / "sources" / self.source
-        return home() / "environments" / self.environment
+        return home() / f"{part}s" / (self.source if part is Part.SOURCE else self.environment)
 
     def has(self, part: Part) -> bool:
         return (self.place(part) / "tree").is_dir() if part is Part.SOURCE else is_complete(self.place(part))

@@ -44,7 +44,7 @@ _LEAVES = 512
 """Numbers and pieces of text of one description; about ten kilobytes. A longer line would cost other checks theirs."""
 
 
-def serve_in_place(control: socket.socket, job: Job, ancestors: list[int], called: Called) -> None:
+def serve_in_place(control: socket.socket, job: Job, called: Called) -> None:
     """Serve an instance whose solutions are patched into the imported module."""
     override = server.hide_target(job, called)
     server.import_modules(job["own"])
@@ -55,15 +55,15 @@ def serve_in_place(control: socket.socket, job: Job, ancestors: list[int], calle
         target.take_in(child, forks=True)
         _run_checks(child, target.names, target.function.__code__, target.find_replaced)
 
-    server.serve_children(control, job, ancestors, run)
+    server.serve_children(control, job, run)
 
 
-def serve_imported(control: socket.socket, job: Job, ancestors: list[int]) -> None:
+def serve_imported(control: socket.socket, job: Job) -> None:
     """Serve an instance whose solutions must be imported. The server holds nothing of the project."""
     _warm_up()
     server.forbid_backends()
     server.report_open(control)
-    server.serve_children(control, job, ancestors, _import_and_run)
+    server.serve_children(control, job, _import_and_run)
 
 
 def _import_and_run(child: Child) -> None:
