@@ -81,10 +81,8 @@ def _find_function(module: cst.Module, name: str) -> Path | None:
 
 
 def _find_method(module: cst.Module, qualname: str) -> Path | None:
-    """In a class whose place is that of the target's class, or the end of it: `Outer.Inner` or `Inner` alone.
-
-    Models show the class with empty methods, and the method itself beside it: a definition with a body goes first.
-    """
+    """In a class whose place is that of the target's class, or the end of it: `Outer.Inner` or `Inner` alone. Models
+    show the class with empty methods, and the method itself beside it: a definition with a body goes first."""
     *classes, name = qualname.split(".")
     places = [path for path, chain in walk_classes(module) if chain == classes[-len(chain) :]]
     margin: list[Path] = [(index,) for index in range(len(module.body))]

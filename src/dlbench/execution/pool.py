@@ -96,9 +96,7 @@ class TaskQueue(Generic[Item]):
 
     def next(self, current: Item | None, started: Collection[str] = ()) -> Item | None:
         """The next task of a thread; None if other threads do the rest, or if an open queue stayed empty for long.
-
-        `started`: projects that have a worker in this thread.
-        """
+        `started`: projects that have a worker in this thread."""
         with self.lock:
             if current is not None:
                 self.running[current.instance.id] -= 1

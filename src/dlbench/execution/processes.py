@@ -22,10 +22,8 @@ PATIENCE = 15.0
 
 
 def find_descendants(root: int, most: int = 4096) -> list[int]:
-    """The process and its descendants. Reads only their own entries: a scan of /proc costs too much per poll.
-
-    `most`: stop when more are found. A fork bomb may grow as fast as it is read.
-    """
+    """The process and its descendants. Reads only their own entries: a scan of /proc costs too much per poll. `most`:
+    stop when more are found. A fork bomb may grow as fast as it is read."""
     found = {root: None}
     pending = [root]
     while pending and len(found) <= most:

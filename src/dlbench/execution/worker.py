@@ -123,10 +123,8 @@ class Worker:
             raise WorkerLost(f"the sandbox {engine.confinement.name} does not confine: {self.ready}")
 
     def open(self, name: str, job: dict[str, Any], above: Control | None = None) -> "Server":
-        """The server of this name, started on first use; raises CannotServe if the instance cannot be served.
-
-        `above`: the process that forks it, by default the worker itself.
-        """
+        """The server of this name, started on first use by `above`, or by the worker itself; raises CannotServe if the
+        instance cannot be served."""
         if name not in self.servers:
             control, pid = self._open_channel(self.control if above is None else above, job)
             self.servers[name] = Server(self, control, pid)
@@ -205,16 +203,16 @@ class Server:
             try:
                 self.control.send(content, (writing, output_writing))
             finally:
-                for descriptor in (writing, output_writing):
-                    os.close(descriptor)
+                os.close(writing)
+                os.close(output_writing)
             watch.run()
         except WorkerLost:
             self.worker.is_lost = True
             if not is_full():  # when the kernel kills a process for lack of memory, it may kill the server too
                 raise
         finally:
-            for descriptor in (reading, output_reading):
-                os.close(descriptor)
+            os.close(reading)
+            os.close(output_reading)
         if is_full():
             observation.stopped_for = "memory"
         return observation

@@ -148,10 +148,8 @@ def _make_hook(
 
 
 def guard_modules(tests: list[str]) -> Activate:
-    """Guard the modules of pytest and of the tests against access from outside; return what activates the guard.
-
-    Functions of these modules use their names unchecked; libraries may use them.
-    """
+    """Guard the modules of pytest and of the tests against access from outside; return what activates the guard. Their
+    own functions use their names unchecked."""
     getframe = sys._getframe
     read, write = types.ModuleType.__getattribute__, types.ModuleType.__setattr__
     harmless = frozenset({"__class__", "__name__", "__spec__", "__file__", "__path__", "__loader__", "__package__"})
@@ -214,10 +212,8 @@ def _guard_signals(is_access: IsCandidateAccess, tampered: Tampered) -> None:
 
 
 def make_tampered(send: Send, allowed: list[str], *, learn: bool) -> tuple[Callable[[str], None], set[str]]:
-    """A function that reports tampering and ends the process, and the set of accesses that the reference itself makes.
-
-    `learn`: record accesses in the set instead.
-    """
+    """A function that reports tampering and ends the process, or with `learn` only records it; and the set of accesses
+    that the reference itself makes."""
     known = set(allowed)
     leave = os._exit
 

@@ -80,9 +80,7 @@ def await_end(child: int, control: socket.socket, *, is_scoped: bool) -> None:
 
 def end_child(child: int, *, is_scoped: bool) -> tuple[int, int]:
     """Kill a child and all that it started; return its exit code and peak memory. We adopt orphans, so none is missed.
-
-    `is_scoped`: `kill(-1)` reaches our descendants only.
-    """
+    `is_scoped`: `kill(-1)` reaches our descendants only."""
     status, peak = 0, 0
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(child, signal.SIGKILL)
@@ -130,10 +128,8 @@ def _empty(folder: str, kept: set[str]) -> bool:
 
 
 def _remove_folder(place: int, name: str) -> None:
-    """Remove a folder with all that is below it, without recursion: a candidate may nest thousands.
-
-    It goes down to the last folder and up again. Landlock forbids moving a folder up to remove it there.
-    """
+    """Remove a folder with all that is below it, without recursion: a candidate may nest thousands. Landlock forbids
+    moving a folder up to remove it there."""
     path = [name]
     here = _enter(place, name)
     try:

@@ -58,10 +58,8 @@ class _Loader(importlib.machinery.SourceFileLoader):
 
 
 def strip_body(text: str, line: int, name: str, *, closes: bool = True) -> ast.Module:
-    """Parse the module and replace the body of the function whose `def` is on a line by the placeholder's.
-
-    `closes`: a method gets a closure cell for its class, which a candidate may need.
-    """
+    """Parse the module and replace the body of the function whose `def` is on a line by the placeholder's. `closes`: a
+    method gets a closure cell for its class, which a candidate may need."""
     tree = ast.parse(text)
     for node, inside in _functions(tree, inside=False):
         if node.lineno == line and node.name == name:

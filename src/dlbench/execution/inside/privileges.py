@@ -145,10 +145,8 @@ def enforce(ruleset: int) -> bool:
 
 
 def scope_signals() -> bool:
-    """Restrict this process to signalling its descendants, so that `kill(-1)` reaches them and nobody else.
-
-    False if the kernel cannot. Where /proc may not be read, no other call reaches every descendant.
-    """
+    """Restrict this process to signalling its descendants, so that `kill(-1)` reaches them and nobody else; False if
+    the kernel cannot. Where /proc may not be read, no other call reaches every descendant."""
     ruleset = _create_ruleset(0)
     return ruleset is not None and enforce(ruleset)
 

@@ -175,10 +175,7 @@ class RayExecutor:
             raise NoWorkerAvailable(what, fix="see `ray status`; rerun the same command to resume")
 
     def ship(self, prepared: Prepared, part: Part, check: Callable[[], None]) -> list[Any]:
-        """The pieces of the part's archive in Ray's store, made once for all nodes.
-
-        `check`: called before each piece; raises to stop.
-        """
+        """The pieces of the part's archive in Ray's store, made once for all nodes. `check` raises to stop."""
         import ray
 
         folder = find_folder(prepared, part)

@@ -193,11 +193,8 @@ def _parse_result(data: bytes, secret: bytes) -> dict[str, Any] | None:
 def _run_check(
     child: Child, source: str, names: dict[str, Any], code: types.CodeType | None, find_replaced: FindReplaced
 ) -> None:
-    """Run one check and send its result; then the process ends.
-
-    A solution that does more than compute is watched, as the judge does: it must not return values that are equal to
-    everything, nor replace what checks compare with.
-    """
+    """Run one check and send its result; then the process ends. A solution that does more than compute is watched, as
+    the judge does."""
     job, send, leave = child.job, child.send, os._exit
     set_limits({"RLIMIT_CPU": int(3 * job["seconds_each"]) + 2})
     seed_everything()
