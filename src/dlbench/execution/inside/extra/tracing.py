@@ -58,18 +58,17 @@ def run_traced(send: Send, job: Job) -> None:
     def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
         send("begins", id=item.nodeid)
         seed_everything()
-        profile = Profile(builtins=False) if job["trace"] else None
-        if profile is not None:
+        profile = Profile(builtins=False)
+        if job["trace"]:
             profile.enable()
         signal.setitimer(signal.ITIMER_REAL, job["seconds_each"])
         try:
             return (yield)
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
-            found: dict[str, set[CodeType]] = {"direct": set(), "deeper": set(), "helpers": set()}
-            if profile is not None:
+            if job["trace"]:
                 profile.disable()
-                found = _read(profile, tests, is_own)
+            found = _read(profile, tests, is_own)
             send(
                 "traced",
                 id=item.nodeid,
