@@ -18,7 +18,7 @@ from dlbench.errors import DLBenchError
 from dlbench.execution import Engine, Limits, choose_sandbox
 from dlbench.execution.evaluate import evaluate as judge_all
 from dlbench.execution.pool import MODES, Pool
-from dlbench.execution.ray_cluster import open_executor
+from dlbench.execution.ray_cluster.executor import open_executor
 from dlbench.runs import read_run
 from dlbench.runs.samples import Sample, duplicate_sample, parse_samples, read_samples
 from dlbench.runs.verdict import Verdict

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def make_engine(options: WorkerOptions, timeout: float | None = None, memory: int | None = None) -> "Engine":
     """The engine for a command; limits left out are the engine's defaults."""
     from dlbench.execution import Engine, Limits, choose_sandbox, find_sandboxes
-    from dlbench.execution.ray_cluster import open_executor
+    from dlbench.execution.ray_cluster.executor import open_executor
     from dlbench.execution.sandbox import remove_leftovers
 
     remove_leftovers()

@@ -1,13 +1,14 @@
 """Read an answer's code: the target, and the statements that the target needs.
 
-An answer may be the bare function, a whole file, a class around the method or only a body; it may bring helpers and end
-in usage examples. What the target needs comes along, followed name by name; examples, tests and restated context are
-left behind.
+An answer may be the bare function, a whole file, a class around the method or only a body, with helpers and examples.
+What the target needs comes along, followed name by name; examples, tests and restated context are left behind.
 """
 
 import ast
 import unicodedata
 import warnings
+from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from keyword import iskeyword
 
@@ -25,7 +26,7 @@ from dlbench.execution.locate import (
     walk_classes,
     wrap_body,
 )
-from dlbench.execution.names import Names, find_attributes, find_changed, find_names, find_uses
+from dlbench.execution.names import Names, find_attributes, find_changed, find_future, find_names, find_uses
 from dlbench.parsing import parse, unparse
 
 
@@ -34,8 +35,7 @@ class AnswerError(Exception):
 
     def __init__(self, status: str, message: str) -> None:
         super().__init__(message)
-        self.status = status
-        self.message = message
+        self.status, self.message = status, message
 
 
 @dataclass
@@ -44,12 +44,14 @@ class Answer:
 
     module: cst.Module
     target: Path
+    lazy_annotations: bool
+    stars: list[str]
+    """The beginnings of its star imports, up to the star."""
+    names: list[Names]
+    """Of each statement."""
     before: list[int] = field(default_factory=list)
     after: list[int] = field(default_factory=list)
     members: list[Path] = field(default_factory=list)
-    lazy_annotations: bool = False
-    stars: list[str] = field(default_factory=list)
-    names: dict[int, Names] = field(default_factory=dict)
 
     def render(self, *statements: cst.CSTNode) -> str:
         return render(self.module, *statements)
@@ -62,11 +64,11 @@ def read_answer(code: str, qualname: str, header: str) -> Answer:
         module, path = wrap_body(module, header), (0,)
     if path is None:
         raise AnswerError("missing_target", explain_missing(module, qualname))
-    answer = Answer(module, path)
-    for index, statement in enumerate(module.body):
-        answer.names[index] = find_names(render(module, statement))
-        answer.stars += _stars(statement)
-        answer.lazy_annotations |= _has_lazy_annotations(statement)
+    tree = parse(module.code)
+    imports = [node for node in tree.body if isinstance(node, ast.ImportFrom) and node.names[0].name == "*"]
+    stars = [f"from {'.' * node.level}{node.module or ''} import " for node in imports]
+    names = [find_names(render(module, statement)) for statement in module.body]
+    answer = Answer(module, path, "annotations" in find_future(tree), stars, names)
     _follow(answer, qualname)
     return answer
 
@@ -85,7 +87,10 @@ def parse_answer(code: str) -> cst.Module:
         raise AnswerError("syntax_error", f"{type(error).__name__}: {error}") from None
     except (RecursionError, MemoryError):
         raise AnswerError("syntax_error", "the code is nested too deeply to be parsed") from None
-    module = _as_written(text, tree)
+    try:
+        module = cst.parse_module(text)
+    except cst.ParserSyntaxError:  # libcst rejects some mixtures of tabs and spaces; comments are lost then
+        module = cst.parse_module(unparse(tree))
     if not text.isascii():
         module = cst.ensure_type(module.visit(_NormalNames()), cst.Module)
     if not indented:
@@ -93,14 +98,6 @@ def parse_answer(code: str) -> cst.Module:
     block = cst.ensure_type(cst.ensure_type(module.body[0], cst.If).body, cst.IndentedBlock)
     # Statements that follow at the margin belong to the answer too.
     return module.with_changes(body=[*block.body, *module.body[1:]])
-
-
-def _as_written(text: str, tree: ast.Module) -> cst.Module:
-    """With comments and spacing where libcst accepts the text: it rejects some mixtures of tabs and spaces."""
-    try:
-        return cst.parse_module(text)
-    except cst.ParserSyntaxError:
-        return cst.parse_module(unparse(tree))
 
 
 class _NormalNames(cst.CSTTransformer):
@@ -111,44 +108,22 @@ class _NormalNames(cst.CSTTransformer):
         return updated_node if iskeyword(name) else updated_node.with_changes(value=name)
 
 
-def _stars(statement: cst.CSTNode) -> list[str]:
-    if not isinstance(statement, cst.SimpleStatementLine):
-        return []
-    return [
-        cst.Module([]).code_for_node(small.with_changes(names=[cst.ImportAlias(cst.Name("NAME"))]))
-        for small in statement.body
-        if isinstance(small, cst.ImportFrom) and isinstance(small.names, cst.ImportStar)
-    ]
-
-
-def _has_lazy_annotations(statement: cst.CSTNode) -> bool:
-    return isinstance(statement, cst.SimpleStatementLine) and any(
-        isinstance(small, cst.ImportFrom)
-        and isinstance(small.module, cst.Name)
-        and small.module.value == "__future__"
-        and not isinstance(small.names, cst.ImportStar)
-        and any(alias.evaluated_name == "annotations" for alias in small.names)
-        for small in statement.body
-    )
-
-
 def _follow(answer: Answer, qualname: str) -> None:
     """Collect everything that the target needs, until nothing new turns up."""
     module, name = answer.module, qualname.rpartition(".")[2]
     *outer, _ = qualname.split(".")
     own = set(outer) | ({name} if not outer else set())  # these names mean the module's own, with the answer inside
-    pieces = [render(module, at(module, answer.target))]
-    bound_by: dict[str, list[int]] = {}
-    for index, names in answer.names.items():
-        if index != answer.target[0] and not is_main_block(module.body[index]):
-            for bound in names.bound:
-                bound_by.setdefault(bound, []).append(index)
+    pieces = [answer.render(at(module, answer.target))]
+    others = [index for index in range(len(module.body)) if index != answer.target[0]]
+    bound_by = _group_by_name(answer, [(index,) for index in others if not is_main_block(module.body[index])])
     if not outer:
         following = range(answer.target[0] + 1, len(module.body))
         answer.after = [index for index in following if _completes(answer, index, name)]
-        pieces += [render(module, module.body[index]) for index in answer.after]
-    members = _other_members(answer, outer)
-    at_margin = _members_at_margin(answer) if outer else {}
+        pieces += [answer.render(module.body[index]) for index in answer.after]
+    in_classes = [path for path, chain in walk_classes(module) if chain == outer[-len(chain) :]]
+    members = _group_by_name(answer, [path for path in in_classes if path != answer.target])
+    # the answer may give methods and constants of the class beside a bare method, without the class
+    at_margin = _group_by_name(answer, [(index,) for index in others if outer and _is_member(module.body[index])])
     needed: set[int] = set()
     while pieces:
         piece = pieces.pop()
@@ -159,12 +134,12 @@ def _follow(answer: Answer, qualname: str) -> None:
         for member in sorted((find_attributes(piece) | used) & members.keys()):
             for path in members.pop(member):
                 answer.members.append(path)
-                pieces.append(render(module, at(module, path)))
-        new = {index for word in used - own for index in bound_by.get(word, [])} - needed
+                pieces.append(answer.render(at(module, path)))
+        new = {index for word in used - own for (index,) in bound_by.get(word, [])} - needed
         if not pieces and not new:
             new = _changing(answer, needed) - needed
         needed |= new
-        pieces += [render(module, module.body[index]) for index in sorted(new)]
+        pieces += [answer.render(module.body[index]) for index in sorted(new)]
     answer.before = sorted(needed)
     answer.members.sort()
 
@@ -182,25 +157,17 @@ def _completes(answer: Answer, index: int, name: str) -> bool:
     return not isinstance(node, ast.Expr) and name in find_changed(code)
 
 
-def _other_members(answer: Answer, outer: list[str]) -> dict[str, list[Path]]:
-    """What the answer's classes in the target's place hold beside the target, by name."""
-    members: dict[str, list[Path]] = {}
-    for path, chain in walk_classes(answer.module):
-        if outer and chain == outer[-len(chain) :] and path != answer.target:
-            for name in find_names(answer.render(at(answer.module, path))).bound:
-                members.setdefault(name, []).append(path)
-    return members
-
-
-def _members_at_margin(answer: Answer) -> dict[str, list[Path]]:
-    """Methods and constants of the class that the answer gives without the class, beside a bare method."""
-    found: dict[str, list[Path]] = {}
-    for index, statement in enumerate(answer.module.body):
-        is_member = isinstance(statement, cst.FunctionDef | cst.SimpleStatementLine) and not _is_import(statement)
-        if is_member and (index,) != answer.target:
-            for name in answer.names[index].bound:
-                found.setdefault(name, []).append((index,))
+def _group_by_name(answer: Answer, paths: Iterable[Path]) -> dict[str, list[Path]]:
+    """The statements that bind each name."""
+    found: dict[str, list[Path]] = defaultdict(list)
+    for path in paths:
+        for name in find_names(answer.render(at(answer.module, path))).bound:
+            found[name].append(path)
     return found
+
+
+def _is_member(statement: Statement) -> bool:
+    return isinstance(statement, cst.FunctionDef | cst.SimpleStatementLine) and not _is_import(statement)
 
 
 def _changing(answer: Answer, needed: set[int]) -> set[int]:

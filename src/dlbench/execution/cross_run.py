@@ -80,8 +80,7 @@ class CrossRunWorker(Warm):
         if candidate.forbidden:
             return [CheckResult(Result.TAMPERED, message=f"the code reaches for {candidate.forbidden}")] * len(checks)
         profile = self.profile(instance)
-        job = describe_candidate(watch=candidate.is_watched, classes=candidate.classes, allowed=profile.allowed)
-        job |= {"seconds_each": seconds, "outputs": outputs}
+        job = describe_candidate(candidate, profile.allowed) | {"seconds_each": seconds, "outputs": outputs}
         found: dict[int, CheckResult] = {}
         losses = 0
         while len(found) < len(checks) and losses < _LOSSES:

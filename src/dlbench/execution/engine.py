@@ -1,7 +1,6 @@
 """Hold the settings that all executions share, and analyse a candidate's code before it runs.
 
-The analysis says how the code is spliced into the module, whether it can be patched in place and whether it must be
-watched. What depends on the instance alone is computed once.
+The analysis says how the code is spliced into the module, whether it can be patched in place and must be watched.
 """
 
 import ast
@@ -70,11 +69,9 @@ class TargetInModule:
 
     def read(self, code: str) -> "Candidate":
         """Raises AnswerError if the code cannot replace the target."""
-        instance = self.instance
-        is_package = instance.path.endswith("__init__.py")
-        return Candidate(
-            self, splice(self.source, instance.qualname, code, module=instance.module, is_package=is_package)
-        )
+        of = self.instance
+        is_package = of.path.endswith("__init__.py")
+        return Candidate(self, splice(self.source, of.qualname, code, module=of.module, is_package=is_package))
 
 
 @dataclass(frozen=True)
@@ -86,12 +83,9 @@ class Candidate:
     def _pieces(self) -> list[ast.Module]:
         lines = self.spliced.source.split("\n")
         texts = ["\n".join(lines[first - 1 : last]) for first, last in self.spliced.ranges]
+        indented = ("if True:\n" if text.lstrip("\n")[:1] in {" ", "\t"} else "" for text in texts)
         # a block instead of dedenting, which would change multi-line strings
-        return [
-            parse(f"if True:\n{text}" if text.lstrip("\n")[:1] in {" ", "\t"} else text)
-            for text in texts
-            if text.strip()
-        ]
+        return [parse(block + text) for block, text in zip(indented, texts, strict=True) if text.strip()]
 
     @cached_property
     def is_watched(self) -> bool:

@@ -1,10 +1,7 @@
 """Judge the samples of a file, resumably, or samples that arrive one by one from many callers.
 
-`evaluate` writes every verdict to disk before its worker takes the next sample. A second start reads the verdicts,
-checks that they belong to the same answers, and judges the rest; harness errors are judged again. At the end the file
-is in the order of the samples.
-
-`Judge` keeps the threads of a pool between samples that arrive at any time, so that workers stay warm.
+`evaluate` writes every verdict to disk before its worker takes the next sample. A second start judges the rest, and
+harness errors again. `Judge` keeps the threads of a pool between samples, so that workers stay warm.
 """
 
 import threading

@@ -1,7 +1,6 @@
 """Judge a candidate in a new interpreter on the spliced file, and map an observed execution to a verdict status.
 
-Fresh mode defines a verdict. It is slow, since every candidate pays for its imports, and simple: no execution can
-affect another. The other modes must agree with it, and share the mapping to a status.
+Fresh mode defines a verdict: it is slow, and no execution can affect another. The other modes must agree with it.
 """
 
 from collections.abc import Callable
@@ -9,7 +8,7 @@ from collections.abc import Callable
 from dlbench.dataset import Instance
 from dlbench.execution.answer import AnswerError
 from dlbench.execution.engine import Candidate, Engine
-from dlbench.execution.launch import describe_candidate, describe_instance, describe_options, describe_profiling
+from dlbench.execution.launch import describe_candidate, describe_instance, describe_profiling
 from dlbench.execution.limits import DEFAULT, JudgeOptions, allow_watching
 from dlbench.execution.sandbox import Sandbox, open_cell
 from dlbench.execution.supervise import Observation, supervise
@@ -31,13 +30,7 @@ def run_fresh(
     """Run a candidate, or the unspliced reference for None. `learn`: profile the reference."""
     limits = options.limit(engine.limits.for_instance(instance))
     job = describe_instance(prepared, options.narrow(instance), hides=hides, shows_module=True)
-    if candidate is None:
-        job |= describe_candidate(allowed=allowed)
-    else:
-        watch = candidate.is_watched or options.watched
-        ranges, classes = candidate.spliced.ranges, candidate.classes
-        job |= describe_candidate(ranges=ranges, watch=watch, classes=classes, allowed=allowed)
-    job |= describe_options(options)
+    job |= describe_candidate(candidate, allowed, options)
     if learn:
         limits = allow_watching(limits)
         job |= describe_profiling(engine.target(prepared, instance).lines)
@@ -65,15 +58,13 @@ def judge_with(
     sample: int,
     run: Callable[[Candidate | None], Observation],
 ) -> Verdict:
-    candidate = None
-    if code is not None:
-        try:
-            candidate = engine.target(prepared, instance).read(code)
-        except AnswerError as error:
-            return reject(instance, sample, Status(error.status), error.message)
-        if candidate.forbidden:
-            why = f"the code reaches for {candidate.forbidden}, which no solution needs"
-            return reject(instance, sample, Status.TAMPERED, why)
+    try:
+        candidate = engine.target(prepared, instance).read(code) if code is not None else None
+    except AnswerError as error:
+        return reject(instance, sample, Status(error.status), error.message)
+    if candidate is not None and candidate.forbidden:
+        why = f"the code reaches for {candidate.forbidden}, which no solution needs"
+        return reject(instance, sample, Status.TAMPERED, why)
     try:
         observation = retry_if_killed(lambda: run(candidate))
     except ReferenceFailed as error:
@@ -111,11 +102,10 @@ def _shorten_failure(failure: str) -> str:
 
 def retry_if_killed(run: Callable[[], Observation]) -> Observation:
     """Run again if the machine killed it. A candidate that kills itself does so every time."""
-    observation = run()
-    for _ in range(_ATTEMPTS - 1):
+    for _ in range(_ATTEMPTS):
+        observation = run()
         if not _was_killed(observation):
             break
-        observation = run()
     return observation
 
 
@@ -151,8 +141,7 @@ def to_status(
     if confinement.confines and (ready[0]["network"] or ready[0]["user"] == 0):
         return Status.HARNESS_ERROR, f"the sandbox {confinement.name} does not confine: {ready[0]}", tests
     if messages.of_kind("unguarded"):
-        why = "a pytest plugin imports the module before it can be guarded"
-        return Status.HARNESS_ERROR, why, tests
+        return Status.HARNESS_ERROR, "a pytest plugin imports the module before it can be guarded", tests
     if observation.stopped_for == "timeout":
         phase = "running its tests" if collected else "importing it"
         return Status.TIMEOUT, f"stopped after {observation.seconds:.0f} s while {phase}", tests

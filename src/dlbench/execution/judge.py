@@ -2,7 +2,7 @@
 
 A warm judge patches the candidate in place where the code and the instance allow it, and otherwise lets a fork of the
 worker import it. It falls back to a fresh interpreter without Landlock to hide tests and reference, if the reference
-passes only there, and after lost workers. The verdict names the mode.
+passes only there, and after lost workers.
 """
 
 from functools import partial
@@ -11,7 +11,7 @@ from typing import Any
 from dlbench.dataset import Instance
 from dlbench.execution.engine import Candidate, Engine
 from dlbench.execution.fresh import ReferenceFailed, judge_with, retry_if_killed, run_fresh, to_status
-from dlbench.execution.launch import describe_candidate, describe_instance, describe_options, describe_profiling
+from dlbench.execution.launch import describe_candidate, describe_instance, describe_profiling
 from dlbench.execution.limits import DEFAULT, JudgeOptions, Limits, allow_watching
 from dlbench.execution.reference_profile import (
     ReferenceProfile,
@@ -122,7 +122,7 @@ class Warm:
         server = self._start().open(name, job | {"serve": "imported"})
         profiling = describe_profiling(self.engine.target(self.prepared, instance).lines)
         limits = allow_watching(self.engine.limits.for_instance(instance))
-        observation = server.run(describe_candidate() | profiling, limits, imports=True)
+        observation = server.run(profiling, limits, imports=True)
         server.worker.close_server(name)
         return observation
 
@@ -130,12 +130,9 @@ class Warm:
         self, instance: Instance, candidate: Candidate | None, profile: ReferenceProfile, options: JudgeOptions
     ) -> Observation:
         limits = options.limit(self.engine.limits.for_instance(instance))
+        job = describe_candidate(candidate, profile.allowed, options)
         if candidate is None:
-            job = describe_candidate(allowed=profile.allowed) | describe_options(options)
             return self._open_imported(instance, profile, shows_module=True).run(job, limits, imports=True)
-        watch = candidate.is_watched or options.watched
-        job = describe_candidate(watch=watch, classes=candidate.classes, allowed=profile.allowed)
-        job |= describe_options(options)
         return self._run_candidate(instance, candidate, profile, job, limits, imports=options.imports)
 
     def _run_candidate(
@@ -155,7 +152,7 @@ class Warm:
             observation = server.run(job | {"patch": patch}, limits, imports=False)
             if not observation.messages.of_kind("not_in_place"):
                 return observation
-        job |= {"source": candidate.spliced.source, "ranges": candidate.spliced.ranges}
+        job |= {"source": candidate.spliced.source}
         # the importer holds the candidate; the file would show the reference
         return self._open_imported(instance, profile, shows_module=False).run(job, limits, imports=True)
 

@@ -15,9 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from dlbench.dataset import Instance
-from dlbench.execution.limits import JudgeOptions, Limits
+from dlbench.execution.engine import Candidate
+from dlbench.execution.limits import DEFAULT, JudgeOptions, Limits
 from dlbench.execution.processes import Group, find_descendants
 from dlbench.execution.sandbox import Cell, Launch, Sandbox
+from dlbench.execution.sandbox.base import list_compiled
 from dlbench.workspace import Prepared
 
 _FRAMEWORKS = {
@@ -99,10 +101,9 @@ def describe_limits(limits: Limits) -> dict[str, int]:
 
 def describe_instance(prepared: Prepared, instance: Instance, *, hides: bool, shows_module: bool) -> dict[str, Any]:
     """`hides`: no test may read its own file. `shows_module`: the module on disk holds the candidate."""
-    tree, path = prepared.tree, Path(instance.path)
-    tests = sorted({*instance.test_files, *_list_test_files(tree)})
-    compiled = (tree / path).parent.glob(f"__pycache__/{path.stem}.*.pyc")
-    module = [] if shows_module else [instance.path, *(file.relative_to(tree).as_posix() for file in compiled)]
+    tests = sorted({*instance.test_files, *_list_test_files(prepared.tree)})
+    compiled = [path.as_posix() for path in list_compiled(prepared.tree, instance.path)]
+    module = [] if shows_module else [instance.path, *compiled]
     return {
         "path": instance.path,
         "module": instance.module,
@@ -127,33 +128,25 @@ def describe_collection(files: list[str]) -> dict[str, Any]:
 
 
 def describe_candidate(
-    *,
-    ranges: list[tuple[int, int]] | None = None,
-    watch: bool = False,
-    classes: list[str] | None = None,
-    allowed: tuple[str, ...] = (),
+    candidate: Candidate | None = None, allowed: tuple[str, ...] = (), options: JudgeOptions = DEFAULT
 ) -> dict[str, Any]:
-    """`ranges`: the lines of the module on disk that belong to the candidate."""
-    return {
+    """None is the unspliced reference. `ranges`: the lines of the module that belong to the candidate."""
+    job: dict[str, Any] = {
         "source": None,
-        "ranges": ranges or [],
-        "watch": watch,
+        "ranges": candidate.spliced.ranges if candidate is not None else [],
+        "watch": candidate is not None and (candidate.is_watched or options.watched),
         "allowed": list(allowed),
-        "classes": classes or [],
+        "classes": candidate.classes if candidate is not None else [],
         "learn": False,
         "collect_only": False,
-        "until_failure": False,
+        "until_failure": options.until_failure,
     }
+    return job | ({"tests": list(options.tests)} if options.tests else {})
 
 
 def describe_profiling(lines: tuple[int, int]) -> dict[str, Any]:
     """Run the unspliced reference and record its accesses to frames, files and the like."""
-    return {"learn": True, "watch": True, "ranges": [lines]}
-
-
-def describe_options(options: JudgeOptions) -> dict[str, Any]:
-    job: dict[str, Any] = {"until_failure": options.until_failure}
-    return job | {"tests": list(options.tests)} if options.tests else job
+    return describe_candidate() | {"learn": True, "watch": True, "ranges": [lines]}
 
 
 def _limit_processes(limits: Limits) -> int:

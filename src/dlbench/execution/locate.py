@@ -1,7 +1,6 @@
 """Locate the target among the statements of an answer.
 
-The target is found by its exact name: as a function, as a method inside its class or beside it, as an assignment, or as
-a bare body. A function of another name is reported, never guessed.
+The target is found by its exact name; a function of another name is reported, never guessed.
 
 After the whole function models often show a part of it again: the header over `...`, a stub that raises, the changed
 lines between "# ... unchanged ...". Taking the last definition would lose the function; taking a whole definition for a
@@ -13,7 +12,7 @@ import ast
 import io
 import re
 import tokenize
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 from functools import lru_cache
 
@@ -26,6 +25,7 @@ from dlbench.parsing import parse
 
 Statement = cst.SimpleStatementLine | cst.BaseCompoundStatement
 Path = tuple[int, ...]
+_IsTarget = Callable[[cst.Module, Statement, str], bool]
 
 _OMISSION = re.compile(
     r"#\s*(?:\.{3}|…)\s*(?:$|.*(?:\.{3}|…)\s*$|\(?(?:rest|same|existing|remaining|previous|unchanged)\b)", re.IGNORECASE
@@ -75,28 +75,25 @@ def locate(module: cst.Module, qualname: str) -> Path | None:
 
 def _find_function(module: cst.Module, name: str) -> Path | None:
     """The last definition with a body, else one inside a branch, else an assignment of something callable."""
-    for is_target in (_is_definition, _is_header, _is_branch, _is_assignment):
-        found = [(index,) for index, statement in enumerate(module.body) if is_target(module, statement, name)]
-        if found:
-            return _pick(module, found) if is_target is _is_definition else found[-1]
-    return None
+    margin = [(index,) for index in range(len(module.body))]
+    tests = (_is_definition, _is_header, _is_branch, _is_assignment)
+    return _find_first(module, name, [(margin, is_target) for is_target in tests])
 
 
 def _find_method(module: cst.Module, qualname: str) -> Path | None:
-    """In a class whose place is that of the target's class, or the end of it: `Outer.Inner` or `Inner` alone.
-
-    Models show the class with empty methods, and the method itself beside it: a definition with a body goes first.
-    """
+    """In a class whose place is that of the target's class, or the end of it: `Outer.Inner` or `Inner` alone. Models
+    show the class with empty methods, and the method itself beside it: a definition with a body goes first."""
     *classes, name = qualname.split(".")
     places = [path for path, chain in walk_classes(module) if chain == classes[-len(chain) :]]
     margin: list[Path] = [(index,) for index in range(len(module.body))]
     methods = [path for path in margin if _is_method(module, at(module, path))]
-    for paths, is_target in (
-        (sorted([*places, *methods]), _is_definition),
-        (places, _is_assignment),
-        (margin, _is_definition),
-        (places, _is_header),
-    ):
+    choices = [(sorted([*places, *methods]), _is_definition), (places, _is_assignment)]
+    return _find_first(module, name, [*choices, (margin, _is_definition), (places, _is_header)])
+
+
+def _find_first(module: cst.Module, name: str, choices: Iterable[tuple[Sequence[Path], _IsTarget]]) -> Path | None:
+    """The target at the paths of the first choice that has one."""
+    for paths, is_target in choices:
         found = [path for path in paths if is_target(module, at(module, path), name)]
         if found:
             return _pick(module, found) if is_target is _is_definition else found[-1]
@@ -120,11 +117,10 @@ def _is_part(node: ast.stmt, text: str) -> bool:
     """A function that only raises NotImplementedError, or that leaves lines out and marks it. `text`: its code."""
     if not isinstance(node, Function):
         return False
-    body = [part for part in node.body if not _is_constant(part)]
-    match body:
+    match [part for part in node.body if not _is_constant(part)]:
         case [ast.Raise(exc=ast.expr() as error)] if dotted_name(error) == "NotImplementedError":
             return True
-    return _has_omission_comment(node, text) or any(_has_gap(block) for block in _blocks(node))
+    return _has_omission_comment(node, text) or _has_gap(node)
 
 
 def _has_omission_comment(function: Function, text: str) -> bool:
@@ -137,46 +133,44 @@ def _has_omission_comment(function: Function, text: str) -> bool:
     return any(_OMISSION.match(one.string) for one in comments)
 
 
-def _blocks(function: Function) -> list[list[ast.stmt]]:
-    """The function's own block and those inside it, but not those of functions and classes in it."""
-    found: list[list[ast.stmt]] = []
+def _has_gap(function: Function) -> bool:
+    """Dots among the statements of a block of the function, but not of a function or class in it."""
     pending: list[ast.AST] = [function]
     while pending:
         for _, value in ast.iter_fields(pending.pop()):
             children = [child for child in value if isinstance(child, ast.AST)] if isinstance(value, list) else []
-            found.append([child for child in children if isinstance(child, ast.stmt)])
+            block = [child for child in children if isinstance(child, ast.stmt)]
+            values = [part.value for part in block if isinstance(part, ast.Expr)]
+            if len(block) > 1 and any(isinstance(one, ast.Constant) and one.value is ... for one in values):
+                return True
             pending += [child for child in children if not isinstance(child, Function | ast.ClassDef)]
-    return found
-
-
-def _has_gap(block: list[ast.stmt]) -> bool:
-    return len(block) > 1 and any(
-        isinstance(part, ast.Expr) and isinstance(part.value, ast.Constant) and part.value.value is ...
-        for part in block
-    )
+    return False
 
 
 def _is_constant(part: ast.stmt) -> bool:
     return isinstance(part, ast.Expr) and isinstance(part.value, ast.Constant)
 
 
-def _is_header(module: cst.Module, statement: cst.CSTNode, name: str) -> bool:
+def _parse_function(module: cst.Module, statement: Statement) -> Function | None:
+    node = parse(render(module, statement)).body[0] if isinstance(statement, cst.FunctionDef) else None
+    return node if isinstance(node, Function) else None
+
+
+def _is_header(module: cst.Module, statement: Statement, name: str) -> bool:
     """A definition of the name, with a body or without."""
-    if not isinstance(statement, cst.FunctionDef) or statement.name.value != name:
-        return False
-    return is_implementation(parse(render(module, statement)).body[0], name)
+    function = _parse_function(module, statement)
+    return function is not None and is_implementation(function, name)
 
 
-def _is_definition(module: cst.Module, statement: cst.CSTNode, name: str) -> bool:
+def _is_definition(module: cst.Module, statement: Statement, name: str) -> bool:
     """A definition of the name with more than a docstring, `pass` and `...`."""
-    if not _is_header(module, statement, name):
+    function = _parse_function(module, statement)
+    if function is None or not is_implementation(function, name):
         return False
-    function = parse(render(module, statement)).body[0]
-    assert isinstance(function, Function)
     return not all(isinstance(part, ast.Pass) or _is_constant(part) for part in function.body)
 
 
-def _is_branch(module: cst.Module, statement: cst.CSTNode, name: str) -> bool:
+def _is_branch(module: cst.Module, statement: Statement, name: str) -> bool:
     """`try: import fast; def f … except ImportError: def f …` defines the name in either branch."""
     if not isinstance(statement, cst.If | cst.Try) or is_main_block(statement):
         return False
@@ -190,7 +184,7 @@ def is_main_block(statement: cst.CSTNode) -> bool:
     return isinstance(statement, cst.If) and "__name__" in cst.Module([]).code_for_node(statement.test)
 
 
-def _is_assignment(module: cst.Module, statement: cst.CSTNode, name: str) -> bool:
+def _is_assignment(module: cst.Module, statement: Statement, name: str) -> bool:
     if not isinstance(statement, cst.SimpleStatementLine) or len(statement.body) != 1:
         return False
     node = parse(render(module, statement)).body[0]
@@ -201,12 +195,11 @@ def _is_assignment(module: cst.Module, statement: cst.CSTNode, name: str) -> boo
     )
 
 
-def _is_method(module: cst.Module, statement: cst.CSTNode) -> bool:
+def _is_method(module: cst.Module, statement: Statement) -> bool:
     """A function outside any class that is written as a method."""
-    if not isinstance(statement, cst.FunctionDef):
+    function = _parse_function(module, statement)
+    if function is None:
         return False
-    function = parse(render(module, statement)).body[0]
-    assert isinstance(function, Function)
     first = [parameter.arg for parameter in [*function.args.posonlyargs, *function.args.args][:1]]
     kinds = {dotted_name(decorator) for decorator in function.decorator_list}
     return first in (["self"], ["cls"]) or bool(kinds & {"staticmethod", "classmethod", "property"})

@@ -20,27 +20,26 @@ class Names:
 
 
 def find_names(code: str) -> Names:
-    bound: set[str] = set()
-    used: set[str] = set()
     module = symtable.symtable(code, "<code>", "exec")
-    for symbol in module.get_symbols():
-        if symbol.is_assigned() or symbol.is_imported():
-            bound.add(symbol.get_name())
-        if symbol.is_referenced():
-            used.add(symbol.get_name())
-    pending = list(module.get_children())
+    symbols = module.get_symbols()
+    used = {symbol.get_name() for symbol in symbols if symbol.is_referenced()}
+    pending = module.get_children()
     while pending:
         table = pending.pop()
         pending += table.get_children()
-        for symbol in table.get_symbols():
-            is_stored = symbol.is_assigned() or symbol.is_imported()
-            # `is_global` takes any scope called "top" for the module's, and all that is bound there for global.
-            is_local = (is_stored or symbol.is_parameter()) and not symbol.is_declared_global()
-            if symbol.is_global() and not is_local:
-                used.add(symbol.get_name())
-                if is_stored:
-                    bound.add(symbol.get_name())
-    return Names(frozenset(bound), frozenset(used))
+        inner = [symbol for symbol in table.get_symbols() if symbol.is_global() and not _is_local(symbol)]
+        used |= {symbol.get_name() for symbol in inner}
+        symbols += inner
+    return Names(frozenset(symbol.get_name() for symbol in symbols if _is_stored(symbol)), frozenset(used))
+
+
+def _is_stored(symbol: symtable.Symbol) -> bool:
+    return symbol.is_assigned() or symbol.is_imported()
+
+
+def _is_local(symbol: symtable.Symbol) -> bool:
+    """`is_global` takes any scope called "top" for the module's, and all that is bound there for global."""
+    return (_is_stored(symbol) or symbol.is_parameter()) and not symbol.is_declared_global()
 
 
 def find_members(target: Target) -> frozenset[str]:
@@ -48,14 +47,16 @@ def find_members(target: Target) -> frozenset[str]:
     return find_names(write_code(ast.Module(target.classes[-1].body, []))).bound if target.classes else frozenset()
 
 
+def find_future(tree: ast.Module) -> list[str]:
+    """What the module imports from `__future__`."""
+    imports = [node for node in tree.body if isinstance(node, ast.ImportFrom) and node.module == "__future__"]
+    return [alias.name for node in imports for alias in node.names]
+
+
 def find_uses(code: str) -> frozenset[str]:
     """The names that the code looks up at module level, those in quoted annotations included."""
-    quoted: set[str] = set()
-    for node in ast.walk(parse(code)):
-        for field in ("annotation", "returns"):
-            annotation = getattr(node, field, None)
-            if annotation is not None:
-                quoted.update(_quoted_names(annotation))
+    nodes = [getattr(node, field, None) for node in ast.walk(parse(code)) for field in ("annotation", "returns")]
+    quoted = {name for annotation in nodes if annotation is not None for name in _quoted_names(annotation)}
     return find_names(code).used | quoted
 
 
@@ -130,5 +131,4 @@ def _absolute(node: ast.ImportFrom, package: str) -> str:
     if not node.level:
         return node.module or ""
     parts = package.split(".") if package else []
-    kept = parts[: len(parts) - node.level + 1]
-    return ".".join([*kept, *([node.module] if node.module else [])])
+    return ".".join([*parts[: len(parts) - node.level + 1], *filter(None, [node.module])])

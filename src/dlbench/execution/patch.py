@@ -1,8 +1,7 @@
 """Plan how a candidate replaces the reference in a module that is already imported.
 
 Only the body of a function can be replaced without importing its module again. Whatever a fresh import would evaluate
-anew (defaults, annotations, decorators, helpers that compute at module level, new members of a class) must equal the
-reference's, or evaluate to the same at any time. Every other candidate is imported in another process.
+anew must equal the reference's, or evaluate to the same at any time. Every other candidate is imported.
 """
 
 import ast
@@ -12,7 +11,7 @@ from typing import Any
 
 from dlbench.dataset.target import Function, Target, write_headers
 from dlbench.execution.inside.live_patch import yields
-from dlbench.execution.names import find_members, find_names
+from dlbench.execution.names import find_future, find_members, find_names
 from dlbench.execution.splice import Spliced
 from dlbench.parsing import dump, parse, unparse
 
@@ -29,13 +28,11 @@ class Place:
 
 
 def find_place(source: str, target: Target, module: str) -> Place:
-    tree = parse(source)
-    imports = [node for node in tree.body if isinstance(node, ast.ImportFrom) and node.module == "__future__"]
     above = "\n".join(source.split("\n")[: target.outermost - 1])
     return Place(
         target,
         module.partition(".")[0],
-        [alias.name for node in imports for alias in node.names],
+        find_future(parse(source)),
         find_names(above).bound | frozenset(dir(builtins)),
         find_members(target),
     )
@@ -44,14 +41,11 @@ def find_place(source: str, target: Target, module: str) -> Place:
 def plan_patch(place: Place, spliced: Spliced, filename: str) -> dict[str, Any] | None:
     """What the server needs to replace the function; None where the module must be imported anew."""
     headers = write_headers(place.target)
-    if headers is None or spliced.others or not _may_come_late(spliced.before, place):
+    if headers is None or spliced.others or not all(_is_inert(node, place) for node in parse(spliced.before).body):
         return None
-    classes = [cls.name for cls in place.target.classes]
     text = "\n".join([*headers, spliced.target])
-    tree = parse(text)
-    node: ast.AST = tree.body[0]
-    for _ in classes:
-        assert isinstance(node, ast.ClassDef)
+    node: ast.AST = parse(text).body[0]
+    while isinstance(node, ast.ClassDef):
         node = node.body[0]
     reference = place.target.node
     if not isinstance(node, Function) or type(node) is not type(reference):
@@ -60,10 +54,8 @@ def plan_patch(place: Place, spliced: Spliced, filename: str) -> dict[str, Any] 
         return None
     signature = None
     if _dump([node.args, node.returns]) != _dump([reference.args, reference.returns]):
-        if _are_seen_by_decorators(reference):
-            return None
         signature = _describe_signature(node, reference, place)
-        if signature is None:
+        if signature is None or _are_seen_by_decorators(reference):
             return None
     return {
         "filename": filename,
@@ -72,7 +64,7 @@ def plan_patch(place: Place, spliced: Spliced, filename: str) -> dict[str, Any] 
         "helpers_line": spliced.before_line,
         "target": text,
         "line": spliced.line,
-        "classes": classes,
+        "classes": [cls.name for cls in place.target.classes],
         "future": place.future,
         "signature": signature,
     }
@@ -82,18 +74,13 @@ def _dump(nodes: list[Any]) -> list[str]:
     return [dump(node) if node is not None else "" for node in nodes]
 
 
-def _may_come_late(helpers: str, place: Place) -> bool:
-    """Whether helpers may be defined after the module instead of in the middle of it."""
-    return all(_is_inert(node, place) for node in parse(helpers).body)
-
-
 def _is_inert(node: ast.stmt, place: Place) -> bool:
+    """Whether a helper may be defined after the module instead of in the middle of it."""
     match node:
         case ast.Import(names=names):
             return all(alias.name.partition(".")[0] != place.package for alias in names)
         case ast.ImportFrom(module=str(module), level=0, names=names):
-            own = module.partition(".")[0] == place.package
-            return not own and all(alias.name != "*" for alias in names)
+            return module.partition(".")[0] != place.package and all(alias.name != "*" for alias in names)
         case ast.FunctionDef() | ast.AsyncFunctionDef():
             defaults = [*node.args.defaults, *node.args.kw_defaults]
             literal = all(default is None or _is_literal(default) for default in defaults)
@@ -137,12 +124,11 @@ def _describe_signature(node: Function, reference: Function, place: Place) -> di
             names = {inner.id for inner in ast.walk(annotation) if isinstance(inner, ast.Name)}
             if not names <= place.above or names & place.members or not _is_plain(annotation):
                 return None
-    positional = [*reference.args.posonlyargs, *reference.args.args]
     return {
         "defaults": defaults,
         "annotations": {name: unparse(value) for name, value in annotations.items()},
         "lazy": lazy,
-        "old": {"positional": [argument.arg for argument in positional]},
+        "positional": [argument.arg for argument in (*reference.args.posonlyargs, *reference.args.args)],
     }
 
 

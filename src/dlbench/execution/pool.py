@@ -1,12 +1,11 @@
 """Run many tasks in parallel on warm workers.
 
-One thread per worker. A thread stays with an instance, then with its project, while there is work, so that imports and
-collections are paid once. Long instances go first; near the end several threads share one. A task whose worker dies is
-run again elsewhere. Results do not depend on the number of threads.
+A thread, one per worker, stays with an instance, then with its project, so that imports and collections are paid once.
+Long instances go first; near the end several threads share one. Results do not depend on the number of threads.
 """
 
 import threading
-from collections import deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
@@ -61,11 +60,11 @@ class TaskQueue(Generic[Item]):
     def __init__(
         self, tasks: Iterable[Item], estimate: Callable[[Instance], tuple[float, float]], *, is_open: bool = False
     ) -> None:
-        self.waiting: dict[str, deque[Item]] = {}
+        self.waiting: defaultdict[str, deque[Item]] = defaultdict(deque)
         self.seconds: dict[str, float] = {}
         self.starts: dict[str, float] = {}
         self.projects: dict[str, str] = {}
-        self.running: dict[str, int] = {}
+        self.running: Counter[str] = Counter()
         self.is_open = is_open
         self.stop = threading.Event()
         self.lock = threading.Condition()
@@ -80,7 +79,7 @@ class TaskQueue(Generic[Item]):
                 seconds, self.starts[key] = self._estimate(task.instance)
                 self.seconds[key] = seconds + 0.1
                 self.projects[key] = task.instance.project
-            self.waiting.setdefault(key, deque()).append(task)
+            self.waiting[key].append(task)
             self.lock.notify_all()
 
     @property
@@ -97,21 +96,16 @@ class TaskQueue(Generic[Item]):
 
     def next(self, current: Item | None, started: Collection[str] = ()) -> Item | None:
         """The next task of a thread; None if other threads do the rest, or if an open queue stayed empty for long.
-
-        `started`: projects that have a worker in this thread.
-        """
+        `started`: projects that have a worker in this thread."""
         with self.lock:
             if current is not None:
                 self.running[current.instance.id] -= 1
-            key = self._choose(current, started)
-            while key is None and self.is_open:
+            is_notified = True
+            while (key := self._choose(current, started)) is None and self.is_open and is_notified:
                 is_notified = self.lock.wait(IDLE_SECONDS)
-                key = self._choose(current, started)
-                if not is_notified:
-                    break
             if key is None:
                 return None
-            self.running[key] = self.running.get(key, 0) + 1
+            self.running[key] += 1
             task = self.waiting[key].popleft()
             if not self.waiting[key]:
                 del self.waiting[key]
@@ -119,15 +113,12 @@ class TaskQueue(Generic[Item]):
 
     def _choose(self, current: Item | None, started: Collection[str]) -> str | None:
         """The same instance, else a free one of the same project, else of a project without threads; longest first."""
-        if not self.waiting:
-            return None
         if current is not None and current.instance.id in self.waiting:
             return current.instance.id
-
         busy = {self.projects[key] for key, count in self.running.items() if count}
 
         def rank(key: str) -> tuple[bool, bool, bool, float]:
-            is_free = not self.running.get(key)
+            is_free = not self.running[key]
             is_near = current is not None and self.projects[key] == current.instance.project
             is_apart = self.projects[key] not in busy  # a second worker of a project imports it a second time
             return is_free, is_near, is_apart, len(self.waiting[key]) * self.seconds[key]
@@ -140,10 +131,8 @@ class TaskQueue(Generic[Item]):
         project = self.projects[key]
         if project not in busy or project in started:
             return True
-        left = sum(
-            len(queue) * self.seconds[other] for other, queue in self.waiting.items() if self.projects[other] == project
-        )
-        return left > self.starts[key]
+        same = [other for other in self.waiting if self.projects[other] == project]
+        return sum(len(self.waiting[other]) * self.seconds[other] for other in same) > self.starts[key]
 
 
 def run_threads(queue: TaskQueue[Item], targets: Sequence[Callable[[], None]]) -> None:
@@ -189,7 +178,10 @@ class TaskPool(Generic[Item, Held, Result]):
             run_threads(queue, [partial(self.run_thread, queue, cache, on_result) for cache in self.caches])
 
     def open_caches(self, count: int) -> None:
-        self.caches = [open_cache(self.engine, self.prepared, self.policy, self._used_mb) for _ in range(count)]
+        def used_mb() -> float:
+            return sum(cache.used_mb for cache in self.caches)
+
+        self.caches = [open_cache(self.engine, self.prepared, self.policy, used_mb) for _ in range(count)]
 
     def run_thread(
         self, queue: TaskQueue[Item], cache: WorkerCache[Held], on_result: Callable[[Item, Result], None]
@@ -209,9 +201,6 @@ class TaskPool(Generic[Item, Held, Result]):
             raise
         except Exception as error:  # a fault of the harness, which must not end the run
             return self.on_fault(task, f"{type(error).__name__}: {error}")
-
-    def _used_mb(self) -> float:
-        return sum(cache.used_mb for cache in self.caches)
 
     def estimate(self, instance: Instance) -> tuple[float, float]:
         """Seconds of a task, and of the start of a worker."""

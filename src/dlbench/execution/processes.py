@@ -1,9 +1,8 @@
 """Measure and end a process tree from outside, and limit it with a control group.
 
 A control group lets the kernel count the memory and processes of the whole tree, so that no forking child escapes.
-Version 2 is used where its memory controller is available, else version 1 where it is mounted. Without either, each
-process has its own limit and the tree is counted from outside. Groups are reused, because a removed group lingers in
-the kernel.
+Without one, each process has its own limit and the tree is counted from outside. Groups are reused, because a removed
+group lingers in the kernel.
 """
 
 import atexit
@@ -23,10 +22,8 @@ PATIENCE = 15.0
 
 
 def find_descendants(root: int, most: int = 4096) -> list[int]:
-    """The process and its descendants. Reads only their own entries: a scan of /proc costs too much per poll.
-
-    `most`: stop when more are found. A fork bomb may grow as fast as it is read.
-    """
+    """The process and its descendants. Reads only their own entries: a scan of /proc costs too much per poll. `most`:
+    stop when more are found. A fork bomb may grow as fast as it is read."""
     found = {root: None}
     pending = [root]
     while pending and len(found) <= most:
@@ -90,11 +87,16 @@ def _wait_until(condition: Callable[[], bool]) -> None:
         time.sleep(0.002)
 
 
+def _read_field(pid: int, file: str, place: int) -> int:
+    """A number in a file of the process; 0 if it is gone."""
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        return int(Path(f"/proc/{pid}/{file}").read_text().split()[place])
+    return 0
+
+
 def waited_seconds(pid: int) -> float:
     """How long its first thread was runnable but waiting for a processor."""
-    with contextlib.suppress(OSError, ValueError, IndexError):
-        return int(Path(f"/proc/{pid}/schedstat").read_text().split()[1]) / 1e9
-    return 0.0
+    return _read_field(pid, "schedstat", 1) / 1e9
 
 
 def memory_mb(processes: list[int], limit: float) -> float:
@@ -104,9 +106,7 @@ def memory_mb(processes: list[int], limit: float) -> float:
 
 
 def _resident_mb(pid: int) -> float:
-    with contextlib.suppress(OSError, ValueError, IndexError):
-        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / (1 << 20)
-    return 0.0
+    return _read_field(pid, "statm", 1) * os.sysconf("SC_PAGE_SIZE") / (1 << 20)
 
 
 def _proportional_mb(pid: int) -> float:
@@ -145,11 +145,8 @@ class Group:
 
     def count_kills(self) -> int:
         """How often the kernel killed a process of this group for lack of memory."""
-        for line in (self.folders[0] / _FILES[self.version][1]).read_text().splitlines():
-            name, _, value = line.partition(" ")
-            if name == "oom_kill":
-                return int(value)
-        return 0
+        lines = (self.folders[0] / _FILES[self.version][1]).read_text().splitlines()
+        return next((int(line.split()[1]) for line in lines if line.startswith("oom_kill ")), 0)
 
 
 _free: list[Group] = []
@@ -175,32 +172,29 @@ def remove_groups() -> None:
         while _free:
             for folder in _free.pop().folders:
                 _remove(folder)
-    found = _bases()
-    for base in found[1] if found is not None else ():
+    _, bases = _bases()
+    for base in bases:
         for folder in base.glob("dlbench-*-*"):
             if not Path("/proc", folder.name.split("-")[1]).exists():
                 _remove(folder)
 
 
 def _make() -> Group | None:
-    found = _bases()
-    if found is None:
-        return None
-    version, bases = found
+    version, bases = _bases()
     name = f"dlbench-{os.getpid()}-{secrets.token_hex(4)}"
     try:
         for base in bases:
             (base / name).mkdir()
     except OSError:
         return None
-    return Group(version, tuple(base / name for base in bases))
+    return Group(version, tuple(base / name for base in bases)) if bases else None
 
 
 @cache
-def _bases() -> tuple[int, tuple[Path, ...]] | None:
-    """Where groups can be made on this machine, found by making one."""
+def _bases() -> tuple[int, tuple[Path, ...]]:
+    """The version of control groups, and where groups can be made on this machine, found by making one."""
     if os.geteuid() != 0:
-        return None
+        return 0, ()
     atexit.register(remove_groups)
     own: dict[str, str] = {}
     with contextlib.suppress(OSError):
@@ -215,20 +209,19 @@ def _bases() -> tuple[int, tuple[Path, ...]] | None:
                 return 2, (unified,)
     memory, pids = (_ROOT / name / own.get(name, "") for name in ("memory", "pids"))
     if not _can_limit(1, memory):
-        return None
+        return 0, ()
     return 1, (memory, pids) if (pids / "cgroup.procs").exists() else (memory,)
 
 
 def _can_limit(version: int, base: Path) -> bool:
     trial = base / f"dlbench-{os.getpid()}-trial"
-    try:
+    with contextlib.suppress(OSError):
         trial.mkdir()
-    except OSError:
-        return False
-    try:
-        return _write(trial / _FILES[version][0], 1 << 30)
-    finally:
-        _remove(trial)
+        try:
+            return _write(trial / _FILES[version][0], 1 << 30)
+        finally:
+            _remove(trial)
+    return False
 
 
 def _write(path: Path, value: object) -> bool:

@@ -1,8 +1,7 @@
 """Profile an instance's reference: what only a run of its tests reveals.
 
-The profile holds the modules that the tests import (a worker imports them once, before it forks), whether the reference
-inspects frames or replaces functions (its candidates may then do so too), and how long the tests take. It is learnt
-from one run and kept in the workspace for as long as nothing that it depends on changes.
+A worker imports the modules that the tests import once, before it forks. If the reference inspects frames or replaces
+functions, its candidates may do so too. The profile is kept in the workspace for as long as what it depends on.
 """
 
 import hashlib
@@ -64,11 +63,9 @@ def profile_reference(
         if known is not None and (known.is_alone or run is not None):
             return known
 
-        def run_alone(hides: bool) -> Observation:
-            return run_fresh(engine, prepared, instance, None, learn=True, hides=hides)
-
+        run_once = run or (lambda hides: run_fresh(engine, prepared, instance, None, learn=True, hides=hides))
         for hides in (True, False):
-            observation = retry_if_killed(partial(run or run_alone, hides))
+            observation = retry_if_killed(partial(run_once, hides))
             if profile := parse_profile(observation, engine, instance):
                 profile = replace(profile, hides=hides, is_alone=run is None)
                 path.parent.mkdir(parents=True, exist_ok=True)
@@ -90,15 +87,9 @@ def parse_profile(observation: Observation, engine: Engine, instance: Instance) 
     if not learned or to_status(observation, instance, engine.confinement)[0] is not Status.PASS:
         return None
     seconds = sum(message["seconds"] for message in observation.messages.of_kind("test"))
-    return ReferenceProfile(
-        passes=True,
-        allowed=tuple(learned[0]["allowed"]),
-        modules=tuple(learned[0]["modules"]),
-        late=tuple(learned[0]["late"]),
-        own=tuple(learned[0]["own"]),
-        seconds=seconds,
-        load_seconds=max(0.0, observation.seconds - seconds),
-    )
+    lists: dict[str, Any] = {name: tuple(learned[0][name]) for name in ("allowed", "modules", "late", "own")}
+    load_seconds = max(0.0, observation.seconds - seconds)
+    return ReferenceProfile(passes=True, seconds=seconds, load_seconds=load_seconds, **lists)
 
 
 def load_route(engine: Engine, prepared: Prepared, instance: Instance, route: str) -> bool | None:
@@ -121,11 +112,9 @@ def load_profiles(engine: Engine, prepared: Prepared) -> list[ReferenceProfile]:
 def _read(path: Path) -> ReferenceProfile | None:
     """A missing file, a broken one, or one of another version means a new profile."""
     try:
-        record = json.loads(path.read_text(encoding="utf-8"))
-        fields: dict[str, Any] = {
-            key: tuple(value) if isinstance(value, list) else value for key, value in record.items()
-        }
-        return ReferenceProfile(**fields)
+        record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        lists = {key: tuple(value) for key, value in record.items() if isinstance(value, list)}
+        return ReferenceProfile(**record | lists)
     except (OSError, ValueError, TypeError, AttributeError):
         return None
 

@@ -39,8 +39,7 @@ def leftmost(access: Access) -> cst.CSTNode:
 class _Renamer(cst.CSTTransformer):
     def __init__(self, nodes: set[int], new_names: dict[str, str]) -> None:
         super().__init__()
-        self.nodes = nodes
-        self.new_names = new_names
+        self.nodes, self.new_names = nodes, new_names
 
     def _new(self, name: cst.Name) -> cst.Name:
         return name.with_changes(value=self.new_names.get(name.value, name.value))
@@ -80,16 +79,15 @@ class _Renamer(cst.CSTTransformer):
         renamed: list[cst.ImportAlias] = []
         for alias in aliases:
             bound = bound_name(alias)
-            if bound not in self.new_names:
+            new = self.new_names.get(bound)
+            if new is None:
                 renamed.append(alias)
-                continue
-            new = cst.AsName(cst.Name(self.new_names[bound]))
-            if alias.asname is not None or "." not in alias.evaluated_name:
-                renamed.append(alias.with_changes(asname=new))
-                continue
-            # `import a.b` binds `a` and loads `a.b`; renamed it must still do both.
-            loads = cst.AsName(cst.Name(f"{self.new_names[bound]}_{alias.evaluated_name.replace('.', '_')}"))
-            renamed += [cst.ImportAlias(name=cst.Name(bound), asname=new), alias.with_changes(asname=loads)]
+            elif alias.asname is not None or "." not in alias.evaluated_name:
+                renamed.append(alias.with_changes(asname=cst.AsName(cst.Name(new))))
+            else:  # `import a.b` binds `a` and loads `a.b`; renamed it must still do both
+                loads = cst.AsName(cst.Name(f"{new}_{alias.evaluated_name.replace('.', '_')}"))
+                binds = cst.ImportAlias(name=cst.Name(bound), asname=cst.AsName(cst.Name(new)))
+                renamed += [binds, alias.with_changes(asname=loads)]
         return separate(renamed)
 
 

@@ -2,15 +2,13 @@
 
 Pasting a whole answer over a function loses helpers, puts imports above `from __future__`, and lets an answer's `np`
 replace the module's. Each of those fails a right answer or changes code outside the target. Here only the target's own
-lines of the module change. What the answer's target needs by name (helpers, constants, imports, class members) comes
-along, and a name that the module or Python already has is renamed in the answer first, so that no other function sees a
-difference.
+lines change. What it needs by name comes along, and a name that the module or Python already has is renamed in the
+answer first, so that no other function sees a difference.
 """
 
 import ast
 import builtins
 import copy
-import re
 import sys
 import threading
 import warnings
@@ -24,7 +22,7 @@ import libcst as cst
 from dlbench.dataset.target import Function, Target, dotted_name, find_target, render_signature, write_headers
 from dlbench.execution.answer import Answer, AnswerError, read_answer
 from dlbench.execution.locate import Statement, at, render
-from dlbench.execution.names import find_imports, find_members, find_names, find_uses
+from dlbench.execution.names import find_future, find_imports, find_members, find_names, find_uses
 from dlbench.execution.renaming import LazyAnnotations, bound_name, rename_globals, separate
 from dlbench.extraction.syntax import is_placeholder
 from dlbench.parsing import dump, parse, unparse
@@ -89,11 +87,6 @@ def _splice(source: str, qualname: str, code: str, module: str, is_package: bool
     return spliced
 
 
-@lru_cache(maxsize=64)
-def _survey(source: str, qualname: str, module: str, is_package: bool) -> "_Surroundings":
-    return _Surroundings(source, qualname, module, is_package)
-
-
 def _compile(spliced: Spliced, target: Target) -> None:
     """Compile only the new code where it can stand alone: the rest of the module compiled before, and may be long."""
     headers = write_headers(target)
@@ -120,18 +113,16 @@ def _assemble(answer: Answer, surroundings: "_Surroundings") -> Spliced:
     members = [at(tree, path) for path in answer.members if _is_new_member(answer, path, surroundings)]
     after = [tree.body[index] for index in answer.after]
     pieces = [  # the kind of each piece; "" is the module's own text
-        ("", "\n".join(lines[: target.outermost - 1])),
-        ("others", "\n".join(stars)),
-        ("before", before),
-        ("", "\n".join(lines[target.outermost - 1 : target.first - 1])),
-        ("others", "\n".join(_render_inside(tree, node, target.indent) for node in members)),
-        ("target", _render_inside(tree, _decorate(at(tree, answer.target), target.node), target.indent)),
-        ("others", "\n".join(_render_inside(tree, node, target.indent) for node in after)),
-        ("", "\n".join(lines[target.last :])),
+        ("", lines[: target.outermost - 1]),
+        ("others", stars),
+        ("before", [before] if before else []),
+        ("", lines[target.outermost - 1 : target.first - 1]),
+        ("others", [_render_inside(tree, node, target.indent) for node in members]),
+        ("target", [_render_inside(tree, _decorate(at(tree, answer.target), target.node), target.indent)]),
+        ("others", [_render_inside(tree, node, target.indent) for node in after]),
+        ("", lines[target.last :]),
     ]
-    is_empty = [target.outermost == 1, not stars, not before, target.outermost == target.first, not members]
-    is_empty += [False, not after, target.last >= len(lines)]
-    return _join([piece for piece, empty in zip(pieces, is_empty, strict=True) if not empty], renamed)
+    return _join([(kind, "\n".join(texts)) for kind, texts in pieces if texts], renamed)
 
 
 def _join(pieces: list[tuple[str, str]], renamed: dict[str, str]) -> Spliced:
@@ -164,12 +155,7 @@ class _Surroundings:
         self.module = module
         self.package = module if is_package else module.rpartition(".")[0]
         self.imports = find_imports(tree, self.package)
-        self.lazy_annotations = any(
-            isinstance(node, ast.ImportFrom)
-            and node.module == "__future__"
-            and any(alias.name == "annotations" for alias in node.names)
-            for node in tree.body
-        )
+        self.lazy_annotations = "annotations" in find_future(tree)
         classes = {node.name for node in tree.body if isinstance(node, ast.ClassDef)}
         imported = {name for name, (_, attribute) in self.imports.items() if attribute[:1].isupper()}
         self.classes = classes | imported
@@ -177,6 +163,7 @@ class _Surroundings:
         self.members = find_members(self.target)
 
 
+_survey = lru_cache(maxsize=64)(_Surroundings)
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Assign, ast.AnnAssign)
 
 
@@ -253,10 +240,9 @@ def _spell_out_stars(answer: Answer, brought: dict[int, frozenset[str]], surroun
     explained = surroundings.taken.union(*(answer.names[index].bound for index in brought))
     lines: list[str] = []
     for name in sorted(_uses(answer) - explained):
-        imports = [re.sub(r"\bNAME$", name, star) for star in answer.stars]
         depth = ""
-        for line in reversed(imports):  # the last star import wins
-            lines += [f"{depth}try:", f"{depth}    {line}", f"{depth}except ImportError:"]
+        for star in reversed(answer.stars):  # the last star import wins
+            lines += [f"{depth}try:", f"{depth}    {star}{name}", f"{depth}except ImportError:"]
             depth += "    "
         lines.append(f"{depth}pass")
     return lines
@@ -281,7 +267,7 @@ def _prune_small(answer: Answer, part: cst.BaseSmallStatement, names: frozenset[
 def _choose_names(answer: Answer, brought: dict[int, frozenset[str]], surroundings: _Surroundings) -> dict[str, str]:
     """New names for what would otherwise change a name of the module or of Python; a free name stays as it is."""
     renamed: dict[str, str] = {}
-    taken = surroundings.taken.union(*(names.bound | names.used for names in answer.names.values()))
+    taken = surroundings.taken.union(*(names.bound | names.used for names in answer.names))
     for index in brought:
         for name in sorted(find_names(answer.render(answer.module.body[index])).bound & surroundings.taken):
             new = PREFIX + name
@@ -295,39 +281,31 @@ def _decorate(node: Statement, reference: Function) -> Statement:
     """The reference's decorators stay around the answer's function; the answer's own come in, innermost."""
     if not isinstance(node, cst.FunctionDef):
         return node
-    own = list(node.decorators)
-    names = [_kind(_last_name(decorator.decorator)) for decorator in own]
+    texts = [cst.Module([]).code_for_node(one.decorator).strip() for one in node.decorators]
+    own = {one: parse(text, mode="eval").body for one, text in zip(node.decorators, texts, strict=True)}
     decorators: list[cst.Decorator] = []
     for expression in reference.decorator_list:
-        name = _kind(dotted_name(expression).rpartition(".")[2])
         decorator = cst.Decorator(cst.parse_expression(unparse(expression)))
-        if name and name in names:
-            restated = own.pop(names.index(name))
-            names.remove(name)
-            spelt = [_last_name(one.decorator) + _arguments(one.decorator) for one in (restated, decorator)]
-            decorator = decorator if spelt[0] == spelt[1] else restated  # with other arguments the answer's counts
+        kind = _kind(expression)
+        restated = next((one for one in own if kind and _kind(own[one]) == kind), None)
+        # with other arguments the answer's counts
+        if restated is not None and _spell(own.pop(restated)) != _spell(expression):
+            decorator = restated
         decorators.append(decorator)
     return node.with_changes(decorators=[*decorators, *own])
 
 
-def _kind(name: str) -> str:
+def _kind(decorator: ast.expr) -> str:
     """A cached property replaces a property: two around one function would be one too many."""
+    name = dotted_name(decorator).rpartition(".")[2]
     return "property" if name == "cached_property" else name
 
 
-def _last_name(expression: cst.BaseExpression) -> str:
-    return dotted_name(_parse(expression)).rpartition(".")[2]
-
-
-def _arguments(expression: cst.BaseExpression) -> str:
-    node = _parse(expression)
-    if not isinstance(node, ast.Call):
-        return ""
-    return dump(ast.Tuple([*node.args, *(word.value for word in node.keywords)]))
-
-
-def _parse(expression: cst.BaseExpression) -> ast.expr:
-    return parse(cst.Module([]).code_for_node(expression).strip(), mode="eval").body
+def _spell(decorator: ast.expr) -> str:
+    name = dotted_name(decorator).rpartition(".")[2]
+    if not isinstance(decorator, ast.Call):
+        return name
+    return name + dump(ast.Tuple([*decorator.args, *(word.value for word in decorator.keywords)]))
 
 
 def _defer_annotations(node: Statement) -> Statement:

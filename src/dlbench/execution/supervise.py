@@ -1,10 +1,8 @@
 """Run one confined process, watch it from outside, and leave nothing of it behind.
 
-Its messages are authenticated, its output is drained and truncated, and its time, memory and processes are counted over
-all its descendants. Whatever it does, `supervise` returns soon after a limit is reached.
-
-A message on the judge's channel is accepted only with the next number and the right keyed hash. The first line that
-lacks either ends the reading.
+Its output is drained and truncated, and its time, memory and processes are counted over all its descendants. Whatever
+it does, `supervise` returns soon after a limit is reached. A message on the judge's channel is accepted only with the
+next number and the right keyed hash; the first line that lacks either ends the reading.
 """
 
 import contextlib
@@ -45,10 +43,7 @@ class Messages:
         """The new messages in the data; no data is the end of the channel."""
         self.received += len(data)
         *lines, self.buffer = (self.buffer + data).split(b"\n")
-        new: list[dict[str, Any]] = []
-        for line in lines:
-            if not self.forged:
-                new += self._authenticate(line)
+        new = [message for line in lines if (message := self._authenticate(line)) is not None]
         if self.keeps:
             self.taken += new
         if (self.keeps and self.received > _MOST_BYTES) or (not data and self.buffer):
@@ -58,18 +53,20 @@ class Messages:
     def of_kind(self, kind: str) -> list[dict[str, Any]]:
         return [message for message in self.taken if message["kind"] == kind]
 
-    def _authenticate(self, line: bytes) -> list[dict[str, Any]]:
+    def _authenticate(self, line: bytes) -> dict[str, Any] | None:
+        """None for a forged message and all that follow it."""
+        if self.forged:
+            return None
         mac, _, body = line.partition(b" ")
         expected = hmac.new(self.secret, body, hashlib.sha256).hexdigest().encode()
         if not hmac.compare_digest(mac, expected):
             self.forged = "something else than the judge wrote on its channel"
-            return []
-        message = json.loads(body)
+            return None
+        message: dict[str, Any] = json.loads(body)
         self.count += 1
         if message["n"] != self.count:
             self.forged = "a message of the judge was repeated or left out"
-            return []
-        return [message]
+        return None if self.forged else message
 
 
 _KEPT_OUTPUT = 8 << 10
@@ -136,23 +133,33 @@ def prepare_group(group: Group | None, limits: Limits) -> Callable[[], bool]:
     return lambda: group.count_kills() > before
 
 
+@dataclass
 class Watch:
     """Read the channel and the output of one execution, and measure it until it ends."""
 
-    def __init__(
-        self, observation: Observation, channel: int, output: int, limits: Limits, is_full: Callable[[], bool]
-    ) -> None:
-        self.observation, self.limits, self.is_full = observation, limits, is_full
-        self.channel, self.output = channel, output
-        self.clock = _Clock(limits.load_seconds)
-        self._tail = b""
+    observation: Observation
+    channel: int
+    output: int
+    limits: Limits
+    is_full: Callable[[], bool]
+    _tail: bytes = field(default=b"", init=False)
 
-    def read_output(self) -> bool:
+    def __post_init__(self) -> None:
+        self.clock = _Clock(self.limits.load_seconds)
+
+    def open_selector(self) -> selectors.BaseSelector:
+        """Of the channel and the output, each with the function that reads it and says whether it goes on."""
+        selector = selectors.DefaultSelector()
+        selector.register(self.channel, selectors.EVENT_READ, self._read_messages)
+        selector.register(self.output, selectors.EVENT_READ, self._read_output)
+        return selector
+
+    def _read_output(self) -> bool:
         data = os.read(self.output, 1 << 16)
         self._tail = (self._tail + data)[-4 * _KEPT_OUTPUT :]
         return bool(data)
 
-    def read_messages(self) -> bool:
+    def _read_messages(self) -> bool:
         data = os.read(self.channel, 1 << 16)
         for message in self.observation.messages.feed(data):
             self.on_message(message)
@@ -181,6 +188,13 @@ class Watch:
         self.observation.output = self._tail[-_KEPT_OUTPUT:].decode(errors="replace")
 
 
+def read_ready(selector: selectors.BaseSelector, seconds: float) -> None:
+    """Read what is ready, and forget what has ended."""
+    for key, _ in selector.select(seconds):
+        if not key.data():
+            selector.unregister(key.fileobj)
+
+
 Listen = Callable[[dict[str, Any]], bool]
 """Receives each message as it comes; the result says whether to go on."""
 
@@ -201,7 +215,8 @@ def supervise(confinement: Sandbox, cell: Cell, job: dict[str, Any], listen: Lis
             process = start(confinement, cell, writing, content, group=group)
         finally:
             os.close(writing)
-        watch = _ProcessWatch(process, reading, observation, cell.limits, is_full, listen)
+        assert process.stdout is not None
+        watch = _ProcessWatch(observation, reading, process.stdout.fileno(), cell.limits, is_full, process, listen)
         try:
             watch.run()
         finally:
@@ -211,32 +226,19 @@ def supervise(confinement: Sandbox, cell: Cell, job: dict[str, Any], listen: Lis
     return observation
 
 
+@dataclass
 class _ProcessWatch(Watch):
-    def __init__(
-        self,
-        process: "subprocess.Popen[bytes]",
-        channel: int,
-        observation: Observation,
-        limits: Limits,
-        is_full: Callable[[], bool],
-        listen: Listen | None,
-    ) -> None:
-        assert process.stdout is not None
-        super().__init__(observation, channel, process.stdout.fileno(), limits, is_full)
-        self.process, self.listen = process, listen
-        self.family: set[int] = set()
+    process: "subprocess.Popen[bytes]"
+    listen: Listen | None
+    family: set[int] = field(default_factory=set)
 
     def run(self) -> None:
         began = time.monotonic()
-        with selectors.DefaultSelector() as selector:
-            selector.register(self.channel, selectors.EVENT_READ, self.read_messages)
-            selector.register(self.output, selectors.EVENT_READ, self.read_output)
+        with self.open_selector() as selector:
             measured = 0.0
             ended_at: float | None = None
             while True:
-                for key, _ in selector.select(timeout=0.02):
-                    if not key.data():
-                        selector.unregister(key.fileobj)
+                read_ready(selector, 0.02)
                 now = time.monotonic()
                 if ended_at is None and self._has_ended():
                     ended_at = now
@@ -285,7 +287,6 @@ class _ProcessWatch(Watch):
         if self.observation.exit_code is None:
             self._end()
         os.close(self.channel)
-        for pipe in (self.process.stdin, self.process.stdout):
-            if pipe is not None:
-                with contextlib.suppress(BrokenPipeError):
-                    pipe.close()
+        for pipe in filter(None, (self.process.stdin, self.process.stdout)):
+            with contextlib.suppress(BrokenPipeError):
+                pipe.close()

@@ -1,8 +1,8 @@
 """Keep a warm worker of one project, and watch one candidate at a time in it.
 
 A worker is a sandbox that has imported the heavy modules. It forks a server for each instance, and the server forks a
-child for each candidate. All of them run inside; only this side measures time, memory and processes. A worker that does
-not answer, or whose server died, is ended with everything in it.
+child for each candidate. Only this side measures time, memory and processes. A worker that does not answer, or whose
+server died, is ended with everything in it.
 """
 
 import array
@@ -31,6 +31,7 @@ from dlbench.execution.supervise import (
     check_stop,
     is_stopping,
     prepare_group,
+    read_ready,
 )
 from dlbench.workspace import Prepared
 
@@ -51,18 +52,12 @@ class Control:
 
     def send(self, content: dict[str, Any], descriptors: tuple[int, ...] = ()) -> None:
         body = json.dumps(content).encode()
-        header = struct.pack("=Q", len(body))
         rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", descriptors))] if descriptors else []
         try:
-            self.parent_socket.sendmsg([header], rights)
+            self.parent_socket.sendmsg([struct.pack("=Q", len(body))], rights)
             self.parent_socket.sendall(body)
         except OSError as error:
             raise WorkerLost(f"the worker cannot be written to ({error})") from None
-
-    def interrupt(self) -> None:
-        """Stop the running candidate. Has no effect if it has just ended."""
-        with contextlib.suppress(WorkerLost):
-            self.send({"stop": True})
 
     def receive(self) -> list[dict[str, Any]]:
         """The messages that arrived, each with the process id of its sender as seen from this side."""
@@ -72,10 +67,8 @@ class Control:
             raise WorkerLost(f"the worker cannot be read from ({error})") from None
         if not data:
             raise WorkerLost("the worker ended")
-        pid = 0
-        for _, kind, content in extra:
-            if kind == socket.SCM_CREDENTIALS:
-                pid = _CREDENTIALS.unpack(content[: _CREDENTIALS.size])[0]
+        sent = (content for _, kind, content in extra if kind == socket.SCM_CREDENTIALS)
+        pid, _, _ = _CREDENTIALS.unpack(next(sent, bytes(_CREDENTIALS.size))[: _CREDENTIALS.size])
         *lines, rest = (self.buffers.get(pid, b"") + data).split(b"\n")
         self.buffers[pid] = rest
         return [json.loads(line) | {"pid": pid} for line in lines]
@@ -102,7 +95,6 @@ class Worker:
 
     def __init__(self, engine: Engine, prepared: Prepared, preload: list[str], work: str = "candidates") -> None:
         self.engine = engine
-        self.prepared = prepared
         self.servers: dict[str, Server] = {}
         self.is_lost = False
         self._exits = ExitStack()
@@ -131,10 +123,8 @@ class Worker:
             raise WorkerLost(f"the sandbox {engine.confinement.name} does not confine: {self.ready}")
 
     def open(self, name: str, job: dict[str, Any], above: Control | None = None) -> "Server":
-        """The server of this name, started on first use; raises CannotServe if the instance cannot be served.
-
-        `above`: the process that forks it, by default the worker itself.
-        """
+        """The server of this name, started on first use by `above`, or by the worker itself; raises CannotServe if the
+        instance cannot be served."""
         if name not in self.servers:
             control, pid = self._open_channel(self.control if above is None else above, job)
             self.servers[name] = Server(self, control, pid)
@@ -177,12 +167,10 @@ class Worker:
 
     def close(self) -> None:
         self.is_lost = True
-        for server in self.servers.values():
-            server.control.close()
-        self.servers.clear()
-        for control in (self.control, self.project):
+        for control in (*(server.control for server in self.servers.values()), self.control, self.project):
             if control is not None:
                 control.close()
+        self.servers.clear()
         end_tree(self.process.pid, {self.process.pid}, lambda: self.process.poll() is not None)
         self._exits.close()
 
@@ -206,8 +194,7 @@ class Server:
         reading, writing = os.pipe()
         output_reading, output_writing = os.pipe()
         is_full = prepare_group(self.worker.group, limits)
-        watch = _ChildWatch(observation, reading, output_reading, limits, is_full)
-        watch.server = self
+        watch = _ChildWatch(observation, reading, output_reading, limits, is_full, self)
         if not imports:
             watch.clock.enter(limits.test_seconds, None)
         observation.messages.taken.append(self.worker.ready)
@@ -216,36 +203,33 @@ class Server:
             try:
                 self.control.send(content, (writing, output_writing))
             finally:
-                for descriptor in (writing, output_writing):
-                    os.close(descriptor)
+                os.close(writing)
+                os.close(output_writing)
             watch.run()
         except WorkerLost:
             self.worker.is_lost = True
             if not is_full():  # when the kernel kills a process for lack of memory, it may kill the server too
                 raise
         finally:
-            for descriptor in (reading, output_reading):
-                os.close(descriptor)
+            os.close(reading)
+            os.close(output_reading)
         if is_full():
             observation.stopped_for = "memory"
         return observation
 
 
+@dataclass
 class _ChildWatch(Watch):
     server: Server
-    is_done = False
-    stopped_at = 0.0
+    is_done: bool = False
+    stopped_at: float = 0.0
 
     def run(self) -> None:
         began = measured = time.monotonic()
-        with selectors.DefaultSelector() as selector:
+        with self.open_selector() as selector:
             selector.register(self.server.control.parent_socket, selectors.EVENT_READ, self._read_control)
-            selector.register(self.channel, selectors.EVENT_READ, self.read_messages)
-            selector.register(self.output, selectors.EVENT_READ, self.read_output)
             while True:
-                for key, _ in selector.select(timeout=POLL_SECONDS):
-                    if not key.data():
-                        selector.unregister(key.fileobj)
+                read_ready(selector, POLL_SECONDS)
                 # the pipes end with the last process that holds them
                 if self.is_done and len(selector.get_map()) == 1:
                     break
@@ -283,4 +267,5 @@ class _ChildWatch(Watch):
     def _stop(self) -> None:
         if not self.stopped_at:
             self.stopped_at = time.monotonic()
-            self.server.control.interrupt()
+            with contextlib.suppress(WorkerLost):
+                self.server.control.send({"stop": True})  # without effect if it has just ended

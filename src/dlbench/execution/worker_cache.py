@@ -1,7 +1,7 @@
 """Keep warm workers between tasks, on this machine or through an executor on others.
 
-One thread sends a cache one task at a time; the cache keeps a worker for each project it has seen. It stops workers
-that idle, that grew, or that do not fit into memory. No result may depend on which workers were there.
+A cache keeps a worker for each project it has seen. It stops workers that idle, that grew, or that do not fit into
+memory. No result may depend on which workers were there.
 """
 
 import math
@@ -138,6 +138,4 @@ class LocalWorkerCache(Generic[Held]):
 
     def _stop(self, project: str) -> None:
         self._began_mb.pop(project, None)
-        warm = self.warm.pop(project, None)
-        if warm is not None:
-            warm.close()
+        self.warm.pop(project).close()

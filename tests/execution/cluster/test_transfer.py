@@ -173,7 +173,7 @@ def make_executor(**attributes):
     from dlbench.execution.ray_cluster.executor import RayExecutor
 
     executor = object.__new__(RayExecutor)  # without Ray
-    executor.active, executor._left_at, executor.patience = set(), time.monotonic(), 0.0
+    executor.active, executor.left_at, executor.patience = set(), time.monotonic(), 0.0
     for name, value in attributes.items():
         setattr(executor, name, value)
     return executor
@@ -187,12 +187,12 @@ def test_node_with_another_engine_is_not_used():
 
 def test_waiting_for_a_slot_ends_only_when_no_worker_is_active():
     executor = make_executor(active={object()})
-    check = executor.make_patience_check(time.monotonic())
+    began = time.monotonic()
     time.sleep(0.01)
-    check()
+    executor.check_patience(began)
     executor.active.clear()
     with pytest.raises(DLBenchError, match="no free slot"):
-        check()
+        executor.check_patience(began)
 
 
 def test_environment_without_a_lock_is_sent(elsewhere):

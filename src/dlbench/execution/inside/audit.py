@@ -1,10 +1,10 @@
 """Audit hook and module guards: end a candidate that reaches for the judge, the tests or the reference.
 
 No solution needs frames, code objects, traces, lists of the collector, or the modules of pytest and of the tests; every
-path to the judge or to the expected values leads through them. The first access by the candidate's own code ends the
-process as `tampered`. Audit events cannot be switched off; guarded modules report an access themselves. Libraries use
-the same honestly, also when a candidate calls them, so the nearest code that names what is accessed counts. Code that
-was passed the function to call, and modules that return what they find to their caller (`inspect`), are skipped.
+path to the judge or to the expected values leads through them. Audit events cannot be switched off; guarded modules
+report an access themselves. Libraries use the same honestly, also when a candidate calls them, so the nearest code that
+names what is accessed counts. Code that was passed the function to call, and modules that return what they find to
+their caller (`inspect`), are skipped.
 """
 
 import contextlib
@@ -42,25 +42,19 @@ Tampered = Callable[[str], None]
 Activate = Callable[[IsCandidateAccess, Tampered], None]
 
 
-def recognise(filename: str, ranges: list[tuple[int, int]]) -> IsCandidateCode:
-    """A function that recognises the candidate's code: by file, and by lines if the file holds other code too."""
-    lines = [tuple(pair) for pair in ranges]
-
-    def is_candidate(code: CodeType) -> bool:
-        if code.co_filename != filename:
-            return False
-        return not lines or any(first <= code.co_firstlineno <= last for first, last in lines)
-
-    return is_candidate
-
-
-def make_access_check(is_candidate: IsCandidateCode, filename: str, ranges: list[tuple[int, int]]) -> IsCandidateAccess:
-    """A function of a frame and a name: did the candidate's code access the name there?"""
+def recognise(filename: str, ranges: list[tuple[int, int]]) -> tuple[IsCandidateCode, IsCandidateAccess]:
+    """Two functions. One recognises the candidate's code: by file, and by lines if the file holds other code too. The
+    other tells of a frame and a name whether the candidate's code accessed the name there."""
     library = os.path.dirname(os.__file__)
     pass_on = {os.path.join(library, f"{name}.py") for name in _PASS_ON}
     pass_on |= {os.path.join(library, name, "__init__.py") for name in ("ctypes", "importlib")}
     shows_lines = {os.path.join(library, f"{name}.py") for name in ("warnings", "traceback")}
     shows_lines.add(os.path.join(library, "logging", "__init__.py"))
+
+    def is_candidate(code: CodeType) -> bool:
+        if code.co_filename != filename:
+            return False
+        return not ranges or any(first <= code.co_firstlineno <= last for first, last in ranges)
 
     def runs_candidate(frame: FrameType) -> bool:
         """True also for the candidate's lines at module level, whose code object begins elsewhere."""
@@ -92,7 +86,7 @@ def make_access_check(is_candidate: IsCandidateCode, filename: str, ranges: list
             frame = frame.f_back
         return False
 
-    return is_candidate_access
+    return is_candidate, is_candidate_access
 
 
 def install(is_access: IsCandidateAccess, tampered: Tampered, hidden: list[str], activate: Activate) -> None:
@@ -154,10 +148,8 @@ def _make_hook(
 
 
 def guard_modules(tests: list[str]) -> Activate:
-    """Guard the modules of pytest and of the tests against access from outside; return what activates the guard.
-
-    Functions of these modules use their names unchecked; libraries may use them.
-    """
+    """Guard the modules of pytest and of the tests against access from outside; return what activates the guard. Their
+    own functions use their names unchecked."""
     getframe = sys._getframe
     read, write = types.ModuleType.__getattribute__, types.ModuleType.__setattr__
     harmless = frozenset({"__class__", "__name__", "__spec__", "__file__", "__path__", "__loader__", "__package__"})
@@ -220,10 +212,8 @@ def _guard_signals(is_access: IsCandidateAccess, tampered: Tampered) -> None:
 
 
 def make_tampered(send: Send, allowed: list[str], *, learn: bool) -> tuple[Callable[[str], None], set[str]]:
-    """A function that reports tampering and ends the process, and the set of accesses that the reference itself makes.
-
-    `learn`: record accesses in the set instead.
-    """
+    """A function that reports tampering and ends the process, or with `learn` only records it; and the set of accesses
+    that the reference itself makes."""
     known = set(allowed)
     leave = os._exit
 

@@ -2,7 +2,7 @@
 
 On the result channel every line carries a number and a keyed hash, so that a line that a candidate writes there is
 recognised as forged. The channel is bound to the process that opened it: a candidate that forks and returns twice is
-heard once. The control socket is used by the worker and its servers, which never run a candidate's code.
+heard once. Processes that use the control socket never run a candidate's code.
 """
 
 import hmac

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from . import privileges
-from .audit import Activate, install, make_access_check, make_tampered, recognise, unload_harness_modules
+from .audit import Activate, install, make_tampered, recognise, unload_harness_modules
 from .channel import Job, open_channel
 from .fresh_run import list_hidden, list_hidden_from_all
 
@@ -48,9 +48,8 @@ class Child:
         def send(kind: str, **content: Any) -> None:  # noqa: ANN401 - whatever JSON takes
             self.send(kind, **content)  # looked up late: a cross run opens a channel for each check
 
-        self.is_candidate = recognise(filename, ranges)
+        self.is_candidate, is_candidate_access = recognise(filename, ranges)
         self.tampered, _ = make_tampered(send, self.job["allowed"], learn=False)
-        is_candidate_access = make_access_check(self.is_candidate, filename, ranges)
         install(is_candidate_access, self.tampered, list_hidden(self.job), activate)
         unload_harness_modules(harness)
 
@@ -81,9 +80,7 @@ def await_end(child: int, control: socket.socket, *, is_scoped: bool) -> None:
 
 def end_child(child: int, *, is_scoped: bool) -> tuple[int, int]:
     """Kill a child and all that it started; return its exit code and peak memory. We adopt orphans, so none is missed.
-
-    `is_scoped`: `kill(-1)` reaches our descendants only.
-    """
+    `is_scoped`: `kill(-1)` reaches our descendants only."""
     status, peak = 0, 0
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(child, signal.SIGKILL)
@@ -105,12 +102,10 @@ def end_child(child: int, *, is_scoped: bool) -> tuple[int, int]:
 
 def _list_children() -> list[int]:
     found = []
-    own = str(os.getpid())
-    for name in os.listdir("/proc"):
-        if name.isdigit():
-            with contextlib.suppress(OSError, IndexError), open(f"/proc/{name}/stat") as file:
-                if file.read().rpartition(")")[2].split()[1] == own:
-                    found.append(int(name))
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError, IndexError), open(f"/proc/{name}/stat") as file:
+            if file.read().rpartition(")")[2].split()[1] == str(os.getpid()):
+                found.append(int(name))
     return found
 
 
@@ -133,10 +128,8 @@ def _empty(folder: str, kept: set[str]) -> bool:
 
 
 def _remove_folder(place: int, name: str) -> None:
-    """Remove a folder with all that is below it, without recursion: a candidate may nest thousands.
-
-    It goes down to the last folder and up again. Landlock forbids moving a folder up to remove it there.
-    """
+    """Remove a folder with all that is below it, without recursion: a candidate may nest thousands. Landlock forbids
+    moving a folder up to remove it there."""
     path = [name]
     here = _enter(place, name)
     try:
@@ -163,13 +156,8 @@ def _enter(place: int, name: str) -> int:
 
 def _remove_files(place: int, kept: set[str]) -> list[str]:
     """Remove the files and the empty folders in a folder; return the names that are left."""
-    left = []
     for name in set(os.listdir(place)) - kept:
-        try:
-            os.unlink(name, dir_fd=place)
-        except OSError:
-            try:
-                os.rmdir(name, dir_fd=place)
-            except OSError:
-                left.append(name)
-    return left
+        for remove in (os.unlink, os.rmdir):
+            with contextlib.suppress(OSError):
+                remove(name, dir_fd=place)
+    return list(set(os.listdir(place)) - kept)

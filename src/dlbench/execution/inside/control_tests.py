@@ -1,7 +1,7 @@
 """Control tests: small tests with known outcomes that detect a judge which no longer tells right from wrong.
 
-The same machinery runs them in the same process before and after the instance's tests. Some must pass and some must
-fail. A candidate that makes every test pass, or every comparison succeed, makes these pass too.
+The same machinery runs them before and after the instance's tests. Some must pass and some must fail. A candidate that
+makes every test pass, or every comparison succeed, makes these pass too.
 """
 
 import random

@@ -1,8 +1,7 @@
 """Collect and run tests on a module that holds the candidate, from the first import on.
 
-In fresh mode nothing runs before this; in warm mode heavy third-party modules are imported already. The candidate's
-lines may run as soon as the project is imported, so the files of tests are hidden, the integrity snapshot is taken and
-the guards are active before. The files that pytest needs are read first, and pytest's importer takes them from memory.
+The candidate's lines may run as soon as the project is imported, so the files of tests are hidden, the integrity
+snapshot is taken and the guards are active before. What pytest needs of the files is read first and kept in memory.
 """
 
 import ast
@@ -20,7 +19,7 @@ from _pytest import runner
 from _pytest.assertion import rewrite
 
 from . import privileges
-from .audit import guard_modules, install, list_harness_modules, make_access_check, make_tampered, recognise
+from .audit import guard_modules, install, list_harness_modules, make_tampered, recognise
 from .audit import unload_harness_modules as unload
 from .channel import Job, Send
 from .control_tests import build_control_tests
@@ -83,8 +82,7 @@ def run_imported(send: Send, job: Job) -> None:
     if ruleset is not None:
         privileges.enforce(ruleset)
     tampered, known = make_tampered(send, job["allowed"], learn=job["learn"])
-    is_candidate = recognise(path, ranges)
-    is_candidate_access = make_access_check(is_candidate, path, ranges)
+    is_candidate, is_candidate_access = recognise(path, ranges)
     find_replaced: FindReplaced = lambda quickly: []  # noqa: E731 - until the snapshot is taken
 
     def before_conftests(early_config: pytest.Config) -> None:
@@ -165,9 +163,8 @@ def _file(name: str) -> str:
 def _is_own(name: str, job: Job) -> bool:
     """Is it a module of the target's package, and no test?"""
     first, *parts = name.split(".")
-    if any(part.startswith("test") or part.endswith(("_test", "_tests")) or part == "conftest" for part in parts):
-        return False
-    return first == job["module"].partition(".")[0] and _is_below(name, job["tree"])
+    is_test = any(one.startswith("test") or one.endswith(("_test", "_tests")) or one == "conftest" for one in parts)
+    return not is_test and first == job["module"].partition(".")[0] and _is_below(name, job["tree"])
 
 
 def _is_below(name: str, folder: str) -> bool:

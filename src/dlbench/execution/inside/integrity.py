@@ -1,8 +1,7 @@
 """Integrity snapshot: detect that a candidate replaced something that tests judge by.
 
-A candidate that replaces `torch.allclose`, `pytest.raises` or `builtins.abs` passes any test. So the values of these
-modules and classes are recorded before it runs and compared by identity between tests. Only code that was there counts:
-libraries add names and fill caches honestly.
+A candidate that replaces `torch.allclose`, `pytest.raises` or `builtins.abs` passes any test. Only code that was there
+before counts: libraries add names and fill caches honestly.
 """
 
 import builtins

@@ -1,8 +1,8 @@
 """Replace the target in an imported module by a placeholder, and the placeholder by a candidate.
 
-The placeholder has the target's header and decorators, and a body that raises. It is imported instead of the reference,
-or replaces it before a candidate runs. Its function object is given the candidate's code, so that every alias,
-decorator, subclass and closure that holds the function sees the candidate. A candidate's process holds no reference.
+The placeholder has the target's header and decorators, and a body that raises. Its function object is given the
+candidate's code, so that every alias, decorator, subclass and closure that holds the function sees the candidate. A
+candidate's process holds no reference.
 """
 
 import __future__
@@ -54,15 +54,12 @@ class _Loader(importlib.machinery.SourceFileLoader):
             return super().get_code(fullname)
         override, self.override = self.override, None
         tree: Any = strip_body(override.text, *override.masked) if override.masked is not None else override.text
-        code: types.CodeType = compile(tree, override.path, "exec", dont_inherit=True)
-        return code
+        return compile(tree, override.path, "exec", dont_inherit=True)
 
 
 def strip_body(text: str, line: int, name: str, *, closes: bool = True) -> ast.Module:
-    """Parse the module and replace the body of the function whose `def` is on a line by the placeholder's.
-
-    `closes`: a method gets a closure cell for its class, which a candidate may need.
-    """
+    """Parse the module and replace the body of the function whose `def` is on a line by the placeholder's. `closes`: a
+    method gets a closure cell for its class, which a candidate may need."""
     tree = ast.parse(text)
     for node, inside in _functions(tree, inside=False):
         if node.lineno == line and node.name == name:
@@ -216,8 +213,7 @@ def _change_signature(function: types.FunctionType, signature: dict[str, Any], n
     """Set defaults (literals, or the reference's for the same parameter) and annotations."""
     code = function.__code__
     positional = code.co_varnames[: code.co_argcount]
-    old = dict(signature["old"])
-    values = dict(zip(reversed(old["positional"]), reversed(function.__defaults__ or ()), strict=False))
+    values = dict(zip(reversed(signature["positional"]), reversed(function.__defaults__ or ()), strict=False))
     values |= function.__kwdefaults__ or {}
 
     def value_of(name: str) -> Any:  # noqa: ANN401 - any default

@@ -1,7 +1,7 @@
 """Drop privileges for good: resource limits, the user, system calls, readable files and signals.
 
-A process drops the first three before it touches a project. The process of a candidate also loses the files that show
-the tests or the reference, and the means to signal the processes that serve it.
+The process of a candidate also loses the files that show the tests or the reference, and the means to signal the
+processes that serve it.
 """
 
 import contextlib
@@ -145,10 +145,8 @@ def enforce(ruleset: int) -> bool:
 
 
 def scope_signals() -> bool:
-    """Restrict this process to signalling its descendants, so that `kill(-1)` reaches them and nobody else.
-
-    False if the kernel cannot. Where /proc may not be read, no other call reaches every descendant.
-    """
+    """Restrict this process to signalling its descendants, so that `kill(-1)` reaches them and nobody else; False if
+    the kernel cannot. Where /proc may not be read, no other call reaches every descendant."""
     ruleset = _create_ruleset(0)
     return ruleset is not None and enforce(ruleset)
 

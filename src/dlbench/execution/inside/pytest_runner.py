@@ -1,8 +1,7 @@
 """Run exactly the instance's tests with pytest and report the outcome of each.
 
-The tests run with all plugins, in the order of the record, each with fixed seeds. Control tests run before and after
-them. Outcomes are sent one by one. Failures are described without source lines: pytest parses every file on the
-traceback to show them, which takes most of a failing candidate's time.
+The tests run in the order of the record, each with fixed seeds. Failures are described without source lines: pytest
+parses every file on the traceback to show them, which takes most of a failing candidate's time.
 """
 
 import contextlib

@@ -1,7 +1,6 @@
 """Detect values that decide themselves what they are equal to.
 
-Used for candidates whose code does more than compute: what they return, or leave in their arguments, is searched for
-objects whose comparison the candidate wrote. An answer of numbers, arrays and the project's own classes has none.
+What a candidate returns, or leaves in its arguments, is searched for objects whose comparison the candidate wrote.
 """
 
 import sys

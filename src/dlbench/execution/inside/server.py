@@ -1,9 +1,8 @@
 """Serve many candidates from one warm worker by forking, so that no candidate can affect the next.
 
 The worker has imported the heavy modules. It forks a process that imports what all instances of the project need. That
-one forks a server for an instance, which installs a placeholder for the target and collects the tests once. For each
-candidate the server forks a child, which takes in the candidate, runs the tests, reports, and is removed with all that
-it started. A candidate that cannot be patched in is imported by a child of the worker. Only children run candidates.
+one forks a server for an instance, which collects the tests once. For each candidate the server forks a child, which is
+removed with all that it started. Only children run candidates.
 """
 
 import contextlib
@@ -35,13 +34,14 @@ from .return_values import watch
 class Servers(NamedTuple):
     """How an instance is served: by patching the imported module, or by importing it anew in each fork."""
 
-    in_place: Callable[[socket.socket, Job, list[int], Called], None]
-    imported: Callable[[socket.socket, Job, list[int]], None]
+    in_place: Callable[[socket.socket, Job, Called], None]
+    imported: Callable[[socket.socket, Job], None]
 
 
 def run_worker(control: socket.socket, job: Job, servers: Servers) -> None:
     """Import the heavy modules, then fork a server for each instance."""
     job["folders"] = {folder: os.listdir(folder) for folder in job["writable"]}
+    job["ancestors"] = [os.getpid()]
     import_modules(job["preload"])
     null = os.open(os.devnull, os.O_WRONLY)
     sys.stdout.flush()
@@ -49,15 +49,16 @@ def run_worker(control: socket.socket, job: Job, servers: Servers) -> None:
     os.dup2(null, 2)
     _freeze_objects()
     send_message(control, kind="ready", modules=len(sys.modules), **privileges.describe_confinement())
-    _fork_servers(control, job, [os.getpid()], set(), servers)
+    _fork_servers(control, job, set(), servers)
 
 
-def _serve_project(control: socket.socket, job: Job, ancestors: list[int], servers: Servers) -> None:
+def _serve_project(control: socket.socket, job: Job, servers: Servers) -> None:
     """Import what all instances of the project import, then fork a server for each instance."""
     called = _import_project(job["own"], job["tree"])
     forbid_backends()
     report_open(control)
-    _fork_servers(control, job, [os.getpid(), *ancestors], called, servers)
+    job["ancestors"] = [os.getpid(), *job["ancestors"]]
+    _fork_servers(control, job, called, servers)
 
 
 def _import_project(names: list[str], tree: str) -> Called:
@@ -84,7 +85,7 @@ def import_modules(names: Iterable[str]) -> None:
             importlib.import_module(name)
 
 
-def _fork_servers(control: socket.socket, job: Job, ancestors: list[int], called: Called, servers: Servers) -> None:
+def _fork_servers(control: socket.socket, job: Job, called: Called, servers: Servers) -> None:
     while True:
         with contextlib.suppress(ChildProcessError):
             while os.waitpid(-1, os.WNOHANG)[0]:
@@ -95,12 +96,11 @@ def _fork_servers(control: socket.socket, job: Job, ancestors: list[int], called
             control.close()
             privileges.die_with_parent()
             privileges.adopt_orphans()
-            common = (own, job | message, ancestors)
             if message["serve"] == "project":
-                _report_failure(own, partial(_serve_project, *common, servers))
+                _report_failure(own, partial(_serve_project, own, job | message, servers))
             if message["serve"] == "in_place":
-                _report_failure(own, partial(servers.in_place, *common, called))
-            _report_failure(own, partial(servers.imported, *common))
+                _report_failure(own, partial(servers.in_place, own, job | message, called))
+            _report_failure(own, partial(servers.imported, own, job | message))
         own.close()
 
 
@@ -190,7 +190,7 @@ def open_target(
     return target
 
 
-def serve_in_place(control: socket.socket, job: Job, ancestors: list[int], called: Called) -> None:
+def serve_in_place(control: socket.socket, job: Job, called: Called) -> None:
     """Serve an instance whose candidates are patched into the imported module."""
     override = hide_target(job, called)
     reports = new_reports()
@@ -214,14 +214,14 @@ def serve_in_place(control: socket.socket, job: Job, ancestors: list[int], calle
             child.send("end")
             os._exit(0)
 
-        serve_children(control, job, ancestors, judge, session)
+        serve_children(control, job, judge, session)
 
     loop = lambda session: _report_failure(control, partial(serve, session))  # noqa: E731
     pytest.main(pytest_arguments(job), plugins=[make_plugin(job["tests"], reports, loop)])
     raise NotInPlace("; ".join(reports["errors"])[:2000] or "pytest did not come to run the tests")
 
 
-def serve_imported(control: socket.socket, job: Job, ancestors: list[int]) -> None:
+def serve_imported(control: socket.socket, job: Job) -> None:
     """Serve an instance whose candidates must be imported. The server holds nothing of the project."""
 
     def judge(child: Child) -> None:
@@ -229,21 +229,17 @@ def serve_imported(control: socket.socket, job: Job, ancestors: list[int]) -> No
         run_imported(child.send, child.job)
 
     report_open(control)
-    serve_children(control, job, ancestors, judge)
+    serve_children(control, job, judge)
 
 
 def serve_children(
-    control: socket.socket,
-    job: Job,
-    ancestors: list[int],
-    run: Callable[[Child], None],
-    session: pytest.Session | None = None,
+    control: socket.socket, job: Job, run: Callable[[Child], None], session: pytest.Session | None = None
 ) -> None:
     """Fork for one candidate at a time; take the next when nothing of the last is left."""
     is_scoped = privileges.scope_signals()
-    group = ancestors[-1]
+    ancestors = [os.getpid(), *job["ancestors"]]
     with contextlib.suppress(OSError):
-        group = os.getpgid(ancestors[-1])
+        ancestors.append(os.getpgid(ancestors[-1]))
     while True:
         message, descriptors = receive(control)
         if "stop" in message:  # sent when its candidate had ended already
@@ -257,7 +253,7 @@ def serve_children(
             os.setsid()
             output = os.dup(descriptors[1])  # not captured by pytest
             try:
-                run(Child(session, job, message, descriptors, [os.getppid(), *ancestors, group]))
+                run(Child(session, job, message, descriptors, ancestors))
             except BaseException as error:  # the engine reads the output of a candidate without a verdict
                 os.write(output, f"{type(error).__name__}: {error}".encode(errors="replace")[:2000])
             os._exit(1)

@@ -1,16 +1,17 @@
 """Run workers in a Ray actor on a node, and send tasks to it from a thread of the driver.
 
-The node chooses everything that affects a verdict with the same code as any machine: its sandbox, its copy of the
-engine, its fixed environment. A task whose actor is lost (its node died, its memory was taken) is tried again on
-another actor, and given up after several losses. A thread without an actor waits for one while any other actor works;
-if none has worked for long, the run ends and can be resumed later.
+The node chooses everything that affects a verdict with the same code as any machine. A task whose actor is lost is
+tried again on another actor, and given up after several losses. A thread without an actor waits for one while any other
+actor works; if none has worked for long, the run ends and can be resumed later.
 """
 
 import signal
 import socket
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, cast
 
 from dlbench import __version__
@@ -80,8 +81,10 @@ class WorkerActor:
 
     def receive(self, bundle: ProjectBundle, part: Part, pieces: list[Any]) -> Reply:
         """The value is whether it was unpacked; another actor of the node may have been faster."""
+        import ray
+
         try:
-            return Reply(receive_part(bundle, part, lambda: _fetch(pieces)))
+            return Reply(receive_part(bundle, part, lambda: map(ray.get, pieces)))
         except DLBenchError as error:
             return Reply(False, str(error))
 
@@ -97,13 +100,6 @@ class WorkerActor:
     def close(self) -> None:
         self.cache.close()
         remove_groups()
-
-
-def _fetch(pieces: list[Any]) -> Iterator[bytes]:
-    import ray
-
-    for piece in pieces:
-        yield ray.get(piece)
 
 
 _ATTEMPTS = 3
@@ -167,10 +163,8 @@ class RemoteWorkerCache(Generic[Held]):
         from ray.exceptions import RayError
 
         if self._actor is not None:
-            try:
+            with suppress(RayError):
                 ray.get(self._actor.close.remote(), timeout=_CLOSE_SECONDS)
-            except RayError:
-                pass
             self._drop()
 
     def _prepare(self, project: str) -> None:
@@ -194,11 +188,14 @@ class RemoteWorkerCache(Generic[Held]):
         self._ready.add(project)
 
     def _start_actor(self) -> None:
-        """Waits for a free slot of the cluster."""
-        self._actor = self.executor.start_actor(self.engine)
+        """Waits until Ray finds a node with a free slot."""
+        import ray
+
+        resources = {"num_cpus": 1, "memory": self.engine.limits.memory_mb << 20, "scheduling_strategy": "SPREAD"}
+        self._actor = ray.remote(WorkerActor).options(**resources).remote()
         policy = self.executor.divide(self.engine, self.policy)
         opening = self._actor.open.remote(self.executor.sandbox, self.engine.limits, policy)
-        reply = self._wait(opening, self.executor.make_patience_check(time.monotonic()))
+        reply = self._wait(opening, partial(self.executor.check_patience, time.monotonic()))
         self.node = reply.node
         self.executor.check_actor(reply)
         self.executor.active.add(self)
@@ -218,6 +215,7 @@ class RemoteWorkerCache(Generic[Held]):
         actor, self._actor = self._actor, None
         self._ready.clear()
         self.projects, self.used_mb, self.node = (), 0.0, ""
-        self.executor.leave(self)
+        self.executor.active.discard(self)
+        self.executor.left_at = time.monotonic()
         if actor is not None:
             ray.kill(actor)

@@ -1,7 +1,6 @@
 """Connect to Ray, count the workers that the cluster can run, and start them.
 
-A command uses the Ray at the given address, or starts one on this machine that ends with the command. A wrong address
-is reported within seconds; Ray itself would retry for minutes. Ray's usage reports are off.
+A command uses the Ray at the given address, or starts one on this machine that ends with the command.
 """
 
 import os
@@ -14,11 +13,33 @@ from typing import Any
 
 from dlbench.errors import DLBenchError
 from dlbench.execution.engine import Engine
-from dlbench.execution.ray_cluster.actor import RemoteWorkerCache, Reply, WorkerActor, make_key
+from dlbench.execution.ray_cluster.actor import RemoteWorkerCache, Reply, make_key
 from dlbench.execution.ray_cluster.transfer import Part, find_folder, pack
 from dlbench.execution.worker_cache import CachePolicy, Held, NoWorkerAvailable
 from dlbench.workspace import Prepared
 from dlbench.workspace.home import Log, quiet
+
+EXECUTORS = ("local", "ray")
+
+
+def open_executor(
+    executor: str,
+    ray_address: str | None,
+    *,
+    workers: int | None,
+    cores: int,
+    memory_mb: float,
+    sandbox: str,
+    log: Log = quiet,
+) -> "RayExecutor | None":
+    """The executor of a cluster, for the caller to close; None for this machine."""
+    if executor not in EXECUTORS:
+        raise DLBenchError(f"there is no executor {executor!r}", fix=f"use one of: {', '.join(EXECUTORS)}")
+    if executor == "ray":
+        return RayExecutor(ray_address, workers=workers, cores=cores, memory_mb=memory_mb, sandbox=sandbox, log=log)
+    if ray_address:
+        raise DLBenchError("--ray-address requires --executor ray", fix="add --executor ray")
+    return None
 
 
 def count_slots(memory_mb: float) -> list[int]:
@@ -74,7 +95,7 @@ def connect(address: str | None, workers: int, memory_mb: float) -> bool:
 
 
 def _check_address(address: str) -> None:
-    """Connect once, to fail fast."""
+    """Connect once, to fail fast: Ray itself would retry for minutes."""
     host, _, port = address.rpartition(":")
     if address == "auto":
         return
@@ -92,7 +113,8 @@ _PATIENCE = 120.0
 class RayExecutor:
     """Runs workers on the cluster at an address, or on a Ray started for them.
 
-    `workers`: the maximum; None uses all slots. `sandbox`: as the user named it; every node chooses its own.
+    `workers`: the maximum; None uses all slots. `cores`: those of a Ray that must be started here. `sandbox`: as the
+    user named it; every node chooses its own.
     """
 
     def __init__(
@@ -108,7 +130,8 @@ class RayExecutor:
     ) -> None:
         self.workers, self.sandbox, self.log, self.patience = workers, sandbox, log, patience
         self.active: set[RemoteWorkerCache[Any]] = set()
-        self._left_at = time.monotonic()
+        self.left_at = time.monotonic()
+        """When the last worker became inactive."""
         self._lock = threading.Lock()
         self._shipped: dict[str, list[Any]] = {}
         self._is_ours = connect(address, workers or cores, memory_mb)
@@ -132,13 +155,6 @@ class RayExecutor:
         if self._is_ours:
             ray.shutdown()
 
-    def start_actor(self, engine: Engine) -> Any:  # noqa: ANN401 - Ray's handles have no type
-        """An actor that Ray places on a node as soon as one has a free slot."""
-        import ray
-
-        resources = {"num_cpus": 1, "memory": engine.limits.memory_mb << 20, "scheduling_strategy": "SPREAD"}
-        return ray.remote(WorkerActor).options(**resources).remote()
-
     def divide(self, engine: Engine, policy: CachePolicy[Held]) -> CachePolicy[Held]:
         """The share of one worker on a full node."""
         most = max(count_slots(engine.limits.memory_mb), default=0)
@@ -151,26 +167,15 @@ class RayExecutor:
             what = f"the node {reply.node} has {reply.value}, but this machine has {make_key()}"
             raise NoWorkerAvailable(what, fix="install the same release on every node: verdicts may differ between two")
 
-    def make_patience_check(self, began: float) -> Callable[[], None]:
-        """Returns a function that raises if no worker has been active for long."""
-
-        def check() -> None:
-            waited = time.monotonic() - max(began, self._left_at)
-            if not self.active and waited > self.patience:
-                what = f"the cluster has had no free slot for {waited:.0f} s: its nodes are gone or busy"
-                raise NoWorkerAvailable(what, fix="see `ray status`; rerun the same command to resume")
-
-        return check
-
-    def leave(self, cache: "RemoteWorkerCache[Any]") -> None:
-        self.active.discard(cache)
-        self._left_at = time.monotonic()
+    def check_patience(self, began: float) -> None:
+        """Raises if no worker has been active for long."""
+        waited = time.monotonic() - max(began, self.left_at)
+        if not self.active and waited > self.patience:
+            what = f"the cluster has had no free slot for {waited:.0f} s: its nodes are gone or busy"
+            raise NoWorkerAvailable(what, fix="see `ray status`; rerun the same command to resume")
 
     def ship(self, prepared: Prepared, part: Part, check: Callable[[], None]) -> list[Any]:
-        """The pieces of the part's archive in Ray's store, made once for all nodes.
-
-        `check`: called before each piece; raises to stop.
-        """
+        """The pieces of the part's archive in Ray's store, made once for all nodes. `check` raises to stop."""
         import ray
 
         folder = find_folder(prepared, part)

@@ -1,10 +1,10 @@
 """Give a node the driver's source and environment of a project, byte for byte.
 
 The names of the two folders are hashes of their content. A node uses what it has, as on a shared disk, fetches and
-builds what its package index has, and receives the rest from the driver. Each happens once per node, under a lock.
+builds what its package index has, and receives the rest from the driver, once and under a lock.
 
-A folder travels as an archive in pieces. Ray's object store holds the pieces and spills them to disk: an environment
-with torch exceeds the memory that one would reserve. Neither side ever holds more than one piece.
+A folder travels as an archive in pieces, since an environment with torch exceeds the memory that one would reserve.
+Ray's object store spills them to disk, and neither side ever holds more than one.
 """
 
 import io
@@ -86,9 +86,7 @@ class ProjectBundle:
 
     def place(self, part: Part) -> Path:
         """The folder of the part on this machine."""
-        if part is Part.SOURCE:
-            return home() / "sources" / self.source
-        return home() / "environments" / self.environment
+        return home() / f"{part}s" / (self.source if part is Part.SOURCE else self.environment)
 
     def has(self, part: Part) -> bool:
         return (self.place(part) / "tree").is_dir() if part is Part.SOURCE else is_complete(self.place(part))

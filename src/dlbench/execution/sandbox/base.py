@@ -1,7 +1,7 @@
 """Plan what one execution sees (a cell), and define the protocol and the registry of sandboxes.
 
 A cell shows the project's tree with the candidate's module; the reference is not in it, neither as source nor compiled.
-A sandbox turns a cell into a command. The rest of the engine does not depend on the sandbox; every verdict names it.
+A sandbox turns a cell into a command.
 """
 
 import contextlib
@@ -17,7 +17,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
-from importlib.util import cache_from_source
 from pathlib import Path
 from typing import Protocol
 
@@ -38,18 +37,18 @@ def inside() -> Path:
     if folder.is_dir():
         return folder
     with locked("inside", quiet):
-        if folder.is_dir():
-            return folder
-        with building(folder) as place:
-            package = place / "inside"
-            for name, text in (_read_inside("*.py") | _read_inside("*/*.py")).items():
-                (package / name).parent.mkdir(parents=True, exist_ok=True)
-                (package / name).write_text(text, encoding="utf-8")
-                # unchecked: a copy of the workspace may change the times of files
-                py_compile.compile(
-                    str(package / name), doraise=True, invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH
-                )
+        if not folder.is_dir():
+            with building(folder) as place:
+                _write_inside(place / "inside")
     return folder
+
+
+def _write_inside(package: Path) -> None:
+    unchecked = py_compile.PycInvalidationMode.UNCHECKED_HASH  # a copy of the workspace may change the times of files
+    for name, text in (_read_inside("*.py") | _read_inside("*/*.py")).items():
+        (package / name).parent.mkdir(parents=True, exist_ok=True)
+        (package / name).write_text(text, encoding="utf-8")
+        py_compile.compile(str(package / name), doraise=True, invalidation_mode=unchecked)
 
 
 @cache
@@ -89,12 +88,11 @@ class Cell:
         """The installation of the environment's interpreter, outside the environment."""
         return self.prepared.python.resolve().parent.parent
 
-    def list_compiled(self) -> list[Path]:
-        """Compiled files of the replaced module, relative to the tree, which would show the reference."""
-        if self.path is None:
-            return []
-        found = (self.prepared.tree / cache_from_source(self.path)).parent.glob(f"{Path(self.path).stem}.*.pyc")
-        return [path.relative_to(self.prepared.tree) for path in found]
+
+def list_compiled(tree: Path, path: str) -> list[Path]:
+    """Compiled files of a module, relative to the tree, which would show the reference."""
+    found = (tree / path).parent.glob(f"__pycache__/{Path(path).stem}.*.pyc")
+    return [file.relative_to(tree) for file in found]
 
 
 @contextmanager
@@ -139,7 +137,7 @@ def _remove_tree(folder: Path) -> None:
 def build_tree(cell: Cell, *, shared: bool) -> Path:
     """Build a tree with the candidate's module for a sandbox that cannot mount: hard links if `shared`, or copies."""
     source, target = cell.prepared.tree, cell.folder / "tree"
-    hidden = {source / path for path in (*cell.list_compiled(), cell.path) if path is not None}
+    hidden = {source / file for file in [Path(cell.path), *list_compiled(source, cell.path)]} if cell.path else set()
     for folder, _, files in os.walk(source):
         there = target / Path(folder).relative_to(source)
         there.mkdir(mode=0o755)

@@ -1,8 +1,7 @@
 """Sandbox by bubblewrap: a candidate sees only what is mounted for it.
 
-It has namespaces of its own for processes, network, mounts and names; the interpreter, the environment and the tree are
-read-only; one temporary folder is in memory. As root, bubblewrap mounts with root's rights and the harness then becomes
-an unprivileged user, so that process limits hold and root's files cannot be read. Otherwise it uses a user namespace.
+As root, bubblewrap mounts with root's rights and the harness then becomes an unprivileged user, so that process limits
+hold and root's files cannot be read. Otherwise it uses a user namespace.
 """
 
 import os
@@ -11,7 +10,7 @@ import subprocess
 from functools import cached_property
 from pathlib import Path
 
-from dlbench.execution.sandbox.base import ENTRY, SANDBOXES, Cell, Launch, inside
+from dlbench.execution.sandbox.base import ENTRY, SANDBOXES, Cell, Launch, inside, list_compiled
 from dlbench.execution.sandbox.seccomp import build_filter, find_filter_obstacle
 
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64")
@@ -50,27 +49,26 @@ class Bubblewrap:
     def launch(self, cell: Cell, channel: int) -> Launch:
         privileges = self._privileges
         assert privileges is not None
-        prepared, limits = cell.prepared, cell.limits
-        tree = str(prepared.tree)
+        prepared, tree = cell.prepared, str(cell.prepared.tree)
         places = list(dict.fromkeys([cell.interpreter_root, prepared.environment, prepared.tree]))
         # not above the project: a mount there would hide the project, or could replace it
         temporary = next(folder for folder in _TEMPORARY if not any(place.is_relative_to(folder) for place in places))
+        writable = (str(temporary), _SHARED_MEMORY)
         command = [*_base(privileges), *_open_parents(temporary)]
-        command += ["--perms", "1777", "--size", str(limits.disk_mb << 20), "--tmpfs", str(temporary)]
-        command += ["--perms", "1777", "--size", str(limits.disk_mb << 20), "--tmpfs", _SHARED_MEMORY]
+        for folder in writable:
+            command += ["--perms", "1777", "--size", str(cell.limits.disk_mb << 20), "--tmpfs", folder]
         command += ["--perms", "1777", "--dir", f"{temporary}/home"]
         for place in places:
             if not place.is_relative_to("/usr"):
                 command += [*_open_parents(place), "--ro-bind", str(place), str(place)]
         if cell.path is not None:
             command += ["--ro-bind", str(cell.spliced), f"{tree}/{cell.path}"]
-            for path in cell.list_compiled():
+            for path in list_compiled(prepared.tree, cell.path):
                 command += ["--ro-bind", str(cell.empty_file), f"{tree}/{path}"]
         command += [*_open_parents(_INSIDE), "--ro-bind", str(inside()), str(_INSIDE)]
         command += ["--remount-ro", "/dev", "--remount-ro", "/"]
         command += ["--chdir", tree, str(prepared.python), "-B", "-s", str(_INSIDE / ENTRY), str(channel)]
         user = cell.user if privileges is _AS_ROOT else None
-        writable = (str(temporary), _SHARED_MEMORY)
         return Launch(command, prepared.tree, temporary, writable, user, build_filter(mounted=True))
 
 

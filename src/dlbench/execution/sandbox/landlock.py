@@ -1,9 +1,7 @@
 """Sandboxes without bubblewrap: sandlock, basic and unconfined.
 
 `sandlock` (Landlock) lists the files that may be read and the one folder that may be written, without namespaces.
-`basic` must start as root, then drops to an unprivileged user; its only kernel requirement is seccomp: a candidate
-cannot use the network or trace, but sees what any user of the machine may read. `unconfined` runs on
-explicit request only.
+`basic` must start as root, then drops to an unprivileged user; its only kernel requirement is seccomp.
 """
 
 import json

@@ -1,7 +1,7 @@
 """Kill every process of a candidate when its execution ends, without a process namespace.
 
-This script runs between the engine and the harness in sandboxes without bubblewrap. It gives the harness its user and
-its Landlock rules, and kills all it started when the harness ends or the engine dies. Arguments: JSON, then a command.
+This script runs between the engine and the harness. It gives the harness its user and its Landlock rules, and kills all
+it started when the harness ends or the engine dies. Arguments: JSON, then a command.
 """
 
 import ctypes
@@ -37,12 +37,7 @@ def main() -> None:
 
 
 def _stop(status: int) -> None:
-    _kill_all()
-    os._exit(status)
-
-
-def _kill_all() -> None:
-    """Kill children until none is left. We adopt orphans, so this reaches every descendant."""
+    """Kill children until none is left, then end. We adopt orphans, so this reaches every descendant."""
     while True:
         for path in Path("/proc").glob("[0-9]*/stat"):
             try:
@@ -54,7 +49,7 @@ def _kill_all() -> None:
         try:
             os.wait()
         except ChildProcessError:
-            return
+            os._exit(status)
 
 
 def _confine(plan: dict[str, Any]) -> None:

@@ -1,8 +1,7 @@
 """Build the seccomp filter that denies system calls to a candidate in every sandbox.
 
-It denies sockets, except local ones at most; tracing and reading of other processes; mounts, namespaces, kernel keys
-and modules; io_uring, which bypasses a filter; and memory that no limit counts. A denied call fails with EPERM, as in a
-container. Landlock does not cover modes and owners of files: calls that change them succeed there without effect.
+Among them are io_uring, which bypasses a filter, and memory that no limit counts. A denied call fails with EPERM, as in
+a container. Landlock does not cover modes and owners of files: calls that change them succeed there without effect.
 """
 
 import platform
@@ -63,8 +62,7 @@ def build_filter(*, mounted: bool) -> bytes:
             program += [_step(_JUMP_EQUAL, number, 0, 1), _step(_RETURN, _UNKNOWN if name == "clone3" else _DENY)]
     for number in () if mounted else attributes:
         program += [_step(_JUMP_EQUAL, number, 0, 1), _step(_RETURN, _PRETEND)]
-    program.append(_step(_RETURN, _ALLOW))
-    return b"".join(program)
+    return b"".join([*program, _step(_RETURN, _ALLOW)])
 
 
 def _decide_by_argument(number: int, test: bytes, if_true: int, if_false: int) -> list[bytes]:

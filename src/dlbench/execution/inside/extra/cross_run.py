@@ -2,8 +2,7 @@
 
 The project's tests are not collected, and nothing here can read them. For each solution a server forks a conductor,
 which takes in the solution. For each check the conductor forks a process with a time limit, a result channel and a key
-of its own. So what a check or a solution does (exit, hang, write, patch, fork, lie) is reported for that check alone.
-No process and no file of it is left before the next check starts.
+of its own. What a check or a solution does (exit, hang, write, patch, fork, lie) is reported for that check alone.
 """
 
 import contextlib
@@ -33,15 +32,19 @@ from ..live_patch import Called
 from ..privileges import adopt_orphans, build_ruleset, die_with_parent, protect, set_limits
 from ..pytest_runner import seed_everything
 from ..return_values import watch
-from .describe import describe
 
 _MOST_CALLS = 4
 _MOST_BYTES = 1 << 20
 _STARVED = 3.0
 """A check gets at most this many times its seconds on a busy machine."""
+_MOST = 64
+_DEEPEST = 4
+_LONGEST = 200
+_LEAVES = 512
+"""Numbers and pieces of text of one description; about ten kilobytes. A longer line would cost other checks theirs."""
 
 
-def serve_in_place(control: socket.socket, job: Job, ancestors: list[int], called: Called) -> None:
+def serve_in_place(control: socket.socket, job: Job, called: Called) -> None:
     """Serve an instance whose solutions are patched into the imported module."""
     override = server.hide_target(job, called)
     server.import_modules(job["own"])
@@ -52,15 +55,15 @@ def serve_in_place(control: socket.socket, job: Job, ancestors: list[int], calle
         target.take_in(child, forks=True)
         _run_checks(child, target.names, target.function.__code__, target.find_replaced)
 
-    server.serve_children(control, job, ancestors, run)
+    server.serve_children(control, job, run)
 
 
-def serve_imported(control: socket.socket, job: Job, ancestors: list[int]) -> None:
+def serve_imported(control: socket.socket, job: Job) -> None:
     """Serve an instance whose solutions must be imported. The server holds nothing of the project."""
     _warm_up()
     server.forbid_backends()
     server.report_open(control)
-    server.serve_children(control, job, ancestors, _import_and_run)
+    server.serve_children(control, job, _import_and_run)
 
 
 def _import_and_run(child: Child) -> None:
@@ -190,11 +193,8 @@ def _parse_result(data: bytes, secret: bytes) -> dict[str, Any] | None:
 def _run_check(
     child: Child, source: str, names: dict[str, Any], code: types.CodeType | None, find_replaced: FindReplaced
 ) -> None:
-    """Run one check and send its result; then the process ends.
-
-    A solution that does more than compute is watched, as the judge does: it must not return values that are equal to
-    everything, nor replace what checks compare with.
-    """
+    """Run one check and send its result; then the process ends. A solution that does more than compute is watched, as
+    the judge does."""
     job, send, leave = child.job, child.send, os._exit
     set_limits({"RLIMIT_CPU": int(3 * job["seconds_each"]) + 2})
     seed_everything()
@@ -238,9 +238,64 @@ def _collect_outputs(code: types.CodeType, outputs: list[Any]) -> None:
     def profile(frame: types.FrameType, event: str, value: Any) -> None:  # noqa: ANN401 - any return value
         if event == "return" and frame.f_code is code and len(outputs) < _MOST_CALLS:
             is_return = opname[frame.f_code.co_code[frame.f_lasti]].startswith(("RETURN", "YIELD"))
-            outputs.append(describe(value) if value is not None or is_return else {"raised": True})
+            is_value = value is not None or is_return
+            outputs.append(_describe_safely(value, 0, [_LEAVES]) if is_value else {"raised": True})
 
     sys.setprofile(profile)
+
+
+def _describe_safely(value: Any, depth: int, left: list[int]) -> Any:  # noqa: ANN401 - any value, as what JSON has
+    """Enough of a value to tell two behaviours apart. What is shortened says so: two values may differ in the rest."""
+    try:
+        return _describe(value, depth, left)
+    except Exception:
+        return {"class": type(value).__name__}
+
+
+def _describe(value: Any, depth: int, left: list[int]) -> Any:  # noqa: ANN401 - any value, as what JSON has
+    left[0] -= 1
+    if left[0] < 0:
+        return {"cut": type(value).__name__}
+    if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > _LONGEST:
+        return {"cut": value.bit_length(), "class": "int"}
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    if isinstance(value, str | bytes):
+        left[0] -= min(len(value), _LONGEST) // 8
+        shown: Any = value[:_LONGEST]
+        is_bytes = isinstance(shown, bytes)
+        shown = {"bytes": shown.hex()} if is_bytes else shown
+        return _mark_cut(shown, "bytes" if is_bytes else "text", len(value), _LONGEST)
+    if isinstance(value, complex):
+        return {"complex": [value.real, value.imag]}
+    shape = getattr(value, "shape", None)
+    if shape is not None and hasattr(value, "reshape"):
+        return _describe_array(value, shape, left)
+    if depth < _DEEPEST and isinstance(value, list | tuple):
+        return _mark_cut([_describe_safely(one, depth + 1, left) for one in value[:_MOST]], "list", len(value))
+    if depth < _DEEPEST and isinstance(value, set | frozenset):
+        shown = sorted((_describe_safely(one, depth + 1, left) for one in value), key=repr)[:_MOST]
+        return {"set": shown} | ({"cut": len(value)} if len(value) > _MOST else {})
+    if depth < _DEEPEST and isinstance(value, dict):
+        found = {}
+        for key, one in list(value.items())[:_MOST]:
+            name = str(key)[:100]
+            left[0] -= len(name) // 8
+            found[name] = _describe_safely(one, depth + 1, left)
+        return _mark_cut(found, "dict", len(value))
+    return {"class": type(value).__name__}
+
+
+def _describe_array(value: Any, shape: Any, left: list[int]) -> dict[str, Any]:  # noqa: ANN401 - of any library
+    flat = (value.detach() if hasattr(value, "detach") else value).reshape(-1)
+    size = int(flat.shape[0])
+    numbers = flat[:: max(1, -(-size // _MOST))].tolist()
+    values = [_describe_safely(one, _DEEPEST, left) for one in numbers]
+    return {"shape": [int(one) for one in shape], "values": values} | ({"cut": size} if size > _MOST else {})
+
+
+def _mark_cut(shown: Any, kind: str, length: int, most: int = _MOST) -> Any:  # noqa: ANN401 - unchanged if complete
+    return shown if length <= most else {kind: shown, "cut": length}
 
 
 CROSS_RUN = server.Servers(serve_in_place, serve_imported)

@@ -1,8 +1,7 @@
 """Trace which functions of the project each test runs, or only collect the tests.
 
-The C profiler of the interpreter runs for one test at a time. Its callers tell what the test's own code called and what
-ran deeper down. The project runs as released, without a candidate. It may crash, hang or exit, so each test is reported
-before and after it runs. As a plugin (`-p`), this module also reports files that skip themselves on import.
+The C profiler of the interpreter runs for one test at a time. A test may crash, hang or exit, so it is reported before
+and after it runs. As a plugin (`-p`), this module also reports files that skip themselves on import.
 """
 
 import contextlib
@@ -59,18 +58,17 @@ def run_traced(send: Send, job: Job) -> None:
     def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
         send("begins", id=item.nodeid)
         seed_everything()
-        profile = Profile(builtins=False) if job["trace"] else None
-        if profile is not None:
+        profile = Profile(builtins=False)
+        if job["trace"]:
             profile.enable()
         signal.setitimer(signal.ITIMER_REAL, job["seconds_each"])
         try:
             return (yield)
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
-            found: dict[str, set[CodeType]] = {"direct": set(), "deeper": set(), "helpers": set()}
-            if profile is not None:
+            if job["trace"]:
                 profile.disable()
-                found = _read(profile, tests, is_own)
+            found = _read(profile, tests, is_own)
             send(
                 "traced",
                 id=item.nodeid,
