@@ -29,7 +29,7 @@ TESTS = [file for file in FILES if file.startswith("tests/")]
 def pipeline(tmp_path_factory):
     root = tmp_path_factory.mktemp("frail")
     write_project(root / "work/benchmark", root / "source", "frail", FILES)
-    engine = Engine(choose_sandbox(), Limits(load_seconds=30, test_seconds=20))
+    engine = Engine(choose_sandbox(), Limits(load_seconds=20, test_seconds=20))
     return Pipeline(engine, WorkFolder(root / "work"), ProjectSpec("frail"), lambda text: None)
 
 

@@ -71,7 +71,7 @@ def test_confinement_holds_for(user, sandbox, open_home):
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([source, *packages]), "HOME": str(open_home)}
     environment |= {"DLBENCH_HOME": str(open_home / "home")}
     command = [find_open_interpreter(), "-m", "dlbench", "evaluate", samples, "--out", out]
-    command += ["--benchmark", benchmark, "--sandbox", sandbox, "--timeout", "20", "--memory", "1024"]
+    command += ["--benchmark", benchmark, "--sandbox", sandbox, "--timeout", "10", "--memory", "1024"]
     ended = subprocess.run(
         command,
         env=environment,
