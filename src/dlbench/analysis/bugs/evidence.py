@@ -114,31 +114,21 @@ class Raised:
         return _QUOTED.findall(self.text)
 
 
-@dataclass(frozen=True)
-class _Frame:
-    path: str
-    line: int
-    name: str
-    is_candidate: bool
-
-
 def read_message(verdict: Mapping[str, Any], instance: Instance) -> Raised:
     message = str(verdict.get("message", ""))
     error_lines = [line[1:].strip() for line in message.split("\n") if line.startswith("E ")]
     kind, text = _split_error("\n".join(error_lines) if error_lines else message.strip())
     target = instance.path, instance.qualname.rpartition(".")[2]
-    frames = [
-        _Frame(one["path"], int(one["line"]), one["name"], bool(one["mark"]) or (one["path"], one["name"]) == target)
-        for one in _FRAME.finditer(message)
-    ]
-    deepest = max((place for place, frame in enumerate(frames) if frame.is_candidate), default=None)
+    frames = list(_FRAME.finditer(message))
+    own = [place for place, one in enumerate(frames) if one["mark"] or (one["path"], one["name"]) == target]
+    deepest = max(own, default=None)
     site = _find_site(frames, deepest, instance)
     return Raised(
         type=kind,
         text=text,
         site=TEST if kind in ("AssertionError", "Failed") and site in ("", CALLER) else site,
-        line=frames[deepest].line if deepest is not None else 0,
-        called=frames[deepest + 1].name if deepest is not None and deepest + 1 < len(frames) else "",
+        line=int(frames[deepest]["line"]) if deepest is not None else 0,
+        called=frames[deepest + 1]["name"] if deepest is not None and deepest + 1 < len(frames) else "",
         shapes=tuple(dict.fromkeys(_SHAPE.findall(text))) if _SHAPED.search(text) else (),
         dtypes=tuple(dict.fromkeys(_DTYPE.findall(text))),
     )
@@ -156,10 +146,10 @@ def _split_error(text: str) -> tuple[str, str]:
     return "", text
 
 
-def _find_site(frames: list[_Frame], deepest: int | None, instance: Instance) -> str:
+def _find_site(frames: list[re.Match[str]], deepest: int | None, instance: Instance) -> str:
     if not frames:
         return ""
-    path = frames[-1].path
+    path = frames[-1]["path"]
     if deepest is None:
         return TEST if path in instance.test_files else CALLER
     if deepest == len(frames) - 1:

@@ -25,6 +25,7 @@ from dlbench.analysis.classifier.data import AXES, UNKNOWN, Indices, Prompts, dr
 from dlbench.analysis.embeddings import MINILM, Vectors, encode_all, open_encoder
 from dlbench.errors import DLBenchError
 from dlbench.jsonl import Journal, read_lines, rewrite, write_whole
+from dlbench.workspace.home import Log
 
 MAJORITY, PROJECT, WORDS, FROZEN, COMBINED = METHODS = (
     "majority",
@@ -46,7 +47,6 @@ _FLOOR = 1e-9
 _SMALL = 50
 """In datasets up to this size, words that occur once count."""
 
-Log = Callable[[str], None]
 Labels = dict[str, dict[str, str]]
 """By prompt id and axis."""
 
