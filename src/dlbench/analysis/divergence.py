@@ -1,8 +1,7 @@
 """Measure the distance between datasets by the embeddings of their texts, and find pieces of prompts in a text.
 
 With unit vectors the mean cosine is the product of the two mean vectors, so a thousand resamples cost little. Distant
-datasets may still share texts, so nearest pairs and near-duplicates are reported too. A model may have been trained on
-a text that has pieces of our prompts: long runs of tokens leak, and chance produces only short ones.
+datasets may still share texts, so nearest pairs and near-duplicates are reported too.
 """
 
 import re

@@ -54,7 +54,6 @@ class Failure:
     verdict: Mapping[str, Any]
     code: str | None
     """None if the answer has no code or the run folder has no samples."""
-    prompt: str
 
     @property
     def key(self) -> Key:
@@ -87,7 +86,7 @@ def find_failures(
             harness_errors += 1
         elif verdict["status"] != Status.PASS:
             code = _extract_code(samples.get((instance.id, verdict["sample"])), instance.qualname)
-            failures.append(Failure(run, instance, verdict, code, instance.prompt))
+            failures.append(Failure(run, instance, verdict, code))
     return RunFailures(tuple(failures), harness_errors, unknown)
 
 
@@ -211,7 +210,17 @@ def collect(failure: Failure, module: ModuleSource | None, missing: Collection[s
         notes.append("the project's environment was not asked which names it has")
     if tree is not None and module is not None:
         try:
-            known = _study_code(failure, tree, module, raised, missing or (), notes)
+            names = find_candidate_names(failure.code or "", module.source)
+            function = find_function(tree, failure.instance.qualname)
+            if function is None:
+                notes.append("the code does not define the target as a function")
+            known = {
+                "names": names,
+                "missing": tuple(path for path in names.wanted if path in (missing or ())),
+                "is_numeric": bool(ARRAYS & (_list_names(tree) | _list_names(module.target.node))),
+                "frameworks": _find_frameworks(tree, module.source),
+                "statement": _find_statement(function, raised, module.target) if function else "",
+            }
         except RecursionError:  # such as a sum of a thousand terms, from a model that repeats itself
             notes.append("the code is nested too deeply to be analysed")
     return Evidence(
@@ -226,27 +235,6 @@ def collect(failure: Failure, module: ModuleSource | None, missing: Collection[s
         notes=tuple(notes),
         **known,
     )
-
-
-def _study_code(
-    failure: Failure,
-    tree: ast.Module,
-    module: ModuleSource,
-    raised: Raised,
-    missing: Collection[str],
-    notes: list[str],
-) -> dict[str, Any]:
-    names = find_candidate_names(failure.code or "", module.source)
-    function = find_function(tree, failure.instance.qualname)
-    if function is None:
-        notes.append("the code does not define the target as a function")
-    return {
-        "names": names,
-        "missing": tuple(path for path in names.wanted if path in missing),
-        "is_numeric": bool(ARRAYS & (_list_names(tree) | _list_names(module.target.node))),
-        "frameworks": _find_frameworks(tree, module.source),
-        "statement": _find_statement(function, raised, module.target) if function else "",
-    }
 
 
 def find_function(tree: ast.Module, qualname: str) -> Function | None:

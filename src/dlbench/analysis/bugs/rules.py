@@ -1,8 +1,7 @@
 """Classify a failure by rules over its evidence: status, error raised, undefined names.
 
-Each rule adds points to a category and gives a reason; the category with the most points wins. Confidence is the
-winner's share of all points, lower if there are few points at all: a value to sort by, not a probability. A wrong value
-without an error gives the rules almost nothing; such failures need the LLM judge or people.
+Each rule adds points to a category and gives a reason; the category with the most points wins. Confidence is a value to
+sort by, not a probability.
 """
 
 import re

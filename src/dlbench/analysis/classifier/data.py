@@ -103,11 +103,9 @@ def draw_folds(prompts: Prompts, folds: int, seed: int, *, new_projects: bool = 
         raise DLBenchError(what, fix=f"give --folds {max(2, most)} or less, or a larger dataset")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # a rare stage is missing from some folds; that is accepted
-        if new_projects:
-            splitter = StratifiedGroupKFold(folds, shuffle=True, random_state=seed)
-            splits = list(splitter.split(stages, stages, _list_projects(prompts, own, folds)))
-        else:
-            splits = list(StratifiedKFold(folds, shuffle=True, random_state=seed).split(stages, stages))
+        splitter = (StratifiedGroupKFold if new_projects else StratifiedKFold)(folds, shuffle=True, random_state=seed)
+        projects = _list_projects(prompts, own, folds) if new_projects else None
+        splits = list(splitter.split(stages, stages, projects))
     lent = np.arange(own, len(prompts.ids))
     return [(np.concatenate([train, lent]).astype(np.int64), np.asarray(test, np.int64)) for train, test in splits]
 

@@ -1,9 +1,8 @@
 """The inspect task: the prompts of `dlbench run`, solvers for conversations and baselines, and our judge as scorer.
 
-It sends exactly what `dlbench run` sends with the same options. The reference is never part of a task, since logs are
-passed on and would contain the projects' own code. One judge per set of limits opens with the first answer and stays
-until the process ends, so that tasks, epochs and models share its warm workers. A harness error counts as 0, as in all
-our scores, but is reported in the log's messages and in the score's reason.
+The reference is never part of a task, since logs are passed on and would contain the projects' own code. One judge per
+set of limits opens with the first answer and stays until the process ends, so that tasks, epochs and models share its
+warm workers.
 """
 
 import atexit
@@ -19,16 +18,10 @@ from anyio.to_thread import run_sync
 from inspect_ai import Epochs, Task, task
 from inspect_ai.dataset import MemoryDataset
 from inspect_ai.dataset import Sample as InspectSample
-from inspect_ai.model import (
-    ChatMessage,
-    ChatMessageAssistant,
-    ChatMessageSystem,
-    ChatMessageUser,
-    GenerateConfig,
-    ModelOutput,
-)
+from inspect_ai.model import ChatMessage, GenerateConfig, ModelOutput
 from inspect_ai.scorer import Score, Scorer, Target, accuracy, scorer, stderr
 from inspect_ai.solver import Generate, Solver, TaskState, solver
+from pydantic import TypeAdapter
 
 from dlbench import __version__
 from dlbench.dataset import Benchmark, Instance, Selection, load, select
@@ -53,7 +46,7 @@ def read_benchmark(root: str | None) -> Benchmark:
 
 
 judges = ExitStack()
-"""Closes every judge."""
+"""Closes every judge that was opened."""
 atexit.register(judges.close)
 
 
@@ -71,7 +64,6 @@ class InspectJudge:
         self._pool = Pool(engine, self._prepared, workers=workers or os.cpu_count() or 1, mode=mode)
         self._judge: Judge | None = None
         self._lock = Lock()
-        judges.callback(self.close)
 
     def prepare(self, project: str, log: Log = quiet) -> None:
         if project not in self._prepared:
@@ -83,25 +75,18 @@ class InspectJudge:
             self.prepare(instance.project)
             if self._judge is None:
                 self._judge = Judge(self._pool)
-            judge = self._judge
-        return judge.judge(sample, instance)
-
-    def close(self) -> None:
-        """Stops the workers; the next call of `judge` starts new ones."""
-        with self._lock:
-            judge, self._judge = self._judge, None
-        if judge is not None:
-            judge.close()
+                judges.callback(self._judge.close)
+        return self._judge.judge(sample, instance)
 
 
 find_judge = cache(InspectJudge)
 
 LATER_TURNS = "later_turns"
+_CHAT = TypeAdapter(list[ChatMessage])
 
 
 def as_chat(messages: list[Message]) -> list[ChatMessage]:
-    kinds = {"system": ChatMessageSystem, "user": ChatMessageUser, "assistant": ChatMessageAssistant}
-    return [kinds[message["role"]](content=message["content"]) for message in messages]
+    return _CHAT.validate_python(messages)
 
 
 @solver
