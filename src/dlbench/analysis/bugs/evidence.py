@@ -264,8 +264,7 @@ def _other_errors(verdict: Mapping[str, Any], raised: Raised) -> tuple[str, ...]
 
 
 def _find_frameworks(tree: ast.Module, source: str) -> tuple[str, ...]:
-    imports = read_imports(node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom))
-    tops = {path.partition(".")[0] for path in imports.values()}
+    tops = {path.partition(".")[0] for path in read_imports(ast.walk(tree)).values()}
     return tuple(sorted(top for top in tops & _FRAMEWORKS if not mentions(source, top)))
 
 
