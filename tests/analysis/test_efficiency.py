@@ -263,7 +263,7 @@ def measured(toy, toy_prepared, engine, tmp_path):
         passing = [PassingCandidates(instance, dict(enumerate(codes)))]
         path = tmp_path / "efficiency.jsonl"
         with Journal(path) as journal:
-            store = MeasureStore.read(path, journal)
+            store = MeasureStore(path, journal)
             measure_code_of(list_unmeasured(passing, store), {"toy": toy_prepared}, store)
             jobs = [one for one in passing if store.count_missing(one, repeats)]
             why = measure_all(engine, {"toy": toy_prepared}, jobs, store, repeats=repeats, seed=seed)
@@ -349,5 +349,5 @@ def test_invalid_journal_line_is_named(tmp_path, line):
     path = tmp_path / "efficiency.jsonl"
     path.write_text(f'{{"about": "x", "upkeep": {{}}}}\n{line}\n')
     with pytest.raises(DLBenchError, match="not a measurement") as caught:
-        MeasureStore.read(path)
+        MeasureStore(path)
     assert f"{path}:2" in str(caught.value)

@@ -11,7 +11,7 @@ from inspect_ai.log import read_eval_log, write_eval_log
 from typer.testing import CliRunner
 
 import dlbench
-from dlbench.bridges.inspect.task import LATER_TURNS, as_score, close_judges, dl_bench
+from dlbench.bridges.inspect.task import LATER_TURNS, as_score, dl_bench, judges
 from dlbench.cli import app
 from dlbench.dataset import Selection, load, select
 from dlbench.generation.sources import Sources, make_prompt_builder
@@ -43,7 +43,7 @@ def read_jsonl(path: Path):
 def _closed_in_the_end() -> Iterator[None]:
     """Other tests of this process look for what is left of their own candidates."""
     yield
-    close_judges()
+    judges.close()
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,6 @@ is a percent, however small.
 """
 
 import csv
-import io
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
@@ -41,13 +40,12 @@ def compare_all(scores: Mapping[str, Mapping[str, float]]) -> list[BenchmarkRank
 
 def read_scores(path: Path) -> Scores:
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        with path.open(encoding="utf-8-sig") as file:
+            rows = [(number, row) for number, row in enumerate(csv.reader(file, strict=True), 1) if any(row)]
     except OSError as error:
         raise DLBenchError(f"cannot be read: {error.strerror}", where=str(path), fix="check the path") from None
     except UnicodeDecodeError:
         raise DLBenchError("not UTF-8", where=str(path), fix="save the table as UTF-8") from None
-    try:
-        rows = [(number, row) for number, row in enumerate(csv.reader(io.StringIO(text), strict=True), 1) if any(row)]
     except csv.Error as error:
         raise DLBenchError(f"not CSV: {error}", where=str(path), fix=_FIX) from None
     heading = [name.strip() for name in rows[0][1]] if rows else []

@@ -41,13 +41,12 @@ def find_figures(values: Sequence[float]) -> Figures:
     return Figures(len(values), fmean(values), deviation, low, median, high, float(max(values)))
 
 
-def count_bins(values: Sequence[float], starts: Sequence[float]) -> list[float]:
+def count_bins(values: Sequence[float], starts: Sequence[float]) -> tuple[float, ...]:
     """The share of values in each bin; `starts` are the lower bounds, the last bin is open."""
     if not values:
-        return [math.nan] * len(starts)
-    places = np.searchsorted(np.array(starts, dtype=np.float64), np.array(values, dtype=np.float64), side="right") - 1
-    counts = np.bincount(np.clip(places, 0, len(starts) - 1), minlength=len(starts))
-    return [float(count) / len(values) for count in counts]
+        return (math.nan,) * len(starts)
+    counts, _ = np.histogram(values, [*starts, math.inf])
+    return tuple((counts / len(values)).tolist())
 
 
 _FIELDS = {"lines": "loc"}
@@ -95,7 +94,7 @@ def measure_complexity(corpus: Corpus, on_item: Callable[[str], None] = lambda n
         without_code=sum(item.code is None for item in corpus.items),
         unparsed=tuple(unparsed),
         figures={name: find_figures(found) for name, found in values.items()},
-        bins={name: tuple(count_bins(found, BINS[name])) for name, found in values.items()},
+        bins={name: count_bins(found, BINS[name]) for name, found in values.items()},
     )
 
 

@@ -4,7 +4,7 @@ These are our benchmark or one like it, a folder of official DL-Bench files, and
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,11 +15,10 @@ from dlbench.dataset.target import TargetError, find_target
 from dlbench.errors import DLBenchError
 from dlbench.jsonl import read_lines
 from dlbench.workspace import fetch
+from dlbench.workspace.home import Log
 
 OURS = "ours"
 _LINES = (".jsonl", ".jsonl.gz")
-
-Log = Callable[[str], None]
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,7 @@
 """Measure the distance between datasets by the embeddings of their texts, and find pieces of prompts in a text.
 
 With unit vectors the mean cosine is the product of the two mean vectors, so a thousand resamples cost little. Distant
-datasets may still share texts, so nearest pairs and near-duplicates are reported too. A model may have been trained on
-a text that has pieces of our prompts: long runs of tokens leak, and chance produces only short ones.
+datasets may still share texts, so nearest pairs and near-duplicates are reported too.
 """
 
 import re
@@ -13,24 +12,19 @@ from itertools import combinations
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dlbench.analysis.corpora import Item
 from dlbench.analysis.embeddings import Vectors
 from dlbench.errors import DLBenchError
-from dlbench.scoring.intervals import NOTHING, Interval, bound
+from dlbench.scoring.intervals import NOTHING, RESAMPLES, SEED, Floats, Interval, bound
 
 NEAR_DUPLICATE = 0.9
 """The least cosine of near-duplicates."""
-RESAMPLES = 1000
-SEED = 0
 _SHOWN = 10
 
 SHORTEST = 8
 """Shorter runs are ignored: they occur by chance."""
 _TOKEN = re.compile(r"\w+|[^\w\s]")
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -77,7 +71,7 @@ def measure_distances(texts: Sequence[Texts], text: str, encoder: str) -> list[D
     return within + [_measure(here, there, text, encoder) for here, there in combinations(texts, 2)]
 
 
-def project_to_plane(texts: Sequence[Texts], seed: int = SEED) -> dict[str, Floats]:
+def project_to_plane(texts: Sequence[Texts]) -> dict[str, Floats]:
     """t-SNE of all datasets together, seeded. Distances between groups mean nothing."""
     from sklearn.manifold import TSNE
 
@@ -86,7 +80,7 @@ def project_to_plane(texts: Sequence[Texts], seed: int = SEED) -> dict[str, Floa
         return {one.name: np.zeros((len(one.ids), 2)) for one in texts}
     perplexity = min(30.0, max(1.0, (len(together) - 1) / 3))
     metric, init = "cosine", "pca" if min(together.shape) >= 2 else "random"
-    placed = TSNE(perplexity=perplexity, metric=metric, init=init, random_state=seed).fit_transform(together)
+    placed = TSNE(perplexity=perplexity, metric=metric, init=init, random_state=SEED).fit_transform(together)
     ends = np.cumsum([len(one.ids) for one in texts])[:-1]
     return {one.name: part.astype(np.float64) for one, part in zip(texts, np.split(placed, ends), strict=True)}
 

@@ -1,8 +1,7 @@
 """Encode texts as vectors, with a store so that no text is encoded twice.
 
-`minilm` is all-MiniLM-L6-v2 from the package index: nothing is fetched and everybody has the same weights. Any other
-name or folder goes to sentence-transformers; a provider's name (`openai/…`), or any name with a base URL, is an
-OpenAI-compatible endpoint. Each batch of vectors is stored before the next, so an interruption costs one batch.
+`minilm` is all-MiniLM-L6-v2 from the package index: nothing is fetched and everybody has the same weights. Each batch
+of vectors is stored before the next, so an interruption costs one batch.
 """
 
 import hashlib
@@ -12,7 +11,6 @@ import sqlite3
 import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -37,13 +35,9 @@ Vectors = NDArray[np.float32]
 
 
 class Encoder(Protocol):
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def fingerprint(self) -> str:
-        """Key of the store; differs if the vectors would."""
-        ...
+    name: str
+    fingerprint: str
+    """Key of the store; differs if the vectors would."""
 
     def encode(self, texts: Sequence[str]) -> Vectors: ...
 
@@ -148,14 +142,11 @@ class LocalEncoder:
     def __init__(self, name: str) -> None:
         self.name = name
         self._model = _load(name)
-
-    @cached_property
-    def fingerprint(self) -> str:
         digest = hashlib.sha256(f"{self._model.max_seq_length}".encode())
         for part, values in sorted(self._model.state_dict().items()):
             digest.update(part.encode())
             digest.update(values.detach().cpu().contiguous().numpy().tobytes())
-        return digest.hexdigest()
+        self.fingerprint = digest.hexdigest()
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         found = self._model.encode(list(texts), normalize_embeddings=True, show_progress_bar=False)

@@ -105,7 +105,7 @@ def _measure(name: str, text: str, texts: Iterable[list[str]]) -> Relevance:
         text=text,
         figures=find_figures(ratios),
         by_occurrence=find_figures(occurrences),
-        bins=tuple(count_bins(ratios, BINS)),
+        bins=count_bins(ratios, BINS),
         categories={category: kinds[category] / max(1, total) for category in CATEGORIES},
         frequent=tuple(words.most_common(10)),
     )

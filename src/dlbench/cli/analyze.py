@@ -273,7 +273,7 @@ def efficiency(
     for name, run in named.items():
         path, given_up = run.folder / EFFICIENCY, dict[str, str]()
         if engine is None or not passing[name]:
-            store = MeasureStore.read(path)
+            store = MeasureStore(path)
         else:
             store, given_up = _measure(path, passing[name], chosen, engine, repeats, seed)
         found.append(summarise(name, passing[name], store, given_up))
@@ -305,7 +305,7 @@ def _measure(
     from dlbench.analysis.efficiency import measure
 
     with Journal(path) as journal:
-        store = measure.MeasureStore.read(path, journal)
+        store = measure.MeasureStore(path, journal)
         missing = {one.instance.id: max(store.count_missing(one, repeats).values(), default=0) for one in passing}
         jobs, unmeasured = [one for one in passing if missing[one.instance.id]], measure.list_unmeasured(passing, store)
         prepared = prepare_projects(chosen.benchmark, [one.instance for one in (*jobs, *unmeasured)])

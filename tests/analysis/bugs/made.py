@@ -11,7 +11,7 @@ LINE = find_target(MODULE, "scale").node.lineno
 
 
 def make_failure(
-    toy, code, error="AssertionError: assert [1] == [2]", *, frames=(), status="fail", prompt="", passed=0, run="run"
+    toy, code, error="AssertionError: assert [1] == [2]", *, frames=(), status="fail", passed=0, run="run"
 ):
     instance = toy.instances["toy/toy.core.scale"]
     outcomes = ["passed"] * passed + ["failed"] * (len(instance.tests) - passed)
@@ -23,7 +23,7 @@ def make_failure(
         "tests": dict(zip(instance.tests, outcomes, strict=True)),
         "message": "\n".join(lines),
     }
-    return Failure(run, instance, verdict, code, prompt or instance.prompt)
+    return Failure(run, instance, verdict, code)
 
 
 def inside(line):

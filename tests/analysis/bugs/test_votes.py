@@ -113,7 +113,7 @@ def test_judge_gets_the_evidence_of_the_rules(explained):
     question = write_question(explained[0])
     for category in read_categories().values():
         assert category.meaning in question
-    assert explained[0].failure.prompt in question
+    assert explained[0].failure.instance.prompt in question
     assert BODY in question
     assert "AssertionError" in question
 

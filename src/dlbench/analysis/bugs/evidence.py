@@ -54,7 +54,6 @@ class Failure:
     verdict: Mapping[str, Any]
     code: str | None
     """None if the answer has no code or the run folder has no samples."""
-    prompt: str
 
     @property
     def key(self) -> Key:
@@ -87,7 +86,7 @@ def find_failures(
             harness_errors += 1
         elif verdict["status"] != Status.PASS:
             code = _extract_code(samples.get((instance.id, verdict["sample"])), instance.qualname)
-            failures.append(Failure(run, instance, verdict, code, instance.prompt))
+            failures.append(Failure(run, instance, verdict, code))
     return RunFailures(tuple(failures), harness_errors, unknown)
 
 
@@ -114,31 +113,21 @@ class Raised:
         return _QUOTED.findall(self.text)
 
 
-@dataclass(frozen=True)
-class _Frame:
-    path: str
-    line: int
-    name: str
-    is_candidate: bool
-
-
 def read_message(verdict: Mapping[str, Any], instance: Instance) -> Raised:
     message = str(verdict.get("message", ""))
     error_lines = [line[1:].strip() for line in message.split("\n") if line.startswith("E ")]
     kind, text = _split_error("\n".join(error_lines) if error_lines else message.strip())
     target = instance.path, instance.qualname.rpartition(".")[2]
-    frames = [
-        _Frame(one["path"], int(one["line"]), one["name"], bool(one["mark"]) or (one["path"], one["name"]) == target)
-        for one in _FRAME.finditer(message)
-    ]
-    deepest = max((place for place, frame in enumerate(frames) if frame.is_candidate), default=None)
+    frames = list(_FRAME.finditer(message))
+    own = [place for place, one in enumerate(frames) if one["mark"] or (one["path"], one["name"]) == target]
+    deepest = max(own, default=None)
     site = _find_site(frames, deepest, instance)
     return Raised(
         type=kind,
         text=text,
         site=TEST if kind in ("AssertionError", "Failed") and site in ("", CALLER) else site,
-        line=frames[deepest].line if deepest is not None else 0,
-        called=frames[deepest + 1].name if deepest is not None and deepest + 1 < len(frames) else "",
+        line=int(frames[deepest]["line"]) if deepest is not None else 0,
+        called=frames[deepest + 1]["name"] if deepest is not None and deepest + 1 < len(frames) else "",
         shapes=tuple(dict.fromkeys(_SHAPE.findall(text))) if _SHAPED.search(text) else (),
         dtypes=tuple(dict.fromkeys(_DTYPE.findall(text))),
     )
@@ -156,10 +145,10 @@ def _split_error(text: str) -> tuple[str, str]:
     return "", text
 
 
-def _find_site(frames: list[_Frame], deepest: int | None, instance: Instance) -> str:
+def _find_site(frames: list[re.Match[str]], deepest: int | None, instance: Instance) -> str:
     if not frames:
         return ""
-    path = frames[-1].path
+    path = frames[-1]["path"]
     if deepest is None:
         return TEST if path in instance.test_files else CALLER
     if deepest == len(frames) - 1:
@@ -221,7 +210,17 @@ def collect(failure: Failure, module: ModuleSource | None, missing: Collection[s
         notes.append("the project's environment was not asked which names it has")
     if tree is not None and module is not None:
         try:
-            known = _study_code(failure, tree, module, raised, missing or (), notes)
+            names = find_candidate_names(failure.code or "", module.source)
+            function = find_function(tree, failure.instance.qualname)
+            if function is None:
+                notes.append("the code does not define the target as a function")
+            known = {
+                "names": names,
+                "missing": tuple(path for path in names.wanted if path in (missing or ())),
+                "is_numeric": bool(ARRAYS & (_list_names(tree) | _list_names(module.target.node))),
+                "frameworks": _find_frameworks(tree, module.source),
+                "statement": _find_statement(function, raised, module.target) if function else "",
+            }
         except RecursionError:  # such as a sum of a thousand terms, from a model that repeats itself
             notes.append("the code is nested too deeply to be analysed")
     return Evidence(
@@ -236,27 +235,6 @@ def collect(failure: Failure, module: ModuleSource | None, missing: Collection[s
         notes=tuple(notes),
         **known,
     )
-
-
-def _study_code(
-    failure: Failure,
-    tree: ast.Module,
-    module: ModuleSource,
-    raised: Raised,
-    missing: Collection[str],
-    notes: list[str],
-) -> dict[str, Any]:
-    names = find_candidate_names(failure.code or "", module.source)
-    function = find_function(tree, failure.instance.qualname)
-    if function is None:
-        notes.append("the code does not define the target as a function")
-    return {
-        "names": names,
-        "missing": tuple(path for path in names.wanted if path in missing),
-        "is_numeric": bool(ARRAYS & (_list_names(tree) | _list_names(module.target.node))),
-        "frameworks": _find_frameworks(tree, module.source),
-        "statement": _find_statement(function, raised, module.target) if function else "",
-    }
 
 
 def find_function(tree: ast.Module, qualname: str) -> Function | None:
@@ -286,8 +264,7 @@ def _other_errors(verdict: Mapping[str, Any], raised: Raised) -> tuple[str, ...]
 
 
 def _find_frameworks(tree: ast.Module, source: str) -> tuple[str, ...]:
-    imports = read_imports(node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom))
-    tops = {path.partition(".")[0] for path in imports.values()}
+    tops = {path.partition(".")[0] for path in read_imports(ast.walk(tree)).values()}
     return tuple(sorted(top for top in tops & _FRAMEWORKS if not mentions(source, top)))
 
 

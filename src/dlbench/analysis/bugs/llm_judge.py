@@ -95,7 +95,7 @@ def write_question(one: Explanation) -> str:
     known = {name: value for name, value in asdict(one.evidence).items() if value not in ((), "", None)}
     evidence = json.dumps(known, ensure_ascii=False, default=str)[:_MAX_CHARS]
     code = fenced((one.failure.code or "(none)")[:_MAX_CHARS])
-    return _QUESTION.format(categories=categories, prompt=one.failure.prompt, code=code, evidence=evidence)
+    return _QUESTION.format(categories=categories, prompt=one.failure.instance.prompt, code=code, evidence=evidence)
 
 
 def parse_answer(text: str) -> tuple[str, str]:

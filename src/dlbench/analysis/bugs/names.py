@@ -97,7 +97,7 @@ def find_candidate_names(code: str, source: str) -> Names:
     owners = {node.value.id for node in attributes if isinstance(node.value, ast.Name)}
     of_self = {node.attr for node in attributes if isinstance(node.value, ast.Name) and node.value.id == "self"}
     stored = {node.attr for node in attributes if isinstance(node.ctx, ast.Store)}
-    own_imports = read_imports(node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom))
+    own_imports = read_imports(nodes)
     paths = _find_paths(tree, module.imports | own_imports) | set(own_imports.values())
     return Names(
         undefined=tuple(sorted(undefined)),
@@ -122,10 +122,10 @@ def read_module(source: str) -> ModuleNames:
     return ModuleNames(frozenset(bound), imports, frozenset(words), frozenset(_find_paths(tree, imports)))
 
 
-def read_imports(statements: Iterable[ast.stmt]) -> dict[str, str]:
+def read_imports(nodes: Iterable[ast.AST]) -> dict[str, str]:
     """Absolute imports only: imports from the own package cannot be looked up without running it."""
     found: dict[str, str] = {}
-    for node in statements:
+    for node in nodes:
         if isinstance(node, ast.Import):
             for alias in node.names:
                 top = alias.name.partition(".")[0]

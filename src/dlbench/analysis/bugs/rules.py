@@ -1,8 +1,7 @@
 """Classify a failure by rules over its evidence: status, error raised, undefined names.
 
-Each rule adds points to a category and gives a reason; the category with the most points wins. Confidence is the
-winner's share of all points, lower if there are few points at all: a value to sort by, not a probability. A wrong value
-without an error gives the rules almost nothing; such failures need the LLM judge or people.
+Each rule adds points to a category and gives a reason; the category with the most points wins. Confidence is a value to
+sort by, not a probability.
 """
 
 import re
@@ -77,9 +76,7 @@ def hit_by_error(evidence: Evidence) -> Iterator[RuleHit]:
             yield _hit_name(evidence)
         case "ModuleNotFoundError" | "ImportError":
             yield _hit_import(evidence)
-        case "AttributeError":
-            yield from _hit_attribute(evidence)
-        case "TypeError" | "ValueError" | "RuntimeError" | "InvalidArgumentError":
+        case "AttributeError" | "TypeError" | "ValueError" | "RuntimeError" | "InvalidArgumentError":
             yield from _hit_value(evidence)
         case "AxisError" | "IndexError" | "KeyError" | "ZeroDivisionError":
             yield from _hit_value(evidence)
@@ -141,9 +138,6 @@ def _hit_attribute(evidence: Evidence) -> Iterator[RuleHit]:
     raised = evidence.raised
     quoted = raised.quoted
     owner, name = (quoted[0], quoted[-1]) if len(quoted) > 1 else ("", quoted[-1] if quoted else "")
-    if raised.site in (TEST, CALLER):
-        yield from _hit_unusable_result()
-        return
     # A module's own __getattr__ is below the candidate, but the attribute is one the candidate wrote.
     if raised.site not in (CANDIDATE, "") and raised.called != "__getattr__":
         yield RuleHit("wrong_input_type", MEDIUM, f"an object that the candidate passed on has no {name}", "type")
@@ -168,10 +162,13 @@ def _hit_attribute(evidence: Evidence) -> Iterator[RuleHit]:
 
 def _hit_value(evidence: Evidence) -> Iterator[RuleHit]:
     raised = evidence.raised
-    if raised.site == CANDIDATE and evidence.statement.startswith("raise "):
+    if raised.site in (TEST, CALLER):
+        for category in ("misinterpretation", "non_prompted"):
+            yield RuleHit(category, HINT, "the caller could not use the result")
+    elif raised.type == "AttributeError":
+        yield from _hit_attribute(evidence)
+    elif raised.site == CANDIDATE and evidence.statement.startswith("raise "):
         yield RuleHit("non_prompted", MEDIUM, "a check of the candidate rejects valid input")
-    elif raised.site in (TEST, CALLER):
-        yield from _hit_unusable_result()
     elif raised.type == "TypeError" and _ARGUMENTS.search(raised.text):
         target = evidence.instance.rpartition(".")[2]
         if re.match(rf"(\w+\.)*{re.escape(target)}\(\)", raised.text) and raised.site != CANDIDATE:
@@ -197,11 +194,6 @@ def _hit_array_message(evidence: Evidence) -> Iterator[RuleHit]:
     elif raised.site in (LIBRARY, PROJECT) or raised.dtypes or raised.type in ("TypeError", "AxisError"):
         kind = "arguments" if _OUT_OF_DOMAIN.search(raised.text) else "type"
         yield RuleHit("wrong_input_type", MEDIUM, f"{raised.called or 'a call'} rejects its input", kind)
-
-
-def _hit_unusable_result() -> Iterator[RuleHit]:
-    for category in ("misinterpretation", "non_prompted"):
-        yield RuleHit(category, HINT, "the caller could not use the result")
 
 
 def _hit_assertion(evidence: Evidence) -> Iterator[RuleHit]:

@@ -18,22 +18,14 @@ OTHER = "other"
 
 
 @dataclass(frozen=True)
-class Subcategory:
-    slug: str
-    meaning: str
-    seen: int
-    """Count in the paper."""
-
-
-@dataclass(frozen=True)
 class Category:
     slug: str
     name: str
     meaning: str
     seen: int
     """Count in the paper."""
-    kinds: Mapping[str, Subcategory]
-    """By slug; the last is `other`."""
+    kinds: Mapping[str, int]
+    """The subcategories with their counts in the paper; the last is `other`."""
 
 
 @cache
@@ -50,6 +42,5 @@ def check_category(name: object, where: str) -> str:
 
 
 def _parse(record: dict[str, Any]) -> Category:
-    kinds = {slug: Subcategory(slug, **kind) for slug, kind in record.get("kinds", {}).items()}
-    kinds[OTHER] = Subcategory(OTHER, "It has nothing to do with deep learning.", record["other"])
+    kinds = {slug: kind["seen"] for slug, kind in record.get("kinds", {}).items()} | {OTHER: record["other"]}
     return Category(record["slug"], record["name"], record["meaning"], record["seen"], kinds)

@@ -6,7 +6,8 @@ prompt without a label on an axis is neither trained on nor tested on that axis.
 
 import hashlib
 import warnings
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,7 +60,7 @@ def gather_prompts(corpus: Corpus) -> Prompts:
     return _make_prompts(items, classes)
 
 
-def _make_prompts(items: tuple[Item, ...], classes: tuple[tuple[str, ...], ...]) -> Prompts:
+def _make_prompts(items: Sequence[Item], classes: tuple[tuple[str, ...], ...]) -> Prompts:
     known = [{name: place for place, name in enumerate(names)} for names in classes]
     rows = [[known[n].get(item.labels.get(axis, ""), UNKNOWN) for n, axis in enumerate(AXES)] for item in items]
     ids, texts, groups = zip(*((item.id, item.prompt, item.group) for item in items), strict=True)
@@ -70,19 +71,12 @@ def borrow(prompts: Prompts, corpus: Corpus, other: Corpus) -> Prompts:
     """Add prompts of `other` to train on, except those of projects that `corpus` has too: they may be tested functions
     in other words, with their labels."""
     shared = {_normalise(item.group) for item in corpus.items}
-    lent = tuple(item for item in other.items if _normalise(item.group) not in shared and item.labels)
+    lent = [item for item in other.items if _normalise(item.group) not in shared and item.labels]
     if not lent:
         what = "all its labelled prompts are about projects of the tested dataset"
         raise DLBenchError(what, where=other.name, fix="give another dataset to --also")
-    more = _make_prompts(lent, prompts.classes)
-    return Prompts(
-        (*prompts.ids, *(f"{other.name}:{id}" for id in more.ids)),
-        prompts.texts + more.texts,
-        prompts.classes,
-        np.concatenate([prompts.targets, more.targets]),
-        len(lent),
-        prompts.groups + more.groups,
-    )
+    renamed = [replace(item, id=f"{other.name}:{item.id}") for item in lent]
+    return replace(_make_prompts([*corpus.items, *renamed], prompts.classes), lent=len(lent))
 
 
 def _normalise(group: str) -> str:
@@ -103,11 +97,9 @@ def draw_folds(prompts: Prompts, folds: int, seed: int, *, new_projects: bool = 
         raise DLBenchError(what, fix=f"give --folds {max(2, most)} or less, or a larger dataset")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # a rare stage is missing from some folds; that is accepted
-        if new_projects:
-            splitter = StratifiedGroupKFold(folds, shuffle=True, random_state=seed)
-            splits = list(splitter.split(stages, stages, _list_projects(prompts, own, folds)))
-        else:
-            splits = list(StratifiedKFold(folds, shuffle=True, random_state=seed).split(stages, stages))
+        splitter = (StratifiedGroupKFold if new_projects else StratifiedKFold)(folds, shuffle=True, random_state=seed)
+        projects = _list_projects(prompts, own, folds) if new_projects else None
+        splits = list(splitter.split(stages, stages, projects))
     lent = np.arange(own, len(prompts.ids))
     return [(np.concatenate([train, lent]).astype(np.int64), np.asarray(test, np.int64)) for train, test in splits]
 

@@ -1,11 +1,8 @@
 """Classify stage, task and data: cross-validate the classifier, train it into a folder, and predict labels with it.
 
-The methods are majority baselines, TF-IDF and a frozen sentence encoder; nothing is fine-tuned. The two TF-IDF models
-were chosen by cross-validated figures on the official prompts, where theirs may be high by a hundredth.
-
-The scores of each fold are stored before the next begins. A trained classifier is a folder with the training prompts
-and their hash: fitting takes seconds, so it is fitted again for each prediction, and a folder from somebody else runs
-no code.
+The two TF-IDF models were chosen by cross-validated figures on the official prompts, where theirs may be high by a
+hundredth. A trained classifier is a folder with the training prompts and their hash: fitting takes seconds, so it is
+fitted again for each prediction, and a folder from somebody else runs no code.
 """
 
 import hashlib
@@ -25,6 +22,7 @@ from dlbench.analysis.classifier.data import AXES, UNKNOWN, Indices, Prompts, dr
 from dlbench.analysis.embeddings import MINILM, Vectors, encode_all, open_encoder
 from dlbench.errors import DLBenchError
 from dlbench.jsonl import Journal, read_lines, rewrite, write_whole
+from dlbench.workspace.home import Log
 
 MAJORITY, PROJECT, WORDS, FROZEN, COMBINED = METHODS = (
     "majority",
@@ -46,7 +44,6 @@ _FLOOR = 1e-9
 _SMALL = 50
 """In datasets up to this size, words that occur once count."""
 
-Log = Callable[[str], None]
 Labels = dict[str, dict[str, str]]
 """By prompt id and axis."""
 
@@ -78,10 +75,9 @@ def predict_by_words(train: Prompts, test: Prompts) -> Scores:
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     options = {"sublinear_tf": True, "min_df": 2 if len(train.texts) > _SMALL else 1}
-    parts = []
-    for vectorizer in (TfidfVectorizer(**options), TfidfVectorizer(analyzer="char_wb", ngram_range=(3, 5), **options)):
-        parts.append(fit_and_predict(train, vectorizer.fit_transform(train.texts), vectorizer.transform(test.texts)))
-    return add_scores(*parts)
+    kinds = TfidfVectorizer(**options), TfidfVectorizer(analyzer="char_wb", ngram_range=(3, 5), **options)
+    vectors = [(one.fit_transform(train.texts), one.transform(test.texts)) for one in kinds]
+    return add_scores(*(fit_and_predict(train, *pair) for pair in vectors))
 
 
 def add_scores(*parts: Scores) -> Scores:

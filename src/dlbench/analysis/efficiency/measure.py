@@ -1,9 +1,7 @@
 """Measure time, memory and maintainability of passing candidates, side by side with the reference.
 
 Figures from another process or a busier minute are not comparable. So candidates and reference run in one worker, in
-rounds: the reference, the reference again, and every candidate, in a random order in which each takes every position
-equally often. A disturbance affects the whole round, and the difference between the two references is the noise. All
-run in the same mode: if one candidate must be imported or watched, all are.
+rounds and in the same mode: if one candidate must be imported or watched, all are. A disturbance affects a whole round.
 """
 
 import ast
@@ -112,21 +110,16 @@ def find_passing(
 class MeasureStore:
     """Measurements by instance key; new ones are also appended to the journal."""
 
-    def __init__(self, journal: Journal | None = None) -> None:
+    def __init__(self, path: Path | None = None, journal: Journal | None = None) -> None:
         self.rounds: defaultdict[str, list[Round]] = defaultdict(list)
         self.upkeep: defaultdict[str, dict[str, Maintainability]] = defaultdict(dict)
         self._journal = journal
-
-    @classmethod
-    def read(cls, path: Path, journal: Journal | None = None) -> "MeasureStore":
-        store = cls(journal)
-        for number, record in read_lines(path) if path.is_file() else ():
+        for number, record in read_lines(path) if path and path.is_file() else ():
             try:
-                store._add(record)
+                self._add(record)
             except (KeyError, TypeError, AttributeError) as error:
                 what = f"not a measurement: {type(error).__name__} {error}"
                 raise DLBenchError(what, where=f"{path}:{number}", fix="remove the file and measure again") from None
-        return store
 
     def append(self, instance: Instance, found: Round | Mapping[str, Maintainability]) -> None:
         kind = "round" if any(isinstance(one, Measurement) for one in found.values()) else "upkeep"

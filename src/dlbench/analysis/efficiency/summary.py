@@ -1,8 +1,7 @@
 """Summarise the efficiency of a run: ratios to the reference, with intervals and the noise they are judged by.
 
-Intervals resample whole rounds, since a round measures candidate and reference side by side. The mean over instances is
-geometric: twice as slow on one and twice as fast on another cancel. Samples of one instance count together as one. The
-reference against itself shows the noise: a ratio no further from 1 than that means nothing, whatever its interval.
+Intervals resample whole rounds, since a round measures candidate and reference side by side. The reference against
+itself shows the noise: a ratio no further from 1 than that means nothing, whatever its interval.
 """
 
 import math
@@ -78,7 +77,7 @@ class Cost:
     instances: int
     samples: int
     mean: float
-    """Geometric, over instances."""
+    """Geometric, over instances: twice as slow on one and twice as fast on another cancel."""
     interval: Interval
     low: float
     """10 % of instances are below."""

@@ -1,11 +1,8 @@
 """Repair the official files where no guess is needed, and match upstream's answers to them.
 
-In one file of four, stage and data are swapped. What only the authors could fix (no tests, no class, a target in test
-code) is recorded as a defect.
-
-Upstream's scripts write one JSON file per answer, `processed_<official file>.json`; people also merge them into lists
-or JSONL. An answer that does not fit exactly one instance is left out with a reason, since an answer matched to the
-wrong function would count as a failure of its model.
+What only the authors could fix (no tests, no class, a target in test code) is recorded as a defect. Upstream's scripts
+write one JSON file per answer, `processed_<official file>.json`; people also merge them into lists or JSONL. An answer
+that does not fit exactly one instance is left out: matched to the wrong function, it would count as a failure.
 """
 
 import json

@@ -1,9 +1,7 @@
 """Export tasks for evalplus, and import the solutions that it generated.
 
-A task is a line in the format of HumanEval+ whose prompt is code to continue: imports, header, and our prompt in place
-of the docstring. evalplus can generate and sanitize with it, but not judge: it compares return values of stand-alone
-functions, and ours belong to projects. So `base_input` is null, on which its judge stops with an error; an empty list
-would make it pass every answer.
+evalplus can generate with a task, but not judge: it compares return values of stand-alone functions. So `base_input` is
+null, on which its judge stops with an error; an empty list would make it pass every answer.
 """
 
 import textwrap

@@ -1,8 +1,7 @@
 """The rows of an export, and the licences of the references.
 
 A row has no project code by default: whoever receives the file would have a solution next to each prompt, and code
-without its licence. An export with references includes each project's licence text; where an archive has none, its
-references are left out and reported.
+without its licence.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -1,8 +1,7 @@
 """Read answers and verdicts from inspect logs, and write a run as an inspect log.
 
-What cannot be read is reported with its reason: an answer dropped silently would change a score, and so would a verdict
-on another answer. A written log has the task, scorer and ids of our inspect task, so that its viewer compares both
-kinds of logs, and reading it back gives the run's samples and verdicts.
+What cannot be read is reported with its reason: an answer dropped silently would change a score. A written log has the
+task, scorer and ids of our inspect task, so that inspect's viewer compares both kinds of logs.
 """
 
 from collections.abc import Iterator, Mapping
@@ -13,18 +12,8 @@ from operator import add
 from pathlib import Path
 from typing import Any, cast
 
-from inspect_ai.log import (
-    EvalConfig,
-    EvalDataset,
-    EvalLog,
-    EvalSample,
-    EvalSpec,
-    read_eval_log,
-    read_eval_log_sample_summaries,
-    recompute_metrics,
-    write_eval_log,
-)
-from inspect_ai.log import read_eval_log_sample as read_one
+from inspect_ai import log as inspect_log
+from inspect_ai.log import EvalConfig, EvalDataset, EvalLog, EvalSample, EvalSpec
 from inspect_ai.model import ChatMessage, ChatMessageAssistant, ChatMessageUser, ModelOutput, ModelUsage, StopReason
 
 from dlbench.bridges.inspect.task import CUT, as_chat, as_score
@@ -83,7 +72,7 @@ def _open(path: Path) -> EvalLog:
     if not path.is_file():
         raise DLBenchError("there is no such file", where=str(path), fix=_FIX)
     try:
-        return read_eval_log(path, header_only=True)
+        return inspect_log.read_eval_log(path, header_only=True)
     except Exception as error:  # inspect raises many kinds of errors for a damaged log
         raise DLBenchError(f"not an inspect log: {error}", where=str(path), fix=_FIX) from None
 
@@ -92,10 +81,12 @@ def _read_samples(path: Path) -> Iterator[EvalSample]:
     """One at a time: with its events, an .eval log can exceed memory."""
     try:
         if path.suffix == ".json":  # inspect would read the whole file for each sample
-            yield from read_eval_log(path, resolve_attachments=True).samples or []
+            yield from inspect_log.read_eval_log(path, resolve_attachments=True).samples or []
             return
-        for one in read_eval_log_sample_summaries(path):
-            yield read_one(path, one.id, one.epoch, resolve_attachments=True, exclude_fields={"events"})
+        for one in inspect_log.read_eval_log_sample_summaries(path):
+            yield inspect_log.read_eval_log_sample(
+                path, one.id, one.epoch, resolve_attachments=True, exclude_fields={"events"}
+            )
     except (OSError, ValueError, KeyError) as error:
         raise DLBenchError(f"its samples cannot be read: {error}", where=str(path), fix=_FIX) from None
 
@@ -113,8 +104,7 @@ def _add(sample: EvalSample, model: str, name: str, found: ImportedLog) -> None:
     key = "code" if sample.metadata.get(IS_CODE) else "answer"
     record = {"instance": str(sample.id), "sample": sample.epoch - 1, "model": model, key: output.completion}
     record["finish_reason"] = "length" if output.stop_reason in CUT else str(output.stop_reason)
-    usage = _total(sample)
-    if usage is not None:
+    if usage := _total(sample):
         record["usage"] = _as_usage(usage)
     if output.time is not None:
         record["seconds"] = round(output.time, 3)
@@ -165,7 +155,7 @@ def write_log(folder: Path, benchmark: Benchmark, out: Path) -> int:
     out.parent.mkdir(parents=True, exist_ok=True)
     part = out.with_name(f".{out.name}.part{out.suffix}")
     try:
-        write_eval_log(log, part)
+        inspect_log.write_eval_log(log, part)
         part.replace(out)
     finally:
         part.unlink(missing_ok=True)
@@ -184,7 +174,7 @@ def make_log(run: Run, benchmark: Benchmark) -> EvalLog:
         samples.append(_make_sample(sample, record, question, instance, run.name, verdicts.get(sample.key)))
     log = EvalLog(status="success", eval=_make_spec(run, answers), samples=samples)
     if verdicts:
-        recompute_metrics(log)
+        inspect_log.recompute_metrics(log)
     return log
 
 

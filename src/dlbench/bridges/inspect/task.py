@@ -1,14 +1,13 @@
 """The inspect task: the prompts of `dlbench run`, solvers for conversations and baselines, and our judge as scorer.
 
-It sends exactly what `dlbench run` sends with the same options. The reference is never part of a task, since logs are
-passed on and would contain the projects' own code. One judge per set of limits opens with the first answer and stays
-until the process ends, so that tasks, epochs and models share its warm workers. A harness error counts as 0, as in all
-our scores, but is reported in the log's messages and in the score's reason.
+The reference is never part of a task, since logs are passed on and would contain the projects' own code. One judge per
+set of limits opens with the first answer and stays until the process ends, so that tasks, epochs and models share its
+warm workers.
 """
 
 import atexit
 import os
-from dataclasses import dataclass
+from contextlib import ExitStack
 from functools import cache
 from logging import getLogger
 from pathlib import Path
@@ -19,16 +18,10 @@ from anyio.to_thread import run_sync
 from inspect_ai import Epochs, Task, task
 from inspect_ai.dataset import MemoryDataset
 from inspect_ai.dataset import Sample as InspectSample
-from inspect_ai.model import (
-    ChatMessage,
-    ChatMessageAssistant,
-    ChatMessageSystem,
-    ChatMessageUser,
-    GenerateConfig,
-    ModelOutput,
-)
+from inspect_ai.model import ChatMessage, GenerateConfig, ModelOutput
 from inspect_ai.scorer import Score, Scorer, Target, accuracy, scorer, stderr
 from inspect_ai.solver import Generate, Solver, TaskState, solver
+from pydantic import TypeAdapter
 
 from dlbench import __version__
 from dlbench.dataset import Benchmark, Instance, Selection, load, select
@@ -47,32 +40,28 @@ from dlbench.workspace import Prepared, prepare
 from dlbench.workspace.home import Log, quiet
 
 
-@dataclass(frozen=True)
-class JudgeSettings:
-    """As the options of `dlbench evaluate`. Defaults: the bundled benchmark, one worker per core."""
-
-    benchmark: str | None = None
-    sandbox: str = "auto"
-    mode: str = "auto"
-    timeout: float = 60.0
-    memory: int = 4096
-    workers: int | None = None
-
-
 @cache
 def read_benchmark(root: str | None) -> Benchmark:
     return load(Path(root) if root else None)
 
 
+judges = ExitStack()
+"""Closes every judge that was opened."""
+atexit.register(judges.close)
+
+
 class InspectJudge:
-    def __init__(self, settings: JudgeSettings) -> None:
-        if settings.mode not in MODES:
-            raise DLBenchError(f"there is no mode {settings.mode!r}", fix=f"use one of: {', '.join(MODES)}")
-        self.benchmark = read_benchmark(settings.benchmark)
+    """Options as those of `dlbench evaluate`; None is the bundled benchmark, or one worker per core."""
+
+    def __init__(
+        self, benchmark: str | None, sandbox: str, mode: str, timeout: float, memory: int, workers: int | None
+    ) -> None:
+        if mode not in MODES:
+            raise DLBenchError(f"there is no mode {mode!r}", fix=f"use one of: {', '.join(MODES)}")
+        self.benchmark = read_benchmark(benchmark)
         self._prepared: dict[str, Prepared] = {}
-        limits = Limits(test_seconds=settings.timeout, memory_mb=settings.memory)
-        engine = Engine(choose_sandbox(settings.sandbox), limits)
-        self._pool = Pool(engine, self._prepared, workers=settings.workers or os.cpu_count() or 1, mode=settings.mode)
+        engine = Engine(choose_sandbox(sandbox), Limits(test_seconds=timeout, memory_mb=memory))
+        self._pool = Pool(engine, self._prepared, workers=workers or os.cpu_count() or 1, mode=mode)
         self._judge: Judge | None = None
         self._lock = Lock()
 
@@ -86,38 +75,18 @@ class InspectJudge:
             self.prepare(instance.project)
             if self._judge is None:
                 self._judge = Judge(self._pool)
-            judge = self._judge
-        return judge.judge(sample, instance)
-
-    def close(self) -> None:
-        """Stops the workers; the next call of `judge` starts new ones."""
-        with self._lock:
-            judge, self._judge = self._judge, None
-        if judge is not None:
-            judge.close()
+                judges.callback(self._judge.close)
+        return self._judge.judge(sample, instance)
 
 
-_judges: dict[JudgeSettings, InspectJudge] = {}
-
-
-def find_judge(settings: JudgeSettings) -> InspectJudge:
-    if settings not in _judges:
-        _judges[settings] = InspectJudge(settings)
-    return _judges[settings]
-
-
-@atexit.register
-def close_judges() -> None:
-    for judge in _judges.values():
-        judge.close()
-
+find_judge = cache(InspectJudge)
 
 LATER_TURNS = "later_turns"
+_CHAT = TypeAdapter(list[ChatMessage])
 
 
 def as_chat(messages: list[Message]) -> list[ChatMessage]:
-    kinds = {"system": ChatMessageSystem, "user": ChatMessageUser, "assistant": ChatMessageAssistant}
-    return [kinds[message["role"]](content=message["content"]) for message in messages]
+    return _CHAT.validate_python(messages)
 
 
 @solver
@@ -169,14 +138,14 @@ def verdict(
     workers: int | None = None,
 ) -> Scorer:
     """Runs the project's own tests, sandboxed, in warm workers. The options are those of `dlbench evaluate`."""
-    settings = JudgeSettings(benchmark, sandbox, mode, timeout, memory, workers)
+    settings = benchmark, sandbox, mode, timeout, memory, workers
 
     async def score(state: TaskState, target: Target) -> Score:
         output = state.output
         is_cut = output.stop_reason in CUT
         sample = Sample(str(state.sample_id), state.epoch - 1, output.completion, is_truncated=is_cut)
         # its own limiter: the shared one is for short calls, and a verdict can take a minute
-        found = await run_sync(find_judge(settings).judge, sample, limiter=CapacityLimiter(1), abandon_on_cancel=True)
+        found = await run_sync(find_judge(*settings).judge, sample, limiter=CapacityLimiter(1), abandon_on_cancel=True)
         if found.status is Status.HARNESS_ERROR:
             _log.warning("harness error, counted as a failure: %s: %s", found.instance, found.message)
         return as_score(found, output.completion)
@@ -218,7 +187,7 @@ def dl_bench(
     """
     if samples < 1:
         raise DLBenchError(f"samples must be at least 1, you passed {samples}", fix="pass -T samples=1 or more")
-    judge = find_judge(JudgeSettings(benchmark, sandbox, mode, timeout, memory, workers))
+    judge = find_judge(benchmark, sandbox, mode, timeout, memory, workers)
     whole = judge.benchmark
     chosen = select(whole, Selection(split=split))
     for project in dict.fromkeys(instance.project for instance in chosen):

@@ -10,7 +10,7 @@ from dlbench.analysis import relevance as relevances
 from dlbench.analysis.benchmark_correlation import BenchmarkRank, Scores
 from dlbench.analysis.complexity import Complexity, Figures
 from dlbench.analysis.corpora import Corpus
-from dlbench.analysis.divergence import Distance, Floats, SharedRun
+from dlbench.analysis.divergence import Distance, SharedRun
 from dlbench.analysis.ranking_robustness import PartRanking, Robustness
 from dlbench.analysis.relevance import Relevance
 from dlbench.reporting.charts.heatmap import draw_shares, name_figure
@@ -18,6 +18,7 @@ from dlbench.reporting.charts.points import draw_plane
 from dlbench.reporting.charts.svg import stand_alone
 from dlbench.reporting.formatting import list_some, number, p_value, percent, points, span
 from dlbench.reporting.tables import Columns, Tabled, tabulate
+from dlbench.scoring.intervals import Floats
 
 Pictures = dict[str, str]
 """SVG files by name, without the suffix."""

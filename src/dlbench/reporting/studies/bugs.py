@@ -23,11 +23,10 @@ def tabulate_bugs(found: Mapping[str, Sequence[Explanation]]) -> Tabled:
         cells = [_share(sum(each[slug, kind] for kind in category.kinds), each.total()) for each in counts.values()]
         rows.append([category.name, "", *cells, _share(category.seen, total)])
         if len(category.kinds) > 1:
-            for kind in category.kinds.values():
-                cells = [str(each[slug, kind.slug]) for each in counts.values()]
+            for kind, seen in category.kinds.items():
+                cells = [str(each[slug, kind]) for each in counts.values()]
                 # The papers' last subcategory is unrelated to deep learning; ours is also what no rule has assigned.
-                name = "none of these" if kind.slug == OTHER else kind.slug
-                rows.append(["", name, *cells, str(kind.seen)])
+                rows.append(["", "none of these" if kind == OTHER else kind, *cells, str(seen)])
     return ["category", "subcategory", *found, PAPER], rows
 
 
