@@ -1,15 +1,15 @@
-"""Define a variant of a prompt, and read and write the variants of a run.
+"""Define a variant of a prompt, and read the variants of a run.
 
 An answer to a variant may define `f1(a, b)` where the project calls `scale(x, factor)`, so a variant carries the names
 that it shows. The file makes a resumed run ask the same requests.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from dlbench.errors import DLBenchError
-from dlbench.jsonl import read_lines, rewrite
+from dlbench.jsonl import read_lines
 
 ORIGINAL = "original"
 VARIANTS = "variants.jsonl"
@@ -32,13 +32,19 @@ class Variant:
         return self.operator == ORIGINAL
 
     @property
+    def own_name(self) -> str:
+        """The project's name of the function."""
+        return self.instance.rpartition(".")[2]
+
+    @property
+    def owner(self) -> str:
+        """The class of a method, or the module of a function."""
+        return self.instance.rpartition("/")[2].split(".")[-2]
+
+    @property
     def own_parameters(self) -> dict[str, str]:
         """The project's names by the names shown, where they differ."""
         return {shown: own for own, shown in self.parameters.items() if shown != own}
-
-
-def write_variants(path: Path, variants: Iterable[Variant]) -> None:
-    rewrite(path, (asdict(variant) for variant in variants))
 
 
 def read_variants(path: Path) -> dict[str, list[Variant]]:

@@ -6,6 +6,7 @@ strict: it also drops a correct paraphrase that it cannot tell from a wrong one.
 
 import ast
 import builtins
+import copy
 import importlib.util
 import keyword
 import math
@@ -227,7 +228,9 @@ def _find_other_signature(original: Original, made: Paraphrase) -> str:
     if original.node is None:
         return "parameters are renamed without a signature" if made.parameters else ""
     own = render_signature(original.node, decorators=False)
-    shown = render_signature(rename_target(original.node, made.function, made.parameters), decorators=False)
+    renamed = copy.deepcopy(original.node)
+    rename_target(renamed, made.function, made.parameters)
+    shown = render_signature(renamed, decorators=False)
     variant = Variant(original.instance.id, 1, "", made.task, made.function, made.parameters)
     back = map_back(f"{shown} ...", variant)
     if ast.dump(parse(back)) != ast.dump(parse(f"{own} ...")):

@@ -76,7 +76,7 @@ def choose_none(examples: "ExampleDraw") -> Choice:
 
 @dataclass(frozen=True)
 class Technique:
-    """`summary` appears in the documentation; `neighbours`: show the signatures of the module's other definitions."""
+    """`summary` says what the prompt adds; `neighbours`: show the signatures of the module's other definitions."""
 
     name: str
     summary: str
@@ -93,14 +93,8 @@ TECHNIQUES: Registry[Technique] = Registry("technique", "dlbench.generation.tech
 
 
 def add_technique(technique: Technique, *, order: int = 100) -> Technique:
-    """Register a technique under its name; `order` is its place in help texts and tables."""
+    """Register a technique under its name; `order` is its place in help texts."""
     return TECHNIQUES.add(technique.name, technique, order=order)
-
-
-def render_technique_table() -> str:
-    """The Markdown table of the documentation."""
-    rows = [f"| `{name}` | {technique.summary} |" for name, technique in TECHNIQUES.items()]
-    return "\n".join(["| technique | prompt |", "| --- | --- |", *rows])
 
 
 @dataclass(frozen=True)
@@ -115,11 +109,6 @@ SYSTEM = (
     "You write Python for deep-learning projects. Answer with one Python code block that contains the complete "
     "definition asked for. Helper functions and imports are allowed in the same block. "
     "Write no tests, no examples and no explanations."
-)
-REASONING_SYSTEM = (
-    "You write Python for deep-learning projects. First think step by step, in short sentences and without code. Then "
-    "give one Python code block that contains the complete definition asked for. Helper functions and imports are "
-    "allowed in the same block. Write no tests and no examples."
 )
 
 
@@ -152,7 +141,3 @@ def describe(instance: Instance, signature: str, context: str = "", canary: str 
 
 def closing(instance: Instance) -> str:
     return f"Now write the complete definition of `{instance.name}` in one Python code block."
-
-
-def reasoning_closing(instance: Instance) -> str:
-    return f"Let's think step by step, and then {closing(instance).removeprefix('Now ')}"

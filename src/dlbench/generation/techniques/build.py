@@ -7,7 +7,7 @@ signatures, class skeleton. The task, its signature and the imports are never re
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dlbench.dataset.records import Instance
@@ -56,24 +56,18 @@ def fit(technique: Technique, question: Question, examples: Sequence[Example], l
     return Conversation(turns, notes)
 
 
-@dataclass(frozen=True)
-class Settings:
-    """`shots`: number of examples; `seed`: of their draw; `tokens`: limit on estimated prompt tokens, 0 for none."""
+@dataclass
+class PromptBuilder:
+    """`shots`: number of examples; `seed`: of their draw; `tokens`: limit on estimated prompt tokens, 0 for none.
+    Thread-safe: concurrent calls for one instance return equal conversations."""
 
+    technique: Technique
+    pool: ExamplePool
     shots: int = 3
     seed: int = 0
     tokens: int = 6000
     canary: str = ""
-
-
-class PromptBuilder:
-    """Thread-safe: concurrent calls for one instance return equal conversations."""
-
-    def __init__(self, technique: Technique, pool: ExamplePool, settings: Settings | None = None) -> None:
-        self.technique = technique
-        self._pool = pool
-        self._settings = settings or Settings()
-        self._built: dict[str, Conversation] = {}
+    _built: dict[str, Conversation] = field(default_factory=dict, init=False)
 
     def build(self, instance: Instance) -> Conversation:
         if instance.id not in self._built:
@@ -88,13 +82,12 @@ class PromptBuilder:
         return Request(instance.id, sample, first, temperature, max_tokens, own, tuple(later), conversation.notes)
 
     def _build(self, instance: Instance) -> Conversation:
-        technique, settings = self.technique, self._settings
-        question = read_question(instance, self._pool.source_of(instance), settings.canary)
-        if not technique.neighbours:
+        question = read_question(instance, self.pool.source_of(instance), self.canary)
+        if not self.technique.neighbours:
             question = replace(question, neighbours=())
-        examples, notes = technique.choose(ExampleDraw(self._pool, instance, settings.seed, settings.shots))
-        fitted = fit(technique, question, examples, settings.tokens)
-        return Conversation(fitted.turns, {"technique": technique.name, **notes, **fitted.notes})
+        examples, notes = self.technique.choose(ExampleDraw(self.pool, instance, self.seed, self.shots))
+        fitted = fit(self.technique, question, examples, self.tokens)
+        return Conversation(fitted.turns, {"technique": self.technique.name, **notes, **fitted.notes})
 
 
 def describe_shortage(conversations: Iterable[Conversation], shots: int) -> str:

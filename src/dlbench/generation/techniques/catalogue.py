@@ -14,7 +14,6 @@ from pathlib import Path
 from dlbench.dataset.prompt_context import fenced
 from dlbench.dataset.records import Instance
 from dlbench.generation.techniques.base import (
-    REASONING_SYSTEM,
     SYSTEM,
     Choice,
     Example,
@@ -24,7 +23,6 @@ from dlbench.generation.techniques.base import (
     add_technique,
     closing,
     describe,
-    reasoning_closing,
     system,
     task_of,
     user,
@@ -33,6 +31,11 @@ from dlbench.generation.techniques.examples import ExampleDraw
 from dlbench.generation.techniques.explain import explain
 
 PREDICTED_STAGE = "few-shot-predicted-stage"
+REASONING_SYSTEM = (
+    "You write Python for deep-learning projects. First think step by step, in short sentences and without code. Then "
+    "give one Python code block that contains the complete definition asked for. Helper functions and imports are "
+    "allowed in the same block. Write no tests and no examples."
+)
 PLANNING_SYSTEM = "You plan and write Python for deep-learning projects. In each turn, do what it asks and no more."
 PLAN = (
     "Do not write code yet. Write a short numbered plan of how you will implement it: inputs and their shapes, checks "
@@ -56,6 +59,10 @@ def _render(
         return [[*messages, user(task_of(question), close(question.instance))]]
 
     return render
+
+
+def _close_reasoning(instance: Instance) -> str:
+    return f"Let's think step by step, and then {closing(instance).removeprefix('Now ')}"
 
 
 def render_self_planning(question: Question, examples: Sequence[Example]) -> Turns:
@@ -91,7 +98,7 @@ _same_project = _choose(lambda instance, other: other.project == instance.projec
 _other_projects = _choose(lambda instance, other: other.project != instance.project)
 
 _plain = _render(SYSTEM, closing)
-_reasoned = _render(REASONING_SYSTEM, reasoning_closing, lambda code: f"{explain(code)}\n\n{fenced(code)}")
+_reasoned = _render(REASONING_SYSTEM, _close_reasoning, lambda code: f"{explain(code)}\n\n{fenced(code)}")
 
 _TECHNIQUES = (
     Technique("zero-shot", "the task alone", _plain),
