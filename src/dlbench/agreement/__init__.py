@@ -1,7 +1,6 @@
 """Dual execution agreement: select one solution per instance by the votes of the model's own solutions and tests.
 
-A model that fails on one prompt may succeed on a paraphrase. The project's own tests take no part. The selected
-solution becomes the instance's sample, with the usage of all requests.
+A model that fails on one prompt may succeed on a paraphrase. The project's own tests take no part.
 """
 
 import math

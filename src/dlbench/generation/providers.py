@@ -1,7 +1,6 @@
 """Map a model's name to an endpoint, and keep API keys out of everything that is written or shown.
 
-A key is sent only to the endpoint it belongs to. Endpoints repeat keys in error messages, programs print their
-environment, and run folders are shared, so all external text passes through `Secrets.hide`.
+Endpoints repeat keys in errors, and programs print their environment, so their text passes through `Secrets.hide`.
 """
 
 import functools

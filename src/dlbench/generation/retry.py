@@ -1,8 +1,4 @@
-"""Bring one request to an answer: within the budget, logged before it is sent, retried after transient errors.
-
-A request that exceeds the model's context is sent once more with a limit of one token: this separates a prompt that is
-too long, a failure of the model, from a --max-tokens that is too large, a wrong setting.
-"""
+"""Bring one request to an answer: within the budget, logged before it is sent, retried after transient errors."""
 
 import asyncio
 import random
@@ -64,7 +60,8 @@ class RateLimiter:
             return answer
 
     async def _check_prompt_too_long(self, request: Request, refusal: str) -> None:
-        """The refusal is the model's failure only if the prompt does not fit with a limit of one token either."""
+        """The refusal is the model's failure only if the prompt does not fit with a limit of one token either; else
+        --max-tokens is too large, a wrong setting."""
         where = f"model {self.model.name}, {request.instance_id}"
         what = f"prompt and --max-tokens {request.max_tokens} exceed the model's context: {refusal}"
         try:

@@ -1,9 +1,8 @@
 """Make variants of a prompt with mutation operators.
 
-The original comes first. Then the operators take turns, in an order drawn from the seed and the instance, until there
-are `count` variants or no operator finds anything new. Every draw has its own seed, so adding an operator does not
-change what the others make. A model's paraphrases are kept in the workspace, one file each, under a hash of everything
-they depend on: a study that is started again gets the same variants for free.
+The operators take turns until there are `count` variants or none finds anything new. Every draw has its own seed, so
+adding an operator does not change what the others make. A model's paraphrases are kept in the workspace under a hash of
+everything they depend on: a study that is started again gets the same variants for free.
 """
 
 import hashlib

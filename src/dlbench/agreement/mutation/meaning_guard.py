@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from dlbench.agreement.mutation.base import Original, Paraphrase
-from dlbench.agreement.mutation.text import Fixed, Piece, PieceKind, load_words, parse_prompt, replace_pieces, stem
+from dlbench.agreement.mutation.text import Piece, PieceKind, load_words, parse_prompt, replace_pieces, stem
 from dlbench.agreement.rename_back import map_back
 from dlbench.agreement.requests import rename_target
 from dlbench.agreement.variants import Variant
@@ -94,9 +94,7 @@ def find_facts(text: str) -> PromptFacts:
 
 
 def _parts(piece: Piece) -> list[str]:
-    if isinstance(piece, Fixed) and piece.kind == PieceKind.COMPOUND:
-        return piece.text.split("-")
-    return [_POSSESSIVE.sub("", piece.text)]
+    return piece.text.split("-") if piece.kind == PieceKind.COMPOUND else [_POSSESSIVE.sub("", piece.text)]
 
 
 def _one_line(text: str) -> str:
@@ -109,16 +107,12 @@ def _negates(word: str) -> bool:
     return stem(low) in load_words().protected["negations"] or low.endswith(("n't", "n’t")) or low == "non"  # noqa: RUF001
 
 
-def _is_exact(piece: Piece) -> bool:
-    return isinstance(piece, Fixed) and piece.kind in _EXACT
-
-
 def _find_statements(pieces: list[Piece]) -> Statements:
     protected = load_words().protected
     subjects: list[str] = []
     actions: list[str] = []
     for piece in pieces:
-        if _is_exact(piece):
+        if piece.kind in _EXACT:
             subjects.append(_one_line(piece.text))
             continue
         for part in _parts(piece):
@@ -134,7 +128,7 @@ def _find_statements(pieces: list[Piece]) -> Statements:
 def _find_own_words(sentences: list[list[Piece]]) -> tuple[frozenset[str], ...]:
     common = load_words().protected["operators_only"]
     stems = [
-        {stem(part) for piece in pieces if not _is_exact(piece) for part in _parts(piece)} - common
+        {stem(part) for piece in pieces if piece.kind not in _EXACT for part in _parts(piece)} - common
         for pieces in sentences
     ]
     counts = Counter(word for found in stems for word in found)

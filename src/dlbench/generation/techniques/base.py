@@ -1,8 +1,6 @@
 """Define prompting techniques, their registry, and the sentences that they share.
 
-Token limits, seeds and records are handled outside (`build.py`), and all techniques describe the task as zero-shot does
-and add to it. So a difference between two scores is a difference between two techniques. A prompt never holds the
-project's docstring or solution, which the model may have seen in training.
+A prompt never holds the project's docstring or solution, which the model may have seen in training.
 """
 
 import ast

@@ -1,8 +1,7 @@
 """Build the exact conversation that is sent for an instance, within a token limit.
 
 A conversation is reused for all samples: pass@k is defined over answers to one prompt. A prompt that exceeds the
-context is refused and scored as a failure of the model, so context is removed in a fixed order: examples, neighbours'
-signatures, class skeleton. The task, its signature and the imports are never removed.
+context is refused and scored as a failure of the model, so context is removed in a fixed order.
 """
 
 import math

@@ -1,9 +1,7 @@
 """The techniques: the bare task, reasoning, examples, a plan, warnings, and more context.
 
-Examples precede the question as answered turns, so they also show the form of an answer. `few-shot-same-stage` uses the
-label, which a user does not have: it bounds what `few-shot-predicted-stage` can reach. The warnings come from a
-taxonomy of bugs and are the same for every instance, so they reveal nothing about any of them. Other definitions of the
-module are shown without bodies, which could contain the answer.
+Examples precede the question as answered turns, so they also show the form of an answer. The warnings are the same for
+every instance, so they reveal nothing about any of them.
 """
 
 import tomllib

@@ -1,7 +1,6 @@
 """Choose the instances that may be shown as examples, in a seeded random order.
 
-An instance that shares a large part of the code or the prompt would invalidate the score. The order is by hashes: the
-same on every machine, and nearly unchanged when an instance is added to the benchmark.
+The order is by hashes: the same on every machine, and nearly unchanged when an instance is added to the benchmark.
 """
 
 import hashlib
