@@ -37,10 +37,6 @@ class RequestOptions:
     canary: str = ""
 
 
-def count_requests(variants: Sequence[Variant]) -> int:
-    return 2 * len(variants)
-
-
 def make_request(
     instance: Instance, source: str, variants: Sequence[Variant], sample: int, options: RequestOptions
 ) -> Request:

@@ -28,10 +28,6 @@ class Variant:
     parameters: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def is_original(self) -> bool:
-        return self.operator == ORIGINAL
-
-    @property
     def own_name(self) -> str:
         """The project's name of the function."""
         return self.instance.rpartition(".")[2]
@@ -58,7 +54,7 @@ def read_variants(path: Path) -> dict[str, list[Variant]]:
             fix = "write one object per line, as `dlbench agree mutate --json` prints it"
             raise DLBenchError(f"not a variant: {error}", where=where, fix=fix) from None
         own = found.setdefault(variant.instance, [])
-        if variant.index != len(own) or variant.is_original != (not own):
+        if variant.index != len(own) or (variant.operator == ORIGINAL) != (not own):
             what = f"variant {variant.index} ({variant.operator}) of {variant.instance} is out of order"
             raise DLBenchError(what, where=where, fix="number the variants from 0, the original first")
         own.append(variant)

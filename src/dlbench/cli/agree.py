@@ -248,10 +248,10 @@ class DualAgreement:
 
 
 def _ask(setup: RunSetup, options: "RequestOptions", variants: "dict[str, list[Variant]]") -> None:
-    from dlbench.agreement.requests import ANSWERS, count_requests, make_request
+    from dlbench.agreement.requests import ANSWERS, make_request
     from dlbench.generation import generate
 
-    total = sum(count_requests(variants[instance.id]) for instance in setup.instances)
+    total = sum(2 * len(variants[instance.id]) for instance in setup.instances)
     with counted(f"asking {setup.model.name}", total) as advance:
         generate(
             setup.model,
@@ -260,7 +260,7 @@ def _ask(setup: RunSetup, options: "RequestOptions", variants: "dict[str, list[V
                 instance, setup.sources.module(instance), variants[instance.id], sample, options
             ),
             setup.inner / ANSWERS,
-            lambda instance: count_requests(variants[instance.id]),
+            lambda instance: 2 * len(variants[instance.id]),
             setup.opening.concurrency,
             lambda record: advance(f"{record['instance']} {record['operator']}: {record['asks_for']}"),
             budget=setup.budget,

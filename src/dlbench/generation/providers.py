@@ -114,10 +114,7 @@ def shown_url(base_url: str) -> str:
 
 
 def find_proxy(base_url: str) -> str | None:
-    """The environment's proxy; None for loopback addresses.
-
-    Not left to the HTTP client, which would also read credentials from ~/.netrc.
-    """
+    """Of the environment, if any. Not left to the HTTP client, which would also read credentials from ~/.netrc."""
     parts = urlsplit(base_url)
     host = parts.hostname or ""
     if host in ("localhost", "::1") or host.startswith("127.") or proxy_bypass(host):

@@ -1,7 +1,4 @@
-"""Read references, signatures and modules of instances from the fetched sources.
-
-None of them is stored in the repository; they come from the release that the project's record pins.
-"""
+"""Read references, signatures and modules of instances from the fetched sources; none is stored in the repository."""
 
 from pathlib import Path
 

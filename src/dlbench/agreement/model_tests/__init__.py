@@ -199,10 +199,8 @@ class _ImportRemover(ast.NodeTransformer):
 
 
 def calls_target(statements: Sequence[ast.stmt], qualname: str, package: str) -> bool:
-    """Whether the code calls the target by name, or by its class for methods that Python or a framework calls.
-
-    A function may also be called by its path in `package`, the project's own.
-    """
+    """Whether the code calls the target: by name, by its path in `package`, the project's own, or by its class for
+    methods that Python or a framework calls."""
     *owners, name = qualname.split(".")
     nodes = [node for statement in statements for node in ast.walk(statement)]
     if owners:

@@ -67,11 +67,8 @@ async def gather_variants(
     limiter: RateLimiter | None = None,
     source: str = "",
 ) -> Variants:
-    """At most `count` variants, including the original; `operators` by name, all if empty.
-
-    `source` is the text of the instance's module; without it no parameter is renamed. Operators that need a model are
-    dropped without a `limiter`.
-    """
+    """At most `count` variants, including the original; `operators` by name, all if empty. Without `source`, the text
+    of the instance's module, no parameter is renamed; operators that need a model are dropped without a `limiter`."""
     if count < 1:
         raise DLBenchError(f"cannot make {count} variants", where=instance.id, fix="ask for 1 or more")
     maker = _VariantMaker(Original(instance, source), seed, limiter, default_similarity())

@@ -69,9 +69,15 @@ class PromptBuilder:
     _built: dict[str, Conversation] = field(default_factory=dict, init=False)
 
     def build(self, instance: Instance) -> Conversation:
-        if instance.id not in self._built:
-            self._built[instance.id] = self._build(instance)
-        return self._built[instance.id]
+        if instance.id in self._built:
+            return self._built[instance.id]
+        question = read_question(instance, self.pool.source_of(instance), self.canary)
+        if not self.technique.neighbours:
+            question = replace(question, neighbours=())
+        examples, notes = self.technique.choose(ExampleDraw(self.pool, instance, self.seed, self.shots))
+        fitted = fit(self.technique, question, examples, self.tokens)
+        built = Conversation(fitted.turns, {"technique": self.technique.name, **notes, **fitted.notes})
+        return self._built.setdefault(instance.id, built)
 
     def request(self, instance: Instance, sample: int, temperature: float, max_tokens: int, seed: int) -> Request:
         """`seed`: of the run; the request gets its own."""
@@ -79,14 +85,6 @@ class PromptBuilder:
         first, *later = conversation.turns
         own = draw_seed(seed, instance.id, sample)
         return Request(instance.id, sample, first, temperature, max_tokens, own, tuple(later), conversation.notes)
-
-    def _build(self, instance: Instance) -> Conversation:
-        question = read_question(instance, self.pool.source_of(instance), self.canary)
-        if not self.technique.neighbours:
-            question = replace(question, neighbours=())
-        examples, notes = self.technique.choose(ExampleDraw(self.pool, instance, self.seed, self.shots))
-        fitted = fit(self.technique, question, examples, self.tokens)
-        return Conversation(fitted.turns, {"technique": self.technique.name, **notes, **fitted.notes})
 
 
 def describe_shortage(conversations: Iterable[Conversation], shots: int) -> str:

@@ -86,7 +86,7 @@ def _choose(fits: Callable[[Instance, Instance], bool]) -> Callable[[ExampleDraw
 
 
 def choose_predicted_stage(examples: ExampleDraw) -> Choice:
-    stage = examples.predict_stage()
+    stage = examples.pool.predictor.predict(examples.instance, examples.pool.others(examples.instance))
     return examples.draw(lambda other: other.labels.stage == stage), {"predicted_stage": str(stage)}
 
 

@@ -84,8 +84,5 @@ class ExampleDraw:
         harmless = (other for other in ranked if not self.pool.reveals(self.instance, other))
         return [self.pool.example(other) for other in islice(harmless, self.count)]
 
-    def predict_stage(self) -> str:
-        return self.pool.predictor.predict(self.instance, self.pool.others(self.instance))
-
     def _rank(self, other: Instance) -> str:
         return hashlib.sha256(f"{self.seed}\n{self.instance.id}\n{other.id}".encode()).hexdigest()
