@@ -1,10 +1,11 @@
 """The figures of the study equal manual counts."""
 
 import json
+from dataclasses import asdict
 
 import pytest
 
-from dlbench.agreement import SelectedSolution, choose_for, make_sample, write_choices
+from dlbench.agreement import SelectedSolution, choose_for, make_sample
 from dlbench.agreement.matrix import Matrix
 from dlbench.agreement.model_tests import read_model_tests
 from dlbench.agreement.solutions import Answers, make_solution
@@ -18,8 +19,9 @@ from dlbench.agreement.study import (
     measure_consistency,
     read_artifacts,
 )
-from dlbench.agreement.variants import Variant, read_variants, write_variants
+from dlbench.agreement.variants import Variant, read_variants
 from dlbench.errors import DLBenchError
+from dlbench.jsonl import rewrite
 
 SCALE, STEP = "toy/toy.core.scale", "toy/toy.core.Counter.step"
 OPERATORS = ("original", "typos", "upper-case")
@@ -80,8 +82,8 @@ def test_solution_without_verdict_is_an_error(toy, tmp_path):
     inner = tmp_path / "agreement"
     inner.mkdir()
     artifacts = make_artifacts({SCALE: ["pass", "pass", "fail"]})
-    write_variants(inner / "variants.jsonl", list(artifacts.variants[SCALE]))
-    write_choices(inner / "choices.jsonl", list(artifacts.choices.values()))
+    rewrite(inner / "variants.jsonl", map(asdict, artifacts.variants[SCALE]))
+    rewrite(inner / "choices.jsonl", map(asdict, artifacts.choices.values()))
     answers = [
         {"instance": SCALE, "sample": sample, "answer": "```python\ndef f(values, factor=2):\n    return 1\n```"}
         for sample in range(6)
@@ -160,8 +162,8 @@ def test_finish_reason_is_that_of_the_selected_answer():
 def test_variants_are_read_in_their_order(tmp_path):
     path = tmp_path / "variants.jsonl"
     variants = [Variant(SCALE, 0, "original", "…", "scale"), Variant(SCALE, 1, "typos", "…", "f", {"values": "a"})]
-    write_variants(path, variants)
+    rewrite(path, map(asdict, variants))
     assert read_variants(path) == {SCALE: variants}
-    write_variants(path, variants[::-1])
+    rewrite(path, map(asdict, variants[::-1]))
     with pytest.raises(DLBenchError, match="out of order"):
         read_variants(path)

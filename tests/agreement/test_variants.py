@@ -7,7 +7,7 @@ import pytest
 
 from dlbench.agreement.mutation import gather_variants, show_difference
 from dlbench.agreement.mutation.meaning_guard import CHARACTERS, EMBEDDINGS, default_similarity
-from dlbench.agreement.requests import RequestOptions, count_requests, make_request
+from dlbench.agreement.requests import RequestOptions, make_request
 from dlbench.errors import DLBenchError
 from dlbench.generation import Budget, Limits, OpenAIModel, RateLimiter
 from dlbench.generation.budget import BudgetSpent
@@ -27,7 +27,7 @@ def make(**options):
 
 def test_original_is_first_and_variants_are_distinct():
     made = make()
-    assert made.kept[0].is_original
+    assert made.kept[0].operator == "original"
     assert made.kept[0].task == TASK
     assert [variant.index for variant in made.kept] == list(range(8))
     assert len({(each.task, each.function, str(each.parameters)) for each in made.kept}) == 8
@@ -64,7 +64,7 @@ def test_dropped_paraphrases_have_a_reason():
 
 def test_requests_of_two_runs_share_no_seed():
     variants = make().kept
-    samples = range(count_requests(variants))
+    samples = range(2 * len(variants))
     requests = [
         make_request(make_instance(), SOURCE, variants, sample, RequestOptions(3, 0.7, 64, seed, 6000, ""))
         for seed in (0, 1)
@@ -84,7 +84,7 @@ def ask(url: str, budget: Budget | None = None, task: str = TASK, **options):
     async def run():
         model = OpenAIModel("m", url, "key")
         try:
-            limiter = RateLimiter(model, budget=budget)
+            limiter = RateLimiter(model, budget=budget or Budget())
             return await gather_variants(
                 make_instance(task), **({"operators": ["rephrase"], "count": 2, "limiter": limiter} | options)
             )

@@ -1,12 +1,11 @@
 """Dual execution agreement: select one solution per instance by the votes of the model's own solutions and tests.
 
-A model that fails on one prompt may succeed on a paraphrase. The project's own tests take no part. The selected
-solution becomes the instance's sample, with the usage of all requests.
+A model that fails on one prompt may succeed on a paraphrase. The project's own tests take no part.
 """
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from dlbench.agreement.solutions import Answers, Solution, group_identical
 from dlbench.agreement.variants import Variant
 from dlbench.dataset import Instance
 from dlbench.errors import DLBenchError
-from dlbench.jsonl import read_lines, rewrite
+from dlbench.jsonl import read_lines
 from dlbench.scoring import total_usage
 
 FOLDER, CHOICES = "agreement", "choices.jsonl"
@@ -84,10 +83,6 @@ def choose_for(matrix: Matrix, instance: str, answers: Answers, rule: str, seed:
         len(tests),
         choice.fell_back,
     )
-
-
-def write_choices(path: Path, choices: Sequence[SelectedSolution]) -> None:
-    rewrite(path, (asdict(choice) for choice in choices))
 
 
 def read_choices(path: Path) -> dict[str, SelectedSolution]:

@@ -6,9 +6,11 @@ the name would become the parameter. So names are changed by scope, and conflict
 
 import builtins
 from collections.abc import Iterator, Mapping
+from itertools import count
 from typing import TypeVar
 
 import libcst as cst
+import libcst.matchers as m
 from libcst.metadata import (
     Assignment,
     BuiltinScope,
@@ -30,33 +32,23 @@ _Named = TypeVar("_Named", bound=cst.CSTNode)
 def map_back(code: str, variant: Variant) -> str:
     """The code under the project's names. Code that does not parse, is nested too deeply (a sum of a thousand terms,
     hundreds of `elif`) or does not define the function stays as it is."""
-    own = _Names(variant)
-    if own.shown == own.name and not own.parameters:
+    if variant.function == variant.own_name and not variant.own_parameters:
         return code
     try:
         module = cst.parse_module(code)
-        if not _find_targets(module, own):
+        if not _find_targets(module, variant):
             return code
-        module = _free_names(module, own)
-        module = _rename_parameters(module, own)
-        return _rename_function(module, own).code
+        module = _free_names(module, variant)
+        module = _rename_parameters(module, variant)
+        return _rename_function(module, variant).code
     except (cst.ParserSyntaxError, RecursionError):
         return code
 
 
-class _Names:
-    """The names of one variant: those shown, and the project's own."""
-
-    def __init__(self, variant: Variant) -> None:
-        *_, owner, name = variant.instance.rpartition("/")[2].split(".")
-        self.name, self.owner, self.shown = name, owner, variant.function
-        self.parameters = variant.own_parameters
-
-
-def _find_targets(module: cst.Module, own: _Names) -> list[cst.FunctionDef]:
+def _find_targets(module: cst.Module, variant: Variant) -> list[cst.FunctionDef]:
     """Definitions of the function: at module level, else in classes; under the name shown, else the project's."""
     by_place = [*_list_functions(module, in_classes=False)], [*_list_functions(module, in_classes=True)]
-    for name in (own.shown, own.name):
+    for name in (variant.function, variant.own_name):
         for functions in by_place:
             if found := [function for function in functions if function.name.value == name]:
                 return found
@@ -77,11 +69,11 @@ def _list_functions(node: cst.CSTNode, *, in_classes: bool) -> Iterator[cst.Func
             yield from _list_functions(child, in_classes=in_classes)
 
 
-def _free_names(module: cst.Module, own: _Names) -> cst.Module:
+def _free_names(module: cst.Module, variant: Variant) -> cst.Module:
     """Rename module-level names of the answer that conflict with one of the project's names."""
-    needed = set(own.parameters.values()) - {own.shown, own.name}
-    if own.shown in (function.name.value for function in _list_functions(module, in_classes=False)):
-        needed |= {own.name} - {own.shown}
+    needed = set(variant.own_parameters.values()) - {variant.function, variant.own_name}
+    if variant.function in (function.name.value for function in _list_functions(module, in_classes=False)):
+        needed |= {variant.own_name} - {variant.function}
     if not needed & _list_names(module):
         return module
     scopes = MetadataWrapper(module).resolve(ScopeProvider)
@@ -90,20 +82,20 @@ def _free_names(module: cst.Module, own: _Names) -> cst.Module:
     return rename_globals(module, {name: _fresh(module, name) for name in taken})
 
 
-def _rename_parameters(module: cst.Module, own: _Names) -> cst.Module:
-    if not own.parameters:
+def _rename_parameters(module: cst.Module, variant: Variant) -> cst.Module:
+    if not variant.own_parameters:
         return module
     wrapper = MetadataWrapper(module)
     scopes, edits = wrapper.resolve(ScopeProvider), _Edits()
-    for function in _find_targets(wrapper.module, own):
+    for function in _find_targets(wrapper.module, variant):
         there = {parameter.name.value for parameter in _list_parameters(function)}
-        for shown, name in own.parameters.items():
+        for shown, name in variant.own_parameters.items():
             if shown in there and name not in there:
                 _rename_parameter(function, shown, name, scopes, edits)
-    for call in _find_calls(wrapper, own):
+    for call in _find_calls(wrapper, variant):
         for argument in call.args:
-            if argument.keyword is not None and argument.keyword.value in own.parameters:
-                edits.names[argument.keyword] = own.parameters[argument.keyword.value]
+            if argument.keyword is not None and argument.keyword.value in variant.own_parameters:
+                edits.names[argument.keyword] = variant.own_parameters[argument.keyword.value]
     return wrapper.module.visit(edits)
 
 
@@ -136,46 +128,39 @@ def _is_bound_elsewhere(function: cst.FunctionDef, name: str, scope: Scope) -> b
 
 def _is_captured(body: cst.CSTNode, name: str) -> bool:
     """A `match` statement captures the name; libcst takes captures for uses."""
-    for node in _walk(body):
-        match node:
-            case (
-                cst.MatchAs(name=cst.Name(value=captured))
-                | cst.MatchStar(name=cst.Name(value=captured))
-                | cst.MatchMapping(rest=cst.Name(value=captured))
-            ) if captured == name:
-                return True
-    return False
+    captured = m.Name(name)
+    return bool(m.findall(body, m.MatchAs(name=captured) | m.MatchStar(name=captured) | m.MatchMapping(rest=captured)))
 
 
-def _rename_function(module: cst.Module, own: _Names) -> cst.Module:
-    if own.shown == own.name:
+def _rename_function(module: cst.Module, variant: Variant) -> cst.Module:
+    if variant.function == variant.own_name:
         return module
     wrapper = MetadataWrapper(module)
     scopes, edits = wrapper.resolve(ScopeProvider), _Edits()
-    for node in _walk(wrapper.module):
-        if isinstance(node, cst.Attribute) and node.attr.value == own.shown and _is_own_object(node.value, own):
-            edits.names[node.attr] = own.name
-    targets = [one for one in _find_targets(wrapper.module, own) if one.name.value == own.shown]
+    for node in m.findall(wrapper.module, m.Attribute(attr=m.Name(variant.function))):
+        if isinstance(node, cst.Attribute) and _is_own_object(node.value, variant):
+            edits.names[node.attr] = variant.own_name
+    targets = [one for one in _find_targets(wrapper.module, variant) if one.name.value == variant.function]
     scope = scopes[targets[0]] if targets else None
-    if isinstance(scope, ClassScope) and any(one.scope is scope for one in scope[own.name]):
+    if isinstance(scope, ClassScope) and any(one.scope is scope for one in scope[variant.own_name]):
         targets = []  # the class defines both names: the project's is the one to judge
     for target in targets:
-        edits.names[target] = own.name
+        edits.names[target] = variant.own_name
         if scopes[target] is not scope:
             continue
-        for assignment in scope[own.shown] if scope is not None else ():
+        for assignment in scope[variant.function] if scope is not None else ():
             if isinstance(assignment, Assignment):
-                edits.names[assignment.node] = own.name
+                edits.names[assignment.node] = variant.own_name
             for access in assignment.references:
-                if _is_shadowed(access.scope, scope, own.shown):
+                if _is_shadowed(access.scope, scope, variant.function):
                     continue
-                hidden = access.scope is not scope and not _is_free(access.scope, own.name)
+                hidden = access.scope is not scope and not _is_free(access.scope, variant.own_name)
                 if isinstance(access.node, cst.Name):
-                    (edits.outer if hidden else edits.names)[access.node] = own.name
+                    (edits.outer if hidden else edits.names)[access.node] = variant.own_name
     return wrapper.module.visit(edits)
 
 
-def _find_calls(wrapper: MetadataWrapper, own: _Names) -> Iterator[cst.Call]:
+def _find_calls(wrapper: MetadataWrapper, variant: Variant) -> Iterator[cst.Call]:
     """Calls of the function itself, and `partial` of it."""
     scopes = wrapper.resolve(ScopeProvider)
     for call in _walk(wrapper.module):
@@ -184,31 +169,24 @@ def _find_calls(wrapper: MetadataWrapper, own: _Names) -> Iterator[cst.Call]:
             name = called.attr if isinstance(called, cst.Attribute) else called
             if isinstance(name, cst.Name) and name.value == "partial" and call.args:
                 called = call.args[0].value
-            if _means_target(called, scopes, own):
+            if _means_target(called, scopes, variant):
                 yield call
 
 
-def _means_target(node: cst.BaseExpression, scopes: Scopes, own: _Names) -> bool:
+def _means_target(node: cst.BaseExpression, scopes: Scopes, variant: Variant) -> bool:
     if isinstance(node, cst.Name):
         scope = scopes.get(node)
-        return node.value in (own.shown, own.name) and scope is not None and _is_free(scope, node.value)
+        return node.value in (variant.function, variant.own_name) and scope is not None and _is_free(scope, node.value)
     if isinstance(node, cst.Attribute):
-        return node.attr.value in (own.shown, own.name) and _is_own_object(node.value, own)
+        return node.attr.value in (variant.function, variant.own_name) and _is_own_object(node.value, variant)
     return False
 
 
-def _is_own_object(node: cst.BaseExpression, own: _Names) -> bool:
+def _is_own_object(node: cst.BaseExpression, variant: Variant) -> bool:
     """`self`, its class, or `super()`: objects whose methods are those of the target's class."""
-    match node:
-        case cst.Name(value=name):
-            return name in ("self", "cls", own.owner)
-        case (
-            cst.Call(func=cst.Name(value="super"))
-            | cst.Call(func=cst.Name(value="type"), args=[cst.Arg(value=cst.Name(value="self"))])
-            | cst.Attribute(value=cst.Name(value="self"), attr=cst.Name(value="__class__"))
-        ):
-            return True
-    return False
+    own_type = m.Call(m.Name("type"), [m.Arg(m.Name("self"))]) | m.Attribute(m.Name("self"), m.Name("__class__"))
+    own_name = m.Name("self") | m.Name("cls") | m.Name(variant.owner)
+    return m.matches(node, own_name | own_type | m.Call(m.Name("super")))
 
 
 def _is_free(scope: Scope, name: str) -> bool:
@@ -247,10 +225,8 @@ def _walk(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
 
 
 def _fresh(module: cst.Module, name: str) -> str:
-    used, number = _list_names(module), 2
-    while f"{name}_{number}" in used:
-        number += 1
-    return f"{name}_{number}"
+    used = _list_names(module)
+    return next(new for number in count(2) if (new := f"{name}_{number}") not in used)
 
 
 class _Edits(cst.CSTTransformer):

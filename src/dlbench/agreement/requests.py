@@ -5,7 +5,6 @@ journal holds all answers: sample 2v is the function for variant v, sample 2v + 
 """
 
 import ast
-import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -36,10 +35,6 @@ class RequestOptions:
     prompt_tokens: int = 6000
     """The estimated length of a prompt at most; 0 for no limit."""
     canary: str = ""
-
-
-def count_requests(variants: Sequence[Variant]) -> int:
-    return 2 * len(variants)
 
 
 def make_request(
@@ -83,15 +78,12 @@ def show_question(instance: Instance, source: str, variant: Variant, canary: str
     return make_question(shown, module, target, canary)
 
 
-def rename_target(node: Function, function: str, parameters: Mapping[str, str]) -> Function:
-    """The function with another name and other parameter names; its body stays as it is."""
-    renamed = copy.copy(node)
-    renamed.name, renamed.args = function, copy.deepcopy(node.args)
-    arguments = renamed.args
-    rest = [one for one in (arguments.vararg, arguments.kwarg) if one is not None]
-    for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, *rest):
-        argument.arg = parameters.get(argument.arg, argument.arg)
-    return renamed
+def rename_target(node: Function, function: str, parameters: Mapping[str, str]) -> None:
+    """Give the function and its parameters other names, in place; its body stays as it is."""
+    node.name = function
+    for argument in ast.iter_child_nodes(node.args):  # not those of a lambda
+        if isinstance(argument, ast.arg):
+            argument.arg = parameters.get(argument.arg, argument.arg)
 
 
 def _rename_in_place(module: ast.Module, target: Target, variant: Variant) -> None:
@@ -99,8 +91,7 @@ def _rename_in_place(module: ast.Module, target: Target, variant: Variant) -> No
     own = target.node.name
     for statement in (target.classes[-1] if target.classes else module).body:
         if isinstance(statement, Function) and statement.name == own:
-            renamed = rename_target(statement, variant.function, variant.parameters)
-            statement.name, statement.args = renamed.name, renamed.args
+            rename_target(statement, variant.function, variant.parameters)
             uses: list[ast.AST] = [*statement.decorator_list]
         else:
             uses = [statement] if isinstance(statement, ast.Assign | ast.AnnAssign) else []
@@ -108,5 +99,4 @@ def _rename_in_place(module: ast.Module, target: Target, variant: Variant) -> No
             if isinstance(node, ast.Name) and node.id == own:
                 node.id = variant.function
     if target.node.name == own:  # inside a branch
-        renamed = rename_target(target.node, variant.function, variant.parameters)
-        target.node.name, target.node.args = renamed.name, renamed.args
+        rename_target(target.node, variant.function, variant.parameters)

@@ -1,12 +1,8 @@
 """Select one of several solutions from which of the model's tests each passes.
 
-A consensus set is all solutions that pass exactly the same tests, with those tests (dual execution agreement, from
-CodeT). CodeT and B4 score the sets; the best one wins, and one of its members is drawn. B4 (Chen and others, 2024) is
-the posterior probability that exactly the solutions and tests of a set are right, under Beta priors. MBR-exec scores
-each solution by how many others behave alike on every test, so only the inputs of the tests need to be right. Closeness
-is not transitive, so there are no sets.
-
-Draws depend on the seed and the instance's id alone, so a choice is reproducible in any order and on any machine.
+A consensus set is all solutions that pass exactly the same tests, with those tests (CodeT; B4 of Chen and others,
+2024). For MBR-exec only the inputs of the tests need to be right; closeness is not transitive, so it has no sets. Draws
+depend on the seed and the instance's id alone, so a choice is reproducible in any order and on any machine.
 """
 
 import math
@@ -184,7 +180,6 @@ _SCORES: dict[str, Callable[[VoteMatrix, Consensus], float]] = {CODET: score_cod
 class Choice:
     solution: int
     """Its row in the vote matrix."""
-    rule: str
     score: float
     members: tuple[int, ...]
     """The solutions of the last draw."""
@@ -206,19 +201,19 @@ def choose(
     rng = Random(f"{seed} {rule} {key}")
     everyone = tuple(range(len(votes.solution_counts)))
     if rule == RANDOM:
-        return Choice(_draw(rng, votes, everyone), RANDOM, 0.0, everyone)
+        return Choice(_draw(rng, votes, everyone), 0.0, everyone)
     if rule == MBR:
         scores = score_mbr(votes, find_equivalent(votes, outputs))
         best = tuple(index for index in everyone if scores[index] == scores.max())
         without_tests = len(votes.test_counts) == 0  # nothing ran, so all are equivalent
-        return Choice(_draw(rng, votes, best), MBR, float(scores.max()), best, fell_back=without_tests)
+        return Choice(_draw(rng, votes, best), float(scores.max()), best, fell_back=without_tests)
     sets = find_sets(votes)
     if not sets:
-        return Choice(_draw(rng, votes, everyone), rule, 0.0, everyone, fell_back=True)
+        return Choice(_draw(rng, votes, everyone), 0.0, everyone, fell_back=True)
     values = [_SCORES[rule](votes, one) for one in sets]
     tied = [one for one, value in zip(sets, values, strict=True) if value >= max(values) - _TOLERANCE]
     chosen = rng.choice(tied)
-    return Choice(_draw(rng, votes, chosen.members), rule, max(values), chosen.members, chosen.tests)
+    return Choice(_draw(rng, votes, chosen.members), max(values), chosen.members, chosen.tests)
 
 
 def _draw(rng: Random, votes: VoteMatrix, members: Sequence[int]) -> int:

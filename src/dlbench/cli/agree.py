@@ -190,7 +190,7 @@ class DualAgreement:
 
     def ask_and_choose(self, setup: RunSetup, options: "RequestOptions") -> None:
         """Write one sample per instance, and everything it depends on beside it."""
-        from dlbench.agreement import CHOICES, choose_for, list_rows, make_sample, read_choices, write_choices
+        from dlbench.agreement import CHOICES, choose_for, list_rows, make_sample, read_choices
         from dlbench.agreement.matrix import MATRIX, describe_not_run, fill_matrix
         from dlbench.agreement.requests import ANSWERS
         from dlbench.agreement.solutions import read_answers
@@ -214,7 +214,7 @@ class DualAgreement:
             choices = [made[one] for one in known]
         else:
             choices = [choose_for(matrix, one, answers[one], self.rule, setup.seed) for one in known]
-        write_choices(setup.inner / CHOICES, choices)
+        rewrite(setup.inner / CHOICES, map(asdict, choices))
         chosen = (make_sample(one, answers[one.instance], variants[one.instance], setup.model.name) for one in choices)
         rewrite(setup.folder / SAMPLES, chosen)
         # every variant's solution is judged after the choice, for the gain and the study
@@ -223,7 +223,7 @@ class DualAgreement:
 
     def _find_variants(self, setup: RunSetup) -> "dict[str, list[Variant]]":
         """Made once: a resumed run asks the same requests. A model that paraphrases shares the run's budget."""
-        from dlbench.agreement.variants import VARIANTS, read_variants, write_variants
+        from dlbench.agreement.variants import VARIANTS, read_variants
 
         path = setup.inner / VARIANTS
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -235,7 +235,7 @@ class DualAgreement:
         with counted("making variants", len(setup.instances), every=1.0) as advance:
             found = asyncio.run(_make_variants(setup.instances, setup.sources, opened, limits, advance, **options))
         rewrite(path.with_name("dropped.jsonl"), (asdict(each) for one in found.values() for each in one.dropped))
-        write_variants(path, [variant for one in found.values() for variant in one.kept])
+        rewrite(path, (asdict(variant) for one in found.values() for variant in one.kept))
         return {instance: one.kept for instance, one in found.items()}
 
     def show_gain(self, benchmark: "dataset.Benchmark", folders: list[Path]) -> None:
@@ -248,10 +248,10 @@ class DualAgreement:
 
 
 def _ask(setup: RunSetup, options: "RequestOptions", variants: "dict[str, list[Variant]]") -> None:
-    from dlbench.agreement.requests import ANSWERS, count_requests, make_request
+    from dlbench.agreement.requests import ANSWERS, make_request
     from dlbench.generation import generate
 
-    total = sum(count_requests(variants[instance.id]) for instance in setup.instances)
+    total = sum(2 * len(variants[instance.id]) for instance in setup.instances)
     with counted(f"asking {setup.model.name}", total) as advance:
         generate(
             setup.model,
@@ -260,7 +260,7 @@ def _ask(setup: RunSetup, options: "RequestOptions", variants: "dict[str, list[V
                 instance, setup.sources.module(instance), variants[instance.id], sample, options
             ),
             setup.inner / ANSWERS,
-            lambda instance: count_requests(variants[instance.id]),
+            lambda instance: 2 * len(variants[instance.id]),
             setup.opening.concurrency,
             lambda record: advance(f"{record['instance']} {record['operator']}: {record['asks_for']}"),
             budget=setup.budget,

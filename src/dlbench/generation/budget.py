@@ -1,8 +1,7 @@
 """Price answers, and bound a run in requests, tokens and dollars over all its starts.
 
 The cost of an answer is unknown until it arrives, so a request is sent only while its maximum fits beside the maxima of
-the requests in flight. When nothing fits, the run ends and keeps everything. Prices change and ours are a start, so
-users can pass their own table. A model that is in no table has an unknown cost, not zero.
+the requests in flight. A model that is in no table of prices has an unknown cost, not zero.
 """
 
 import asyncio

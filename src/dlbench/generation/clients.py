@@ -1,4 +1,4 @@
-"""Resolve `--model NAME` to a model client by a registry; help texts and tables are generated from it.
+"""Resolve `--model NAME` to a model client by a registry; help texts are generated from it.
 
 A client registers for a name or a pattern (`file:*`). The first pattern that matches wins; `*`, any OpenAI-compatible
 endpoint, comes last.
@@ -85,9 +85,3 @@ def describe_clients() -> str:
     """The labels of all clients, for the help of --model."""
     *labels, last = [client.label for pattern, client in CLIENTS.items() if pattern != COMMAND]
     return f"{', '.join(labels)}, or {last}"
-
-
-def render_client_table() -> str:
-    """The Markdown table of the documentation."""
-    rows = [f"| `{client.label}` | {client.summary} |" for client in CLIENTS.values()]
-    return "\n".join(["| `--model` | answers come from |", "| --- | --- |", *rows])

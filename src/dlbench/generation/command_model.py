@@ -1,8 +1,4 @@
-"""Ask a program of the user's: the client behind `--model-command`.
-
-The program is started for each request, reads it as one JSON object on stdin, and writes the answer as plain text to
-stdout. A non-zero exit status or a timeout is an error, never an answer.
-"""
+"""Ask a program of the user's, started for each request: the client behind `--model-command`."""
 
 import asyncio
 import json

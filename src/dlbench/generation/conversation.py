@@ -1,7 +1,6 @@
 """Send the turns of a conversation, none of them twice.
 
-The answer to an earlier turn is paid for, so it is on disk before the next turn is sent; a resumed run reads it from
-there. A hash of the prompt is stored with each answer, so that an answer to another prompt is not reused.
+The answer to an earlier turn is paid for, so it is on disk, with a hash of its prompt, before the next turn is sent.
 """
 
 import hashlib

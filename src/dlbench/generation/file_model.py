@@ -24,7 +24,7 @@ class FileModel(Model):
         self._path = path
         self.name = f"{PREFIX}{path.name}"
         self._records: dict[tuple[str, int], dict[str, Any]] = {}
-        self._counts: Counter[str] = Counter()
+        counts: Counter[str] = Counter()
         origin = OriginCheck()
         for number, record in read_lines(path):
             where = f"{path}:{number}"
@@ -34,7 +34,11 @@ class FileModel(Model):
                     fix = 'write "earlier_turns": [{"answer": "raw text of the model"}], or remove it'
                     raise DLBenchError('"earlier_turns" is not a list of answers', where=where, fix=fix)
                 case {"instance": str(instance), "answer": str()} | {"instance": str(instance), "code": str()}:
-                    self._add(instance, record, where)
+                    sample = record.get("sample", counts[instance])
+                    counts[instance] += 1
+                    if (instance, sample) in self._records:
+                        raise duplicate_sample(instance, sample, where)
+                    self._records[instance, sample] = record
                 case _:
                     fix = 'write {"instance": "project/name", "sample": 0, "answer": "raw text of the model"}'
                     raise DLBenchError('no "instance" with an "answer" or "code"', where=where, fix=fix)
@@ -58,13 +62,6 @@ class FileModel(Model):
             return replace(answer, usage={})
         cost = record.get("cost")  # written beside the usage, and known only to the file
         return answer if cost is None else replace(answer, usage={"cost": cost} | answer.usage)
-
-    def _add(self, instance: str, record: dict[str, Any], where: str) -> None:
-        sample = record.get("sample", self._counts[instance])
-        self._counts[instance] += 1
-        if (instance, sample) in self._records:
-            raise duplicate_sample(instance, sample, where)
-        self._records[instance, sample] = record
 
 
 def _are_turns(value: object) -> bool:

@@ -1,10 +1,8 @@
 """Ask a model behind an OpenAI-compatible endpoint.
 
 Each attempt ends in an answer, a `TransientError`, or an error that names the cause: a failure recorded as an answer
-would be a zero that the model did not earn. A truncated stream, half an object, an error with status 200 and a reply
-without a choice are failures; an empty answer of a model that reasoned until its limit, or refused, is its own.
-
-The HTTP client is aiohttp: it uses a fifth of the CPU time of others, which matters with many requests in flight.
+would be a zero that the model did not earn. An empty answer of a model that reasoned until its limit, or refused, is
+its own. The HTTP client is aiohttp: it uses a fifth of the CPU time of others.
 """
 
 import json

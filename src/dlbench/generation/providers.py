@@ -1,7 +1,6 @@
 """Map a model's name to an endpoint, and keep API keys out of everything that is written or shown.
 
-A key is sent only to the endpoint it belongs to. Endpoints repeat keys in error messages, programs print their
-environment, and run folders are shared, so all external text passes through `Secrets.hide`.
+Endpoints repeat keys in errors, and programs print their environment, so their text passes through `Secrets.hide`.
 """
 
 import functools
@@ -115,10 +114,7 @@ def shown_url(base_url: str) -> str:
 
 
 def find_proxy(base_url: str) -> str | None:
-    """The environment's proxy; None for loopback addresses.
-
-    Not left to the HTTP client, which would also read credentials from ~/.netrc.
-    """
+    """Of the environment, if any. Not left to the HTTP client, which would also read credentials from ~/.netrc."""
     parts = urlsplit(base_url)
     host = parts.hostname or ""
     if host in ("localhost", "::1") or host.startswith("127.") or proxy_bypass(host):

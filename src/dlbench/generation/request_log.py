@@ -1,7 +1,6 @@
 """Log every request before it is sent, and write many records with few disk syncs.
 
-The log documents what a model was asked, without keys, and makes a limit on requests hold across kills. It is separate
-from the samples, which people exchange, because a request can quote a project's code.
+The log makes a limit on requests hold across kills. A request can quote a project's code, and people share samples.
 """
 
 import asyncio

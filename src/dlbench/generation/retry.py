@@ -1,13 +1,9 @@
-"""Bring one request to an answer: within the budget, logged before it is sent, retried after transient errors.
-
-A request that exceeds the model's context is sent once more with a limit of one token: this separates a prompt that is
-too long, a failure of the model, from a --max-tokens that is too large, a wrong setting.
-"""
+"""Bring one request to an answer: within the budget, logged before it is sent, retried after transient errors."""
 
 import asyncio
 import random
 import time
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 
 from dlbench.errors import DLBenchError
 from dlbench.generation.budget import Budget, BudgetSpent, count_characters
@@ -29,27 +25,22 @@ class Stopped(Exception):
     """The run is ending; nothing more is sent."""
 
 
+@dataclass(eq=False)
 class RateLimiter:
     """At most `concurrency` requests at a time, including those that wait for a retry: a busy endpoint must not get
     more. `retries` counts the attempts after the first. For one event loop."""
 
-    def __init__(
-        self,
-        model: Model,
-        request_log: RequestLog | None = None,
-        budget: Budget | None = None,
-        *,
-        concurrency: int = 1,
-        retries: int = RETRIES,
-        log: Log = quiet,
-    ) -> None:
-        self.model = model
-        self.budget = budget or Budget()
-        self._request_log = request_log
-        self._slots = asyncio.Semaphore(concurrency)
-        self._retries = retries
+    model: Model
+    request_log: RequestLog | None = None
+    budget: Budget = field(default_factory=Budget)
+    _: KW_ONLY
+    concurrency: int = 1
+    retries: int = RETRIES
+    log: Log = quiet
+
+    def __post_init__(self) -> None:
+        self._slots = asyncio.Semaphore(self.concurrency)
         self._stop = asyncio.Event()
-        self._log = log
         self._last_log = -_LOG_INTERVAL
 
     def stop(self) -> None:
@@ -64,7 +55,8 @@ class RateLimiter:
             return answer
 
     async def _check_prompt_too_long(self, request: Request, refusal: str) -> None:
-        """The refusal is the model's failure only if the prompt does not fit with a limit of one token either."""
+        """The refusal is the model's failure only if the prompt does not fit with a limit of one token either; else
+        --max-tokens is too large, a wrong setting."""
         where = f"model {self.model.name}, {request.instance_id}"
         what = f"prompt and --max-tokens {request.max_tokens} exceed the model's context: {refusal}"
         try:
@@ -84,12 +76,12 @@ class RateLimiter:
                 return await self._try(request, attempt)
             except TransientError as problem:
                 attempt += 1
-                if attempt > self._retries and problem.fallback_answer is not None:
+                if attempt > self.retries and problem.fallback_answer is not None:
                     return problem.fallback_answer
                 what, after = problem.what, problem.after or 0.0
                 if after > _MAX_WAIT:
                     what += f"; it asked to retry after {after:.0f} s, above the limit of {_MAX_WAIT:.0f} s"
-                if attempt > self._retries or after > _MAX_WAIT:
+                if attempt > self.retries or after > _MAX_WAIT:
                     fix = f"{problem.fix}; {RESUME}" if problem.fix else RESUME
                     raise DLBenchError(what, where=problem.where, fix=fix) from None
                 await self._wait(problem, attempt)
@@ -98,8 +90,8 @@ class RateLimiter:
         async with self.budget.reserve(request):
             if self._stop.is_set():
                 raise Stopped
-            if self._request_log is not None:
-                self._request_log.write(self.model, request, attempt)
+            if self.request_log is not None:
+                self.request_log.write(self.model, request, attempt)
             characters = count_characters(request.messages)
             try:
                 answer = await self.model.answer(request)
@@ -114,7 +106,7 @@ class RateLimiter:
         seconds = find_wait(problem.after, attempt)
         if seconds and time.monotonic() - self._last_log > _LOG_INTERVAL:
             self._last_log = time.monotonic()
-            self._log(f"{problem.what}; retrying in {seconds:.0f} s ({attempt} of {self._retries})")
+            self.log(f"{problem.what}; retrying in {seconds:.0f} s ({attempt} of {self.retries})")
         try:
             await asyncio.wait_for(self._stop.wait(), seconds)
         except TimeoutError:

@@ -1,8 +1,6 @@
 """Generate the samples of a run: many requests in flight, each answer written at once, none requested twice.
 
-An error, an exhausted budget or Ctrl-C stops new requests; answers in flight are still kept. Each request has its own
-seed, hashed from the run's seed, the instance and the sample's index. With `seed + index`, instances would share their
-random draws and consecutive runs would share samples: variance between runs, and the intervals, would be wrong.
+An error, an exhausted budget or Ctrl-C stops new requests; answers in flight are still kept.
 """
 
 import asyncio
@@ -62,8 +60,7 @@ def generate(
     ):
         known = _read_known(journal, model.name)
         _count_spent(budget, known, turns, request_log)
-        counts = [n if isinstance(n, int) else n(instance) for instance in instances]
-        requested = [(one, index) for one, count in zip(instances, counts, strict=True) for index in range(count)]
+        requested = [(one, index) for one in instances for index in range(n if isinstance(n, int) else n(one))]
         missing = [(instance, sample) for instance, sample in requested if (instance.id, sample) not in known]
         limiter = RateLimiter(model, request_log, budget, concurrency=concurrency, retries=retries, log=log)
         # Twice the concurrency: while one worker's answer is written, another sends.
@@ -182,6 +179,7 @@ def _read_known(journal: Journal, model: str) -> dict[Key, dict[str, Any]]:
 
 
 def draw_seed(seed: int, instance: str, sample: int) -> int:
-    """The seed of one request: 0 to 2^31 - 1, which every endpoint accepts; the same on every machine."""
+    """The seed of one request: 0 to 2^31 - 1, which every endpoint accepts; the same on every machine. With `seed +
+    sample`, instances would share their random draws and consecutive runs their samples: intervals would be wrong."""
     digest = hashlib.sha256(f"{seed}\n{instance}\n{sample}".encode()).digest()
     return int.from_bytes(digest[:4], "big") >> 1

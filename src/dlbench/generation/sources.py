@@ -1,14 +1,11 @@
-"""Read references, signatures and modules of instances from the fetched sources.
-
-None of them is stored in the repository; they come from the release that the project's record pins.
-"""
+"""Read references, signatures and modules of instances from the fetched sources; none is stored in the repository."""
 
 from pathlib import Path
 
 from dlbench.dataset import Benchmark, Instance
-from dlbench.dataset.target import find_target, render_signature
+from dlbench.dataset.target import Target, find_target, render_signature
 from dlbench.errors import DLBenchError
-from dlbench.generation.techniques import ExamplePool, PredictedStages, PromptBuilder, Settings, find_technique
+from dlbench.generation.techniques import ExamplePool, PredictedStages, PromptBuilder, find_technique
 from dlbench.generation.techniques.catalogue import PREDICTED_STAGE
 from dlbench.workspace import fetch
 from dlbench.workspace.home import Log, quiet
@@ -28,13 +25,14 @@ class Sources:
         return self._texts[key]
 
     def reference(self, instance_id: str) -> str:
-        instance = self.benchmark.instances[instance_id]
-        return find_target(self.module(instance), instance.qualname).text
+        return self._target(instance_id).text
 
     def signature(self, instance_id: str) -> str:
+        return render_signature(self._target(instance_id).node, decorators=False)
+
+    def _target(self, instance_id: str) -> Target:
         instance = self.benchmark.instances[instance_id]
-        target = find_target(self.module(instance), instance.qualname)
-        return render_signature(target.node, decorators=False)
+        return find_target(self.module(instance), instance.qualname)
 
 
 def make_prompt_builder(
@@ -54,6 +52,6 @@ def make_prompt_builder(
     if stages is not None and technique != PREDICTED_STAGE:
         fix = f"add --technique {PREDICTED_STAGE}, or remove --predicted-stages"
         raise DLBenchError(f"--predicted-stages requires --technique {PREDICTED_STAGE}, not {technique}", fix=fix)
-    settings = Settings(shots, seed, prompt_tokens, benchmark.canary if canary else "")
     pool = ExamplePool(benchmark.instances.values(), sources.module, PredictedStages(stages) if stages else None)
-    return PromptBuilder(find_technique(technique), pool, settings)
+    mark = benchmark.canary if canary else ""
+    return PromptBuilder(find_technique(technique), pool, shots, seed, prompt_tokens, mark)

@@ -1,15 +1,14 @@
 """Extract the tests that a model wrote, each as code that runs alone.
 
-A dropped test is recorded with its reason, so that a model without usable tests is visible. The model's own definition
-of the target is left out: a test of that copy would give the same result for every solution. Two tests that differ only
-in variable names, docstrings or assertion messages are the same test, so ids are hashes of a normal form.
+The model's own definition of the target is left out: a test of that copy would give the same result for every
+solution. Tests that differ only in variable names, docstrings or messages are the same: ids hash a normal form.
 """
 
 import ast
 import hashlib
 import textwrap
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from dlbench.agreement.model_tests.cases import (
@@ -89,42 +88,39 @@ def read_model_tests(answer: str, qualname: str, variant: Variant | None = None)
     """`variant` is the one the answer is for, since it may show other names than the project's. Never raises."""
     statements, broken = read_statements(answer)
     statements = _flatten(statements)
+    package = ""
     if variant is not None:
+        package = variant.instance.rpartition("/")[2].partition(".")[0]
         renamed = keep_compiling(restore_names(statements, variant))
         statements, broken = renamed.whole, [*broken, *renamed.broken]
-
-    def reject(case: Case, whole: Sequence[ast.stmt]) -> str:
-        if "." not in qualname and any(_binds(one, qualname) for one in case.statements):
-            return f"defines {qualname} itself"
-        return "" if calls_target(whole, qualname, package) else f"does not call {qualname}"
-
-    package = variant.instance.rpartition("/")[2].partition(".")[0] if variant is not None else ""
-    parsed = _collect(statements, _Target(qualname, package), reject)
+    parsed = _collect(statements, _Target(qualname, package))
     parsed.dropped[:0] = [f"{name}: {_BROKEN}" for name in broken]
     return parsed
 
 
 def read_project_tests(source: str, names: Collection[str]) -> ParsedTests:
     """The tests of a project's file with these names (`test_x`, `Class.test_x`), as code that runs alone."""
-    return _collect(_flatten(parse(source).body), _Target(""), lambda case, whole: "", names)
+    return _collect(_flatten(parse(source).body), _Target(""), names)
 
 
 class _Target:
-    """The names of the target. Assigning a method's name does not redefine it; assigning its class's name does."""
+    """The names of the target, if any, and its package. Assigning a method's name does not redefine it; assigning its
+    class's name does."""
 
     def __init__(self, qualname: str, package: str = "") -> None:
-        self.package = package
+        self.qualname, self.package = qualname, package
         parts = [part for part in qualname.split(".") if part]
         self.defined = set(parts)
         self.assigned = set(parts[:-1] or parts)
 
+    def reject(self, case: Case, whole: Sequence[ast.stmt]) -> str:
+        if self.qualname and "." not in self.qualname and any(_binds(one, self.qualname) for one in case.statements):
+            return f"defines {self.qualname} itself"
+        is_called = not self.qualname or calls_target(whole, self.qualname, self.package)
+        return "" if is_called else f"does not call {self.qualname}"
 
-def _collect(
-    statements: list[ast.stmt],
-    target: _Target,
-    reject: Callable[[Case, Sequence[ast.stmt]], str],
-    names: Collection[str] | None = None,
-) -> ParsedTests:
+
+def _collect(statements: list[ast.stmt], target: _Target, names: Collection[str] | None = None) -> ParsedTests:
     """`names`: the tests to read; all if None."""
     statements = _ImportRemover(target).visit(ast.Module(statements, [])).body
     kept = [(place, one) for place, one in enumerate(statements) if not _defines(one, target)]
@@ -139,7 +135,7 @@ def _collect(
             last = place if case.name == ASSERTION else len(statements)
             setup = [part for part in context if part.place < last]
             whole = [*find_needed(case.statements, setup), *case.statements] if not case.rejected else []
-            reason = case.rejected or reject(case, whole)
+            reason = case.rejected or target.reject(case, whole)
             test = make_model_test(whole) if not reason else None
             if test is None:
                 parsed.dropped.append(f"{case.name}: {reason or _BROKEN}")
@@ -202,11 +198,9 @@ class _ImportRemover(ast.NodeTransformer):
         return bool(alias.asname) and not node.level and top in _LIBRARIES and top != self.target.package
 
 
-def calls_target(statements: Sequence[ast.stmt], qualname: str, package: str = "") -> bool:
-    """Whether the code calls the target by name, or by its class for methods that Python or a framework calls.
-
-    A function may also be called by its path in `package`, the project's own.
-    """
+def calls_target(statements: Sequence[ast.stmt], qualname: str, package: str) -> bool:
+    """Whether the code calls the target: by name, by its path in `package`, the project's own, or by its class for
+    methods that Python or a framework calls."""
     *owners, name = qualname.split(".")
     nodes = [node for statement in statements for node in ast.walk(statement)]
     if owners:

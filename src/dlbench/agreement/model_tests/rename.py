@@ -16,28 +16,27 @@ CALLED_BY_CLASS = ("forward", "call", "__call__")
 
 
 def restore_names(statements: Sequence[ast.stmt], variant: Variant) -> list[ast.stmt]:
-    *_, owner, own = variant.instance.rpartition("/")[2].split(".")
-    shown = variant.own_parameters
-    if variant.function == own and not shown:
+    if variant.function == variant.own_name and not variant.own_parameters:
         return list(statements)
-    renamer = _Renamer(own, owner, variant.function, shown, [node for one in statements for node in ast.walk(one)])
+    renamer = _Renamer(variant, [node for one in statements for node in ast.walk(one)])
     return [ast.fix_missing_locations(renamer.visit(one)) for one in statements]
 
 
 class _Renamer(ast.NodeTransformer):
     """`free`: an unused name, for variables that have the project's; `helpers`: functions with such a parameter."""
 
-    def __init__(self, own: str, owner: str, shown: str, parameters: dict[str, str], nodes: list[ast.AST]) -> None:
-        self.own, self.owner, self.shown, self.parameters = own, owner, shown, parameters
+    def __init__(self, variant: Variant, nodes: list[ast.AST]) -> None:
+        self.own, self.owner, self.shown = variant.own_name, variant.owner, variant.function
+        self.parameters = variant.own_parameters
         used = {getattr(node, field, None) for node in nodes for field in ("id", "arg", "name")}
-        self.free = f"{own}_"
+        self.free = f"{self.own}_"
         while self.free in used:
             self.free += "_"
         self.helpers = {
             node.name
             for node in nodes
             if isinstance(node, Function)
-            and any(isinstance(one, ast.arg) and one.arg == own for one in ast.walk(node.args))
+            and any(isinstance(one, ast.arg) and one.arg == self.own for one in ast.walk(node.args))
         }
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
@@ -94,15 +93,12 @@ class _Renamer(ast.NodeTransformer):
             return self.own
         return self.free if name == self.own and self.shown != self.own else name
 
-    def visit_alias(self, node: ast.alias) -> ast.AST:
-        if node.name == self.shown:
-            node.name = self.own
-        return node
-
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+    def visit_FunctionDef(self, node: ast.FunctionDef | ast.alias) -> ast.AST:
         if node.name == self.shown:
             node.name = self.own
         return self.generic_visit(node)
+
+    visit_alias = visit_FunctionDef
 
 
 def last_name(node: ast.expr) -> str:

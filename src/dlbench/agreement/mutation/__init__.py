@@ -1,16 +1,15 @@
 """Make variants of a prompt with mutation operators.
 
-The original comes first. Then the operators take turns, in an order drawn from the seed and the instance, until there
-are `count` variants or no operator finds anything new. Every draw has its own seed, so adding an operator does not
-change what the others make. A model's paraphrases are kept in the workspace, one file each, under a hash of everything
-they depend on: a study that is started again gets the same variants for free.
+The operators take turns until there are `count` variants or none finds anything new. Every draw has its own seed, so
+adding an operator does not change what the others make. A model's paraphrases are kept in the workspace under a hash of
+everything they depend on: a study that is started again gets the same variants for free.
 """
 
 import hashlib
 import json
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from random import Random
 
@@ -27,16 +26,9 @@ from dlbench.generation.sampling import draw_seed
 from dlbench.jsonl import dump, write_whole
 from dlbench.workspace.home import disk_errors, home, make_folder
 
-OPERATORS.add(
-    "rephrase",
-    Operator(
-        "rephrase",
-        Family.GRAMMATICAL,
-        "the whole prompt in a model's own words",
-        instruction="Say the whole text in other words and other sentences, as another programmer would.",
-    ),
-    order=9,
-)
+_SUMMARY = "the whole prompt in a model's own words"
+_ORDER = "Say the whole text in other words and other sentences, as another programmer would."
+OPERATORS.add("rephrase", Operator("rephrase", Family.GRAMMATICAL, _SUMMARY, instruction=_ORDER), order=9)
 
 ROUNDS = 4
 """How often an operator is tried before it counts as exhausted."""
@@ -75,11 +67,8 @@ async def gather_variants(
     limiter: RateLimiter | None = None,
     source: str = "",
 ) -> Variants:
-    """At most `count` variants, including the original; `operators` by name, all if empty.
-
-    `source` is the text of the instance's module; without it no parameter is renamed. Operators that need a model are
-    dropped without a `limiter`.
-    """
+    """At most `count` variants, including the original; `operators` by name, all if empty. Without `source`, the text
+    of the instance's module, no parameter is renamed; operators that need a model are dropped without a `limiter`."""
     if count < 1:
         raise DLBenchError(f"cannot make {count} variants", where=instance.id, fix="ask for 1 or more")
     maker = _VariantMaker(Original(instance, source), seed, limiter, default_similarity())
@@ -87,11 +76,11 @@ async def gather_variants(
     Random(f"{seed}/{instance.id}").shuffle(queue)
     for number in range(ROUNDS):
         for operator in list(queue):
-            if len(maker.kept) >= count:
-                return maker.result()
+            if len(maker.made.kept) >= count:
+                return maker.made
             if not await maker.try_once(operator, number):
                 queue.remove(operator)
-    return maker.result()
+    return maker.made
 
 
 @dataclass
@@ -100,15 +89,11 @@ class _VariantMaker:
     seed: int
     limiter: RateLimiter | None
     similarity: Similarity
-    kept: list[Variant] = field(default_factory=list)
-    dropped: list[Dropped] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._id = self.original.instance.id
-        self.kept.append(Variant(self._id, 0, ORIGINAL, self.original.task, self.original.function))
-
-    def result(self) -> Variants:
-        return Variants(self.kept, self.dropped, self.similarity.name)
+        first = Variant(self._id, 0, ORIGINAL, self.original.task, self.original.function)
+        self.made = Variants([first], [], self.similarity.name)
 
     async def try_once(self, operator: Operator, number: int) -> bool:
         """Whether another try could give something else."""
@@ -118,15 +103,16 @@ class _VariantMaker:
             if number == 0:
                 self._drop(operator, str(reason))
             return False
-        variant = Variant(self._id, len(self.kept), operator.name, made.task, made.function, dict(made.parameters))
-        known = [replace(other, index=variant.index, operator=operator.name) for other in self.kept]
+        kept = self.made.kept
+        variant = Variant(self._id, len(kept), operator.name, made.task, made.function, dict(made.parameters))
+        known = [replace(other, index=variant.index, operator=operator.name) for other in kept]
         if variant in known:
             if number == 0:
                 self._drop(operator, "identical to an earlier variant", made.task)
         elif violation := find_violation(self.original, made, self.similarity):
             self._drop(operator, violation, made.task)
         else:
-            self.kept.append(variant)
+            kept.append(variant)
         return True
 
     async def _paraphrase(self, operator: Operator, number: int) -> Paraphrase:
@@ -143,7 +129,7 @@ class _VariantMaker:
         return Paraphrase(task, self.original.function)
 
     def _drop(self, operator: Operator, reason: str, task: str = "") -> None:
-        self.dropped.append(Dropped(self._id, operator.name, reason, task))
+        self.made.dropped.append(Dropped(self._id, operator.name, reason, task))
 
 
 FOLDER = "wordings"

@@ -1,8 +1,4 @@
-"""Define what a mutation operator is, and the registry that operators add themselves to.
-
-To add one, decorate a rule with `@operator(...)` in any module of this package. An operator does not judge its own
-result; `meaning_guard` checks the paraphrases of every operator.
-"""
+"""Define what a mutation operator is, and the registry that operators add themselves to with `@operator(...)`."""
 
 import ast
 from collections.abc import Callable, Mapping

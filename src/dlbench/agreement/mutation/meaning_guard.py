@@ -6,6 +6,7 @@ strict: it also drops a correct paraphrase that it cannot tell from a wrong one.
 
 import ast
 import builtins
+import copy
 import importlib.util
 import keyword
 import math
@@ -19,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from dlbench.agreement.mutation.base import Original, Paraphrase
-from dlbench.agreement.mutation.text import Fixed, Piece, PieceKind, load_words, parse_prompt, replace_pieces, stem
+from dlbench.agreement.mutation.text import Piece, PieceKind, load_words, parse_prompt, replace_pieces, stem
 from dlbench.agreement.rename_back import map_back
 from dlbench.agreement.requests import rename_target
 from dlbench.agreement.variants import Variant
@@ -93,9 +94,7 @@ def find_facts(text: str) -> PromptFacts:
 
 
 def _parts(piece: Piece) -> list[str]:
-    if isinstance(piece, Fixed) and piece.kind == PieceKind.COMPOUND:
-        return piece.text.split("-")
-    return [_POSSESSIVE.sub("", piece.text)]
+    return piece.text.split("-") if piece.kind == PieceKind.COMPOUND else [_POSSESSIVE.sub("", piece.text)]
 
 
 def _one_line(text: str) -> str:
@@ -108,16 +107,12 @@ def _negates(word: str) -> bool:
     return stem(low) in load_words().protected["negations"] or low.endswith(("n't", "n’t")) or low == "non"  # noqa: RUF001
 
 
-def _is_exact(piece: Piece) -> bool:
-    return isinstance(piece, Fixed) and piece.kind in _EXACT
-
-
 def _find_statements(pieces: list[Piece]) -> Statements:
     protected = load_words().protected
     subjects: list[str] = []
     actions: list[str] = []
     for piece in pieces:
-        if _is_exact(piece):
+        if piece.kind in _EXACT:
             subjects.append(_one_line(piece.text))
             continue
         for part in _parts(piece):
@@ -133,7 +128,7 @@ def _find_statements(pieces: list[Piece]) -> Statements:
 def _find_own_words(sentences: list[list[Piece]]) -> tuple[frozenset[str], ...]:
     common = load_words().protected["operators_only"]
     stems = [
-        {stem(part) for piece in pieces if not _is_exact(piece) for part in _parts(piece)} - common
+        {stem(part) for piece in pieces if piece.kind not in _EXACT for part in _parts(piece)} - common
         for pieces in sentences
     ]
     counts = Counter(word for found in stems for word in found)
@@ -227,7 +222,9 @@ def _find_other_signature(original: Original, made: Paraphrase) -> str:
     if original.node is None:
         return "parameters are renamed without a signature" if made.parameters else ""
     own = render_signature(original.node, decorators=False)
-    shown = render_signature(rename_target(original.node, made.function, made.parameters), decorators=False)
+    renamed = copy.deepcopy(original.node)
+    rename_target(renamed, made.function, made.parameters)
+    shown = render_signature(renamed, decorators=False)
     variant = Variant(original.instance.id, 1, "", made.task, made.function, made.parameters)
     back = map_back(f"{shown} ...", variant)
     if ast.dump(parse(back)) != ast.dump(parse(f"{own} ...")):

@@ -109,9 +109,6 @@ def _has_second_verb(rest: str) -> bool:
     return any(word in load_words().imperatives for word in _AFTER_JOIN.findall(rest))
 
 
-_OPENINGS = ("Could you", "Can you", "Would you")
-
-
 @operator(
     "questions",
     Family.GRAMMATICAL,
@@ -121,7 +118,7 @@ _OPENINGS = ("Could you", "Can you", "Would you")
     order=6,
 )
 def change_questions(original: Original, rng: Random) -> Paraphrase:
-    opening = rng.choice(_OPENINGS)
+    opening = rng.choice(("Could you", "Can you", "Would you"))
     return rewrite_imperatives(
         original,
         # a sentence that announces a list keeps its colon

@@ -47,12 +47,10 @@ def _find_verbs(prompt: ParsedPrompt, rng: Random) -> Iterator[_Replacement]:
             verb, form = known[token.text.lower()]
             others = [other[form] for other in verb.others if other[form]]
             following = tokens[number + 1 : number + 1 + _NEAR]
-            if others and not _is_noun(tokens[:number], form) and _may_replace(verb, form, following):
+            before = tokens[number - 1].text.lower() if number else ""
+            is_noun = form < _PARTICIPLE and before in _BEFORE_NOUN
+            if others and not is_noun and _may_replace(verb, form, following):
                 yield token, rng.choice(others)
-
-
-def _is_noun(before: list[Piece], form: int) -> bool:
-    return form < _PARTICIPLE and bool(before) and before[-1].text.lower() in _BEFORE_NOUN
 
 
 def _may_replace(verb: Verb, form: int, following: list[Piece]) -> bool:

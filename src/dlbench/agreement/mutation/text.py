@@ -1,8 +1,7 @@
 """Split a prompt into prose and fixed pieces, and load the table of words that operators use.
 
-Code spans, quoted strings, numbers, shapes and names look like words but must not change. `words.toml` lists which
-words may replace each other and which may never change, because they carry the meaning of a task (an axis, a number, a
-negation).
+`words.toml` lists which words may replace each other and which may never change, because they carry the meaning of a
+task (an axis, a number, a negation).
 """
 
 import re
@@ -112,14 +111,12 @@ _WORD = re.compile(r"(?<![\w'’\0-])[A-Za-z]+(?:['’][a-z]+)?(?![\w\0-])")  # 
 
 @dataclass(frozen=True)
 class Piece:
+    """A part of the text; `kind` is for fixed pieces only."""
+
     start: int
     end: int
     text: str
-
-
-@dataclass(frozen=True)
-class Fixed(Piece):
-    kind: PieceKind
+    kind: PieceKind | None = None
 
 
 @dataclass(frozen=True)
@@ -128,30 +125,28 @@ class ParsedPrompt:
 
     text: str
     hidden: str
-    fixed: tuple[Fixed, ...]
+    fixed: tuple[Piece, ...]
     sentences: tuple[Piece, ...]
     words: tuple[Piece, ...]
 
     def within(self, piece: Piece) -> list[Piece]:
         """Fixed pieces and words of a part of the text, in order."""
-        tokens: list[Piece] = [*self.fixed, *self.words]
-        inside = [one for one in tokens if piece.start <= one.start and one.end <= piece.end]
+        inside = [one for one in (*self.fixed, *self.words) if piece.start <= one.start and one.end <= piece.end]
         return sorted(inside, key=lambda one: one.start)
 
 
 @lru_cache(maxsize=512)
 def parse_prompt(text: str) -> ParsedPrompt:
     matches = _FIXED.finditer(text)
-    fixed = [Fixed(found.start(), found.end(), found[0], PieceKind(found.lastgroup or "")) for found in matches]
+    fixed = [Piece(*found.span(), found[0], PieceKind(found.lastgroup or "")) for found in matches]
     sentences = _split(text, _hide(text, fixed))
     starts = {one.start for one in sentences}
     words: list[Piece] = []
     for found in _WORD.finditer(_hide(text, fixed)):
-        piece = Piece(found.start(), found.end(), found[0])
-        if piece.start not in starts and _is_name(piece.text):
-            fixed.append(Fixed(piece.start, piece.end, piece.text, PieceKind.NAME))
+        if found.start() not in starts and _is_name(found[0]):
+            fixed.append(Piece(*found.span(), found[0], PieceKind.NAME))
         else:
-            words.append(piece)
+            words.append(Piece(*found.span(), found[0]))
     fixed.sort(key=lambda one: one.start)
     return ParsedPrompt(text, _hide(text, fixed), tuple(fixed), tuple(sentences), tuple(words))
 

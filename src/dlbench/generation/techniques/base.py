@@ -1,8 +1,6 @@
 """Define prompting techniques, their registry, and the sentences that they share.
 
-Token limits, seeds and records are handled outside (`build.py`), and all techniques describe the task as zero-shot does
-and add to it. So a difference between two scores is a difference between two techniques. A prompt never holds the
-project's docstring or solution, which the model may have seen in training.
+A prompt never holds the project's docstring or solution, which the model may have seen in training.
 """
 
 import ast
@@ -76,7 +74,7 @@ def choose_none(examples: "ExampleDraw") -> Choice:
 
 @dataclass(frozen=True)
 class Technique:
-    """`summary` appears in the documentation; `neighbours`: show the signatures of the module's other definitions."""
+    """`summary` says what the prompt adds; `neighbours`: show the signatures of the module's other definitions."""
 
     name: str
     summary: str
@@ -93,14 +91,8 @@ TECHNIQUES: Registry[Technique] = Registry("technique", "dlbench.generation.tech
 
 
 def add_technique(technique: Technique, *, order: int = 100) -> Technique:
-    """Register a technique under its name; `order` is its place in help texts and tables."""
+    """Register a technique under its name; `order` is its place in help texts."""
     return TECHNIQUES.add(technique.name, technique, order=order)
-
-
-def render_technique_table() -> str:
-    """The Markdown table of the documentation."""
-    rows = [f"| `{name}` | {technique.summary} |" for name, technique in TECHNIQUES.items()]
-    return "\n".join(["| technique | prompt |", "| --- | --- |", *rows])
 
 
 @dataclass(frozen=True)
@@ -115,11 +107,6 @@ SYSTEM = (
     "You write Python for deep-learning projects. Answer with one Python code block that contains the complete "
     "definition asked for. Helper functions and imports are allowed in the same block. "
     "Write no tests, no examples and no explanations."
-)
-REASONING_SYSTEM = (
-    "You write Python for deep-learning projects. First think step by step, in short sentences and without code. Then "
-    "give one Python code block that contains the complete definition asked for. Helper functions and imports are "
-    "allowed in the same block. Write no tests and no examples."
 )
 
 
@@ -152,7 +139,3 @@ def describe(instance: Instance, signature: str, context: str = "", canary: str 
 
 def closing(instance: Instance) -> str:
     return f"Now write the complete definition of `{instance.name}` in one Python code block."
-
-
-def reasoning_closing(instance: Instance) -> str:
-    return f"Let's think step by step, and then {closing(instance).removeprefix('Now ')}"

@@ -1,13 +1,12 @@
 """Build the exact conversation that is sent for an instance, within a token limit.
 
 A conversation is reused for all samples: pass@k is defined over answers to one prompt. A prompt that exceeds the
-context is refused and scored as a failure of the model, so context is removed in a fixed order: examples, neighbours'
-signatures, class skeleton. The task, its signature and the imports are never removed.
+context is refused and scored as a failure of the model, so context is removed in a fixed order.
 """
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dlbench.dataset.records import Instance
@@ -56,29 +55,29 @@ def fit(technique: Technique, question: Question, examples: Sequence[Example], l
     return Conversation(turns, notes)
 
 
-@dataclass(frozen=True)
-class Settings:
-    """`shots`: number of examples; `seed`: of their draw; `tokens`: limit on estimated prompt tokens, 0 for none."""
+@dataclass
+class PromptBuilder:
+    """`shots`: number of examples; `seed`: of their draw; `tokens`: limit on estimated prompt tokens, 0 for none.
+    Thread-safe: concurrent calls for one instance return equal conversations."""
 
+    technique: Technique
+    pool: ExamplePool
     shots: int = 3
     seed: int = 0
     tokens: int = 6000
     canary: str = ""
-
-
-class PromptBuilder:
-    """Thread-safe: concurrent calls for one instance return equal conversations."""
-
-    def __init__(self, technique: Technique, pool: ExamplePool, settings: Settings | None = None) -> None:
-        self.technique = technique
-        self._pool = pool
-        self._settings = settings or Settings()
-        self._built: dict[str, Conversation] = {}
+    _built: dict[str, Conversation] = field(default_factory=dict, init=False)
 
     def build(self, instance: Instance) -> Conversation:
-        if instance.id not in self._built:
-            self._built[instance.id] = self._build(instance)
-        return self._built[instance.id]
+        if instance.id in self._built:
+            return self._built[instance.id]
+        question = read_question(instance, self.pool.source_of(instance), self.canary)
+        if not self.technique.neighbours:
+            question = replace(question, neighbours=())
+        examples, notes = self.technique.choose(ExampleDraw(self.pool, instance, self.seed, self.shots))
+        fitted = fit(self.technique, question, examples, self.tokens)
+        built = Conversation(fitted.turns, {"technique": self.technique.name, **notes, **fitted.notes})
+        return self._built.setdefault(instance.id, built)
 
     def request(self, instance: Instance, sample: int, temperature: float, max_tokens: int, seed: int) -> Request:
         """`seed`: of the run; the request gets its own."""
@@ -86,15 +85,6 @@ class PromptBuilder:
         first, *later = conversation.turns
         own = draw_seed(seed, instance.id, sample)
         return Request(instance.id, sample, first, temperature, max_tokens, own, tuple(later), conversation.notes)
-
-    def _build(self, instance: Instance) -> Conversation:
-        technique, settings = self.technique, self._settings
-        question = read_question(instance, self._pool.source_of(instance), settings.canary)
-        if not technique.neighbours:
-            question = replace(question, neighbours=())
-        examples, notes = technique.choose(ExampleDraw(self._pool, instance, settings.seed, settings.shots))
-        fitted = fit(technique, question, examples, settings.tokens)
-        return Conversation(fitted.turns, {"technique": technique.name, **notes, **fitted.notes})
 
 
 def describe_shortage(conversations: Iterable[Conversation], shots: int) -> str:

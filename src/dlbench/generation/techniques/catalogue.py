@@ -1,9 +1,7 @@
 """The techniques: the bare task, reasoning, examples, a plan, warnings, and more context.
 
-Examples precede the question as answered turns, so they also show the form of an answer. `few-shot-same-stage` uses the
-label, which a user does not have: it bounds what `few-shot-predicted-stage` can reach. The warnings come from a
-taxonomy of bugs and are the same for every instance, so they reveal nothing about any of them. Other definitions of the
-module are shown without bodies, which could contain the answer.
+Examples precede the question as answered turns, so they also show the form of an answer. The warnings are the same for
+every instance, so they reveal nothing about any of them.
 """
 
 import tomllib
@@ -14,7 +12,6 @@ from pathlib import Path
 from dlbench.dataset.prompt_context import fenced
 from dlbench.dataset.records import Instance
 from dlbench.generation.techniques.base import (
-    REASONING_SYSTEM,
     SYSTEM,
     Choice,
     Example,
@@ -24,7 +21,6 @@ from dlbench.generation.techniques.base import (
     add_technique,
     closing,
     describe,
-    reasoning_closing,
     system,
     task_of,
     user,
@@ -33,6 +29,11 @@ from dlbench.generation.techniques.examples import ExampleDraw
 from dlbench.generation.techniques.explain import explain
 
 PREDICTED_STAGE = "few-shot-predicted-stage"
+REASONING_SYSTEM = (
+    "You write Python for deep-learning projects. First think step by step, in short sentences and without code. Then "
+    "give one Python code block that contains the complete definition asked for. Helper functions and imports are "
+    "allowed in the same block. Write no tests and no examples."
+)
 PLANNING_SYSTEM = "You plan and write Python for deep-learning projects. In each turn, do what it asks and no more."
 PLAN = (
     "Do not write code yet. Write a short numbered plan of how you will implement it: inputs and their shapes, checks "
@@ -58,6 +59,10 @@ def _render(
     return render
 
 
+def _close_reasoning(instance: Instance) -> str:
+    return f"Let's think step by step, and then {closing(instance).removeprefix('Now ')}"
+
+
 def render_self_planning(question: Question, examples: Sequence[Example]) -> Turns:
     plan = [system(PLANNING_SYSTEM), user(task_of(question), PLAN)]
     return [plan, [user(f"Follow your plan. {closing(question.instance)}", RULES)]]
@@ -81,7 +86,7 @@ def _choose(fits: Callable[[Instance, Instance], bool]) -> Callable[[ExampleDraw
 
 
 def choose_predicted_stage(examples: ExampleDraw) -> Choice:
-    stage = examples.predict_stage()
+    stage = examples.pool.predictor.predict(examples.instance, examples.pool.others(examples.instance))
     return examples.draw(lambda other: other.labels.stage == stage), {"predicted_stage": str(stage)}
 
 
@@ -91,7 +96,7 @@ _same_project = _choose(lambda instance, other: other.project == instance.projec
 _other_projects = _choose(lambda instance, other: other.project != instance.project)
 
 _plain = _render(SYSTEM, closing)
-_reasoned = _render(REASONING_SYSTEM, reasoning_closing, lambda code: f"{explain(code)}\n\n{fenced(code)}")
+_reasoned = _render(REASONING_SYSTEM, _close_reasoning, lambda code: f"{explain(code)}\n\n{fenced(code)}")
 
 _TECHNIQUES = (
     Technique("zero-shot", "the task alone", _plain),

@@ -1,7 +1,6 @@
 """Choose the instances that may be shown as examples, in a seeded random order.
 
-An instance that shares a large part of the code or the prompt would invalidate the score. The order is by hashes: the
-same on every machine, and nearly unchanged when an instance is added to the benchmark.
+The order is by hashes: the same on every machine, and nearly unchanged when an instance is added to the benchmark.
 """
 
 import hashlib
@@ -84,9 +83,6 @@ class ExampleDraw:
         ranked = sorted(filter(fits, self.pool.instances), key=self._rank)
         harmless = (other for other in ranked if not self.pool.reveals(self.instance, other))
         return [self.pool.example(other) for other in islice(harmless, self.count)]
-
-    def predict_stage(self) -> str:
-        return self.pool.predictor.predict(self.instance, self.pool.others(self.instance))
 
     def _rank(self, other: Instance) -> str:
         return hashlib.sha256(f"{self.seed}\n{self.instance.id}\n{other.id}".encode()).hexdigest()

@@ -1,7 +1,4 @@
-"""Explain a solution in words: the reasoning of the examples of `few-shot-cot`, since nobody has written any.
-
-It states what is done in which order, not why, and quotes no more code than names and short conditions.
-"""
+"""Explain a solution in words: the reasoning of the examples of `few-shot-cot`, since nobody has written any."""
 
 import ast
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,7 +12,7 @@ _ASSIGNMENTS = (ast.Assign, ast.AnnAssign, ast.AugAssign)
 
 
 def explain(solution: str) -> str:
-    """Numbered sentences that state what a function does."""
+    """Numbered sentences that state what a function does, not why, and quote only names and short conditions."""
     function = parse_function(solution)
     arguments = function.args
     every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]

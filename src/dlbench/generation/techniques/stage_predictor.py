@@ -1,8 +1,4 @@
-"""Predict the pipeline stage of a prompt for a user who has no labels; the label of the instance itself is not used.
-
-By a vote of the five nearest prompts by TF-IDF cosine, or from a file of predictions by a trained classifier in
-cross-validation (`dlbench analyze stage evaluate` writes it).
-"""
+"""Predict the pipeline stage of a prompt for a user who has no labels; the label of the instance itself is not used."""
 
 import hashlib
 import math
@@ -30,7 +26,7 @@ class StagePredictor(Protocol):
 
 
 class NearestPrompts:
-    """Inverse document frequencies come from all `instances`, which needs no labels."""
+    """A vote of the nearest prompts by TF-IDF cosine; document frequencies of all `instances` need no labels."""
 
     def __init__(self, instances: Sequence[Instance], neighbours: int = 5) -> None:
         self._neighbours = neighbours
@@ -65,7 +61,7 @@ class NearestPrompts:
 
 
 class PredictedStages:
-    """Predictions of a classifier, from lines `{"instance": …, "prompt": sha256, "stage": …}`."""
+    """Predictions of a classifier in cross-validation, from lines `{"instance": …, "prompt": sha256, "stage": …}`."""
 
     _FIX = "`dlbench analyze stage evaluate --out DIR` rewrites the file"
 
