@@ -410,9 +410,9 @@ def test_seeds_of_one_model_share_a_line_with_mean_and_deviation(toy, tmp_path):
     hotter = submit(tmp_path / "hot", toy, {SCALE: "0", STEP: "0"}, model="often", seed=9, temperature=0.9)
     found = [*repeats.values(), other, hotter]
     (table,) = rank_entries({tmp_path / f"{number}.json": entry for number, entry in enumerate(found)})
-    places = [(place.entry.model, place.rank, place.submitted.pass_at_1) for place in table.places]
+    places = [(place.entry.model, place.rank, place.pass_at_1) for place in table.places]
     assert places == [("often", 1, 0.75), ("other", 2, 0.5), ("often", 3, 0.0)]
-    assert [entry.settings["seed"] for entry in table.places[0].submitted.entries] == [9, 10]
+    assert [entry.settings["seed"] for entry in table.places[0].entries] == [9, 10]
     text = build_markdown([table])
     assert "| 75.0 % | 19.8 to 97.3 |" in text  # Wilson's interval of 3/4 among two instances
     assert "| 2 (sd 35.4) |" in text  # of 100 and 50 points
@@ -442,7 +442,7 @@ def test_same_answers_under_another_seed_are_one_run(toy, tmp_path):
     found = [submit(tmp_path / str(seed), toy, marks, seed=seed) for seed in (1, 2)]
     (table,) = rank_entries({tmp_path / f"{number}.json": entry for number, entry in enumerate(found)})
     (place,) = table.places
-    assert place.submitted.spread.runs == 1
+    assert place.spread.runs == 1
 
 
 def test_dataset_versions_are_ranked_separately(entry, tmp_path):

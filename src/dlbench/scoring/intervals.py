@@ -115,13 +115,8 @@ def find_intervals(columns: Floats, means: Sequence[float]) -> list[Interval]:
     return [found.get(row) or wilson(share, columns.shape[1]) for row, share in enumerate(means)]
 
 
-def find_clustered(values: Sequence[float], clusters: Clusters) -> Interval:
-    """Of the mean over all values when whole clusters (projects) are drawn; n/a where all values are equal."""
-    return find_all_clustered(np.array([values], dtype=np.float64), clusters)[0]
-
-
-def find_all_clustered(columns: Floats, clusters: Clusters) -> list[Interval]:
-    """The same for several figures of the same instances."""
+def find_clustered(columns: Floats, clusters: Clusters) -> list[Interval]:
+    """The same when whole clusters (projects) are drawn; n/a where all values are equal."""
     is_known = clusters.count >= FEWEST_CLUSTERS
     found = _bound_spreading(columns, clusters.resample_columns, "clustered") if is_known else {}
     return [found.get(row, NOTHING) for row in range(len(columns))]

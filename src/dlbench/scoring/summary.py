@@ -81,14 +81,11 @@ def summarise_all(
     ks: Sequence[int] = KS,
 ) -> dict[str, Summary]:
     """Runs with the same instances are grouped and resampled together."""
-    tallies, statuses, truncated = {}, {}, {}
+    known = {name: list(records) for name, records in runs.items()}
+    tallies = {name: tally(records, benchmark) for name, records in known.items()}
     runs_by_ids: defaultdict[tuple[str, ...], list[str]] = defaultdict(list)
-    for name, records in runs.items():
-        known = list(records)
-        tallies[name] = tally(known, benchmark)
-        statuses[name] = dict(Counter(record["status"] for record in known))
-        truncated[name] = sum(record.get("truncated") is True for record in known)
-        runs_by_ids[tuple(tallies[name])].append(name)
+    for name, found in tallies.items():
+        runs_by_ids[tuple(found)].append(name)
     scores: dict[str, tuple[Score, ...]] = {}
     for ids, names in runs_by_ids.items():
         index_of = {one: index for index, one in enumerate(ids)}
@@ -102,8 +99,8 @@ def summarise_all(
     return {
         name: Summary(
             scores=scores[name],
-            statuses=statuses[name],
-            truncated=truncated[name],
+            statuses=dict(Counter(record["status"] for record in known[name])),
+            truncated=sum(record.get("truncated") is True for record in known[name]),
             rate_interval=intervals.find_interval([one.rate for one in found.values()]),
             if_faults_passed=mean((one.passed + one.harness_errors) / one.samples for one in found.values()),
         )
@@ -133,7 +130,7 @@ def _score(axis: str, label: str, figures: Floats, clusters: Clusters, ks: Seque
     means = [[total / size if size else math.nan for total in each[2:]] for each in totals]
     passing = figures[:, 3:].reshape(runs * len(ks), size)
     bounds = iter(intervals.find_intervals(passing, [share for each in means for share in each[1:]]))
-    clustered = intervals.find_all_clustered(figures[:, 3], clusters)
+    clustered = intervals.find_clustered(figures[:, 3], clusters)
     scores = []
     for run, (each, (rate, *shares)) in enumerate(zip(totals, means, strict=True)):
         bounded = {k: next(bounds) for k in ks}
