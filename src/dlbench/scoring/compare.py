@@ -1,9 +1,4 @@
-"""Compare runs pairwise on their common instances.
-
-Instances with a harness error in any run are excluded: counted as failures, our own faults would look like a difference
-between models. Overlap says whether two runs solve the same instances: the share of equal outcomes is high by itself
-where both solve little or nearly everything, and Cohen's kappa corrects for chance.
-"""
+"""Compare runs pairwise on their common instances."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -74,6 +69,7 @@ class CommonInstances:
     """In every run, and without a harness error in any."""
     not_common: tuple[str, ...]
     harness_errors: tuple[str, ...]
+    """Excluded: counted as failures, our own faults would look like a difference between models."""
 
 
 @dataclass(frozen=True)
@@ -190,7 +186,8 @@ class SolveOverlap:
 
     @property
     def kappa(self) -> float:
-        """(share - expected) / (1 - expected); NaN where agreement is certain, since each solves all or none."""
+        """(share - expected) / (1 - expected): the share is high by itself where both solve little or nearly all.
+        NaN where agreement is certain, since each solves all or none."""
         if not self.instances:
             return math.nan
         of_a, of_b = ((self.both + only) / self.instances for only in (self.only_a, self.only_b))

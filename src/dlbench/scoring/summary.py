@@ -1,8 +1,7 @@
 """Summarise a run's verdicts, overall and by group, and its run-to-run variance.
 
 Every instance counts the same, however many samples it has. Harness errors stay in the denominator, are counted in
-every row that they touch, and the summary bounds how far they could have moved the score. Run-to-run variance is over
-repeated runs of one model, or over the samples of one run: all first samples form one run, all second ones another.
+every row that they touch, and the summary bounds how far they could have moved the score.
 """
 
 import math
@@ -169,7 +168,7 @@ def spread(values: Sequence[float]) -> Spread:
 
 
 def spread_of_samples(records: Iterable[dict[str, Any]]) -> Spread:
-    """Spread of pass@1 across sample indices; only indices that every instance has."""
+    """Spread of pass@1 across sample indices: all first samples form one run. Only indices that every instance has."""
     passed: defaultdict[int, dict[str, bool]] = defaultdict(dict)
     instances = set()
     for record in records:

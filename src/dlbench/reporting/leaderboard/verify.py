@@ -1,8 +1,4 @@
-"""Verify a submission: its consistency, its samples, and its verdicts.
-
-All faults are collected in one pass; a forged line that is found only after the first is fixed could stay on the
-leaderboard.
-"""
+"""Verify a submission: its consistency, its samples, and its verdicts; all faults are collected in one pass."""
 
 import math
 from collections import Counter

@@ -1,8 +1,7 @@
 """Pages that open offline: the report of runs, and the browser of the dataset; and the report's plots as files.
 
-Each page is one file. It sends no request and executes nothing that a model wrote. A report of thirteen thousand
-candidates must open at once: the list has a short record of each instance, and candidates, outcomes and the reference
-are in a compressed bundle per instance, which is read when it is opened.
+A report of thirteen thousand candidates must open at once: the list has a short record of each instance, and the rest
+is in a compressed bundle per instance, which is read when it is opened.
 """
 
 import re
