@@ -40,10 +40,9 @@ def check_entry(entry: Entry, benchmark: Benchmark) -> list[Fault]:
     instances = select(benchmark, Selection(split=entry.split))
     faults = []
     if entries.hash_dataset(instances, benchmark) != entry.dataset_sha256:
-        what = f"prompts, tests or sources differ from version {entry.benchmark}"
-        faults.append(Fault("changed dataset", what))
+        faults.append(Fault("changed dataset", f"prompts, tests or sources differ from version {entry.benchmark}"))
     faults += _check_keys(entry, instances)
-    faults += [fault for claim in entry.verdicts if (fault := _check_claim(claim, benchmark))]
+    faults += _check_claims(entry, benchmark)
     return (faults or _check_score(entry, benchmark)) + others
 
 
@@ -124,19 +123,18 @@ def _check_keys(entry: Entry, instances: Sequence[Instance]) -> Iterator[Fault]:
             yield Fault("unclaimed sample", f"{_name(key)}: there are {entry.samples} of each")
 
 
-def _check_claim(claim: Claim, benchmark: Benchmark) -> Fault | None:
-    instance = benchmark.instances.get(claim.instance)
-    if instance is None:
-        return None
-    if claim.status is Status.HARNESS_ERROR:
-        return Fault("harness error", f"{_name(claim.key)} was not judged")
-    if len(claim.tests) != len(instance.tests):
-        what = f"{len(claim.tests)} outcomes of {len(instance.tests)} tests"
-    elif not _is_possible(claim):
-        what = f"{claim.status}, with the tests {claim.tests}"
-    else:
-        return None
-    return Fault("impossible verdict", f"{_name(claim.key)}: {what}")
+def _check_claims(entry: Entry, benchmark: Benchmark) -> Iterator[Fault]:
+    for claim in entry.verdicts:
+        name, instance = _name(claim.key), benchmark.instances.get(claim.instance)
+        if instance is None:
+            continue
+        tests = len(instance.tests)
+        if claim.status is Status.HARNESS_ERROR:
+            yield Fault("harness error", f"{name} was not judged")
+        elif len(claim.tests) != tests:
+            yield Fault("impossible verdict", f"{name}: {len(claim.tests)} outcomes of {tests} tests")
+        elif not _is_possible(claim):
+            yield Fault("impossible verdict", f"{name}: {claim.status}, with the tests {claim.tests}")
 
 
 def _is_possible(claim: Claim) -> bool:
