@@ -5,10 +5,11 @@ every row that they touch, and the summary bounds how far they could have moved 
 """
 
 import math
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
+from operator import itemgetter
 from statistics import fmean, variance
 from typing import Any
 
@@ -18,7 +19,7 @@ from dlbench.dataset import Benchmark
 from dlbench.scoring import intervals
 from dlbench.scoring.breakdowns import CUTOFFS, LABELS, group
 from dlbench.scoring.intervals import NOTHING, Clusters, Floats, Interval
-from dlbench.scoring.tally import Tally, mean, pass_at_k, tally
+from dlbench.scoring.tally import Tally, group_by, mean, pass_at_k, tally
 
 KS = (1, 3, 5, 10)
 
@@ -82,11 +83,8 @@ def summarise_all(
     """Runs with the same instances are grouped and resampled together."""
     known = {name: list(records) for name, records in runs.items()}
     tallies = {name: tally(records, benchmark) for name, records in known.items()}
-    runs_by_ids: defaultdict[tuple[str, ...], list[str]] = defaultdict(list)
-    for name, found in tallies.items():
-        runs_by_ids[tuple(found)].append(name)
     scores: dict[str, tuple[Score, ...]] = {}
-    for ids, names in runs_by_ids.items():
+    for ids, names in group_by(tallies, lambda name: tuple(tallies[name])).items():
         index_of = {one: index for index, one in enumerate(ids)}
         figures = _make_figures([list(tallies[name].values()) for name in names], ks)
         rows = []
@@ -161,17 +159,13 @@ class Spread:
 
 def spread(values: Sequence[float]) -> Spread:
     """Σ(x - mean)² / (n - 1) and its root; NaN for fewer than two values."""
-    if not values:
-        return Spread(0, math.nan, math.nan, math.nan)
     found = variance(values) if len(values) > 1 else math.nan
-    return Spread(len(values), fmean(values), found, math.sqrt(found))
+    return Spread(len(values), fmean(values) if values else math.nan, found, math.sqrt(found))
 
 
 def spread_of_samples(records: Iterable[dict[str, Any]]) -> Spread:
     """Spread of pass@1 across sample indices: all first samples form one run. Only indices that every instance has."""
-    passed: defaultdict[int, dict[str, bool]] = defaultdict(dict)
-    instances = set()
-    for record in records:
-        passed[record["sample"]][record["instance"]] = record["status"] == "pass"
-        instances.add(record["instance"])
-    return spread([fmean(found.values()) for found in passed.values() if len(found) == len(instances)])
+    known = list(records)
+    instances = {record["instance"] for record in known}
+    whole = [each for each in group_by(known, itemgetter("sample")).values() if len(each) == len(instances)]
+    return spread([fmean(record["status"] == "pass" for record in each) for each in whole])

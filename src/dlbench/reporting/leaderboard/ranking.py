@@ -16,6 +16,7 @@ import numpy as np
 from dlbench.reporting.leaderboard.entry import Entry
 from dlbench.scoring import Interval, Spread, spread
 from dlbench.scoring.intervals import bound, find_interval, resample_columns
+from dlbench.scoring.tally import group_by
 
 
 @dataclass(frozen=True)
@@ -58,11 +59,8 @@ class Submission:
 
     def find_shares(self) -> dict[str, float]:
         """By instance, the share of samples that pass."""
-        passed: defaultdict[str, list[bool]] = defaultdict(list)
-        for entry in self.runs:
-            for claim in entry.verdicts:
-                passed[claim.instance].append(claim.status == "pass")
-        return {one: fmean(each) for one, each in passed.items()}
+        claims = group_by((claim for entry in self.runs for claim in entry.verdicts), lambda claim: claim.instance)
+        return {one: fmean(claim.status == "pass" for claim in each) for one, each in claims.items()}
 
 
 def group_repeats(entries: Iterable[Entry]) -> list[Submission]:
@@ -93,9 +91,8 @@ class Ranking:
 
 def rank_entries(entries: Mapping[Path, Entry]) -> list[Ranking]:
     """Newest version first; the split with most instances first."""
-    tables: defaultdict[tuple[str, str], list[Entry]] = defaultdict(list)
-    for _, entry in sorted(entries.items(), key=lambda each: each[0].name):
-        tables[entry.benchmark, entry.split].append(entry)
+    by_name = [entries[path] for path in sorted(entries, key=lambda path: path.name)]
+    tables = group_by(by_name, lambda entry: (entry.benchmark, entry.split))
 
     def order(key: tuple[str, str]) -> tuple[list[int], int, str]:
         size = max(len({claim.instance for claim in entry.verdicts}) for entry in tables[key])

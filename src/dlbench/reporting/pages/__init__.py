@@ -5,11 +5,12 @@ is in a compressed bundle per instance, which is read when it is opened.
 """
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from html import escape
+from operator import itemgetter
 from typing import Any
 
 from dlbench import __version__
@@ -29,6 +30,7 @@ from dlbench.reporting.sections import PAGE, Block, Plot, SideBySide, make_secti
 from dlbench.runs.verdict import Status
 from dlbench.scoring import Tally
 from dlbench.scoring.breakdowns import sort_labels
+from dlbench.scoring.tally import group_by
 
 _SHOWN = ("model", "technique", "samples", "temperature", "max_tokens", "seed", "shots", "benchmark", "dlbench")
 """Settings for readers; base URLs and paths are private."""
@@ -60,7 +62,10 @@ def write_page(
     """`candidates` by the name of a run. `public`: without any line of a project's own code."""
     data = data.ranked()
     benchmark = data.benchmark
-    judged = [Judged(_by_instance(run.verdicts), candidates.get(name, {})) for name, run in data.runs.items()]
+    judged = []
+    for name, run in data.runs.items():
+        verdicts = group_by(sorted(run.verdicts, key=itemgetter("sample")), itemgetter("instance"))
+        judged.append(Judged(verdicts, candidates.get(name, {})))
     known = dict.fromkeys(instance for each in judged for instance in each.verdicts)
     instances = [one for name, one in benchmark.instances.items() if name in known]
     tallies = [found for name, found in data.tallies.items() if informs_difficulty(data.runs[name])]
@@ -123,13 +128,6 @@ def _make_index(kind: str, records: Sequence[Mapping[str, Any]], **facts: object
         for key, order in _FACETS.items()
     ]
     return pack({"kind": kind, **facts, "facets": facets, "names": SHORT_LABELS, "instances": list(records)})
-
-
-def _by_instance(verdicts: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
-    found: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
-    for record in verdicts:
-        found[record["instance"]].append(record)
-    return {instance: sorted(records, key=lambda record: record["sample"]) for instance, records in found.items()}
 
 
 def _count(judged: Judged, instance: str) -> dict[str, int] | None:
