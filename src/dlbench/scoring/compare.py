@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations, product
+from itertools import combinations
 
 import numpy as np
 
@@ -200,5 +200,6 @@ def find_overlaps(runs: Mapping[str, Tallies]) -> dict[tuple[str, str], SolveOve
     found = {}
     for a, b in combinations(runs, 2):
         pairs = [(one.solved, runs[b][name].solved) for name, one in runs[a].items() if name in runs[b]]
-        found[a, b] = SolveOverlap(*map(pairs.count, product((True, False), repeat=2)))
+        counts = [pairs.count(kind) for kind in ((True, True), (True, False), (False, True), (False, False))]
+        found[a, b] = SolveOverlap(*counts)
     return found
