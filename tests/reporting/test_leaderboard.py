@@ -27,7 +27,7 @@ from dlbench.reporting.leaderboard.entry import (
 )
 from dlbench.reporting.leaderboard.ranking import rank_entries
 from dlbench.reporting.leaderboard.verify import (
-    FaultKind,
+    OTHER_VERSION,
     check_entry,
     check_samples,
     check_verdicts,
@@ -77,8 +77,8 @@ def test_changed_verdict_is_reported(entry, toy):
     first, second, *rest = entry.verdicts
     changed = second.model_copy(update={"status": Status.FAIL, "tests": "pf"})
     careless = entry.model_copy(update={"verdicts": (first, changed, *rest)})
-    assert kinds(check_entry(careless, toy)) == {FaultKind.CHANGED_VERDICTS, FaultKind.WRONG_SCORE}
-    assert FaultKind.WRONG_SCORE in kinds(check_entry(forge(entry, first, changed, *rest), toy))
+    assert kinds(check_entry(careless, toy)) == {"changed verdicts", "wrong score"}
+    assert "wrong score" in kinds(check_entry(forge(entry, first, changed, *rest), toy))
 
 
 def test_status_that_contradicts_its_tests_is_reported(entry, toy):
@@ -86,7 +86,7 @@ def test_status_that_contradicts_its_tests_is_reported(entry, toy):
     place = next(n for n, claim in enumerate(claims) if claim.status is Status.FAIL)
     claims[place] = claims[place].model_copy(update={"status": Status.PASS})
     (fault,) = check_entry(forge(entry, *claims, toy=toy), toy)
-    assert fault.kind is FaultKind.IMPOSSIBLE_VERDICT
+    assert fault.kind == "impossible verdict"
     assert f"{SCALE}, sample 1" in str(fault)
 
 
@@ -108,18 +108,18 @@ def test_each_status_accepts_only_possible_test_outcomes(entry, toy, status, tes
 
 def test_verdict_with_too_few_tests_is_reported(entry, toy):
     claims = [claim.model_copy(update={"tests": claim.tests[:1]}) for claim in entry.verdicts[:1]]
-    assert FaultKind.IMPOSSIBLE_VERDICT in kinds(check_entry(forge(entry, *claims, *entry.verdicts[1:]), toy))
+    assert "impossible verdict" in kinds(check_entry(forge(entry, *claims, *entry.verdicts[1:]), toy))
 
 
 def test_another_dataset_version_is_reported(entry, toy):
     (fault,) = check_entry(entry.model_copy(update={"benchmark": "2.0"}), toy)
     wider = entry.model_copy(update={"benchmark": "2.0", "settings": {**entry.settings, "timeout": 999}})
-    assert kinds(check_entry(wider, toy)) == {FaultKind.DATASET_VERSION, FaultKind.LIMITS}
+    assert kinds(check_entry(wider, toy)) == {OTHER_VERSION, "wider limits"}
     assert str(fault).startswith("another dataset version: made on 2.0, this is 1.0")
 
 
 def test_changed_dataset_under_the_same_version_is_reported(entry, toy):
-    assert kinds(check_entry(entry.model_copy(update={"dataset_sha256": "0" * 64}), toy)) == {FaultKind.DATASET_CHANGED}
+    assert kinds(check_entry(entry.model_copy(update={"dataset_sha256": "0" * 64}), toy)) == {"changed dataset"}
 
 
 def test_missing_instance_is_reported(entry, toy):
@@ -148,7 +148,7 @@ def test_unknown_instance_is_reported(entry, toy):
 
 def test_surplus_sample_is_reported(entry, toy):
     more = entry.verdicts[0].model_copy(update={"sample": 2})
-    assert kinds(check_entry(forge(entry, *entry.verdicts, more, toy=toy), toy)) == {FaultKind.UNCLAIMED_SAMPLE}
+    assert kinds(check_entry(forge(entry, *entry.verdicts, more, toy=toy), toy)) == {"unclaimed sample"}
 
 
 @pytest.mark.parametrize("figure", ["pass_at_1", "low", "high", "passing_rate"])
@@ -163,7 +163,7 @@ def test_harness_errors_cannot_be_submitted(entry, toy):
         claim.model_copy(update={"status": Status.HARNESS_ERROR, "tests": "n" * len(claim.tests)})
         for claim in entry.verdicts
     ]
-    assert kinds(check_entry(forge(entry, *claims, toy=toy), toy)) == {FaultKind.HARNESS_ERROR}
+    assert kinds(check_entry(forge(entry, *claims, toy=toy), toy)) == {"harness error"}
 
 
 def test_model_without_temperature_can_be_submitted(toy, tmp_path):
@@ -185,7 +185,7 @@ def test_runs_with_different_predicted_stages_are_separate_entries(toy, tmp_path
 @pytest.mark.parametrize(("limits"), [{"timeout": 1e9}, {"memory": 10**9}])
 def test_higher_limits_are_reported(toy, tmp_path, limits):
     (fault,) = check_entry(submit(tmp_path / "run", toy, MARKS, **limits), toy)
-    assert fault.kind is FaultKind.LIMITS
+    assert fault.kind == "wider limits"
 
 
 @pytest.mark.parametrize(
@@ -204,14 +204,14 @@ def test_verification_is_bound_to_the_entry(entry, toy):
     marked = entry.model_copy(update={"verified": Verification(checked=4, **facts)})
     assert check_entry(marked, toy) == []
     assert kinds(check_entry(entry.model_copy(update={"verified": Verification(checked=5, **facts)}), toy)) == {
-        FaultKind.FALSE_MARK
+        "false mark"
     }
     better = [
         claim.model_copy(update={"status": Status.PASS, "tests": "p" * len(claim.tests)}) for claim in entry.verdicts
     ]
-    assert kinds(check_entry(forge(marked, *better, toy=toy), toy)) == {FaultKind.FALSE_MARK}
+    assert kinds(check_entry(forge(marked, *better, toy=toy), toy)) == {"false mark"}
     renamed = marked.model_copy(update={"settings": {**entry.settings, "model": "another"}})
-    assert kinds(check_entry(renamed, toy)) == {FaultKind.FALSE_MARK}
+    assert kinds(check_entry(renamed, toy)) == {"false mark"}
 
 
 def test_repeated_answers_to_an_instance_are_counted(entry):
@@ -249,8 +249,8 @@ def test_changed_missing_and_unclaimed_samples_are_reported(entry, toy, tmp_path
     assert [str(fault) for fault in check_samples(entry, changed)] == [
         f"changed sample: {STEP}, sample 1 is not the answer that was judged"
     ]
-    assert kinds(check_samples(entry, honest[1:])) == {FaultKind.MISSING_SAMPLE}
-    assert kinds(check_samples(entry, [*honest, Sample(STEP, 7, "x")])) == {FaultKind.UNCLAIMED_SAMPLE}
+    assert kinds(check_samples(entry, honest[1:])) == {"missing sample"}
+    assert kinds(check_samples(entry, [*honest, Sample(STEP, 7, "x")])) == {"unclaimed sample"}
 
 
 def test_share_is_drawn_by_seed_and_never_empty(entry):
@@ -305,7 +305,7 @@ def test_harness_error_neither_confirms_nor_refutes_a_verdict(entry, toy, tmp_pa
     samples = read_samples(tmp_path / "run/samples.jsonl", toy)
     broken = {(STEP, 0): Verdict(STEP, 0, Status.HARNESS_ERROR, {}, message="disk full")}
     (fault,) = check_verdicts(entry, samples, toy, judged(entry, toy, broken, broken))
-    assert fault.kind is FaultKind.NOT_JUDGED
+    assert fault.kind == "not judged"
     assert "disk full" in fault.what
 
 
@@ -354,7 +354,7 @@ def test_run_on_a_live_split_has_its_own_split_name(toy, tmp_path):
     assert check_entry(entry, grown) == []
     for split in ("live-2026-13", "live-2099-01"):
         other = entry.model_copy(update={"split": split})
-        assert kinds(check_entry(other, grown)) == {FaultKind.SPLIT}
+        assert kinds(check_entry(other, grown)) == {"unknown split"}
         assert not is_about(other, grown)
 
 
@@ -410,9 +410,9 @@ def test_seeds_of_one_model_share_a_line_with_mean_and_deviation(toy, tmp_path):
     hotter = submit(tmp_path / "hot", toy, {SCALE: "0", STEP: "0"}, model="often", seed=9, temperature=0.9)
     found = [*repeats.values(), other, hotter]
     (table,) = rank_entries({tmp_path / f"{number}.json": entry for number, entry in enumerate(found)})
-    places = [(place.entry.model, place.rank, place.submitted.pass_at_1) for place in table.places]
+    places = [(place.entry.model, place.rank, place.pass_at_1) for place in table.places]
     assert places == [("often", 1, 0.75), ("other", 2, 0.5), ("often", 3, 0.0)]
-    assert [entry.settings["seed"] for entry in table.places[0].submitted.entries] == [9, 10]
+    assert [entry.settings["seed"] for entry in table.places[0].entries] == [9, 10]
     text = build_markdown([table])
     assert "| 75.0 % | 19.8 to 97.3 |" in text  # Wilson's interval of 3/4 among two instances
     assert "| 2 (sd 35.4) |" in text  # of 100 and 50 points
@@ -442,7 +442,7 @@ def test_same_answers_under_another_seed_are_one_run(toy, tmp_path):
     found = [submit(tmp_path / str(seed), toy, marks, seed=seed) for seed in (1, 2)]
     (table,) = rank_entries({tmp_path / f"{number}.json": entry for number, entry in enumerate(found)})
     (place,) = table.places
-    assert place.submitted.spread.runs == 1
+    assert place.spread.runs == 1
 
 
 def test_dataset_versions_are_ranked_separately(entry, tmp_path):

@@ -4,6 +4,7 @@ import math
 from collections import Counter
 from random import Random
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -79,7 +80,7 @@ def test_clusters_are_drawn_as_a_whole():
 def test_correlated_projects_widen_the_interval():
     values = [float(number // 10 % 2) for number in range(100)]
     alone = find_interval(values)
-    together = find_clustered(values, Clusters(str(number // 10) for number in range(100)))
+    [together] = find_clustered(np.array([values]), Clusters(str(number // 10) for number in range(100)))
     assert together.high - together.low > 2 * (alone.high - alone.low)
 
 
@@ -92,7 +93,7 @@ def test_small_and_uniform_groups_get_wilson(values):
 
 def test_no_values_and_too_few_projects_give_nan():
     assert math.isnan(find_interval([]).low)
-    assert math.isnan(find_clustered([0.0, 1.0] * 30, Clusters("aab" * 20)).low)
+    assert math.isnan(find_clustered(np.array([[0.0, 1.0] * 30]), Clusters("aab" * 20))[0].low)
 
 
 def test_intervals_are_deterministic():

@@ -48,7 +48,7 @@ def evaluate(
     """Predict stage, task and data type from prompts (cross-validated), with baselines."""
     from dlbench.analysis.classifier.evaluate import METHODS, WITHOUT_ENCODER, cross_validate
     from dlbench.generation.techniques.stage_predictor import hash_prompt
-    from dlbench.reporting.studies import classifier
+    from dlbench.reporting import studies
 
     need("sklearn", "analysis")
     name, prompts = _gather(dataset, also)
@@ -66,13 +66,13 @@ def evaluate(
     rewrite(out / "predictions.jsonl", ({"instance": id, "prompt": hashes[id], **answers[id]} for id in answers))
     lent = f", trained with {prompts.lent} prompts of another dataset" if prompts.lent else ""
     separated = " with separate projects" if new_projects else ""
-    tables = {f"{name}, {folds} folds{separated}, seed {seed}{lent}": classifier.tabulate_methods(found)}
+    tables = {f"{name}, {folds} folds{separated}, seed {seed}{lent}": studies.tabulate_methods(found)}
     for one in found.figures:
         if one.way == methods[-1]:
             title = f"{one.axis} by {one.way}: true labels in rows, predicted ones in columns"
-            tables[title] = classifier.tabulate_labels(one)
+            tables[title] = studies.tabulate_labels(one)
     notes = [f"predictions for unseen prompts by {methods[-1]}: {out / 'predictions.jsonl'}"]
-    output.show(tables, notes, found, classifier.draw_methods(found))
+    output.show(tables, notes, found, studies.draw_methods(found))
 
 
 @command("train", stage)
@@ -100,7 +100,7 @@ def predict(
 ) -> None:
     """Predict stage, task and data type of every prompt of a dataset, and count the labels."""
     from dlbench.analysis.classifier.evaluate import predict as predict_labels
-    from dlbench.reporting.studies import classifier
+    from dlbench.reporting import studies
 
     need("sklearn", "analysis")
     corpora = read(datasets, None, with_code=False)
@@ -113,8 +113,8 @@ def predict(
         rows = ((name, id, labels) for name, found in predicted.items() for id, labels in found.items())
         rewrite(out, ({"dataset": name, "instance": id, **labels} for name, id, labels in rows))
     true = {corpus.name: {item.id: item.labels for item in corpus.items} for corpus in corpora}
-    tables = {"predicted and true labels": classifier.tabulate_predictions(predicted, true)}
-    output.show(tables, [], predicted, classifier.draw_predictions(predicted))
+    tables = {"predicted and true labels": studies.tabulate_predictions(predicted, true)}
+    output.show(tables, [], predicted, studies.draw_predictions(predicted))
 
 
 def _gather(dataset: str, also: str | None) -> "tuple[str, Prompts]":

@@ -150,15 +150,15 @@ def verify(
 def read_checked(path: Path, benchmark: "dataset.Benchmark") -> "tuple[Entry | None, list[Fault]]":
     """An entry and the faults of it and its file name: under another name it would be on the leaderboard twice."""
     from dlbench.reporting.leaderboard.entry import name_entry, read_entry
-    from dlbench.reporting.leaderboard.verify import Fault, FaultKind, check_entry
+    from dlbench.reporting.leaderboard.verify import Fault, check_entry
 
     try:
         entry = read_entry(path)
     except DLBenchError as error:
-        return None, [Fault(FaultKind.MALFORMED, error.what)]
+        return None, [Fault("malformed entry", error.what)]
     faults = check_entry(entry, benchmark)
     if path.name != name_entry(entry):
-        faults.append(Fault(FaultKind.MISNAMED, f"with these settings its name is {name_entry(entry)}"))
+        faults.append(Fault("misnamed entry", f"with these settings its name is {name_entry(entry)}"))
     return entry, faults
 
 
@@ -201,7 +201,7 @@ def build(
     from dlbench.reporting.leaderboard import build_markdown, build_page
     from dlbench.reporting.leaderboard.entry import FOLDER, find_entries
     from dlbench.reporting.leaderboard.ranking import rank_entries
-    from dlbench.reporting.leaderboard.verify import FaultKind, is_newer
+    from dlbench.reporting.leaderboard.verify import OTHER_VERSION, is_newer
 
     loaded = dataset.load(benchmark)
     entries: dict[Path, Entry] = {}
@@ -210,7 +210,7 @@ def build(
         entry, faults = read_checked(path, loaded)
         if entry is not None and not is_newer(entry, loaded):
             # an older dataset version has its own table and was checked when it was new
-            faults = [fault for fault in faults if fault.kind is not FaultKind.DATASET_VERSION]
+            faults = [fault for fault in faults if fault.kind != OTHER_VERSION]
         if entry is None or faults:
             faulty[path] = faults[0].what if entry is None else str(faults[0])
         else:

@@ -1,8 +1,4 @@
-"""Read the candidates of a run, and rate the difficulty of instances.
-
-Models wrote these texts, and some are megabytes of one repeated word: each is cut at a length that no honest function
-reaches.
-"""
+"""Read the candidates of a run, and rate the difficulty of instances."""
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
@@ -19,7 +15,7 @@ from dlbench.scoring import Tally
 from dlbench.scoring.tally import mean
 
 LONGEST = 20_000
-"""Characters of a candidate that are shown."""
+"""Characters of a candidate that are shown: no honest function has more, and some answers are megabytes of a word."""
 _DEPTHS = ("", " " * 4, " " * 8)
 
 

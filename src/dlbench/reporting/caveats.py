@@ -63,8 +63,7 @@ def _empty_caveats(name: str, run: Run) -> Iterator[str]:
     path = run.folder / SAMPLES
     if not path.is_file() or not _SUSPECT.search(path.read_bytes()):
         return
-    causes = [_find_cause(record) for _, record in read_lines(path)]
-    counts = Counter(causes)
+    counts = Counter(_find_cause(record) for _, record in read_lines(path))
     if refused := counts["context_length"]:
         yield (
             f"TOO LONG FOR THE MODEL: {refused} of the answers of {name} are empty because the request exceeds the"
@@ -75,9 +74,9 @@ def _empty_caveats(name: str, run: Run) -> Iterator[str]:
             f"WITHHELD: a content filter of the endpoint removed {withheld} of the answers of {name}, in whole or in"
             " part. They are judged as received; what is missing counts against the model."
         )
-    if (thought := counts["thought"]) > _MANY * len(causes):
+    if (thought := counts["thought"]) > _MANY * counts.total():
         yield (
-            f"ONLY THOUGHTS: {thought} of the {len(causes)} answers of {name} are empty, although the model reasoned"
+            f"ONLY THOUGHTS: {thought} of the {counts.total()} answers of {name} are empty, although the model reasoned"
             " and stopped by itself (`reasoning` in samples.jsonl). They count as failures. A server with the wrong"
             " reasoning parser takes answers for reasoning: check some of them."
         )

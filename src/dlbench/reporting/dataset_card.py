@@ -4,9 +4,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 
-from dlbench.dataset.labels import AXES
-from dlbench.dataset.loading import Benchmark
-from dlbench.dataset.records import Instance
+from dlbench.dataset import AXES, Benchmark, Instance
 from dlbench.dataset.statistics import Attempt, Statistics, mutation_score, summarise
 from dlbench.reporting.tables import to_markdown
 

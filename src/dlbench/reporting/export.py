@@ -1,8 +1,4 @@
-"""Export a report for other programs: long tables as CSV and Parquet, and LaTeX tables for papers.
-
-Numbers are unrounded; a value that cannot be computed is an empty cell, never 0. Run names come from people and models,
-so every character that LaTeX interprets is escaped.
-"""
+"""Export a report for other programs: long tables as CSV and Parquet, and LaTeX tables for papers."""
 
 import csv
 import io
@@ -53,6 +49,7 @@ def render_latex(data: ReportData) -> str:
 
 
 def escape_latex(text: str) -> str:
+    """Run names come from people and models."""
     return _ANY.sub(lambda found: _SPECIAL[found.group()], _CONTROL.sub(" ", text))
 
 

@@ -1,13 +1,15 @@
 """Name runs uniquely, find repeats and copies among them, and check that they can be compared."""
 
 import hashlib
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from operator import itemgetter
 
 from dlbench.dataset import Benchmark
 from dlbench.errors import DLBenchError
 from dlbench.runs import Run
 from dlbench.scoring import Spread, Summary, spread, spread_of_samples
+from dlbench.scoring.tally import group_by
 
 _OWN = {"seed", "dlbench", "workers"}
 """Settings in which a repeat may differ from the run that it repeats."""
@@ -41,9 +43,7 @@ def hash_answers(run: Run) -> str:
 
 def group_alike(marks: Mapping[str, str]) -> list[list[str]]:
     """Groups of two or more names with the same mark, such as `hash_answers` gives; an empty mark forms none."""
-    alike: defaultdict[str, list[str]] = defaultdict(list)
-    for name, mark in marks.items():
-        alike[mark].append(name)
+    alike = group_by(marks, lambda name: marks[name])
     return [names for mark, names in alike.items() if mark and len(names) > 1]
 
 
@@ -54,11 +54,9 @@ def find_copies(named: Mapping[str, Run]) -> list[list[str]]:
 
 def repeats_itself(run: Run) -> bool:
     """Some instances have several samples, and all samples of each instance are equal."""
-    answers: defaultdict[str, list[str]] = defaultdict(list)
-    for record in run.verdicts:
-        answers[record["instance"]].append(record.get("answer_sha256") or "")
-    several = [each for each in answers.values() if len(each) > 1]
-    return bool(several) and all("" not in each and len(set(each)) == 1 for each in several)
+    several = [each for each in group_by(run.verdicts, itemgetter("instance")).values() if len(each) > 1]
+    answers = [{record.get("answer_sha256") or "" for record in each} for each in several]
+    return bool(answers) and all("" not in each and len(each) == 1 for each in answers)
 
 
 def find_repeats(named: Mapping[str, Run]) -> list[list[str]]:

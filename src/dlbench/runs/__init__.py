@@ -67,9 +67,8 @@ def read_head(folder: Path) -> Run:
 def read_run(folder: Path) -> Run:
     head, path = read_head(folder), folder / VERDICTS
     verdicts: dict[tuple[str, int], dict[str, Any]] = {}
-    name = str(path)
     for number, record in read_lines(path):
-        whole = Verdict.check_record(record, f"{name}:{number}")
+        whole = Verdict.check_record(record, f"{path}:{number}")
         verdicts[whole["instance"], whole["sample"]] = whole  # judged again: the last verdict counts
     return replace(head, verdicts=list(verdicts.values()))
 

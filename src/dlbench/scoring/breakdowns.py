@@ -1,8 +1,4 @@
-"""Group instances by label, project, framework, size and date.
-
-An axis gives every instance one label or several. `live` is the papers' contamination table: for each cut-off date, the
-instances that first appeared after it, which a model trained before that day cannot have seen, and those until then.
-"""
+"""Group instances by label, project, framework, size and date."""
 
 from bisect import bisect_right
 from collections import defaultdict
@@ -17,7 +13,7 @@ from dlbench.errors import DLBenchError
 SIZES = (1, 6, 11, 21, 41, 81)
 """Lower ends of the bins of lines of code; the last bin is open."""
 CUTOFFS = (date(2023, 10, 1), date(2024, 1, 1), date(2024, 5, 1), date(2024, 9, 1), date(2025, 6, 1))
-"""The papers' four, and ours."""
+"""The papers' four, and ours: a model trained before such a day cannot have seen what appeared after it."""
 LABELS = tuple(AXES)
 BREAKDOWNS = (*LABELS, "project", "framework", "size", "year", "live", "crossed")
 _SIZE_LABELS = [*(f"{low} to {high - 1} lines" for low, high in pairwise(SIZES)), f"{SIZES[-1]} lines or more"]

@@ -1,9 +1,4 @@
-"""Compare runs pairwise on their common instances.
-
-Instances with a harness error in any run are excluded: counted as failures, our own faults would look like a difference
-between models. Overlap says whether two runs solve the same instances: the share of equal outcomes is high by itself
-where both solve little or nearly everything, and Cohen's kappa corrects for chance.
-"""
+"""Compare runs pairwise on their common instances."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -74,6 +69,7 @@ class CommonInstances:
     """In every run, and without a harness error in any."""
     not_common: tuple[str, ...]
     harness_errors: tuple[str, ...]
+    """Excluded: counted as failures, our own faults would look like a difference between models."""
 
 
 @dataclass(frozen=True)
@@ -104,9 +100,8 @@ def compare(runs: Mapping[str, Tallies], benchmark: Benchmark, *, only_first: bo
     }
     first, *others = runs
     chosen = [(first, other) for other in others] if only_first else list(combinations(runs, 2))
-    standings = tuple(_score(run, list(compared.values())) for run in compared.values())
     pairs = _correct([_pair(compared[a], compared[b]) for a, b in chosen])
-    return Comparison(**vars(common), standings=standings, pairs=pairs)
+    return Comparison(**vars(common), standings=_score(list(compared.values()), clusters), pairs=pairs)
 
 
 class _ComparedRun:
@@ -118,7 +113,6 @@ class _ComparedRun:
         self.samples = [one.samples for one in tallies]
         self.shares = [one.share for one in tallies]
         self.units = np.rint(np.array(self.shares, dtype=np.float64) * step).astype(np.int64)
-        self.clusters = clusters
         self.cluster_units = clusters.add_up(self.units).astype(np.int64)
         self.pass_at_1 = mean(self.shares)
         self.means = intervals.resample_columns([self.shares])[0] if self.shares else None
@@ -126,15 +120,14 @@ class _ComparedRun:
         self.clustered = clusters.resample_columns([self.shares])[0] if has_clusters else None
 
 
-def _score(run: _ComparedRun, runs: list[_ComparedRun]) -> RunScore:
-    return RunScore(
-        name=run.name,
-        pass_at_1=run.pass_at_1,
-        interval=intervals.find_interval(run.shares),
-        clustered=intervals.find_clustered(run.shares, run.clusters),
-        solved=len(run.solved),
-        solved_alone=len(run.solved.difference(*(other.solved for other in runs if other is not run))),
-    )
+def _score(runs: Sequence[_ComparedRun], clusters: Clusters) -> tuple[RunScore, ...]:
+    shares = np.array([run.shares for run in runs], dtype=np.float64)
+    bounds = intervals.find_intervals(shares, [run.pass_at_1 for run in runs])
+    scores = []
+    for run, bound, clustered in zip(runs, bounds, intervals.find_clustered(shares, clusters), strict=True):
+        alone = run.solved.difference(*(other.solved for other in runs if other is not run))
+        scores.append(RunScore(run.name, run.pass_at_1, bound, clustered, len(run.solved), len(alone)))
+    return tuple(scores)
 
 
 def _pair(a: _ComparedRun, b: _ComparedRun) -> Pair:
@@ -193,7 +186,8 @@ class SolveOverlap:
 
     @property
     def kappa(self) -> float:
-        """(share - expected) / (1 - expected); NaN where agreement is certain, since each solves all or none."""
+        """(share - expected) / (1 - expected): the share is high by itself where both solve little or nearly all.
+        NaN where agreement is certain, since each solves all or none."""
         if not self.instances:
             return math.nan
         of_a, of_b = ((self.both + only) / self.instances for only in (self.only_a, self.only_b))

@@ -1,8 +1,7 @@
 """Compare two benchmarks over the same models: effect sizes and rank correlations.
 
-The papers report three of these figures without formulas; docs/scoring.md has ours. p-values are exact: they count all
-orders of the models. All of it treats models as independent draws, which they are not: read it as a description of
-these models, not as a test.
+All of it treats models as independent draws, which they are not: read it as a description of these models, not as a
+test. The formulas are in docs/scoring.md.
 """
 
 import math

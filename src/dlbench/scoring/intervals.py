@@ -1,11 +1,6 @@
 """Compute 95 % intervals of scores: bootstrap over instances, Wilson's, and bootstrap over projects.
 
-A bare pass@1 hides that another choice of instances would have given another number.
-- bootstrap: percentiles of the score over resampled instances;
-- Wilson: where a group is small, or all its instances have the same outcome and resampling would claim certainty;
-- clustered: percentiles over resampled projects, since functions of one project are correlated. It answers "would it
-  hold on other projects?" and is usually the widest. n/a in small groups and with fewer than five projects.
-
+docs/scoring.md says which is used where; where all instances have the same outcome, resampling would claim certainty.
 One matrix holds how often each of a thousand resamples drew each item, and a product with it gives all sums: in plain
 Python a row takes a second. Values are counted in whole units, whose sums a float holds exactly: the result does not
 depend on the order of additions. The seed is fixed: the same runs give the same intervals everywhere.
@@ -115,13 +110,8 @@ def find_intervals(columns: Floats, means: Sequence[float]) -> list[Interval]:
     return [found.get(row) or wilson(share, columns.shape[1]) for row, share in enumerate(means)]
 
 
-def find_clustered(values: Sequence[float], clusters: Clusters) -> Interval:
-    """Of the mean over all values when whole clusters (projects) are drawn; n/a where all values are equal."""
-    return find_all_clustered(np.array([values], dtype=np.float64), clusters)[0]
-
-
-def find_all_clustered(columns: Floats, clusters: Clusters) -> list[Interval]:
-    """The same for several figures of the same instances."""
+def find_clustered(columns: Floats, clusters: Clusters) -> list[Interval]:
+    """The same when whole clusters (projects) are drawn; n/a where all values are equal."""
     is_known = clusters.count >= FEWEST_CLUSTERS
     found = _bound_spreading(columns, clusters.resample_columns, "clustered") if is_known else {}
     return [found.get(row, NOTHING) for row in range(len(columns))]

@@ -1,15 +1,15 @@
 """Summarise a run's verdicts, overall and by group, and its run-to-run variance.
 
 Every instance counts the same, however many samples it has. Harness errors stay in the denominator, are counted in
-every row that they touch, and the summary bounds how far they could have moved the score. Run-to-run variance is over
-repeated runs of one model, or over the samples of one run: all first samples form one run, all second ones another.
+every row that they touch, and the summary bounds how far they could have moved the score.
 """
 
 import math
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
+from operator import itemgetter
 from statistics import fmean, variance
 from typing import Any
 
@@ -19,7 +19,7 @@ from dlbench.dataset import Benchmark
 from dlbench.scoring import intervals
 from dlbench.scoring.breakdowns import CUTOFFS, LABELS, group
 from dlbench.scoring.intervals import NOTHING, Clusters, Floats, Interval
-from dlbench.scoring.tally import Tally, mean, pass_at_k, tally
+from dlbench.scoring.tally import Tally, group_by, mean, pass_at_k, tally
 
 KS = (1, 3, 5, 10)
 
@@ -81,16 +81,10 @@ def summarise_all(
     ks: Sequence[int] = KS,
 ) -> dict[str, Summary]:
     """Runs with the same instances are grouped and resampled together."""
-    tallies, statuses, truncated = {}, {}, {}
-    runs_by_ids: defaultdict[tuple[str, ...], list[str]] = defaultdict(list)
-    for name, records in runs.items():
-        known = list(records)
-        tallies[name] = tally(known, benchmark)
-        statuses[name] = dict(Counter(record["status"] for record in known))
-        truncated[name] = sum(record.get("truncated") is True for record in known)
-        runs_by_ids[tuple(tallies[name])].append(name)
+    known = {name: list(records) for name, records in runs.items()}
+    tallies = {name: tally(records, benchmark) for name, records in known.items()}
     scores: dict[str, tuple[Score, ...]] = {}
-    for ids, names in runs_by_ids.items():
+    for ids, names in group_by(tallies, lambda name: tuple(tallies[name])).items():
         index_of = {one: index for index, one in enumerate(ids)}
         figures = _make_figures([list(tallies[name].values()) for name in names], ks)
         rows = []
@@ -102,8 +96,8 @@ def summarise_all(
     return {
         name: Summary(
             scores=scores[name],
-            statuses=statuses[name],
-            truncated=truncated[name],
+            statuses=dict(Counter(record["status"] for record in known[name])),
+            truncated=sum(record.get("truncated") is True for record in known[name]),
             rate_interval=intervals.find_interval([one.rate for one in found.values()]),
             if_faults_passed=mean((one.passed + one.harness_errors) / one.samples for one in found.values()),
         )
@@ -133,7 +127,7 @@ def _score(axis: str, label: str, figures: Floats, clusters: Clusters, ks: Seque
     means = [[total / size if size else math.nan for total in each[2:]] for each in totals]
     passing = figures[:, 3:].reshape(runs * len(ks), size)
     bounds = iter(intervals.find_intervals(passing, [share for each in means for share in each[1:]]))
-    clustered = intervals.find_all_clustered(figures[:, 3], clusters)
+    clustered = intervals.find_clustered(figures[:, 3], clusters)
     scores = []
     for run, (each, (rate, *shares)) in enumerate(zip(totals, means, strict=True)):
         bounded = {k: next(bounds) for k in ks}
@@ -165,17 +159,13 @@ class Spread:
 
 def spread(values: Sequence[float]) -> Spread:
     """Σ(x - mean)² / (n - 1) and its root; NaN for fewer than two values."""
-    if not values:
-        return Spread(0, math.nan, math.nan, math.nan)
     found = variance(values) if len(values) > 1 else math.nan
-    return Spread(len(values), fmean(values), found, math.sqrt(found))
+    return Spread(len(values), fmean(values) if values else math.nan, found, math.sqrt(found))
 
 
 def spread_of_samples(records: Iterable[dict[str, Any]]) -> Spread:
-    """Spread of pass@1 across sample indices; only indices that every instance has."""
-    passed: defaultdict[int, dict[str, bool]] = defaultdict(dict)
-    instances = set()
-    for record in records:
-        passed[record["sample"]][record["instance"]] = record["status"] == "pass"
-        instances.add(record["instance"])
-    return spread([fmean(found.values()) for found in passed.values() if len(found) == len(instances)])
+    """Spread of pass@1 across sample indices: all first samples form one run. Only indices that every instance has."""
+    known = list(records)
+    instances = {record["instance"] for record in known}
+    whole = [each for each in group_by(known, itemgetter("sample")).values() if len(each) == len(instances)]
+    return spread([fmean(record["status"] == "pass" for record in each) for each in whole])

@@ -6,15 +6,18 @@ a zero that the model did not earn. What cannot be computed is NaN, never 0.
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from operator import itemgetter
+from typing import Any, TypeVar
 
 from dlbench.dataset import Benchmark
 from dlbench.registry import find_known
 
 HARNESS_ERROR = "harness_error"
+Item = TypeVar("Item")
+Key = TypeVar("Key", bound=Hashable)
 
 
 @cache  # few distinct counts, needed again in every row of every table
@@ -30,6 +33,13 @@ def pass_at_k(samples: int, passed: int, k: int) -> float:
 def mean(values: Iterable[float]) -> float:
     known = list(values)
     return sum(known) / len(known) if known else math.nan
+
+
+def group_by(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:
+    found: defaultdict[Key, list[Item]] = defaultdict(list)
+    for item in items:
+        found[key(item)].append(item)
+    return dict(found)
 
 
 @dataclass(frozen=True)
@@ -56,11 +66,8 @@ class Tally:
 
 def tally(records: Iterable[dict[str, Any]], benchmark: Benchmark) -> dict[str, Tally]:
     """By instance, in the order of their first record. An instance that the benchmark does not have is an error."""
-    by_instance: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
-    for record in records:
-        by_instance[record["instance"]].append(record)
     found = {}
-    for instance, known in by_instance.items():
+    for instance, known in group_by(records, itemgetter("instance")).items():
         find_known(instance, benchmark.instances, "instance")
         statuses = [record["status"] for record in known]
         found[instance] = Tally(

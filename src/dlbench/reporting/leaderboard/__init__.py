@@ -9,7 +9,7 @@ from string import Template
 
 from dlbench.reporting.formatting import percent, span
 from dlbench.reporting.leaderboard.entry import Setting
-from dlbench.reporting.leaderboard.ranking import RankedSubmission, Ranking
+from dlbench.reporting.leaderboard.ranking import Ranking, Submission
 from dlbench.reporting.tables import Columns, Tabled, tabulate, to_markdown
 
 _TITLE = "DL-Bench leaderboard"
@@ -46,20 +46,20 @@ def _sections(tables: Sequence[Ranking]) -> list[tuple[str, str, Tabled]]:
     return [*found, _list_reported()]
 
 
-def _rank(place: RankedSubmission) -> str:
+def _rank(place: Submission) -> str:
     if place.rank is None:
         return "baseline"
     ranks = place.ranks
     return f"{place.rank} ({ranks.low:.0f} to {ranks.high:.0f})" if ranks else str(place.rank)
 
 
-def _runs(place: RankedSubmission) -> str:
-    found = place.submitted.spread
+def _runs(place: Submission) -> str:
+    found = place.spread
     return str(found.runs) if found.runs < 2 else f"{found.runs} (sd {100 * found.deviation:.1f})"
 
 
-def _verified(place: RankedSubmission) -> str:
-    entries = place.submitted.entries
+def _verified(place: Submission) -> str:
+    entries = place.entries
     checks = [one.verified for one in entries if one.verified]
     checked, claimed = sum(check.checked for check in checks), sum(len(one.verdicts) for one in entries)
     return f"{checked} of {claimed}, {max(check.date for check in checks)}" if checks else "no"
@@ -69,20 +69,20 @@ def _setting(value: Setting) -> str:
     return "none" if value is None else str(value)
 
 
-_COLUMNS: Columns[RankedSubmission] = {
+_COLUMNS: Columns[Submission] = {
     "rank": _rank,
     "model": lambda one: one.entry.model,
     "technique": lambda one: one.entry.technique,
-    "pass@1": lambda one: percent(one.submitted.pass_at_1),
-    "95 %": lambda one: span(one.submitted.interval),
-    "tests passed": lambda one: percent(one.submitted.passing_rate),
+    "pass@1": lambda one: percent(one.pass_at_1),
+    "95 %": lambda one: span(one.interval),
+    "tests passed": lambda one: percent(one.passing_rate),
     "runs": _runs,
     "n": lambda one: one.entry.samples,
     "temperature": lambda one: _setting(one.entry.settings["temperature"]),
     "max tokens": lambda one: _setting(one.entry.settings.get("max_tokens")),
-    "date": lambda one: max(entry.date for entry in one.submitted.entries),
+    "date": lambda one: max(entry.date for entry in one.entries),
     "verified": _verified,
-    "samples": lambda one: _SEPARATOR.join(entry.samples_from for entry in one.submitted.entries),
+    "samples": lambda one: _SEPARATOR.join(entry.samples_from for entry in one.entries),
 }
 
 

@@ -1,8 +1,7 @@
 """The record of a submission to the leaderboard, and how a run becomes one.
 
-The samples are not part of it: they are solutions to our own instances, which the repository must not contain; each is
-identified by its hash. One file per submission, in one canonical form, so that a change shows in a pull request. A run
-is submitted as a whole: every instance of a split, equally many samples of each, and no harness error.
+The samples are not part of it: they are solutions to our own instances, which the repository must not contain. One file
+per submission, in one canonical form, so that a change shows in a pull request.
 """
 
 import hashlib

@@ -7,7 +7,7 @@ the seed are one submission; ranked one by one, the luckiest of five seeds would
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
 
@@ -16,6 +16,7 @@ import numpy as np
 from dlbench.reporting.leaderboard.entry import Entry
 from dlbench.scoring import Interval, Spread, spread
 from dlbench.scoring.intervals import bound, find_interval, resample_columns
+from dlbench.scoring.tally import group_by
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,9 @@ class Submission:
     """Entries that differ only in their seed."""
 
     entries: tuple[Entry, ...]
+    rank: int | None = None
+    """1 for the best pass@1; ties share a rank; None for a baseline."""
+    ranks: Interval | None = None
 
     @property
     def entry(self) -> Entry:
@@ -55,11 +59,8 @@ class Submission:
 
     def find_shares(self) -> dict[str, float]:
         """By instance, the share of samples that pass."""
-        passed: defaultdict[str, list[bool]] = defaultdict(list)
-        for entry in self.runs:
-            for claim in entry.verdicts:
-                passed[claim.instance].append(claim.status == "pass")
-        return {one: fmean(each) for one, each in passed.items()}
+        claims = group_by((claim for entry in self.runs for claim in entry.verdicts), lambda claim: claim.instance)
+        return {one: fmean(claim.status == "pass" for claim in each) for one, each in claims.items()}
 
 
 def group_repeats(entries: Iterable[Entry]) -> list[Submission]:
@@ -79,32 +80,19 @@ _LEVEL = 1e-12
 
 
 @dataclass(frozen=True)
-class RankedSubmission:
-    submitted: Submission
-    rank: int | None
-    """1 for the best pass@1; ties share a rank; None for a baseline."""
-    ranks: Interval | None
-
-    @property
-    def entry(self) -> Entry:
-        return self.submitted.entry
-
-
-@dataclass(frozen=True)
 class Ranking:
     """Submissions that are ranked together."""
 
     split: str
     version: str
     """The dataset's."""
-    places: tuple[RankedSubmission, ...]
+    places: tuple[Submission, ...]
 
 
 def rank_entries(entries: Mapping[Path, Entry]) -> list[Ranking]:
     """Newest version first; the split with most instances first."""
-    tables: defaultdict[tuple[str, str], list[Entry]] = defaultdict(list)
-    for _, entry in sorted(entries.items(), key=lambda each: each[0].name):
-        tables[entry.benchmark, entry.split].append(entry)
+    by_name = [entries[path] for path in sorted(entries, key=lambda path: path.name)]
+    tables = group_by(by_name, lambda entry: (entry.benchmark, entry.split))
 
     def order(key: tuple[str, str]) -> tuple[list[int], int, str]:
         size = max(len({claim.instance for claim in entry.verdicts}) for entry in tables[key])
@@ -113,15 +101,16 @@ def rank_entries(entries: Mapping[Path, Entry]) -> list[Ranking]:
     return [Ranking(split, version, _rank(tables[version, split])) for version, split in sorted(tables, key=order)]
 
 
-def _rank(entries: Sequence[Entry]) -> tuple[RankedSubmission, ...]:
+def _rank(entries: Sequence[Entry]) -> tuple[Submission, ...]:
+    """The best first."""
     found = group_repeats(entries)
-    ranked = [one for one in found if not one.entry.is_baseline]
-    spans = dict(zip(map(id, ranked), _bound_ranks(ranked), strict=True))
+    competing = [one for one in found if not one.entry.is_baseline]
+    ranks = iter(_bound_ranks(competing))
     places = []
-    for one in sorted(found, key=lambda each: -each.pass_at_1):
-        above = sum(other.pass_at_1 > one.pass_at_1 + _LEVEL for other in ranked)
-        places.append(RankedSubmission(one, None if one.entry.is_baseline else above + 1, spans.get(id(one))))
-    return tuple(places)
+    for one in found:
+        above = sum(other.pass_at_1 > one.pass_at_1 + _LEVEL for other in competing)
+        places.append(one if one.entry.is_baseline else replace(one, rank=above + 1, ranks=next(ranks)))
+    return tuple(sorted(places, key=lambda one: -one.pass_at_1))
 
 
 def _bound_ranks(ranked: Sequence[Submission]) -> list[Interval | None]:

@@ -1,14 +1,9 @@
-"""Verify a submission: its consistency, its samples, and its verdicts.
-
-All faults are collected in one pass; a forged line that is found only after the first is fixed could stay on the
-leaderboard.
-"""
+"""Verify a submission: its consistency, its samples, and its verdicts; all faults are collected in one pass."""
 
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from random import Random
 
 from dlbench.dataset import Benchmark, Instance, Selection, has_split, select
@@ -20,34 +15,14 @@ from dlbench.runs.verdict import Status, Verdict
 Key = tuple[str, int]
 Judge = Callable[[Sequence[Sample]], Mapping[Key, Verdict]]
 _EXACT = 1e-9
+OTHER_VERSION = "another dataset version"
 _STOPPED = {Status.TIMEOUT, Status.OUT_OF_MEMORY, Status.ERROR}
-
-
-class FaultKind(StrEnum):
-    MALFORMED = "malformed entry"
-    DATASET_VERSION = "another dataset version"
-    DATASET_CHANGED = "changed dataset"
-    SPLIT = "unknown split"
-    UNKNOWN_INSTANCE = "unknown instance"
-    MISSING_INSTANCE = "missing instance"
-    MISSING_SAMPLE = "missing sample"
-    DUPLICATED_SAMPLE = "duplicated sample"
-    IMPOSSIBLE_VERDICT = "impossible verdict"
-    HARNESS_ERROR = "harness error"
-    CHANGED_VERDICTS = "changed verdicts"
-    WRONG_SCORE = "wrong score"
-    LIMITS = "wider limits"
-    FALSE_MARK = "false mark"
-    MISNAMED = "misnamed entry"
-    CHANGED_SAMPLE = "changed sample"
-    UNCLAIMED_SAMPLE = "unclaimed sample"
-    WRONG_VERDICT = "wrong verdict"
-    NOT_JUDGED = "not judged"
 
 
 @dataclass(frozen=True)
 class Fault:
-    kind: FaultKind
+    kind: str
+    """Such as "missing sample"."""
     what: str
 
     def __str__(self) -> str:
@@ -59,16 +34,15 @@ def check_entry(entry: Entry, benchmark: Benchmark) -> list[Fault]:
     others = list(_check_integrity(entry))
     if entry.benchmark != str(benchmark.version):
         what = f"made on {entry.benchmark}, this is {benchmark.version}; only that version can verify it"
-        return [Fault(FaultKind.DATASET_VERSION, what), *others]
+        return [Fault(OTHER_VERSION, what), *others]
     if not has_split(benchmark, entry.split):
-        return [Fault(FaultKind.SPLIT, entry.split), *others]
+        return [Fault("unknown split", entry.split), *others]
     instances = select(benchmark, Selection(split=entry.split))
     faults = []
     if entries.hash_dataset(instances, benchmark) != entry.dataset_sha256:
-        what = f"prompts, tests or sources differ from version {entry.benchmark}"
-        faults.append(Fault(FaultKind.DATASET_CHANGED, what))
+        faults.append(Fault("changed dataset", f"prompts, tests or sources differ from version {entry.benchmark}"))
     faults += _check_keys(entry, instances)
-    faults += [fault for claim in entry.verdicts if (fault := _check_claim(claim, benchmark))]
+    faults += _check_claims(entry, benchmark)
     return (faults or _check_score(entry, benchmark)) + others
 
 
@@ -93,12 +67,12 @@ def check_samples(entry: Entry, samples: Iterable[Sample]) -> list[Fault]:
     """Check that these are exactly the samples that were judged."""
     known = {sample.key: sample for sample in samples}
     claims = {claim.key: claim for claim in entry.verdicts}
-    faults = [Fault(FaultKind.MISSING_SAMPLE, f"{_name(key)} is not in the file") for key in claims if key not in known]
+    faults = [Fault("missing sample", f"{_name(key)} is not in the file") for key in claims if key not in known]
     for key, sample in known.items():
         if key not in claims:
-            faults.append(Fault(FaultKind.UNCLAIMED_SAMPLE, f"{_name(key)} is in the file and has no verdict"))
+            faults.append(Fault("unclaimed sample", f"{_name(key)} is in the file and has no verdict"))
         elif claims[key].sha256 != sample.sha256:
-            faults.append(Fault(FaultKind.CHANGED_SAMPLE, f"{_name(key)} is not the answer that was judged"))
+            faults.append(Fault("changed sample", f"{_name(key)} is not the answer that was judged"))
     return faults
 
 
@@ -119,11 +93,11 @@ def check_verdicts(entry: Entry, samples: Sequence[Sample], benchmark: Benchmark
     for sample in differing:
         claim, verdict = claims[sample.key], found[sample.key]
         if verdict.status is Status.HARNESS_ERROR:
-            faults.append(Fault(FaultKind.NOT_JUDGED, f"{_name(sample.key)}: harness error: {verdict.message[:200]}"))
+            faults.append(Fault("not judged", f"{_name(sample.key)}: harness error: {verdict.message[:200]}"))
         elif not _agrees(claim, verdict, benchmark):
             tests = entries.spell_tests(verdict.tests, benchmark.instances[sample.instance])
             what = f"claimed {claim.status} ({claim.tests}), found {verdict.status} ({tests})"
-            faults.append(Fault(FaultKind.WRONG_VERDICT, f"{_name(sample.key)}: {what}"))
+            faults.append(Fault("wrong verdict", f"{_name(sample.key)}: {what}"))
     return faults
 
 
@@ -133,35 +107,34 @@ def _check_keys(entry: Entry, instances: Sequence[Instance]) -> Iterator[Fault]:
     judged = dict.fromkeys(claim.instance for claim in entry.verdicts)
     for one in judged:
         if one not in expected:
-            yield Fault(FaultKind.UNKNOWN_INSTANCE, f"{one} is not in {entry.split}")
+            yield Fault("unknown instance", f"{one} is not in {entry.split}")
     for key, count in counts.items():
         if count > 1:
-            yield Fault(FaultKind.DUPLICATED_SAMPLE, f"{_name(key)} counts {count} times")
+            yield Fault("duplicated sample", f"{_name(key)} counts {count} times")
     for one in expected:
         if one not in judged:
-            yield Fault(FaultKind.MISSING_INSTANCE, one)
+            yield Fault("missing instance", one)
             continue
         for number in range(entry.samples):
             if (one, number) not in counts:
-                yield Fault(FaultKind.MISSING_SAMPLE, _name((one, number)))
+                yield Fault("missing sample", _name((one, number)))
     for key in sorted(counts):
         if key[1] >= entry.samples:
-            yield Fault(FaultKind.UNCLAIMED_SAMPLE, f"{_name(key)}: there are {entry.samples} of each")
+            yield Fault("unclaimed sample", f"{_name(key)}: there are {entry.samples} of each")
 
 
-def _check_claim(claim: Claim, benchmark: Benchmark) -> Fault | None:
-    instance = benchmark.instances.get(claim.instance)
-    if instance is None:
-        return None
-    if claim.status is Status.HARNESS_ERROR:
-        return Fault(FaultKind.HARNESS_ERROR, f"{_name(claim.key)} was not judged")
-    if len(claim.tests) != len(instance.tests):
-        what = f"{len(claim.tests)} outcomes of {len(instance.tests)} tests"
-    elif not _is_possible(claim):
-        what = f"{claim.status}, with the tests {claim.tests}"
-    else:
-        return None
-    return Fault(FaultKind.IMPOSSIBLE_VERDICT, f"{_name(claim.key)}: {what}")
+def _check_claims(entry: Entry, benchmark: Benchmark) -> Iterator[Fault]:
+    for claim in entry.verdicts:
+        name, instance = _name(claim.key), benchmark.instances.get(claim.instance)
+        if instance is None:
+            continue
+        tests = len(instance.tests)
+        if claim.status is Status.HARNESS_ERROR:
+            yield Fault("harness error", f"{name} was not judged")
+        elif len(claim.tests) != tests:
+            yield Fault("impossible verdict", f"{name}: {len(claim.tests)} outcomes of {tests} tests")
+        elif not _is_possible(claim):
+            yield Fault("impossible verdict", f"{name}: {claim.status}, with the tests {claim.tests}")
 
 
 def _is_possible(claim: Claim) -> bool:
@@ -178,17 +151,17 @@ def _is_possible(claim: Claim) -> bool:
 def _check_integrity(entry: Entry) -> Iterator[Fault]:
     """Hash of the verdicts, limits and verification, which do not depend on the dataset."""
     if entries.hash_verdicts(entry.verdicts) != entry.verdicts_sha256:
-        yield Fault(FaultKind.CHANGED_VERDICTS, "their hash differs; some were changed after they were added")
+        yield Fault("changed verdicts", "their hash differs; some were changed after they were added")
     seconds, memory = entry.limits
     if seconds > entries.TIMEOUT or memory > entries.MEMORY:
         allowed = f"{entries.TIMEOUT:g} s and {entries.MEMORY} MiB"
         what = f"judged with {seconds:g} s and {memory} MiB; the leaderboard allows {allowed}"
-        yield Fault(FaultKind.LIMITS, what)
+        yield Fault("wider limits", what)
     mark = entry.verified
     if mark is not None and mark.entry_sha256 != entries.hash_entry(entry):
-        yield Fault(FaultKind.FALSE_MARK, "the entry was changed after it was verified")
+        yield Fault("false mark", "the entry was changed after it was verified")
     elif mark is not None and mark.checked > len(entry.verdicts):
-        yield Fault(FaultKind.FALSE_MARK, f"{mark.checked} samples verified of {len(entry.verdicts)}")
+        yield Fault("false mark", f"{mark.checked} samples verified of {len(entry.verdicts)}")
 
 
 def _check_score(entry: Entry, benchmark: Benchmark) -> list[Fault]:
@@ -198,7 +171,7 @@ def _check_score(entry: Entry, benchmark: Benchmark) -> list[Fault]:
         for score in (entries.score_claims(entry.verdicts, benchmark), entry.score)
     )
     return [
-        Fault(FaultKind.WRONG_SCORE, f"{name}: claimed {claimed.get(name)}, the verdicts give {found.get(name)}")
+        Fault("wrong score", f"{name}: claimed {claimed.get(name)}, the verdicts give {found.get(name)}")
         for name in {**found, **claimed}
         if not abs(found.get(name, math.inf) - claimed.get(name, -math.inf)) < _EXACT
     ]

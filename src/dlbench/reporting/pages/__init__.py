@@ -1,30 +1,36 @@
 """Pages that open offline: the report of runs, and the browser of the dataset; and the report's plots as files.
 
-Each page is one file. It sends no request and executes nothing that a model wrote.
+A report of thirteen thousand candidates must open at once: the list has a short record of each instance, and the rest
+is in a compressed bundle per instance, which is read when it is opened.
 """
 
 import re
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from html import escape
+from operator import itemgetter
 from typing import Any
 
 from dlbench import __version__
 from dlbench.dataset import AXES, Benchmark, Instance
+from dlbench.dataset.prompt_context import render_skeleton
 from dlbench.dataset.statistics import describe
-from dlbench.reporting.candidates import LEVELS, Candidates, informs_difficulty
+from dlbench.dataset.target import TargetError, find_target, render_signature, without_docstring
+from dlbench.reporting.candidates import LEVELS, Candidates, find_difficulty, informs_difficulty
 from dlbench.reporting.charts.bars import draw_counts
 from dlbench.reporting.charts.svg import Key, rect, run_class, shape, stand_alone
 from dlbench.reporting.dataset_card import find_distributions
 from dlbench.reporting.formatting import SHORT_LABELS, render_label, some
-from dlbench.reporting.pages.data import Judged, ReadModule, bundle_verdicts, describe_instance, read_reference
+from dlbench.reporting.leaderboard.entry import spell_tests
 from dlbench.reporting.pages.render import assemble, pack, render_section
 from dlbench.reporting.report_data import ReportData
 from dlbench.reporting.sections import PAGE, Block, Plot, SideBySide, make_sections
 from dlbench.runs.verdict import Status
 from dlbench.scoring import Tally
 from dlbench.scoring.breakdowns import sort_labels
+from dlbench.scoring.tally import group_by
 
 _SHOWN = ("model", "technique", "samples", "temperature", "max_tokens", "seed", "shots", "benchmark", "dlbench")
 """Settings for readers; base URLs and paths are private."""
@@ -33,13 +39,33 @@ _FACETS |= {"difficulty": LEVELS, "project": (), "framework": ()}
 """What to filter by, and the order of its values; others follow by name."""
 
 
+ReadModule = Callable[[Instance], str | None]
+"""The text of an instance's module, or None where its source is not on this machine."""
+
+_OUR_MESSAGES = {Status.TIMEOUT, Status.NO_CODE, Status.SYNTAX_ERROR, Status.MISSING_TARGET, Status.TAMPERED}
+"""Their messages are ours; those of other statuses may quote a project or its tests."""
+_ERROR_NAME = re.compile(r"\b[A-Za-z_][\w.]*(?:Error|Exception|Exit|Interrupt|Warning)\b")
+
+
+@dataclass(frozen=True)
+class Judged:
+    """One run, as the page shows it."""
+
+    verdicts: Mapping[str, Sequence[Mapping[str, Any]]]
+    """By instance, in the order of samples."""
+    candidates: Candidates
+
+
 def write_page(
     data: ReportData, candidates: Mapping[str, Candidates], read_module: ReadModule, *, public: bool = False
 ) -> str:
     """`candidates` by the name of a run. `public`: without any line of a project's own code."""
     data = data.ranked()
     benchmark = data.benchmark
-    judged = [Judged(_by_instance(run.verdicts), candidates.get(name, {})) for name, run in data.runs.items()]
+    judged = []
+    for name, run in data.runs.items():
+        verdicts = group_by(sorted(run.verdicts, key=itemgetter("sample")), itemgetter("instance"))
+        judged.append(Judged(verdicts, candidates.get(name, {})))
     known = dict.fromkeys(instance for each in judged for instance in each.verdicts)
     instances = [one for name, one in benchmark.instances.items() if name in known]
     tallies = [found for name, found in data.tallies.items() if informs_difficulty(data.runs[name])]
@@ -104,17 +130,93 @@ def _make_index(kind: str, records: Sequence[Mapping[str, Any]], **facts: object
     return pack({"kind": kind, **facts, "facets": facets, "names": SHORT_LABELS, "instances": list(records)})
 
 
-def _by_instance(verdicts: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
-    found: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
-    for record in verdicts:
-        found[record["instance"]].append(record)
-    return {instance: sorted(records, key=lambda record: record["sample"]) for instance, records in found.items()}
-
-
 def _count(judged: Judged, instance: str) -> dict[str, int] | None:
     """How many samples have each status; None where the run has no sample of the instance."""
     records = judged.verdicts.get(instance)
     return dict(Counter(record["status"] for record in records)) if records else None
+
+
+def describe_instance(
+    instance: Instance, benchmark: Benchmark, tallies: Sequence[Mapping[str, Tally]]
+) -> dict[str, Any]:
+    """For the list: everything to filter and sort by."""
+    project = benchmark.project_of(instance)
+    return {
+        "id": instance.id,
+        **{axis: str(getattr(instance.labels, axis)) for axis in AXES},
+        "project": instance.project,
+        "framework": str(project.framework),
+        "difficulty": find_difficulty(instance, tallies),
+        "introduced": str(instance.introduced),
+        "prompt": instance.prompt.strip(),
+        "tests": len(instance.tests),
+        "release": f"{project.version}, {project.license}",
+        "path": instance.path,
+        "measures": instance.measures.model_dump(exclude_none=True),
+        "votes": instance.votes.model_dump(mode="json") if instance.votes else None,
+    }
+
+
+def read_reference(instance: Instance, read_module: ReadModule, *, public: bool) -> dict[str, str]:
+    """Signature, skeleton and reference, or a note why they are missing; none of it on a public page."""
+    if public:
+        return {"note": "The project's own code is left out of a public page."}
+    module = read_module(instance)
+    if module is None:
+        return {"note": f"The source of {instance.project} is not on this machine: dlbench prepare fetches it."}
+    try:
+        target = find_target(module, instance.qualname)
+    except (SyntaxError, TargetError) as error:
+        return {"note": f"The project's own code cannot be read: {error}"}
+    if target.sha256 != instance.sha256:
+        return {"note": "The source on this machine holds another version of the function."}
+    return {
+        "signature": render_signature(target.node),
+        "skeleton": render_skeleton(target),
+        "reference": "\n".join(line.removeprefix(target.indent) for line in without_docstring(target).split("\n")),
+    }
+
+
+def bundle_verdicts(instance: Instance, runs: Sequence[Judged], *, public: bool) -> dict[str, Any]:
+    """All verdicts on an instance; each text is stored once in a list, and verdicts refer to it by index."""
+    texts: dict[str, int] = {}
+
+    def index_of(text: str) -> int:
+        return texts.setdefault(text, len(texts))
+
+    tests = list(instance.tests)
+    judged = []
+    for run in runs:
+        rows = []
+        for record in run.verdicts.get(instance.id, ()):
+            candidate = run.candidates.get((instance.id, record["sample"]))
+            errors = record.get("errors")
+            row = {
+                "sample": record["sample"],
+                "status": record["status"],
+                "outcomes": spell_tests(record["tests"], instance),
+                "seconds": record["seconds"],
+                "memory": record["memory_mb"],
+            }
+            is_ours = record["status"] in _OUR_MESSAGES
+            if message := name_errors(record["message"]) if public and not is_ours else record["message"]:
+                row["message"] = index_of(message)
+            if isinstance(errors, dict):
+                row["errors"] = {
+                    tests.index(test): index_of(name_errors(error) if public else error)
+                    for test, error in errors.items()
+                    if test in tests and isinstance(error, str)
+                }
+            if candidate is not None:
+                row |= {"text": index_of(candidate.text), "code": candidate.is_code, "cut": candidate.left_out}
+            rows.append(row)
+        judged.append(rows)
+    return {"tests": tests, "runs": judged, "texts": list(texts)}
+
+
+def name_errors(message: str) -> str:
+    """Only the names of errors, where a message may quote a project."""
+    return ", ".join(dict.fromkeys(_ERROR_NAME.findall(message)))
 
 
 _TITLE = re.compile(r"""aria-label=["'](.*?)["']>""")

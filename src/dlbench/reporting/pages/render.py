@@ -26,7 +26,7 @@ _SCRIPTS = ("web/python.js", *(f"reporting/pages/{name}.js" for name in _PARTS))
 
 def assemble(title: str, about: str, overview: str, data: Mapping[str, object]) -> str:
     """`about`: plain text under the title; `overview`: markup of ours; `data`: values by the id of their element."""
-    style, script = _join(_STYLES), _join(_SCRIPTS)
+    style, script = ("\n" + "\n".join(map(_read, names)) for names in (_STYLES, _SCRIPTS))
     return Template(_read("reporting/pages/page.html")).substitute(
         policy=f"default-src 'none'; script-src {_pin(script)}; style-src {_pin(style)}; img-src data:;"
         " base-uri 'none'; form-action 'none'",
@@ -53,10 +53,6 @@ def _block(name: str, value: object) -> str:
 
 def _pin(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
-
-
-def _join(names: tuple[str, ...]) -> str:
-    return "\n" + "\n".join(_read(name) for name in names)
 
 
 @cache

@@ -1,8 +1,4 @@
-"""Report sections: registered functions that return blocks for the page and the Markdown report.
-
-A section is one function in any module of this package, decorated with `@section(name, title, order=…)`. Markdown
-leaves out plots and markup. A section without blocks is omitted.
-"""
+"""Report sections: registered functions that return blocks for the page and, without plots, the Markdown report."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
