@@ -1,8 +1,8 @@
 """Registries: extension points whose members register themselves by name.
 
 A technique, a sandbox, a model client, an operator, a statistic or a report section is one function or one file. A
-registry imports every module of its package on first use, so a new file needs no other edit. Help texts and tables in
-the documentation are generated from the registry.
+registry imports every module of its package on first use, so a new file needs no other edit. Help texts are generated
+from the registry; tests compare the tables of the documentation with it.
 """
 
 from collections.abc import Callable, Iterator, Mapping
