@@ -75,7 +75,7 @@ def find_changes(node: ast.AST) -> Iterator[Change]:
         case ast.BoolOp(op=joining):
             yield setting("and/or exchanged", node, "op", ast.Or() if isinstance(joining, ast.And) else ast.And())
         case ast.UnaryOp(op=ast.USub(), operand=operand):
-            yield replacing("unary minus removed", node, operand)
+            yield setting("unary minus removed", node, "", operand)
         case ast.Slice():
             yield from _shift_slice(node)
         case ast.Call():
@@ -84,7 +84,7 @@ def find_changes(node: ast.AST) -> Iterator[Change]:
         case (
             ast.Assign() | ast.AugAssign() | ast.Raise() | ast.Expr(value=ast.Call()) | ast.AnnAssign(value=ast.expr())
         ):
-            yield replacing("statement left out", node, ast.Pass())
+            yield setting("statement left out", node, "", ast.Pass())
 
 
 def _shift_slice(node: ast.Slice) -> Iterator[Change]:
@@ -126,13 +126,8 @@ def _shift_range(node: ast.Call) -> Iterator[Change]:
 
 
 def setting(operator: str, at: ast.AST, field: str, value: object, *claims: ast.AST) -> Change:
-    """Set a field of the node to another value; `at` gives the line to report."""
+    """Set a field of the node, or without a field replace the node; `at` gives the line to report."""
     return Change(operator, getattr(at, "lineno", 0), field, value, claims)
-
-
-def replacing(operator: str, at: ast.AST, new: ast.AST) -> Change:
-    """Replace the node."""
-    return Change(operator, getattr(at, "lineno", 0), "", new)
 
 
 def shift(bound: ast.expr, by: int) -> ast.expr:
