@@ -60,7 +60,7 @@ def _build(lock: Path, python: str, environment: Path) -> None:
         _install(lock, python, environment)
         if _compile_uv_cache(python_of(environment), python):
             _install(lock, python, environment)
-        compile_bytecode(python_of(environment), environment / "lib")
+        compile_python(python_of(environment), environment / "lib")
         with disk_errors(environment):
             mark = json.dumps({"requirements": read_requirements(lock)})
             (environment / _MARK).write_text(mark, encoding="utf-8")
@@ -91,11 +91,11 @@ def _compile_uv_cache(python: Path, version: str) -> bool:
     compiled = f"__pycache__/*.cpython-{version.replace('.', '')}.pyc"
     wheels = [path for path in (home() / "uv").glob("archive-v*/*") if any(path.rglob("*.py"))]
     if new := [wheel for wheel in wheels if not any(wheel.rglob(compiled))]:
-        compile_bytecode(python, *new)
+        compile_python(python, *new)
     return any(any(wheel.rglob(compiled)) for wheel in new)
 
 
-def compile_bytecode(python: Path, *folders: Path) -> None:
+def compile_python(python: Path, *folders: Path) -> None:
     """Compile to bytecode what has none: the sandbox cannot write any and would compile at every start.
 
     Bytecode is checked by timestamp: unchecked bytecode would hide a candidate spliced into a module. Failures are

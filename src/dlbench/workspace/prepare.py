@@ -8,13 +8,7 @@ from pathlib import Path
 
 from dlbench.dataset.records import Project
 from dlbench.errors import DLBenchError
-from dlbench.workspace.environment import (
-    build_environment,
-    compile_bytecode,
-    environment_folder,
-    is_complete,
-    python_of,
-)
+from dlbench.workspace.environment import build_environment, compile_python, environment_folder, is_complete, python_of
 from dlbench.workspace.home import Log, disk_errors, locked, quiet
 from dlbench.workspace.source import fetch, source_tree
 
@@ -41,7 +35,7 @@ def complete(project: Project, tree: Path, environment: Path, log: Log = quiet) 
         with locked(f"bytecode-{prepared.tree.parent.name}", log):
             if not mark.exists():
                 with disk_errors(mark):
-                    compile_bytecode(prepared.python, tree)
+                    compile_python(prepared.python, tree)
                     mark.touch()
     return prepared
 
