@@ -169,18 +169,15 @@ def parse_time(value: object, where: str) -> str:
         return ""
     try:
         time = datetime.fromisoformat(str(value))
-        return _format_time(time if time.tzinfo else time.replace(tzinfo=UTC))
+        zoned = time if time.tzinfo else time.replace(tzinfo=UTC)
+        return zoned.astimezone(UTC).isoformat(timespec="microseconds")
     except (ValueError, OverflowError):
         fix = "write it as 2026-01-31T12:00:00Z"
         raise DLBenchError(f"{value!r} is not a time", where=where, fix=fix) from None
 
 
 def now() -> str:
-    return _format_time(datetime.now(UTC))
-
-
-def _format_time(time: datetime) -> str:
-    return time.astimezone(UTC).isoformat(timespec="microseconds")
+    return datetime.now(UTC).isoformat(timespec="microseconds")
 
 
 def parse_label(axis: object, value: object, where: str) -> Label:

@@ -88,10 +88,6 @@ def find_reasons(screened: ScreenedFunction) -> dict[str, Hit]:
 _REQUIRED = {"id": str, "path": str, "qualname": str, "first": int, "last": int, "tests": int}
 
 
-class _Unreadable(Exception):
-    pass
-
-
 def screen(rows: Iterable[Row], read_source: Callable[[str], str], paths: Iterable[str] = ()) -> list[Row]:
     """Add `kept`, `reason`, `why`, `figure`, all `reasons`, and `measures` if the function can be read.
 
@@ -111,10 +107,9 @@ def screen(rows: Iterable[Row], read_source: Callable[[str], str], paths: Iterab
         if kind and row["path"] not in used:
             found[name] = {"test_code": (f"Its file belongs to {kind}.", kind)}
             continue
-        try:
-            screened = _find_function(row, read_module)
-        except _Unreadable as problem:
-            found[name] = {"cannot_read": (f"It cannot be read: {problem}.", str(problem))}
+        screened = _find_function(row, read_module)
+        if isinstance(screened, str):
+            found[name] = {"cannot_read": (f"It cannot be read: {screened}.", screened)}
             continue
         found[name] = find_reasons(screened)
         measures[name] = asdict(screened.measures)
@@ -168,19 +163,20 @@ def _mark(row: Row, hits: dict[str, Hit], measures: Row | None) -> Row:
     return row | first | {"kept": not reasons, "reasons": reasons} | ({"measures": measures} if measures else {})
 
 
-def _find_function(row: Row, read_module: Callable[[str], Module]) -> ScreenedFunction:
+def _find_function(row: Row, read_module: Callable[[str], Module]) -> ScreenedFunction | str:
+    """The function, or why it cannot be read."""
     if "<locals>" in row["qualname"]:
-        raise _Unreadable("it is defined inside another function")
+        return "it is defined inside another function"
     try:
         module = read_module(row["path"])
     except (OSError, SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise _Unreadable(f"{type(error).__name__}: {error}") from None
+        return f"{type(error).__name__}: {error}"
     function = module.functions.get(row["first"])
     if function is None or function.name != row["qualname"].rpartition(".")[2]:
-        raise _Unreadable(f"{row['qualname']} does not start in line {row['first']}")
+        return f"{row['qualname']} does not start in line {row['first']}"
     segment = module.text(row["first"], row["last"])
     if row.get("sha256") and hashlib.sha256(segment.encode()).hexdigest() != row["sha256"]:
-        raise _Unreadable("the source has changed")
+        return "the source has changed"
     return ScreenedFunction(row, module, function, segment)
 
 

@@ -6,7 +6,7 @@ reported. The token is sent to GitHub only and never appears in a message or a f
 
 import time
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -49,7 +49,7 @@ class _Transient(Exception):
         self.final = final
 
 
-class GitHub:
+class GitHub(AbstractContextManager["GitHub"]):
     """`patience`: maximum total wait in seconds for one page when GitHub limits requests."""
 
     def __init__(
@@ -133,9 +133,6 @@ class GitHub:
 
     def _redact(self, text: str, most: int = 500) -> str:
         return to_one_line(text.replace(self._token, "****") if self._token else text, most)
-
-    def __enter__(self) -> "GitHub":
-        return self
 
     def __exit__(self, *exception: object) -> None:
         self._session.close()

@@ -214,6 +214,13 @@ def find_libraries(
     return Libraries("dl", best, figures)
 
 
+def read_project(tree: Path, name: str, requires: Collection[str]) -> tuple[Layout, list[Module], Libraries]:
+    """Read all of a source tree, given the project's name and its requirements on the index."""
+    layout = find_layout(tree, name)
+    modules = [module for file in layout.modules if (module := read_module(tree / file))]
+    return layout, modules, find_libraries(requires, layout.packages, [module.imports for module in modules])
+
+
 def _dependencies(requires: Collection[str]) -> Iterator[str]:
     """Import names of required packages, without extras."""
     topics = read_topics()
