@@ -160,20 +160,13 @@ def _functions(owner: ast.Module | ast.ClassDef) -> dict[str, Function]:
     return {node.name: node for node in members(owner) if isinstance(node, Function)}
 
 
-def members(owner: ast.Module | ast.ClassDef) -> Iterator[ast.stmt]:
+def members(owner: ast.AST) -> Iterator[ast.stmt]:
     """Statements of a module or class, including those under `if`, `try` and `with`."""
-    waiting: list[ast.stmt] = list(reversed(owner.body))
-    while waiting:
-        node = waiting.pop()
-        yield node
-        match node:
-            case ast.If(body=first, orelse=second):
-                waiting += reversed([*first, *second])
-            case ast.Try(body=first, handlers=handlers, orelse=second, finalbody=last):
-                caught = [statement for handler in handlers for statement in handler.body]
-                waiting += reversed([*first, *caught, *second, *last])
-            case ast.With(body=first):
-                waiting += reversed(first)
+    for node in ast.iter_child_nodes(owner):
+        if isinstance(node, ast.stmt):
+            yield node
+        if isinstance(node, ast.If | ast.Try | ast.ExceptHandler | ast.With):
+            yield from members(node)
 
 
 FRAMEWORKS = ("torch", "jax", "tensorflow", "keras")
