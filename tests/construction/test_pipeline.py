@@ -115,7 +115,7 @@ def test_pattern_selects_functions_and_slow_tests_exclude_them(pipeline, tmp_pat
     slow = [row | {"seconds": 10.0} for row in pipeline.work.read("trace", "planted")]
     work.write("trace", slow, "planted")
     other = Pipeline(pipeline.engine, work, pipeline.spec, lambda text: None)
-    other._prepared = pipeline.prepared
+    other.prepared = pipeline.prepared
     other.admit(like=["*.softmax", "*.nothing"])
     assert [row["id"].rpartition(".")[2] for row in work.read("measured", "planted")] == ["softmax"]
     other.admit()
