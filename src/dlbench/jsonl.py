@@ -18,24 +18,27 @@ from dlbench.errors import DiskFull, DLBenchError, is_full_disk
 
 def read_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Every record with its line number; a malformed line is an error with its number."""
-    from pydantic_core import from_json
-
     try:
         text = read_text(path)
     except FileNotFoundError:
         raise DLBenchError("there is no such file", where=str(path), fix="check the path") from None
     except (OSError, EOFError, UnicodeDecodeError) as error:
         raise DLBenchError(f"cannot be read: {error}", where=str(path), fix="pass a UTF-8 JSONL file") from None
-    for number, line in enumerate(text.split("\n"), 1):
+    yield from parse_lines(text.split("\n"), path)
+
+
+def parse_lines(lines: Iterable[str | bytes], path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    from pydantic_core import from_json
+
+    fix = "write one JSON object per line, and a line break inside a string as \\n"
+    for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
         try:
             record = _parse(line, from_json)
         except (ValueError, RecursionError) as error:
-            fix = "write one JSON object per line, and a line break inside a string as \\n"
             raise DLBenchError(f"not a line of JSON: {error}", where=f"{path}:{number}", fix=fix) from None
         if not isinstance(record, dict):
-            fix = 'write {"instance": …, "sample": …, "answer": …}'
             raise DLBenchError(f"a JSON {type(record).__name__}, not an object", where=f"{path}:{number}", fix=fix)
         yield number, record
 
@@ -53,7 +56,7 @@ def read_text(path: Path) -> str:
         raise OSError(f"a damaged archive: {error}") from None
 
 
-def _parse(line: str, quickly: Callable[[str], Any]) -> Any:  # noqa: ANN401 - whatever JSON has
+def _parse(line: str | bytes, quickly: Callable[[str | bytes], Any]) -> Any:  # noqa: ANN401 - whatever JSON has
     """pydantic's parser halves the time for half a million lines; Python's own reads the lines that it rejects."""
     try:
         return quickly(line)

@@ -11,6 +11,7 @@ from dlbench.construction.project_spec import ProjectSpec, write_record
 from dlbench.construction.summary import summarize_project
 from dlbench.construction.work_folder import WorkFolder
 from dlbench.errors import DLBenchError
+from dlbench.execution.pool import Task
 from dlbench.runs.verdict import Outcome, Status, Verdict
 from tests.workspace.parts import make_project
 
@@ -43,7 +44,7 @@ class Judge:
 
 
 def test_function_is_admitted_without_faults():
-    found = admit(Judge("nothing", 0, Status.PASS), propose_instance(ROW, TESTS))
+    found = admit(Judge("nothing", 0, Status.PASS), Task(propose_instance(ROW, TESTS), None))
     assert found.is_admissible
     assert 0 < found.killed == found.mutants
 
@@ -62,13 +63,13 @@ def test_function_is_admitted_without_faults():
     ],
 )
 def test_harness_error_is_neither_a_killed_mutant_nor_a_flaky_test(what, after, status, reason):
-    found = admit(Judge(what, after, status), propose_instance(ROW, TESTS))
+    found = admit(Judge(what, after, status), Task(propose_instance(ROW, TESTS), None))
     assert (found.reason, found.detail) == (reason, "the end")
 
 
 def test_function_that_inspects_frames_is_rejected():
     looking = Judge("nothing", 0, Status.PASS, asking=("the candidate asked for a frame",))
-    assert admit(looking, propose_instance(ROW, TESTS)).reason == "looks_at_the_judge"
+    assert admit(looking, Task(propose_instance(ROW, TESTS), None)).reason == "looks_at_the_judge"
 
 
 def make_pipeline(tmp_path, **row):

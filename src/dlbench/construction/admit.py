@@ -93,8 +93,8 @@ def admit_all(
 ) -> None:
     """Check all functions in parallel; each thread has its own worker, and results are independent."""
     projects = {instance.project: prepared for instance in instances}
-    admit_task = partial(_admit_task, mutants=mutants)
-    pool = _AdmissionPool(engine, projects, workers, CachePolicy(Warm), admit_task, _report_fault)
+    check = partial(admit, mutants=mutants)
+    pool = _AdmissionPool(engine, projects, workers, CachePolicy(Warm), check, _report_fault)
     pool.run([Task(instance, None) for instance in instances], lambda _, admission: on_admission(admission))
 
 
@@ -104,15 +104,12 @@ class _AdmissionPool(TaskPool[Task, Warm, Admission]):
         return 1.0, 0.0
 
 
-def _admit_task(warm: Warm, task: Task, mutants: int) -> Admission:
-    return admit(warm, task.instance, mutants=mutants)
-
-
 def _report_fault(task: Task, fault: str) -> Admission:
     return Admission(task.instance.id, HARNESS_FAULT, fault[-600:], tried=len(task.instance.tests))
 
 
-def admit(warm: Warm, instance: Instance, *, mutants: int = MUTANTS) -> Admission:
+def admit(warm: Warm, task: Task, *, mutants: int = MUTANTS) -> Admission:
+    instance = task.instance
     found = Admission(instance.id, tried=len(instance.tests))
     try:
         node = warm.engine.target(warm.prepared, instance).target.node

@@ -115,37 +115,34 @@ def list_release_functions(project: str, release: Release) -> frozenset[str]:
         with tempfile.TemporaryDirectory() as folder:
             archive = Path(folder, release.filename)
             download(project, release.filename, release.sha256, archive, lambda text: None)
-            names = sorted({name for text in _read(archive) for name in _names(text)})
+            names = sorted({name for raw in _read(archive) for name in _names(raw)})
         write_whole(cached, json.dumps(names))
     return frozenset(json.loads(cached.read_text(encoding="utf-8")))
 
 
-def _names(text: str) -> list[str]:
+def _names(raw: bytes) -> list[str]:
     try:
+        # Without the byte order mark, which would make the file unparsable.
+        text = raw.decode("utf-8-sig", errors="replace")
         return [qualname for qualname, _, _ in walk_functions(parse(text), "")]
     except (SyntaxError, ValueError, RecursionError):
         return []
 
 
-def _decode(raw: bytes) -> str:
-    """Decode without the byte order mark, which would make the file unparsable."""
-    return raw.decode("utf-8-sig", errors="replace")
-
-
-def _read(archive: Path) -> Iterator[str]:
+def _read(archive: Path) -> Iterator[bytes]:
     """Yield the Python files of an archive that are not tests, without unpacking to disk."""
+
+    def is_code(name: str) -> bool:
+        return name.endswith(".py") and not is_test_code(name)
+
     try:
         if archive.suffix in {".whl", ".zip", ".egg"}:
             with zipfile.ZipFile(archive) as packed:
-                for name in packed.namelist():
-                    if name.endswith(".py") and not is_test_code(name):
-                        yield _decode(packed.read(name))
+                yield from map(packed.read, filter(is_code, packed.namelist()))
         else:
             with tarfile.open(archive) as tar:
-                for member in tar:
-                    is_code = member.name.endswith(".py") and not is_test_code(member.name)
-                    if member.isfile() and is_code and (file := tar.extractfile(member)):
-                        yield _decode(file.read())
+                files = (tar.extractfile(member) for member in tar if member.isfile() and is_code(member.name))
+                yield from (file.read() for file in files if file)
     except (tarfile.TarError, zipfile.BadZipFile, OSError, EOFError) as error:
         what, fix = f"the archive cannot be read: {error}", "fetch it again"
         raise DLBenchError(what, where=archive.name, fix=fix) from None

@@ -23,7 +23,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from dlbench.construction.selection.licenses import find_license
 from dlbench.construction.selection.releases import PYTHON, choose_release, find_wheels, open_release
-from dlbench.construction.selection.source_layout import find_layout, find_libraries, read_module
+from dlbench.construction.selection.source_layout import read_project
 from dlbench.dataset import Project
 from dlbench.dataset.labels import Framework
 from dlbench.dataset.records import TestSetup
@@ -61,12 +61,10 @@ def propose_project(spec: ProjectSpec, log: Log) -> Project:
     package = look_up(spec.name)
     release = choose_release(package, version=spec.version)
     with open_release(package, release, log) as tree:
-        layout = find_layout(tree, package.name)
+        layout, _, libraries = read_project(tree, package.name, package.requires)
         if not layout.packages:
             raise DLBenchError("the archive contains no package", where=spec.name, fix="choose another project")
         license = find_license(package, tree)
-        modules = [module for file in layout.modules if (module := read_module(tree / file))]
-        libraries = find_libraries(package.requires, layout.packages, [module.imports for module in modules])
     detected = libraries.framework if libraries.framework in set(Framework) else Framework.NUMPY
     tests = find_tests(layout.tests, spec)
     if not tests:

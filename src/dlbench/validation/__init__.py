@@ -6,6 +6,7 @@ every kept test. Otherwise verdicts mean nothing.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from threading import Lock
 
 from dlbench.dataset import Instance
@@ -71,11 +72,7 @@ class Plan:
                     on_trial(trial)
 
         (pool or self.pool).run(self.tasks, take)
-        return sorted(trials, key=_sample_of)
-
-
-def _sample_of(trial: Trial) -> int:
-    return trial.verdict.sample
+        return sorted(trials, key=attrgetter("verdict.sample"))
 
 
 def validate(
@@ -141,7 +138,7 @@ def compare_modes(
             trial = replace(trial, holds=holds, detail=f"{remark}; {trial.detail}")
         trials.append(trial)
         on_trial(trial)
-    return sorted(trials, key=_sample_of)
+    return sorted(trials, key=attrgetter("verdict.sample"))
 
 
 def _find_unsteady(fresh: Pool, task: Task, first: Verdict) -> list[str]:

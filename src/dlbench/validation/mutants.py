@@ -79,7 +79,8 @@ def _next_mutant(mutable: _Mutable, queue: list[_Place], seen: set[str]) -> tupl
         code = mutable.write_changed(node, change)
         if code not in seen and compiles(code):
             seen.add(code)
-            return f"{change.operator} in line {change.line - mutable.function.lineno + 1}", code
+            line = getattr(change.at, "lineno", 0) - mutable.function.lineno + 1
+            return f"{change.operator} in line {line}", code
     return None
 
 

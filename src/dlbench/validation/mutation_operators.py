@@ -6,7 +6,7 @@ an array of the right shape; general operators do not make them.
 
 import ast
 import builtins
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from dlbench.dataset.target import dotted_name
@@ -50,32 +50,33 @@ _NOT_SWAPPED = {
 @dataclass(frozen=True)
 class Change:
     operator: str
-    line: int
+    at: ast.AST
+    """The node whose line is reported."""
     field: str
     """The field of the node to set; empty to replace the node itself."""
     value: object
-    claims: tuple[ast.AST, ...] = ()
+    claims: Sequence[ast.AST] = ()
     """Nodes that no other operator may change, because this one does."""
 
 
 def find_changes(node: ast.AST) -> Iterator[Change]:
     match node:
         case ast.Compare(ops=[comparing]) if type(comparing) in _COMPARE:
-            yield setting("comparison turned", node, "ops", [_COMPARE[type(comparing)]()])
+            yield Change("comparison turned", node, "ops", [_COMPARE[type(comparing)]()])
         case ast.BinOp(op=computing) | ast.AugAssign(op=computing) if type(computing) in _COMPUTE:
-            yield setting("operator exchanged", node, "op", _COMPUTE[type(computing)]())
+            yield Change("operator exchanged", node, "op", _COMPUTE[type(computing)]())
         case ast.Constant(value=bool(truth)):
-            yield setting("truth negated", node, "value", not truth)
+            yield Change("truth negated", node, "value", not truth)
         case ast.Constant(value=int(number) | float(number)):
-            yield setting("number off by one", node, "value", number + 1)
+            yield Change("number off by one", node, "value", number + 1)
         case ast.If(test=test) | ast.IfExp(test=test) | ast.While(test=test):
-            yield setting("condition negated", test, "test", ast.UnaryOp(ast.Not(), test))
+            yield Change("condition negated", test, "test", ast.UnaryOp(ast.Not(), test))
         case ast.Return(value=ast.expr()):
-            yield setting("nothing returned", node, "value", ast.Constant(None))
+            yield Change("nothing returned", node, "value", ast.Constant(None))
         case ast.BoolOp(op=joining):
-            yield setting("and/or exchanged", node, "op", ast.Or() if isinstance(joining, ast.And) else ast.And())
+            yield Change("and/or exchanged", node, "op", ast.Or() if isinstance(joining, ast.And) else ast.And())
         case ast.UnaryOp(op=ast.USub(), operand=operand):
-            yield replacing("unary minus removed", node, operand)
+            yield Change("unary minus removed", node, "", operand)
         case ast.Slice():
             yield from _shift_slice(node)
         case ast.Call():
@@ -84,13 +85,13 @@ def find_changes(node: ast.AST) -> Iterator[Change]:
         case (
             ast.Assign() | ast.AugAssign() | ast.Raise() | ast.Expr(value=ast.Call()) | ast.AnnAssign(value=ast.expr())
         ):
-            yield replacing("statement left out", node, ast.Pass())
+            yield Change("statement left out", node, "", ast.Pass())
 
 
 def _shift_slice(node: ast.Slice) -> Iterator[Change]:
     for name, bound, by in [("lower", node.lower, 1), ("upper", node.upper, -1)]:
         if bound is not None:
-            yield setting("slice bound shifted", bound, name, shift(bound, by), *literals(bound))
+            yield Change("slice bound shifted", bound, name, shift(bound, by), literals(bound))
 
 
 def _change_call(node: ast.Call) -> Iterator[Change]:
@@ -99,11 +100,11 @@ def _change_call(node: ast.Call) -> Iterator[Change]:
     if name == "range" and isinstance(node.func, ast.Name) and 1 <= len(node.args) <= 3 and not starred:
         yield from _shift_range(node)
     elif not starred and name not in _NOT_SWAPPED and len({_kind(argument) for argument in node.args[:2]}) == 1:
-        yield setting("arguments swapped", node, "args", [*reversed(node.args[:2]), *node.args[2:]])
+        yield Change("arguments swapped", node, "args", [*reversed(node.args[:2]), *node.args[2:]])
     for place, keyword in enumerate(node.keywords):
         if keyword.arg:
             kept = node.keywords[:place] + node.keywords[place + 1 :]
-            yield setting("keyword argument dropped", keyword, "keywords", kept)
+            yield Change("keyword argument dropped", keyword, "keywords", kept)
 
 
 def _kind(argument: ast.expr) -> str:
@@ -122,17 +123,7 @@ def _shift_range(node: ast.Call) -> Iterator[Change]:
     stop = 0 if len(node.args) == 1 else 1
     for place, bound in enumerate(node.args[: stop + 1]):
         changed = [*node.args[:place], shift(bound, -1 if place == stop else 1), *node.args[place + 1 :]]
-        yield setting("range bound off by one", bound, "args", changed, *literals(bound))
-
-
-def setting(operator: str, at: ast.AST, field: str, value: object, *claims: ast.AST) -> Change:
-    """Set a field of the node to another value; `at` gives the line to report."""
-    return Change(operator, getattr(at, "lineno", 0), field, value, claims)
-
-
-def replacing(operator: str, at: ast.AST, new: ast.AST) -> Change:
-    """Replace the node."""
-    return Change(operator, getattr(at, "lineno", 0), "", new)
+        yield Change("range bound off by one", bound, "args", changed, literals(bound))
 
 
 def shift(bound: ast.expr, by: int) -> ast.expr:
@@ -187,24 +178,24 @@ def find_tensor_changes(node: ast.AST) -> Iterator[Change]:
         case ast.keyword(arg="axis" | "dim" | "axes" | "dims", value=value):
             changed = _change_axis(value, permutes=node.arg in {"axes", "dims"})
             if changed is not None:
-                yield setting("axis changed", value, "value", changed, *_numbers(value))
+                yield Change("axis changed", value, "value", changed, _numbers(value))
         case ast.keyword(arg="keepdim" | "keepdims" | "keep_dims", value=ast.Constant(value=bool(kept)) as value):
-            yield setting("keepdims negated", value, "value", ast.Constant(not kept), value)
+            yield Change("keepdims negated", value, "value", ast.Constant(not kept), [value])
         case ast.keyword(arg="dtype", value=ast.Constant(value=str(name)) as value) if name in _TYPES:
-            yield setting("dtype changed", value, "value", ast.Constant(_TYPES[name]))
+            yield Change("dtype changed", value, "value", ast.Constant(_TYPES[name]))
         case ast.keyword(arg="reduction", value=ast.Constant(value="mean" | "sum" as name) as value):
-            yield setting("reduction exchanged", value, "value", ast.Constant(_REDUCTIONS[name]))
+            yield Change("reduction exchanged", value, "value", ast.Constant(_REDUCTIONS[name]))
         case ast.Attribute(attr=name):
             root = dotted_name(node).partition(".")[0]
             if root == "torch" and name in _TORCH_TYPES:
-                yield setting("dtype changed", node, "attr", _TORCH_TYPES[name])
+                yield Change("dtype changed", node, "attr", _TORCH_TYPES[name])
             elif root in _ARRAYS and name in _TYPES:
-                yield setting("dtype changed", node, "attr", _TYPES[name])
+                yield Change("dtype changed", node, "attr", _TYPES[name])
         case ast.Call(func=ast.Attribute(attr=name) as called):
             yield from _change_tensor_call(node, called, name)
         case ast.Call(func=ast.Name(id=name) as called):
             if name in {"max", "min", "any", "all"}:
-                yield setting("reduction exchanged", called, "func", ast.Name(_REDUCTIONS[name], ast.Load()))
+                yield Change("reduction exchanged", called, "func", ast.Name(_REDUCTIONS[name], ast.Load()))
             elif not hasattr(builtins, name):
                 yield from _change_arguments(node, name)
 
@@ -217,7 +208,7 @@ def _change_tensor_call(node: ast.Call, called: ast.Attribute, name: str) -> Ite
         exchanges.append(("dtype changed", _TORCH_TYPES))
     for operator, table in exchanges:
         if name in table and not own:
-            yield setting(operator, called, "func", ast.Attribute(called.value, table[name], ast.Load()))
+            yield Change(operator, called, "func", ast.Attribute(called.value, table[name], ast.Load()))
 
 
 def _change_arguments(node: ast.Call, name: str) -> Iterator[Change]:
@@ -227,7 +218,7 @@ def _change_arguments(node: ast.Call, name: str) -> Iterator[Change]:
             operator, changed = "dtype changed", ast.Constant(_TYPES[argument.value])
         if changed is not None:
             arguments = [*node.args[:place], changed, *node.args[place + 1 :]]
-            yield setting(operator, argument, "args", arguments, *_numbers(argument))
+            yield Change(operator, argument, "args", arguments, _numbers(argument))
             return
 
 

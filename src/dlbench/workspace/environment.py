@@ -6,12 +6,12 @@ last, so a build that was killed is repeated and never used.
 
 import hashlib
 import json
+import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
-from dlbench.workspace.home import Log, disk_errors, home, locked, make_folder
+from dlbench.workspace.home import Log, disk_errors, home, locked, make_folder, run_program
 from dlbench.workspace.pip_config import read_pip_config
 from dlbench.workspace.uv import first_install, read_requirements, run_uv
 
@@ -60,7 +60,7 @@ def _build(lock: Path, python: str, environment: Path) -> None:
         _install(lock, python, environment)
         if _compile_uv_cache(python_of(environment), python):
             _install(lock, python, environment)
-        _compile(python_of(environment), environment / "lib")
+        compile_python(python_of(environment), environment / "lib")
         with disk_errors(environment):
             mark = json.dumps({"requirements": read_requirements(lock)})
             (environment / _MARK).write_text(mark, encoding="utf-8")
@@ -91,17 +91,18 @@ def _compile_uv_cache(python: Path, version: str) -> bool:
     compiled = f"__pycache__/*.cpython-{version.replace('.', '')}.pyc"
     wheels = [path for path in (home() / "uv").glob("archive-v*/*") if any(path.rglob("*.py"))]
     if new := [wheel for wheel in wheels if not any(wheel.rglob(compiled))]:
-        _compile(python, *new)
+        compile_python(python, *new)
     return any(any(wheel.rglob(compiled)) for wheel in new)
 
 
-def _compile(python: Path, *folders: Path) -> None:
+def compile_python(python: Path, *folders: Path) -> None:
     """Compile to bytecode what has none: the sandbox cannot write any and would compile at every start.
 
-    Failures are ignored: packages contain templates and tests for other Python versions that do not compile.
+    Bytecode is checked by timestamp: unchecked bytecode would hide a candidate spliced into a module. Failures are
+    ignored: there are templates, test data and tests for other Python versions, which do not compile.
     """
-    compiler = [str(python), "-m", "compileall", "-q", "-j", "0", *map(str, folders)]
-    subprocess.run(compiler, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, umask=0o022, check=False)
+    command = [str(python), "-I", "-m", "compileall", "-qq", "-j", "0", "--invalidation-mode", "timestamp"]
+    run_program([*command, *map(str, folders)], home(), {"PATH": os.environ.get("PATH", "")})
 
 
 def _interpreter(python: str) -> str:

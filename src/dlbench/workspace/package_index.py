@@ -121,10 +121,8 @@ def download(project_name: str, filename: str, sha256: str, target: Path, log: L
                     return _save(web, files[filename], page, sha256, target)
             except Unreachable as problem:
                 unreachable.append(str(problem))
-    what, fix = (
-        f"no configured index or folder has {filename}",
-        "check name, version and archive in the project's record",
-    )
+    what = f"no configured index or folder has {filename}"
+    fix = "check name, version and archive in the project's record"
     if unreachable:
         what = f"{filename} could not be fetched; not reachable: {'; '.join(unreachable)}"
         fix = "check the connection and run the same command again; what is already fetched is kept"

@@ -93,9 +93,8 @@ def _from_files(environ: Mapping[str, str]) -> dict[str, str]:
             raise DLBenchError(what, where=str(path), fix="fix the file: `pip config debug` shows it") from None
         for name, section in (("global", general), ("install", install)):
             if parser.has_section(name):
-                section.update(
-                    {key.replace("_", "-").removeprefix("--"): value for key, value in parser.items(name) if value}
-                )
+                given = ((key.replace("_", "-").removeprefix("--"), value) for key, value in parser.items(name))
+                section.update((key, value) for key, value in given if value)
     # As in pip, a command's own section overrides [global], whichever files the two are in.
     return {key: value for key, value in (general | install).items() if key in _KEYS}
 

@@ -3,14 +3,13 @@
 Each is made once and reused. A worker that started with half of them would blame the model for what is missing here.
 """
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
 from dlbench.dataset.records import Project
 from dlbench.errors import DLBenchError
-from dlbench.workspace.environment import build_environment, environment_folder, is_complete, python_of
-from dlbench.workspace.home import Log, disk_errors, locked, quiet, run_program
+from dlbench.workspace.environment import build_environment, compile_python, environment_folder, is_complete, python_of
+from dlbench.workspace.home import Log, disk_errors, locked, quiet
 from dlbench.workspace.source import fetch, source_tree
 
 
@@ -35,7 +34,9 @@ def complete(project: Project, tree: Path, environment: Path, log: Log = quiet) 
     if not mark.exists():
         with locked(f"bytecode-{prepared.tree.parent.name}", log):
             if not mark.exists():
-                _compile(prepared, mark)
+                with disk_errors(mark):
+                    compile_python(prepared.python, tree)
+                    mark.touch()
     return prepared
 
 
@@ -60,16 +61,3 @@ def _prepared(project: Project, tree: Path, environment: Path) -> Prepared:
 
 def _compiled_mark(prepared: Prepared) -> Path:
     return prepared.tree.parent / f"compiled-{prepared.project.python}"
-
-
-def _compile(prepared: Prepared, mark: Path) -> None:
-    """Compile the whole tree to bytecode, since confined tests cannot write their own.
-
-    Bytecode is checked by timestamp: unchecked bytecode would hide a candidate spliced into a module. The exit status
-    is ignored because trees contain files that are not valid Python, such as test data.
-    """
-    with disk_errors(mark):
-        command = [str(prepared.python), "-I", "-m", "compileall", "-qq", "-j", "0"]
-        command += ["--invalidation-mode", "timestamp", "."]
-        run_program(command, prepared.tree, {"PATH": os.environ.get("PATH", "")})
-        mark.touch()

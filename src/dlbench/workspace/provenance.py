@@ -17,7 +17,8 @@ _TEXT = {".py", ".md", ".toml", ".txt", ".rst", ".cfg", ".json", ".in", ".yml", 
 
 def check_tree(benchmark: Benchmark, log: Callable[[str], None]) -> list[Problem]:
     """Compare the repository's files with every prepared project."""
-    root = _tree_of(benchmark.root)
+    # The checkout that contains the benchmark, or the benchmark's folder alone.
+    root = Path(_git(benchmark.root, "rev-parse", "--show-toplevel").strip() or benchmark.root)
     own: dict[int, tuple[str, int]] = {}
     for path in _files_of(root, benchmark.root / "locks"):
         for line, run in find_runs(path):
@@ -53,11 +54,6 @@ def find_runs(path: Path) -> Iterator[tuple[int, tuple[str, ...]]]:
     for start in range(len(informative) - RUN + 1):
         window = informative[start : start + RUN]
         yield window[0][0], tuple(line for _, line in window)
-
-
-def _tree_of(root: Path) -> Path:
-    """The checkout that contains the benchmark, or the benchmark's folder alone."""
-    return Path(_git(root, "rev-parse", "--show-toplevel").strip() or root)
 
 
 def _files_of(root: Path, requirements: Path) -> list[Path]:

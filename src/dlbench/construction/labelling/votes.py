@@ -7,7 +7,6 @@ write.
 """
 
 import csv
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -21,7 +20,7 @@ from dlbench.construction.work_folder import Row, WorkFolder
 from dlbench.dataset import Instance
 from dlbench.dataset.labels import AXES, Label
 from dlbench.errors import DLBenchError
-from dlbench.jsonl import Journal, read_lines
+from dlbench.jsonl import Journal, parse_lines, read_lines
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
 
@@ -58,8 +57,7 @@ class Sheets:
         path = self.path(annotator)
         text = path.read_bytes() if path.exists() else b""
         whole = text[: text.rfind(b"\n") + 1]
-        lines = [(line, f"{path}:{number}") for number, line in enumerate(whole.split(b"\n"), 1) if line]
-        return [(_parse(line, where), where) for line, where in lines]
+        return [(row, f"{path}:{number}") for number, row in parse_lines(whole.split(b"\n"), path)]
 
     def read_all(self) -> Iterator[tuple[Row, str, str]]:
         """Every complete row with its annotator and its location."""
@@ -70,18 +68,6 @@ class Sheets:
         """Append a row; it is on disk when this returns."""
         with self.lock, Journal(self.path(annotator)) as journal:
             journal.append(row)
-
-
-def _parse(line: bytes, where: str) -> Row:
-    try:
-        row = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        what = f"not a line of JSON: {error}"
-    else:
-        if isinstance(row, dict):
-            return row
-        what = f"a JSON {type(row).__name__}, not an object"
-    raise DLBenchError(what, where=where, fix="fix or remove the line") from None
 
 
 _KEYS = {"id", "annotator", "note", "seen", "at", *AXES}
@@ -183,18 +169,15 @@ def parse_time(value: object, where: str) -> str:
         return ""
     try:
         time = datetime.fromisoformat(str(value))
-        return _format_time(time if time.tzinfo else time.replace(tzinfo=UTC))
+        zoned = time if time.tzinfo else time.replace(tzinfo=UTC)
+        return zoned.astimezone(UTC).isoformat(timespec="microseconds")
     except (ValueError, OverflowError):
         fix = "write it as 2026-01-31T12:00:00Z"
         raise DLBenchError(f"{value!r} is not a time", where=where, fix=fix) from None
 
 
 def now() -> str:
-    return _format_time(datetime.now(UTC))
-
-
-def _format_time(time: datetime) -> str:
-    return time.astimezone(UTC).isoformat(timespec="microseconds")
+    return datetime.now(UTC).isoformat(timespec="microseconds")
 
 
 def parse_label(axis: object, value: object, where: str) -> Label:

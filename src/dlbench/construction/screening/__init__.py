@@ -50,69 +50,42 @@ class ScreenedFunction:
         return measure_function(self.segment, self.module.imports)
 
 
-def _trivial_delegation(screened: ScreenedFunction) -> Hit | None:
-    what = name_triviality(screened.function)
-    return (f"It is trivial: {what}.", what) if what else None
-
-
-def _constructor_of_attributes(screened: ScreenedFunction) -> Hit | None:
-    if not only_stores(screened.function):
-        return None
-    count = screened.measures.statements
-    return (f"It only stores its arguments ({count} statements).", count)
-
-
-def _too_short(screened: ScreenedFunction) -> Hit | None:
-    loc = screened.measures.loc
-    return (f"It has {loc} lines of code, fewer than {FEWEST_LINES}.", loc) if loc < FEWEST_LINES else None
-
-
-def _too_long(screened: ScreenedFunction) -> Hit | None:
-    loc = screened.measures.loc
-    return (f"It has {loc} lines of code, more than {MOST_LINES}.", loc) if loc > MOST_LINES else None
-
-
-def _generated_or_data(screened: ScreenedFunction) -> Hit | None:
-    if screened.module.is_generated:
-        return ("A comment at the top of the file says that it is generated.", "generated")
-    share, constants = literal_share(screened.function)
-    if share < MOST_LITERAL or constants < FEWEST_CONSTANTS:
-        return None
-    return (f"It is a table: {share:.0%} of its expressions are constants.", round(share, 2))
-
-
-def _not_deep_learning(screened: ScreenedFunction) -> Hit | None:
-    topic = screened.module.subject
-    if topic.find_signs(screened.row["qualname"], screened.function):
-        return None
-    count = len(topic.words)
-    why = f"Its module uses no array or learning library and hardly mentions the subject ({count} known words)."
-    return (why, count)
-
-
-def _too_few_tests(screened: ScreenedFunction) -> Hit | None:
-    tests = int(screened.row["tests"])
-    return (f"{tests} tests execute it, fewer than {FEWEST_TESTS}.", tests) if tests < FEWEST_TESTS else None
-
-
-RULES: dict[str, Callable[[ScreenedFunction], Hit | None]] = {
-    "constructor_of_attributes": _constructor_of_attributes,
-    "generated_or_data": _generated_or_data,
-    "trivial_delegation": _trivial_delegation,
-    "too_short": _too_short,
-    "too_long": _too_long,
-    "not_deep_learning": _not_deep_learning,
-    "too_few_tests": _too_few_tests,
-}
-
-
-REASONS = ("cannot_read", "test_code", *RULES, "duplicate")
+REASONS = (
+    "cannot_read", "test_code", "constructor_of_attributes", "generated_or_data", "trivial_delegation", "too_short",
+    "too_long", "not_deep_learning", "too_few_tests", "duplicate",
+)  # fmt: skip
 """In order: the first reason that applies is the one that counts."""
+
+
+def find_reasons(screened: ScreenedFunction) -> dict[str, Hit]:
+    """All reasons of the function itself that apply, in the order of REASONS."""
+    function, subject = screened.function, screened.module.subject
+    loc, tests = screened.measures.loc, int(screened.row["tests"])
+    found: dict[str, Hit] = {}
+    if only_stores(function):
+        count = screened.measures.statements
+        found["constructor_of_attributes"] = (f"It only stores its arguments ({count} statements).", count)
+    share, constants = literal_share(function)
+    if screened.module.is_generated:
+        found["generated_or_data"] = ("A comment at the top of the file says that it is generated.", "generated")
+    elif share >= MOST_LITERAL and constants >= FEWEST_CONSTANTS:
+        found["generated_or_data"] = (f"It is a table: {share:.0%} of its expressions are constants.", round(share, 2))
+    if what := name_triviality(function):
+        found["trivial_delegation"] = (f"It is trivial: {what}.", what)
+    if loc < FEWEST_LINES:
+        found["too_short"] = (f"It has {loc} lines of code, fewer than {FEWEST_LINES}.", loc)
+    if loc > MOST_LINES:
+        found["too_long"] = (f"It has {loc} lines of code, more than {MOST_LINES}.", loc)
+    if not subject.find_signs(screened.row["qualname"], function):
+        count = len(subject.words)
+        why = f"Its module uses no array or learning library and hardly mentions the subject ({count} known words)."
+        found["not_deep_learning"] = (why, count)
+    if tests < FEWEST_TESTS:
+        found["too_few_tests"] = (f"{tests} tests execute it, fewer than {FEWEST_TESTS}.", tests)
+    return found
+
+
 _REQUIRED = {"id": str, "path": str, "qualname": str, "first": int, "last": int, "tests": int}
-
-
-class _Unreadable(Exception):
-    pass
 
 
 def screen(rows: Iterable[Row], read_source: Callable[[str], str], paths: Iterable[str] = ()) -> list[Row]:
@@ -134,12 +107,11 @@ def screen(rows: Iterable[Row], read_source: Callable[[str], str], paths: Iterab
         if kind and row["path"] not in used:
             found[name] = {"test_code": (f"Its file belongs to {kind}.", kind)}
             continue
-        try:
-            screened = _find_function(row, read_module)
-        except _Unreadable as problem:
-            found[name] = {"cannot_read": (f"It cannot be read: {problem}.", str(problem))}
+        screened = _find_function(row, read_module)
+        if isinstance(screened, str):
+            found[name] = {"cannot_read": (f"It cannot be read: {screened}.", screened)}
             continue
-        found[name] = {reason: hit for reason, rule in RULES.items() if (hit := rule(screened))}
+        found[name] = find_reasons(screened)
         measures[name] = asdict(screened.measures)
         if not found[name]:
             left[name] = screened.segment
@@ -191,19 +163,20 @@ def _mark(row: Row, hits: dict[str, Hit], measures: Row | None) -> Row:
     return row | first | {"kept": not reasons, "reasons": reasons} | ({"measures": measures} if measures else {})
 
 
-def _find_function(row: Row, read_module: Callable[[str], Module]) -> ScreenedFunction:
+def _find_function(row: Row, read_module: Callable[[str], Module]) -> ScreenedFunction | str:
+    """The function, or why it cannot be read."""
     if "<locals>" in row["qualname"]:
-        raise _Unreadable("it is defined inside another function")
+        return "it is defined inside another function"
     try:
         module = read_module(row["path"])
     except (OSError, SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise _Unreadable(f"{type(error).__name__}: {error}") from None
+        return f"{type(error).__name__}: {error}"
     function = module.functions.get(row["first"])
     if function is None or function.name != row["qualname"].rpartition(".")[2]:
-        raise _Unreadable(f"{row['qualname']} does not start in line {row['first']}")
+        return f"{row['qualname']} does not start in line {row['first']}"
     segment = module.text(row["first"], row["last"])
     if row.get("sha256") and hashlib.sha256(segment.encode()).hexdigest() != row["sha256"]:
-        raise _Unreadable("the source has changed")
+        return "the source has changed"
     return ScreenedFunction(row, module, function, segment)
 
 
@@ -246,19 +219,13 @@ def find_near(texts: Mapping[str, str], threshold: float) -> Iterator[tuple[str,
 
 
 def _join(names: list[str], pairs: Iterator[tuple[str, str]]) -> dict[str, str]:
-    """The preferred name of each name's group (union-find over the pairs)."""
-    parent = {name: name for name in names}
-
-    def root(name: str) -> str:
-        while parent[name] != name:
-            parent[name] = parent[parent[name]]
-            name = parent[name]
-        return name
-
+    """The preferred name of each name's group."""
+    groups = {name: {name} for name in names}
     for one, other in pairs:
-        first, second = sorted((root(one), root(other)), key=_preference)
-        parent[second] = first
-    return {name: root(name) for name in names}
+        if groups[one] is not groups[other]:
+            joined = groups[one] | groups[other]
+            groups |= dict.fromkeys(joined, joined)
+    return {name: min(group, key=_preference) for name, group in groups.items()}
 
 
 def _preference(name: str) -> tuple[int, str]:

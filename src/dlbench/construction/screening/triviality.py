@@ -13,6 +13,8 @@ _COMPUTING = (
     ast.BinOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Lambda, ast.NamedExpr, ast.JoinedStr, ast.comprehension,
     ast.Slice,
 )  # fmt: skip
+_LITERAL = (ast.Constant, ast.UnaryOp, ast.unaryop, ast.Tuple, ast.List, ast.Set, ast.Dict, ast.expr_context)
+_PLAIN = (*_LITERAL, ast.Name, ast.Attribute, ast.Starred, ast.Subscript)
 _CONVERSIONS = {"int", "float", "str", "bool", "list", "tuple", "dict", "set", "frozenset"}
 
 
@@ -52,7 +54,7 @@ def only_stores(function: Function) -> bool:
 def literal_share(function: Function) -> tuple[float, int]:
     """The share of the body's expressions that are literals, and the number of constants."""
     expressions = [node for part in find_body(function) for node in walk_code(part) if isinstance(node, ast.expr)]
-    literal = sum(_is_literal(node) for node in expressions)
+    literal = sum(all(isinstance(part, _LITERAL) for part in ast.walk(node)) for node in expressions)
     constants = sum(isinstance(node, ast.Constant) for node in expressions)
     return literal / max(1, len(expressions)), constants
 
@@ -83,18 +85,7 @@ def _only_forwards(body: list[ast.stmt]) -> bool:
 
 def is_plain(value: ast.expr | None) -> bool:
     """Whether it is a name, an attribute, a constant, or a collection of these."""
-    match value:
-        case None | ast.Name() | ast.Constant():
-            return True
-        case ast.Attribute(value=inner) | ast.Starred(value=inner) | ast.UnaryOp(operand=inner):
-            return is_plain(inner)
-        case ast.Subscript(value=inner, slice=index):
-            return is_plain(inner) and is_plain(index)
-        case ast.Tuple(elts=parts) | ast.List(elts=parts) | ast.Set(elts=parts):
-            return all(map(is_plain, parts))
-        case ast.Dict(keys=keys, values=values):
-            return all(map(is_plain, [*keys, *values]))
-    return False
+    return value is None or all(isinstance(part, _PLAIN) for part in ast.walk(value))
 
 
 def _is_super(value: ast.expr) -> bool:
@@ -162,16 +153,3 @@ def _is_stored_value(value: ast.expr) -> bool:
         case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]):
             return name in _CONVERSIONS and all(map(is_plain, arguments))
     return is_plain(value)
-
-
-def _is_literal(node: ast.AST) -> bool:
-    match node:
-        case ast.Constant():
-            return True
-        case ast.UnaryOp(operand=inner):
-            return _is_literal(inner)
-        case ast.Tuple(elts=parts) | ast.List(elts=parts) | ast.Set(elts=parts):
-            return all(map(_is_literal, parts))
-        case ast.Dict(keys=keys, values=values):
-            return all(key is not None and _is_literal(key) for key in keys) and all(map(_is_literal, values))
-    return False

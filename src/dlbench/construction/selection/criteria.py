@@ -15,16 +15,7 @@ from dlbench.construction.selection import discover
 from dlbench.construction.selection.case_counts import Cases, collect_names, count_cases
 from dlbench.construction.selection.licenses import find_license
 from dlbench.construction.selection.releases import choose_release, open_release
-from dlbench.construction.selection.source_layout import (
-    Layout,
-    Libraries,
-    Module,
-    find_layout,
-    find_libraries,
-    find_tests_root,
-    parse,
-    read_module,
-)
+from dlbench.construction.selection.source_layout import Layout, Libraries, Module, find_tests_root, parse, read_project
 from dlbench.construction.selection.topics import OTHER, find_topics, to_one_line
 from dlbench.construction.work_folder import Row, WorkFolder
 from dlbench.errors import DLBenchError, is_full_disk
@@ -143,9 +134,7 @@ _EMPTY_ROW: Row = {
 
 def _read(candidate: Candidate, package: Package, release: Release, tree: Path, row: Row) -> None:
     """Measure the project and add every reason against it, not only the first."""
-    layout = find_layout(tree, package.name)
-    modules = [module for file in layout.modules if (module := read_module(tree / file))]
-    libraries = find_libraries(package.requires, layout.packages, [module.imports for module in modules])
+    layout, modules, libraries = read_project(tree, package.name, package.requires)
     cases, by_file = _count(tree, layout, modules)
     public = sum(module.public for module in modules)
     documented = sum(module.documented for module in modules) / max(1, public)

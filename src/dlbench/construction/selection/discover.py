@@ -8,7 +8,7 @@ import os
 import re
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from packaging.utils import InvalidName, canonicalize_name
 
@@ -86,7 +86,7 @@ def _fetch_pages(github: GitHub, topic: str, most: int, kept: dict[tuple[str, in
     for number in range(1, -(-most // PER_PAGE) + 1):
         record = kept.get((topic, number))
         if record is None:
-            record = {"topic": topic, "page": number} | asdict(github.find_page(topic, number))
+            record = {"topic": topic, "page": number} | github.find_page(topic, number)
             yield record
         if not record["more"]:
             return

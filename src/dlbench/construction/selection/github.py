@@ -6,13 +6,13 @@ reported. The token is sent to GitHub only and never appears in a message or a f
 
 import time
 from collections.abc import Callable
-from contextlib import suppress
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, suppress
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from dlbench.construction.selection.topics import to_one_line
+from dlbench.construction.work_folder import Row
 from dlbench.errors import DLBenchError
 from dlbench.workspace.home import Log, quiet
 
@@ -49,25 +49,7 @@ class _Transient(Exception):
         self.final = final
 
 
-@dataclass(frozen=True)
-class Repository:
-    name: str
-    url: str
-    stars: int
-    summary: str
-    license: str
-
-
-@dataclass(frozen=True)
-class Page:
-    """`partial`: the search timed out at GitHub and may have missed repositories."""
-
-    repositories: tuple[Repository, ...]
-    more: bool
-    partial: bool
-
-
-class GitHub:
+class GitHub(AbstractContextManager["GitHub"]):
     """`patience`: maximum total wait in seconds for one page when GitHub limits requests."""
 
     def __init__(
@@ -86,8 +68,10 @@ class GitHub:
         self._pending_wait = 0.0
         self._session = requests.Session()
 
-    def find_page(self, topic: str, number: int) -> Page:
-        """Raises GitHubError, or Stopped if the wait is too long or the connection fails."""
+    def find_page(self, topic: str, number: int) -> Row:
+        """`partial`: the search timed out at GitHub and may have missed repositories.
+
+        Raises GitHubError, or Stopped if the wait is too long or the connection fails."""
         waited, failures = 0.0, 0
         while True:
             if seconds := self._pending_wait:
@@ -107,7 +91,7 @@ class GitHub:
                     raise error.final(f"{error} ({TRIES} tries)") from None
                 self._sleep(BACK_OFF * 2 ** (failures - 1))
 
-    def _fetch(self, topic: str, number: int) -> Page | None:
+    def _fetch(self, topic: str, number: int) -> Row | None:
         """None if GitHub limits requests."""
         query = {"q": f"topic:{topic} language:Python", "sort": "stars", "order": "desc"}
         answer = self._get(query | {"per_page": str(PER_PAGE), "page": str(number)})
@@ -150,9 +134,6 @@ class GitHub:
     def _redact(self, text: str, most: int = 500) -> str:
         return to_one_line(text.replace(self._token, "****") if self._token else text, most)
 
-    def __enter__(self) -> "GitHub":
-        return self
-
     def __exit__(self, *exception: object) -> None:
         self._session.close()
 
@@ -189,7 +170,7 @@ def _seconds_to_wait(answer: "requests.Response") -> float:
         return _DEFAULT_WAIT
 
 
-def _read_page(answer: "requests.Response", number: int) -> Page:
+def _read_page(answer: "requests.Response", number: int) -> Row:
     try:
         content = answer.json()
     except (ValueError, RecursionError):
@@ -202,20 +183,20 @@ def _read_page(answer: "requests.Response", number: int) -> Page:
     else:
         total = content.get("total_count")
         more = len(items) == PER_PAGE and isinstance(total, int) and number * PER_PAGE < total
-    found = tuple(repository for item in items if (repository := _read_repository(item)))
-    return Page(found, more, partial=content.get("incomplete_results") is True)
+    found = [repository for item in items if (repository := _read_repository(item))]
+    return {"repositories": found, "more": more, "partial": content.get("incomplete_results") is True}
 
 
-def _read_repository(item: Any) -> Repository | None:  # noqa: ANN401 - any JSON value
+def _read_repository(item: Any) -> Row | None:  # noqa: ANN401 - any JSON value
     """None for an item without a name, which could not be fetched."""
     name = to_one_line(item.get("full_name")) if isinstance(item, dict) else ""
     if name.count("/") != 1:
         return None
     stars, license = item.get("stargazers_count"), item.get("license")
-    return Repository(
-        name=name,
-        url=to_one_line(item.get("html_url")),
-        stars=stars if isinstance(stars, int) else 0,
-        summary=to_one_line(item.get("description")),
-        license=to_one_line(license.get("spdx_id")) if isinstance(license, dict) else "",
-    )
+    return {
+        "name": name,
+        "url": to_one_line(item.get("html_url")),
+        "stars": stars if isinstance(stars, int) else 0,
+        "summary": to_one_line(item.get("description")),
+        "license": to_one_line(license.get("spdx_id")) if isinstance(license, dict) else "",
+    }

@@ -160,20 +160,13 @@ def _functions(owner: ast.Module | ast.ClassDef) -> dict[str, Function]:
     return {node.name: node for node in members(owner) if isinstance(node, Function)}
 
 
-def members(owner: ast.Module | ast.ClassDef) -> Iterator[ast.stmt]:
+def members(owner: ast.AST) -> Iterator[ast.stmt]:
     """Statements of a module or class, including those under `if`, `try` and `with`."""
-    waiting: list[ast.stmt] = list(reversed(owner.body))
-    while waiting:
-        node = waiting.pop()
-        yield node
-        match node:
-            case ast.If(body=first, orelse=second):
-                waiting += reversed([*first, *second])
-            case ast.Try(body=first, handlers=handlers, orelse=second, finalbody=last):
-                caught = [statement for handler in handlers for statement in handler.body]
-                waiting += reversed([*first, *caught, *second, *last])
-            case ast.With(body=first):
-                waiting += reversed(first)
+    for node in ast.iter_child_nodes(owner):
+        if isinstance(node, ast.stmt):
+            yield node
+        if isinstance(node, ast.If | ast.Try | ast.ExceptHandler | ast.With):
+            yield from members(node)
 
 
 FRAMEWORKS = ("torch", "jax", "tensorflow", "keras")
@@ -212,6 +205,13 @@ def find_libraries(
     if not (own | needed) & set(deep) and used[ARRAY] > used[best]:
         best = "numpy"
     return Libraries("dl", best, figures)
+
+
+def read_project(tree: Path, name: str, requires: Collection[str]) -> tuple[Layout, list[Module], Libraries]:
+    """Read all of a source tree, given the project's name and its requirements on the index."""
+    layout = find_layout(tree, name)
+    modules = [module for file in layout.modules if (module := read_module(tree / file))]
+    return layout, modules, find_libraries(requires, layout.packages, [module.imports for module in modules])
 
 
 def _dependencies(requires: Collection[str]) -> Iterator[str]:
