@@ -88,10 +88,10 @@ def test_solution_of_a_variant_is_selected(agreed, dlbench, toy_root):
     assert 0 < standings["random choice"] < 1
     assert standings["best possible"] == 1.0
 
-    pictures = out / "pictures"
+    plots = out / "plots"
     studied = dlbench(
         *("agree", "study", out, "--benchmark", toy_root, "--quality", "--mutants", "3", "--json"),
-        *("--pictures", pictures),
+        *("--plots", plots),
     )
     assert studied.status == 0, studied.said
     found = json.loads(studied.out)
@@ -101,7 +101,7 @@ def test_solution_of_a_variant_is_selected(agreed, dlbench, toy_root):
     assert found["quality"]["right"] == pytest.approx(3 / 5)
     assert found["quality"]["killed"] == 1.0
     assert sum(found["effects"][name]["helped"] for name in found["effects"]) >= 1
-    assert len(list(pictures.glob("*.svg"))) == 3
+    assert len(list(plots.glob("*.svg"))) == 3
 
     shown = dlbench("report", out, "--out", out / "page", "--benchmark", toy_root)
     assert shown.status == 0, shown.said

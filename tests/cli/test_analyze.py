@@ -23,7 +23,7 @@ def scores(tmp_path):
     return path
 
 
-def read_pictures(folder):
+def read_plots(folder):
     """By name, the texts in a plot; each must be a well-formed SVG file."""
     found = {}
     for path in folder.glob("*.svg"):
@@ -34,10 +34,10 @@ def read_pictures(folder):
 
 
 def test_complexity_compares_datasets_and_plots_them(toy_root, tasks, tmp_path):
-    ended = run_cli("analyze", "complexity", toy_root, f"DS={tasks}", "--pictures", tmp_path / "pictures")
+    ended = run_cli("analyze", "complexity", toy_root, f"DS={tasks}", "--plots", tmp_path / "plots")
     assert ended.exit_code == 0, ended.output
     assert "cognitive" in ended.output
-    drawn = read_pictures(tmp_path / "pictures")
+    drawn = read_plots(tmp_path / "plots")
     assert set(drawn) == {f"complexity-{name}" for name in ("lines", "cyclomatic", "cognitive", "nesting", "calls")}
     assert {"toys", "DS"} <= drawn["complexity-lines"]
 
@@ -59,30 +59,30 @@ def test_complexity_prints_strict_json(tmp_path, tasks):
 
 
 def test_relevance_reports_prompts_and_code_apart(tasks, tmp_path):
-    ended = run_cli("analyze", "relevance", tasks, "--json", "--pictures", tmp_path / "pictures")
+    ended = run_cli("analyze", "relevance", tasks, "--json", "--plots", tmp_path / "plots")
     prompt, code = json.loads(ended.stdout)
     assert (prompt["text"], code["text"]) == ("prompt", "code")
     assert prompt["figures"]["mean"] == 1  # train, model
     assert code["figures"]["mean"] == pytest.approx(2 / 3)  # model, fit; not x
-    assert {"tasks, prompt", "tasks, code"} <= read_pictures(tmp_path / "pictures")["relevance"]
+    assert {"tasks, prompt", "tasks, code"} <= read_plots(tmp_path / "plots")["relevance"]
 
 
 def test_statistics_shows_all_four_figures(scores, tmp_path):
-    ended = run_cli("analyze", "statistics", scores, "--pictures", tmp_path / "pictures")
+    ended = run_cli("analyze", "statistics", scores, "--plots", tmp_path / "plots")
     assert ended.exit_code == 0, ended.output
     for name in ("Cohen's d", "Fisher", "Spearman", "Kendall"):
         assert name in ended.output
-    assert {"a", "easy", "90"} <= read_pictures(tmp_path / "pictures")["statistics"]
+    assert {"a", "easy", "90"} <= read_plots(tmp_path / "plots")["statistics"]
     (found,) = json.loads(run_cli("analyze", "statistics", scores, "--json").stdout)
     assert found["against"]["kendall"] == pytest.approx(1 / 3)
 
 
 def test_robustness_shows_all_tables(two, toy_root, tmp_path):  # noqa: F811
-    ended = run_cli("analyze", "robustness", *two, "--benchmark", toy_root, "--pictures", tmp_path / "pictures")
+    ended = run_cli("analyze", "robustness", *two, "--benchmark", toy_root, "--plots", tmp_path / "plots")
     assert ended.exit_code == 0, ended.output
     for title in ("on the 2 instances", "pairs, when instances", "without one project or label", "on a split"):
         assert title in ended.output
-    assert {"good", "bad", "Row above column: % of resamples"} <= read_pictures(tmp_path / "pictures")["robustness"]
+    assert {"good", "bad", "Row above column: % of resamples"} <= read_plots(tmp_path / "plots")["robustness"]
     found = json.loads(
         run_cli("analyze", "robustness", *two, "--benchmark", toy_root, "--json").stdout, parse_constant=pytest.fail
     )

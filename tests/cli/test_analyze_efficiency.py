@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tests.analysis.test_efficiency import SCALE, SLOW
-from tests.cli.test_analyze import read_pictures
+from tests.cli.test_analyze import read_plots
 from tests.cli.test_compare import STEP, run_cli, write_run  # noqa: F401 - fixtures
 
 
@@ -20,11 +20,11 @@ def run(write_run):  # noqa: F811
 
 
 def test_measurements_are_stored_and_shown_without_running(run, toy_root, tmp_path, monkeypatch):
-    ended = run_cli("analyze", "efficiency", run, "--benchmark", toy_root, "--repeats", 3, "--pictures", tmp_path / "p")
+    ended = run_cli("analyze", "efficiency", run, "--benchmark", toy_root, "--repeats", 3, "--plots", tmp_path / "p")
     assert ended.exit_code == 0, ended.output
     for words in ("time and peak memory of the tests", "maintainability of the code", "1 held", "cyclomatic", "index"):
         assert words in ended.output
-    assert {"slow", "time of the tests, candidate to reference"} <= read_pictures(tmp_path / "p")["efficiency-1"]
+    assert {"slow", "time of the tests, candidate to reference"} <= read_plots(tmp_path / "p")["efficiency-1"]
     stored = (run / "efficiency.jsonl").read_text()
     monkeypatch.setenv("DLBENCH_SANDBOX", "no such sandbox")  # running anything fails
     again = run_cli("analyze", "efficiency", run, "--benchmark", toy_root, "--no-run", "--json")

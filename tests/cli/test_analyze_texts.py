@@ -8,7 +8,7 @@ import pytest
 from dlbench.analysis import embeddings
 from tests.analysis.encoders import Letters
 from tests.analysis.official import write_official
-from tests.cli.test_analyze import read_pictures
+from tests.cli.test_analyze import read_plots
 from tests.cli.test_compare import SCALE, run_cli
 
 STAGES = {
@@ -50,10 +50,10 @@ def official(tmp_path):
 
 def test_divergence_reports_prompts_and_code_and_plots_both(tasks, official, tmp_path):
     pytest.importorskip("sklearn")
-    ended = run_cli("analyze", "divergence", tasks, official, "--pictures", tmp_path / "pictures")
+    ended = run_cli("analyze", "divergence", tasks, official, "--plots", tmp_path / "plots")
     assert ended.exit_code == 0, ended.output
     assert "official: 18 references are not available" in ended.output
-    drawn = read_pictures(tmp_path / "pictures")
+    drawn = read_plots(tmp_path / "plots")
     assert set(drawn) == {f"divergence-{kind}{rest}" for kind in ("prompt", "code") for rest in ("", "-cosine")}
     assert {"tasks", "official"} <= drawn["divergence-prompt"]
 
@@ -84,14 +84,14 @@ def classifier_letters(monkeypatch):
 
 def test_stage_evaluate_compares_methods_and_stores_predictions(classifier_letters, official, tmp_path):
     arguments = ("analyze", "stage", "evaluate", official, "--folds", 3, "--out", tmp_path / "out")
-    ended = run_cli(*arguments, "--pictures", tmp_path / "pictures")
+    ended = run_cli(*arguments, "--plots", tmp_path / "plots")
     assert ended.exit_code == 0, ended.output
     for method in ("majority", "TF-IDF + linear", "frozen encoder"):
         assert method in ended.output
     predictions = [json.loads(line) for line in (tmp_path / "out/predictions.jsonl").read_text().splitlines()]
     assert len(predictions) == 18
     assert {"instance", "prompt", "stage", "task", "data"} == set(predictions[0])
-    assert "classifier-official-stage" in read_pictures(tmp_path / "pictures")
+    assert "classifier-official-stage" in read_plots(tmp_path / "plots")
     rejected = run_cli(*arguments, "--seed", 1)
     assert rejected.exit_code == 1
     assert "started with seed 0, you passed 1" in rejected.output

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tests.analysis.bugs.made import BODY, HEADER
-from tests.cli.test_analyze import read_pictures
+from tests.cli.test_analyze import read_plots
 from tests.cli.test_compare import SCALE, STEP, run_cli, write_run  # noqa: F401 - fixtures
 from tests.generation.endpoint import Endpoint, completion
 
@@ -21,7 +21,7 @@ def failed(write_run):  # noqa: F811
 
 def test_kinds_of_bugs_are_shown_next_to_the_papers_and_plotted(failed, toy_root, tmp_path):
     ended = run_cli(
-        "analyze", "bugs", failed, "--benchmark", toy_root, "--out", tmp_path / "out", "--pictures", tmp_path / "svg"
+        "analyze", "bugs", failed, "--benchmark", toy_root, "--out", tmp_path / "out", "--plots", tmp_path / "svg"
     )
     assert ended.exit_code == 0, ended.output
     assert "the papers (GPT-4o)" in ended.output
@@ -31,7 +31,7 @@ def test_kinds_of_bugs_are_shown_next_to_the_papers_and_plotted(failed, toy_root
     assert record["reasons"]
     assert record["evidence"]["raised"]["text"] == "disk full"
     assert "| misinterpretation |" in (tmp_path / "out/bugs.md").read_text()
-    assert "syntax error" in read_pictures(tmp_path / "svg")["bugs"]
+    assert "syntax error" in read_plots(tmp_path / "svg")["bugs"]
 
 
 def test_unprepared_project_is_named(failed, toy_root, monkeypatch, tmp_path):

@@ -10,7 +10,7 @@ import typer
 
 from dlbench import dataset
 from dlbench.cli import models
-from dlbench.cli.analyze import PicturesOption, StudyOutput
+from dlbench.cli.analyze import PlotsOption, StudyOutput
 from dlbench.cli.app import (
     BenchmarkOption,
     ExecutionOptions,
@@ -308,7 +308,7 @@ def study(
     ] = False,
     mutants: Annotated[int, typer.Option(min=1, help="Mutants of each reference, for --quality.")] = 5,
     seed: SeedOption = None,
-    pictures: PicturesOption = None,
+    plots: PlotsOption = None,
     memory: MemoryOption = 4096,
     json: JsonOption = False,
 ) -> None:
@@ -337,4 +337,4 @@ def study(
         tables["the model's own tests"] = tabulate_quality(found)
         notes += [f"NOT COUNTED: {found.not_run}"] if found.not_run else []
     notes += describe_flips(studied.consistency)
-    StudyOutput(pictures, json).show(tables, notes, record, studied.pictures)
+    StudyOutput(plots, json).show(tables, notes, record, studied.plots)

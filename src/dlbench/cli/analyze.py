@@ -47,14 +47,14 @@ SourcesOption = Annotated[
     Path | None,
     typer.Option(help="Folder with one source tree per project, to find references of datasets without code."),
 ]
-PicturesOption = Annotated[Path | None, typer.Option(help="Also write plots to this folder (SVG).")]
+PlotsOption = Annotated[Path | None, typer.Option(help="Also write plots to this folder (SVG).")]
 
 
 @dataclass(frozen=True)
 class StudyOutput:
     """How a study shows its result."""
 
-    pictures: PicturesOption = None
+    plots: PlotsOption = None
     json: JsonOption = False
 
     def show(
@@ -62,7 +62,7 @@ class StudyOutput:
         tables: "Mapping[str, Tabled]",
         notes: Sequence[str] = (),
         record: object = None,
-        plots: Mapping[str, str] | None = None,
+        drawn: Mapping[str, str] | None = None,
     ) -> None:
         """Print tables and notes, or the record alone as JSON; write the plots if they are wanted."""
         from dlbench.reporting.tables import draw
@@ -74,16 +74,16 @@ class StudyOutput:
                 open_console().print(draw(title, table))
             for line in notes:
                 typer.echo(line)
-        if plots is not None:
-            self.write(plots)
+        if drawn is not None:
+            self.write(drawn)
 
-    def write(self, plots: Mapping[str, str]) -> None:
-        if self.pictures is None:
+    def write(self, drawn: Mapping[str, str]) -> None:
+        if self.plots is None:
             return
-        make_folder(self.pictures)
-        for name, plot in plots.items():
-            write_whole(self.pictures / f"{name}.svg", plot)
-        log(f"written: {', '.join(str(self.pictures / f'{name}.svg') for name in plots)}")
+        make_folder(self.plots)
+        for name, plot in drawn.items():
+            write_whole(self.plots / f"{name}.svg", plot)
+        log(f"written: {', '.join(str(self.plots / f'{name}.svg') for name in drawn)}")
 
 
 def read(datasets: list[str] | None, sources: Path | None, *, with_code: bool = True) -> "list[Corpus]":
@@ -192,7 +192,7 @@ def divergence(
     from dlbench.reporting import studies
 
     corpora = read(datasets, sources)
-    if output.pictures is not None:
+    if output.plots is not None:
         need("sklearn", "analysis")
     shared = {corpus.name: find_shared_runs(corpus.items, text) for corpus in corpora} if text else {}
     for_prompts = open_encoder(encoder, base_url, api_key)
@@ -211,7 +211,7 @@ def divergence(
     if shared:
         tables[f"longest runs shared with {text}"] = studies.tabulate_shared(shared)
     output.show(tables, notes, {"distances": found, "shared": shared})
-    if output.pictures is not None:
+    if output.plots is not None:
         log("projecting texts to a plane (t-SNE)")
         planes = {kind: project_to_plane(texts) for kind, texts in encoded.items()}
         output.write(studies.draw_divergence(found, planes))

@@ -43,7 +43,7 @@ def breakdown(summaries: Mapping[str, Summary], axes: Iterable[str]) -> Tabled:
 def statuses(summaries: Mapping[str, Summary]) -> Tabled:
     """One row per status that occurs; answers that are cut off have any status and come last."""
     counts = {str(status): [each.statuses.get(status, 0) for each in summaries.values()] for status in Status}
-    counts["(of all, cut off)"] = [each.truncated for each in summaries.values()]
+    counts["cut off (any status)"] = [each.truncated for each in summaries.values()]
     return ["status", *summaries], [[name, *map(str, each)] for name, each in counts.items() if any(each)]
 
 

@@ -23,7 +23,7 @@ from dlbench.reporting.formatting import list_some, number, p_value, percent, po
 from dlbench.reporting.tables import Columns, Tabled, tabulate
 from dlbench.scoring.intervals import Floats
 
-Pictures = dict[str, str]
+Plots = dict[str, str]
 """SVG files by name, without the suffix."""
 Predictions = Mapping[str, Mapping[str, str]]
 """By id, the label on each axis."""
@@ -56,7 +56,7 @@ def describe_complexity(found: Sequence[Complexity]) -> list[str]:
     return lines
 
 
-def draw_complexity(found: Sequence[Complexity]) -> Pictures:
+def draw_complexity(found: Sequence[Complexity]) -> Plots:
     drawn = {}
     for name, ends in complexities.BINS.items():
         bins = [str(low) if high == low + 1 else f"{low}-{high - 1}" for low, high in pairwise(ends)]
@@ -79,7 +79,7 @@ def tabulate_categories(found: Sequence[Relevance]) -> Tabled:
     return ["dataset", "text", *relevances.CATEGORIES], rows
 
 
-def draw_relevance(found: Sequence[Relevance]) -> Pictures:
+def draw_relevance(found: Sequence[Relevance]) -> Plots:
     rows = {f"{one.name}, {one.text}": one for one in found}
     bins = [f"{100 * low:.0f}" for low in relevances.BINS]
     kinds = {(row, name): share for row, one in rows.items() for name, share in one.categories.items()}
@@ -110,7 +110,7 @@ def tabulate_benchmarks(found: Sequence[BenchmarkRank]) -> Tabled:
     })  # fmt: skip
 
 
-def draw_benchmarks(scores: Scores) -> Pictures:
+def draw_benchmarks(scores: Scores) -> Plots:
     models = list(dict.fromkeys(model for found in scores.values() for model in found))
     shares = {(model, name): score for name, found in scores.items() for model, score in found.items()}
     return {"statistics": draw_shares("Scores in %", models, list(scores), shares)}
@@ -158,7 +158,7 @@ def tabulate_parts(found: Sequence[PartRanking]) -> Tabled:
     })  # fmt: skip
 
 
-def draw_robustness(found: Robustness) -> Pictures:
+def draw_robustness(found: Robustness) -> Plots:
     """A row above a column: the share of resamples in which it stays above."""
     names = [name for name, _ in found.order]
     shares = {(one.a, one.b): one.kept for one in found.pairs}
@@ -203,7 +203,7 @@ def tabulate_shared(shared: Mapping[str, Sequence[SharedRun]]) -> Tabled:
     return ["dataset", "here", "tokens", "of the prompt", "line", "text"], rows
 
 
-def draw_divergence(found: Sequence[Distance], planes: Mapping[str, Mapping[str, Floats]]) -> Pictures:
+def draw_divergence(found: Sequence[Distance], planes: Mapping[str, Mapping[str, Floats]]) -> Plots:
     """`planes`: by prompt or code, the coordinates of each dataset's texts."""
     drawn = {}
     for kind, groups in planes.items():
@@ -241,7 +241,7 @@ def tabulate_labels(figure: Figure) -> Tabled:
     return ["label", "prompts", "F1", *figure.confusion], rows
 
 
-def draw_methods(found: Evaluation) -> Pictures:
+def draw_methods(found: Evaluation) -> Plots:
     """F1 of every method on every axis, and the confusions of the last method."""
     methods = list(dict.fromkeys(one.way for one in found.figures))
     shares = {(one.way, one.axis): one.f1 for one in found.figures}
@@ -275,7 +275,7 @@ def tabulate_predictions(predicted: Mapping[str, Predictions], true: Mapping[str
     return ["axis", "label", "dataset", "", "prompts", "share"], rows
 
 
-def draw_predictions(predicted: Mapping[str, Predictions]) -> Pictures:
+def draw_predictions(predicted: Mapping[str, Predictions]) -> Plots:
     drawn = {}
     for axis in AXES:
         counts = {name: Counter(found[axis] for found in labels.values()) for name, labels in predicted.items()}

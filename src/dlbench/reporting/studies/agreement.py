@@ -122,9 +122,9 @@ class AgreementStudy:
         }
 
     @property
-    def pictures(self) -> dict[str, str]:
+    def plots(self) -> dict[str, str]:
         """SVG files by name, without the suffix."""
-        return {name: stand_alone(picture) for name, picture in self.grids.items()}
+        return {name: stand_alone(plot) for name, plot in self.grids.items()}
 
     @property
     def grids(self) -> dict[str, str]:
