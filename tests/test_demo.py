@@ -109,7 +109,7 @@ def test_check_names_what_is_broken_in_the_real_benchmark(dlbench, tmp_path: Pat
         old, new = change or ("prompt = '''\n", f"prompt = '''\nWrite {line} somewhere. ")
         assert old in text
         path.write_text(text.replace(old, new, 1))
-    problems = json.loads(dlbench("check", "--benchmark", root, "--json", timeout=600).out)
+    problems = json.loads(dlbench("check", "--benchmark", root, "--split", "demo", "--json", timeout=900).out)
     found = {(Path(problem["where"]).stem, problem["kind"]) for problem in problems}
     assert found == {
         (first.qualname, "hash_mismatch"),
