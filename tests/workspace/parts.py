@@ -39,6 +39,8 @@ def make_wheel(folder: Path, name: str = "tiny_dep", version: str = "1.0", tag: 
     info = f"{name}-{version}.dist-info"
     texts = {
         f"{name}/__init__.py": f"version = {version!r}\n",
+        f"{name}-{version}.data/scripts/{name}.py": "#!python\nprint('a script')\n",
+        f"{name}-{version}.data/purelib/{name}_more/__init__.py": "",
         f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n",
         f"{info}/entry_points.txt": f"[console_scripts]\n{name}-tool = {name}:main\n",
         f"{info}/WHEEL": f"Wheel-Version: 1.0\nGenerator: tests\nRoot-Is-Purelib: true\nTag: {tag}\n",

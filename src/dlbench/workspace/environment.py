@@ -86,7 +86,8 @@ def _compile_uv_cache(python: Path, version: str) -> bool:
 
     uv hard-links every file of an unpacked wheel into an environment, bytecode included. Compiling in the cache means
     that dozens of environments share one compiled torch. If a future uv lays out its cache differently, nothing is
-    found here and each environment is compiled by itself.
+    found here and each environment is compiled by itself. The `.data` folder of a wheel stays as it is: uv rejects
+    folders among its scripts and files that RECORD does not list.
     """
     compiled = f"__pycache__/*.cpython-{version.replace('.', '')}.pyc"
     wheels = [path for path in (home() / "uv").glob("archive-v*/*") if any(path.rglob("*.py"))]
@@ -102,6 +103,7 @@ def compile_python(python: Path, *folders: Path) -> None:
     ignored: there are templates, test data and tests for other Python versions, which do not compile.
     """
     command = [str(python), "-I", "-m", "compileall", "-qq", "-j", "0", "--invalidation-mode", "timestamp"]
+    command += ["-x", r"/[^/]+-[^/]+\.data/(scripts|purelib|platlib|headers|data)/"]
     run_program([*command, *map(str, folders)], home(), {"PATH": os.environ.get("PATH", "")})
 
 
