@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from dlbench.cli.construct import construct
-from dlbench.construction.selection import releases
+from dlbench.construction.selection import criteria, releases
 from dlbench.construction.selection.case_counts import ProjectNames, count_cases
 from dlbench.construction.selection.criteria import Candidate, find_candidates, render_selection, select
 from dlbench.construction.selection.licenses import PERMISSIVE, find_license, recognize
@@ -25,7 +25,7 @@ from dlbench.construction.selection.source_layout import (
     read_module,
 )
 from dlbench.construction.work_folder import Row, WorkFolder
-from dlbench.errors import DLBenchError
+from dlbench.errors import DiskFull, DLBenchError
 from dlbench.workspace.package_index import Package, Release
 
 from ..workspace.parts import Index
@@ -48,6 +48,18 @@ def one(work: WorkFolder, name: str = "tiny-net") -> Row:
 
 def without(*names: str) -> dict[str, str]:
     return {name: text for name, text in GOOD.items() if name not in names}
+
+
+def test_full_disk_ends_the_selection_and_is_no_reason_against_a_package(
+    work: WorkFolder, index: Index, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fill(*_: object) -> None:
+        raise DiskFull("the disk is full")
+
+    publish(index)
+    monkeypatch.setattr(criteria, "open_release", fill)
+    with pytest.raises(DiskFull):
+        select(work, ["tiny-net"])
 
 
 def test_good_package_is_selected_without_running_it(work: WorkFolder, index: Index) -> None:

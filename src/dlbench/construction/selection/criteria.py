@@ -114,12 +114,11 @@ def judge_candidate(candidate: Candidate, log: Log = quiet) -> Row:
         kind = "archive"
         with open_release(package, release, log) as tree:
             _read(candidate, package, release, tree, row)
-    except DLBenchError as error:
-        row["reasons"].append(f"{kind}: {to_one_line(error.what)}")
     except Exception as error:  # An archive can be broken in unforeseen ways.
         if is_full_disk(error):
             raise
-        row["reasons"].append(f"archive: cannot be read: {to_one_line(f'{type(error).__name__}: {error}')}")
+        why = error.what if isinstance(error, DLBenchError) else f"cannot be read: {type(error).__name__}: {error}"
+        row["reasons"].append(f"{kind}: {to_one_line(why)}")
     row["selected"] = not row["reasons"]
     return row
 
