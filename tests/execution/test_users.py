@@ -19,8 +19,16 @@ from tests.cli.test_judging import ID, RIGHT
 from tests.conftest import write_toy
 
 NOBODY = 65534
+SEMAPHORE = """import multiprocessing, os
+    try:
+        multiprocessing.Lock()
+    except OSError:  # no semaphores: joblib must be told
+        assert os.environ["JOBLIB_MULTIPROCESSING"] == "0"
+    else:
+        assert "JOBLIB_MULTIPROCESSING" not in os.environ"""
 BODIES = {
     "honest": ("", "pass"),
+    "semaphore": (SEMAPHORE, "pass"),
     "socket": ("import socket\n    socket.socket()", "fail"),
     "root's files": ("open('/etc/shadow').read()", "fail"),
     "write to the system": ("open('/usr/dlbench-was-here', 'w')", "fail"),

@@ -189,4 +189,4 @@ def _environment(cell: Cell, launch: Launch) -> dict[str, str]:
         "MPLBACKEND": "Agg",
         "HF_HUB_OFFLINE": "1",
     }
-    return fixed | cell.prepared.project.tests.env
+    return fixed | dict(launch.environment) | cell.prepared.project.tests.env

@@ -13,9 +13,9 @@ import secrets
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Protocol
@@ -175,6 +175,8 @@ class Launch:
     seccomp: bytes = b""
     readable: tuple[str, ...] = ()
     """Readable places inside folders that may not be listed."""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    """Variables that only this sandbox needs."""
 
 
 class Sandbox(Protocol):

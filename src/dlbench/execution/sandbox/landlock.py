@@ -43,7 +43,10 @@ def _launch(cell: Cell, channel: int, *, landlock: bool, user: int | None, filte
     command += [str(cell.prepared.python), "-B", "-s", str(package / ENTRY), str(channel)]
     seccomp = build_filter(mounted=False) if filtered else b""
     readable += [str(temporary), "/dev/null", "/proc/self"]
-    return Launch(command, tree, temporary, (str(temporary),), None, seccomp, tuple(readable))
+    # /dev/shm, which all processes of the machine share, is closed: no semaphores. joblib warns of that when imported,
+    # and a project may turn warnings into errors; told beforehand, it is silent and works in one process
+    environment = {"JOBLIB_MULTIPROCESSING": "0"} if landlock else {}
+    return Launch(command, tree, temporary, (str(temporary),), None, seccomp, tuple(readable), environment)
 
 
 class Sandlock:
