@@ -21,7 +21,7 @@ from dlbench.execution.pool import MODES, Pool
 from dlbench.execution.ray_cluster.executor import open_executor
 from dlbench.runs import read_run
 from dlbench.runs.samples import Sample, duplicate_sample, parse_samples, read_samples
-from dlbench.runs.verdict import Verdict
+from dlbench.runs.verdict import Confirm, Verdict
 from dlbench.scoring import Summary, summarise
 from dlbench.scoring.breakdowns import LABELS
 from dlbench.workspace import prepare
@@ -45,11 +45,13 @@ def evaluate(
     memory: int = 4096,
     executor: str = "local",
     ray_address: str | None = None,
+    confirm: str = "unusual",
 ) -> list[Verdict]:
     """A verdict for each sample, in order. `samples`: a JSONL file, or records of one.
 
     With a folder `out` each verdict is written to `verdicts.jsonl` at once, and a second call resumes an interrupted
     one. `timeout` (seconds) and `memory` (MiB) apply to one candidate. `executor="ray"` runs on a cluster.
+    `confirm="all"` replays every pass (docs/threat-model.md).
     """
     whole = benchmark or load_whole()
     parsed = _read(samples, whole)
@@ -60,12 +62,18 @@ def evaluate(
         cluster = open_executor(executor, ray_address, workers=workers, cores=cores, memory_mb=memory, sandbox=sandbox)
         if cluster is not None:
             stack.callback(cluster.close)
-        engine = Engine(choose_sandbox(sandbox), limits, executor=cluster)
+        engine = Engine(choose_sandbox(sandbox), limits, executor=cluster, confirm=_read_confirm(confirm))
         projects = dict.fromkeys(whole.instances[sample.instance].project for sample in parsed)
         prepared = {name: prepare(whole.projects[name], whole.root) for name in projects}
         pool = Pool(engine, prepared, workers=workers or cores, mode=mode)
         folder = Path(out) if out else Path(stack.enter_context(TemporaryDirectory(prefix="dlbench-")))
         return judge_all(whole, pool, parsed, folder)
+
+
+def _read_confirm(name: str) -> Confirm:
+    if name not in set(Confirm):
+        raise DLBenchError(f"there is no confirmation {name!r}", fix=f"use one of: {', '.join(Confirm)}")
+    return Confirm(name)
 
 
 def score(

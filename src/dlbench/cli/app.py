@@ -26,6 +26,7 @@ from typer.core import TyperCommand
 from dlbench import dataset
 from dlbench.dataset.labels import Data, Stage, Task
 from dlbench.errors import DLBenchError
+from dlbench.runs.verdict import Confirm
 
 app = typer.Typer(
     name="dlbench",
@@ -85,6 +86,9 @@ class ExecutionOptions(WorkerOptions):
     memory: MemoryOption = 4096
     mode: ModeOption = "auto"
     pool_memory: Annotated[int, typer.Option(min=256, help="Memory limit for all workers of a machine, in MiB.")] = 6144
+    confirm: Annotated[
+        Confirm, typer.Option(help="Which passes are replayed in a process that the candidate's code never enters.")
+    ] = Confirm.UNUSUAL
 
 
 @dataclass(frozen=True)

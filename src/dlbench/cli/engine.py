@@ -8,6 +8,7 @@ from dlbench import dataset
 from dlbench.cli.app import CORES, ExecutionOptions, WorkerOptions, need, on_exit
 from dlbench.cli.output import log
 from dlbench.errors import DLBenchError
+from dlbench.runs.verdict import Confirm
 
 if TYPE_CHECKING:
     from dlbench.execution import Engine
@@ -15,7 +16,12 @@ if TYPE_CHECKING:
     from dlbench.workspace import Prepared
 
 
-def make_engine(options: WorkerOptions, timeout: float | None = None, memory: int | None = None) -> "Engine":
+def make_engine(
+    options: WorkerOptions,
+    timeout: float | None = None,
+    memory: int | None = None,
+    confirm: Confirm = Confirm.UNUSUAL,
+) -> "Engine":
     """The engine for a command; limits left out are the engine's defaults."""
     from dlbench.execution import Engine, Limits, choose_sandbox, find_sandboxes
     from dlbench.execution.ray_cluster.executor import open_executor
@@ -44,7 +50,7 @@ def make_engine(options: WorkerOptions, timeout: float | None = None, memory: in
     )
     if executor is not None:
         on_exit.get().callback(executor.close)
-    return Engine(sandbox, limits, executor=executor)
+    return Engine(sandbox, limits, executor=executor, confirm=confirm)
 
 
 def make_judging_engine(options: ExecutionOptions) -> "Engine":
@@ -53,7 +59,7 @@ def make_judging_engine(options: ExecutionOptions) -> "Engine":
 
     if options.mode not in MODES:
         raise DLBenchError(f"there is no mode {options.mode!r}", fix=f"use one of: {', '.join(MODES)}")
-    return make_engine(options, options.timeout, options.memory)
+    return make_engine(options, options.timeout, options.memory, options.confirm)
 
 
 def make_pool(engine: "Engine", prepared: "dict[str, Prepared]", options: ExecutionOptions) -> "Pool":

@@ -1,6 +1,6 @@
 """Hold the settings that all executions share, and analyse a candidate's code before it runs.
 
-The analysis says how the code is spliced into the module, whether it can be patched in place and must be watched.
+The analysis says how the code is spliced into the module, and whether it can be patched in place or is unusual.
 """
 
 import ast
@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from dlbench.dataset import Instance
 from dlbench.dataset.target import Target, find_target
+from dlbench.execution.capabilities import find_unusual
 from dlbench.execution.limits import Limits
 from dlbench.execution.patch import Place, find_place, plan_patch
-from dlbench.execution.risk_screen import find_forbidden, needs_watching
 from dlbench.execution.sandbox import Sandbox
 from dlbench.execution.splice import Spliced, splice
 from dlbench.parsing import parse
+from dlbench.runs.verdict import Confirm
 from dlbench.workspace import Prepared
 
 if TYPE_CHECKING:
@@ -33,8 +34,11 @@ class Engine:
     limits: Limits = field(default_factory=Limits)
     executor: "Executor | None" = field(default=None, compare=False, repr=False)
     """Where candidates are judged; None judges on this machine."""
+    confirm: Confirm = Confirm.UNUSUAL
     targets: dict[str, "TargetInModule"] = field(default_factory=dict, compare=False, repr=False)
     failed_references: dict[Path, "ReferenceProfile"] = field(default_factory=dict, compare=False, repr=False)
+    replayable: dict[str, bool] = field(default_factory=dict, compare=False, repr=False)
+    """Whether tests pass on replayed results of the reference, by instance and way."""
     profile_locks: dict[Path, Lock] = field(default_factory=dict, compare=False, repr=False)
 
     def target(self, prepared: Prepared, instance: Instance) -> "TargetInModule":
@@ -67,6 +71,15 @@ class TargetInModule:
     def place(self) -> Place:
         return find_place(self.source, self.target, self.instance.module)
 
+    @cached_property
+    def tree(self) -> ast.Module:
+        return parse(self.source)
+
+    @cached_property
+    def unusual(self) -> frozenset[str]:
+        """What the reference uses beyond ordinary code: its candidates may do so, too."""
+        return self.read(self.target.text).unusual
+
     def read(self, code: str) -> "Candidate":
         """Raises AnswerError if the code cannot replace the target."""
         of = self.instance
@@ -88,19 +101,22 @@ class Candidate:
         return [parse(block + text) for block, text in zip(indented, texts, strict=True) if text.strip()]
 
     @cached_property
+    def unusual(self) -> frozenset[str]:
+        return frozenset(find_unusual(self._pieces, self.target.tree, self.target.instance.qualname))
+
+    @property
     def is_watched(self) -> bool:
-        return any(map(needs_watching, self._pieces))
+        return bool(self.unusual)
+
+    @property
+    def excess(self) -> list[str]:
+        """What it uses beyond ordinary code and beyond the reference: its pass must be confirmed."""
+        return sorted(self.unusual - self.target.unusual) if self.unusual else []
 
     @cached_property
     def classes(self) -> list[str]:
         nodes = [node for piece in self._pieces for node in ast.walk(piece)]
         return [node.name for node in nodes if isinstance(node, ast.ClassDef)]
-
-    @cached_property
-    def forbidden(self) -> str:
-        """A name that no solution uses, unless its module does."""
-        found = (name for piece in self._pieces for name in find_forbidden(piece))
-        return next((name for name in found if name not in self.target.source), "")
 
     def plan_patch(self, filename: str) -> dict[str, Any] | None:
         return plan_patch(self.target.place, self.spliced, filename)

@@ -4,6 +4,7 @@ Fresh mode defines a verdict: it is slow, and no execution can affect another. T
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 from dlbench.dataset import Instance
 from dlbench.execution.answer import AnswerError
@@ -12,7 +13,7 @@ from dlbench.execution.launch import describe_candidate, describe_instance, desc
 from dlbench.execution.limits import DEFAULT, JudgeOptions, allow_watching
 from dlbench.execution.sandbox import Sandbox, open_cell
 from dlbench.execution.supervise import Observation, supervise
-from dlbench.runs.verdict import Outcome, Status, Verdict
+from dlbench.runs.verdict import Confirm, Outcome, Status, Verdict
 from dlbench.workspace import Prepared
 
 
@@ -46,6 +47,19 @@ _KILLED = (-9, 128 + 9)
 _LONGEST = 400
 
 
+@dataclass(frozen=True)
+class Doubt:
+    """Why a pass could not be confirmed by replay."""
+
+    why: str
+    is_failure: bool
+    """Whether tests failed on replayed results, although the reference can be replayed."""
+
+
+FindDoubt = Callable[[Candidate], Doubt | None]
+"""Replays a candidate. None confirms it."""
+
+
 class ReferenceFailed(Exception):
     """The reference does not pass on this machine, so no candidate can be judged."""
 
@@ -57,14 +71,12 @@ def judge_with(
     code: str | None,
     sample: int,
     run: Callable[[Candidate | None], Observation],
+    find_doubt: FindDoubt,
 ) -> Verdict:
     try:
         candidate = engine.target(prepared, instance).read(code) if code is not None else None
     except AnswerError as error:
         return reject(instance, sample, Status(error.status), error.message)
-    if candidate is not None and candidate.forbidden:
-        why = f"the code reaches for {candidate.forbidden}, which no solution needs"
-        return reject(instance, sample, Status.TAMPERED, why)
     try:
         observation = retry_if_killed(lambda: run(candidate))
     except ReferenceFailed as error:
@@ -75,7 +87,7 @@ def judge_with(
     # the runner sends the messages of the first few failures only
     failed = [report for report in reports if tests.get(report["id"]) in (Outcome.FAILED, Outcome.ERROR)]
     errors = {report["id"]: _shorten_failure(report["message"]) for report in failed if report["message"]}
-    return Verdict(
+    verdict = Verdict(
         instance=instance.id,
         sample=sample,
         status=status,
@@ -89,6 +101,28 @@ def judge_with(
         mode=observation.mode,
         extra={"errors": errors} if errors else {},
     )
+    is_forged = bool(observation.messages.forged)
+    return verdict if candidate is None or is_forged else _confirm(engine, candidate, verdict, find_doubt)
+
+
+def _confirm(engine: Engine, candidate: Candidate, verdict: Verdict, find_doubt: FindDoubt) -> Verdict:
+    """Replay a pass of unusual code, and a run that looked like tampering: if the tests pass in a process that the code
+    never enters, the solution is right, whatever it looked at."""
+    excess = candidate.excess
+    if verdict.status is Status.PASS and not excess and engine.confirm is Confirm.UNUSUAL:
+        return verdict
+    if verdict.status not in (Status.PASS, Status.TAMPERED):
+        return verdict
+    doubt = find_doubt(candidate)
+    if doubt is None:
+        passed = dict.fromkeys(verdict.tests, Outcome.PASSED)
+        return replace(verdict, status=Status.PASS, tests=passed, message="", extra={"confirmed": True})
+    if verdict.status is Status.TAMPERED:
+        return verdict
+    if not excess and not doubt.is_failure:
+        return replace(verdict, extra=verdict.extra | {"confirmed": False, "doubt": doubt.why})
+    why = f"the code is unusual ({', '.join(excess[:5])})" if excess else "every pass is to be confirmed"
+    return replace(verdict, status=Status.UNCONFIRMED, message=f"{why}, and {doubt.why}")
 
 
 def _read_errors(failure: str) -> list[str]:

@@ -9,8 +9,9 @@ from functools import partial
 from typing import Any
 
 from dlbench.dataset import Instance
+from dlbench.execution.confirm import Run, replay, write_placeholder
 from dlbench.execution.engine import Candidate, Engine
-from dlbench.execution.fresh import ReferenceFailed, judge_with, retry_if_killed, run_fresh, to_status
+from dlbench.execution.fresh import Doubt, ReferenceFailed, judge_with, retry_if_killed, run_fresh, to_status
 from dlbench.execution.launch import describe_candidate, describe_instance, describe_profiling
 from dlbench.execution.limits import DEFAULT, JudgeOptions, Limits, allow_watching
 from dlbench.execution.reference_profile import (
@@ -36,7 +37,8 @@ def judge(
 ) -> Verdict:
     """Judge in fresh mode. None judges the unspliced reference."""
     run = partial(_run_fresh, engine, prepared, instance, options=options)
-    return judge_with(engine, prepared, options.narrow(instance), code, sample, run)
+    find_doubt = partial(replay, engine, prepared, instance, options=options)
+    return judge_with(engine, prepared, options.narrow(instance), code, sample, run, find_doubt)
 
 
 def _run_fresh(
@@ -68,6 +70,8 @@ class Warm:
         self.engine = engine
         self.prepared = prepared
         self.worker: Worker | None = None
+        self.answerer: Worker | None = None
+        """Holds candidates while their passes are replayed."""
         self.profiles: dict[str, ReferenceProfile] = {}
         self.not_in_place: dict[str, str] = {}
         """Why an instance is not served in place."""
@@ -83,7 +87,8 @@ class Warm:
     def judge(self, instance: Instance, code: str | None, sample: int = 0, options: JudgeOptions = DEFAULT) -> Verdict:
         """None judges the unspliced reference."""
         run = partial(self._run, instance, options=options)
-        return judge_with(self.engine, self.prepared, options.narrow(instance), code, sample, run)
+        find_doubt = partial(self._replay, instance, options=options)
+        return judge_with(self.engine, self.prepared, options.narrow(instance), code, sample, run, find_doubt)
 
     def _run(self, instance: Instance, candidate: Candidate | None, *, options: JudgeOptions) -> Observation:
         profile = self.profile(instance)
@@ -97,6 +102,33 @@ class Warm:
             except WorkerLost as error:
                 self._lose(error)
         return _run_fresh(self.engine, self.prepared, instance, candidate, options=options)
+
+    def _replay(self, instance: Instance, candidate: Candidate, *, options: JudgeOptions) -> Doubt | None:
+        run = partial(replay, self.engine, self.prepared, instance, candidate, options=options)
+        if self.profile(instance).passes and not self.fresh_only_reason:
+            try:
+                return run(starts=[partial(self._start_replay, options.narrow(instance))])
+            except WorkerLost as error:
+                self._lose(error)
+        return run()
+
+    def _start_replay(self, instance: Instance, candidate: Candidate, tests: Limits, calls: Limits) -> tuple[Run, Run]:
+        """Two forks of two workers. They share no sandbox: files of tests are out of the candidate's reach."""
+        if self.answerer is None or self.answerer.is_lost:
+            self.answerer = self._open_worker()
+        asking = describe_instance(self.prepared, instance, hides=False, shows_module=True)
+        answering = describe_instance(self.prepared, instance, hides=True, shows_module=False)
+        name = f"{instance.id} replay"
+        for other in [one for one in self.answerer.servers if one != name]:
+            self.answerer.close_server(other)
+        asker = self._start().open(name, asking | {"serve": "imported"})
+        answerer = self.answerer.open(name, answering | {"serve": "imported"})
+        question = describe_candidate() | {"source": write_placeholder(candidate.target), "tests": list(instance.tests)}
+        answer = describe_candidate(candidate) | {"source": candidate.spliced.source, "mode": "calls"}
+        return (
+            lambda connection: asker.run(question, tests, imports=True, connection=connection),
+            lambda connection: answerer.run(answer, calls, imports=True, connection=connection),
+        )
 
     def _lose(self, error: WorkerLost) -> None:
         self.losses.append(str(error))
@@ -238,14 +270,17 @@ class Warm:
         if self.worker is not None and self.worker.is_lost:
             self.close()
         if self.worker is None:
-            known = [*load_profiles(self.engine, self.prepared), *self.profiles.values()]
-            preload = dict.fromkeys(name for profile in known for name in profile.modules)
-            self.worker = Worker(self.engine, self.prepared, list(preload), self.work)
+            self.worker = self._open_worker()
             self.passes_imported.clear()
             if self.worker.ready["landlock"] < _LANDLOCK:
                 self.fresh_only_reason = "this machine has no Landlock to hide tests and reference"
                 raise WorkerLost(self.fresh_only_reason)
         return self.worker
+
+    def _open_worker(self) -> Worker:
+        known = [*load_profiles(self.engine, self.prepared), *self.profiles.values()]
+        preload = dict.fromkeys(name for profile in known for name in profile.modules)
+        return Worker(self.engine, self.prepared, list(preload), self.work)
 
     def forget(self, instance: Instance) -> None:
         """Drop what is known under the instance's id, for a caller that changes its tests."""
@@ -257,9 +292,9 @@ class Warm:
                 self.worker.close_server(name)
 
     def memory_mb(self) -> float:
-        return self.worker.memory_mb() if self.worker is not None and not self.worker.is_lost else 0.0
+        return sum(one.memory_mb() for one in (self.worker, self.answerer) if one is not None and not one.is_lost)
 
     def close(self) -> None:
-        if self.worker is not None:
-            worker, self.worker = self.worker, None
+        workers, self.worker, self.answerer = [self.worker, self.answerer], None, None
+        for worker in filter(None, workers):
             worker.close()

@@ -9,6 +9,7 @@ import json
 import os
 import platform
 import re
+import socket
 import subprocess
 from functools import cache
 from pathlib import Path
@@ -39,6 +40,7 @@ def start(
     *,
     group: Group | None = None,
     output: int = subprocess.PIPE,
+    connection: socket.socket | None = None,
 ) -> "subprocess.Popen[bytes]":
     """Start the sandbox, in the control group if there is one, and send it its job."""
     launch = confinement.launch(cell, descriptor)
@@ -47,7 +49,7 @@ def start(
         stdin=subprocess.PIPE,
         stdout=output,
         stderr=subprocess.STDOUT,
-        pass_fds=[descriptor],
+        pass_fds=[descriptor, *([connection.fileno()] if connection is not None else [])],
         env=_environment(cell, launch),
         cwd=cell.folder,
         start_new_session=True,

@@ -12,6 +12,7 @@ import json
 import os
 import secrets
 import selectors
+import socket
 import subprocess
 import threading
 import time
@@ -199,11 +200,18 @@ Listen = Callable[[dict[str, Any]], bool]
 """Receives each message as it comes; the result says whether to go on."""
 
 
-def supervise(confinement: Sandbox, cell: Cell, job: dict[str, Any], listen: Listen | None = None) -> Observation:
+def supervise(
+    confinement: Sandbox,
+    cell: Cell,
+    job: dict[str, Any],
+    listen: Listen | None = None,
+    connection: socket.socket | None = None,
+) -> Observation:
     """Run one candidate in its own sandbox, from start to end.
 
     `listen`: receives the messages, which are not kept. Every message then begins a new limit: the limit of tests
-    applies to one test, and the limit of loading to all that comes between two of them.
+    applies to one test, and the limit of loading to all that comes between two of them. `connection`: to another
+    sandbox.
     """
     observation = Observation()
     observation.messages.keeps = listen is None
@@ -212,7 +220,7 @@ def supervise(confinement: Sandbox, cell: Cell, job: dict[str, Any], listen: Lis
         is_full = prepare_group(group, cell.limits)
         try:
             content = {"mode": "fresh", "secret": observation.messages.secret.hex()} | job
-            process = start(confinement, cell, writing, content, group=group)
+            process = start(confinement, cell, writing, content, group=group, connection=connection)
         finally:
             os.close(writing)
         assert process.stdout is not None

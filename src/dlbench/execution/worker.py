@@ -187,9 +187,11 @@ class Server:
     control: Control
     pid: int
 
-    def run(self, job: dict[str, Any], limits: Limits, *, imports: bool) -> Observation:
+    def run(
+        self, job: dict[str, Any], limits: Limits, *, imports: bool, connection: socket.socket | None = None
+    ) -> Observation:
         """Run one candidate; raises WorkerLost if the server is gone. `imports`: its child imports the project first,
-        within the limit of loading."""
+        within the limit of loading. `connection`: to another worker."""
         observation = Observation(mode="imported" if imports else "in_place")
         reading, writing = os.pipe()
         output_reading, output_writing = os.pipe()
@@ -201,7 +203,8 @@ class Server:
         content = job | {"secret": observation.messages.secret.hex(), "limits": describe_limits(limits)}
         try:
             try:
-                self.control.send(content, (writing, output_writing))
+                others = (connection.fileno(),) if connection is not None else ()
+                self.control.send(content, (writing, output_writing, *others))
             finally:
                 os.close(writing)
                 os.close(output_writing)

@@ -19,7 +19,15 @@ class Status(StrEnum):
     SYNTAX_ERROR = "syntax_error"
     MISSING_TARGET = "missing_target"  # the code does not define the target
     TAMPERED = "tampered"  # it manipulated the judge, the tests or the reference
+    UNCONFIRMED = "unconfirmed"  # unusual code whose pass could not be confirmed by replay: not a pass
     HARNESS_ERROR = "harness_error"  # our fault
+
+
+class Confirm(StrEnum):
+    """Which passes are replayed in a process that the candidate's code never enters."""
+
+    UNUSUAL = "unusual"
+    ALL = "all"
 
 
 class Outcome(StrEnum):

@@ -56,6 +56,7 @@ _OUT_OF_DOMAIN = re.compile(
 )
 _TENSORS = ("ndarray", "Tensor", "numpy", "torch", "array", "jax", "EagerTensor", "DataFrame", "Series")
 
+_TAMPERED = RuleHit("misinterpretation", MEDIUM, "the code tampered with the judge instead of solving the task")
 _NO_TARGET = RuleHit("misinterpretation", STRONG, "the answer does not contain the requested function")
 _BY_STATUS = {
     Status.SYNTAX_ERROR: RuleHit("syntax_error", 2 * DECISIVE, "the code does not parse"),
@@ -63,9 +64,8 @@ _BY_STATUS = {
     Status.OUT_OF_MEMORY: RuleHit("performance", STRONG - HINT, "the memory limit was exceeded", "tensors"),
     Status.NO_CODE: _NO_TARGET,
     Status.MISSING_TARGET: _NO_TARGET,
-    Status.TAMPERED: RuleHit(
-        "misinterpretation", MEDIUM, "the code tampered with the judge instead of solving the task"
-    ),
+    Status.TAMPERED: _TAMPERED,
+    Status.UNCONFIRMED: _TAMPERED,
 }
 
 

@@ -25,7 +25,7 @@ _PASS_ON = {
 
 _ALWAYS = {
     "sys._current_frames", "sys._current_exceptions", "sys.settrace", "sys.setprofile", "sys.addaudithook",
-    "gc.get_objects", "gc.get_referrers", "gc.get_referents", "code.__new__", "function.__new__", "marshal.loads",
+    "gc.get_objects", "gc.get_referrers", "gc.get_referents", "function.__new__", "marshal.loads",
     "sys.set_asyncgen_hooks_firstiter", "sys.set_asyncgen_hooks_finalizer", "cpython.PyInterpreterState_New",
 }  # fmt: skip
 _FRAMES = {"tb_frame", "gi_frame", "cr_frame", "ag_frame", "__defaults__", "__kwdefaults__"}
@@ -126,6 +126,8 @@ def _make_hook(
         elif event in {"object.__setattr__", "object.__delattr__"}:
             name = arguments[1]
             what = f"to change {name}" if name in _SET and by_candidate(name) else ""
+        elif event == "code.__new__":  # raised by code.replace, too, which asyncio uses when it is imported
+            what = event if by_candidate("replace") else ""
         elif event in _ALWAYS:
             what = event if by_candidate(event.rpartition(".")[2]) else ""
         elif event.startswith("ctypes."):
@@ -171,7 +173,9 @@ def guard_modules(tests: list[str]) -> Activate:
 
         def __setattr__(self, name: str, value: object) -> None:
             module = real.get(id(self), self)
-            if is_access(getframe(1), name, False):
+            # an import of a submodule, maybe by a library, binds its name
+            is_import = getframe(1).f_code.co_filename == "<frozen importlib._bootstrap>"
+            if not is_import and is_access(getframe(1), name, False):
                 tampered(f"the candidate tried to change {name} of the module {read(module, '__name__')}")
             write(module, name, value)
 
@@ -227,6 +231,12 @@ def make_tampered(send: Send, allowed: list[str], *, learn: bool) -> tuple[Calla
         leave(0)
 
     return tampered, known
+
+
+def hide_pytest_hook() -> None:
+    """Take pytest's import hook, which holds the session, out of reach. It has rewritten the tests already."""
+    for finder in [one for one in sys.meta_path if type(one).__name__ == "AssertionRewritingHook"]:
+        sys.meta_path.remove(finder)
 
 
 def list_harness_modules() -> list[str]:

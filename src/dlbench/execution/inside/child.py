@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from . import privileges
-from .audit import Activate, install, make_tampered, recognise, unload_harness_modules
+from .audit import Activate, hide_pytest_hook, install, make_tampered, recognise, unload_harness_modules
 from .channel import Job, open_channel
 from .fresh_run import list_hidden, list_hidden_from_all
 
@@ -22,11 +22,13 @@ class Child:
     def __init__(
         self, session: pytest.Session | None, job: Job, message: Job, descriptors: list[int], ancestors: list[int]
     ) -> None:
-        self.channel, output = descriptors
+        self.channel, output, *connection = descriptors
         _redirect(session, output)
         # the secret stays in no dictionary, here or in the caller
         self.send = open_channel(self.channel, bytes.fromhex(message.pop("secret")))
         self.job, self.ancestors = job | message, ancestors
+        if connection:
+            self.job["calls"] = connection[0]
         self.is_scoped = False
         """Whether `kill(-1)` reaches its own descendants only."""
 
@@ -52,6 +54,7 @@ class Child:
         self.tampered, _ = make_tampered(send, self.job["allowed"], learn=False)
         install(is_candidate_access, self.tampered, list_hidden(self.job), activate)
         unload_harness_modules(harness)
+        hide_pytest_hook()
 
 
 def _redirect(session: pytest.Session | None, output: int) -> None:

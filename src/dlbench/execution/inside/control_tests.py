@@ -17,15 +17,21 @@ from .pytest_runner import ControlTests
 
 
 def build_control_tests(session: pytest.Session) -> ControlTests:
-    before = _collect(session, "before", _FAST)
-    after = _collect(session, "after", THOROUGH)
-    expected = {item.nodeid: "failed" if "wrong" in item.name else "passed" for item in [*before, *after]}
-    return before, after, expected
+    before, after = _collect(session, _FAST), _collect(session, THOROUGH)
+    expected = {item.nodeid: outcome for item, outcome in [*before, *after]}
+    return [item for item, _ in before], [item for item, _ in after], expected
 
 
-def _collect(session: pytest.Session, when: str, tests: dict[str, Any]) -> list[pytest.Item]:
-    module = types.ModuleType(f"test_{when}_{random.SystemRandom().getrandbits(32):x}")
-    module.__dict__.update(tests)
+def _collect(session: pytest.Session, tests: dict[str, Any]) -> list[tuple[pytest.Item, str]]:
+    """The items, under names that do not tell them from other tests, each with its outcome."""
+    chosen = random.SystemRandom()
+    module = types.ModuleType(f"test_{chosen.choice(_WORDS)}_{chosen.choice(_WORDS)}")
+    words = chosen.sample(_WORDS, len(tests))
+    named = {
+        f"{'Test' if isinstance(test, type) else 'test_'}{word}": key
+        for word, (key, test) in zip(words, tests.items(), strict=True)
+    }
+    module.__dict__.update({name: tests[key] for name, key in named.items()})
 
     class ControlModule(pytest.Module):
         def _getobj(self) -> types.ModuleType:
@@ -35,7 +41,13 @@ def _collect(session: pytest.Session, when: str, tests: dict[str, Any]) -> list[
     items = list(session.genitems(node))
     for item in items:  # the reason of a failure is not read
         item.repr_failure = lambda excinfo, style=None: "as expected"  # type: ignore[method-assign]
-    return items
+    outcomes = {name: "failed" if "wrong" in key else "passed" for name, key in named.items()}
+    return [(item, outcomes[item.nodeid.split("::")[1]]) for item in items]
+
+
+_WORDS = (
+    "forward", "shape", "loss", "values", "batch", "dtype", "output", "mask", "labels", "weights", "scores", "padding",
+)  # fmt: skip
 
 
 def _test_right() -> None:
@@ -50,13 +62,13 @@ def _test_wrong_assertion() -> None:
 
 
 class _TestCase(unittest.TestCase):
-    def test_wrong_equal(self) -> None:
+    def test_equal(self) -> None:
         self.assertEqual(1, 2)
 
 
 def _test_wrong_comparisons() -> None:
     """Fails, as expected, only if every comparison still tells one from two."""
-    case = _TestCase("test_wrong_equal")
+    case = _TestCase("test_equal")
     numpy, torch = sys.modules.get("numpy"), sys.modules.get("torch")
     checks: list[Callable[[], object]] = [
         lambda: pytest.raises(ValueError, int),
@@ -81,7 +93,11 @@ def _test_wrong_comparisons() -> None:
 
 
 def _numpy_checks(numpy: Any) -> list[Callable[[], object]]:  # noqa: ANN401 - the module
-    ones, twos = numpy.ones(3), numpy.full(3, 2.0)
+    chosen = random.SystemRandom()
+    shape = [chosen.randint(1, 6) for _ in range(chosen.randint(1, 3))]
+    dtype = chosen.choice(["float32", "float64", "int64"])
+    ones = numpy.asarray(numpy.random.default_rng().integers(0, 9, shape), dtype)
+    twos = ones + chosen.randint(1, 5)
     return [
         lambda: numpy.testing.assert_allclose(ones, twos),
         lambda: numpy.testing.assert_array_equal(ones, twos),
@@ -92,7 +108,10 @@ def _numpy_checks(numpy: Any) -> list[Callable[[], object]]:  # noqa: ANN401 - t
 
 
 def _torch_checks(torch: Any) -> list[Callable[[], object]]:  # noqa: ANN401 - the module
-    ones, twos = torch.ones(3), torch.full((3,), 2.0)
+    chosen = random.SystemRandom()
+    shape = [chosen.randint(1, 6) for _ in range(chosen.randint(1, 3))]
+    ones = torch.full(shape, float(chosen.randint(0, 9)), dtype=chosen.choice([torch.float32, torch.float64]))
+    twos = ones + chosen.randint(1, 5)
     return [
         lambda: torch.testing.assert_close(ones, twos),
         lambda: _assert(torch.allclose(ones, twos)),
@@ -109,5 +128,5 @@ def _assert(condition: object) -> None:
 
 
 _FAST: dict[str, Any] = {"test_right": _test_right, "test_wrong_assertion": _test_wrong_assertion}
-THOROUGH: dict[str, Any] = {"test_wrong_assertion": _test_wrong_assertion, "TestCase": _TestCase}
+THOROUGH: dict[str, Any] = {"test_wrong_assertion": _test_wrong_assertion, "wrong_case": _TestCase}
 THOROUGH |= {"test_wrong_comparisons": _test_wrong_comparisons}

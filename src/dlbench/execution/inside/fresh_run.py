@@ -7,7 +7,6 @@ snapshot is taken and the guards are active before. What pytest needs of the fil
 import ast
 import contextlib
 import importlib
-import linecache
 import os
 import sys
 import types
@@ -19,13 +18,14 @@ from _pytest import runner
 from _pytest.assertion import rewrite
 
 from . import privileges
-from .audit import guard_modules, install, list_harness_modules, make_tampered, recognise
+from .audit import guard_modules, hide_pytest_hook, install, list_harness_modules, make_tampered, recognise
 from .audit import unload_harness_modules as unload
 from .channel import Job, Send
 from .control_tests import build_control_tests
 from .integrity import FindReplaced, check, take_snapshot
-from .live_patch import Override
+from .live_patch import override_source
 from .pytest_runner import describe_briefly, make_plugin, new_reports, pytest_arguments, run_tests
+from .remote import install_placeholder_call
 from .return_values import watch
 
 
@@ -81,7 +81,8 @@ def run_imported(send: Send, job: Job) -> None:
     ruleset = None if job["collect_only"] else privileges.build_ruleset(list_hidden_from_all(job), job["readable"])
     if ruleset is not None:
         privileges.enforce(ruleset)
-    tampered, known = make_tampered(send, job["allowed"], learn=job["learn"])
+    # no code of a candidate enters a process of replay: what is replaced there, the project replaces
+    tampered, known = make_tampered(send, job["allowed"], learn=job["learn"] or "calls" in job)
     is_candidate, is_candidate_access = recognise(path, ranges)
     find_replaced: FindReplaced = lambda quickly: []  # noqa: E731 - until the snapshot is taken
 
@@ -96,6 +97,13 @@ def run_imported(send: Send, job: Job) -> None:
             install(is_candidate_access, tampered, list_hidden(job), guard_modules(list_test_files(job)))
         unload(list_harness_modules())
 
+    if "calls" in job:
+
+        def refuse(why: str) -> None:
+            send("unreplayable", why=why)
+            os._exit(0)
+
+        install_placeholder_call(job["calls"], job, refuse)
     reports = new_reports()
     send("started")
 
@@ -112,6 +120,7 @@ def run_imported(send: Send, job: Job) -> None:
         collected = set(sys.modules)
         second = take_snapshot(list_test_files(job), job["tree"])
         if ranges:  # the modules of the tests are imported only now
+            hide_pytest_hook()
             guard_modules(list_test_files(job))(is_candidate_access, tampered)
 
         def find_all_replaced(quickly: bool) -> list[str]:
@@ -140,12 +149,6 @@ def run_imported(send: Send, job: Job) -> None:
     sys.stderr.flush()
     send("end")
     os._exit(0)  # threads of a library or of the candidate must not keep the process
-
-
-def override_source(path: str, source: str) -> None:
-    """Make the import of a file, and tracebacks, take another source."""
-    sys.meta_path.insert(0, Override(path, source))
-    linecache.cache[path] = (len(source), None, source.splitlines(keepends=True), path)
 
 
 def _importable(job: Job) -> list[str]:

@@ -29,6 +29,8 @@ _MOST_USED = frozenset({
     "torch.testing", "torch.testing._comparison", "torch.Tensor", "jax.numpy", "unittest.case.TestCase", "pytest",
     "_pytest.python.Function", "_pytest.runner", "_pytest.reports.TestReport", "_pytest.raises",
 })  # fmt: skip
+_REPLACED_BY_LIBRARIES = frozenset({"torch.manual_seed", "typing._collect_parameters"})
+"""Importing torch's compiler or keras replaces these; no comparison uses them."""
 _STRICT = ("json", "json.encoder", "hmac", "hashlib")
 _CLASSES = (
     ("torch", "Tensor"), ("torch.nn", "Module"), ("numpy", "ndarray"), ("pandas", "DataFrame"), ("pandas", "Series"),
@@ -49,12 +51,17 @@ def check(find_replaced: FindReplaced, tampered: Callable[[str], None], *, quick
 
 def take_snapshot(tests: list[str], tree: str) -> FindReplaced:
     """Record the tests, the project and what judges them; return a function that lists what was replaced since."""
-    kept: list[tuple[str, Mapping[str, Any], list[str], list[Any], int | None]] = []
+    kept: list[tuple[str, Mapping[str, Any], list[str], list[Any], int | None, frozenset[str]]] = []
+    python = frozenset(dir(builtins))
     files, seen = set(tests), set[int]()
 
-    def add(name: str, names: Mapping[str, Any], *, strict: bool = False) -> None:
+    def add(name: str, names: Mapping[str, Any], *, strict: bool = False, kind: type | None = None) -> None:
         held = [key for key, value in names.items() if strict or isinstance(value, _CODE)]
-        kept.append((name, names, held, [names[key] for key in held], len(names) if strict else None))
+        held = [key for key in held if f"{name}.{key}" not in _REPLACED_BY_LIBRARIES]
+        # a new name may hide a builtin, or what a class inherits
+        hidden = frozenset(dir(kind)) - names.keys() if kind is not None else python if strict else frozenset()
+        count = len(names) if strict or kind is not None else None
+        kept.append((name, names, held, [names[key] for key in held], count, hidden))
 
     for name, module in list(sys.modules.items()):
         if not issubclass(type(module), types.ModuleType):  # libraries of cffi only claim to be modules
@@ -70,25 +77,25 @@ def take_snapshot(tests: list[str], tree: str) -> FindReplaced:
         for key, value in list(names.items()):
             if isinstance(value, type) and value.__module__ == name and id(value) not in seen and name != "torch":
                 seen.add(id(value))
-                add(f"{name}.{key}", vars(value))
+                add(f"{name}.{key}", vars(value), kind=value if file in files or name == "unittest.case" else None)
     for name, key in _CLASSES:
         value = getattr(sys.modules.get(name), key, None)
         if isinstance(value, type) and id(value) not in seen:
             add(f"{name}.{key}", vars(value))
-    same, python = operator.is_, frozenset(dir(builtins))
+    same = operator.is_
     most_used = [one for one in kept if one[0] in _MOST_USED or one[4] is not None]
 
     def find_replaced(quickly: bool) -> list[str]:
         found = []
-        for name, names, held, values, count in most_used if quickly else kept:
+        for name, names, held, values, count, hidden in most_used if quickly else kept:
             try:
                 if all(map(same, map(names.__getitem__, held), values)) and count in (None, len(names)):
                     continue
             except KeyError:
                 pass
             found += [f"{name}.{key}" for key, value in zip(held, values, strict=True) if names.get(key) is not value]
-            if count is not None:  # a new name may hide a builtin
-                found += [f"{name}.{key}" for key in names if key not in held and key in python]
+            if count is not None:
+                found += [f"{name}.{key}" for key in names if key not in held and key in hidden]
         return found
 
     return find_replaced

@@ -57,6 +57,12 @@ class _Loader(importlib.machinery.SourceFileLoader):
         return compile(tree, override.path, "exec", dont_inherit=True)
 
 
+def override_source(path: str, source: str) -> None:
+    """Make the import of a file, and tracebacks, take another source."""
+    sys.meta_path.insert(0, Override(path, source))
+    linecache.cache[path] = (len(source), None, source.splitlines(keepends=True), path)
+
+
 def strip_body(text: str, line: int, name: str, *, closes: bool = True) -> ast.Module:
     """Parse the module and replace the body of the function whose `def` is on a line by the placeholder's. `closes`: a
     method gets a closure cell for its class, which a candidate may need."""
@@ -135,7 +141,8 @@ def _holds_mark(code: types.CodeType) -> bool:
     return _MARK in code.co_names or any(map(_holds_mark, inner))
 
 
-def _find_only(module: str, qualname: str, matches: Matches) -> types.FunctionType:
+def find_function(module: str, qualname: str, matches: Matches) -> types.FunctionType:
+    """The one function of that name whose code matches, beneath any decorators."""
     holder: Any = sys.modules[module]
     for part in qualname.split(".")[:-1]:
         holder = vars(holder).get(part)
@@ -146,6 +153,11 @@ def _find_only(module: str, qualname: str, matches: Matches) -> types.FunctionTy
     if len(found) != 1:
         raise NotInPlace(f"{len(found)} functions stand for it")
     (function,) = found.values()
+    return function
+
+
+def _find_only(module: str, qualname: str, matches: Matches) -> types.FunctionType:
+    function = find_function(module, qualname, matches)
     # one reference by the function, one by this call; the collector does not list referrers of frozen objects
     if sys.getrefcount(function.__code__) > 2:
         raise NotInPlace("something else holds its code")

@@ -41,6 +41,10 @@ def main() -> None:
         from inside.extra.tracing import run_traced  # type: ignore[import-not-found]
 
         run_traced(send, job)
+    if job["mode"] == "calls":
+        from inside.remote import serve_calls  # type: ignore[import-not-found]
+
+        serve_calls(send, job)
     run_imported(send, job)
 
 

@@ -34,7 +34,8 @@ def watch(
     known: dict[type, str] = {}
     written = frozenset(classes)
     roots = (object, type, types.ModuleType, BaseException, Exception)
-    all_threads = threading.enumerate
+    all_threads, get_thread = threading.enumerate, threading.get_ident
+    main_thread = get_thread()
 
     def find_comparing(kind: type) -> str:
         if kind not in known:
@@ -57,6 +58,8 @@ def watch(
             if found := _search([value, *arguments], find_comparing):
                 tampered(f"the candidate hands out an object that decides itself what it is equal to ({found})")
             check(find_replaced, tampered, quickly=True)
+            if get_thread() != main_thread:  # it returns to its thread, which the candidate may join
+                return
             codes = [getattr(getattr(thread, "_target", None), "__code__", None) for thread in all_threads()]
             if any(is_candidate(code) for code in codes if code is not None):
                 tampered("the candidate goes on in a thread after it has returned")
@@ -111,8 +114,8 @@ def _find_comparing(kind: type, is_candidate: IsCandidateCode, names: dict[str, 
         is_theirs = cls.__module__ == module and cls.__name__ in written
         for name in _COMPARING & own.keys():
             method = own[name]
-            if name == "__class__" and not isinstance(method, property):
-                continue
+            if (name == "__class__" and not isinstance(method, property)) or method is None:
+                continue  # a dataclass sets `__hash__` to None
             method = method.fget if isinstance(method, property) else getattr(method, "__func__", method)
             code = getattr(method, "__code__", None)
             is_written = isinstance(code, types.CodeType) and is_candidate(code)

@@ -28,6 +28,7 @@ from .fresh_run import disable_current_test_env, list_hidden_from_all, list_test
 from .integrity import FindReplaced, take_snapshot
 from .live_patch import Called, NotInPlace, Override, find_placeholder, hide_source, install_placeholder, patch_function
 from .pytest_runner import describe_briefly, make_plugin, new_reports, order_tests, pytest_arguments, run_tests
+from .remote import serve_calls
 from .return_values import watch
 
 
@@ -226,7 +227,7 @@ def serve_imported(control: socket.socket, job: Job) -> None:
 
     def judge(child: Child) -> None:
         child.prepare(None)
-        run_imported(child.send, child.job)
+        (serve_calls if child.job["mode"] == "calls" else run_imported)(child.send, child.job)
 
     report_open(control)
     serve_children(control, job, judge)

@@ -32,6 +32,7 @@ from dlbench.execution.sandbox import choose_sandbox, remove_leftovers
 from dlbench.execution.sandbox.base import inside_key
 from dlbench.execution.supervise import check_stop
 from dlbench.execution.worker_cache import CachePolicy, Held, Item, LocalWorkerCache, NoWorkerAvailable, Result
+from dlbench.runs.verdict import Confirm
 from dlbench.workspace import Prepared
 
 if TYPE_CHECKING:
@@ -56,13 +57,13 @@ def make_key() -> str:
 
 
 class WorkerActor:
-    def open(self, sandbox: str, limits: Limits, policy: CachePolicy[Warm]) -> Reply:
+    def open(self, sandbox: str, limits: Limits, policy: CachePolicy[Warm], confirm: Confirm) -> Reply:
         """The value is the key of the engine."""
         # Ray blocks SIGINT in its processes; the tests of a candidate would inherit that
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
         try:
             remove_leftovers()
-            engine = Engine(choose_sandbox(sandbox), limits)
+            engine = Engine(choose_sandbox(sandbox), limits, confirm=confirm)
         except DLBenchError as error:
             return Reply(make_key(), str(error))
         self.prepared: dict[str, Prepared] = {}
@@ -194,7 +195,7 @@ class RemoteWorkerCache(Generic[Held]):
         resources = {"num_cpus": 1, "memory": self.engine.limits.memory_mb << 20, "scheduling_strategy": "SPREAD"}
         self._actor = ray.remote(WorkerActor).options(**resources).remote()
         policy = self.executor.divide(self.engine, self.policy)
-        opening = self._actor.open.remote(self.executor.sandbox, self.engine.limits, policy)
+        opening = self._actor.open.remote(self.executor.sandbox, self.engine.limits, policy, self.engine.confirm)
         reply = self._wait(opening, partial(self.executor.check_patience, time.monotonic()))
         self.node = reply.node
         self.executor.check_actor(reply)

@@ -42,7 +42,10 @@ _FACETS |= {"difficulty": LEVELS, "project": (), "framework": ()}
 ReadModule = Callable[[Instance], str | None]
 """The text of an instance's module, or None where its source is not on this machine."""
 
-_OUR_MESSAGES = {Status.TIMEOUT, Status.NO_CODE, Status.SYNTAX_ERROR, Status.MISSING_TARGET, Status.TAMPERED}
+_OUR_MESSAGES = {
+    *(Status.TIMEOUT, Status.NO_CODE, Status.SYNTAX_ERROR, Status.MISSING_TARGET),
+    *(Status.TAMPERED, Status.UNCONFIRMED),
+}
 """Their messages are ours; those of other statuses may quote a project or its tests."""
 _ERROR_NAME = re.compile(r"\b[A-Za-z_][\w.]*(?:Error|Exception|Exit|Interrupt|Warning)\b")
 

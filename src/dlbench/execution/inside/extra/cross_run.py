@@ -26,9 +26,9 @@ from ..audit import guard_modules, list_harness_modules
 from ..channel import Job, open_channel
 from ..child import Child, empty_folders, end_child
 from ..control_tests import THOROUGH
-from ..fresh_run import list_hidden_from_all, list_test_files, override_source
+from ..fresh_run import list_hidden_from_all, list_test_files
 from ..integrity import FindReplaced, check, take_snapshot
-from ..live_patch import Called
+from ..live_patch import Called, override_source
 from ..privileges import adopt_orphans, build_ruleset, die_with_parent, protect, set_limits
 from ..pytest_runner import seed_everything
 from ..return_values import watch

@@ -1,0 +1,138 @@
+"""Confirm a pass by replay: the tests judge what the candidate returns, in a process that its code never enters.
+
+Two sandboxes run at once and share nothing but a connection. One holds the project's tests and, in place of the target,
+a placeholder that sends each call to the other. That one holds the candidate, without tests and reference.
+"""
+
+import ast
+import contextvars
+import socket
+import textwrap
+import threading
+from collections.abc import Callable, Sequence
+from copy import copy
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from dlbench.dataset import Instance
+from dlbench.execution.engine import Candidate, Engine, TargetInModule
+from dlbench.execution.fresh import Doubt, to_status
+from dlbench.execution.launch import describe_candidate, describe_instance
+from dlbench.execution.limits import JudgeOptions, Limits
+from dlbench.execution.sandbox import open_cell
+from dlbench.execution.supervise import Observation, supervise
+from dlbench.parsing import parse, unparse
+from dlbench.runs.verdict import Status
+from dlbench.workspace import Prepared
+
+_PATIENCE = 5
+"""Calls between processes take longer than the calls themselves."""
+Run = Callable[[socket.socket], Observation]
+Start = Callable[[Candidate, Limits, Limits], tuple[Run, Run]]
+"""Prepares the process of the tests and that of the candidate, each with its limits; each run takes its end of the
+connection."""
+
+
+def replay(
+    engine: Engine,
+    prepared: Prepared,
+    instance: Instance,
+    candidate: Candidate,
+    *,
+    options: JudgeOptions,
+    starts: Sequence[Start] = (),
+) -> Doubt | None:
+    """None if the tests pass on what the candidate returns. `starts`: ways to try before fresh interpreters.
+
+    A failure is the candidate's only if the reference passes in the same way.
+    """
+    limits = options.limit(engine.limits.for_instance(instance))
+    narrowed = options.narrow(instance)
+    doubt = Doubt("", is_failure=False)
+    every: list[Start] = [*starts, partial(start_fresh, engine, prepared, narrowed)]
+    for place, start in enumerate(every):
+        found = _replay_once(engine, narrowed, candidate, limits, start)
+        if found is None or not found.is_failure:
+            return found
+        key = f"{instance.id} {len(starts) - place}"
+        if key not in engine.replayable:
+            target = engine.target(prepared, instance)
+            reference = _replay_once(engine, narrowed, target.read(target.target.text), limits, start)
+            engine.replayable[key] = reference is None
+        if engine.replayable[key]:
+            return found
+        doubt = replace(found, is_failure=False)
+    return doubt
+
+
+def _replay_once(
+    engine: Engine, instance: Instance, candidate: Candidate, limits: Limits, start: Start
+) -> Doubt | None:
+    run_tests, answer_calls = start(
+        candidate,
+        replace(limits, test_seconds=_PATIENCE * limits.test_seconds),
+        # it also waits for the other process to import its tests
+        replace(limits, test_seconds=limits.load_seconds + _PATIENCE * limits.test_seconds),
+    )
+    tests, calls = socket.socketpair()
+    failures: list[BaseException] = []
+
+    def answer() -> None:
+        try:
+            answer_calls(calls)
+        except BaseException as error:
+            failures.append(error)
+        finally:
+            calls.close()
+
+    thread = threading.Thread(target=contextvars.copy_context().run, args=[answer])
+    thread.start()
+    try:
+        observation = run_tests(tests)
+    finally:
+        tests.close()
+        thread.join()
+    if failures:
+        raise failures[0]
+    refused = observation.messages.of_kind("unreplayable")
+    if refused:
+        return Doubt(f"a call cannot be replayed: {refused[0]['why']}", is_failure=False)
+    status, message, _ = to_status(observation, instance, engine.confinement)
+    if status is Status.PASS:
+        return None
+    return Doubt(f"its tests do not pass on replayed results ({status}): {message[-500:]}", is_failure=True)
+
+
+def start_fresh(
+    engine: Engine, prepared: Prepared, instance: Instance, candidate: Candidate, tests: Limits, calls: Limits
+) -> tuple[Run, Run]:
+    """Two new interpreters, each in its own sandbox."""
+
+    def run(source: str, limits: Limits, job: dict[str, Any], connection: socket.socket) -> Observation:
+        with open_cell(prepared, instance.path, source, limits) as cell:
+            job |= {"calls": connection.fileno()}
+            return supervise(engine.confinement, cell, job, connection=connection)
+
+    asking = describe_instance(prepared, instance, hides=False, shows_module=True) | describe_candidate()
+    answering = describe_instance(prepared, instance, hides=True, shows_module=True) | describe_candidate(candidate)
+    return (
+        partial(run, write_placeholder(candidate.target), tests, asking),
+        partial(run, candidate.spliced.source, calls, answering | {"mode": "calls"}),
+    )
+
+
+def write_placeholder(target: TargetInModule) -> str:
+    """The module with a body of the target that sends its arguments to the candidate's process."""
+    found = target.target
+    arguments = found.node.args
+    positional = [argument.arg for argument in (*arguments.posonlyargs, *arguments.args)]
+    positional += [f"*{arguments.vararg.arg}"] if arguments.vararg else []
+    keywords = [f"{argument.arg!r}: {argument.arg}" for argument in arguments.kwonlyargs]
+    keywords += [f"**{arguments.kwarg.arg}"] if arguments.kwarg else []
+    body = f"return __dlbench_call__(({''.join(f'{name}, ' for name in positional)}), {{{', '.join(keywords)}}})"
+    node = copy(found.node)
+    node.body = parse(f"def f():\n    {body}").body[0].body  # type: ignore[attr-defined]
+    text = textwrap.indent(unparse(ast.fix_missing_locations(node)), found.indent)
+    lines = target.source.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    return "\n".join([*lines[: found.first - 1], text, *lines[found.last :]])

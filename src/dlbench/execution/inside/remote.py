@@ -1,0 +1,281 @@
+"""Judge a candidate by its data: tests run in one process, the candidate answers their calls in another.
+
+The tests' process holds a placeholder in place of the target. Each call is sent to the candidate's process, which has
+neither tests nor reference. It returns what the candidate returned or raised, what it changed in its arguments, and the
+state of the random generators. The tests' process reads that as plain data and never runs code of the candidate.
+"""
+
+import builtins
+import contextlib
+import importlib
+import json
+import os
+import random
+import struct
+import sys
+import threading
+import warnings
+from collections.abc import Callable
+from types import CodeType
+from typing import Any
+
+from . import privileges
+from .audit import recognise
+from .channel import Job, Send
+from .live_patch import NotInPlace, find_function, override_source
+from .plain_data import Codec
+from .plain_values import Unreplayable
+
+CALL = "__dlbench_call__"
+"""The builtin that the placeholder calls."""
+_SIZES = struct.Struct("=QQ")
+_MOST_BYTES = 1 << 30
+_KEPT_OUTPUTS = 512
+
+
+class Peer:
+    """One end of the connection. Messages go in turn; while one side waits for an answer, the other may call back."""
+
+    def __init__(self, descriptor: int, codec: Codec) -> None:
+        self.descriptor, self.codec = descriptor, codec
+        self.lock = threading.RLock()
+        self.outputs: dict[int, tuple[Any, list[Any]]] = {}
+        self.count = 0
+        codec.make_proxy = self._make_proxy
+
+    def request(self, kind: str, value: Any) -> Any:  # noqa: ANN401
+        """Send a request, serve what the other side asks meanwhile, and return the answer."""
+        with self.lock:
+            self.send(kind, value)
+            while True:
+                kind, answer = self.receive()
+                if kind == "result":
+                    return answer
+                if kind == "raised":
+                    raise answer
+                self.serve(kind, answer)
+
+    def serve(self, kind: str, value: Any) -> None:  # noqa: ANN401
+        """Answer one request of the other side."""
+        if kind == "call_handle":
+            number, arguments, keywords = value
+            try:
+                answer = self.codec.handles[number](*arguments, **keywords)
+            except Exception as error:
+                self.send("raised", error)
+            else:
+                self.send("result", answer)
+        elif kind == "gradient":
+            number, gradient = value
+            self.send("result", self._differentiate(number, gradient))
+        else:
+            raise Unreplayable(f"the request {kind}")
+
+    def send(self, kind: str, value: Any) -> None:  # noqa: ANN401
+        node, changed, blobs = self.codec.write(value)
+        sizes = list(map(len, blobs))
+        head = json.dumps([kind, node, changed, sizes]).encode()
+        for part in (_SIZES.pack(len(head), sum(sizes)), head, *blobs):
+            view = memoryview(part)
+            while view:
+                view = view[os.write(self.descriptor, view) :]
+
+    def receive(self) -> tuple[str, Any]:
+        head_size, size = _SIZES.unpack(self._read(_SIZES.size))
+        if head_size + size > _MOST_BYTES:
+            raise Unreplayable("more than 1 GiB of data in one call")
+        kind, node, changed, sizes = json.loads(self._read(head_size))
+        blobs = [self._read(one) for one in sizes]
+        if kind == "call":
+            self.codec.reset()
+        if kind == "unreplayable":
+            raise Unreplayable(str(node))
+        return kind, self.codec.read(node, changed, blobs)
+
+    def _read(self, size: int) -> bytes:
+        data = bytearray()
+        while len(data) < size:
+            part = os.read(self.descriptor, min(1 << 20, size - len(data)))
+            if not part:
+                raise EOFError
+            data += part
+        return bytes(data)
+
+    def refuse(self, why: str) -> None:
+        """Tell the other side why this call cannot be replayed."""
+        head = json.dumps(["unreplayable", why, [], []]).encode()
+        os.write(self.descriptor, _SIZES.pack(len(head), 0) + head)
+
+    def _make_proxy(self, number: int) -> Callable[..., Any]:
+        def proxy(*arguments: Any, **keywords: Any) -> Any:  # noqa: ANN401
+            return self.request("call_handle", (number, arguments, keywords))
+
+        return proxy
+
+    def note_output(self, tensor: Any, inputs: list[Any]) -> int:  # noqa: ANN401
+        self.count += 1
+        self.outputs[self.count] = (tensor, inputs)
+        self.outputs.pop(self.count - _KEPT_OUTPUTS, None)
+        return self.count
+
+    def _differentiate(self, number: int, gradient: Any) -> list[Any]:  # noqa: ANN401
+        if number not in self.outputs:
+            raise Unreplayable("a gradient of an earlier call")
+        output, inputs = self.outputs[number]
+        torch = sys.modules["torch"]
+        with torch.enable_grad():
+            found = torch.autograd.grad(output, inputs, gradient, retain_graph=True, allow_unused=True)
+        return list(found)
+
+    def link(self, tensor: Any, number: int, inputs: list[Any]) -> Any:  # noqa: ANN401
+        """Let gradients of a received tensor be computed by the side that made it."""
+        torch: Any = sys.modules["torch"]
+        request = self.request
+
+        class Remote(torch.autograd.Function):  # type: ignore[misc]
+            @staticmethod
+            def forward(context: Any, *_: Any) -> Any:  # noqa: ANN401
+                return tensor
+
+            @staticmethod
+            @torch.autograd.function.once_differentiable  # type: ignore[untyped-decorator]
+            def backward(context: Any, gradient: Any) -> Any:  # noqa: ANN401
+                return tuple(request("gradient", (number, gradient)))
+
+        with torch.enable_grad():
+            return Remote.apply(*inputs)
+
+
+def install_placeholder_call(descriptor: int, job: Job, refuse: Callable[[str], None]) -> None:
+    """Connect the placeholder with the candidate's process. `refuse` reports a call that cannot be replayed, and ends
+    this process."""
+    codec = Codec(is_trusted=_make_project_test(job))
+    peer = Peer(descriptor, codec)
+    codec.link = peer.link
+
+    sent = ""
+
+    def call(arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:  # noqa: ANN401
+        nonlocal sent
+        try:
+            with peer.lock:
+                codec.reset()
+                state = _get_state()
+                # a generator that the test did not touch goes on in the candidate's process
+                is_new, sent = repr(state) != sent, repr(state)
+                kind, value, drawn, issued = peer.request("call", (arguments, keywords, state if is_new else None))
+                if drawn:  # not the candidate's state, which could make the tests' random inputs trivial
+                    _draw()
+                    sent = repr(_get_state())
+        except (Unreplayable, EOFError, OSError, RecursionError, ValueError) as error:
+            refuse(str(error) or type(error).__name__)
+        for category, message in issued:
+            warnings.warn(message, category, stacklevel=3)
+        if kind == "raised":
+            raise value
+        return value
+
+    setattr(builtins, CALL, call)
+
+
+def serve_calls(send: Send, job: Job) -> None:
+    """Import the candidate's module and answer calls until the tests' process ends."""
+    path = os.path.join(job["tree"], job["path"])
+    if job["source"] is not None:
+        override_source(path, job["source"])
+    for name in job["framework"]:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
+    ruleset = privileges.build_ruleset([os.path.join(job["tree"], name) for name in job["blinded"]], job["readable"])
+    if ruleset is not None:
+        privileges.enforce(ruleset)
+    is_candidate, _ = recognise(path, [(first, last) for first, last in job["ranges"]])
+    send("started")
+
+    def is_private(thing: Any) -> bool:  # noqa: ANN401
+        """Whether only this process knows it: a helper of the candidate. The target is known: it has a placeholder."""
+        code = getattr(thing, "__code__", None)
+        if isinstance(code, CodeType):
+            return is_candidate(code) and thing.__qualname__ != job["qualname"]
+        return isinstance(thing, type) and thing.__module__ == job["module"] and thing.__name__ in job["classes"]
+
+    codec = Codec(is_trusted=None, is_private=is_private)
+    peer = Peer(job["calls"], codec)
+    codec.note_output = peer.note_output
+    try:
+        importlib.import_module(job["module"])
+        function = find_function(job["module"], job["qualname"], is_candidate)
+    except NotInPlace as error:
+        peer.refuse(str(error))
+        os._exit(0)
+    send("collected", tests=[], errors=[])
+    while True:
+        try:
+            kind, value = peer.receive()
+            if kind != "call":
+                peer.serve(kind, value)
+                continue
+            arguments, keywords, state = value
+            peer.send("result", _answer(function, arguments, keywords, state))
+        except EOFError:
+            os._exit(0)
+        except Exception as error:  # the tests' process must learn of it; a candidate's own exception is caught below
+            peer.refuse(f"{type(error).__name__}: {error}"[:500])
+
+
+def _answer(function: Callable[..., Any], arguments: Any, keywords: Any, state: Any) -> Any:  # noqa: ANN401
+    """What the function returned or raised, whether it drew random numbers, and the warnings that it issued."""
+    if state is not None:
+        _set_state(state)
+    before = repr(_get_state())
+    with warnings.catch_warnings(record=True) as issued:
+        warnings.simplefilter("always")
+        try:
+            kind, value = "returned", function(*arguments, **keywords)
+        except Exception as error:
+            kind, value = "raised", error
+    return kind, value, repr(_get_state()) != before, [(one.category, str(one.message)) for one in issued]
+
+
+def _get_state() -> dict[str, Any]:
+    """The state of what a function may use besides its arguments: random generators, gradient mode, default type."""
+    numpy, torch = sys.modules.get("numpy"), sys.modules.get("torch")
+    state: dict[str, Any] = {"python": random.getstate()}
+    if numpy is not None and hasattr(numpy, "random"):
+        name, key, *rest = numpy.random.get_state()
+        state["numpy"] = (name, key.tolist(), *rest)
+    if torch is not None and hasattr(torch, "get_rng_state"):
+        state["torch"] = torch.get_rng_state().tolist()
+        state["grad"], state["dtype"] = torch.is_grad_enabled(), torch.get_default_dtype()
+    return state
+
+
+def _set_state(state: dict[str, Any]) -> None:
+    random.setstate(state["python"])
+    if "numpy" in state and "numpy" in sys.modules:
+        sys.modules["numpy"].random.set_state(state["numpy"])
+    if "torch" in state and "torch" in sys.modules:
+        torch = sys.modules["torch"]
+        torch.set_rng_state(torch.tensor(state["torch"], dtype=torch.uint8))
+        torch.set_grad_enabled(state["grad"])
+        torch.set_default_dtype(state["dtype"])
+
+
+def _draw() -> None:
+    """Advance the random generators of the tests' process."""
+    random.random()
+    if "numpy" in sys.modules:
+        sys.modules["numpy"].random.random_sample()
+    if "torch" in sys.modules:
+        sys.modules["torch"].rand(1)
+
+
+def _make_project_test(job: Job) -> Callable[[str], bool]:
+    """Tells whether a module belongs to the project and is no test."""
+    hidden = {os.path.join(job["tree"], path) for path in job["hidden"]}
+
+    def is_project(name: str) -> bool:
+        file = str(getattr(sys.modules.get(name), "__file__", None) or "")
+        return file.startswith(job["tree"] + os.sep) and file not in hidden
+
+    return is_project

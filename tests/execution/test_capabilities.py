@@ -1,0 +1,92 @@
+"""Code that only computes is ordinary; code that could reach the judge, forge equality or replace a name is unusual."""
+
+import ast
+
+import pytest
+
+from dlbench.execution.capabilities import find_unusual
+
+MODULE = ast.parse(
+    "import numpy as np\nimport torch\nimport sys\nfrom torch.nn import functional as F\nfrom .base import helper"
+)
+ORDINARY = {
+    "numbers": "def f(x, y=2):\n    return [a * y for a in x if a > 0]",
+    "torch": "import torch\ndef f(x):\n    x = torch.nn.functional.relu(x)\n    x[0] = 1\n    return F.pad(x, [1]).mean(dim=-1)",
+    "a method": "def f(self, x):\n    self.count = self.count + 1\n    self.state['n'] += 1\n    return super().forward(x)",
+    "an error": "def f(x):\n    if not isinstance(x, list):\n        raise TypeError(f'{type(x)} is no list')\n    return len(x)",
+    "a written attribute": "def f(x):\n    return getattr(x, 'shape', None) if hasattr(x, 'ndim') else x.__class__.__name__",
+    "a try": "def f(x):\n    try:\n        return float(x)\n    except (TypeError, ValueError) as error:\n        raise RuntimeError('no') from error",
+    "words in texts": "def f(x):\n    '''No __globals__, sys._getframe or pytest.'''\n    raise ValueError('gi_frame')  # unittest",
+    "a parameter called input": "def f(input, type=None):\n    return input if type else helper(input)",
+    "a copy of its kind": "def f(x):\n    return type(x)(list(x)) if type(x) is not dict else x.__class__(x)",
+    "formatting": "def f(x):\n    return '{:.3f} {}'.format(x, 1) + f'{x:.2f}' + '%s' % x",
+    "a closure": "def f(x):\n    n = 0\n    def g(y):\n        nonlocal n\n        n += y\n        return n\n    return g(x)",
+    "a lazy import": "def f(x):\n    from scipy.spatial import cKDTree\n    import itertools\n    return cKDTree(x)",
+    "what the module imports": "def f(x):\n    return sys.maxsize + sys.float_info.eps",
+    "the gradient": "def f(x):\n    x.requires_grad = True\n    x.grad = None\n    return torch.set_grad_enabled(True)",
+}
+UNUSUAL = {
+    "a class": "class E(list):\n    def __eq__(self, other): return True",
+    "a class by hand": "def f(x):\n    return type('E', (list,), {})()",
+    "a class by the class of a class": "def f(x):\n    return ().__class__.__class__('E', (list,), {})",
+    "a class by the type of a type": "def f(x):\n    return type(list)('E', (list,), {})",
+    "a class by a kept type": "def f(x):\n    make = type(list)\n    return make('E', (list,), {})",
+    "a class by a metaclass": "import abc\ndef f(x):\n    return abc.ABCMeta('E', (list,), {})",
+    "an alias of type": "def f(x):\n    make = type\n    return make('E', (), {})",
+    "setattr": "def f(x):\n    setattr(x, 'a', 1)",
+    "an attribute of a module": "def f(x):\n    torch.allclose = None",
+    "an attribute of a local name": "def f(x):\n    t = x\n    t.allclose = None",
+    "a module called self": "import torch.functional as self\ndef f(x):\n    self.norm = None",
+    "a helper with a first parameter": "def use(self):\n    self.norm = None\ndef f(x):\n    use(x)",
+    "a module as a value": "def f(x):\n    return helper(torch)",
+    "a submodule as a value": "def f(x):\n    m = torch.nn.functional\n    return m",
+    "an item of a module": "def f(x):\n    np.sctypes['float'] = []",
+    "a name that is bound elsewhere": "def g(sys): return sys\ndef f(x): return sys.modules",
+    "a builtin that is bound elsewhere": "def g(): eval = 1\ndef f(x): return eval(x)",
+    "a builtin in a comprehension": "def f(x):\n    [eval for eval in x]\n    return eval('x')",
+    "a computed name": "def f(x, name):\n    return getattr(x, name)",
+    "getattr itself": "def f(x):\n    return map(getattr, x)",
+    "a strange import": "import gc\ndef f(x): return x",
+    "a strange import from": "from unittest import mock\ndef f(x): return x",
+    "a private module": "import numpy._core.numeric\ndef f(x): return x",
+    "all names": "from numpy import *\ndef f(x): return x",
+    "a module through another": "def f(x):\n    return torch.sys",
+    "a frame": "import logging\ndef f(x): return logging.currentframe()",
+    "an attribute of frames": "def f(x):\n    return x.f_back",
+    "an attribute in a pattern": "def f(x):\n    match x:\n        case object(__closure__=c): return c",
+    "a dunder": "def f(x):\n    return x.__dict__",
+    "a traceback": "def f(x):\n    try: x()\n    except Exception as e: return e.__traceback__",
+    "attributes in a format string": "def f(x):\n    return '{0.shape}'.format(x)",
+    "a computed format string": "def f(x):\n    return ('{0.' + 'shape}').format(x)",
+    "exec": "def f(x):\n    exec(x)",
+    "global": "def f(x):\n    global y\n    y = x",
+    "masked": "def f(x):\n    return np.ma.masked_all(3)",
+    "strides": "def f(x):\n    return np.lib.stride_tricks.as_strided(x)",
+    "a freed array": "def f(x):\n    x.resize(3, refcheck=False)",
+    "a kernel": "def f(x):\n    return torch.library.Library('aten', 'IMPL')",
+    "a mode": "def f(x):\n    torch.no_grad().__enter__()",
+    "a setting": "def f(x):\n    torch.set_default_dtype(torch.float16)",
+    "a query": "def f(x):\n    return x.eval('@y')",
+}  # fmt: skip
+
+
+def screen(code: str, qualname: str = "f") -> set[str]:
+    return find_unusual([ast.parse(code)], MODULE, qualname)
+
+
+@pytest.mark.parametrize("name", ORDINARY)
+def test_ordinary_code_is_not_unusual(name):
+    assert screen(ORDINARY[name], "C.f" if name == "a method" else "f") == set()
+
+
+@pytest.mark.parametrize("name", UNUSUAL)
+def test_unusual_code_is_found(name):
+    assert screen(UNUSUAL[name])
+
+
+def test_attributes_may_be_set_on_the_own_object_of_a_method_only():
+    code = "def f(self, x):\n    self.kept = x"
+    assert screen(code, "C.f") == set()
+    assert screen(code, "f")
+    assert screen("def f(self, x):\n    self = x\n    self.kept = x", "C.f")
+    assert screen("def f(self, x):\n    def g(self):\n        self.kept = x\n    g(x)", "C.f")
