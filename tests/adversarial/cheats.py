@@ -650,7 +650,7 @@ def _at(thing): return int(object.__repr__(thing).rpartition("0x")[2].rstrip(">"
 _cheat(
     "judge",
     "runtest's bytecode is overwritten by numpy",
-    "tampered",
+    "tampered fail",
     "the same function, the same code object, other bytes; the address comes from a repr",
     r"""
 import _pytest.python, _pytest.runner

@@ -306,6 +306,7 @@ SHAPES = [
     ("constant left to the module by an ellipsis", "area", "SCALE = ...\ndef area(r):\n    return SCALE\n", "area(1) == 10"),
     ("helper annotated with a class further down", "area", "def h(s: Shape) -> 'Shape':\n    return s.size\ndef area(r):\n    return h(r)\n", "area(Shape(3)) == 3"),
     ("own module under another name", "area", "from pkg.shapes import Shape as S\ndef area(r):\n    return S(r).size\n", "area(3) == 3"),
+    ("subclasses", "area", "class B: pass\nclass C(B): size = 4\ndef area(r):\n    return [one.size for one in B.__subclasses__()]\n", "area(3) == [4]"),
     ("single dispatch", "area", "from functools import singledispatch\n@singledispatch\ndef h(x):\n    return 0\n@h.register\ndef _(x: int):\n    return 1\ndef area(r):\n    return h(r)\n", "area(3) == 1 and area('x') == 0"),
     ("table that a decorator fills", "area", "OPS = []\ndef op(f):\n    OPS.append(f)\n    return f\n@op\ndef one(r):\n    return 1\ndef area(r):\n    return OPS[0](r)\n", "area(3) == 1"),
     ("table of classes that a decorator fills", "area", "OPS = {}\ndef op(name):\n    def add(c):\n        OPS[name] = c\n        return c\n    return add\n@op('x')\nclass X:\n    y = 1\ndef area(r):\n    return OPS['x'].y\n", "area(3) == 1"),

@@ -192,8 +192,10 @@ def _changes(answer: Answer, statement: Statement) -> frozenset[str]:
         if isinstance(other, cst.FunctionDef) and other.name.value in used
         for name in find_changed(answer.render(other))
     }
+    # a base class may list its subclasses
+    bases = find_names("\n".join(answer.render(one.value) for one in getattr(statement, "bases", ()))).used
     # `@helper.register` adds to the helper, and `@register("x")` to the table that a `register` of the answer fills.
-    return frozenset(filled | (used if ".register" in code else set()))
+    return frozenset(filled | bases | (used if ".register" in code else set()))
 
 
 def _is_import(statement: cst.CSTNode) -> bool:

@@ -61,9 +61,11 @@ _CHAINS = {
     "sys.byteorder", "sys.platform", "os.path", "os.sep", "os.cpu_count", "os.PathLike", "os.fspath", "inspect.isclass",
     "inspect.isfunction", "inspect.signature", "inspect.Parameter", "torch.backends", "pandas.api.types",
     "torch.distributed.is_initialized", "torch.distributed.is_available", "builtins.range", "builtins.object",
-    "builtins.str",
+    "builtins.str", "operator.attrgetter", "operator.methodcaller",
 }  # fmt: skip
 """Harmless uses of what is unusual otherwise, with all that is below them."""
+_CALLED = {"operator.attrgetter", "operator.methodcaller"}
+"""Harmless when called with the names of attributes written out."""
 _LOGGING = {"getLogger", "debug", "info", "warning", "error", "DEBUG", "INFO", "WARNING", "ERROR", "Logger"}
 _SUBMODULES = {
     "nn", "functional", "linalg", "fft", "random", "sparse", "special", "stats", "optimize", "spatial", "cluster",
@@ -71,6 +73,11 @@ _SUBMODULES = {
     "preprocessing", "numpy", "torch", "scipy", "lax", "tree_util", "polynomial", "char", "rec", "backends",
 }  # fmt: skip
 """Names of modules below libraries. A module that is passed on or kept could be changed through its new name."""
+_PLAIN_BASES = {"object", "Exception", "ValueError", "NamedTuple", "Enum", "Module", "Function", "ABC", "Protocol"}
+_PLAIN_METHODS = {
+    "__init__", "__call__", "__post_init__", "__repr__", "__str__", "__len__", "__iter__", "__next__", "__getitem__",
+    "__setitem__", "__enter__", "__exit__", "__missing__",
+}  # fmt: skip
 _SETTABLE = {
     "data", "grad", "requires_grad", "columns", "index", "name", "weight", "bias", "shape", "writeable", "values",
 }  # fmt: skip
@@ -102,18 +109,22 @@ class _Screen:
         self.found: set[str] = set()
         self.skipped: set[int] = set()
         self.called: set[int] = set()
+        self.methods: set[int] = set()
 
     def visit(self, node: ast.AST, local: frozenset[str], owner: str) -> None:
         """`local`: names that functions around the node bind; they hold values, not modules or builtins. `owner`: the
         first parameter of the target, if that is a method."""
         if id(node) not in self.skipped:
             self.found.update(self._inspect(node, local, owner))
+        if isinstance(node, ast.ClassDef):
+            for method in node.body:
+                self.methods.add(id(method))
         if isinstance(node, _Scope):
             bound = _bind(node)
             if owner in bound:
                 owner = ""
             is_target = isinstance(node, _Function) and node.name == self.target and not local and self.is_method
-            if isinstance(node, _Function) and is_target and node.args.args:
+            if isinstance(node, _Function) and (is_target or id(node) in self.methods) and node.args.args:
                 first = node.args.args[0].arg
                 owner = first if first not in _stored(node) else ""
             local |= bound
@@ -122,8 +133,9 @@ class _Screen:
 
     def _inspect(self, node: ast.AST, local: frozenset[str], owner: str) -> Iterator[str]:
         match node:
-            case ast.ClassDef():
-                yield "class"
+            case ast.ClassDef(name=name):
+                if not _is_plain(node):
+                    yield f"class {name}"
             case ast.Global(names=names):
                 yield from (f"global {name}" for name in names)
             case ast.Import() | ast.ImportFrom():
@@ -146,6 +158,12 @@ class _Screen:
             case ast.Call(func=ast.Name(id="getattr" | "hasattr"), args=[_, ast.Constant(value=str(name)), *_]):
                 self.skipped.add(id(node.func))
                 yield from _check_attribute(name)
+            case ast.Call(
+                func=ast.Attribute(attr="attrgetter" | "methodcaller") | ast.Name(id="attrgetter" | "methodcaller"),
+                args=[ast.Constant(value=str(name)), *_],
+            ):
+                self.skipped.add(id(node.func))
+                yield from (atom for part in name.split(".") for atom in _check_attribute(part))
             case ast.Call(func=ast.Attribute(value=ast.Constant(value=str(text)), attr="format")) if not _FIELD.search(
                 text
             ):
@@ -181,7 +199,7 @@ class _Screen:
         if meaning:
             root = meaning.partition(".")[0]
             is_harmless = _is_below(meaning, _CHAINS)
-            if root in _DANGEROUS and not is_harmless:
+            if (root in _DANGEROUS and not is_harmless) or meaning in _CALLED:
                 yield meaning
             elif meaning.rpartition(".")[2] in _SUBMODULES or "." not in meaning:
                 yield f"{meaning} as a value"
@@ -204,7 +222,7 @@ class _Screen:
         is_module = inner.id in self.aliases
         root = self.aliases.get(inner.id, inner.id)
         chain = ".".join([root, *parts])
-        if _is_below(chain, _CHAINS):
+        if _is_below(chain, _CHAINS - _CALLED):
             return
         is_closed = root.partition(".")[0] in _DANGEROUS or (root == "logging" and parts[0] not in _LOGGING)
         if not is_module:
@@ -223,6 +241,26 @@ class _Screen:
                 self.skipped.add(id(node.func))
             elif isinstance(node, ast.Attribute) and _is_type(node):
                 self.skipped.add(id(node))
+
+
+def _is_plain(node: ast.ClassDef) -> bool:
+    """A class that only groups values and methods: nothing in it decides what its objects are equal to. Its objects are
+    looked for in what the candidate returns."""
+    if node.keywords or not all(_text(base).rpartition(".")[2] in _PLAIN_BASES for base in node.bases):
+        return False
+    for statement in node.body:
+        match statement:
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                if name.startswith("__") and name not in _PLAIN_METHODS:
+                    return False
+            case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
+                if name.startswith("__") and name != "__slots__":
+                    return False
+            case ast.Expr(value=ast.Constant()) | ast.Pass():
+                pass
+            case _:
+                return False
+    return True
 
 
 def _is_unusual_part(part: str, is_module: bool) -> bool:

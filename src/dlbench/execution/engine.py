@@ -106,7 +106,7 @@ class Candidate:
 
     @property
     def is_watched(self) -> bool:
-        return bool(self.unusual)
+        return bool(self.unusual or self.classes)
 
     @property
     def excess(self) -> list[str]:

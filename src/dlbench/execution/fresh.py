@@ -102,13 +102,18 @@ def judge_with(
         extra={"errors": errors} if errors else {},
     )
     is_forged = bool(observation.messages.forged)
-    return verdict if candidate is None or is_forged else _confirm(engine, candidate, verdict, find_doubt)
+    if candidate is None or is_forged:
+        return verdict
+    handed_out = [f"it hands out {one['what']}" for one in observation.messages.of_kind("handed_out")]
+    return _confirm(engine, candidate, verdict, handed_out, find_doubt)
 
 
-def _confirm(engine: Engine, candidate: Candidate, verdict: Verdict, find_doubt: FindDoubt) -> Verdict:
+def _confirm(
+    engine: Engine, candidate: Candidate, verdict: Verdict, handed_out: list[str], find_doubt: FindDoubt
+) -> Verdict:
     """Replay a pass of unusual code, and a run that looked like tampering: if the tests pass in a process that the code
     never enters, the solution is right, whatever it looked at."""
-    excess = candidate.excess
+    excess = [*candidate.excess, *handed_out]
     if verdict.status is Status.PASS and not excess and engine.confirm is Confirm.UNUSUAL:
         return verdict
     if verdict.status not in (Status.PASS, Status.TAMPERED):

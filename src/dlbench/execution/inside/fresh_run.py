@@ -24,7 +24,7 @@ from .channel import Job, Send
 from .control_tests import build_control_tests
 from .integrity import FindReplaced, check, take_snapshot
 from .live_patch import override_source
-from .pytest_runner import describe_briefly, make_plugin, new_reports, pytest_arguments, run_tests
+from .pytest_runner import describe_briefly, make_hand_out, make_plugin, new_reports, pytest_arguments, run_tests
 from .remote import install_placeholder_call
 from .return_values import watch
 
@@ -129,7 +129,7 @@ def run_imported(send: Send, job: Job) -> None:
         if ranges and job["watch"]:
             module = sys.modules.get(job["module"])  # some tests import it only when they run
             names = {"__name__": job["module"]} if module is None else module.__dict__
-            watch(is_candidate, names, job["classes"], find_all_replaced, tampered)
+            watch(is_candidate, names, job["classes"], find_all_replaced, tampered, make_hand_out(send))
         run_tests(session, reports, control_tests, send, find_all_replaced, tampered, job)
         if job["learn"]:
             importable = _importable(job)

@@ -13,6 +13,7 @@ import pathlib
 import re
 import sys
 import types
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -37,6 +38,7 @@ _STANDARD: dict[type, tuple[Callable[[Any], Parts], Callable[..., Any]]] = {
     pathlib.PosixPath: (lambda value: (str(value),), pathlib.PosixPath),
     logging.Logger: (lambda value: (value.name,), logging.getLogger),
     re.Pattern: (lambda value: (value.pattern, value.flags), re.compile),
+    weakref.ReferenceType: (lambda value: (value(),), weakref.ref),
     functools.partial: (
         lambda value: (value.func, value.args, value.keywords),
         lambda function, arguments, keywords: functools.partial(function, *arguments, **keywords),
@@ -64,6 +66,9 @@ def take_apart(value: Any) -> tuple[str, Parts] | None:  # noqa: ANN401 - any va
         return "jax", (sys.modules["numpy"].asarray(value),)
     if name == "EagerTensor":
         return "tensorflow", (value.numpy(),)
+    if root == "polars" and name in {"DataFrame", "Series"}:
+        parts = (value.get_columns(),) if name == "DataFrame" else (value.name, str(value.dtype), value.to_list())
+        return f"polars.{name}", parts
     return _take_pandas_apart(value) if root == "pandas" else None
 
 
@@ -117,6 +122,13 @@ def put_together(name: str, parts: Parts) -> Any:  # noqa: ANN401
             return sys.modules["jax.numpy"].asarray(array)
         case "tensorflow", [array]:
             return sys.modules["tensorflow"].convert_to_tensor(array)
+        case "polars.DataFrame", [list(columns)]:
+            return sys.modules["polars"].DataFrame(columns)
+        case "polars.Series", [str(label), str(dtype), list(values)]:
+            polars = sys.modules["polars"]
+            found = getattr(polars, dtype)
+            if isinstance(found, type) and issubclass(found, polars.DataType):
+                return polars.Series(label, values, found)
         case "pandas.RangeIndex", [start, stop, step, label] if pandas is not None:
             return pandas.RangeIndex(start, stop, step, name=label)
         case "pandas.Index", [values, None, label] if pandas is not None:

@@ -148,6 +148,19 @@ def _run(
             raise session.Interrupted(session.shouldstop)
 
 
+def make_hand_out(send: Send) -> Callable[[str], None]:
+    """A function that reports once that a candidate hands out objects of its own classes."""
+    is_reported = False
+
+    def hand_out(what: str) -> None:
+        nonlocal is_reported
+        if not is_reported:
+            is_reported = True
+            send("handed_out", what=what)
+
+    return hand_out
+
+
 def seed_everything() -> None:
     random.seed(0)
     modules: dict[str, Any] = sys.modules

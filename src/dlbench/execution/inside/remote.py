@@ -22,7 +22,7 @@ from typing import Any
 from . import privileges
 from .audit import recognise
 from .channel import Job, Send
-from .live_patch import NotInPlace, find_function, override_source
+from .live_patch import find_function, override_source
 from .plain_data import Codec
 from .plain_values import Unreplayable
 
@@ -202,12 +202,12 @@ def serve_calls(send: Send, job: Job) -> None:
     codec = Codec(is_trusted=None, is_private=is_private)
     peer = Peer(job["calls"], codec)
     codec.note_output = peer.note_output
+    obstacle = ""
     try:
         importlib.import_module(job["module"])
         function = find_function(job["module"], job["qualname"], is_candidate)
-    except NotInPlace as error:
-        peer.refuse(str(error))
-        os._exit(0)
+    except Exception as error:
+        obstacle = f"{type(error).__name__}: {error}"[:500]
     send("collected", tests=[], errors=[])
     while True:
         try:
@@ -215,6 +215,8 @@ def serve_calls(send: Send, job: Job) -> None:
             if kind != "call":
                 peer.serve(kind, value)
                 continue
+            if obstacle:
+                raise Unreplayable(obstacle)
             arguments, keywords, state = value
             peer.send("result", _answer(function, arguments, keywords, state))
         except EOFError:

@@ -3,6 +3,7 @@
 What a candidate returns, or leaves in its arguments, is searched for objects whose comparison the candidate wrote.
 """
 
+import collections
 import sys
 import threading
 import types
@@ -19,6 +20,11 @@ _COMPARING = frozenset({
     "__array_function__", "__array_interface__", "__array_struct__", "__array_priority__", "__torch_function__",
     "__torch_dispatch__", "__jax_array__",
 })  # fmt: skip
+_ATOMS = frozenset({type(None), bool, int, float, complex, str, bytes, range, slice, type(...), type(NotImplemented)})
+_CONTAINERS = frozenset({list, tuple, set, frozenset, collections.deque})
+_CALLABLES = frozenset({types.FunctionType, types.BuiltinFunctionType})
+_NUMERICAL = frozenset({"numpy", "torch", "jaxlib", "tensorflow"})
+_MOST_SEARCHED = 100_000
 _MANY = 200
 _HEAP = 1 << 9
 
@@ -29,13 +35,20 @@ def watch(
     classes: list[str],
     find_replaced: FindReplaced,
     tampered: Callable[[str], None],
+    hand_out: Callable[[str], None],
 ) -> None:
-    """Check every value that leaves the candidate's code, and what the candidate replaced meanwhile."""
+    """Check every value that leaves the candidate's code, and what the candidate replaced meanwhile.
+
+    `hand_out`: reports a value that may hold an object of a class that the candidate wrote.
+    """
     known: dict[type, str] = {}
     written = frozenset(classes)
     roots = (object, type, types.ModuleType, BaseException, Exception)
     all_threads, get_thread = threading.enumerate, threading.get_ident
     main_thread = get_thread()
+
+    def is_own(kind: type) -> bool:
+        return any(cls.__name__ in written and cls.__module__ == names["__name__"] for cls in type.mro(kind))
 
     def find_comparing(kind: type) -> str:
         if kind not in known:
@@ -57,6 +70,8 @@ def watch(
             arguments = [local[name] for name in code.co_varnames[:count] if name in local]
             if found := _search([value, *arguments], find_comparing):
                 tampered(f"the candidate hands out an object that decides itself what it is equal to ({found})")
+            if written and (found := _find_own([value, *arguments], is_own)):
+                hand_out(found)
             check(find_replaced, tampered, quickly=True)
             if get_thread() != main_thread:  # it returns to its thread, which the candidate may join
                 return
@@ -66,6 +81,33 @@ def watch(
 
     threading.setprofile(profile)
     sys.setprofile(profile)
+
+
+def _find_own(values: list[Any], is_own: Callable[[type], bool]) -> str:
+    """A value that is, or may hold, an object of the candidate's classes; everything that is not known to hold none."""
+    pending, seen = list(values), set[int]()
+    while pending:
+        value = pending.pop()
+        kind = type(value)
+        if kind in _ATOMS or id(value) in seen:
+            continue
+        seen.add(id(value))
+        if is_own(kind) or len(seen) > _MOST_SEARCHED or (isinstance(value, type) and is_own(value)):
+            return kind.__qualname__
+        if kind in _CONTAINERS:
+            pending += value
+        elif issubclass(kind, dict):
+            pending += [*dict.keys(value), *dict.values(value)]
+        elif kind.__name__ == "ndarray":
+            pending += value.ravel().tolist() if value.dtype == object else []
+        elif kind in _CALLABLES or isinstance(value, type) or kind.__module__.partition(".")[0] in _NUMERICAL:
+            pending += list(getattr(value, "__dict__", {}).values()) if not isinstance(value, type) else []
+        elif kind.__flags__ & _HEAP and hasattr(value, "__dict__"):
+            pending += list(object.__getattribute__(value, "__dict__").values())
+            pending += list(value) if isinstance(value, list | tuple | set) else []
+        else:
+            return kind.__qualname__
+    return ""
 
 
 def _search(values: Iterable[Any], find_comparing: Callable[[type], str], depth: int = 3) -> str:

@@ -27,7 +27,15 @@ from .control_tests import build_control_tests
 from .fresh_run import disable_current_test_env, list_hidden_from_all, list_test_files, run_imported
 from .integrity import FindReplaced, take_snapshot
 from .live_patch import Called, NotInPlace, Override, find_placeholder, hide_source, install_placeholder, patch_function
-from .pytest_runner import describe_briefly, make_plugin, new_reports, order_tests, pytest_arguments, run_tests
+from .pytest_runner import (
+    describe_briefly,
+    make_hand_out,
+    make_plugin,
+    new_reports,
+    order_tests,
+    pytest_arguments,
+    run_tests,
+)
 from .remote import serve_calls
 from .return_values import watch
 
@@ -209,7 +217,9 @@ def serve_in_place(control: socket.socket, job: Job, called: Called) -> None:
             target.take_in(child)
             child.send("collected", tests=[item.nodeid for item in session.items], errors=[])
             if child.job["watch"]:
-                watch(child.is_candidate, target.names, child.job["classes"], target.find_replaced, child.tampered)
+                hand_out = make_hand_out(child.send)
+                written = child.job["classes"]
+                watch(child.is_candidate, target.names, written, target.find_replaced, child.tampered, hand_out)
             with contextlib.suppress(session.Interrupted, session.Failed):
                 run_tests(session, reports, control_tests, child.send, target.find_replaced, child.tampered, child.job)
             child.send("end")

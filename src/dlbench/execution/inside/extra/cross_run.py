@@ -81,7 +81,7 @@ def _import_and_run(child: Child) -> None:
     except BaseException as error:
         child.send("broken", why=f"{type(error).__name__}: {error}"[:500])
         os._exit(0)
-    check(find_replaced, child.tampered)
+    check(find_replaced, child.tampered, lambda what: None)
     child.send("collected")  # the time of the checks begins
     target: Any = module
     for part in job["qualname"].split("."):

@@ -1,0 +1,85 @@
+"""A pass of unusual code counts only if the tests pass on its data, in a process that the code never enters."""
+
+from dataclasses import replace
+
+import pytest
+
+from dlbench.execution.engine import Engine
+from dlbench.execution.judge import Warm, judge
+from dlbench.runs.verdict import Confirm, Status
+
+RIGHT = """def scale(values, factor=2):
+    {first}
+    if factor == 0:
+        raise ValueError
+    return [value * factor for value in values]
+"""
+EQUAL = """class Same(list):
+    def __eq__(self, other): return True
+def scale(values, factor=2):
+    if factor == 0:
+        raise ValueError
+    return Same()
+"""
+OWN = """class Scaler:
+    def __init__(self, factor): self.factor = factor
+    def apply(self, values): return [value * self.factor for value in values]
+def scale(values, factor=2):
+    if factor == 0:
+        raise ValueError
+    return Scaler(factor).apply(values)
+"""
+
+
+@pytest.fixture(params=["warm", "fresh"])
+def judge_code(request, engine, toy, toy_prepared):
+    instance = toy.instances["toy/toy.core.scale"]
+    if request.param == "fresh":
+        yield lambda code, engine=engine: judge(engine, toy_prepared, instance, code)
+        return
+    opened = []
+
+    def judge_warm(code: str, engine: Engine = engine):
+        opened.append(Warm(engine, toy_prepared))
+        return opened[-1].judge(instance, code)
+
+    yield judge_warm
+    for warm in opened:
+        warm.close()
+
+
+def test_ordinary_code_is_not_replayed(judge_code):
+    verdict = judge_code(RIGHT.format(first="pass"))
+    assert verdict.passed
+    assert "confirmed" not in verdict.extra
+
+
+def test_unusual_code_that_is_right_is_confirmed(judge_code):
+    verdict = judge_code(RIGHT.format(first="import sys; sys.modules"))
+    assert verdict.passed
+    assert verdict.extra["confirmed"]
+
+
+def test_classes_that_stay_inside_need_no_replay(judge_code):
+    verdict = judge_code(OWN)
+    assert verdict.passed
+    assert "confirmed" not in verdict.extra
+
+
+def test_objects_that_equal_everything_never_pass(judge_code):
+    assert judge_code(EQUAL).status in (Status.TAMPERED, Status.UNCONFIRMED)
+
+
+def test_unconfirmed_pass_says_why(judge_code):
+    """It is right only in a process that holds the tests."""
+    code = RIGHT.format(first="import sys; here = 'test_core' in sys.modules")
+    verdict = judge_code(code.replace("return [", "return here and ["))
+    assert verdict.status is Status.UNCONFIRMED, verdict
+    assert "sys" in verdict.message
+    assert "do not pass on replayed results" in verdict.message
+
+
+def test_every_pass_is_replayed_on_request(judge_code, engine):
+    verdict = judge_code(RIGHT.format(first="pass"), replace(engine, confirm=Confirm.ALL))
+    assert verdict.passed
+    assert verdict.extra["confirmed"]
