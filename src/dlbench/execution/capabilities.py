@@ -55,6 +55,7 @@ _DANGEROUS_IN_MODULES = {
 _HARMLESS = {
     "__init__", "__name__", "__call__", "__getitem__", "__len__", "__iter__", "__doc__", "__next__", "__contains__",
     "__neg__", "__add__", "__mul__", "__qualname__", "__version__", "__post_init__", "__new__", "__module__",
+    "__slots__",
 }  # fmt: skip
 _CHAINS = {
     "re.compile", "numpy.lib.stride_tricks.sliding_window_view", "sys.maxsize", "sys.float_info", "sys.version_info",

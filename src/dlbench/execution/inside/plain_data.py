@@ -7,6 +7,7 @@ Classes and functions are sent by name. The reader looks them up among the modul
 
 import collections
 import enum
+import functools
 import hashlib
 import importlib
 import pickle
@@ -25,7 +26,7 @@ _DICTS: dict[str, type] = {
 }
 _LISTS: dict[str, type] = {"list": list, "set": set, "deque": collections.deque}
 _BASES = (object, dict, list, types.SimpleNamespace)
-_FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType)
+_FUNCTIONS = {"function", "builtin_function_or_method", "ufunc", "cython_function_or_method"}
 _STANDARD = {"collections", "math", "operator", "datetime", "pathlib", "functools", "argparse", "typing"}
 _CLOSED = {
     "testing", "_testing", "mock", "ma", "overrides", "test", "tests", "conftest", "pytest", "_pytest", "pluggy",
@@ -142,7 +143,7 @@ class Codec:
             return ["module", value.__name__]
         if kind is types.MethodType:
             return ["method", self._encode(value.__self__), value.__name__]
-        if kind in _FUNCTIONS or kind.__name__ == "ufunc":
+        if kind.__name__ in _FUNCTIONS or (callable(value) and self.is_private(kind)):
             return self._encode_function(value)
         if (found := take_apart(value)) is not None:
             return ["value", found[0], self._encode_all(found[1])]
@@ -214,11 +215,11 @@ class Codec:
     def _encode_function(self, value: Any) -> Node:  # noqa: ANN401
         """By name if the other side knows it, otherwise as a handle that the other side can call."""
         named = [(getattr(value, "__module__", None) or "", getattr(value, "__qualname__", ""))]
-        named += [(place, value.__name__) for place in ("numpy", "torch", "math", "jax.numpy")]
+        named += [(place, getattr(value, "__name__", "")) for place in ("numpy", "torch", "math", "jax.numpy")]
         for module, qualname in named if not self.is_private(value) else []:
             if _look_up(module, qualname) is value:
                 return ["function", [module, qualname]]
-        if type(value) is not types.FunctionType:
+        if type(value) is not types.FunctionType and not self.is_private(type(value)):
             raise Unreplayable(f"the function {value!r:.80}")
         place = next((place for place, one in enumerate(self.handles) if one is value), len(self.handles))
         if place == len(self.handles):
@@ -266,7 +267,7 @@ class Codec:
                 return types.MethodType(getattr(type(held), name), held)
             case ["function", name]:
                 found = self._resolve(name)
-                if type(found) in _FUNCTIONS or type(found).__name__ == "ufunc":
+                if type(found).__name__ in _FUNCTIONS:
                     return found
             case ["handle", int(number)]:
                 proxy = self.make_proxy(number)
@@ -432,8 +433,13 @@ def _find_base(kind: type) -> type:
     return next(cls for cls in kind.__mro__ if not cls.__flags__ & heap or cls.__module__ in {"numpy", "torch._C"})
 
 
+@functools.cache
 def _is_foreign(kind: type) -> bool:
-    """Whether C++ code keeps state in its objects: pybind11 defines its classes at run time."""
+    """Whether C code keeps state in its objects, although its classes are made at run time as those of Python are."""
+    try:
+        _find_base(kind).__new__(kind)
+    except TypeError:
+        return True
     return any(cls.__name__ == "pybind11_object" for cls in kind.__mro__)
 
 

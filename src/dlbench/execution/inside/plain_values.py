@@ -67,8 +67,10 @@ def take_apart(value: Any) -> tuple[str, Parts] | None:  # noqa: ANN401 - any va
     if name == "EagerTensor":
         return "tensorflow", (value.numpy(),)
     if root == "polars" and name in {"DataFrame", "Series"}:
-        parts = (value.get_columns(),) if name == "DataFrame" else (value.name, str(value.dtype), value.to_list())
-        return f"polars.{name}", parts
+        if name == "DataFrame":
+            return "polars.DataFrame", (value.get_columns(),)
+        unit = getattr(value.dtype, "time_unit", None)  # of dates with a time
+        return "polars.Series", (value.name, value.dtype.base_type().__name__, [unit] if unit else [], value.to_list())
     return _take_pandas_apart(value) if root == "pandas" else None
 
 
@@ -124,11 +126,11 @@ def put_together(name: str, parts: Parts) -> Any:  # noqa: ANN401
             return sys.modules["tensorflow"].convert_to_tensor(array)
         case "polars.DataFrame", [list(columns)]:
             return sys.modules["polars"].DataFrame(columns)
-        case "polars.Series", [str(label), str(dtype), list(values)]:
+        case "polars.Series", [str(label), str(dtype), list(units), list(values)]:
             polars = sys.modules["polars"]
             found = getattr(polars, dtype)
             if isinstance(found, type) and issubclass(found, polars.DataType):
-                return polars.Series(label, values, found)
+                return polars.Series(label, values, found(*units))
         case "pandas.RangeIndex", [start, stop, step, label] if pandas is not None:
             return pandas.RangeIndex(start, stop, step, name=label)
         case "pandas.Index", [values, None, label] if pandas is not None:

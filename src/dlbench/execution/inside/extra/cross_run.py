@@ -81,7 +81,7 @@ def _import_and_run(child: Child) -> None:
     except BaseException as error:
         child.send("broken", why=f"{type(error).__name__}: {error}"[:500])
         os._exit(0)
-    check(find_replaced, child.tampered, lambda what: None)
+    check(find_replaced, child.tampered)
     child.send("collected")  # the time of the checks begins
     target: Any = module
     for part in job["qualname"].split("."):
@@ -203,7 +203,7 @@ def _run_check(
     sys.modules["check"] = module
     outputs: list[Any] = []
     if job["watch"]:
-        watch(child.is_candidate, names, job["classes"], find_replaced, child.tampered)
+        watch(child.is_candidate, names, job["classes"], find_replaced, child.tampered, lambda what: None)
     elif job["outputs"] and code is not None:
         _collect_outputs(code, outputs)
     outcome, message = _execute(source, module.__dict__)
