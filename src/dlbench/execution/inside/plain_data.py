@@ -7,7 +7,6 @@ Classes and functions are sent by name. The reader looks them up among the modul
 
 import collections
 import enum
-import functools
 import hashlib
 import importlib
 import pickle
@@ -433,11 +432,11 @@ def _find_base(kind: type) -> type:
     return next(cls for cls in kind.__mro__ if not cls.__flags__ & heap or cls.__module__ in {"numpy", "torch._C"})
 
 
-@functools.cache
 def _is_foreign(kind: type) -> bool:
     """Whether C code keeps state in its objects, although its classes are made at run time as those of Python are."""
+    base: Any = _find_base(kind)
     try:
-        _find_base(kind).__new__(kind)
+        base.__new__(kind)
     except TypeError:
         return True
     return any(cls.__name__ == "pybind11_object" for cls in kind.__mro__)
