@@ -181,12 +181,10 @@ class _Screen:
                 yield from self._check_chain(node, local)
             case ast.Attribute(value=value, attr=attr):
                 is_own = isinstance(value, ast.Name) and value.id == owner
-                if (
-                    (not is_own and attr not in _SETTABLE)
-                    or _is_special(attr)
-                    or _is_module(value, self.aliases, local)
-                ):
+                if _is_module(value, self.aliases, local):
                     yield f"{_text(value)}.{attr} = ..."
+                elif (not is_own and attr not in _SETTABLE) or _is_special(attr):
+                    yield f".{attr} = ..."
             case ast.Subscript(ctx=ast.Store() | ast.Del(), value=value):
                 root = _root(value)
                 if root is not None and root.id not in local:
