@@ -1,14 +1,22 @@
 """Code that only computes is ordinary; code that could reach the judge, forge equality or replace a name is unusual."""
 
 import ast
+import textwrap
 
 import pytest
 
 from dlbench.execution.capabilities import find_unusual
 
-MODULE = ast.parse(
-    "import numpy as np\nimport torch\nimport sys\nfrom torch.nn import functional as F\nfrom .base import helper"
-)
+MODULE = ast.parse("""
+import numpy as np
+import torch
+import sys
+from torch.nn import functional as F
+from .base import helper
+class C:
+    def g(self):
+        self.count = self.state = self.kept = 0
+""")
 ORDINARY = {
     "numbers": "def f(x, y=2):\n    return [a * y for a in x if a > 0]",
     "torch": "import torch\ndef f(x):\n    x = torch.nn.functional.relu(x)\n    x[0] = 1\n    return F.pad(x, [1]).mean(dim=-1)",
@@ -18,10 +26,12 @@ ORDINARY = {
     "a try": "def f(x):\n    try:\n        return float(x)\n    except (TypeError, ValueError) as error:\n        raise RuntimeError('no') from error",
     "words in texts": "def f(x):\n    '''No __globals__, sys._getframe or pytest.'''\n    raise ValueError('gi_frame')  # unittest",
     "a parameter called input": "def f(input, type=None):\n    return input if type else helper(input)",
-    "a copy of its kind": "def f(x):\n    return type(x)(list(x)) if type(x) is not dict else x.__class__(x)",
+    "its kind": "def f(x):\n    return list(x) if type(x) is not dict else x.__class__.__name__",
     "formatting": "def f(x):\n    return '{:.3f} {}'.format(x, 1) + f'{x:.2f}' + '%s' % x",
     "a closure": "def f(x):\n    n = 0\n    def g(y):\n        nonlocal n\n        n += y\n        return n\n    return g(x)",
-    "a lazy import": "def f(x):\n    from scipy.spatial import cKDTree\n    import itertools\n    return cKDTree(x)",
+    "a lazy import": "def f(x):\n    from scipy.spatial.distance import cdist\n    import itertools\n    return cdist(x, x)",
+    "a name of a library": "def f(x):\n    act, kind = F.relu, torch.float32\n    return act(x.to(kind))",
+    "a class inside": "class H:\n    def __init__(self, n): self.n = n\n    def get(self): return self.n\ndef f(x): return H(x).get()",
     "what the module imports": "def f(x):\n    return sys.maxsize + sys.float_info.eps",
     "the gradient": "def f(x):\n    x.requires_grad = True\n    x.grad = None\n    return torch.set_grad_enabled(True)",
 }
@@ -66,12 +76,31 @@ UNUSUAL = {
     "a kernel": "def f(x):\n    return torch.library.Library('aten', 'IMPL')",
     "a mode": "def f(x):\n    torch.no_grad().__enter__()",
     "a setting": "def f(x):\n    torch.set_default_dtype(torch.float16)",
+    "a query by keyword": "def f(x):\n    return x.eval(expr='y')",
+    "a default": "def f(x):\n    def g(type=type): return type\n    return g()",
+    "a decorator": "def f(x):\n    @type\n    def g(type): return type\n    return g",
+    "the first iterable": "def f(x):\n    return [type for type in [type]]",
+    "an import elsewhere": "def g():\n    from math import pi as type\ndef f(x): return type(x, (), {})",
+    "a shadowed exemption": "def f(x):\n    isinstance = lambda a, b: a\n    return isinstance(type(x), 0)",
+    "a type of a class": "def f(x):\n    return int.__class__(int)",
+    "an enum by a call": "from enum import Enum\ndef f(x):\n    return Enum('A', {'__eq__': 1})",
+    "text as annotation": "import inspect\ndef f(x):\n    return inspect.signature(x, eval_str=True)",
+    "names written by wraps": "import functools\ndef f(x):\n    functools.wraps(x, assigned=['a'])(x)",
+    "a method with another object": "class H:\n    def put(self): self.allclose = None\ndef f(x):\n    H.put(torch.Tensor)",
+    "an unknown function": "def f(x):\n    return np.f2py.crackfortran.myeval('1')",
+    "below a harmless name": "import os\ndef f(x):\n    return os.path.sys",
+    "a masked array by a keyword": "def f(x):\n    return np.genfromtxt(x, usemask=True)",
+    "a settable name of a class": "import pandas as pd\ndef f(x):\n    kind = pd.DataFrame\n    kind.data = 1",
+    "a mode in a generator": "def f(x):\n    def g():\n        with torch.device('meta'):\n            yield\n    next(g())",
+    "a dunder as text": "def f(x):\n    return x.agg('__getattribute__')",
+    "a log handler": "import logging\ndef f(x):\n    return logging.getLogger().handlers",
     "a query": "def f(x):\n    return x.eval('@y')",
 }  # fmt: skip
 
 
 def screen(code: str, qualname: str = "f") -> set[str]:
-    return find_unusual([ast.parse(code)], MODULE, qualname)
+    text = "if True:\n" + textwrap.indent(code, "    ") if "." in qualname else code
+    return find_unusual([ast.parse(text)], MODULE, "toy.core", qualname)
 
 
 @pytest.mark.parametrize("name", ORDINARY)

@@ -1,138 +1,165 @@
 """Decide from a candidate's code whether it uses more than honest code needs: then its pass must be confirmed.
 
-Ordinary code computes: it calls public functions of numerical libraries and harmless modules of the standard library,
-and uses what the reference uses. It reads no frames, memory, files or computed names, defines no classes, and changes
-attributes of nothing but its own object. Code that does is unusual. It is still judged, but watched, and a pass counts
-only if a replay confirms it. The list says what is known to be harmless; everything else is unusual.
+Ordinary code computes. Of libraries it uses names that the code of several projects uses (library_names.txt) or that
+its module and the reference use. It reads no frames, memory, files or computed names, changes attributes of nothing but
+its own object, and its classes only group values. Code that does more is unusual. It is still judged, but watched, and
+a pass counts only if a replay confirms it. Everything that is not known to be harmless is unusual.
 """
 
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
 
-_STANDARD = {
-    "__future__", "abc", "array", "base64", "bisect", "calendar", "cmath", "collections", "contextlib", "copy", "csv",
-    "dataclasses", "datetime", "decimal", "enum", "fractions", "functools", "hashlib", "heapq", "itertools", "json",
-    "logging", "math", "numbers", "operator", "random", "re", "secrets", "statistics", "string", "struct", "textwrap",
-    "time", "typing", "typing_extensions", "unicodedata", "uuid", "warnings", "zlib",
+_HARMLESS_MODULES = {
+    "__future__", "array", "base64", "bisect", "calendar", "cmath", "collections", "csv", "datetime", "decimal",
+    "fractions", "hashlib", "heapq", "itertools", "json", "math", "numbers", "random", "re", "secrets", "statistics",
+    "struct", "textwrap", "time", "unicodedata", "uuid", "zlib",
 }  # fmt: skip
-_LIBRARIES = {
-    "numpy", "scipy", "torch", "torchvision", "torchaudio", "pandas", "polars", "sklearn", "jax", "flax", "optax",
-    "chex", "tensorflow", "keras", "einops", "cv2", "PIL", "skimage", "networkx", "tqdm", "xarray", "statsmodels",
-    "transformers",
-}  # fmt: skip
+"""All public names of these modules are ordinary."""
 _BUILTINS = {
     "eval", "exec", "compile", "globals", "locals", "vars", "setattr", "delattr", "open", "breakpoint", "memoryview",
     "input", "help", "exit", "quit", "dir", "type", "getattr", "hasattr", "__import__",
 }  # fmt: skip
 _DANGEROUS = {
     "sys", "os", "gc", "inspect", "builtins", "importlib", "ctypes", "subprocess", "threading", "marshal", "pickle",
-    "linecache", "traceback", "faulthandler", "runpy", "unittest", "pytest", "pluggy", "multiprocessing", "copyreg",
-    "weakref", "tracemalloc", "atexit", "socket", "asyncio", "concurrent", "contextvars", "hypothesis", "cloudpickle",
-    "joblib", "dill", "numexpr", "numba", "cffi", "pkgutil", "tokenize", "codeop", "shutil", "tempfile",
-    # frames, code, tracebacks and generators, and what leads to them
+    "linecache", "traceback", "faulthandler", "unittest", "pytest", "pluggy", "multiprocessing", "copyreg", "weakref",
+    "atexit", "socket", "asyncio", "concurrent", "contextvars", "hypothesis", "types", "testing", "overrides", "mock",
     "f_back", "f_locals", "f_globals", "f_builtins", "f_code", "f_trace", "tb_frame", "tb_next", "gi_frame", "gi_code",
     "gi_yieldfrom", "cr_frame", "cr_code", "cr_await", "cr_origin", "ag_frame", "ag_code", "ag_await", "cell_contents",
-    "currentframe", "walk_tb", "walk_stack", "mro", "FunctionType", "CodeType", "FrameType", "TracebackType",
-    "GeneratorType", "CellType", "MethodType", "ModuleType",
-    # raw memory
-    "as_strided", "frombuffer", "from_dlpack", "ctypeslib", "data_ptr", "untyped_storage", "storage", "set_",
-    "from_blob", "memmap", "UntypedStorage", "DummyArray",
-    # code, classes and objects from text or by name
-    "get_type_hints", "ForwardRef", "make_dataclass", "Formatter", "format", "format_map", "load", "to_pickle",
-    "read_pickle", "register", "ABCMeta", "EnumMeta", "EnumType", "NamedTupleMeta", "update_wrapper", "Library",
-    # what decides comparisons and tests
-    "TorchFunctionMode", "TorchDispatchMode", "MaskedArray", "masked", "masked_array", "TestCase", "SkipTest",
+    "currentframe", "walk_tb", "walk_stack", "mro", "handlers",
+    "as_strided", "frombuffer", "from_dlpack", "ctypeslib", "data_ptr", "untyped_storage", "storage", "set_", "memmap",
+    "get_type_hints", "make_dataclass", "format", "format_map", "load", "to_pickle", "read_pickle", "register",
+    "update_wrapper", "masked", "masked_array", "MaskedArray",
 }  # fmt: skip
-"""Attributes that are unusual on any object, and modules that are unusual but for the names below."""
-_DANGEROUS_IN_MODULES = {
-    "types", "code", "signal", "site", "mock", "ma", "overrides", "testing", "hub", "jit", "compile", "package", "fx",
-    "export", "library", "ops", "classes", "cpp_extension", "serialization", "config", "test", "tests", "pdb", "save",
-    "eval", "query", "script", "seterrcall", "seterrobj", "setbufsize", "options", "lib", "attrgetter", "methodcaller",
-    "rcParams", "backend", "distributed", "sctypeDict", "typeDict",
+"""Attributes that lead to the judge, to memory, or to code and classes from text: unusual on any object."""
+_KEYWORDS = {
+    "refcheck", "allow_pickle", "metaclass", "eval_str", "usemask", "assigned", "updated", "resolvers", "local_dict",
+    "global_dict", "expr", "override_repr", "strides",
 }  # fmt: skip
-"""Attributes that are unusual in modules."""
 _HARMLESS = {
     "__init__", "__name__", "__call__", "__getitem__", "__len__", "__iter__", "__doc__", "__next__", "__contains__",
     "__neg__", "__add__", "__mul__", "__qualname__", "__version__", "__post_init__", "__new__", "__module__",
     "__slots__",
 }  # fmt: skip
-_CHAINS = {
-    "re.compile", "numpy.lib.stride_tricks.sliding_window_view", "sys.maxsize", "sys.float_info", "sys.version_info",
-    "sys.byteorder", "sys.platform", "os.path", "os.sep", "os.cpu_count", "os.PathLike", "os.fspath", "inspect.isclass",
-    "inspect.isfunction", "inspect.signature", "inspect.Parameter", "torch.backends", "pandas.api.types",
-    "torch.distributed.is_initialized", "torch.distributed.is_available", "builtins.range", "builtins.object",
-    "builtins.str", "operator.attrgetter", "operator.methodcaller",
-}  # fmt: skip
-"""Harmless uses of what is unusual otherwise, with all that is below them."""
-_CALLED = {"operator.attrgetter", "operator.methodcaller"}
+_LITERAL = {"operator.attrgetter", "operator.methodcaller"}
 """Harmless when called with the names of attributes written out."""
-_LOGGING = {"getLogger", "debug", "info", "warning", "error", "DEBUG", "INFO", "WARNING", "ERROR", "Logger"}
-_SUBMODULES = {
-    "nn", "functional", "linalg", "fft", "random", "sparse", "special", "stats", "optimize", "spatial", "cluster",
-    "signal", "ndimage", "integrate", "optim", "distributions", "autograd", "core", "utils", "metrics", "strings",
-    "preprocessing", "numpy", "torch", "scipy", "lax", "tree_util", "polynomial", "char", "rec", "backends",
-}  # fmt: skip
-"""Names of modules below libraries. A module that is passed on or kept could be changed through its new name."""
 _PLAIN_BASES = {"object", "Exception", "ValueError", "NamedTuple", "Enum", "Module", "Function", "ABC", "Protocol"}
 _PLAIN_METHODS = {
     "__init__", "__call__", "__post_init__", "__repr__", "__str__", "__len__", "__iter__", "__next__", "__getitem__",
-    "__setitem__", "__enter__", "__exit__", "__missing__",
+    "__setitem__", "__enter__", "__exit__",
 }  # fmt: skip
-_SETTABLE = {
-    "data", "grad", "requires_grad", "columns", "index", "name", "weight", "bias", "shape", "writeable", "values",
-}  # fmt: skip
-"""Attributes that honest code sets on arrays, tensors, tables and layers."""
+_SETTABLE = {"data", "grad", "requires_grad", "weight", "bias", "writeable"}
+"""Attributes that honest code sets on tensors, arrays and layers that it is given."""
+_CLOSED = {"test", "tests", "conftest", "testing", "_testing"}
 _FIELD = re.compile(r"\{[^{}:]*[.\[]")
 """A field of a format string that reads an attribute or an item."""
-_FREE = ("set_grad_enabled", "_foreach_")
+_DUNDER = re.compile(r"__\w+__")
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 _Scope = _Function | ast.Lambda | _Comprehension
 
 
-def find_unusual(pieces: list[ast.Module], module: ast.Module, qualname: str) -> set[str]:
-    """What the code uses beyond ordinary code, in words. `module`: the module it becomes a part of."""
-    known = {name for name, _ in _imports(module)}
-    aliases = dict(pair for tree in [module, *pieces] for pair in _aliases(tree))
-    screen = _Screen(known, aliases, qualname)
+@cache
+def _load_names() -> tuple[frozenset[str], frozenset[str]]:
+    """The names of libraries that are ordinary, and the modules that hold them."""
+    text = Path(__file__).with_name("library_names.txt").read_text(encoding="utf-8")
+    lines = [line.split() for line in text.splitlines() if not line.startswith("#")]
+    modules = {".".join(line[0].split(".")[:count]) for line in lines for count in range(1, line[0].count(".") + 2)}
+    return frozenset(f"{module}.{name}" for module, *names in lines for name in names), frozenset(modules)
+
+
+def find_unusual(pieces: list[ast.Module], module: ast.Module, name: str, qualname: str) -> set[str]:
+    """What the code uses beyond ordinary code, in words. `module`: the module it becomes a part of, with its name."""
+    screen = _Screen(pieces, module, name, qualname)
     for piece in pieces:
-        screen.visit(piece, frozenset(), "")
+        # a method is parsed inside a block
+        is_target = "." in qualname and isinstance(piece.body[0], ast.If)
+        screen.visit(piece, frozenset(), _NOBODY, is_target=is_target)
     return screen.found
 
 
+class _Owner(NamedTuple):
+    """The first parameter of the method around a node."""
+
+    name: str = ""
+    is_written: bool = False
+    """Whether the answer defines its class."""
+
+
+_NOBODY = _Owner()
+
+
 class _Screen:
-    def __init__(self, known: set[str], aliases: dict[str, str], qualname: str) -> None:
-        self.known, self.aliases = known, aliases
-        holder, _, self.target = qualname.rpartition(".")
-        self.is_method = bool(holder)
+    def __init__(self, pieces: list[ast.Module], module: ast.Module, name: str, qualname: str) -> None:
+        self.package = name.partition(".")[0]
+        self.known = {imported for imported, _ in _imports(module)}
+        self.aliases: dict[str, set[str]] = {}
+        for tree in [module, *pieces]:
+            for bound, meaning in _aliases(tree):
+                self.aliases.setdefault(bound, set()).add(meaning)
+        self.used = set(_chains(module, self.aliases))
+        self.holder, _, self.target = qualname.rpartition(".")
+        nodes = [node for tree in [module, *pieces] for node in ast.walk(tree)]
+        self.own_attributes = {
+            node.attr
+            for node in ast.walk(module)
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in {"self", "cls"}
+        }
+        self.methods = {id(part): node for node in nodes if isinstance(node, ast.ClassDef) for part in node.body}
+        self.defined = {name for piece in pieces for name in _stored(piece)}
         self.found: set[str] = set()
         self.skipped: set[int] = set()
-        self.called: set[int] = set()
-        self.methods: set[int] = set()
 
-    def visit(self, node: ast.AST, local: frozenset[str], owner: str) -> None:
-        """`local`: names that functions around the node bind; they hold values, not modules or builtins. `owner`: the
-        first parameter of the target, if that is a method."""
+    def visit(self, node: ast.AST, local: frozenset[str], owner: _Owner, *, is_target: bool = False) -> None:
+        """`local`: names that functions around the node bind; they hold values, not modules or builtins. `is_target`:
+        whether this piece holds a method that is the target."""
         if id(node) not in self.skipped:
             self.found.update(self._inspect(node, local, owner))
-        if isinstance(node, ast.ClassDef):
-            for method in node.body:
-                self.methods.add(id(method))
+        inner, inner_owner = local, owner
+        outside: list[ast.AST] = []
         if isinstance(node, _Scope):
-            bound = _bind(node)
-            if owner in bound:
-                owner = ""
-            is_target = isinstance(node, _Function) and node.name == self.target and not local and self.is_method
-            if isinstance(node, _Function) and (is_target or id(node) in self.methods) and node.args.args:
+            outside = _evaluated_outside(node)
+            bound = self._bind(node, local)
+            inner_owner = _NOBODY if owner.name in bound else owner
+            is_written = id(node) in self.methods
+            if isinstance(node, _Function) and node.args.args and (is_written or (is_target and not local)):
                 first = node.args.args[0].arg
-                owner = first if first not in _stored(node) else ""
-            local |= bound
-        for child in ast.iter_child_nodes(node):
+                inner_owner = _Owner(first, is_written) if first not in _stored(node) else _NOBODY
+            inner = local | bound
+        for child in outside:
             self.visit(child, local, owner)
+        for child in ast.iter_child_nodes(node):
+            if all(child is not one for one in outside):
+                self.visit(child, inner, inner_owner, is_target=is_target)
 
-    def _inspect(self, node: ast.AST, local: frozenset[str], owner: str) -> Iterator[str]:
+    def _bind(self, scope: _Scope, local: frozenset[str]) -> set[str]:
+        """The names that a scope binds to values. One that is assigned a name of a library stays that name."""
+        bound = _bound(scope)
+        for node in _own_nodes(scope):
+            match node:
+                case ast.Assign(targets=targets, value=value):
+                    names = [target for target in targets if isinstance(target, ast.Name)]
+                case ast.AnnAssign(target=ast.Name() as name, value=value) | ast.NamedExpr(target=name, value=value):
+                    names = [name]
+                case _:
+                    continue
+            root = _root(value) if isinstance(value, ast.Name | ast.Attribute) else None
+            if value is not None and root is not None and root.id not in local | bound and root.id in self.aliases:
+                rest = _text(value).partition(".")[2]
+                for name in names:
+                    meanings = {f"{one}.{rest}" if rest else one for one in self.aliases[root.id]}
+                    self.aliases.setdefault(name.id, set()).update(meanings)
+                    bound.discard(name.id)
+        return bound
+
+    def _is_builtin(self, name: str, local: frozenset[str]) -> bool:
+        return name not in local and name not in self.defined and name not in self.aliases
+
+    def _inspect(self, node: ast.AST, local: frozenset[str], owner: _Owner) -> Iterator[str]:
         match node:
             case ast.ClassDef(name=name):
                 if not _is_plain(node):
@@ -141,69 +168,92 @@ class _Screen:
                 yield from (f"global {name}" for name in names)
             case ast.Import() | ast.ImportFrom():
                 for name, is_star in _imports(node):
-                    if is_star or (name not in self.known and not _is_harmless_import(name)):
+                    if is_star or not self._is_ordinary_import(name):
                         yield f"import {name}"
             case ast.Compare(left=left, comparators=others):
-                self._skip_types([left, *others])
+                self._skip_types([left, *others], local, owner)
             case ast.FormattedValue(value=value):
-                self._skip_types([value])
+                self._skip_types([value], local, owner)
             case ast.Attribute(value=value, attr="__name__" | "__qualname__", ctx=ast.Load()):
-                self._skip_types([value])
+                self._skip_types([value], local, owner)
                 yield from self._check_chain(node, local)
-            case ast.Call(func=ast.Name(id="isinstance" | "issubclass" | "str" | "repr"), args=arguments):
-                self._skip_types(arguments)
-            case ast.Call(func=function, args=arguments) if _is_type(function):
-                # three arguments would make a class
-                if len(arguments) < 3 and not any(isinstance(one, ast.Starred) for one in arguments):
-                    self._skip_types([function])
-            case ast.Call(func=ast.Name(id="getattr" | "hasattr"), args=[_, ast.Constant(value=str(name)), *_]):
-                self.skipped.add(id(node.func))
-                yield from _check_attribute(name)
-            case ast.Call(
-                func=ast.Attribute(attr="attrgetter" | "methodcaller") | ast.Name(id="attrgetter" | "methodcaller"),
-                args=[ast.Constant(value=str(name)), *_],
-            ):
-                self.skipped.add(id(node.func))
-                yield from (atom for part in name.split(".") for atom in _check_attribute(part))
-            case ast.Call(func=ast.Attribute(value=ast.Constant(value=str(text)), attr="format")) if not _FIELD.search(
-                text
-            ):
-                self.skipped.add(id(node.func))
-            case ast.Call(func=ast.Attribute(attr="eval" | "query" as name, value=value), args=[_, *_]):
-                yield f"{_text(value)}.{name}(...)"
-            case ast.Call(func=ast.Attribute() as function):
-                self.called.add(id(function))
-            case ast.keyword(arg="refcheck" | "allow_pickle" | "metaclass" as name):
+            case ast.Call():
+                yield from self._check_call(node, local, owner)
+            case ast.keyword(arg=str(name)) if name in _KEYWORDS:
                 yield f"{name}="
+            case ast.Constant(value=str(text)) if _DUNDER.fullmatch(text) and text not in _HARMLESS | {"__main__"}:
+                yield repr(text)
+            case ast.With() | ast.AsyncWith() if any(
+                isinstance(one, ast.Yield | ast.YieldFrom) for one in ast.walk(node)
+            ):
+                yield "yield inside with"
             case ast.Name(id=name) if name not in local:
                 yield from self._check_name(name)
             case ast.Attribute(ctx=ast.Load()):
                 yield from self._check_chain(node, local)
             case ast.Attribute(value=value, attr=attr):
-                is_own = isinstance(value, ast.Name) and value.id == owner
-                if _is_module(value, self.aliases, local):
-                    yield f"{_text(value)}.{attr} = ..."
-                elif (not is_own and attr not in _SETTABLE) or _is_special(attr):
-                    yield f".{attr} = ..."
+                yield from self._check_store(value, attr, local, owner)
             case ast.Subscript(ctx=ast.Store() | ast.Del(), value=value):
                 root = _root(value)
                 if root is not None and root.id not in local:
                     yield f"{_text(value)}[...] = ..."
             case ast.MatchClass(kwd_attrs=names):
-                for name in names:
-                    yield from _check_attribute(name)
+                yield from (f".{name}" for name in names if _is_dangerous(name))
+
+    def _check_call(self, node: ast.Call, local: frozenset[str], owner: _Owner) -> Iterator[str]:
+        match node:
+            case ast.Call(func=ast.Name(id="isinstance" | "issubclass" | "str" | "repr" as name), args=arguments):
+                if self._is_builtin(name, local):
+                    self._skip_types(arguments, local, owner)
+            case ast.Call(func=ast.Name(id="getattr" | "hasattr" as name), args=[_, ast.Constant(value=str(attr)), *_]):
+                if self._is_builtin(name, local):
+                    self.skipped.add(id(node.func))
+                if _is_dangerous(attr):
+                    yield f".{attr}"
+            case ast.Call(func=ast.Attribute(value=ast.Constant(value=str(text)), attr="format")):
+                if not _FIELD.search(text):
+                    self.skipped.add(id(node.func))
+            case ast.Call(func=ast.Attribute(attr="eval" | "query" as name)) if node.args or node.keywords:
+                yield f".{name}(...)"
+        function = node.func
+        if isinstance(function, ast.Name | ast.Attribute) and (root := _root(function)) is not None:
+            rest = _text(function).partition(".")[2]
+            for one in self.aliases.get(root.id, set()) if root.id not in local else ():
+                meaning = f"{one}.{rest}" if rest else one
+                written = [part.value for part in node.args if isinstance(part, ast.Constant)]
+                if meaning in _LITERAL and len(written) == len(node.args) and not node.keywords:
+                    self.skipped.update((id(function), id(root)))
+                    yield from (
+                        f".{part}" for name in written[:1] for part in str(name).split(".") if _is_dangerous(part)
+                    )
+                if (meaning == "functools.wraps" or meaning.startswith("enum.")) and len(node.args) > 1:
+                    yield f"{meaning}(...)"
+        # `type(self)(...)` makes an object of the own class; of another value it could be `type` itself
+        if _is_type(function) and isinstance(_type_argument(function), ast.Name):
+            argument = _type_argument(function)
+            if isinstance(argument, ast.Name) and argument.id == owner.name:
+                self._skip_types([function], local, owner)
+
+    def _check_store(self, value: ast.expr, attr: str, local: frozenset[str], owner: _Owner) -> Iterator[str]:
+        root = _root(value)
+        is_own = isinstance(value, ast.Name) and value.id == owner.name
+        if root is not None and root.id not in local:
+            yield f"{_text(value)}.{attr} = ..."
+        # an object of the project keeps what its class keeps already; one of the answer's classes, whatever it likes
+        elif _is_special(attr) or (
+            attr not in _SETTABLE and not (is_own and (owner.is_written or attr in self.own_attributes))
+        ):
+            yield f".{attr} = ..."
 
     def _check_name(self, name: str) -> Iterator[str]:
-        meaning = self.aliases.get(name, "")
-        if meaning:
-            root = meaning.partition(".")[0]
-            is_harmless = _is_below(meaning, _CHAINS)
-            if (root in _DANGEROUS and not is_harmless) or meaning in _CALLED:
-                yield meaning
-            elif meaning.rpartition(".")[2] in _SUBMODULES or "." not in meaning:
-                yield f"{meaning} as a value"
-        elif name in _BUILTINS or _is_special(name):
+        # an import elsewhere in the answer does not make it another name here
+        if name not in self.defined and (name in _BUILTINS or _is_special(name)):
             yield name
+        for meaning in self.aliases.get(name, ()):
+            if meaning in _load_names()[1] or (meaning in self.known and "." not in meaning):
+                yield f"{meaning} as a value"
+            elif not self._is_ordinary_name(meaning):
+                yield meaning
 
     def _check_chain(self, node: ast.Attribute, local: frozenset[str]) -> Iterator[str]:
         """Check `a.b.c` as a whole."""
@@ -213,30 +263,56 @@ class _Screen:
                 parts.insert(0, inner.attr)
             self.skipped.add(id(inner))
             inner = inner.value
-        if not isinstance(inner, ast.Name) or inner.id in local:
-            for part in parts:
-                yield from _check_attribute(part)
+        yield from (f".{part}" for part in parts if _is_dangerous(part) and not isinstance(inner, ast.Name))
+        if not isinstance(inner, ast.Name):
+            return
+        if inner.id in local:
+            yield from (f".{part}" for part in parts if _is_dangerous(part))
             return
         self.skipped.add(id(inner))
-        is_module = inner.id in self.aliases
-        root = self.aliases.get(inner.id, inner.id)
-        chain = ".".join([root, *parts])
-        if _is_below(chain, _CHAINS - _CALLED):
-            return
-        is_closed = root.partition(".")[0] in _DANGEROUS or (root == "logging" and parts[0] not in _LOGGING)
-        if not is_module:
+        is_own_class = inner.id == self.holder.rpartition(".")[2] and self.target in parts
+        if is_own_class or any(self._is_method_of(inner.id, part) for part in parts):
+            yield f"{inner.id}.{'.'.join(parts)}"  # a method called with an object of the caller's choice
+        if inner.id not in self.aliases:
             yield from self._check_name(inner.id)
-        if is_closed or any(_is_unusual_part(part, is_module) for part in parts):
-            yield chain
-        elif is_module and parts[-1] in _SUBMODULES and id(node) not in self.called:
-            yield f"{chain} as a value"
+            yield from (f".{part}" for part in parts if _is_dangerous(part))
+        for meaning in self.aliases.get(inner.id, ()):
+            chain = ".".join([meaning, *parts])
+            if chain in _load_names()[1] or not self._is_ordinary_name(chain):
+                yield chain
 
-    def _skip_types(self, nodes: list[ast.expr]) -> None:
-        """Allow `type(x)` and `x.__class__` where they are only compared, called or named."""
+    def _is_method_of(self, name: str, part: str) -> bool:
+        """Whether it is a method of a class that the answer defines, which takes its object as the first argument."""
+        found = [one for key, one in self.methods.items() if one.name == name and name in self.defined]
+        functions = [one for cls in found for one in cls.body if isinstance(one, _Function) and one.name == part]
+        return any(one.args.args and one.args.args[0].arg != "cls" and not one.decorator_list for one in functions)
+
+    def _is_internal(self, name: str) -> bool:
+        return name.startswith(".") or name.partition(".")[0] == self.package
+
+    def _is_ordinary_name(self, chain: str) -> bool:
+        names, _ = _load_names()
+        parts = chain.split(".")
+        if self._is_internal(chain):
+            return not any(part in _CLOSED or _is_dangerous(part) for part in parts)
+        if any(".".join(parts[:count]) in names for count in range(2, len(parts) + 1)):
+            start = next(count for count in range(2, len(parts) + 1) if ".".join(parts[:count]) in names)
+            return not any(map(_is_dangerous, parts[start:]))
+        if any(map(_is_dangerous, parts)) or any(part.startswith("_") for part in parts[:-1]):
+            return False
+        is_used = chain in self.used or chain in self.known
+        return is_used or (parts[0] in _HARMLESS_MODULES and not parts[-1].startswith("_"))
+
+    def _is_ordinary_import(self, name: str) -> bool:
+        modules = _load_names()[1]
+        return name in self.known or name in modules or name in _LITERAL or self._is_ordinary_name(name)
+
+    def _skip_types(self, nodes: list[ast.expr], local: frozenset[str], owner: _Owner) -> None:
+        """Allow `type(x)` and `x.__class__` where they are only compared, named, or called on the own object."""
         for node in nodes:
             if isinstance(node, ast.Tuple | ast.List):
-                self._skip_types(node.elts)
-            elif isinstance(node, ast.Call) and _is_type(node):
+                self._skip_types(node.elts, local, owner)
+            elif isinstance(node, ast.Call) and _is_type(node) and self._is_builtin("type", local):
                 self.skipped.add(id(node.func))
             elif isinstance(node, ast.Attribute) and _is_type(node):
                 self.skipped.add(id(node))
@@ -262,13 +338,11 @@ def _is_plain(node: ast.ClassDef) -> bool:
     return True
 
 
-def _is_unusual_part(part: str, is_module: bool) -> bool:
-    if part in _DANGEROUS or _is_special(part):
-        return True
-    if not is_module or part.startswith(_FREE):
-        return False
-    is_private = part.startswith("_") and part not in _HARMLESS
-    return part in _DANGEROUS_IN_MODULES or is_private or part.startswith(("set_", "register_module"))
+def _type_argument(node: ast.expr) -> ast.expr | None:
+    match node:
+        case ast.Call(args=[argument]) | ast.Attribute(value=argument):
+            return argument
+    return None
 
 
 def _is_type(node: ast.expr) -> bool:
@@ -280,31 +354,31 @@ def _is_type(node: ast.expr) -> bool:
     return False
 
 
-def _is_module(node: ast.expr, aliases: dict[str, str], local: frozenset[str]) -> bool:
-    root = _root(node)
-    return root is not None and root.id in aliases and root.id not in local
-
-
-def _is_below(chain: str, places: set[str]) -> bool:
-    return any(chain == one or chain.startswith(one + ".") for one in places)
-
-
-def _check_attribute(name: str) -> Iterator[str]:
-    if name in _DANGEROUS or _is_special(name):
-        yield f".{name}"
+def _is_dangerous(name: str) -> bool:
+    return name in _DANGEROUS or _is_special(name)
 
 
 def _is_special(name: str) -> bool:
     return name.startswith("__") and name.endswith("__") and name not in _HARMLESS
 
 
-def _is_harmless_import(name: str) -> bool:
-    if _is_below(name, _CHAINS):
-        return True
-    root, *parts = name.split(".")
-    if root not in _STANDARD | _LIBRARIES or (root == "logging" and parts and parts[0] not in _LOGGING):
-        return False
-    return not any(_is_unusual_part(part, is_module=True) for part in parts)
+def _evaluated_outside(scope: _Scope) -> list[ast.AST]:
+    """The parts of a scope that Python evaluates in the scope around it."""
+    if isinstance(scope, _Comprehension):
+        return [scope.generators[0].iter]
+    listed = [*scope.args.posonlyargs, *scope.args.args, *scope.args.kwonlyargs, scope.args.vararg, scope.args.kwarg]
+    found: list[ast.AST | None] = [*scope.args.defaults, *scope.args.kw_defaults]
+    found += [argument.annotation for argument in listed if argument is not None]
+    if not isinstance(scope, ast.Lambda):
+        found += [*scope.decorator_list, scope.returns]
+    return [node for node in found if node is not None]
+
+
+def _chains(tree: ast.AST, aliases: dict[str, set[str]]) -> Iterator[str]:
+    """What a module uses of its imports, as dotted names."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and isinstance(root := _root(node), ast.Name):
+            yield from (f"{meaning}.{_text(node).partition('.')[2]}" for meaning in aliases.get(root.id, ()))
 
 
 def _imports(tree: ast.AST) -> Iterator[tuple[str, bool]]:
@@ -332,7 +406,7 @@ def _aliases(tree: ast.AST) -> Iterator[tuple[str, str]]:
                     yield alias.asname or alias.name, f"{'.' * level}{module or ''}.{alias.name}"
 
 
-def _bind(scope: _Scope) -> set[str]:
+def _bound(scope: _Scope) -> set[str]:
     """Names that a function or comprehension binds, other than by imports and for its module."""
     free: set[str] = set()
     imported: set[str] = set()
@@ -349,7 +423,7 @@ def _bind(scope: _Scope) -> set[str]:
     return (arguments | _stored(scope)) - free - imported
 
 
-def _stored(scope: _Scope) -> set[str]:
+def _stored(scope: _Scope | ast.Module) -> set[str]:
     found: set[str] = set()
     for node in _own_nodes(scope):
         match node:
@@ -362,7 +436,7 @@ def _stored(scope: _Scope) -> set[str]:
     return found
 
 
-def _own_nodes(scope: _Scope) -> Iterator[ast.AST]:
+def _own_nodes(scope: _Scope | ast.Module) -> Iterator[ast.AST]:
     """The nodes of a scope without those of scopes inside it."""
     pending: list[ast.AST] = list(ast.iter_child_nodes(scope))
     while pending:

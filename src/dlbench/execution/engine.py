@@ -102,7 +102,8 @@ class Candidate:
 
     @cached_property
     def unusual(self) -> frozenset[str]:
-        return frozenset(find_unusual(self._pieces, self.target.tree, self.target.instance.qualname))
+        of = self.target.instance
+        return frozenset(find_unusual(self._pieces, self.target.tree, of.module, of.qualname))
 
     @property
     def is_watched(self) -> bool:

@@ -47,6 +47,7 @@ _STANDARD: dict[type, tuple[Callable[[Any], Parts], Callable[..., Any]]] = {
 _MAKERS: dict[str, Callable[..., Any]] = {
     f"{kind.__module__}.{kind.__name__}": made for kind, (_, made) in _STANDARD.items()
 }
+_PLAIN = (type(None), bool, int, float, str, bytes, list)
 _MOST_ITEMS = 100_000
 
 
@@ -103,6 +104,7 @@ def _take_pandas_apart(value: Any) -> tuple[str, Parts] | None:  # noqa: ANN401
 def put_together(name: str, parts: Parts) -> Any:  # noqa: ANN401
     """The reverse of `take_apart`; raises Unreplayable for an unknown kind."""
     if name in _MAKERS:
+        _check_parts(name, parts)
         return _MAKERS[name](*parts)
     numpy, torch, pandas = map(sys.modules.get, ("numpy", "torch", "pandas"))
     match name, parts:
@@ -142,6 +144,19 @@ def put_together(name: str, parts: Parts) -> Any:  # noqa: ANN401
             made.columns = names
             return made
     raise Unreplayable(f"a value of kind {name}")
+
+
+def _check_parts(name: str, parts: Parts) -> None:
+    """Makers call nothing but methods of their parts, so the parts must be of Python's own types."""
+    if name == "weakref.ReferenceType":
+        return
+    if name == "functools.partial":
+        _, arguments, keywords = parts
+        is_plain = type(arguments) is tuple and type(keywords) is dict
+    else:
+        is_plain = all(type(part) in _PLAIN for part in parts)
+    if not is_plain:
+        raise Unreplayable(f"a value of kind {name} with other parts")
 
 
 def _take_all(values: Any) -> list[Any]:  # noqa: ANN401

@@ -109,7 +109,7 @@ def run_tests(
             os._exit(0)
         if job["watch"]:
             check(find_replaced, tampered)
-            _check_modes(tampered)
+        _check_modes(tampered)
         message = reports["messages"].get(item.nodeid, "")
         shown += bool(message)
         outcome = reports["outcomes"].get(item.nodeid, "error")

@@ -163,7 +163,9 @@ def install_placeholder_call(descriptor: int, job: Job, refuse: Callable[[str], 
                 state = _get_state()
                 # a generator that the test did not touch goes on in the candidate's process
                 is_new, sent = repr(state) != sent, repr(state)
-                kind, value, drawn, issued = peer.request("call", (arguments, keywords, state if is_new else None))
+                kind, value, drawn, issued = _check_answer(
+                    *peer.request("call", (arguments, keywords, state if is_new else None))
+                )
                 if drawn:  # not the candidate's state, which could make the tests' random inputs trivial
                     _draw()
                     sent = repr(_get_state())
@@ -176,6 +178,17 @@ def install_placeholder_call(descriptor: int, job: Job, refuse: Callable[[str], 
         return value
 
     setattr(builtins, CALL, call)
+
+
+def _check_answer(kind: Any, value: Any, drawn: Any, issued: Any) -> tuple[str, Any, bool, list[Any]]:  # noqa: ANN401
+    """The answer to a call, if it has the right form."""
+    is_error = isinstance(value, Exception)
+    if kind not in ("returned", "raised") or (kind == "raised" and not is_error) or type(issued) is not list:
+        raise Unreplayable("an answer of another form")
+    for category, message in issued:
+        if not (isinstance(category, type) and issubclass(category, Warning)) or type(message) is not str:
+            raise Unreplayable("a warning of another form")
+    return kind, value, bool(drawn is True), issued
 
 
 def serve_calls(send: Send, job: Job) -> None:
