@@ -5,7 +5,7 @@ import textwrap
 
 import pytest
 
-from dlbench.execution.capabilities import find_unusual
+from dlbench.execution.capabilities import ModuleFacts, find_unusual
 
 MODULE = ast.parse("""
 import numpy as np
@@ -100,7 +100,7 @@ UNUSUAL = {
 
 def screen(code: str, qualname: str = "f") -> set[str]:
     text = "if True:\n" + textwrap.indent(code, "    ") if "." in qualname else code
-    return find_unusual([ast.parse(text)], MODULE, "toy.core", qualname)
+    return find_unusual([ast.parse(text)], ModuleFacts(MODULE, "toy.core"), qualname)
 
 
 @pytest.mark.parametrize("name", ORDINARY)

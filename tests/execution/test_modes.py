@@ -245,7 +245,7 @@ ANSWERS = {
     "a member beside it": ("Shape.area", "class Shape(Parent):\n    def two(self):\n        return 2\n    def area(self):\n        return self.two() * self.side\n", "pass", "imported"),
     "a decorator of its own": ("plain", "import functools\n\n@functools.lru_cache(None)\ndef plain(x, y=1):\n    return x + y + BASE\n", "pass", "imported"),
     "its own name": ("generator", "def generator(n):\n    if n:\n        yield from generator(n - 1)\n        yield (n - 1) ** 2\n", "pass", "in_place"),
-    "its own source": ("plain", "def plain(x, y=1):\n    import inspect\n    assert 'looked for' in inspect.getsource(plain)\n    return x + y + BASE\n", "pass", "in_place"),
+    "its own source": ("plain", "def plain(x, y=1):\n    import inspect\n    assert 'looked for' in inspect.getsource(plain)\n    return x + y + BASE\n", "unconfirmed", "in_place"),
 }  # fmt: skip
 
 

@@ -72,13 +72,35 @@ def _load_names() -> tuple[frozenset[str], frozenset[str]]:
     return frozenset(f"{module}.{name}" for module, *names in lines for name in names), frozenset(modules)
 
 
-def find_unusual(pieces: list[ast.Module], module: ast.Module, name: str, qualname: str) -> set[str]:
-    """What the code uses beyond ordinary code, in words. `module`: the module it becomes a part of, with its name."""
-    screen = _Screen(pieces, module, name, qualname)
-    for piece in pieces:
-        # a method is parsed inside a block
-        is_target = "." in qualname and isinstance(piece.body[0], ast.If)
-        screen.visit(piece, frozenset(), _NOBODY, is_target=is_target)
+class ModuleFacts:
+    """What the module of a target uses, read once for all its candidates."""
+
+    def __init__(self, tree: ast.Module, name: str) -> None:
+        self.package = name.partition(".")[0]
+        self.imported = {name for name, _ in _imports(tree)}
+        self.aliases = [*_aliases(tree)]
+        meanings: dict[str, set[str]] = {}
+        for bound, meaning in self.aliases:
+            meanings.setdefault(bound, set()).add(meaning)
+        self.chains = set(_chains(tree, meanings))
+        nodes = [
+            node for node in ast.walk(tree) if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
+        ]
+        self.own_attributes = {
+            node.attr for node in nodes if isinstance(node.value, ast.Name) and node.value.id in {"self", "cls"}
+        }
+
+
+def find_unusual(pieces: list[ast.Module], module: ModuleFacts, qualname: str) -> set[str]:
+    """What the code uses beyond ordinary code, in words."""
+    screen = _Screen(pieces, module, qualname)
+    try:
+        for piece in pieces:
+            # a method is parsed inside a block
+            is_target = "." in qualname and isinstance(piece.body[0], ast.If)
+            screen.visit(piece, frozenset(), _NOBODY, is_target=is_target)
+    except RecursionError:
+        return {"code that is nested too deeply to be read"}
     return screen.found
 
 
@@ -94,22 +116,14 @@ _NOBODY = _Owner()
 
 
 class _Screen:
-    def __init__(self, pieces: list[ast.Module], module: ast.Module, name: str, qualname: str) -> None:
-        self.package = name.partition(".")[0]
-        self.known = {imported for imported, _ in _imports(module)}
+    def __init__(self, pieces: list[ast.Module], module: ModuleFacts, qualname: str) -> None:
+        self.module = module
         self.aliases: dict[str, set[str]] = {}
-        for tree in [module, *pieces]:
-            for bound, meaning in _aliases(tree):
-                self.aliases.setdefault(bound, set()).add(meaning)
-        self.used = set(_chains(module, self.aliases))
+        for bound, meaning in [*module.aliases, *(pair for piece in pieces for pair in _aliases(piece))]:
+            self.aliases.setdefault(bound, set()).add(meaning)
         self.holder, _, self.target = qualname.rpartition(".")
-        nodes = [node for tree in [module, *pieces] for node in ast.walk(tree)]
-        self.own_attributes = {
-            node.attr
-            for node in ast.walk(module)
-            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in {"self", "cls"}
-        }
-        self.methods = {id(part): node for node in nodes if isinstance(node, ast.ClassDef) for part in node.body}
+        classes = [node for piece in pieces for node in ast.walk(piece) if isinstance(node, ast.ClassDef)]
+        self.methods = {id(part): node for node in classes for part in node.body}
         self.defined = {name for piece in pieces for name in _stored(piece)}
         self.found: set[str] = set()
         self.skipped: set[int] = set()
@@ -241,7 +255,7 @@ class _Screen:
             yield f"{_text(value)}.{attr} = ..."
         # an object of the project keeps what its class keeps already; one of the answer's classes, whatever it likes
         elif _is_special(attr) or (
-            attr not in _SETTABLE and not (is_own and (owner.is_written or attr in self.own_attributes))
+            attr not in _SETTABLE and not (is_own and (owner.is_written or attr in self.module.own_attributes))
         ):
             yield f".{attr} = ..."
 
@@ -250,7 +264,7 @@ class _Screen:
         if name not in self.defined and (name in _BUILTINS or _is_special(name)):
             yield name
         for meaning in self.aliases.get(name, ()):
-            if meaning in _load_names()[1] or (meaning in self.known and "." not in meaning):
+            if meaning in _load_names()[1] or (meaning in self.module.imported and "." not in meaning):
                 yield f"{meaning} as a value"
             elif not self._is_ordinary_name(meaning):
                 yield meaning
@@ -288,7 +302,7 @@ class _Screen:
         return any(one.args.args and one.args.args[0].arg != "cls" and not one.decorator_list for one in functions)
 
     def _is_internal(self, name: str) -> bool:
-        return name.startswith(".") or name.partition(".")[0] == self.package
+        return name.startswith(".") or name.partition(".")[0] == self.module.package
 
     def _is_ordinary_name(self, chain: str) -> bool:
         names, _ = _load_names()
@@ -300,12 +314,12 @@ class _Screen:
             return not any(map(_is_dangerous, parts[start:]))
         if any(map(_is_dangerous, parts)) or any(part.startswith("_") for part in parts[:-1]):
             return False
-        is_used = chain in self.used or chain in self.known
+        is_used = chain in self.module.chains or chain in self.module.imported
         return is_used or (parts[0] in _HARMLESS_MODULES and not parts[-1].startswith("_"))
 
     def _is_ordinary_import(self, name: str) -> bool:
         modules = _load_names()[1]
-        return name in self.known or name in modules or name in _LITERAL or self._is_ordinary_name(name)
+        return name in self.module.imported or name in modules or name in _LITERAL or self._is_ordinary_name(name)
 
     def _skip_types(self, nodes: list[ast.expr], local: frozenset[str], owner: _Owner) -> None:
         """Allow `type(x)` and `x.__class__` where they are only compared, named, or called on the own object."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from dlbench.dataset import Instance
 from dlbench.dataset.target import Target, find_target
-from dlbench.execution.capabilities import find_unusual
+from dlbench.execution.capabilities import ModuleFacts, find_unusual
 from dlbench.execution.limits import Limits
 from dlbench.execution.patch import Place, find_place, plan_patch
 from dlbench.execution.sandbox import Sandbox
@@ -72,8 +72,8 @@ class TargetInModule:
         return find_place(self.source, self.target, self.instance.module)
 
     @cached_property
-    def tree(self) -> ast.Module:
-        return parse(self.source)
+    def facts(self) -> ModuleFacts:
+        return ModuleFacts(parse(self.source), self.instance.module)
 
     @cached_property
     def unusual(self) -> frozenset[str]:
@@ -102,8 +102,7 @@ class Candidate:
 
     @cached_property
     def unusual(self) -> frozenset[str]:
-        of = self.target.instance
-        return frozenset(find_unusual(self._pieces, self.target.tree, of.module, of.qualname))
+        return frozenset(find_unusual(self._pieces, self.target.facts, self.target.instance.qualname))
 
     @property
     def is_watched(self) -> bool:

@@ -393,8 +393,9 @@ class Codec:
 
     def _fill(self, value: dict[Any, Any], pairs: list[Node]) -> None:
         new = self._decode_pairs(pairs)
-        dict.clear(value)
-        dict.update(value, new)
+        base = collections.OrderedDict if type(value) is collections.OrderedDict else dict  # it keeps its own order
+        base.clear(value)
+        base.update(value, new)
 
     def _find_class(self, name: Node) -> Any:  # noqa: ANN401
         found = self._resolve(name)

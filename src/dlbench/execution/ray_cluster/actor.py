@@ -57,7 +57,9 @@ def make_key() -> str:
 
 
 class WorkerActor:
-    def open(self, sandbox: str, limits: Limits, policy: CachePolicy[Warm], confirm: Confirm) -> Reply:
+    def open(
+        self, sandbox: str, limits: Limits, policy: CachePolicy[Warm], confirm: Confirm = Confirm.UNUSUAL
+    ) -> Reply:
         """The value is the key of the engine."""
         # Ray blocks SIGINT in its processes; the tests of a candidate would inherit that
         signal.pthread_sigmask(signal.SIG_SETMASK, ())

@@ -1,0 +1,126 @@
+"""Values survive the way to another process and back; made-up data gives an error, never an object that does harm."""
+
+import collections
+import functools
+import json
+import unittest
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from dlbench.execution.inside.plain_data import Codec
+from dlbench.execution.inside.plain_values import Unreplayable
+
+
+@dataclass
+class Point:
+    x: object
+    y: object = None
+
+    def norm(self) -> float:
+        return 0.0
+
+
+@pytest.fixture
+def sides():
+    """The tests' side, which trusts this module only, and the candidate's side."""
+    return Codec(is_trusted=lambda name: name == "dlbench_trusted"), Codec(is_trusted=None)
+
+
+def send(value, writer: Codec, reader: Codec):
+    node, changed, blobs = writer.write(value)
+    return reader.read(*json.loads(json.dumps([node, changed])), blobs)
+
+
+VALUES = [
+    None, True, 10**30, -0.0, float("inf"), "\ud800 text", b"bytes", (1, (2, "x")), [1, [2]], {"a": {1, 2}, (1, 2): None},
+    frozenset([1]), slice(1, None), range(3), 1 + 2j, collections.OrderedDict(b=1, a=2), collections.Counter("aab"),
+    collections.deque([1, 2]), np.float32(1.5), np.dtype("int16"), ValueError("no", 3), int, len,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("value", VALUES, ids=repr)
+def test_value_arrives(value, sides):
+    tests, candidate = sides
+    arrived = send(value, tests, candidate)
+    assert type(arrived) is type(value)
+    assert repr(arrived) == repr(value)
+    candidate.reset()
+    tests.reset()
+    if value is not len:
+        assert repr(send(arrived, candidate, tests)) == repr(value)
+
+
+def test_arrays_arrive_with_type_and_shape(sides):
+    for array in (np.arange(6.0).reshape(2, 3), np.array([], np.int8), np.array([[1, "x"], [None, 2]], object)):
+        arrived = send(array, *sides)
+        assert (arrived.dtype, arrived.shape) == (array.dtype, array.shape)
+        assert arrived.tolist() == array.tolist()
+
+
+def test_aliases_stay_aliases_and_changes_are_applied_in_place(sides):
+    tests, candidate = sides
+    shared, array = [1], np.zeros(2)
+    arguments = (shared, {"again": shared}, array)
+    first, second, third = send(arguments, tests, candidate)
+    assert second["again"] is first
+    first.append(first)
+    third[:] = 7
+    returned = send(first, candidate, tests)
+    assert returned is shared
+    assert shared[1] is shared
+    assert array.tolist() == [7, 7]
+
+
+def test_functions_without_a_name_become_handles(sides):
+    tests, candidate = sides
+    candidate.make_proxy = lambda number: lambda *arguments: tests.handles[number](*arguments)
+    proxy = send(lambda x: x + 1, tests, candidate)
+    assert proxy(2) == 3
+    assert send(proxy, candidate, tests) is tests.handles[0]
+
+
+FORGED = {
+    "a module below another": ["function", ["numpy.testing", "np.add"]],
+    "eval": ["function", ["builtins", "eval"]],
+    "an exception of unittest": ["error", ["unittest.case", "SkipTest"], [], []],
+    "an exit": ["error", ["builtins", "SystemExit"], [], []],
+    "a pickle": ["new", 0, ["pickled", 0]],
+    "an array of objects in bytes": ["new", 0, ["array", "O", [1], 0]],
+    "an unknown tag": ["surprise", 1],
+    "an unknown reference": ["ref", 5],
+    "a class of the tests": ["class", [__name__, "Point"]],
+    "a partial with made-up keywords": ["value", "functools.partial", [["class", ["builtins", "int"]], ["tuple", []], ["new", 0, ["list", []]]]],
+    "a value of a made-up kind": ["value", "os.system", ["true"]],
+    "a path to nowhere": ["value", "torch.dtype", ["load"]],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FORGED)
+def test_forged_data_is_refused(name, sides):
+    with pytest.raises(Unreplayable):
+        sides[0].read(FORGED[name], [], [b"\x80\x04N."])
+
+
+def test_attributes_cannot_replace_methods():
+    tests = Codec(is_trusted=lambda module: module == __name__)
+    node = ["new", 0, ["object", [__name__, "Point"], None, [["norm", 1]]]]
+    if "tests" in __name__.split("."):  # modules of tests are refused as such
+        with pytest.raises(Unreplayable, match="does not know or trust"):
+            tests.read(node, [], [])
+    point = Point(1)
+    sent, _, _ = tests.write(point)
+    assert sent[2][0] == "object"
+    with pytest.raises(Unreplayable, match="in place of a method"):
+        tests.read(["ref", 0], [[0, ["object", [__name__, "Point"], None, [["x", 1], ["norm", 1]]]]], [])
+    assert point.norm() == 0.0
+
+
+def test_partial_functions_and_errors_of_python_arrive(sides):
+    tests, candidate = sides
+    arrived = send(functools.partial(int, base=2), tests, candidate)
+    assert arrived("11") == 3
+    assert isinstance(send(KeyError("k"), candidate, tests), KeyError)
+    with pytest.raises(Unreplayable):
+        send(unittest.SkipTest("x"), candidate, tests)
