@@ -6,7 +6,7 @@ import pytest
 
 from dlbench.execution.engine import Engine
 from dlbench.execution.judge import Warm, judge
-from dlbench.runs.verdict import Confirm, Status
+from dlbench.runs.verdict import Confirm, Outcome, Status
 
 RIGHT = """def scale(values, factor=2):
     {first}
@@ -77,6 +77,7 @@ def test_unconfirmed_pass_says_why(judge_code):
     assert verdict.status is Status.UNCONFIRMED, verdict
     assert "sys" in verdict.message
     assert "do not pass on replayed results" in verdict.message
+    assert set(verdict.tests.values()) == {Outcome.NOT_RUN}
 
 
 def test_every_pass_is_replayed_on_request(judge_code, engine):

@@ -1,9 +1,9 @@
 """Decide from a candidate's code whether it uses more than honest code needs: then its pass must be confirmed.
 
-Ordinary code computes. Of libraries it uses names that the code of several projects uses (library_names.txt) or that
-its module and the reference use. It reads no frames, memory, files or computed names, changes attributes of nothing but
-its own object, and its classes only group values. Code that does more is unusual. It is still judged, but watched, and
-a pass counts only if a replay confirms it. Everything that is not known to be harmless is unusual.
+Ordinary code computes. Of libraries it uses names that the code of the benchmark's projects uses (library_names.txt),
+or that its module or the reference uses. It reads no frames, memory, files or computed names, changes attributes of
+nothing but its own object, and its classes only group values. Code that does more is unusual. It is still judged, but
+watched, and a pass counts only if a replay confirms it. Everything that is not known to be harmless is unusual.
 """
 
 import ast
@@ -83,9 +83,7 @@ class ModuleFacts:
         for bound, meaning in self.aliases:
             meanings.setdefault(bound, set()).add(meaning)
         self.chains = set(_chains(tree, meanings))
-        nodes = [
-            node for node in ast.walk(tree) if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
-        ]
+        nodes = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
         self.own_attributes = {
             node.attr for node in nodes if isinstance(node.value, ast.Name) and node.value.id in {"self", "cls"}
         }
@@ -185,11 +183,11 @@ class _Screen:
                     if is_star or not self._is_ordinary_import(name):
                         yield f"import {name}"
             case ast.Compare(left=left, comparators=others):
-                self._skip_types([left, *others], local, owner)
+                self._skip_types([left, *others], local)
             case ast.FormattedValue(value=value):
-                self._skip_types([value], local, owner)
+                self._skip_types([value], local)
             case ast.Attribute(value=value, attr="__name__" | "__qualname__", ctx=ast.Load()):
-                self._skip_types([value], local, owner)
+                self._skip_types([value], local)
                 yield from self._check_chain(node, local)
             case ast.Call():
                 yield from self._check_call(node, local, owner)
@@ -218,7 +216,7 @@ class _Screen:
         match node:
             case ast.Call(func=ast.Name(id="isinstance" | "issubclass" | "str" | "repr" as name), args=arguments):
                 if self._is_builtin(name, local):
-                    self._skip_types(arguments, local, owner)
+                    self._skip_types(arguments, local)
             case ast.Call(func=ast.Name(id="getattr" | "hasattr" as name), args=[_, ast.Constant(value=str(attr)), *_]):
                 if self._is_builtin(name, local):
                     self.skipped.add(id(node.func))
@@ -243,10 +241,10 @@ class _Screen:
                 if (meaning == "functools.wraps" or meaning.startswith("enum.")) and len(node.args) > 1:
                     yield f"{meaning}(...)"
         # `type(self)(...)` makes an object of the own class; of another value it could be `type` itself
-        if _is_type(function) and isinstance(_type_argument(function), ast.Name):
-            argument = _type_argument(function)
-            if isinstance(argument, ast.Name) and argument.id == owner.name:
-                self._skip_types([function], local, owner)
+        match function:
+            case ast.Call(args=[ast.Name(id=argument)]) | ast.Attribute(value=ast.Name(id=argument)):
+                if argument == owner.name and _is_type(function):
+                    self._skip_types([function], local)
 
     def _check_store(self, value: ast.expr, attr: str, local: frozenset[str], owner: _Owner) -> Iterator[str]:
         root = _root(value)
@@ -277,10 +275,7 @@ class _Screen:
                 parts.insert(0, inner.attr)
             self.skipped.add(id(inner))
             inner = inner.value
-        yield from (f".{part}" for part in parts if _is_dangerous(part) and not isinstance(inner, ast.Name))
-        if not isinstance(inner, ast.Name):
-            return
-        if inner.id in local:
+        if not isinstance(inner, ast.Name) or inner.id in local:
             yield from (f".{part}" for part in parts if _is_dangerous(part))
             return
         self.skipped.add(id(inner))
@@ -297,7 +292,7 @@ class _Screen:
 
     def _is_method_of(self, name: str, part: str) -> bool:
         """Whether it is a method of a class that the answer defines, which takes its object as the first argument."""
-        found = [one for key, one in self.methods.items() if one.name == name and name in self.defined]
+        found = [one for one in self.methods.values() if one.name == name and name in self.defined]
         functions = [one for cls in found for one in cls.body if isinstance(one, _Function) and one.name == part]
         return any(one.args.args and one.args.args[0].arg != "cls" and not one.decorator_list for one in functions)
 
@@ -321,11 +316,11 @@ class _Screen:
         modules = _load_names()[1]
         return name in self.module.imported or name in modules or name in _LITERAL or self._is_ordinary_name(name)
 
-    def _skip_types(self, nodes: list[ast.expr], local: frozenset[str], owner: _Owner) -> None:
+    def _skip_types(self, nodes: list[ast.expr], local: frozenset[str]) -> None:
         """Allow `type(x)` and `x.__class__` where they are only compared, named, or called on the own object."""
         for node in nodes:
             if isinstance(node, ast.Tuple | ast.List):
-                self._skip_types(node.elts, local, owner)
+                self._skip_types(node.elts, local)
             elif isinstance(node, ast.Call) and _is_type(node) and self._is_builtin("type", local):
                 self.skipped.add(id(node.func))
             elif isinstance(node, ast.Attribute) and _is_type(node):
@@ -350,13 +345,6 @@ def _is_plain(node: ast.ClassDef) -> bool:
             case _:
                 return False
     return True
-
-
-def _type_argument(node: ast.expr) -> ast.expr | None:
-    match node:
-        case ast.Call(args=[argument]) | ast.Attribute(value=argument):
-            return argument
-    return None
 
 
 def _is_type(node: ast.expr) -> bool:

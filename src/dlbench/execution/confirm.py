@@ -18,6 +18,7 @@ from typing import Any
 from dlbench.dataset import Instance
 from dlbench.execution.engine import Candidate, Engine, TargetInModule
 from dlbench.execution.fresh import Doubt, to_status
+from dlbench.execution.inside.remote import CALL
 from dlbench.execution.launch import describe_candidate, describe_instance
 from dlbench.execution.limits import JudgeOptions, Limits
 from dlbench.execution.reference_profile import profile_reference
@@ -132,7 +133,7 @@ def write_placeholder(target: TargetInModule) -> str:
     positional += [f"*{arguments.vararg.arg}"] if arguments.vararg else []
     keywords = [f"{argument.arg!r}: {argument.arg}" for argument in arguments.kwonlyargs]
     keywords += [f"**{arguments.kwarg.arg}"] if arguments.kwarg else []
-    body = f"return __dlbench_call__(({''.join(f'{name}, ' for name in positional)}), {{{', '.join(keywords)}}})"
+    body = f"return {CALL}(({''.join(f'{name}, ' for name in positional)}), {{{', '.join(keywords)}}})"
     node = copy(found.node)
     node.body = parse(f"def f():\n    {body}").body[0].body  # type: ignore[attr-defined]
     text = textwrap.indent(unparse(ast.fix_missing_locations(node)), found.indent)

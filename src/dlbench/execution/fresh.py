@@ -127,7 +127,9 @@ def _confirm(
     if not excess and not doubt.is_failure:
         return replace(verdict, extra=verdict.extra | {"confirmed": False, "doubt": doubt.why})
     why = f"the code is unusual ({', '.join(excess[:5])})" if excess else "every pass is to be confirmed"
-    return replace(verdict, status=Status.UNCONFIRMED, message=f"{why}, and {doubt.why}")
+    # as after tampering, no outcome of a test counts
+    not_run = dict.fromkeys(verdict.tests, Outcome.NOT_RUN)
+    return replace(verdict, status=Status.UNCONFIRMED, tests=not_run, message=f"{why}, and {doubt.why}")
 
 
 def _read_errors(failure: str) -> list[str]:

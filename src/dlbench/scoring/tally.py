@@ -1,7 +1,7 @@
 """Count how each instance went, from which all scores are computed, and sum tokens and money of samples.
 
-A tampered or unconfirmed verdict passes no test. Harness errors are counted separately: one that looked like a plain
-failure would be a zero that the model did not earn. What cannot be computed is NaN, never 0.
+A tampered verdict passes no test. Harness errors are counted separately: one that looked like a plain failure would be
+a zero that the model did not earn. What cannot be computed is NaN, never 0.
 """
 
 import math
@@ -82,7 +82,7 @@ def tally(records: Iterable[dict[str, Any]], benchmark: Benchmark) -> dict[str, 
 
 def _share_passed(record: dict[str, Any]) -> float:
     tests = record["tests"]
-    if not tests or record["status"] in {"tampered", "unconfirmed"}:
+    if not tests or record["status"] == "tampered":
         return 0.0
     return list(tests.values()).count("passed") / len(tests)
 

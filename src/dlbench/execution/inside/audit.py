@@ -35,7 +35,7 @@ FORBIDDEN = (
     *("__globals__", "__closure__", "cell_contents", "__builtins__", "tb_frame", "gi_frame", "cr_frame", "ag_frame"),
     *("_getframe", "_current_frames", "_pytest"),
 )
-"""No solution uses these names. An answer that does is rejected before it runs, or when it compiles such code."""
+"""Names that lead to the judge. A candidate may not compile code that contains one."""
 IsCandidateCode = Callable[[CodeType], bool]
 IsCandidateAccess = Callable[[FrameType, str, bool], bool]
 Tampered = Callable[[str], None]

@@ -99,11 +99,11 @@ def run_imported(send: Send, job: Job) -> None:
 
     if "calls" in job:
 
-        def refuse(why: str) -> None:
+        def give_up(why: str) -> None:
             send("unreplayable", why=why)
             os._exit(0)
 
-        install_placeholder_call(job["calls"], job, refuse)
+        install_placeholder_call(job["calls"], job, give_up)
     reports = new_reports()
     send("started")
 

@@ -1,8 +1,8 @@
 """Judge a candidate by its data: tests run in one process, the candidate answers their calls in another.
 
 The tests' process holds a placeholder in place of the target. Each call is sent to the candidate's process, which has
-neither tests nor reference. It returns what the candidate returned or raised, what it changed in its arguments, and the
-state of the random generators. The tests' process reads that as plain data and never runs code of the candidate.
+neither tests nor reference. It returns what the candidate returned or raised, what it changed in its arguments, its
+warnings, and whether it drew random numbers. The tests' process reads that as plain data and never runs its code.
 """
 
 import builtins
@@ -36,8 +36,10 @@ _KEPT_OUTPUTS = 512
 class Peer:
     """One end of the connection. Messages go in turn; while one side waits for an answer, the other may call back."""
 
-    def __init__(self, descriptor: int, codec: Codec) -> None:
-        self.descriptor, self.codec = descriptor, codec
+    def __init__(self, descriptor: int, codec: Codec, give_up: Callable[[str], None] | None = None) -> None:
+        """`give_up`: ends this process when an answer is missing or cannot be read. It must not become an exception of
+        the call, which a test may expect."""
+        self.descriptor, self.codec, self.give_up = descriptor, codec, give_up
         self.lock = threading.RLock()
         self.outputs: dict[int, tuple[Any, list[Any]]] = {}
         self.count = 0
@@ -46,14 +48,20 @@ class Peer:
     def request(self, kind: str, value: Any) -> Any:  # noqa: ANN401
         """Send a request, serve what the other side asks meanwhile, and return the answer."""
         with self.lock:
-            self.send(kind, value)
-            while True:
-                kind, answer = self.receive()
-                if kind == "result":
-                    return answer
-                if kind == "raised":
-                    raise answer
-                self.serve(kind, answer)
+            try:
+                self.send(kind, value)
+                while True:
+                    kind, answer = self.receive()
+                    if kind in {"result", "raised"}:
+                        break
+                    self.serve(kind, answer)
+            except (Unreplayable, EOFError, OSError, RecursionError, ValueError) as error:
+                if self.give_up is not None:
+                    self.give_up(str(error) or type(error).__name__)
+                raise
+        if kind == "result":
+            return answer
+        raise answer if isinstance(answer, Exception) else Unreplayable("an exception of another form")
 
     def serve(self, kind: str, value: Any) -> None:  # noqa: ANN401
         """Answer one request of the other side."""
@@ -146,31 +154,28 @@ class Peer:
             return Remote.apply(*inputs)
 
 
-def install_placeholder_call(descriptor: int, job: Job, refuse: Callable[[str], None]) -> None:
-    """Connect the placeholder with the candidate's process. `refuse` reports a call that cannot be replayed, and ends
+def install_placeholder_call(descriptor: int, job: Job, give_up: Callable[[str], None]) -> None:
+    """Connect the placeholder with the candidate's process. `give_up` reports why a call cannot be replayed, and ends
     this process."""
     codec = Codec(is_trusted=_make_project_test(job))
-    peer = Peer(descriptor, codec)
+    peer = Peer(descriptor, codec, give_up)
     codec.link = peer.link
-
     sent = ""
 
     def call(arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:  # noqa: ANN401
         nonlocal sent
-        try:
-            with peer.lock:
-                codec.reset()
-                state = _get_state()
-                # a generator that the test did not touch goes on in the candidate's process
-                is_new, sent = repr(state) != sent, repr(state)
-                kind, value, drawn, issued = _check_answer(
-                    *peer.request("call", (arguments, keywords, state if is_new else None))
-                )
-                if drawn:  # not the candidate's state, which could make the tests' random inputs trivial
-                    _draw()
-                    sent = repr(_get_state())
-        except (Unreplayable, EOFError, OSError, RecursionError, ValueError) as error:
-            refuse(str(error) or type(error).__name__)
+        with peer.lock:
+            codec.reset()
+            state = _get_state()
+            # a generator that the test did not touch goes on in the candidate's process
+            is_new, sent = repr(state) != sent, repr(state)
+            answer = peer.request("call", (arguments, keywords, state if is_new else None))
+            if not _is_answer(answer):
+                give_up("an answer of another form")
+            kind, value, drawn, issued = answer
+            if drawn:  # not the candidate's state, which could make the tests' random inputs trivial
+                _draw()
+                sent = repr(_get_state())
         for category, message in issued:
             warnings.warn(message, category, stacklevel=3)
         if kind == "raised":
@@ -180,15 +185,15 @@ def install_placeholder_call(descriptor: int, job: Job, refuse: Callable[[str], 
     setattr(builtins, CALL, call)
 
 
-def _check_answer(kind: Any, value: Any, drawn: Any, issued: Any) -> tuple[str, Any, bool, list[Any]]:  # noqa: ANN401
-    """The answer to a call, if it has the right form."""
-    is_error = isinstance(value, Exception)
-    if kind not in ("returned", "raised") or (kind == "raised" and not is_error) or type(issued) is not list:
-        raise Unreplayable("an answer of another form")
-    for category, message in issued:
-        if not (isinstance(category, type) and issubclass(category, Warning)) or type(message) is not str:
-            raise Unreplayable("a warning of another form")
-    return kind, value, bool(drawn is True), issued
+def _is_answer(answer: Any) -> bool:  # noqa: ANN401
+    """Whether it has the form that `_answer` gives it."""
+    match answer:
+        case ("returned" | "raised" as kind, value, bool(), list(issued)):
+            pairs = [one for one in issued if isinstance(one, tuple) and len(one) == 2 and isinstance(one[0], type)]
+            is_raisable = kind == "returned" or isinstance(value, Exception)
+            are_warnings = all(issubclass(category, Warning) and type(text) is str for category, text in pairs)
+            return is_raisable and are_warnings and len(pairs) == len(issued)
+    return False
 
 
 def serve_calls(send: Send, job: Job) -> None:

@@ -100,8 +100,10 @@ def _find_own(values: list[Any], is_own: Callable[[type], bool]) -> str:
             pending += [*dict.keys(value), *dict.values(value)]
         elif kind.__name__ == "ndarray":
             pending += value.ravel().tolist() if value.dtype == object else []
-        elif kind in _CALLABLES or isinstance(value, type) or kind.__module__.partition(".")[0] in _NUMERICAL:
-            pending += list(getattr(value, "__dict__", {}).values()) if not isinstance(value, type) else []
+        elif isinstance(value, type):
+            continue
+        elif kind in _CALLABLES or kind.__module__.partition(".")[0] in _NUMERICAL:
+            pending += list(getattr(value, "__dict__", {}).values())
         elif kind.__flags__ & _HEAP and hasattr(value, "__dict__"):
             pending += list(object.__getattribute__(value, "__dict__").values())
             pending += list(value) if isinstance(value, list | tuple | set) else []
