@@ -17,16 +17,17 @@ from .pytest_runner import ControlTests
 
 
 def build_control_tests(session: pytest.Session) -> ControlTests:
-    before, after = _collect(session, _FAST), _collect(session, THOROUGH)
+    # one draw for both: tests of the same name would overwrite each other's outcome
+    words = random.SystemRandom().sample(_WORDS, len(_FAST) + len(THOROUGH))
+    before, after = _collect(session, _FAST, words[: len(_FAST)]), _collect(session, THOROUGH, words[len(_FAST) :])
     expected = {item.nodeid: outcome for item, outcome in [*before, *after]}
     return [item for item, _ in before], [item for item, _ in after], expected
 
 
-def _collect(session: pytest.Session, tests: dict[str, Any]) -> list[tuple[pytest.Item, str]]:
+def _collect(session: pytest.Session, tests: dict[str, Any], words: list[str]) -> list[tuple[pytest.Item, str]]:
     """The items, under names that do not tell them from other tests, each with its outcome."""
     chosen = random.SystemRandom()
     module = types.ModuleType(f"test_{chosen.choice(_WORDS)}_{chosen.choice(_WORDS)}")
-    words = chosen.sample(_WORDS, len(tests))
     named = {
         f"{'Test' if isinstance(test, type) else 'test_'}{word}": key
         for word, (key, test) in zip(words, tests.items(), strict=True)
