@@ -7,7 +7,9 @@ import unittest
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 import pytest
+import scipy.stats
 
 from dlbench.execution.inside.plain_data import Codec
 from dlbench.execution.inside.plain_values import Unreplayable
@@ -79,6 +81,79 @@ def test_functions_without_a_name_become_handles(sides):
     proxy = send(lambda x: x + 1, tests, candidate)
     assert proxy(2) == 3
     assert send(proxy, candidate, tests) is tests.handles[0]
+
+
+class Model:
+    """A class that the candidate's process cannot import, as those of tests."""
+
+    rate = 2
+
+    def __init__(self, offset):
+        self.offset = offset
+
+    def predict(self, value):
+        return value * self.rate + self.offset
+
+
+@pytest.fixture
+def connected(sides):
+    """Both sides, with functions of the tests' side that the candidate's side can call."""
+    tests, candidate = sides
+
+    def make_proxy(number):
+        def proxy(*arguments):
+            return send(tests.handles[number](*send(arguments, candidate, tests)), tests, candidate)
+
+        return proxy
+
+    candidate.make_proxy = make_proxy
+    return sides
+
+
+def test_objects_of_the_tests_run_their_methods_on_the_side_of_the_tests(connected):
+    tests, candidate = connected
+    model = Model(1)
+    received = send(model, tests, candidate)
+    assert type(received) is not Model
+    assert (received.rate, received.predict(3)) == (2, 7)
+    received.offset = 5
+    assert received.predict(3) == 11
+    assert model.offset == 5
+    assert send(received, candidate, tests) is model
+    made = send(type(received)(4), candidate, tests)
+    assert (type(made), made.offset) == (Model, 4)
+
+
+def test_class_of_the_tests_that_decides_equality_makes_no_new_object(connected):
+    tests, candidate = connected
+    received = send(Point(1), tests, candidate)
+    with pytest.raises(Unreplayable, match="equal"):
+        send(type(received)(1), candidate, tests)
+
+
+@pytest.mark.parametrize(("name", "base"), [("TestModel", Model), ("Case", unittest.TestCase)])
+def test_objects_that_hold_tests_are_not_sent(name, base, sides):
+    with pytest.raises(Unreplayable, match="holds tests"):
+        send(object.__new__(type(name, (base,), {})), *sides)
+
+
+def test_tables_arrive(sides):
+    tests, candidate = sides
+    dates = pd.date_range("2026-01-01", periods=3, freq="D", name="day")
+    table = pd.DataFrame(
+        {"text": ["a", None, "c"], "count": pd.array([1, None, 3], dtype="Int64"), "x": 0.5}, index=dates
+    )
+    arrived = send(send(table, tests, candidate), candidate, tests)
+    pd.testing.assert_frame_equal(arrived, table)
+    assert arrived.index.freq == dates.freq
+
+
+def test_distribution_of_scipy_arrives_and_does_not_return(sides):
+    tests, candidate = sides
+    arrived = send(scipy.stats.randint(2, 9), tests, candidate)
+    assert arrived.mean() == 5
+    with pytest.raises(Unreplayable):
+        send(scipy.stats.randint(2, 9), candidate, tests)
 
 
 FORGED = {

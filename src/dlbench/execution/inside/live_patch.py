@@ -141,8 +141,8 @@ def _holds_mark(code: types.CodeType) -> bool:
     return _MARK in code.co_names or any(map(_holds_mark, inner))
 
 
-def find_function(module: str, qualname: str, matches: Matches) -> types.FunctionType:
-    """The one function of that name whose code matches, beneath any decorators."""
+def find_functions(module: str, qualname: str, matches: Matches) -> list[types.FunctionType]:
+    """The functions of that name whose code matches, beneath any decorators; the outermost first."""
     holder: Any = sys.modules[module]
     for part in qualname.split(".")[:-1]:
         holder = vars(holder).get(part)
@@ -150,14 +150,16 @@ def find_function(module: str, qualname: str, matches: Matches) -> types.Functio
             raise NotInPlace(f"{part} is not a class")
     thing = vars(holder).get(qualname.rpartition(".")[2])
     found = {id(function): function for function in _unwrap(thing, matches, set())}
-    if len(found) != 1:
-        raise NotInPlace(f"{len(found)} functions stand for it")
-    (function,) = found.values()
-    return function
+    if not found:
+        raise NotInPlace("no function stands for it")
+    return list(found.values())
 
 
 def _find_only(module: str, qualname: str, matches: Matches) -> types.FunctionType:
-    function = find_function(module, qualname, matches)
+    found = find_functions(module, qualname, matches)
+    if len(found) != 1:
+        raise NotInPlace(f"{len(found)} functions stand for it")
+    (function,) = found
     # one reference by the function, one by this call; the collector does not list referrers of frozen objects
     if sys.getrefcount(function.__code__) > 2:
         raise NotInPlace("something else holds its code")

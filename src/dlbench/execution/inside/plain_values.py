@@ -49,6 +49,7 @@ _MAKERS: dict[str, Callable[..., Any]] = {
 }
 _PLAIN = (type(None), bool, int, float, str, bytes, list)
 _MOST_ITEMS = 100_000
+_PANDAS_TYPE = re.compile(r"str|string|boolean|category|(U?Int|Float)\d+")
 
 
 def take_apart(value: Any) -> tuple[str, Parts] | None:  # noqa: ANN401 - any value
@@ -89,9 +90,13 @@ def _take_pandas_apart(value: Any) -> tuple[str, Parts] | None:  # noqa: ANN401
     pandas, kind = sys.modules["pandas"], type(value)
     if kind is pandas.RangeIndex:
         return "pandas.RangeIndex", (value.start, value.stop, value.step, value.name)
-    if kind in (pandas.Index, pandas.Series) and isinstance(value.dtype, sys.modules["numpy"].dtype):
-        index = value.index if kind is pandas.Series else None
-        return f"pandas.{kind.__name__}", (value.to_numpy(copy=True), index, value.name)
+    if kind in (pandas.Index, pandas.Series, pandas.DatetimeIndex):
+        index = value.index if kind is pandas.Series else getattr(value, "freqstr", None)
+        if isinstance(value.dtype, sys.modules["numpy"].dtype):
+            return f"pandas.{kind.__name__}", (value.to_numpy(copy=True), None, index, value.name)
+        if _PANDAS_TYPE.fullmatch(str(value.dtype)):
+            values = [None if is_missing else one for one, is_missing in zip(value, value.isna(), strict=True)]
+            return f"pandas.{kind.__name__}", (values, str(value.dtype), index, value.name)
     if kind is pandas.DataFrame:
         return "pandas.DataFrame", (
             [value.iloc[:, place] for place in range(value.shape[1])],
@@ -135,15 +140,21 @@ def put_together(name: str, parts: Parts) -> Any:  # noqa: ANN401
                 return polars.Series(label, values, found(*units))
         case "pandas.RangeIndex", [start, stop, step, label] if pandas is not None:
             return pandas.RangeIndex(start, stop, step, name=label)
-        case "pandas.Index", [values, None, label] if pandas is not None:
-            return pandas.Index(values, name=label, dtype=values.dtype)
-        case "pandas.Series", [values, index, label] if pandas is not None:
-            return pandas.Series(values, index, name=label, dtype=values.dtype)
+        case "pandas.Index" | "pandas.DatetimeIndex" | "pandas.Series", [values, dtype, index, label]:
+            return _make_pandas(name.removeprefix("pandas."), values, dtype, index, label)
         case "pandas.DataFrame", [list(columns), index, names] if pandas is not None:
             made = pandas.DataFrame(dict(enumerate(columns)), index=index)
             made.columns = names
             return made
     raise Unreplayable(f"a value of kind {name}")
+
+
+def _make_pandas(name: str, values: Any, dtype: str | None, index: Any, label: Any) -> Any:  # noqa: ANN401
+    if dtype is not None and not _PANDAS_TYPE.fullmatch(dtype):
+        raise Unreplayable(f"a table of type {dtype}")
+    more = {"Series": {"index": index}, "DatetimeIndex": {"freq": index}}.get(name, {})
+    kind = getattr(sys.modules["pandas"], name)
+    return kind(values, dtype=values.dtype if dtype is None else dtype, name=label, **more)
 
 
 def _check_parts(name: str, parts: Parts) -> None:

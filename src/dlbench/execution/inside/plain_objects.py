@@ -1,0 +1,110 @@
+"""What the writer and the reader of plain data share: the table of objects, and facts about classes."""
+
+import collections
+import sys
+import types
+from collections.abc import Callable
+from typing import Any
+
+from .plain_values import Unreplayable
+
+Node = Any
+"""None, a bool, an int, a float, a str, or a list that begins with a tag."""
+ATOMS: tuple[type, ...] = (type(None), bool, int, float, str)
+DICTS: dict[str, type] = {
+    kind.__name__: kind for kind in (dict, collections.OrderedDict, collections.defaultdict, collections.Counter)
+}
+LISTS: dict[str, type] = {"list": list, "set": set, "deque": collections.deque}
+BASES = (object, dict, list, types.SimpleNamespace)
+FUNCTIONS = {"function", "builtin_function_or_method", "ufunc", "cython_function_or_method"}
+IMPLICIT = {
+    "__dict__", "__weakref__", "__doc__", "__module__", "__qualname__", "__annotations__", "__abstractmethods__",
+    "_abc_impl", "__dataclass_fields__", "__dataclass_params__", "__match_args__", "__hash__",
+}  # fmt: skip
+_FOREIGN = ("pandas.", "scipy.stats.")
+
+
+class Table:
+    """The objects that both sides know, in the same order on both."""
+
+    def __init__(
+        self, *, is_trusted: Callable[[str], bool] | None, is_private: Callable[[Any], bool] = lambda thing: False
+    ) -> None:
+        """`is_trusted`: whether names of a module may be looked up; None trusts the other side. `is_private`: whether
+        only this side knows a class or function."""
+        self.is_trusted, self.is_private = is_trusted, is_private
+        self.handles: list[Any] = []
+        """Functions of this side that the other side may call, and classes that it may name."""
+        self.described: set[int] = set()
+        self.classes: dict[int, type] = {}
+        self.proxies: dict[int, tuple[int, Any]] = {}
+        self.make_proxy: Callable[[int], Any] = lambda number: None
+        self.note_output: Callable[[Any, list[Any]], int] = lambda tensor, inputs: -1
+        """Keeps a tensor whose gradients the other side may ask for; returns its number."""
+        self.link: Callable[[Any, int, list[Any]], Any] = lambda tensor, number, inputs: tensor
+        """Connects a received tensor with the gradients on the other side."""
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget the shared objects. Both sides do so before each call by a test."""
+        self.objects: list[Any] = []
+        self.numbers: dict[int, int] = {}
+        self.marks: list[bytes] = []
+        self.blobs: list[bytes] = []
+        self.is_marking = False
+
+    def _known(self, number: Node) -> Any:  # noqa: ANN401
+        if type(number) is not int or not 0 <= number < len(self.objects):
+            raise Unreplayable("a reference to an unknown object")
+        return self.objects[number]
+
+    def _add(self, value: Any) -> None:  # noqa: ANN401
+        self.numbers[id(value)] = len(self.objects)
+        self.objects.append(value)
+
+    def _is_known(self, module: str) -> bool:
+        file = str(getattr(sys.modules.get(module), "__file__", None) or "")
+        return "/site-packages/" in file or bool(self.is_trusted and self.is_trusted(module))
+
+    def _is_shared(self, module: str) -> bool:
+        """Whether both processes can import the module. The candidate's process cannot import tests."""
+        return self.is_trusted is None or module.partition(".")[0] in sys.stdlib_module_names or self._is_known(module)
+
+
+def look_up(module: str, qualname: str) -> Any:  # noqa: ANN401
+    found: Any = sys.modules.get(module)
+    for place, part in enumerate(qualname.split(".")):
+        if place and isinstance(found, types.ModuleType):
+            return None  # the name of one module must not lead into another
+        found = vars(found).get(part) if hasattr(found, "__dict__") else None
+        found = found.__func__ if isinstance(found, staticmethod) else found
+    return found
+
+
+def is_tensor(value: Any) -> bool:  # noqa: ANN401
+    kind = type(value)
+    return kind.__name__ in {"Tensor", "Parameter"} and kind.__module__ in {"torch", "torch.nn.parameter"}
+
+
+def find_base(kind: type) -> type:
+    """The class below it whose layout Python code does not decide."""
+    heap = 1 << 9
+    return next(cls for cls in kind.__mro__ if not cls.__flags__ & heap or cls.__module__ in {"numpy", "torch._C"})
+
+
+def is_foreign(kind: type) -> bool:
+    """Whether attributes do not make an object of this class: C code keeps state in it, or it writes its methods."""
+    base: Any = find_base(kind)
+    if kind.__module__.startswith(_FOREIGN):
+        return True
+    try:
+        base.__new__(kind)
+    except TypeError:
+        return True
+    return any(cls.__name__ == "pybind11_object" for cls in kind.__mro__)
+
+
+def list_slots(kind: type) -> list[str]:
+    found = [vars(cls).get("__slots__", ()) for cls in kind.__mro__]
+    names = [name for slots in found for name in ([slots] if isinstance(slots, str) else slots)]
+    return [name for name in names if name not in {"__dict__", "__weakref__"}]

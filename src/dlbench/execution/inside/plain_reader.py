@@ -1,0 +1,281 @@
+"""Read plain data strictly: what a candidate returned brings no code along.
+
+Classes and functions are named. They are looked up among the modules that this process has imported and trusts.
+"""
+
+import collections
+import importlib
+import pickle
+import sys
+import types
+from collections.abc import Callable
+from typing import Any
+
+from .plain_objects import (
+    ATOMS,
+    BASES,
+    DICTS,
+    FUNCTIONS,
+    IMPLICIT,
+    LISTS,
+    Node,
+    Table,
+    find_base,
+    is_foreign,
+    list_slots,
+    look_up,
+)
+from .plain_values import Unreplayable, put_together, read_dtype
+
+_STANDARD = {"math", "operator", "datetime", "pathlib", "functools", "argparse", "typing"}
+_CLOSED = {
+    "testing", "_testing", "mock", "ma", "overrides", "test", "tests", "conftest", "pytest", "_pytest", "pluggy",
+    "hypothesis", "unittest", "absl", "sympy",
+}  # fmt: skip
+"""Parts of module names whose objects decide themselves what they equal, or belong to tests."""
+_HARMLESS = {"__init__", "__call__", "__repr__", "__str__"}
+_WRAPPERS: dict[str, Callable[[Any], Any]] = {
+    "staticmethod": staticmethod, "classmethod": classmethod, "property": property, "value": lambda value: value,
+}  # fmt: skip
+_EVALUATING = (eval, exec, compile, open, getattr, setattr, delattr, vars, globals, __import__, input)
+_BUILTINS = {
+    kind.__name__ for kind in (int, float, complex, bool, str, bytes, list, tuple, dict, set, frozenset, object, type)
+}
+
+
+class Reader(Table):
+    def _decode_all(self, nodes: Node) -> list[Any]:
+        return [self._decode(node) for node in nodes]
+
+    def _decode_pairs(self, nodes: Node) -> dict[Any, Any]:
+        return {self._decode(key): self._decode(value) for key, value in nodes}
+
+    def _decode(self, node: Node) -> Any:  # noqa: ANN401 - one case per tag
+        if type(node) in ATOMS:
+            return node
+        match node:
+            case ["ref", number]:
+                return self._known(number)
+            case ["new", number, content] if number == len(self.objects):
+                return self._create(content)
+            case ["tuple", list(items)]:
+                return tuple(self._decode_all(items))
+            case ["bytes", int(place)]:
+                return bytes(self.blobs[place])
+            case ["value", str(name), list(parts)]:
+                return put_together(name, tuple(self._decode_all(parts)))
+            case ["class", name]:
+                return self._find_class(name)
+            case ["enum", name, str(member)]:
+                return self._find_class(name)[member]
+            case ["named", name, list(items)]:
+                return tuple.__new__(self._find_class(name), self._decode_all(items))
+            case ["error", name, list(arguments), list(state)]:
+                kind = self._find_class(name)
+                if not issubclass(kind, Exception):
+                    raise Unreplayable(f"the exception {name}")
+                error = kind.__new__(kind)
+                error.args = tuple(self._decode_all(arguments))
+                error.__dict__.update(self._decode_pairs(state))
+                return error
+            case ["module", str(name)] if self._may_look_up(name):
+                return sys.modules[name]
+            case ["method", holder, str(name)] if not name.startswith("__"):
+                held = self._decode(holder)
+                return types.MethodType(getattr(type(held), name), held)
+            case ["function", name]:
+                found = self._resolve(name)
+                if type(found).__name__ in FUNCTIONS:
+                    return found
+            case ["handle", int(number)]:
+                proxy = self.make_proxy(number)
+                self.proxies[id(proxy)] = number, proxy
+                return proxy
+            case ["own", int(number)] if 0 <= number < len(self.handles):
+                return self.handles[number]
+        raise Unreplayable(f"malformed data ({str(node)[:80]})")
+
+    def _create(self, content: Node) -> Any:  # noqa: ANN401
+        """Make an object and register it before its parts, in the order of the writer."""
+        numpy = sys.modules.get("numpy")
+        made: Any
+        match content:
+            case ["list" | "set" | "deque" as name, _]:
+                made = LISTS[name]()
+            case ["dict", str(name), _, _]:
+                made = DICTS[name]()
+            case ["objects", list(shape), _] if numpy is not None:
+                made = numpy.empty(shape, object)
+            case ["array", dtype, list(shape), int(place)] if numpy is not None:
+                made = numpy.frombuffer(bytearray(self.blobs[place]), read_dtype(dtype)).reshape(shape)
+            case [
+                "tensor",
+                str(kind),
+                str(dtype),
+                list(shape),
+                int(place),
+                bool(needs),
+                _,
+                int(output),
+                list(inputs),
+                _,
+            ]:
+                made = self._make_tensor(kind, dtype, shape, place)
+                made = self.link(made, output, [self._known(number) for number in inputs]) if output >= 0 else made
+                if needs and output < 0:
+                    made.requires_grad_(True)
+            case ["random", "RandomState" | "Generator" as name, _] if numpy is not None:
+                made = numpy.random.RandomState() if name == "RandomState" else numpy.random.default_rng()
+            case ["pickled", int(place)] if self.is_trusted is None:
+                made = pickle.loads(self.blobs[place])
+            case ["object", name, _, _]:
+                kind = self._find_class(name)
+                base = find_base(kind)
+                if base not in BASES or is_foreign(kind):
+                    raise Unreplayable(f"an object of {name}")
+                made = base.__new__(kind)
+            case _:
+                raise Unreplayable(f"malformed data ({str(content)[:80]})")
+        self._add(made)
+        self._apply(made, content)
+        return made
+
+    def _make_tensor(self, kind: str, dtype: str, shape: list[int], place: int) -> Any:  # noqa: ANN401
+        torch = sys.modules["torch"]
+        found = getattr(torch, dtype)
+        if type(found) is not torch.dtype:
+            raise Unreplayable(f"a tensor of type {dtype}")
+        data = bytearray(self.blobs[place])
+        made = torch.frombuffer(data, dtype=found).reshape(shape) if data else torch.empty(shape, dtype=found)
+        return torch.nn.Parameter(made, requires_grad=False) if kind == "Parameter" else made
+
+    def _apply(self, value: Any, content: Node) -> None:  # noqa: ANN401 - one case per tag
+        """Make a shared object hold this content."""
+        match content:
+            case ["list" | "deque", list(items)]:
+                new = self._decode_all(items)
+                value.clear()
+                value.extend(new)
+            case ["set", list(items)]:
+                new = self._decode_all(items)
+                value.clear()
+                value.update(new)
+            case ["dict", _, factory, list(pairs)]:
+                if (made := self._decode(factory)) is not None:
+                    value.default_factory = made
+                self._fill(value, pairs)
+            case ["objects", list(shape), list(items)] if list(value.shape) == shape:
+                for place, one in enumerate(self._decode_all(items)):
+                    value.reshape(-1)[place] = one
+            case ["array", dtype, list(shape), int(place)]:
+                new = sys.modules["numpy"].frombuffer(self.blobs[place], read_dtype(dtype)).reshape(shape)
+                if (new.shape, new.dtype) != (value.shape, value.dtype):
+                    raise Unreplayable("an array that changed its shape or type")
+                if new.tobytes() != value.tobytes():
+                    value[...] = new
+            case ["tensor", _, str(dtype), list(shape), int(place), bool(needs), gradient, int(), list(), list(state)]:
+                new = self._make_tensor("Tensor", dtype, shape, place)
+                if (new.shape, new.dtype) == (value.shape, value.dtype):
+                    value.data.copy_(new)
+                else:
+                    value.data = new
+                found = self._decode(gradient)
+                if value.is_leaf:
+                    value.grad = found
+                    value.requires_grad_(needs)
+                new_names = self._decode_pairs(state)
+                if any(hasattr(type(value), name) for name in new_names.keys() - vars(value).keys()):
+                    raise Unreplayable("a tensor with attributes in place of its methods")
+                vars(value).update(new_names)
+            case ["pickled", int()] if self.is_trusted is None:
+                pass
+            case ["random", _, state]:
+                found = self._decode(state)
+                if self.is_trusted is not None:  # a state of the candidate's choice could make random inputs trivial
+                    value.random()
+                elif type(value).__name__ == "RandomState":
+                    value.set_state(found)
+                else:
+                    value.bit_generator.state = found
+            case ["object", _, items, list(state)]:
+                if isinstance(value, dict):
+                    self._fill(value, items)
+                elif isinstance(value, list):
+                    value[:] = self._decode_all(items)
+                names = self._decode_pairs(state)
+                if self.is_trusted is not None:
+                    _refuse_methods(value, names)
+                _set_attributes(value, names)
+            case _:
+                raise Unreplayable(f"a change of {type(value).__name__}")
+
+    def _fill(self, value: dict[Any, Any], pairs: list[Node]) -> None:
+        new = self._decode_pairs(pairs)
+        base = collections.OrderedDict if type(value) is collections.OrderedDict else dict  # it keeps its own order
+        base.clear(value)
+        base.update(value, new)
+
+    def _find_class(self, name: Node) -> Any:  # noqa: ANN401
+        match name:
+            case ["own", int(number)] if 0 <= number < len(self.handles):
+                found = self.handles[number]
+                own = {name for cls in type.mro(found) if not self._is_shared(cls.__module__) for name in vars(cls)}
+                if any(one.startswith("__") for one in own - IMPLICIT - _HARMLESS):
+                    raise Unreplayable(f"an object of {found.__qualname__}, which may decide what it is equal to")
+            case ["local", int(number), description] if self.is_trusted is None:
+                found = self._make_class(number, description)
+            case _:
+                found = self._resolve(name)
+        if not isinstance(found, type):
+            raise Unreplayable(f"{name} is no class")
+        return found
+
+    def _make_class(self, number: int, description: Node) -> type:
+        """The counterpart of a class of the tests, in the candidate's process."""
+        if number not in self.classes:
+            module, qualname, bases, members = description
+            found = {name: _WRAPPERS[wrapper](self._decode(value)) for name, wrapper, value in members}
+            found |= {"__module__": module, "__qualname__": qualname}
+            kinds = tuple(self._find_class(base) for base in bases)
+            made = types.new_class(qualname.rpartition(".")[2], kinds, {}, lambda names: names.update(found))
+            self.classes[number] = made
+            self.proxies[id(made)] = number, made
+        return self.classes[number]
+
+    def _may_look_up(self, module: str) -> bool:
+        if self.is_trusted is None:
+            return True
+        parts = module.split(".")
+        return (parts[0] in _STANDARD or self._is_known(module)) and not _CLOSED & set(parts)
+
+    def _resolve(self, name: Node) -> Any:  # noqa: ANN401
+        module, qualname = map(str, name)
+        if self.is_trusted is None and module not in sys.modules:
+            importlib.import_module(module)
+        found = look_up(module, qualname)
+        is_error = isinstance(found, type) and issubclass(found, Exception)
+        is_builtin = module == "builtins" and (qualname in _BUILTINS or is_error)
+        home = getattr(found, "__module__", None) or module
+        is_allowed = self._may_look_up(module) and (home == "builtins" or self._may_look_up(home))
+        if found is None or not (is_builtin or is_allowed) or found in _EVALUATING:
+            raise Unreplayable(f"{module}.{qualname}, which the tests' process does not know or trust")
+        return found
+
+
+def _refuse_methods(value: Any, names: dict[str, Any]) -> None:  # noqa: ANN401
+    """A new attribute in place of a method could decide what the object is equal to."""
+    held = getattr(value, "__dict__", {})
+    for name in names.keys() - held.keys():
+        if callable(getattr(type(value), str(name), None)):
+            raise Unreplayable(f"an object with the attribute {name} in place of a method")
+
+
+def _set_attributes(value: Any, names: dict[str, Any]) -> None:  # noqa: ANN401
+    slots = set(list_slots(type(value)))
+    held = getattr(value, "__dict__", {})
+    held.clear()
+    for name, one in names.items():
+        if name in slots:
+            object.__setattr__(value, name, one)
+        else:
+            held[str(name)] = one
