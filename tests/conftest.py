@@ -114,6 +114,7 @@ def write_toy(root: Path) -> Path:
         # imported before any test is collected, as many projects do
         "tests/conftest.py": "import toy.core  # noqa: F401\n",
         "tests/test_core.py": TESTS,
+        "tests/data.txt": "data\n",
     }
     benchmark = root / "toys"
     write_project(benchmark, root / "source", "toy", files)

@@ -25,6 +25,7 @@ SECRETS = {
     "keys in the parent's environment": PROCESSES + "assert b'DLBENCH_TEST_SECRET' not in b''.join(look('environ'))",
     "command lines of others": PROCESSES + "assert all(b'main.py' in line or not line for line in look('cmdline')), list(look('cmdline'))",
     "the reference's source": "import os\nhere = os.path.dirname(os.path.abspath(__file__))\nfor d, _, fs in os.walk(here):\n    for f in fs:\n        try: text = open(os.path.join(d, f), 'rb').read()\n        except OSError: continue\n        assert b'factor must ' + b'not be zero' not in text",
+    "the tests' source": "import os\nroot = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))\nfor f in ('conftest.py', 'test_core.py'):\n    try: text = open(os.path.join(root, 'tests', f)).read()\n    except OSError: continue\n    raise AssertionError(f)",
     "which test is running": "import os\nassert 'PYTEST_CURRENT_TEST' not in os.environ",
 }  # fmt: skip
 
@@ -56,8 +57,18 @@ def test_candidate_cannot_see(verdict_on, sandbox, name, monkeypatch):
     """The candidate makes the assertion itself: it passes only if it sees nothing."""
     monkeypatch.setenv("DLBENCH_TEST_SECRET", "sesame")
     verdict = verdict_on(sandbox, SECRETS[name].replace("HOMES", repr(HOMES)))
-    if name == "the reference's source" and verdict.status == "tampered":
-        return  # it opened the module that holds the reference, which the audit reports
+    if name in {"the reference's source", "the tests' source"} and verdict.status == "tampered":
+        return  # it opened a file that it must not read, which the audit reports
+    assert verdict.passed, verdict.message
+
+
+@pytest.mark.parametrize("sandbox", SANDBOXES, ids=lambda sandbox: sandbox.name)
+def test_data_of_tests_is_readable_and_other_names_only_exist(verdict_on, sandbox):
+    """Honest code may have to load such files. Sandlock answers whether any path exists; it opens none of them."""
+    body = "import os\nroot = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))\n"
+    body += "assert open(os.path.join(root, 'tests', 'data.txt')).read() == 'data\\n'\n"
+    body += f"assert os.path.exists('/var/log') == {sandbox.name == 'sandlock'}\n"
+    verdict = verdict_on(sandbox, body)
     assert verdict.passed, verdict.message
 
 
