@@ -68,6 +68,8 @@ def take_apart(value: Any) -> tuple[str, Parts] | None:  # noqa: ANN401 - any va
         return "jax", (sys.modules["numpy"].asarray(value),)
     if name == "EagerTensor":
         return "tensorflow", (value.numpy(),)
+    if root == "pyarrow" and isinstance(value, sys.modules["pyarrow"].Array):
+        return "pyarrow", (value.to_pylist(), str(value.type))
     if root == "polars" and name in {"DataFrame", "Series"}:
         if name == "DataFrame":
             return "polars.DataFrame", (value.get_columns(),)
@@ -131,6 +133,8 @@ def put_together(name: str, parts: Parts) -> Any:  # noqa: ANN401
             return sys.modules["jax.numpy"].asarray(array)
         case "tensorflow", [array]:
             return sys.modules["tensorflow"].convert_to_tensor(array)
+        case "pyarrow", [list(values), str(dtype)]:
+            return sys.modules["pyarrow"].array(values, dtype)
         case "polars.DataFrame", [list(columns)]:
             return sys.modules["polars"].DataFrame(columns)
         case "polars.Series", [str(label), str(dtype), list(units), list(values)]:
@@ -159,7 +163,7 @@ def _make_pandas(name: str, values: Any, dtype: str | None, index: Any, label: A
 
 def _check_parts(name: str, parts: Parts) -> None:
     """Makers call nothing but methods of their parts, so the parts must be of Python's own types."""
-    if name == "weakref.ReferenceType":
+    if name in {"weakref.ReferenceType", "builtins.slice"}:  # they only hold them
         return
     if name == "functools.partial":
         _, arguments, keywords = parts
