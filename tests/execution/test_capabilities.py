@@ -5,7 +5,8 @@ import textwrap
 
 import pytest
 
-from dlbench.execution.capabilities import ModuleFacts, find_unusual
+from dlbench.execution.capabilities import find_unusual
+from dlbench.execution.ordinary_names import ModuleFacts
 
 MODULE = ast.parse("""
 import numpy as np
@@ -33,7 +34,9 @@ ORDINARY = {
     "a name of a library": "def f(x):\n    act, kind = F.relu, torch.float32\n    return act(x.to(kind))",
     "a class inside": "class H:\n    def __init__(self, n): self.n = n\n    def get(self): return self.n\ndef f(x): return H(x).get()",
     "what the module imports": "def f(x):\n    return sys.maxsize + sys.float_info.eps",
-    "the gradient": "def f(x):\n    x.requires_grad = True\n    x.grad = None\n    return torch.set_grad_enabled(True)",
+    "the gradient": "def f(x):\n    x.requires_grad_(True)\n    return torch.set_grad_enabled(True)",
+    "a decorator of its own": "from functools import wraps\ndef d(g):\n    @wraps(g)\n    def h(x): return g(x)\n    return h\n@d\ndef f(x): return x",
+    "what the project defines": "from .other import made\nfrom toy import other\ndef f(x): return made(x) + other.CONSTANT",
 }
 UNUSUAL = {
     "a class": "class E(list):\n    def __eq__(self, other): return True",
@@ -95,27 +98,55 @@ UNUSUAL = {
     "a dunder as text": "def f(x):\n    return x.agg('__getattribute__')",
     "a log handler": "import logging\ndef f(x):\n    return logging.getLogger().handlers",
     "a query": "def f(x):\n    return x.eval('@y')",
+    "a query by another name": "def f(x):\n    run = x.query\n    return run('@y')",
+    "a query by text": "def f(x):\n    return x.agg('eval', '@y')",
+    "a chain through a harmless module": "import re\ndef f(x):\n    return re.enum.bltns.print",
+    "a class of a module that a harmless one imports": "import uuid\ndef f(x):\n    return uuid.Enum('A', {})",
+    "a chain through a listed name": "def f(x):\n    return torch.backends.cudnn.torch.platform",
+    "the second name of attrgetter": "from operator import attrgetter\ndef f(x):\n    return attrgetter('real', 'a.__class__')(x)",
+    "a keyword in a dictionary": "def f(x):\n    x.resize(3, **{'refcheck': False})",
+    "a special keyword": "def f(x):\n    return dict(__array_interface__=x)",
+    "an address": "def f(x):\n    return id(x)",
+    "a static method": "class H:\n    @staticmethod\n    def put(o): o.norm = None\ndef f(x): return H()",
+    "wraps as a function": "import functools\ndef f(x):\n    return functools.wraps(x)(x)",
+    "another base by the name of a plain one": "from collections import UserList as Module\nclass H(Module):\n    pass\ndef f(x): return H()",
+    "a library through the project": "from toy.other import np as n\ndef f(x): return n.zeros(x)",
+    "a module through the project": "from toy import other\ndef f(x): return other.np.f2py",
+    "another name of a library in the project": "from toy.other import library\ndef f(x): return library",
+    "an importer of the project": "from .other import optional_import\ndef f(x): return optional_import(x)",
+    "a gradient of a class": "def f(x):\n    for kind in [torch.Tensor]:\n        kind.grad = x",
 }  # fmt: skip
 
 
-def screen(code: str, qualname: str = "f") -> set[str]:
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    root = tmp_path_factory.mktemp("project")
+    (root / "toy").mkdir()
+    (root / "toy/__init__.py").write_text("")
+    (root / "toy/base.py").write_text("def helper(x): return x\n")
+    other = "import numpy as np\nfrom .base import helper as made\nlibrary = np\nCONSTANT = 1\ndef optional_import(name): ...\n"
+    (root / "toy/other.py").write_text(other)
+    return root
+
+
+def screen(project, code: str, qualname: str = "f") -> set[str]:
     text = "if True:\n" + textwrap.indent(code, "    ") if "." in qualname else code
-    return find_unusual([ast.parse(text)], ModuleFacts(MODULE, "toy.core"), qualname)
+    return find_unusual([ast.parse(text)], ModuleFacts(MODULE, "toy.core", project / "toy/core.py"), qualname)
 
 
 @pytest.mark.parametrize("name", ORDINARY)
-def test_ordinary_code_is_not_unusual(name):
-    assert screen(ORDINARY[name], "C.f" if name == "a method" else "f") == set()
+def test_ordinary_code_is_not_unusual(name, project):
+    assert screen(project, ORDINARY[name], "C.f" if name == "a method" else "f") == set()
 
 
 @pytest.mark.parametrize("name", UNUSUAL)
-def test_unusual_code_is_found(name):
-    assert screen(UNUSUAL[name])
+def test_unusual_code_is_found(name, project):
+    assert screen(project, UNUSUAL[name])
 
 
-def test_attributes_may_be_set_on_the_own_object_of_a_method_only():
+def test_attributes_may_be_set_on_the_own_object_of_a_method_only(project):
     code = "def f(self, x):\n    self.kept = x"
-    assert screen(code, "C.f") == set()
-    assert screen(code, "f")
-    assert screen("def f(self, x):\n    self = x\n    self.kept = x", "C.f")
-    assert screen("def f(self, x):\n    def g(self):\n        self.kept = x\n    g(x)", "C.f")
+    assert screen(project, code, "C.f") == set()
+    assert screen(project, code, "f")
+    assert screen(project, "def f(self, x):\n    self = x\n    self.kept = x", "C.f")
+    assert screen(project, "def f(self, x):\n    def g(self):\n        self.kept = x\n    g(x)", "C.f")

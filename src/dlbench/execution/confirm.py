@@ -21,7 +21,6 @@ from dlbench.execution.fresh import Doubt, to_status
 from dlbench.execution.inside.remote import CALL
 from dlbench.execution.launch import describe_candidate, describe_instance
 from dlbench.execution.limits import JudgeOptions, Limits
-from dlbench.execution.reference_profile import profile_reference
 from dlbench.execution.sandbox import open_cell
 from dlbench.execution.supervise import Observation, supervise
 from dlbench.parsing import parse, unparse
@@ -116,9 +115,8 @@ def start_fresh(
             job |= {"calls": connection.fileno()}
             return supervise(engine.confinement, cell, job, connection=connection)
 
-    hides = profile_reference(engine, prepared, instance).hides
     asking = describe_instance(prepared, instance, hides=False, shows_module=True) | describe_candidate()
-    answering = describe_instance(prepared, instance, hides=hides, shows_module=True) | describe_candidate(candidate)
+    answering = describe_instance(prepared, instance, hides=True, shows_module=True) | describe_candidate(candidate)
     return (
         partial(run, write_placeholder(candidate.target), tests, asking),
         partial(run, candidate.spliced.source, calls, answering | {"mode": "calls"}),

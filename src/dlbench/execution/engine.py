@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from dlbench.dataset import Instance
 from dlbench.dataset.target import Target, find_target
-from dlbench.execution.capabilities import ModuleFacts, find_unusual
+from dlbench.execution.capabilities import COMPUTING, find_unusual
 from dlbench.execution.limits import Limits
+from dlbench.execution.ordinary_names import ModuleFacts
 from dlbench.execution.patch import Place, find_place, plan_patch
 from dlbench.execution.sandbox import Sandbox
 from dlbench.execution.splice import Spliced, splice
@@ -44,7 +45,7 @@ class Engine:
     def target(self, prepared: Prepared, instance: Instance) -> "TargetInModule":
         key = f"{prepared.tree}:{instance.path}:{instance.qualname}"
         if key not in self.targets:
-            self.targets[key] = TargetInModule(instance, read_module(prepared, instance))
+            self.targets[key] = TargetInModule(instance, read_module(prepared, instance), prepared.tree / instance.path)
         return self.targets[key]
 
 
@@ -58,6 +59,7 @@ class TargetInModule:
 
     instance: Instance
     source: str
+    file: Path | None = None
 
     @cached_property
     def target(self) -> Target:
@@ -73,7 +75,7 @@ class TargetInModule:
 
     @cached_property
     def facts(self) -> ModuleFacts:
-        return ModuleFacts(parse(self.source), self.instance.module)
+        return ModuleFacts(parse(self.source), self.instance.module, self.file)
 
     @cached_property
     def unusual(self) -> frozenset[str]:
@@ -111,7 +113,7 @@ class Candidate:
     @property
     def excess(self) -> list[str]:
         """What it uses beyond ordinary code and beyond the reference: its pass must be confirmed."""
-        return sorted(self.unusual - self.target.unusual) if self.unusual else []
+        return sorted(self.unusual - (self.target.unusual - COMPUTING)) if self.unusual else []
 
     @cached_property
     def classes(self) -> list[str]:

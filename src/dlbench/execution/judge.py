@@ -117,8 +117,7 @@ class Warm:
         if self.answerer is None or self.answerer.is_lost:
             self.answerer = self._open_worker()
         asking = describe_instance(self.prepared, instance, hides=False, shows_module=True)
-        hides = self.profile(instance).hides
-        answering = describe_instance(self.prepared, instance, hides=hides, shows_module=False)
+        answering = describe_instance(self.prepared, instance, hides=True, shows_module=False)
         name = f"{instance.id} replay"
         for other in [one for one in self.answerer.servers if one != name]:
             self.answerer.close_server(other)

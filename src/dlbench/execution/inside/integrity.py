@@ -16,12 +16,12 @@ _ROOTS = ("pytest", "_pytest", "pluggy", "unittest", "absl.testing", "hypothesis
 _EXACT = frozenset({
     "builtins", "operator", "math", "cmath", "functools", "itertools", "collections", "typing", "inspect", "copy",
     "time", "random", "os", "os.path", "re", "string", "numpy", "numpy.testing", "numpy.testing._private.utils",
-    "numpy.linalg", "numpy.random", "numpy._core.numeric", "numpy._core.fromnumeric", "numpy._core.numerictypes",
-    "numpy.ma", "numpy.ma.core", "scipy.stats", "scipy.linalg", "torch", "torch.testing",
-    "torch.testing._comparison", "torch.functional", "torch.nn.functional", "torch.linalg", "jax", "jax.numpy",
-    "jax.tree_util", "jax.tree", "jax._src.test_util", "jax._src.public_test_util", "chex", "tensorflow",
-    "tensorflow.test", "tensorflow.python.framework.test_util", "tensorflow.python.platform.test", "keras",
-    "keras.src.testing", "keras.src.testing.test_case", "pandas", "pandas.testing", "pandas._testing",
+    "numpy.linalg", "numpy.random", "numpy._core", "numpy._core._methods", "numpy._core.numeric",
+    "numpy._core.fromnumeric", "numpy._core.numerictypes", "numpy.ma", "numpy.ma.core", "scipy.stats", "scipy.linalg",
+    "torch", "torch.testing", "torch.testing._comparison", "torch.functional", "torch.nn.functional", "torch.linalg",
+    "jax", "jax.numpy", "jax.tree_util", "jax.tree", "jax._src.test_util", "jax._src.public_test_util", "chex",
+    "tensorflow", "tensorflow.test", "tensorflow.python.framework.test_util", "tensorflow.python.platform.test",
+    "keras", "keras.src.testing", "keras.src.testing.test_case", "pandas", "pandas.testing", "pandas._testing",
     "sklearn.utils._testing",
 })  # fmt: skip
 _MOST_USED = frozenset({

@@ -35,6 +35,8 @@ class Table:
         self.is_trusted, self.is_private = is_trusted, is_private
         self.handles: list[Any] = []
         """Functions of this side that the other side may call, and classes that it may name."""
+        self.named: list[Any] = []
+        """Functions that one side sent to the other by name."""
         self.described: set[int] = set()
         self.classes: dict[int, type] = {}
         self.proxies: dict[int, tuple[int, Any]] = {}
@@ -79,6 +81,15 @@ def look_up(module: str, qualname: str) -> Any:  # noqa: ANN401
         found = vars(found).get(part) if hasattr(found, "__dict__") else None
         found = found.__func__ if isinstance(found, staticmethod) else found
     return found
+
+
+def is_pure(function: Any) -> bool:  # noqa: ANN401
+    """Whether it computes from its arguments alone, so that a test may get it by name."""
+    kind, home = type(function).__name__, getattr(function, "__module__", None) or ""
+    is_builtin = home == "builtins" and function in (abs, all, any, len, max, min, pow, round, sorted, sum)
+    torch = sys.modules.get("torch")
+    is_torch = kind == "builtin_function_or_method" and getattr(torch, function.__name__, None) is function
+    return kind == "ufunc" or is_builtin or is_torch or home in {"math", "_operator", "torch.nn.functional"}
 
 
 def is_tensor(value: Any) -> bool:  # noqa: ANN401

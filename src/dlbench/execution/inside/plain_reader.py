@@ -4,6 +4,7 @@ Classes and functions are named. They are looked up among the modules that this 
 """
 
 import collections
+import enum
 import importlib
 import pickle
 import sys
@@ -22,12 +23,17 @@ from .plain_objects import (
     Table,
     find_base,
     is_foreign,
+    is_pure,
+    is_tensor,
     list_slots,
     look_up,
 )
 from .plain_values import Unreplayable, put_together, read_dtype
 
-_STANDARD = {"math", "operator", "datetime", "pathlib", "functools", "argparse", "typing"}
+_STANDARD = {"math", "operator", "datetime", "pathlib"}
+_LIBRARIES = ("torch.nn.", "torch.distributions.", "torch.optim.", "scipy.sparse.", "sklearn.", "linear_operator.")
+"""Modules of libraries whose objects a candidate may make, besides those of its project."""
+_FACTORIES = (int, float, str, list, tuple, dict, set)
 _CLOSED = {
     "testing", "_testing", "mock", "ma", "overrides", "test", "tests", "conftest", "pytest", "_pytest", "pluggy",
     "hypothesis", "unittest", "absl", "sympy",
@@ -63,29 +69,33 @@ class Reader(Table):
             case ["bytes", int(place)]:
                 return bytes(self.blobs[place])
             case ["value", str(name), list(parts)]:
-                return put_together(name, tuple(self._decode_all(parts)))
+                return put_together(name, tuple(self._decode_all(parts)), is_trusted=self.is_trusted is None)
             case ["class", name]:
                 return self._find_class(name)
             case ["enum", name, str(member)]:
-                return self._find_class(name)[member]
+                if issubclass(kind := self._find_class(name), enum.Enum):
+                    return kind[member]
             case ["named", name, list(items)]:
-                return tuple.__new__(self._find_class(name), self._decode_all(items))
+                if hasattr(kind := self._find_class(name), "_fields"):
+                    return tuple.__new__(kind, self._decode_all(items))
             case ["error", name, list(arguments), list(state)]:
                 kind = self._find_class(name)
                 if not issubclass(kind, Exception):
                     raise Unreplayable(f"the exception {name}")
                 error = kind.__new__(kind)
                 error.args = tuple(self._decode_all(arguments))
-                error.__dict__.update(self._decode_pairs(state))
+                _set_attributes(error, self._check_attributes(error, self._decode_pairs(state)))
                 return error
             case ["module", str(name)] if self._may_look_up(name):
                 return sys.modules[name]
-            case ["method", holder, str(name)] if not name.startswith("__"):
+            case ["method", holder, str(name)] if self.is_trusted is None:
                 held = self._decode(holder)
                 return types.MethodType(getattr(type(held), name), held)
             case ["function", name]:
                 found = self._resolve(name)
-                if type(found).__name__ in FUNCTIONS:
+                is_welcome = self.is_trusted is None or is_pure(found) or any(one is found for one in self.named)
+                if type(found).__name__ in FUNCTIONS and is_welcome:
+                    self.named.append(found)
                     return found
             case ["handle", int(number)]:
                 proxy = self.make_proxy(number)
@@ -131,8 +141,8 @@ class Reader(Table):
             case ["object", name, _, _]:
                 kind = self._find_class(name)
                 base = find_base(kind)
-                if base not in BASES or is_foreign(kind):
-                    raise Unreplayable(f"an object of {name}")
+                if base not in BASES or is_foreign(kind) or not self._may_make(kind):
+                    raise Unreplayable(f"a new object of {kind.__module__}.{kind.__qualname__}")
                 made = base.__new__(kind)
             case _:
                 raise Unreplayable(f"malformed data ({str(content)[:80]})")
@@ -151,6 +161,8 @@ class Reader(Table):
 
     def _apply(self, value: Any, content: Node) -> None:  # noqa: ANN401 - one case per tag
         """Make a shared object hold this content."""
+        if not self._fits(value, content):
+            raise Unreplayable(f"other content for a {type(value).__name__}")
         match content:
             case ["list" | "deque", list(items)]:
                 new = self._decode_all(items)
@@ -161,7 +173,9 @@ class Reader(Table):
                 value.clear()
                 value.update(new)
             case ["dict", _, factory, list(pairs)]:
-                if (made := self._decode(factory)) is not None:
+                if (made := self._decode(factory)) is not None and made is not value.default_factory:
+                    if self.is_trusted is not None and made not in _FACTORIES:
+                        raise Unreplayable("a dictionary that calls a function")
                     value.default_factory = made
                 self._fill(value, pairs)
             case ["objects", list(shape), list(items)] if list(value.shape) == shape:
@@ -183,10 +197,7 @@ class Reader(Table):
                 if value.is_leaf:
                     value.grad = found
                     value.requires_grad_(needs)
-                new_names = self._decode_pairs(state)
-                if any(hasattr(type(value), name) for name in new_names.keys() - vars(value).keys()):
-                    raise Unreplayable("a tensor with attributes in place of its methods")
-                vars(value).update(new_names)
+                vars(value).update(self._check_attributes(value, self._decode_pairs(state)))
             case ["pickled", int()] if self.is_trusted is None:
                 pass
             case ["random", _, state]:
@@ -202,10 +213,7 @@ class Reader(Table):
                     self._fill(value, items)
                 elif isinstance(value, list):
                     value[:] = self._decode_all(items)
-                names = self._decode_pairs(state)
-                if self.is_trusted is not None:
-                    _refuse_methods(value, names)
-                _set_attributes(value, names)
+                _set_attributes(value, self._check_attributes(value, self._decode_pairs(state)))
             case _:
                 raise Unreplayable(f"a change of {type(value).__name__}")
 
@@ -215,13 +223,46 @@ class Reader(Table):
         base.clear(value)
         base.update(value, new)
 
+    def _fits(self, value: Any, content: Node) -> bool:  # noqa: ANN401
+        """Whether the content is that of an object of this class. Otherwise methods of its choice would be called."""
+        kind, numpy = type(value), sys.modules.get("numpy")
+        match content:
+            case ["list" | "set" | "deque" as name, *_]:
+                return kind is LISTS[name]
+            case ["dict", str(name), *_]:
+                return kind is DICTS.get(name)
+            case ["objects" | "array", *_]:
+                return numpy is not None and kind is numpy.ndarray
+            case ["tensor", *_]:
+                return is_tensor(value)
+            case ["random", "RandomState" | "Generator" as name, _]:
+                return numpy is not None and kind is getattr(numpy.random, name)
+            case ["object", name, *_]:
+                return kind is self._find_class(name)
+        return content[:1] == ["pickled"] and self.is_trusted is None
+
+    def _may_make(self, kind: type) -> bool:
+        """Whether a candidate may make objects of the class: no attribute of them may decide what they are equal to, or
+        be called by a library."""
+        if self.is_trusted is None:
+            return True
+        local = [cls for cls in type.mro(kind) if not self._is_shared(cls.__module__)]  # a class of the tests
+        special = {name for cls in local for name in vars(cls) if name.startswith("__")} - IMPLICIT - _HARMLESS
+        is_known = bool(local) or kind.__module__.startswith(_LIBRARIES) or self.is_trusted(kind.__module__)
+        return is_known and not special and not hasattr(kind, "__del__")
+
+    def _check_attributes(self, value: Any, names: dict[Any, Any]) -> dict[str, Any]:  # noqa: ANN401
+        """A new attribute in place of a method could decide what the object is equal to, and so could a special one."""
+        held = getattr(value, "__dict__", {})
+        for name in names.keys() - held.keys() if self.is_trusted is not None else ():
+            if type(name) is not str or name.startswith("__") or callable(getattr(type(value), name, None)):
+                raise Unreplayable(f"an object with the attribute {name} in place of a method")
+        return names
+
     def _find_class(self, name: Node) -> Any:  # noqa: ANN401
         match name:
             case ["own", int(number)] if 0 <= number < len(self.handles):
                 found = self.handles[number]
-                own = {name for cls in type.mro(found) if not self._is_shared(cls.__module__) for name in vars(cls)}
-                if any(one.startswith("__") for one in own - IMPLICIT - _HARMLESS):
-                    raise Unreplayable(f"an object of {found.__qualname__}, which may decide what it is equal to")
             case ["local", int(number), description] if self.is_trusted is None:
                 found = self._make_class(number, description)
             case _:
@@ -260,14 +301,6 @@ class Reader(Table):
         if found is None or not (is_builtin or is_allowed) or found in _EVALUATING:
             raise Unreplayable(f"{module}.{qualname}, which the tests' process does not know or trust")
         return found
-
-
-def _refuse_methods(value: Any, names: dict[str, Any]) -> None:  # noqa: ANN401
-    """A new attribute in place of a method could decide what the object is equal to."""
-    held = getattr(value, "__dict__", {})
-    for name in names.keys() - held.keys():
-        if callable(getattr(type(value), str(name), None)):
-            raise Unreplayable(f"an object with the attribute {name} in place of a method")
 
 
 def _set_attributes(value: Any, names: dict[str, Any]) -> None:  # noqa: ANN401

@@ -108,10 +108,11 @@ def _take_pandas_apart(value: Any) -> tuple[str, Parts] | None:  # noqa: ANN401
     return None
 
 
-def put_together(name: str, parts: Parts) -> Any:  # noqa: ANN401
-    """The reverse of `take_apart`; raises Unreplayable for an unknown kind."""
-    if name in _MAKERS:
+def put_together(name: str, parts: Parts, *, is_trusted: bool) -> Any:  # noqa: ANN401
+    """The reverse of `take_apart`; raises Unreplayable for an unknown kind, and for parts that could be called."""
+    if not is_trusted:
         _check_parts(name, parts)
+    if name in _MAKERS:
         return _MAKERS[name](*parts)
     numpy, torch, pandas = map(sys.modules.get, ("numpy", "torch", "pandas"))
     match name, parts:
@@ -162,16 +163,23 @@ def _make_pandas(name: str, values: Any, dtype: str | None, index: Any, label: A
 
 
 def _check_parts(name: str, parts: Parts) -> None:
-    """Makers call nothing but methods of their parts, so the parts must be of Python's own types."""
-    if name in {"weakref.ReferenceType", "builtins.slice"}:  # they only hold them
+    """Makers of libraries ask their parts for special methods, so the parts must be of exact types."""
+    numpy, pandas = sys.modules.get("numpy"), sys.modules.get("pandas")
+    arrays = (numpy.ndarray,) if numpy is not None else ()
+    tables = (pandas.Index, pandas.RangeIndex, pandas.DatetimeIndex, pandas.Series) if pandas is not None else ()
+    if name == "functools.partial" or (name == "weakref.ReferenceType" and len(parts) != 1):
+        raise Unreplayable(f"a value of kind {name}")
+    if name in {"weakref.ReferenceType", "builtins.slice", "iterator"}:  # they only hold them
         return
-    if name == "functools.partial":
-        _, arguments, keywords = parts
-        is_plain = type(arguments) is tuple and type(keywords) is dict
-    else:
-        is_plain = all(type(part) in _PLAIN for part in parts)
-    if not is_plain:
-        raise Unreplayable(f"a value of kind {name} with other parts")
+    pending = list(parts)
+    while pending:
+        part = pending.pop()
+        kind = type(part)
+        is_series = kind.__module__.startswith("polars.") and kind.__name__ == "Series"
+        if kind in (list, tuple):
+            pending += part
+        elif kind not in _PLAIN and kind not in (*arrays, *tables) and kind.__module__ != "numpy" and not is_series:
+            raise Unreplayable(f"a value of kind {name} with other parts")
 
 
 def _take_all(values: Any) -> list[Any]:  # noqa: ANN401

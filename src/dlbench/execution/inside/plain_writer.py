@@ -1,6 +1,7 @@
 """Write values as plain data: JSON, and bytes that it refers to."""
 
 import enum
+import functools
 import pickle
 import sys
 import types
@@ -17,6 +18,7 @@ from .plain_objects import (
     Table,
     find_base,
     is_foreign,
+    is_pure,
     is_tensor,
     list_slots,
     look_up,
@@ -57,9 +59,10 @@ class Writer(Table):
             return ["error", self._name(kind), self._encode_all(value.args), self._encode_pairs(vars(value))]
         if kind is types.ModuleType:
             return ["module", value.__name__]
-        if kind is types.MethodType:
+        if kind is types.MethodType and self.is_trusted is not None:
             return ["method", self._encode(value.__self__), value.__name__]
-        if kind.__name__ in FUNCTIONS or (callable(value) and self.is_private(kind)):
+        is_bound = kind in (types.MethodType, functools.partial) and self.is_trusted is None
+        if is_bound or kind.__name__ in FUNCTIONS or (callable(value) and self.is_private(kind)):
             return self._encode_function(value)
         if (found := take_apart(value)) is not None:
             return ["value", found[0], self._encode_all(found[1])]
@@ -160,13 +163,15 @@ class Writer(Table):
         return place
 
     def _encode_function(self, value: Any) -> Node:  # noqa: ANN401
-        """By name if the other side knows it, otherwise as a handle that the other side can call."""
+        """By name if the other side knows and accepts it, otherwise as a handle that the other side can call."""
         named = [(getattr(value, "__module__", None) or "", getattr(value, "__qualname__", ""))]
         named += [(place, getattr(value, "__name__", "")) for place in ("numpy", "torch", "math", "jax.numpy")]
-        for module, qualname in named if not self.is_private(value) else []:
+        is_accepted = self.is_trusted is not None or is_pure(value) or any(one is value for one in self.named)
+        for module, qualname in named if is_accepted and not self.is_private(value) else []:
             if look_up(module, qualname) is value and self._is_shared(module):
+                self.named.append(value)
                 return ["function", [module, qualname]]
-        if type(value) is not types.FunctionType and not self.is_private(type(value)):
+        if self.is_trusted is not None and type(value) is not types.FunctionType:
             raise Unreplayable(f"the function {value!r:.80}")
         return ["handle", self._hold(value)]
 
