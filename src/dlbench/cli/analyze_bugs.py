@@ -16,8 +16,8 @@ from dlbench.jsonl import read_lines, rewrite, write_whole
 from dlbench.runs import SAMPLES, make_folder, read_run
 
 if TYPE_CHECKING:
-    from dlbench.analysis.bugs.evidence import Failure
-    from dlbench.analysis.bugs.explain import Explanation
+    from dlbench.analysis.bugs.agreement import Votes
+    from dlbench.analysis.bugs.failures import Failure
     from dlbench.analysis.bugs.llm_judge import JudgeVotes
     from dlbench.generation import ModelOptions
 
@@ -30,7 +30,7 @@ def bugs(
     output: StudyOutput,
     out: Annotated[
         Path | None,
-        typer.Option(help="Folder for bugs.md, failures.jsonl (evidence and reasons) and the judge's votes."),
+        typer.Option(help="Folder for bugs.md, failures.jsonl (categories and reasons) and the judge's votes."),
     ] = None,
     votes: Annotated[
         list[Path] | None,
@@ -38,9 +38,9 @@ def bugs(
     ] = None,
     judge: Annotated[str | None, typer.Option(help="Also ask this model, named as for `run`. Requires --out.")] = None,
     judge_command: models.CommandOption = None,
-    judge_below: Annotated[
-        float, typer.Option(min=0.0, max=1.0, help="Ask the judge only if the rules' confidence is below this.")
-    ] = 1.0,
+    judge_examples: Annotated[
+        int, typer.Option(min=0, help="Failures rated in --votes that the judge sees as examples, at most.")
+    ] = 8,
     base_url: models.BaseUrlOption = None,
     api_key: models.ApiKeyOption = None,
     concurrency: Annotated[int, typer.Option(min=1, help="Concurrent requests to the judge.")] = 4,
@@ -49,59 +49,50 @@ def bugs(
     max_requests: models.MaxRequestsOption = None,
     max_cost: models.MaxCostOption = None,
     prices: models.PricesOption = None,
-    references: Annotated[
-        bool, typer.Option(help="Read the modules around candidates, if their projects are prepared.")
-    ] = True,
-    look_up: Annotated[bool, typer.Option(help="Query the projects' environments for missing names.")] = True,
     benchmark: BenchmarkOption = None,
 ) -> None:
     """Classify the bugs that make candidates fail: by rules, an LLM judge and people's votes; measure agreement."""
-    from dlbench.analysis.bugs.agreement import measure_agreement, read_votes
-    from dlbench.analysis.bugs.explain import ProjectModules, explain
+    from dlbench.analysis.bugs.agreement import find_majority, measure_agreement, read_votes
+    from dlbench.analysis.bugs.rules import classify
     from dlbench.generation import ModelOptions
     from dlbench.reporting.studies import bugs as study
 
-    if judge_below != 1.0 and not (judge or judge_command):
-        raise DLBenchError("--judge-below requires a judge", fix="name one as --judge")
     if (judge or judge_command) and out is None:
         raise DLBenchError("--judge requires a folder for its votes", fix="give a folder as --out")
-    loaded = dataset.load(benchmark)
-    failures, notes = read_failures(runs, loaded)
+    failures, notes = read_failures(runs, dataset.load(benchmark))
     people = read_votes(votes or [], failures)
-    with counted("explaining", len(failures), every=2.0) as advance:
-        found = explain(failures, ProjectModules(loaded) if references else None, look_up=look_up, on_done=advance)
-    unprepared = {
-        one.failure.instance.project for one in found if any("not prepared" in note for note in one.evidence.notes)
-    }
-    if references and unprepared:
-        notes.append(f"NOT PREPARED, so module names are unknown: {', '.join(sorted(unprepared))}")
+    by_rules = {one.id: found for one in failures if (found := classify(one))}
+    raters: dict[str, Votes] = {"rules": {failure: found.category for failure, found in by_rules.items()}}
+    reasons = {failure: found.reason for failure, found in by_rules.items()}
+    main = "rules"
     if out is not None:
         make_folder(out)
-        rewrite(out / FAILURES, (one.as_record() for one in found))
-    raters = {"rules": {one.failure.id: one.by_rules.category for one in found}}
-    reasons: dict[str, str] = {}
     if out is not None and (judge or judge_command):
         opening = ModelOptions(base_url, api_key, judge_command, request_timeout, concurrency=concurrency)
-        unsure = [one for one in found if judge_below == 1.0 or one.by_rules.confidence < judge_below]
-        if not unsure:
-            what = f"the rules' confidence is at least {judge_below:g} for every failure"
-            raise DLBenchError(what, where="--judge-below", fix="give a higher value, or no judge")
         budget = models.BudgetOptions(max_requests, None, max_cost, prices)
-        judged = _ask(opening, judge, unsure, out, budget, retries)
-        raters["judge"], reasons = dict(judged.votes), judged.reasons
-        if len(unsure) < len(found):
-            notes.append(
-                f"the judge rated {len(unsure)} of {len(found)} failures, those of which the rules are least sure;"
-                " its figures and its agreement cover these only"
-            )
+        rated = find_majority(people.values())
+        judged = _ask(opening, judge, failures, out, budget, retries, rated, judge_examples)
+        main = "judge"
+        raters |= {"judge": judged.votes, "judge, where certain": judged.certain}
+        reasons = judged.reasons
         if judged.unreadable:
             notes.append(f"{judged.unreadable} answers of the judge name no category and are not counted")
-    raters |= {f"person {name}": dict(rated) for name, rated in people.items()}
-    by_run: dict[str, list[Explanation]] = {}
-    for one in found:
-        by_run.setdefault(one.failure.run, []).append(one)
-    tables = {"kinds of bugs, by the rules": study.tabulate_bugs(by_run)}
-    record: dict[str, object] = {"failures": [one.as_record() for one in found]}
+    raters |= {f"person {name}": rated for name, rated in people.items()}
+    chosen = raters[main]
+    records = [_make_record(one, chosen.get(one.id, ""), reasons.get(one.id, "")) for one in failures]
+    if out is not None:
+        rewrite(out / FAILURES, records)
+    silent = len(failures) - len(raters["rules"])
+    if main == "rules" and silent:
+        notes.append(
+            f"{silent} of {len(failures)} failures are not classified: no rule agrees with people on them."
+            " Give a model as --judge to classify all"
+        )
+    by_run: dict[str, list[str]] = {}
+    for one in failures:
+        by_run.setdefault(one.run, []).append(chosen.get(one.id, ""))
+    tables = {f"kinds of bugs, by the {main}": study.tabulate_bugs(by_run)}
+    record: dict[str, object] = {"failures": records}
     if len(raters) > 1:
         agreement = measure_agreement(raters)
         tables["kinds of bugs, by rater"] = study.tabulate_raters(raters)
@@ -109,15 +100,27 @@ def bugs(
         for pair in agreement.pairs:
             if pair.confusions:
                 tables[f"{pair.a} and {pair.b}"] = study.tabulate_confusions(pair.confusions, (pair.a, pair.b))
-        record |= {"agreement": agreement, "votes": raters, "judge_reasons": reasons}
+        record |= {"agreement": agreement, "votes": raters}
     output.show(tables, notes, record | {"notes": notes}, study.draw_bugs(by_run))
     if out is not None:
         write_whole(out / "bugs.md", study.write_markdown(tables, notes))
 
 
+def _make_record(failure: "Failure", category: str, reason: str) -> dict[str, object]:
+    return {
+        "run": failure.run,
+        "instance": failure.instance.id,
+        "sample": failure.verdict["sample"],
+        "category": category or None,
+        "reason": reason,
+        "status": failure.verdict["status"],
+        "message": failure.message,
+    }
+
+
 def read_failures(runs: Sequence[Path], benchmark: "dataset.Benchmark") -> "tuple[list[Failure], list[str]]":
     """The failures of all runs, and notes on what is left out."""
-    from dlbench.analysis.bugs.evidence import find_failures
+    from dlbench.analysis.bugs.failures import find_failures
     from dlbench.reporting import name_runs
     from dlbench.runs.samples import parse_samples
 
@@ -145,10 +148,12 @@ def read_failures(runs: Sequence[Path], benchmark: "dataset.Benchmark") -> "tupl
 def _ask(
     opening: "ModelOptions",
     model: str | None,
-    found: "list[Explanation]",
+    failures: "Sequence[Failure]",
     out: Path,
     budget: models.BudgetOptions,
     retries: int,
+    rated: "Votes",
+    max_examples: int,
 ) -> "JudgeVotes":
     from dlbench.analysis.bugs.llm_judge import ask_judge
 
@@ -157,11 +162,13 @@ def _ask(
         raise DLBenchError(f"{name} cannot judge", where="--judge", fix="give a model that answers questions")
     opened = opening.open(name, log=log)
     folder = out / f"judge-{name.replace('/', '_').replace(':', '_')}"
-    with counted(f"asking {opened.name}", len(found)) as advance:
+    with counted(f"asking {opened.name}", len(failures)) as advance:
         return ask_judge(
             opened,
-            found,
+            failures,
             folder,
+            rated=rated,
+            max_examples=max_examples,
             concurrency=opening.concurrency,
             budget=budget.open(opened, name),
             retries=retries,

@@ -6,24 +6,20 @@ from dataclasses import replace
 
 import pytest
 
-from dlbench.analysis.bugs.agreement import measure_agreement, measure_alpha, read_votes
-from dlbench.analysis.bugs.explain import Explanation
-from dlbench.analysis.bugs.llm_judge import ANSWERS, ask_judge, parse_answer, write_question
-from dlbench.analysis.bugs.rules import classify
+from dlbench.analysis.bugs.agreement import find_majority, measure_agreement, measure_alpha, read_votes
+from dlbench.analysis.bugs.llm_judge import ANSWERS, ask_judge, choose_examples, parse_answer, write_question
 from dlbench.analysis.bugs.taxonomy import read_categories
 from dlbench.errors import DLBenchError
 from dlbench.generation import OpenAIModel
-from tests.analysis.bugs.made import BODY, HEADER, find_evidence, make_failure
+from tests.analysis.bugs.made import BODY, HEADER, make_failure
 from tests.generation.endpoint import Endpoint, completion
 
 SCALE = "toy/toy.core.scale"
 
 
 @pytest.fixture
-def explained(toy):
-    code = HEADER + BODY
-    evidence = find_evidence(toy, code)
-    return [Explanation(make_failure(toy, code), evidence, classify(evidence))]
+def failures(toy):
+    return [make_failure(toy, HEADER + BODY)]
 
 
 def test_votes_are_read_from_jsonl_and_csv_and_the_last_one_counts(toy, tmp_path):
@@ -100,47 +96,74 @@ def test_alpha_without_comparable_votes_is_nan():
         ('Thinking {"category": "x"} …\n```json\n{"category": "performance", "reason": ""}\n```', "performance"),
         ("I think it is a constant_error.", "constant_error"),
         ("constant_error or performance", ""),
+        ('{"category": ["performance", "constant_error"]}', ""),
         ("no idea", ""),
         ("", ""),
     ],
-    ids=["object", "last object", "word", "two words", "nothing", "empty"],
+    ids=["object", "last object", "word", "two words", "a list", "nothing", "empty"],
 )
 def test_answer_is_a_vote_only_if_it_names_one_category(answer, category):
-    assert parse_answer(answer)[0] == category
+    assert parse_answer(answer).get("category", "") == category
 
 
-def test_judge_gets_the_evidence_of_the_rules(explained):
-    question = write_question(explained[0])
+def test_judge_gets_definitions_task_code_and_error(failures):
+    question = write_question(failures[0])
     for category in read_categories().values():
         assert category.meaning in question
-    assert explained[0].failure.instance.prompt in question
+    assert failures[0].instance.prompt in question
     assert BODY in question
     assert "AssertionError" in question
 
 
-def test_judge_is_asked_once_and_its_votes_are_stored(explained, tmp_path):
-    with Endpoint(lambda number, body: completion('{"category": "non_prompted", "reason": "why"}')) as endpoint:
+def test_examples_are_of_other_instances_and_spread_over_categories(toy):
+    """An example of the same instance would tell the judge the answer; a frequent category must not fill the list."""
+    asked = make_failure(toy, HEADER + BODY)
+
+    def rated(name, category):
+        return replace(asked, instance=asked.instance.model_copy(update={"id": name}), code=f"{name}()"), category
+
+    known = [
+        (asked, "performance"),
+        rated("a", "silly_mistake"),
+        rated("b", "silly_mistake"),
+        rated("c", "syntax_error"),
+    ]
+    examples = choose_examples(asked, known, 2)
+    assert [category for _, category in examples] == ["silly_mistake", "syntax_error"]
+    question = write_question(asked, examples)
+    assert "a()" in question
+    assert "People say: syntax_error" in question
+    assert "People say: performance" not in question
+
+
+def test_majority_of_people_leaves_out_a_tie():
+    people = [{"1": "a", "2": "a", "3": "a"}, {"1": "a", "2": "b"}, {"1": "b"}]
+    assert find_majority(people) == {"1": "a", "3": "a"}
+
+
+def test_judge_is_asked_once_and_its_votes_are_stored(failures, tmp_path):
+    answer = '{"category": "non_prompted", "certainty": 3, "reason": "why"}'
+    with Endpoint(lambda number, body: completion(answer)) as endpoint:
         for _ in range(2):
-            judged = ask_judge(OpenAIModel("judge", endpoint.url, "key"), explained, tmp_path)
+            judged = ask_judge(OpenAIModel("judge", endpoint.url, "key"), failures, tmp_path)
     assert len(endpoint.requests) == 1
-    assert dict(judged.votes) == {explained[0].failure.id: "non_prompted"}
+    assert dict(judged.votes) == dict(judged.certain) == {failures[0].id: "non_prompted"}
     assert judged.unreadable == 0
     assert (tmp_path / ANSWERS).is_file()
 
 
-def test_vote_of_the_judge_does_not_carry_over_to_other_code(toy, explained, tmp_path):
-    code = f"{HEADER}    return []\n"
-    evidence = find_evidence(toy, code)
-    other = [Explanation(make_failure(toy, code), evidence, classify(evidence))]
-    assert other[0].failure.id == explained[0].failure.id
+def test_vote_of_the_judge_does_not_carry_over_to_other_code(toy, failures, tmp_path):
+    other = [make_failure(toy, f"{HEADER}    return []\n")]
+    assert other[0].id == failures[0].id
     named = ["non_prompted", "silly_mistake"]
     with Endpoint(lambda number, body: completion(json.dumps({"category": named[number]}))) as endpoint:
-        judged = [ask_judge(OpenAIModel("judge", endpoint.url, "key"), each, tmp_path) for each in (explained, other)]
-        again = ask_judge(OpenAIModel("judge", endpoint.url, "key"), explained, tmp_path)
+        judged = [ask_judge(OpenAIModel("judge", endpoint.url, "key"), each, tmp_path) for each in (failures, other)]
+        again = ask_judge(OpenAIModel("judge", endpoint.url, "key"), failures, tmp_path)
     assert [list(one.votes.values()) for one in (*judged, again)] == [[named[0]], [named[1]], [named[0]]]
+    assert not judged[0].certain
 
 
-def test_answer_without_a_category_is_counted_and_is_no_vote(explained, tmp_path):
+def test_answer_without_a_category_is_counted_and_is_no_vote(failures, tmp_path):
     with Endpoint(lambda number, body: completion("I cannot say.")) as endpoint:
-        judged = ask_judge(OpenAIModel("judge", endpoint.url, "key"), explained, tmp_path)
+        judged = ask_judge(OpenAIModel("judge", endpoint.url, "key"), failures, tmp_path)
     assert (dict(judged.votes), judged.unreadable) == ({}, 1)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 
-from dlbench.analysis.bugs.evidence import Failure
+from dlbench.analysis.bugs.failures import Failure
 from dlbench.analysis.bugs.taxonomy import check_category
 from dlbench.construction.labelling.votes import read_rows
 from dlbench.errors import DLBenchError
@@ -53,6 +53,16 @@ def read_votes(paths: Iterable[Path], failures: Iterable[Failure]) -> dict[str, 
                 raise DLBenchError(what, where=where, fix="name run, instance and sample as in the list of failures")
             found.setdefault(str(annotator), {})[known[key]] = check_category(row.get("category"), where)
     return dict(found)
+
+
+def find_majority(people: Iterable[Votes]) -> Votes:
+    """The category that most people chose for each failure; a failure without a majority is left out."""
+    counts: dict[str, Counter[str]] = {}
+    for votes in people:
+        for failure, category in votes.items():
+            counts.setdefault(failure, Counter())[category] += 1
+    top = {failure: count.most_common(2) for failure, count in counts.items()}
+    return {failure: each[0][0] for failure, each in top.items() if len(each) == 1 or each[0][1] > each[1][1]}
 
 
 @dataclass(frozen=True)

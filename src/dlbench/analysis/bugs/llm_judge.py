@@ -1,4 +1,4 @@
-"""Ask a model to classify failures (LLM as judge).
+"""Ask a model to classify failures (LLM as judge), with failures that people have rated as examples.
 
 An answer that names no category is counted and is no vote. Answers are keyed by the question, including the code, so
 that a rerun under the same name does not inherit votes on code that no longer exists.
@@ -7,13 +7,15 @@ that a rerun under the same name does not inherit votes on code that no longer e
 import hashlib
 import json
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 from dlbench.analysis.bugs.agreement import Votes
-from dlbench.analysis.bugs.explain import Explanation
+from dlbench.analysis.bugs.failures import Failure
 from dlbench.analysis.bugs.taxonomy import read_categories
 from dlbench.dataset import Instance
 from dlbench.dataset.prompt_context import fenced
@@ -23,37 +25,47 @@ from dlbench.jsonl import read_lines
 from dlbench.workspace.home import Log, quiet
 
 ANSWERS = "samples.jsonl"
-_MAX_CHARS = 6000
+CERTAIN = 3
+_MAX_CHARS, _MAX_EXAMPLE_CHARS = 6000, 1500
 _QUESTION = """\
-A program was written for the task below and failed its tests. Which one of these kinds of bugs is it?
+A program was written for a task and failed its tests. Which one of these kinds of bugs is it?
 
 {categories}
 
-Answer with one JSON object: {{"category": "…", "reason": "…"}}. The category is one of the words before a colon.
+Answer with one JSON object: {{"category": "…", "certainty": 1, "reason": "…"}}. The category is one of the words before
+a colon. The certainty is 3 if you expect every careful reader to choose this category, 2 if it is the most likely one,
+1 if you guess.
 
+{examples}{failure}
+"""
+_FAILURE = """\
 The task:
 {prompt}
 
 The code:
 {code}
 
-What is known of the failure (JSON):
-{evidence}
+The failure: {status}, {passed} tests passed, {failed} did not
+{message}
 """
 
 
 @dataclass(frozen=True)
 class JudgeVotes:
     votes: Votes
+    certain: Votes
+    """The votes of which the judge is certain."""
     reasons: dict[str, str]
     unreadable: int
 
 
 def ask_judge(
     model: Model,
-    explained: Sequence[Explanation],
+    failures: Sequence[Failure],
     folder: Path,
     *,
+    rated: Votes | None = None,
+    max_examples: int = 0,
     concurrency: int = 4,
     max_tokens: int = 400,
     budget: Budget | None = None,
@@ -61,52 +73,81 @@ def ask_judge(
     on_answer: Callable[[dict[str, Any]], None] = lambda record: None,
     log: Log = quiet,
 ) -> JudgeVotes:
-    """Resumes: a question that has an answer in the folder is not asked again."""
-    by_key = {_question_key(one): one for one in explained}
+    """Resumes: a question that has an answer in the folder is not asked again. `rated`: people's categories."""
+    known = [(one, rated[one.id]) for one in failures if rated and one.id in rated]
+    questions = {one.id: write_question(one, choose_examples(one, known, max_examples)) for one in failures}
+    by_key = {_question_key(one, questions[one.id]): one for one in failures}
     # Each question is an instance of its own, so that sampling works as in a run.
-    instances = [one.failure.instance.model_copy(update={"id": key}) for key, one in by_key.items()]
+    instances = [one.instance.model_copy(update={"id": key}) for key, one in by_key.items()]
 
     def make_request(instance: Instance, sample: int) -> Request:
-        text = write_question(by_key[instance.id])
+        text = questions[by_key[instance.id].id]
         return Request(instance.id, sample, [{"role": "user", "content": text}], max_tokens=max_tokens)
 
     path = folder / ANSWERS
     generate(model, instances, make_request, path, 1, concurrency, on_answer, budget=budget, retries=retries, log=log)
     votes: dict[str, str] = {}
+    certain: dict[str, str] = {}
     reasons: dict[str, str] = {}
     unreadable = 0
     for _, record in read_lines(path):
-        if asked := by_key.get(record["instance"]):
-            category, reason = parse_answer(str(record.get("answer", "")))
-            if category:
-                votes[asked.failure.id], reasons[asked.failure.id] = category, reason
+        if failure := by_key.get(record["instance"]):
+            answer = parse_answer(str(record.get("answer", "")))
+            if category := answer.get("category"):
+                votes[failure.id], reasons[failure.id] = category, str(answer.get("reason", ""))
+                if answer.get("certainty") == CERTAIN:
+                    certain[failure.id] = category
             else:
                 unreadable += 1
-    return JudgeVotes(votes, reasons, unreadable)
+    return JudgeVotes(votes, certain, reasons, unreadable)
 
 
-def _question_key(one: Explanation) -> str:
-    digest = hashlib.sha256(write_question(one).encode(errors="surrogatepass")).hexdigest()
-    return f"{one.failure.id} {digest[:16]}"
+def _question_key(failure: Failure, question: str) -> str:
+    return f"{failure.id} {hashlib.sha256(question.encode(errors='surrogatepass')).hexdigest()[:16]}"
 
 
-def write_question(one: Explanation) -> str:
+def choose_examples(failure: Failure, rated: Sequence[tuple[Failure, str]], most: int) -> Sequence[tuple[Failure, str]]:
+    """Failures of other instances, spread over the categories: the same instance would give the answer away."""
+    by_category: dict[str, list[tuple[Failure, str]]] = {}
+    for one, category in rated:
+        if one.instance.id != failure.instance.id:
+            by_category.setdefault(category, []).append((one, category))
+    rounds = zip_longest(*(by_category[category] for category in sorted(by_category)))
+    return [example for turn in rounds for example in turn if example is not None][:most]
+
+
+def write_question(failure: Failure, examples: Sequence[tuple[Failure, str]] = ()) -> str:
     categories = "\n".join(f"{slug}: {category.meaning}" for slug, category in read_categories().items())
-    known = {name: value for name, value in asdict(one.evidence).items() if value not in ((), "", None)}
-    evidence = json.dumps(known, ensure_ascii=False, default=str)[:_MAX_CHARS]
-    code = fenced((one.failure.code or "(none)")[:_MAX_CHARS])
-    return _QUESTION.format(categories=categories, prompt=one.failure.instance.prompt, code=code, evidence=evidence)
+    shown = [
+        f"An example. {_describe(one, _MAX_EXAMPLE_CHARS)}People say: {category}\n\n" for one, category in examples
+    ]
+    end = "The failure to classify. " if examples else ""
+    return _QUESTION.format(
+        categories=categories, examples="".join(shown) + end, failure=_describe(failure, _MAX_CHARS)
+    )
 
 
-def parse_answer(text: str) -> tuple[str, str]:
-    """Category and reason; empty if the answer names no category, or several outside a JSON object."""
+def _describe(failure: Failure, most: int) -> str:
+    passed = Counter(failure.verdict["tests"].values())["passed"]
+    return _FAILURE.format(
+        prompt=failure.instance.prompt[:most],
+        code=fenced((failure.code or "(none)")[:most]),
+        status=failure.verdict["status"],
+        passed=passed,
+        failed=len(failure.verdict["tests"]) - passed,
+        message=failure.message[-most:],
+    )
+
+
+def parse_answer(text: str) -> Mapping[str, Any]:
+    """The JSON object of the answer; empty if it names no category, or several outside a JSON object."""
     known = read_categories()
     for found in reversed(re.findall(r"\{[^{}]*\}", text, re.S)):
         try:
             record = json.loads(found)
         except ValueError:
             continue
-        if isinstance(record, dict) and record.get("category") in known:
-            return record["category"], str(record.get("reason", ""))
+        if isinstance(record, dict) and str(record.get("category")) in known:
+            return record
     named = {slug for slug in known if re.search(rf"\b{slug}\b", text)}
-    return (named.pop(), "") if len(named) == 1 else ("", "")
+    return {"category": named.pop()} if len(named) == 1 else {}

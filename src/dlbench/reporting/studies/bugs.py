@@ -4,30 +4,26 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from dlbench.analysis.bugs.agreement import Agreement, Votes
-from dlbench.analysis.bugs.explain import Explanation
-from dlbench.analysis.bugs.taxonomy import OTHER, read_categories
+from dlbench.analysis.bugs.taxonomy import read_categories
 from dlbench.reporting.charts.heatmap import draw_shares
 from dlbench.reporting.formatting import number, percent
 from dlbench.reporting.tables import Tabled, to_markdown
 
 PAPER = "the papers (GPT-4o)"
+UNCLASSIFIED = "not classified"
 _MAX_CONFUSIONS = 15
 
 
-def tabulate_bugs(found: Mapping[str, Sequence[Explanation]]) -> Tabled:
-    """A row per category, with its subcategories below; a column per run, the papers' last."""
-    counts = {run: Counter((one.by_rules.category, one.by_rules.kind) for one in each) for run, each in found.items()}
+def tabulate_bugs(found: Mapping[str, Sequence[str]]) -> Tabled:
+    """A row per category; a column per run, the papers' last. `found`: by run, the category of each failure or ""."""
+    counts = {run: Counter(each) for run, each in found.items()}
     total = sum(category.seen for category in read_categories().values())
-    rows = [["all", "", *(str(each.total()) for each in counts.values()), str(total)]]
+    rows = [["all", *(str(each.total()) for each in counts.values()), str(total)]]
     for slug, category in read_categories().items():
-        cells = [_share(sum(each[slug, kind] for kind in category.kinds), each.total()) for each in counts.values()]
-        rows.append([category.name, "", *cells, _share(category.seen, total)])
-        if len(category.kinds) > 1:
-            for kind, seen in category.kinds.items():
-                cells = [str(each[slug, kind]) for each in counts.values()]
-                # The papers' last subcategory is unrelated to deep learning; ours is also what no rule has assigned.
-                rows.append(["", "none of these" if kind == OTHER else kind, *cells, str(seen)])
-    return ["category", "subcategory", *found, PAPER], rows
+        cells = [_share(each[slug], each.total()) for each in counts.values()]
+        rows.append([category.name, *cells, _share(category.seen, total)])
+    rows.append([UNCLASSIFIED, *(_share(each[""], each.total()) for each in counts.values()), _share(0, total)])
+    return ["category", *found, PAPER], rows
 
 
 def tabulate_raters(raters: Mapping[str, Votes]) -> Tabled:
@@ -39,14 +35,14 @@ def tabulate_raters(raters: Mapping[str, Votes]) -> Tabled:
     return ["category", *raters], rows
 
 
-def draw_bugs(found: Mapping[str, Sequence[Explanation]]) -> dict[str, str]:
+def draw_bugs(found: Mapping[str, Sequence[str]]) -> dict[str, str]:
     categories = read_categories()
     total = sum(category.seen for category in categories.values())
-    shares = {(PAPER, one.name): one.seen / total for one in categories.values()}
+    shares = {(PAPER, one.name): one.seen / total for one in categories.values()} | {(PAPER, UNCLASSIFIED): 0.0}
     for run, each in found.items():
-        counts = Counter(one.by_rules.category for one in each)
-        shares |= {(run, one.name): counts[slug] / max(1, len(each)) for slug, one in categories.items()}
-    names = [category.name for category in categories.values()]
+        counts = Counter(categories[slug].name if slug else UNCLASSIFIED for slug in each)
+        shares |= {(run, name): counts[name] / max(1, len(each)) for _, name in [*shares]}
+    names = [*(category.name for category in categories.values()), UNCLASSIFIED]
     return {"bugs": draw_shares("% of failures by kind of bug", [*found, PAPER], names, shares)}
 
 

@@ -1,1 +1,0 @@
-"""Inject known bugs into references, to measure how well `dlbench analyze bugs` classifies failures."""
