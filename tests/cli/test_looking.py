@@ -1,11 +1,15 @@
 """A person can look at a benchmark, theirs or ours, and a broken one is named piece by piece."""
 
 import json
+import os
 import subprocess
 import sys
+import termios
 from pathlib import Path
 
 import pytest
+
+from dlbench.dataset import Selection, load, select
 
 
 def test_help_and_version_answer(dlbench):
@@ -33,6 +37,43 @@ def test_list_filters_by_label_and_prints_json(dlbench, toy_root):
     none = dlbench("list", "--benchmark", toy_root, "--stage", "training")
     assert none.status == 1
     assert "no instance matches" in none.err
+
+
+def print_on_terminal(columns: int, *arguments: str) -> list[str]:
+    """The lines that a command prints on a terminal of this width."""
+    ours, theirs = os.openpty()
+    termios.tcsetwinsize(theirs, (24, columns))
+    environment = {key: value for key, value in os.environ.items() if key != "COLUMNS"}
+    command = [sys.executable, "-m", "dlbench", *arguments]
+    with subprocess.Popen(command, stdout=theirs, env=environment) as started:
+        os.close(theirs)
+        said = b""
+        try:
+            while more := os.read(ours, 65536):
+                said += more
+        except OSError:  # the command has closed its end
+            pass
+    os.close(ours)
+    assert started.returncode == 0
+    return said.decode().splitlines()
+
+
+def test_list_prints_one_whole_id_a_line_into_a_pipe(dlbench):
+    wanted = [instance.id for instance in select(load(), Selection(split="demo"))]
+    assert max(map(len, wanted)) > 80
+    assert dlbench("list", "--split", "demo", env={"COLUMNS": "80"}).out.splitlines() == wanted
+
+
+@pytest.mark.parametrize("columns", [80, 200])
+def test_list_never_breaks_an_id_on_a_terminal(columns):
+    lines = print_on_terminal(columns, "list", "--split", "demo")
+    for instance in select(load(), Selection(split="demo")):
+        rest = [line.removeprefix(instance.id) for line in lines if line.split()[0] == instance.id]
+        below = [lines[lines.index(instance.id) + 1]] if columns == 80 else rest
+        labels = instance.labels
+        assert below[0].split()[:3] == [labels.stage, labels.task, labels.data]
+        assert len(below[0]) <= columns
+    assert lines[-1] == "17 instances"
 
 
 def test_list_knows_the_split_of_a_month_and_says_when_there_is_none(dlbench, toy_root):

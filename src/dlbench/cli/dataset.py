@@ -1,7 +1,10 @@
 """The commands `list`, `show` and `stats`: inspect the dataset."""
 
 import math
+import sys
+from collections.abc import Sequence
 from pathlib import Path
+from shutil import get_terminal_size
 from typing import Annotated
 
 import typer
@@ -16,23 +19,30 @@ from dlbench.registry import find_known
 
 @command("list")
 def list_instances(chosen: Chosen, json: JsonOption = False) -> None:
-    """List instances, filtered by any label, project or date."""
+    """List instances, filtered by any label, project or date: a table on a terminal, one id a line elsewhere."""
     if json:
         print_json([instance.model_dump(mode="json", exclude={"prompt"}) for instance in chosen.instances])
         return
-    from rich.console import Console
-    from rich.table import Table
+    if not sys.stdout.isatty():
+        typer.echo("\n".join(instance.id for instance in chosen.instances))
+        return
+    typer.echo("\n".join(_lay_out(chosen.instances, get_terminal_size().columns)))
+    typer.echo(f"{len(chosen.instances)} instances")
 
-    table = Table()
-    for heading in ("instance", "stage", "task", "data", "tests", "introduced"):
-        table.add_column(heading, overflow="fold", justify="right" if heading == "tests" else "left")
-    for instance in chosen.instances:
-        labels = instance.labels
-        facts = [labels.stage, labels.task, labels.data, str(len(instance.tests)), str(instance.introduced)]
-        table.add_row(instance.id, *facts)
-    console = Console()
-    console.print(table)
-    console.print(f"{len(chosen.instances)} instances")
+
+def _lay_out(instances: "Sequence[dataset.Instance]", width: int) -> list[str]:
+    """Rows of a table; where they do not fit, the labels go below each id: an id is never broken."""
+    rows = [["instance", "stage", "task", "data", "tests", "introduced"]]
+    for one in instances:
+        labels = one.labels
+        rows.append([one.id, labels.stage, labels.task, labels.data, str(len(one.tests)), str(one.introduced)])
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    beside = sum(widths) + 2 * len(widths) <= width
+    facts = ["  ".join(map(str.ljust, row[1:], widths[1:])).rstrip() for row in rows]
+    return [
+        f"{row[0]:<{widths[0]}}  {more}" if beside else f"{row[0]}\n  {more}"
+        for row, more in zip(rows, facts, strict=True)
+    ]
 
 
 @command("show")

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 def open_console() -> "Console":
-    """A console as wide as the terminal; without a terminal, wide enough that no number wraps."""
+    """A console as wide as the terminal; without a terminal, so wide that nothing wraps."""
     from rich.console import Console
 
     console = Console()
-    return console if console.is_terminal else Console(width=160)
+    return console if console.is_terminal else Console(width=10_000)
 
 
 def print_json(value: object) -> None:
