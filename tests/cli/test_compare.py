@@ -147,7 +147,7 @@ def test_incomparable_runs_get_a_clear_error(two, write_run, toy_root):
 
 def test_report_shows_intervals_breakdowns_and_cost(write_run, toy_root):
     usage = {"prompt_tokens": 1000, "completion_tokens": 234, "cost": 0.5}
-    samples = [{"instance": SCALE, "sample": 0, "answer": "", "usage": usage}]
+    samples = [{"instance": SCALE, "sample": n, "answer": "", "usage": usage} for n in range(2)]
     folder = write_run("m", {SCALE: "pass", STEP: "fail"}, samples=samples)
     ended = run_cli("report", folder, "--benchmark", toy_root, "--by", "framework", "--cutoff", "2025-12-31")
     assert ended.exit_code == 0, ended.output
@@ -156,8 +156,9 @@ def test_report_shows_intervals_breakdowns_and_cost(write_run, toy_root):
     assert "9.5 to 90.5" in ended.output
     assert "numpy" in ended.output
     assert "after 2025-12-31" in ended.output
-    assert "1,000" in ended.output
-    assert "0.5000" in ended.output
+    assert re.search(r"prompt tokens per sample\W+1,000 ", ended.output)
+    assert re.search(r"completion tokens per sample\W+234 ", ended.output)
+    assert re.search(r"cost of the run\W+1.0000 ", ended.output)
     assert "| project | toy | 2 | 50.0 % (9 to 91) |" in (folder / "report.md").read_text()
 
 

@@ -35,7 +35,9 @@ def test_report_writes_page_tables_and_plots(run, toy_root, tmp_path):
     names = {path.name for path in (tmp_path / "new/out").iterdir()}
     tables = {"scores.csv", "scores.parquet", "verdicts.csv", "verdicts.parquet", "tables.tex"}
     assert names == {"report.html", "report.md", "plots"} | tables
-    assert "report.html" in ended.output
+    assert ended.output.splitlines()[-1] == f"report: {tmp_path / 'new/out/report.html'}"
+    assert "m: pass@1 100.0 % (34 to 100), 2 instances" in ended.output
+    assert "outcomes" not in ended.output
     assert "100.0 %" in (tmp_path / "new/out/report.html").read_text()
 
 
@@ -43,11 +45,31 @@ def test_each_plot_is_a_file_with_a_legend(run, toy_root, tmp_path):
     other = shutil.copytree(run, tmp_path / "it's \"<b>&")
     ended = run_cli("report", run, other, "--out", tmp_path / "out", "--benchmark", toy_root)
     assert ended.exit_code == 0, ended.output
-    files = sorted((tmp_path / "out/plots").iterdir())
+    files = sorted((tmp_path / "out/plots").glob("*.svg"))
     texts = {one.name: list(ElementTree.fromstring(one.read_text()).itertext()) for one in files}
     assert {"m (run)", "m (it's \"<b>&)"} <= set(texts["pass-1-by-stage-in-percent-with-95-intervals.svg"])
     assert texts["statuses-of-the-verdicts-by-run.svg"][-1] == "pass"
     assert len(files) == (tmp_path / "out/report.html").read_text().count('<svg class="plot"') > 5
+
+
+def test_tables_are_printed_beside_a_page_only_if_asked_for(run, toy_root, tmp_path):
+    ended = run_cli("report", run, "--out", tmp_path / "out", "--by", "framework", "--benchmark", toy_root)
+    assert ended.exit_code == 0, ended.output
+    assert "numpy" in ended.output
+    assert "outcomes" in ended.output
+
+
+def test_plots_of_an_earlier_report_are_removed_and_other_files_stay(run, toy_root, tmp_path):
+    other, plots = shutil.copytree(run, tmp_path / "other"), tmp_path / "out/plots"
+    arguments = ("--out", tmp_path / "out", "--benchmark", toy_root)
+    assert run_cli("report", run, other, *arguments).exit_code == 0
+    (plots / "mine.svg").write_text("<svg/>")
+    both = {path.name for path in plots.glob("*.svg")}
+    assert run_cli("report", run, *arguments).exit_code == 0
+    left = {path.name for path in plots.glob("*.svg")}
+    assert run_cli("report", run, "--out", tmp_path / "fresh", "--benchmark", toy_root).exit_code == 0
+    assert left == {path.name for path in (tmp_path / "fresh/plots").glob("*.svg")} | {"mine.svg"}
+    assert "agreement-between-runs.svg" in both - left
 
 
 def test_missing_pyarrow_is_explained(run, toy_root, tmp_path, monkeypatch):

@@ -11,6 +11,7 @@ from dlbench.reporting.charts.bars import draw_counts, draw_mix, draw_ranges
 from dlbench.reporting.charts.heatmap import Cell, draw_grid, shade
 from dlbench.reporting.charts.points import Panel, Point, draw_course, draw_ratios, draw_scatter
 from dlbench.reporting.charts.svg import find_top, stand_alone
+from dlbench.reporting.formatting import short
 from dlbench.scoring import Interval, Score
 
 XML_TEXT = st.text(st.characters(exclude_categories=["Cs", "Cc"], exclude_characters="\ufffe\uffff"))
@@ -67,6 +68,33 @@ def test_costs_far_apart_get_a_logarithmic_scale():
     ]
     picture = draw_scatter("t", points, "cost")
     assert {"0.1", "1", "10"} <= {one.text for one in ElementTree.fromstring(picture).iter()}
+
+
+@pytest.mark.parametrize(
+    ("most", "marks"),
+    [(11220, {"0", "5,000", "10,000", "15,000", "20,000"}), (0.00031, {"0", "0.0001", "0.0002", "0.0003", "0.0004"})],
+)
+def test_axis_has_round_numbers_without_exponents(most, marks):
+    points = [Point("a", value, 0.5, Interval(0.4, 0.6, "wilson"), 0) for value in (most / 2, most)]
+    texts = {one.text for one in ElementTree.fromstring(draw_scatter("t", points, "tokens")).iter() if one.text}
+    assert marks <= texts
+    assert not any("e+" in one or "e-" in one for one in texts)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (11220, "11,220"),
+        (1234567.8, "1,234,568"),
+        (0.5, "0.5"),
+        (12.345, "12.3"),
+        (0, "0"),
+        (math.nan, "n/a"),
+        (-0.00123, "-0.00123"),
+    ],
+)
+def test_short_numbers_have_no_exponent(value, text):
+    assert short(value) == text
 
 
 def test_run_without_cost_can_be_drawn():

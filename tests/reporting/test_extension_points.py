@@ -36,8 +36,8 @@ def test_new_statistic_is_in_every_table_and_on_the_page(world, monkeypatch):
 def test_optional_statistic_is_hidden_without_a_value(world):
     headings = [row[0] for row in tabulate_statistics(world.collect(world.write_run("m", "111000")).subjects)[1]]
     assert "pass@3" not in headings  # two samples each
-    assert "completion tokens" in headings
-    assert "prompt tokens" not in headings
+    assert "completion tokens per sample" in headings
+    assert "prompt tokens per sample" not in headings
 
 
 def test_new_section_is_on_the_page_and_in_markdown_in_its_order(world, monkeypatch):

@@ -2,7 +2,7 @@
 
 import functools
 import webbrowser
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from enum import StrEnum
@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 PublicOption = Annotated[
     bool, typer.Option("--public", help="Leave out every line of the projects' own code, to share the page.")
 ]
-PLOTS = "plots"
+PLOTS, WRITTEN = "plots", ".written"
+"""The folder of plots, and its list of the plots that a report wrote."""
 
 
 def read_fetched(benchmark: "dataset.Benchmark") -> "Callable[[dataset.Instance], str | None]":
@@ -61,12 +62,23 @@ def write_folder(data: "ReportData", out: Path, *, public: bool) -> None:
     page = write_page(data, candidates, read_fetched(data.benchmark), public=public)
     write_whole(out / "report.html", page)
     written = write_tables(data, out)
-    make_folder(out / PLOTS)
-    for name, plot in draw_plots(data).items():
-        write_whole(out / PLOTS / f"{name}.svg", plot)
+    _write_plots({f"{name}.svg": plot for name, plot in draw_plots(data).items()}, out / PLOTS)
     if not has_parquet():
         log(NO_PARQUET)
-    log(f"wrote {out / 'report.html'}, and next to it {', '.join(written)} and {PLOTS}/")
+    log(f"wrote {', '.join(['report.html', 'report.md', *written])} and {PLOTS}/")
+
+
+def _write_plots(plots: Mapping[str, str], folder: Path) -> None:
+    """Write them, and remove those that an earlier report wrote here and this one does not have."""
+    make_folder(folder)
+    listed = folder / WRITTEN
+    earlier = listed.read_text("utf-8").splitlines() if listed.is_file() else []
+    for old in folder.iterdir():
+        if old.name in earlier and old.name not in plots:
+            old.unlink()
+    write_whole(listed, "".join(f"{name}\n" for name in plots))
+    for name, plot in plots.items():
+        write_whole(folder / name, plot)
 
 
 @command("browse")
@@ -120,10 +132,14 @@ def show_scores(
     axes: Sequence[str] | None = None,
     cutoffs: Sequence[date] | None = None,
     as_json: bool = False,
-    write_more: "Callable[[ReportData], None]" = lambda data: None,
+    write_more: "Callable[[ReportData], None] | None" = None,
 ) -> None:
-    """Print tables and write the Markdown report; exits with 1 where verdicts are harness errors."""
+    """Write the Markdown report and what `write_more` adds; print tables. Exits with 1 if there are harness errors.
+
+    With `write_more` and without `axes`, a line per run replaces the tables.
+    """
     from dlbench.reporting import name_runs, write_report
+    from dlbench.reporting.formatting import score_cell, some
     from dlbench.reporting.report_data import collect_report_data
     from dlbench.scoring import CUTOFFS
     from dlbench.scoring.breakdowns import LABELS
@@ -131,14 +147,23 @@ def show_scores(
     runs = name_runs([read_run(folder) for folder in folders])
     data = collect_report_data(runs, benchmark, cutoffs or CUTOFFS)
     write_whole(report, write_report(data))
-    write_more(data)
+    if write_more:
+        write_more(data)
     if as_json:
         found = {name: {"summary": each, "usage": data.usages[name]} for name, each in data.summaries.items()}
         facts = {"benchmark": str(benchmark.version), "warnings": data.warnings}
         print_json({**facts, "runs": found, "spreads": data.repeats})
     else:
-        _print_tables(data, axes or LABELS)
-        typer.echo(f"report: {report}")
+        if write_more and not axes:
+            for name, summary in data.summaries.items():
+                typer.echo(
+                    f"{name}: pass@1 {score_cell(summary.overall)}, {some(summary.overall.instances, 'instance')}"
+                )
+        else:
+            _print_tables(data, axes or LABELS)
+        for line in data.warnings:
+            typer.echo(f"{line}\n")
+        typer.echo(f"report: {report.with_suffix('.html') if write_more else report}")
     faults = [record for run in runs.values() for record in run.verdicts if record["status"] == "harness_error"]
     if faults:
         what = f"{len(faults)} verdict(s) are harness errors, not the model's failures"
@@ -156,8 +181,6 @@ def _print_tables(data: "ReportData", axes: Sequence[str]) -> None:
     if data.repeats:
         console.print(draw("run-to-run variance", spreads(data.repeats)))
     console.print(draw("outcomes", statuses(data.summaries)))
-    for line in data.warnings:
-        typer.echo(f"{line}\n")
 
 
 @command("report")
@@ -166,13 +189,13 @@ def report(
     out: Annotated[
         Path | None,
         typer.Option(
-            help="Folder for report.html, tables (Markdown, CSV, Parquet, LaTeX) and plots; without it, only report.md."
+            help="Folder for report.html, tables (Markdown, CSV, Parquet, LaTeX) and plots; prints a line per run only."
         ),
     ] = None,
     public: PublicOption = False,
     by: Annotated[
         list[Breakdown] | None,
-        typer.Option(help="Break the table down by this (repeatable); the report has all breakdowns."),
+        typer.Option(help="Print tables broken down by this (repeatable); the report has all breakdowns."),
     ] = None,
     cutoff: Annotated[
         list[datetime] | None, typer.Option(formats=DAYS, help="Cut-off date: scores before and after it (repeatable).")
@@ -184,8 +207,8 @@ def report(
     if public and out is None:
         raise DLBenchError("--public requires --out", fix="pass --out, a folder for the page")
     cutoffs = [day.date() for day in cutoff or ()]
-    axes = [str(axis) for axis in by or (Breakdown.STAGE, Breakdown.TASK, Breakdown.DATA)]
-    axes += ["live"] if cutoffs else []
+    axes = [str(axis) for axis in by or (() if out else (Breakdown.STAGE, Breakdown.TASK, Breakdown.DATA))]
+    axes += ["live"] if axes and cutoffs else []
     loaded = dataset.load(benchmark)
     if out is None:
         show_scores(runs, runs[0] / "report.md", loaded, axes, cutoffs, json)

@@ -51,6 +51,15 @@ def number(value: float, form: str = ".2f") -> str:
     return "n/a" if math.isnan(value) else "infinite" if math.isinf(value) else format(value, form)
 
 
+def short(value: float, sign: str = "") -> str:
+    """Three significant digits or the whole integer, never an exponent. `sign` "+": also for positive values."""
+    if not math.isfinite(value):
+        return number(value)
+    decimals = max(0, 2 - math.floor(math.log10(abs(value)))) if value else 0
+    text = f"{value:{sign},.{decimals}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
 def some(count: int, noun: str) -> str:
     return f"{count} {noun}{'' if count == 1 else 's'}"
 
@@ -60,11 +69,12 @@ def list_some(names: Sequence[object], most: int) -> str:
     return ", ".join(map(str, names[:most])) + (", …" if len(names) > most else "")
 
 
-def format_usage(usage: Usage | None) -> list[str]:
-    """Prompt tokens, completion tokens and cost; `*` where only some samples report them."""
+def format_usage(usage: Usage | None, *, per_sample: bool = False) -> list[str]:
+    """Prompt tokens, completion tokens and cost; `*` where only some samples report them. Cost is always a sum."""
     if usage is None:
         return ["n/a"] * 3
     partly = " *" if 0 < usage.with_tokens < usage.samples else ""
     paid = " *" if 0 < usage.with_cost < usage.samples else ""
-    tokens = [number(value, ",.0f") for value in (usage.prompt_tokens, usage.completion_tokens)]
+    sums = (usage.prompt_tokens, usage.completion_tokens)
+    tokens = [number(value, ",.0f") for value in (usage.tokens_per_sample if per_sample else sums)]
     return [f"{each}{partly}" for each in tokens] + [f"{number(usage.cost, ',.4f')}{paid}"]

@@ -75,9 +75,15 @@ def _add_pass_at(k: int) -> None:
 
 for _k in KS[1:]:
     _add_pass_at(_k)
-add("prompt_tokens", Statistic("prompt tokens", lambda one: format_usage(one.usage)[0], is_optional=True))
-add("completion_tokens", Statistic("completion tokens", lambda one: format_usage(one.usage)[1], is_optional=True))
-add("cost", Statistic("cost", lambda one: format_usage(one.usage)[2], is_optional=True))
+
+
+def _add_usage(name: str, heading: str, place: int) -> None:
+    add(name, Statistic(heading, lambda one: format_usage(one.usage, per_sample=True)[place], is_optional=True))
+
+
+_add_usage("prompt_tokens", "prompt tokens per sample", 0)
+_add_usage("completion_tokens", "completion tokens per sample", 1)
+_add_usage("cost", "cost of the run", 2)
 add("harness_errors", Statistic("", lambda one: one.score.harness_errors, columns=("harness_errors",)))
 
 

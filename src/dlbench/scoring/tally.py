@@ -98,6 +98,14 @@ class Usage:
     """In the currency of the price table or of the endpoint; mostly US dollars."""
     with_cost: int
     seconds: float
+    with_prompt_tokens: int
+
+    @property
+    def tokens_per_sample(self) -> tuple[float, float]:
+        """Of the prompt and of the completion, over the samples that report them."""
+        pairs = ((self.prompt_tokens, self.with_prompt_tokens), (self.completion_tokens, self.with_tokens))
+        prompt, completion = (total / count if count else math.nan for total, count in pairs)
+        return prompt, completion
 
 
 def total_usage(samples: Iterable[dict[str, Any]]) -> Usage:
@@ -110,6 +118,7 @@ def total_usage(samples: Iterable[dict[str, Any]]) -> Usage:
     return Usage(
         samples=len(known),
         with_tokens=len(completions),
+        with_prompt_tokens=len(prompts),
         prompt_tokens=_total(prompts),
         completion_tokens=_total(completions),
         cost=_total(costs),

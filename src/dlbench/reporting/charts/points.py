@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from dlbench.reporting.charts.svg import WIDTH, draw, find_top, line, rect, run_class, shape, text, ticks
-from dlbench.reporting.formatting import score_cell
+from dlbench.reporting.formatting import score_cell, short
 from dlbench.scoring import Interval, Score
 from dlbench.scoring.intervals import NOTHING
 
@@ -27,7 +27,9 @@ def draw_scatter(title: str, points: Sequence[Point], below: str) -> str:
     top = find_top([one.interval.high for one in points] + [one.y for one in points])
     least, most = min(one.x for one in points), max(one.x for one in points)
     tens = least > 0 and most / least >= _FAR
-    begin, end = (10 ** math.floor(math.log10(least)), 10 ** math.ceil(math.log10(most))) if tens else (0, most or 1)
+    begin, end = (
+        (10 ** math.floor(math.log10(least)), 10 ** math.ceil(math.log10(most))) if tens else (0, _round_up(most))
+    )
     right, low = WIDTH - 14, 12 + _TALL
 
     def across(x: float) -> float:
@@ -39,13 +41,19 @@ def draw_scatter(title: str, points: Sequence[Point], below: str) -> str:
 
     parts = _draw_rules(top, up, right)
     marks = [begin * 10**step for step in range(round(math.log10(end / begin)) + 1)] if tens else ticks(end)
-    parts += [text(across(mark), low + 16, f"{mark:,.4g}", anchor="middle", kind="soft small") for mark in marks]
+    parts += [text(across(mark), low + 16, short(mark), anchor="middle", kind="soft small") for mark in marks]
     for one in points:
-        x, tip = across(one.x), f"{one.name}: {100 * one.y:.1f} %, {one.x:,.4g}"
+        x, tip = across(one.x), f"{one.name}: {100 * one.y:.1f} %, {short(one.x)}"
         parts += _draw_mark(one.place, x, one.y, one.interval, up, size=5, tip=tip)
         parts.append(text(x + 8, up(one.y) - 6, str(one.place + 1), kind="small"))
     parts.append(text((_LEFT + right) / 2, low + 33, below, anchor="middle", kind="soft small"))
     return draw(title, low + 38, parts)
+
+
+def _round_up(value: float) -> float:
+    """The next number whose quarters, where the marks are, have two digits."""
+    unit = 10 ** math.floor(math.log10(value)) if value > 1e-9 else 0.1
+    return next(step * unit for step in (1, 2, 4, 6, 8, 10) if value <= step * unit or step == 10)
 
 
 def _draw_rules(top: float, up: Callable[[float], float], right: float) -> list[str]:
@@ -119,16 +127,16 @@ def _draw_panel(panel: Panel, place: int, y: float) -> list[str]:
 
     parts = [text(2, y + 12, panel.title), text(WIDTH, y + 12, f"n = {len(known)}", anchor="end", kind="soft")]
     if not math.isnan(panel.reach):
-        high, tip = up(panel.reach), f"noise: up to {panel.reach:.3g}"
+        high, tip = up(panel.reach), f"noise: up to {short(panel.reach)}"
         parts.append(rect(_RATIO_LEFT, high, plot_width, 2 * (middle - high), kind="track", tip=tip))
     for tick, label in ((top, f"{top:g}"), (1.0, "1"), (1 / top, f"1/{top:g}")):
         parts.append(line(_RATIO_LEFT, up(tick), WIDTH - _RATIO_RIGHT, up(tick)))
         parts.append(text(_RATIO_LEFT - 5, up(tick) + 4, label, anchor="end", kind="soft small"))
     for step, (name, ratio, interval) in enumerate(known):
         x = _RATIO_LEFT + plot_width * (step + 0.5) / len(known)
-        bounds = f" ({interval.low:.3g} to {interval.high:.3g})" if interval.low > 0 else ""
+        bounds = f" ({short(interval.low)} to {short(interval.high)})" if interval.low > 0 else ""
         shown = interval if interval.low > 0 else NOTHING  # 0 is infinitely far down
-        parts += _draw_mark(place, x, ratio, shown, up, size=2.5, tip=f"{name}: {ratio:.3g}{bounds}")
+        parts += _draw_mark(place, x, ratio, shown, up, size=2.5, tip=f"{name}: {short(ratio)}{bounds}")
     return parts
 
 

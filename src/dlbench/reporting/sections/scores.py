@@ -1,7 +1,7 @@
 """Report sections of scores: the ranking, breakdowns by label, size and date, pass@k and variance, and cost."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from html import escape
 
@@ -16,7 +16,7 @@ from dlbench.reporting.report_data import ReportData
 from dlbench.reporting.sections import MARKDOWN, PAGE, Block, Legend, Markup, Plot, SideBySide, Table, Text, section
 from dlbench.reporting.statistics import STATISTICS, tabulate_statistics
 from dlbench.reporting.tables import Tabled, breakdown, spreads
-from dlbench.scoring import BREAKDOWNS, Tally
+from dlbench.scoring import BREAKDOWNS, Tally, Usage
 from dlbench.scoring.summary import KS
 
 _MOST_DRAWN = 8
@@ -44,7 +44,7 @@ def _note_undrawn(data: ReportData) -> str:
 def overview(data: ReportData) -> list[Block]:
     note = (
         "pass@1 with its 95 % interval: bootstrap over instances, Wilson's where a group is small or has one outcome"
-        " throughout. `!`: harness errors count as failures. `*`: a sum over the samples that report it."
+        " throughout. `!`: harness errors count as failures. `*`: over the samples that report it."
     )
     return [Table(tabulate_statistics(data.subjects), "Runs"), Text(note)]
 
@@ -156,18 +156,21 @@ def cost(data: ReportData) -> list[Block]:
     if all(cell == "n/a" for row in rows for cell in row[1:]):
         return [Text("No sample reports tokens or cost.")]
     table = Table((["run", *(one.heading for one in figures)], rows), "Tokens and cost")
-    for below, figure in (("cost of the run", "cost"), ("completion tokens", "completion_tokens")):
-        if points := _find_points(data, figure):
+    for below, find in (
+        ("cost of the run", lambda usage: usage.cost),
+        ("completion tokens per sample", lambda usage: usage.tokens_per_sample[1]),
+    ):
+        if points := _find_points(data, find):
             plot = Plot(draw_scatter(f"pass@1 by {below}", points, below), f"pass@1 in percent, by {below}")
             return [run_legend(data.names), SideBySide(plot, table)]
     return [run_legend(data.names), table]
 
 
-def _find_points(data: ReportData, figure: str) -> list[Point]:
-    """Of the runs with a score and this figure of `Usage`."""
+def _find_points(data: ReportData, find: Callable[[Usage], float]) -> list[Point]:
+    """Of the runs with a score and this figure of their usage."""
     points = []
     for place, (name, subject) in enumerate(data.subjects.items()):
-        value, score = getattr(subject.usage, figure, math.nan), subject.score
+        value, score = find(subject.usage) if subject.usage else math.nan, subject.score
         if not math.isnan(value) and not math.isnan(score.pass_at_1):
             points.append(Point(name, value, score.pass_at_1, score.interval, place))
     return points

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dlbench.analysis.efficiency.summary import SIDES, CandidateRatios, Efficiency, Ratio, find_direction
 from dlbench.reporting.charts.points import Panel, draw_ratios
 from dlbench.reporting.charts.svg import stand_alone
-from dlbench.reporting.formatting import list_some, number, percent, span
+from dlbench.reporting.formatting import list_some, number, percent, short, span
 from dlbench.reporting.tables import Tabled, tabulate
 
 MOST_SHOWN = 15
@@ -17,7 +17,7 @@ _NAMED = 3
 def tabulate_costs(found: Sequence[Efficiency]) -> Tabled:
     rows = []
     for name, cost in [(one.name, cost) for one in found for cost in one.costs]:
-        reference, noise = f"{number(cost.reference, '.3g')} {_UNITS[cost.side]}", cost.noise
+        reference, noise = f"{short(cost.reference)} {_UNITS[cost.side]}", cost.noise
         means = [[number(each.mean, ".3f"), span(each.interval, ".3f", 1)] for each in (cost, noise)]
         row = [name, cost.side, str(cost.instances), str(cost.samples), reference, *means[0]]
         row += [number(cost.low, ".3f"), number(cost.high, ".3f"), str(cost.more), str(cost.less)]
@@ -106,5 +106,5 @@ def _distance(one: CandidateRatios) -> float:
 
 
 def _format(ratio: Ratio, unit: str) -> str:
-    difference = number(ratio.candidate - ratio.reference, "+.3g")
-    return f"{number(ratio.value, '.3g')} ({span(ratio.interval, '.3f', 1)}), {difference} {unit}"
+    difference = short(ratio.candidate - ratio.reference, "+")
+    return f"{short(ratio.value)} ({span(ratio.interval, '.3f', 1)}), {difference} {unit}"
