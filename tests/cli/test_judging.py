@@ -196,6 +196,16 @@ def test_a_second_start_runs_nothing_again(dlbench, toy_root, tmp_path, write_sa
     assert (tmp_path / "out/verdicts.jsonl").read_text() == before
 
 
+def test_a_weaker_sandbox_is_noted_once_and_only_where_code_runs(dlbench, toy_root, tmp_path, write_samples):
+    samples = write_samples({"instance": ID, "answer": RIGHT}, {"instance": ID, "sample": 1, "answer": WRONG})
+    without_bwrap = {"PATH": str(tmp_path)}
+    arguments = ("evaluate", samples, "--out", tmp_path / "out", "--benchmark", toy_root)
+    first, second = (dlbench(*arguments, env=without_bwrap) for _ in range(2))
+    assert first.status == second.status == 0, first.err
+    assert first.err.count("bubblewrap is not available") == 1
+    assert "bubblewrap" not in second.err
+
+
 def test_code_that_breaks_the_harness_costs_its_own_sample_only(dlbench, toy_root, tmp_path, write_samples):
     """Half a surrogate pair in a message, a sum of a thousand terms: a verdict each, and the run goes on."""
     odd = "def scale(values, factor=2):\n    raise ValueError('\\ud800')\n"

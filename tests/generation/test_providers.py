@@ -64,12 +64,6 @@ def test_base_url_makes_the_prefix_part_of_the_name() -> None:
     assert (endpoint.model, endpoint.base_url) == ("openai/gpt-oss-20b", "http://localhost:8000/v1")
 
 
-def test_unknown_prefix_is_part_of_the_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "key-of-openai")
-    endpoint = find_endpoint("meta-llama/Llama")
-    assert (endpoint.model, endpoint.base_url) == ("meta-llama/Llama", presets()["openai"]["base_url"])
-
-
 @pytest.mark.parametrize(
     ("name", "reasoning"),
     [
@@ -89,6 +83,20 @@ def test_models_that_reject_a_temperature_are_known(
     assert endpoint.reasoning is reasoning
     assert find_endpoint(name, reasoning=True).reasoning
     assert find_endpoint(name, reasoning=True).limit == "max_completion_tokens"
+
+
+def test_a_name_of_no_provider_is_not_taken_for_openai(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "some-key")
+    with pytest.raises(DLBenchError, match=r"(?s)no provider 'foo'.*--base-url.*openai, anthropic"):
+        find_endpoint("foo/bar")
+    assert find_endpoint("foo/bar", "http://box/v1").model == "foo/bar"
+
+
+def test_the_endpoint_is_named_before_it_is_asked(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "some-key")
+    lines = []
+    ModelOptions().open("gpt-4o", log=lines.append)
+    assert lines == ["gpt-4o is asked at https://api.openai.com/v1"]
 
 
 @pytest.mark.parametrize("url", ["localhost:8000/v1", "ftp://x/v1", "http://", "http://[::1/v1", "nothing", "/v1"])
@@ -119,7 +127,7 @@ def test_registered_client_is_opened_and_documented(monkeypatch: pytest.MonkeyPa
 def test_names_are_resolved_to_clients(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DLBENCH_API_KEY", "key")
     assert isinstance(ModelOptions(command="cat").open("groq/x"), CommandModel)
-    assert all(isinstance(ModelOptions().open(name), OpenAIModel) for name in ("groq/x", "x", "command", "a/b"))
+    assert all(isinstance(ModelOptions().open(name), OpenAIModel) for name in ("groq/x", "x", "command"))
     with pytest.raises(DLBenchError, match="reference needs the sources"):
         ModelOptions().open("reference")
     with pytest.raises(DLBenchError, match="no such file"):

@@ -1,5 +1,6 @@
 """Build the engine and the worker pool that a command's options describe, and prepare projects."""
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import typer
@@ -13,7 +14,22 @@ from dlbench.runs.verdict import Confirm
 if TYPE_CHECKING:
     from dlbench.execution import Engine
     from dlbench.execution.pool import Pool
+    from dlbench.execution.sandbox import Cell, Launch, Sandbox
     from dlbench.workspace import Prepared
+
+
+class _AnnouncedSandbox:
+    """A sandbox whose notice is shown once, when code is run in it; most commands run none."""
+
+    def __init__(self, sandbox: "Sandbox", notice: str) -> None:
+        self.name, self.confines, self.warning = sandbox.name, sandbox.confines, sandbox.warning
+        self.find_obstacle = sandbox.find_obstacle
+        self._launch, self._notices = sandbox.launch, [notice]
+
+    def launch(self, cell: "Cell", channel: int) -> "Launch":
+        with suppress(IndexError):  # of several threads one gets it
+            log(self._notices.pop())
+        return self._launch(cell, channel)
 
 
 def make_engine(
@@ -33,7 +49,8 @@ def make_engine(
         typer.echo(f"dlbench: warning: {sandbox.warning}", err=True)
     strongest, obstacle = find_sandboxes()[0]
     if options.sandbox == "auto" and sandbox.name != strongest.name:
-        log(f"{strongest.name} is not available ({obstacle}); using {sandbox.name} instead")
+        notice = f"{strongest.name} is not available ({obstacle}); using {sandbox.name} instead"
+        sandbox = _AnnouncedSandbox(sandbox, notice)
     values = {"test_seconds": timeout, "memory_mb": memory}
     limits = Limits(**{name: value for name, value in values.items() if value is not None})  # type: ignore[arg-type]
     if options.executor == "ray":

@@ -287,7 +287,9 @@ class OpenAIModel(Model):
 
 def _open(name: str, options: ModelOptions) -> Model:
     flags = {"stream": options.stream, "reasoning": options.reasoning}
-    return OpenAIModel(name, options.base_url, options.api_key, timeout=options.timeout, **flags)
+    model = OpenAIModel(name, options.base_url, options.api_key, timeout=options.timeout, **flags)
+    options.log(f"{name} is asked at {shown_url(model.endpoint.base_url)}")
+    return model
 
 
 _OPTIONS = ("--base-url", "--api-key", "--stream", "--reasoning")

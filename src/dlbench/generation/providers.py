@@ -67,6 +67,9 @@ def find_endpoint(
     else:
         key = api_key or _first_set("DLBENCH_API_KEY", "OPENAI_API_KEY")
         base_url = base_url or _first_set("DLBENCH_BASE_URL", "OPENAI_BASE_URL")
+        if model and not base_url:
+            fix = f"pass --base-url, the endpoint of this model, or a provider before its name: {', '.join(presets())}"
+            raise DLBenchError(f"there is no provider {prefix!r}", where=f"--model {name}", fix=fix)
         model, prefix, preset = name, _DEFAULT, {} if base_url else presets()[_DEFAULT]
     if "key" in preset and not key:
         fix = f"set {preset['key']} or DLBENCH_API_KEY, or pass the --base-url of an endpoint without keys"
