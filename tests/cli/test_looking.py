@@ -13,7 +13,10 @@ from dlbench.dataset import Selection, load, select
 
 
 def test_help_and_version_answer(dlbench):
-    assert "evaluate" in dlbench("--help").out
+    told = dlbench("--help").out
+    order = ["Look at the tasks:", "  list ", "Score models and answers:", "  run ", "Read and compare", "  report "]
+    assert sorted(order, key=told.index) == order
+    assert "Other commands" not in told
     assert dlbench("--version").out.startswith("dlbench ")
 
 

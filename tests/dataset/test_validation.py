@@ -55,6 +55,21 @@ def test_defect_is_reported_with_its_kind(toy_root, name, old, new, kind):
     assert all(problem.where and problem.what and problem.fix for problem in problems)
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "what", "fix"),
+    [
+        ("released = ", "# ", "released: Field required", "add that key (docs/benchmark.md)"),
+        ("released = ", "surplus = 1\nreleased = ", "surplus: Extra inputs are not permitted", "remove that key"),
+        ("released = ", 'released = "soon" # ', "released: Input should be a valid date", "correct it"),
+    ],
+)
+def test_fix_of_a_key_fits_its_fault(toy_root, old, new, what, fix):
+    edit(toy_root, "projects/toy.toml", old, new)
+    problem = check_records(toy_root)[1][0]
+    assert problem.what.startswith(what)
+    assert problem.fix == fix
+
+
 def test_duplicate_target_is_reported(toy_root):
     text = (toy_root / SCALE).read_text()
     (toy_root / "instances/toy/again.toml").write_text(text)

@@ -16,20 +16,50 @@ from contextvars import ContextVar
 from dataclasses import dataclass, is_dataclass
 from datetime import datetime
 from importlib.util import find_spec
+from itertools import groupby
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
 from dlbench import dataset
 from dlbench.dataset.labels import Data, Stage, Task
 from dlbench.errors import DLBenchError
 from dlbench.runs.verdict import Confirm
 
+SECTIONS = {
+    "Look at the tasks": ("list", "show", "prompt", "stats", "browse"),
+    "Score models and answers": ("run", "evaluate"),
+    "Read and compare results": ("report", "compare", "leaderboard"),
+    "Exchange data with other tools": ("import", "export"),
+    "Study models and datasets": ("analyze", "agree"),
+    "Make and check benchmarks": ("construct", "lock", "check", "validate"),
+    "Manage this machine": ("doctor", "prepare", "clean"),
+}
+"""The commands in the order of a user's work; the help lists others at the end."""
+
+
+class SectionedGroup(TyperGroup):
+    """A group whose help lists its commands by section."""
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ANN401 - typer has its own copy of click
+        listed = [name for names in SECTIONS.values() for name in names]
+        return [*listed, *(name for name in self.commands if name not in listed)]
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401
+        names = self.list_commands(ctx)
+        places = {name: title for title, names in SECTIONS.items() for name in names}
+        limit = formatter.width - 6 - max(map(len, names))
+        for title, group in groupby(names, lambda name: places.get(name, "Other commands")):
+            with formatter.section(title):
+                formatter.write_dl([(name, self.commands[name].get_short_help_str(limit)) for name in group])
+
+
 app = typer.Typer(
     name="dlbench",
+    cls=SectionedGroup,
     help="Measure how well models write deep-learning code: functions of real projects, judged by the projects' tests.",
     no_args_is_help=True,
     add_completion=False,

@@ -19,7 +19,7 @@ from dlbench.registry import find_known
 
 @command("list")
 def list_instances(chosen: Chosen, json: JsonOption = False) -> None:
-    """List instances, filtered by any label, project or date: a table on a terminal, one id a line elsewhere."""
+    """List instances, filtered by any label, project or date. Without a terminal: one id a line."""
     if json:
         print_json([instance.model_dump(mode="json", exclude={"prompt"}) for instance in chosen.instances])
         return

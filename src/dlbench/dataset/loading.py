@@ -171,6 +171,10 @@ def _read_all(
     return records
 
 
+_FIXES = {"missing": "add that key (docs/benchmark.md)", "extra_forbidden": "remove that key"}
+"""By pydantic's type of an error."""
+
+
 def read_record(path: Path, where: str, record_type: type[AnyRecord], problems: list[Problem]) -> AnyRecord | None:
     try:
         return record_type.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
@@ -179,7 +183,8 @@ def read_record(path: Path, where: str, record_type: type[AnyRecord], problems: 
     except ValidationError as error:
         for detail in error.errors():
             place = ".".join(str(part) for part in detail["loc"]) or "record"
-            kind, what, fix = Kind.MALFORMED_RECORD, f"{place}: {detail['msg']}", "fix or remove that key"
+            kind, what = Kind.MALFORMED_RECORD, f"{place}: {detail['msg']}"
+            fix = _FIXES.get(detail["type"], "correct it")
             if detail["type"] == "enum":
                 kind, what, fix = Kind.UNKNOWN_LABEL, f"{what} (found {detail['input']!r})", "use one of those listed"
             problems.append(Problem(kind, where, what, fix))
