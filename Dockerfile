@@ -39,4 +39,4 @@ ARG PIP_INDEX_URL
 ARG CHOICE="--split demo"
 # hadolint ignore=SC2086
 RUN dlbench prepare ${CHOICE} \
-    && python -c "from dlbench.generation.weights import weights; weights(print)"
+    && python -c "from dlbench.generation.embedded import weights; weights(print)"

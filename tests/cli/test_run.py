@@ -4,6 +4,9 @@ import json
 
 import pytest
 
+from dlbench.dataset import load
+from dlbench.reporting.candidates import read_candidates
+from dlbench.runs import read_run
 from tests.cli.test_judging import RIGHT, verdicts_of
 from tests.generation.endpoint import Endpoint, completion, refusal
 
@@ -95,6 +98,19 @@ def test_folder_of_another_run_is_refused(dlbench, endpoint, toy_root, tmp_path)
     assert ended.status == 1
     assert "this run was started with temperature 0.0, you passed 0.5" in ended.err
     assert {path.name: path.read_text() for path in out.iterdir()} == before
+
+
+def test_mutant_is_the_reference_with_one_change_and_differs_by_sample(dlbench, toy_root, tmp_path):
+    out, chosen = tmp_path / "run", ("--instance", "toy/toy.core.scale", "--benchmark", toy_root)
+    ended = dlbench("run", "--model", "mutant", "-n", 3, "--out", out, *chosen)
+    assert ended.status == 0, ended.err
+    answers = {json.loads(line)["answer"] for line in (out / "samples.jsonl").read_text().splitlines()}
+    assert len(answers) > 1
+    assert all("def scale(values, factor=2):" in one for one in answers)
+    assert "fail" in {verdict["status"] for verdict in verdicts_of(out)}
+    assert any("passed" in verdict["tests"].values() for verdict in verdicts_of(out) if verdict["status"] == "fail")
+    # it is mostly the project's own code
+    assert read_candidates(read_run(out), load(toy_root), public=True) == {}
 
 
 def test_reference_passes_and_stub_fails(dlbench, toy_root, tmp_path):

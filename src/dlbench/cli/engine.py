@@ -1,5 +1,6 @@
 """Build the engine and the worker pool that a command's options describe, and prepare projects."""
 
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,10 @@ if TYPE_CHECKING:
     from dlbench.execution.pool import Pool
     from dlbench.execution.sandbox import Cell, Launch, Sandbox
     from dlbench.workspace import Prepared
+
+
+_BUILDS = 2
+"""Environments built at once."""
 
 
 class _AnnouncedSandbox:
@@ -88,5 +93,13 @@ def make_pool(engine: "Engine", prepared: "dict[str, Prepared]", options: Execut
 def prepare_projects(benchmark: "dataset.Benchmark", instances: "list[dataset.Instance]") -> "dict[str, Prepared]":
     from dlbench.workspace import prepare
 
-    names = dict.fromkeys(instance.project for instance in instances)
-    return {name: prepare(benchmark.projects[name], benchmark.root, log) for name in names}
+    groups: dict[str, list[dataset.Project]] = {}
+    for name in dict.fromkeys(instance.project for instance in instances):
+        project = benchmark.projects[name]
+        groups.setdefault(project.environment, []).append(project)
+
+    def prepare_group(projects: "list[dataset.Project]") -> "list[Prepared]":
+        return [prepare(project, benchmark.root, log) for project in projects]
+
+    with ThreadPoolExecutor(_BUILDS) as threads:  # one environment is downloaded while another is compiled
+        return {one.project.name: one for found in threads.map(prepare_group, groups.values()) for one in found}

@@ -39,7 +39,9 @@ def run(
     *,
     chosen: Chosen,
     execution: ExecutionOptions,
-    model: Annotated[list[str] | None, typer.Option(help="{models} (repeatable).")] = None,
+    model: Annotated[
+        list[str] | None, typer.Option(help="{models}; or mutant: the reference with one change (repeatable).")
+    ] = None,
     model_command: models.CommandOption = None,
     out: Annotated[Path, typer.Option(help="Run folder; with several models, it holds one folder for each.")] = Path(
         "runs/latest"
@@ -77,6 +79,7 @@ def run(
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port of the embedded model; 0: any free one.")] = 0,
 ) -> None:
     """Evaluate a model on the chosen instances; print pass@1 overall and by label."""
+    import dlbench.validation.mutant_model  # noqa: F401 - registers `mutant`
     from dlbench.agreement.requests import RequestOptions
     from dlbench.generation import ModelOptions, generate
     from dlbench.generation.sources import Sources, make_prompt_builder

@@ -34,7 +34,7 @@ Candidates = dict[tuple[str, int], Candidate]
 def read_candidates(
     run: Run, benchmark: Benchmark, *, public: bool, on_read: Callable[[str], None] = lambda instance: None
 ) -> Candidates:
-    """By instance and sample; empty where the folder has no samples. `public`: without the references themselves."""
+    """By instance and sample; empty where the folder has no samples. `public`: without references and their mutants."""
     path = run.folder / SAMPLES
     if not path.is_file():
         return {}
@@ -44,7 +44,8 @@ def read_candidates(
         code = _find_code(sample.text, sample.is_code, instance.qualname)
         text = sample.text if code is None else code
         candidate = Candidate(text[:LONGEST], code is not None, max(0, len(text) - LONGEST))
-        if not (public and (run.config.get("model") == "reference" or is_reference(candidate.text, instance))):
+        is_theirs = run.config.get("model") in ("reference", "mutant") or is_reference(candidate.text, instance)
+        if not (public and is_theirs):
             found[sample.key] = candidate
         on_read(sample.instance)
     return found

@@ -25,8 +25,8 @@ from dlbench.runs.verdict import VERDICTS, Outcome, Status
 from dlbench.scoring import HARNESS_ERROR, summarise
 
 FOLDER = "leaderboard"
-BASELINES = ("reference", "stub")
-"""Models of ours that mark 100 % and 0 %; shown, not ranked."""
+BASELINES = ("reference", "stub", "mutant")
+"""Models of ours, made from the reference; shown, not ranked."""
 
 TIMEOUT, MEMORY = 60.0, 4096
 """The default limits of `run` and `evaluate`: no submission may use more time or memory."""
