@@ -9,7 +9,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # two processes; the tests of a file stay in one of them
 PARALLEL := -n 2 --dist loadfile
 
-.PHONY: demo test test-full test-sandbox check card seal site lock clean
+.PHONY: demo test test-full test-sandbox check card gallery seal site lock clean
 
 # eight tasks of the split demo whose projects need no torch; a page is opened where there is a display
 demo: $(DEMO)
@@ -38,6 +38,10 @@ check: $(BRIDGES)
 card: $(READY)
 	mkdir -p docs/dataset
 	$(BIN)/dlbench stats --card --plots docs/dataset > docs/dataset/card.md
+
+# the pictures of docs/index.md, taken by the browser tests
+gallery: $(READY)
+	DLBENCH_NO_SKIP=1 DLBENCH_GALLERY=docs/images $(BIN)/python -m pytest tests/documentation/test_gallery.py
 
 # bind benchmark/VERSION to the records; after a change of records, raise the version first
 seal: $(READY)

@@ -281,3 +281,13 @@ def test_public_page_notes_the_missing_reference(open_page):
     assert "left out of a public page" in page.text_content("#instance")
     assert page.locator("text=Difference to the reference").count() == 0
     assert page.text_content(".message") == "ValueError"
+
+
+def test_short_names_of_runs_are_not_broken_on_a_narrow_page(open_page):
+    lines = """(cells) => cells.map((cell) => {
+      const range = document.createRange();
+      range.selectNodeContents(cell.lastChild);
+      return [cell.textContent, range.getClientRects().length];
+    })"""
+    shown = dict(open_page(width=900).eval_on_selector_all(".ranking tbody th", lines))
+    assert (shown["strong"], shown["middle"]) == (1, 1)
