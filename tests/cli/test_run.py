@@ -113,6 +113,23 @@ def test_mutant_is_the_reference_with_one_change_and_differs_by_sample(dlbench, 
     assert read_candidates(read_run(out), load(toy_root), public=True) == {}
 
 
+def test_higher_number_of_samples_extends_a_finished_run(dlbench, endpoint, toy_root, tmp_path):
+    out = tmp_path / "run"
+    run(dlbench, endpoint, toy_root, out, "--samples", 3)
+    before, kept = verdicts_of(out), (out / "samples.jsonl").read_text().splitlines()
+    ended = run(dlbench, endpoint, toy_root, out, "--samples", 4)
+    assert ended.status == 0, ended.err
+    assert len(endpoint.requests) == 8
+    after = verdicts_of(out)
+    assert [(one["sample"], one["status"]) for one in after] == [(n, "pass") for n in range(4)] * 2
+    assert [one for one in after if one["sample"] < 3] == before
+    assert set(kept) < set((out / "samples.jsonl").read_text().splitlines())
+    assert json.loads((out / "config.json").read_text())["samples"] == 4
+    fewer = run(dlbench, endpoint, toy_root, out, "--samples", 3)
+    assert fewer.status == 1
+    assert "this run was started with samples 4, you passed 3" in fewer.err
+
+
 def test_reference_passes_and_stub_fails(dlbench, toy_root, tmp_path):
     out = tmp_path / "both"
     ended = dlbench("run", "--model", "reference", "--model", "stub", "--out", out, "--benchmark", toy_root)

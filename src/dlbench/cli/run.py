@@ -48,7 +48,9 @@ def run(
     ),
     base_url: models.BaseUrlOption = None,
     api_key: models.ApiKeyOption = None,
-    samples: Annotated[int, typer.Option("--samples", "-n", min=1, help="Samples per instance.")] = 1,
+    samples: Annotated[
+        int, typer.Option("--samples", "-n", min=1, help="Samples per instance; a higher number extends a run.")
+    ] = 1,
     temperature: Annotated[float, typer.Option(min=0.0)] = 0.0,
     max_tokens: Annotated[
         int, typer.Option(min=1, help="Limit on completion tokens; prompt and completion must fit the model's context.")

@@ -1,6 +1,7 @@
 """Read and write run folders: `config.json`, `samples.jsonl` and `verdicts.jsonl`."""
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,19 +26,25 @@ class Run:
 
 
 def open_run(folder: Path, config: Mapping[str, Any]) -> None:
-    """Create the folder, or resume it if it was started with the same configuration."""
+    """Create the folder, or resume it if it was started with the same configuration; `samples` may be higher."""
     make_folder(folder)
     path = folder / CONFIG
     if path.is_file():
         started = _read_config(path)
         differing = sorted(key for key in {*started, *config} if started.get(key) != config.get(key))
-        if differing:
+        if differing == ["samples"] and config.get("samples", 0) > started.get("samples", math.inf):
+            _write_config(path, {**started, "samples": config["samples"]})
+        elif differing:
             what = "; ".join(_describe_difference(key, started.get(key), config.get(key)) for key in differing)
             fix = "resume with the same settings, or choose a new --out"
             raise DLBenchError(what, where=str(folder), fix=fix)
         return
     if (folder / VERDICTS).is_file():
         raise DLBenchError("the folder holds verdicts of an unknown run", where=str(folder), fix="choose a new --out")
+    _write_config(path, config)
+
+
+def _write_config(path: Path, config: Mapping[str, Any]) -> None:
     write_whole(path, json.dumps(dict(config), indent=2, ensure_ascii=False) + "\n")
 
 
