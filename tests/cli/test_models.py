@@ -147,6 +147,7 @@ def test_reasoning_omits_the_temperature_and_records_it(dlbench, endpoint, toy_r
         (("--base-url", "http://127.0.0.1:9/v1"), "--base-url requires --model"),
         (("--model", "stub", "--base-url", "http://127.0.0.1:9/v1"), "stub does not use --base-url"),
         (("--model", "reference", "--reasoning", "--stream"), "reference does not use --stream, --reasoning"),
+        (("--model", "stub", "--top-p", "0.5", "--header", "A: b"), "stub does not use --top-p, --header"),
         (("--model", "stub", "--port", "4000"), "stub does not use --port"),
         (("--model-command", "cat", "--api-key", "k"), "--model-command does not use --api-key"),
         (("--model", "stub", "--variants", "4", "--rule", "b4"), "zero-shot does not use --variants, --rule"),

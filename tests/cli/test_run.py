@@ -1,13 +1,14 @@
 """`run` asks a model over HTTP and evaluates its answers; nothing is lost whatever the endpoint does."""
 
 import json
+from datetime import UTC, date, datetime
 
 import pytest
 
 from dlbench.dataset import load
 from dlbench.reporting.candidates import read_candidates
 from dlbench.runs import read_run
-from tests.cli.test_judging import RIGHT, verdicts_of
+from tests.cli.test_judging import ID, RIGHT, verdicts_of
 from tests.generation.endpoint import Endpoint, completion, refusal
 
 STEP = "def step(self, by=1):\n    self.count += by\n    return self.count\n"
@@ -43,11 +44,83 @@ def test_run_evaluates_and_prints_a_table(dlbench, endpoint, toy_root, tmp_path)
     assert ended.status == 0, ended.err
     assert "100.0 %" in ended.out
     assert [verdict["status"] for verdict in verdicts_of(out)] == ["pass", "pass"]
-    config = json.loads((out / "config.json").read_text())
-    assert config["model"] == "m"
+    assert config_of(out)["model"] == "m"
     assert "100.0 %" in (out / "report.md").read_text()
     everything = ended.said + "".join(path.read_text() for path in out.iterdir())
     assert "sk-very-secret" not in everything
+
+
+def config_of(out):
+    return json.loads((out / "config.json").read_text())
+
+
+def test_limit_and_file_of_ids_choose_instances(dlbench, endpoint, toy_root, tmp_path):
+    ids = tmp_path / "ids.txt"
+    ids.write_text(f"# mine\n\n{ID}\n")
+    assert run(dlbench, endpoint, toy_root, tmp_path / "listed", "--instances", ids).status == 0
+    assert config_of(tmp_path / "listed")["instances"] == [ID]
+    listed = dlbench("list", "--benchmark", toy_root, "--json", "--limit", 1)
+    assert [one["id"] for one in json.loads(listed.out)] == ["toy/toy.core.Counter.step"]
+    for text, message in ((f"{ID}\ntoy/toy.core.scal\n", "ids.txt:2"), ("# none\n", "the file lists no instance")):
+        ids.write_text(text)
+        ended = dlbench("list", "--benchmark", toy_root, "--instances", ids)
+        assert ended.status == 1
+        assert message in ended.err
+
+
+def test_sampling_options_are_sent_and_recorded_and_keys_in_headers_are_not_stored(
+    dlbench, endpoint, toy_root, tmp_path
+):
+    out = tmp_path / "run"
+    options = ("--top-p", 0.9, "--reasoning-effort", "high", "--extra-body", '{"top_k": 20}', "--limit", 1)
+    headers = ("--header", "X-Api-Key: planted-0123456789", "--header", "X-Title: mine")
+    ended = run(dlbench, endpoint, toy_root, out, *options, *headers)
+    assert ended.status == 0, ended.err
+    (sent,), (received,) = endpoint.requests, endpoint.headers
+    assert (sent["top_p"], sent["reasoning_effort"], sent["top_k"]) == (0.9, "high", 20)
+    assert (received["x-api-key"], received["x-title"]) == ("planted-0123456789", "mine")
+    config = config_of(out)
+    assert (config["top_p"], config["reasoning_effort"], config["extra_body"]) == (0.9, "high", {"top_k": 20})
+    assert config["headers"] == ["X-Api-Key", "X-Title"]
+    assert sent["max_tokens"] == config["max_tokens"] == 32768
+    assert "planted" not in ended.said + "".join(path.read_text() for path in out.iterdir())
+    other = run(dlbench, endpoint, toy_root, out, *options, *headers, "--top-p", 0.5)
+    assert "this run was started with top_p 0.9, you passed 0.5" in other.err
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--extra-body", "[1]"), "the value is not a JSON object"),
+        (("--extra-body", '{"temperature": 1, "n": 2}'), "cannot set n, temperature"),
+        (("--header", "planted-0123456789"), "not a header"),
+        (("--header", "X: plant\ned-0123456789"), "not a header"),
+    ],
+)
+def test_invalid_body_or_header_is_refused_before_any_request(dlbench, endpoint, toy_root, tmp_path, options, message):
+    ended = run(dlbench, endpoint, toy_root, tmp_path / "run", *options)
+    assert ended.status == 1
+    assert message in ended.err
+    assert "planted" not in ended.said
+    assert endpoint.requests == []
+    assert not (tmp_path / "run").exists()
+
+
+def test_configuration_names_endpoint_split_and_day_and_a_moved_endpoint_resumes(dlbench, endpoint, toy_root, tmp_path):
+    out = tmp_path / "run"
+    endpoint.url = endpoint.url.replace("127.0.0.1", "user:planted-0123@127.0.0.1") + "?api-version=planted-4567"
+    run(dlbench, endpoint, toy_root, out, "--split", "demo")
+    config = config_of(out)
+    assert config["endpoint"] == endpoint.url.replace("user:planted-0123@", "").partition("?")[0]
+    assert config["split"] == "demo"
+    assert date.fromisoformat(config["date"]) <= datetime.now(UTC).date()
+    assert config["max_tokens"] == 16384
+    endpoint.url = endpoint.url.replace("127.0.0.1", "localhost")
+    again = run(dlbench, endpoint, toy_root, out, "--instance", ID)
+    assert again.status == 0, again.err
+    assert "asking m: 1 of 1 kept" in again.err
+    assert "judging: 1 of 1 kept" in again.err
+    assert config_of(out) == config
 
 
 def test_status_429_is_retried(dlbench, endpoint, toy_root, tmp_path):
@@ -124,7 +197,7 @@ def test_higher_number_of_samples_extends_a_finished_run(dlbench, endpoint, toy_
     assert [(one["sample"], one["status"]) for one in after] == [(n, "pass") for n in range(4)] * 2
     assert [one for one in after if one["sample"] < 3] == before
     assert set(kept) < set((out / "samples.jsonl").read_text().splitlines())
-    assert json.loads((out / "config.json").read_text())["samples"] == 4
+    assert config_of(out)["samples"] == 4
     fewer = run(dlbench, endpoint, toy_root, out, "--samples", 3)
     assert fewer.status == 1
     assert "this run was started with samples 4, you passed 3" in fewer.err

@@ -63,6 +63,23 @@ def test_request_and_answer_are_complete() -> None:
     assert endpoint.headers[0]["authorization"] == f"Bearer {KEY}"
 
 
+def test_key_in_a_header_replaces_the_default_one_and_is_hidden_but_other_values_are_not() -> None:
+    headers = {"authorization": "Bearer planted-0123", "Accept": "application/json"}
+    with Endpoint(lambda *_: completion("planted-0123 application/json")) as endpoint:
+        answer = ask(OpenAIModel("m", endpoint.url, headers=headers))
+        ask(OpenAIModel("m", endpoint.url, headers={"api-key": "planted-0123"}))
+    assert answer.text == "*** application/json"
+    assert endpoint.headers[0]["authorization"] == "Bearer planted-0123"
+    assert endpoint.headers[0]["accept"] == "application/json"
+    assert "authorization" not in endpoint.headers[1]
+
+
+def test_default_limit_leaves_room_to_reason() -> None:
+    plain, effort = OpenAIModel("m", "http://h/v1"), OpenAIModel("m", "http://h/v1", body={"reasoning_effort": "low"})
+    assert plain.max_tokens == 16384
+    assert effort.max_tokens == OpenAIModel("m", "http://h/v1", reasoning=True).max_tokens == 32768
+
+
 def test_no_seed_is_sent_without_one() -> None:
     with Endpoint(lambda *_: completion("hi")) as endpoint:
         ask(OpenAIModel("m", endpoint.url), Request("toy/toy.f", 0, []))

@@ -266,6 +266,7 @@ def _ask(setup: RunSetup, options: "RequestOptions", variants: "dict[str, list[V
             budget=setup.budget,
             retries=setup.retries,
             log=log,
+            on_kept=advance.keep,
         )
 
 

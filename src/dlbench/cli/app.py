@@ -27,6 +27,7 @@ from typer.core import TyperCommand, TyperGroup
 from dlbench import dataset
 from dlbench.dataset.labels import Data, Stage, Task
 from dlbench.errors import DLBenchError
+from dlbench.registry import find_known
 from dlbench.runs.verdict import Confirm
 
 SECTIONS = {
@@ -139,6 +140,10 @@ class Chosen:
     data: Annotated[list[Data] | None, typer.Option(help="Only this input data type (repeatable).")] = None
     since: Annotated[datetime | None, typer.Option(formats=DAYS, help="Introduced on or after this day.")] = None
     until: Annotated[datetime | None, typer.Option(formats=DAYS, help="Introduced on or before this day.")] = None
+    list_file: Annotated[
+        Path | None, typer.Option("--instances", help="Only the instances whose ids this file lists, one per line.")
+    ] = None
+    limit: Annotated[int | None, typer.Option(min=1, help="Only the first N of the chosen instances.")] = None
 
     @functools.cached_property
     def benchmark(self) -> "dataset.Benchmark":
@@ -151,7 +156,7 @@ class Chosen:
     def instances_of(self, benchmark: "dataset.Benchmark") -> "list[dataset.Instance]":
         selection = dataset.Selection(
             split=self.split,
-            instances=tuple(self.instance or ()),
+            instances=(*(self.instance or ()), *(_read_ids(self.list_file, benchmark) if self.list_file else ())),
             projects=tuple(self.project or ()),
             stages=tuple(self.stage or ()),
             tasks=tuple(self.task or ()),
@@ -165,7 +170,17 @@ class Chosen:
             raise DLBenchError(what, where=str(benchmark.root), fix="use `dlbench analyze` to study them")
         if not found:
             raise DLBenchError("no instance matches the filters", fix="`dlbench stats` lists what there is")
-        return found
+        return found[: self.limit]
+
+
+def _read_ids(path: Path, benchmark: "dataset.Benchmark") -> list[str]:
+    lines = enumerate(map(str.strip, path.read_text(encoding="utf-8", errors="replace").splitlines()), 1)
+    ids = {line: number for number, line in lines if line and not line.startswith("#")}
+    for one, number in ids.items():
+        find_known(one, benchmark.instances, "instance", f"{path}:{number}")
+    if not ids:  # no id would choose every instance
+        raise DLBenchError("the file lists no instance", where=str(path), fix="write one id per line")
+    return list(ids)
 
 
 on_exit: ContextVar[ExitStack] = ContextVar("on_exit")

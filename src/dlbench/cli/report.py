@@ -122,7 +122,14 @@ def judge_into(
     instances = [benchmark.instances[key] for key in dict.fromkeys(sample.instance for sample in samples)]
     pool = make_pool(engine, prepare_projects(benchmark, instances), execution)
     with counted("judging", len(samples)) as advance:
-        return evaluate(benchmark, pool, samples, out, on_verdict=lambda one: advance(f"{one.instance}: {one.status}"))
+        return evaluate(
+            benchmark,
+            pool,
+            samples,
+            out,
+            on_verdict=lambda one: advance(f"{one.instance}: {one.status}"),
+            on_kept=advance.keep,
+        )
 
 
 def show_scores(

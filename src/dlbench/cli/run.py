@@ -2,6 +2,8 @@
 
 import hashlib
 from dataclasses import asdict
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -51,10 +53,7 @@ def run(
     samples: Annotated[
         int, typer.Option("--samples", "-n", min=1, help="Samples per instance; a higher number extends a run.")
     ] = 1,
-    temperature: Annotated[float, typer.Option(min=0.0)] = 0.0,
-    max_tokens: Annotated[
-        int, typer.Option(min=1, help="Limit on completion tokens; prompt and completion must fit the model's context.")
-    ] = 1024,
+    sampling: models.SamplingOptions,
     technique: Annotated[
         str,
         typer.Option(
@@ -74,7 +73,7 @@ def run(
     stream: Annotated[
         bool, typer.Option("--stream", help="Stream answers, so that a long answer is not mistaken for a hang.")
     ] = False,
-    request_timeout: models.RequestTimeoutOption = 300.0,
+    request_timeout: models.RequestTimeoutOption = 900.0,
     retries: models.RetriesOption = 6,
     budget: models.BudgetOptions,
     canary: CanaryOption = False,
@@ -89,7 +88,20 @@ def run(
     from dlbench.runs.samples import read_samples
 
     benchmark, instances = chosen.benchmark, chosen.instances
-    options = ModelOptions(base_url, api_key, model_command, request_timeout, stream, reasoning, concurrency, port)
+    options = ModelOptions(
+        base_url,
+        api_key,
+        model_command,
+        request_timeout,
+        stream,
+        reasoning,
+        concurrency,
+        port,
+        sampling.top_p,
+        sampling.reasoning_effort,
+        sampling.read_extra_body(),
+        sampling.read_headers(),
+    )
     names = options.names(model)
     is_dual = technique == DUAL
     if is_dual:
@@ -108,6 +120,7 @@ def run(
     for name, folder in zip(names, folders, strict=True):
         client = options.open(name, sources, log)
         opened = budget.open(client, name)
+        temperature, max_tokens = sampling.temperature, sampling.max_tokens or client.max_tokens
         config = {
             "dlbench": __version__,
             "benchmark": str(benchmark.version),
@@ -118,10 +131,14 @@ def run(
             "prompt_tokens": prompt_tokens,
             "samples": samples,
             **client.describe_sampling(temperature, max_tokens),
+            **sampling.describe(),
             "seed": seed,
             "timeout": execution.timeout,
             "memory": execution.memory,
             "canary": canary,
+            "date": datetime.now(UTC).date().isoformat(),
+            "endpoint": client.address or None,
+            "split": chosen.split,
             "instances": [instance.id for instance in instances],
         }
         open_run(folder, config | (asdict(dual) if is_dual else {}))
@@ -137,7 +154,7 @@ def run(
                 generate(
                     client,
                     instances,
-                    lambda instance, sample: prompts.request(instance, sample, temperature, max_tokens, seed),
+                    partial(prompts.request, temperature=temperature, max_tokens=max_tokens, seed=seed),
                     folder / SAMPLES,
                     samples,
                     concurrency,
@@ -145,6 +162,7 @@ def run(
                     budget=opened,
                     retries=retries,
                     log=log,
+                    on_kept=advance.keep,
                 )
         answers = read_samples(folder / SAMPLES, benchmark)
         judge_into(benchmark, answers, folder, engine, execution)

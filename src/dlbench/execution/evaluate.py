@@ -35,13 +35,13 @@ def evaluate(
     out: Path,
     *,
     on_verdict: Callable[[Verdict], None] = lambda verdict: None,
+    on_kept: Callable[[int], None] = lambda count: None,
 ) -> list[Verdict]:
     path = out / VERDICTS
     by_key = {sample.key: sample for sample in samples}
     with Journal(path) as journal:
         done = _read_done(samples, path)
-        for verdict in done.values():
-            on_verdict(verdict)
+        on_kept(len(done))
         read: dict[tuple[str, int], Extraction] = {}
         lock = threading.Lock()
 

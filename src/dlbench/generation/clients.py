@@ -4,10 +4,10 @@ A client registers for a name or a pattern (`file:*`). The first pattern that ma
 endpoint, comes last.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dlbench.errors import DLBenchError
 from dlbench.registry import Registry
@@ -32,6 +32,10 @@ class ModelOptions:
     reasoning: bool = False
     concurrency: int = 4
     port: int = 0
+    top_p: float | None = None
+    reasoning_effort: str | None = None
+    extra_body: Mapping[str, Any] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
     sources: "Sources | None" = None
     log: Log = quiet
 
@@ -45,8 +49,10 @@ class ModelOptions:
             raise DLBenchError(f"one program cannot be {len(names)} models", where=COMMAND, fix=fix)
         # An ignored option means that another model is evaluated than the user expects.
         used = {option for name in names for option in self._client(name).uses}
-        options = {"--port": self.port, "--base-url": self.base_url, "--api-key": self.api_key}
-        options |= {"--stream": self.stream, "--reasoning": self.reasoning}
+        options: dict[str, object] = {"--port": self.port, "--base-url": self.base_url, "--api-key": self.api_key}
+        options |= {"--stream": self.stream, "--reasoning": self.reasoning, "--top-p": self.top_p}
+        options |= {"--reasoning-effort": self.reasoning_effort, "--extra-body": self.extra_body}
+        options |= {"--header": self.headers}
         if unused := [option for option, value in options.items() if value and option not in used]:
             subject, fix = COMMAND if self.command else ", ".join(names), "remove it, or choose a model that uses it"
             raise DLBenchError(f"{subject} does not use {', '.join(unused)}", where=unused[0], fix=fix)
@@ -64,8 +70,8 @@ class ModelOptions:
 
 @dataclass(frozen=True)
 class ModelClient:
-    """`label` and `summary` document the client; `uses`: those of --port, --base-url, --api-key, --stream and
-    --reasoning that it reads."""
+    """`label` and `summary` document the client; `uses`: those of the options for single clients, such as
+    --base-url, that it reads."""
 
     label: str
     summary: str

@@ -61,6 +61,7 @@ class EmbeddedModel(Model):
 
     name = NAME
     is_free = True
+    max_tokens = 1024  # it does not reason, and often repeats itself up to any limit
 
     def __init__(self, parallel: int = 2, log: Log = quiet, port: int = 0) -> None:
         if importlib.util.find_spec("xllamacpp") is None:

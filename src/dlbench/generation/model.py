@@ -69,6 +69,10 @@ class Model(Protocol):
     name: str
     is_free: bool = False
     """Whether requests cost nothing because the model runs in or beside this process."""
+    max_tokens: int = 16384
+    """Default limit on completion tokens: it leaves room to reason, and fits a context of 32k."""
+    address: str = ""
+    """Of its endpoint, for the run's configuration; without credentials."""
 
     async def answer(self, request: Request) -> Answer: ...
 

@@ -8,7 +8,7 @@ its own. The HTTP client is aiohttp: it uses a fifth of the CPU time of others.
 import json
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from email.utils import parsedate_to_datetime
@@ -17,7 +17,15 @@ from typing import TYPE_CHECKING, Any
 from dlbench.errors import DLBenchError
 from dlbench.generation.clients import ModelClient, ModelOptions, add_client
 from dlbench.generation.model import Answer, Model, Request, TransientError
-from dlbench.generation.providers import Secrets, find_endpoint, find_proxy, presets, shorten, shown_url
+from dlbench.generation.providers import (
+    Secrets,
+    find_endpoint,
+    find_proxy,
+    find_secrets,
+    presets,
+    shorten,
+    shown_url,
+)
 from dlbench.runs.samples import is_truncated
 
 if TYPE_CHECKING:
@@ -30,6 +38,7 @@ _RETRYABLE = (408, 409, 425, 429)
 _CONNECT_TIMEOUT = 30.0
 # With --stream the timeout bounds the silence between two events; the whole may take this many times as long.
 _STREAM_FACTOR = 10
+_REASONING_TOKENS = 32768
 
 
 class InvalidReply(Exception):
@@ -177,7 +186,8 @@ def read_retry_after(value: str | None) -> float | None:
 
 
 class OpenAIModel(Model):
-    """`timeout` bounds a whole attempt; with `stream`, the silence between two events."""
+    """`timeout` bounds a whole attempt; with `stream`, the silence between two events. `body` and `headers` are added
+    to every request."""
 
     def __init__(
         self,
@@ -188,15 +198,21 @@ class OpenAIModel(Model):
         timeout: float = 300,
         stream: bool = False,
         reasoning: bool = False,
+        body: Mapping[str, Any] | None = None,
+        headers: Mapping[str, str] | None = None,
     ) -> None:
         self.name = model
         self.endpoint = find_endpoint(model, base_url, api_key, reasoning=reasoning)
-        self._secrets = Secrets(*self.endpoint.secrets)
+        self.address = shown_url(self.endpoint.base_url)
+        self._extra_body, self._headers = body or {}, headers or {}
+        if self.endpoint.reasoning or "reasoning_effort" in self._extra_body:
+            self.max_tokens = _REASONING_TOKENS
+        self._secrets = Secrets(*self.endpoint.secrets, *find_secrets(self._headers))
         self._limit = self.endpoint.limit
         self._proxy = find_proxy(self.endpoint.base_url)
         self._timeout = timeout
         self._stream = stream
-        self._where = f"model {model} at {shown_url(self.endpoint.base_url)}"
+        self._where = f"model {model} at {self.address}"
         self._session: ClientSession | None = None
 
     def payload(self, request: Request) -> dict[str, Any]:
@@ -245,11 +261,16 @@ class OpenAIModel(Model):
 
     def _open(self) -> "ClientSession":
         import aiohttp
+        from multidict import CIMultiDict
 
         if self._session is None:
+            # A key in a header of the user's replaces the default one; two would contradict each other.
+            is_keyless = not self.endpoint.key and find_secrets(self._headers)
+            headers = CIMultiDict({} if is_keyless else self.endpoint.authorization)
+            headers.update({"Content-Type": "application/json"} | dict(self._headers))
             total = self._timeout * (_STREAM_FACTOR if self._stream else 1)
             self._session = aiohttp.ClientSession(
-                headers={"Content-Type": "application/json", **self.endpoint.authorization},
+                headers=headers,
                 timeout=aiohttp.ClientTimeout(total=total, sock_connect=_CONNECT_TIMEOUT, sock_read=self._timeout),
                 connector=aiohttp.TCPConnector(limit=0),  # the caller limits concurrency
                 cookie_jar=aiohttp.DummyCookieJar(),
@@ -265,7 +286,7 @@ class OpenAIModel(Model):
             body[endpoint.seed] = request.seed
         if self._stream:
             body |= {"stream": True, "stream_options": {"include_usage": True}}
-        return body | dict(endpoint.body)
+        return body | dict(endpoint.body) | dict(self._extra_body)
 
     def _refused(self, response: "ClientResponse", text: str, seconds: float, body: dict[str, Any]) -> Answer:
         status, shown = response.status, self._safe(text)
@@ -286,13 +307,23 @@ class OpenAIModel(Model):
 
 
 def _open(name: str, options: ModelOptions) -> Model:
-    flags = {"stream": options.stream, "reasoning": options.reasoning}
-    model = OpenAIModel(name, options.base_url, options.api_key, timeout=options.timeout, **flags)
+    body = {"top_p": options.top_p, "reasoning_effort": options.reasoning_effort, **options.extra_body}
+    model = OpenAIModel(
+        name,
+        options.base_url,
+        options.api_key,
+        timeout=options.timeout,
+        stream=options.stream,
+        reasoning=options.reasoning,
+        body={field: value for field, value in body.items() if value is not None},
+        headers=options.headers,
+    )
     options.log(f"{name} is asked at {shown_url(model.endpoint.base_url)}")
     return model
 
 
-_OPTIONS = ("--base-url", "--api-key", "--stream", "--reasoning")
+_OPTIONS: tuple[str, ...] = ("--base-url", "--api-key", "--stream", "--reasoning")
+_OPTIONS += ("--top-p", "--reasoning-effort", "--extra-body", "--header")
 for _prefix, _preset in presets().items():
     _is_local = _preset.get("local", False)
     _summary = "a server on this machine, or at --base-url" if _is_local else f"its endpoint; key in {_preset['key']}"

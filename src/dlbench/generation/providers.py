@@ -128,7 +128,16 @@ def find_proxy(base_url: str) -> str | None:
 # Shorter values also occur in code and prose; hiding them would change answers.
 _MIN_LENGTH = 8
 _SECRET_VARIABLE = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS?)$", re.IGNORECASE)
+_SECRET_HEADER = re.compile(r"auth|key|token|secret|password|credential|cookie|session", re.IGNORECASE)
+_SECRET_VALUE = re.compile(r"(?:bearer|basic|token) |sk-", re.IGNORECASE)
 _MAX_SHOWN = 300
+
+
+def find_secrets(headers: Mapping[str, str]) -> list[str]:
+    """The values that look like keys, with and without a word such as `Bearer` before them. Other values stay visible
+    in answers: hiding `application/json` would change code."""
+    found = [value for name, value in headers.items() if _SECRET_HEADER.search(name) or _SECRET_VALUE.match(value)]
+    return [part for value in found for part in (value, value.rpartition(" ")[2])]
 
 
 class Secrets:

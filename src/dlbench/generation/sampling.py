@@ -43,11 +43,12 @@ def generate(
     budget: Budget | None = None,
     retries: int = RETRIES,
     log: Log = quiet,
+    on_kept: Callable[[int], None] = lambda count: None,
 ) -> None:
     """Write `n` samples of each instance to `samples_path`, with `concurrency` requests in flight; close the model.
 
-    `n` may depend on the instance. `on_sample` gets each new record, in the caller's thread. `budget` includes what
-    earlier starts used.
+    `n` may depend on the instance. `on_sample` gets each new record, in the caller's thread; `on_kept` the number of
+    samples that are there already. `budget` includes what earlier starts used.
     """
     if (isinstance(n, int) and n < 1) or concurrency < 1:
         fix = "pass 1 or more of each"
@@ -62,6 +63,7 @@ def generate(
         _count_spent(budget, known, turns, request_log)
         requested = [(one, index) for one in instances for index in range(n if isinstance(n, int) else n(one))]
         missing = [(instance, sample) for instance, sample in requested if (instance.id, sample) not in known]
+        on_kept(len(requested) - len(missing))
         limiter = RateLimiter(model, request_log, budget, concurrency=concurrency, retries=retries, log=log)
         # Twice the concurrency: while one worker's answer is written, another sends.
         _Generation(limiter, request_of, BatchedWriter(journal), turns, missing).run(2 * concurrency, on_sample)

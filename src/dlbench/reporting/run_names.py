@@ -7,11 +7,11 @@ from operator import itemgetter
 
 from dlbench.dataset import Benchmark
 from dlbench.errors import DLBenchError
-from dlbench.runs import Run
+from dlbench.runs import NOTES, Run
 from dlbench.scoring import Spread, Summary, spread, spread_of_samples
 from dlbench.scoring.tally import group_by
 
-_OWN = {"seed", "dlbench", "workers"}
+_OWN = {"seed", "dlbench", "workers", *NOTES}
 """Settings in which a repeat may differ from the run that it repeats."""
 _FORMS: tuple[Callable[[Run], str], ...] = (
     lambda run: run.name,

@@ -12,6 +12,8 @@ from dlbench.jsonl import read_lines, read_text, write_whole
 from dlbench.runs.verdict import VERDICTS, Verdict
 
 CONFIG, SAMPLES = "config.json", "samples.jsonl"
+NOTES = frozenset({"date", "endpoint", "split"})
+"""Keys of a configuration that document the first start. They may differ when the run is resumed."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,7 @@ def open_run(folder: Path, config: Mapping[str, Any]) -> None:
     path = folder / CONFIG
     if path.is_file():
         started = _read_config(path)
-        differing = sorted(key for key in {*started, *config} if started.get(key) != config.get(key))
+        differing = sorted(key for key in {*started, *config} - NOTES if started.get(key) != config.get(key))
         if differing == ["samples"] and config.get("samples", 0) > started.get("samples", math.inf):
             _write_config(path, {**started, "samples": config["samples"]})
         elif differing:

@@ -29,7 +29,7 @@ from dlbench.errors import DLBenchError
 from dlbench.execution import Engine, Limits, choose_sandbox
 from dlbench.execution.evaluate import Judge
 from dlbench.execution.pool import MODES, Pool
-from dlbench.generation import Message, ReferenceModel, Request, StubModel
+from dlbench.generation import Message, Model, ReferenceModel, Request, StubModel
 from dlbench.generation.sources import Sources, make_prompt_builder
 from dlbench.generation.techniques import PromptBuilder
 from dlbench.registry import find_known
@@ -198,7 +198,7 @@ def dl_bench(
         solver=converse(),
         scorer=verdict(benchmark, sandbox, mode, timeout, memory, workers),
         epochs=Epochs(samples, ["mean", *(f"pass_at_{k}" for k in KS if 1 < k <= samples)]),
-        config=GenerateConfig(temperature=0.0, max_tokens=1024),
+        config=GenerateConfig(temperature=0.0, max_tokens=Model.max_tokens),
         version=str(whole.version),
         metadata={"dlbench": __version__, "benchmark": str(whole.version)},
     )

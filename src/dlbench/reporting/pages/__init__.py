@@ -32,7 +32,17 @@ from dlbench.scoring import Tally
 from dlbench.scoring.breakdowns import sort_labels
 from dlbench.scoring.tally import group_by
 
-_SHOWN = ("model", "technique", "samples", "temperature", "max_tokens", "seed", "shots", "benchmark", "dlbench")
+_SHOWN: tuple[str, ...] = (
+    "model",
+    "technique",
+    "samples",
+    "temperature",
+    "top_p",
+    "max_tokens",
+    "reasoning_effort",
+    "seed",
+)
+_SHOWN += ("shots", "benchmark", "dlbench")
 """Settings for readers; base URLs and paths are private."""
 _FACETS: dict[str, Sequence[str]] = {axis: list(labels) for axis, labels in AXES.items()}
 _FACETS |= {"difficulty": LEVELS, "project": (), "framework": ()}

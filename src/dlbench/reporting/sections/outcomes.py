@@ -72,7 +72,8 @@ def prompt_variants(data: ReportData) -> list[Block]:
 def verdicts(data: ReportData) -> list[Block]:
     blocks: list[Block] = []
     for name, run in data.runs.items():
-        settings = "\n".join(f"- {key}: {value}" for key, value in run.config.items() if key != "model")
+        hidden = {"model", "endpoint"}  # the heading has the model; the address is private, and reports are shared
+        settings = "\n".join(f"- {key}: {value}" for key, value in run.config.items() if key not in hidden)
         content = tabulate(run.verdicts, {
             "instance": lambda one: one["instance"],
             "sample": lambda one: one["sample"],
