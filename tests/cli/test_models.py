@@ -6,6 +6,7 @@ import shlex
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
@@ -257,5 +258,53 @@ def test_killed_run_requests_no_sample_on_disk_again(toy_root, tmp_path):
         assert logged >= len(chaos.received), "a request was sent that is not in the log"
     samples = samples_of(out)
     assert [(s["instance"], s["sample"]) for s in samples] == [(i, n) for i in (prompts[True], ID) for n in range(each)]
-    assert {verdict["status"] for verdict in verdicts_of(out)} == {"pass"}
+    verdicts = verdicts_of(out)
+    assert [(one["instance"], one["sample"]) for one in verdicts] == [(s["instance"], s["sample"]) for s in samples]
+    assert {verdict["status"] for verdict in verdicts} == {"pass"}
     assert KEY not in output + everything_in(out)
+
+
+def count_lines(path):
+    return path.read_bytes().count(b"\n") if path.exists() else 0
+
+
+def wait_until(condition):
+    deadline = time.monotonic() + 120
+    while not condition() and time.monotonic() < deadline:
+        time.sleep(0.02)
+
+
+@pytest.mark.slow
+def test_answer_is_judged_while_others_are_awaited_and_ctrl_c_loses_nothing(dlbench, toy_root, tmp_path):
+    """The endpoint answers the second request only when the first answer is judged, and not the third."""
+    out, over, judged = tmp_path / "run", threading.Event(), []
+
+    def reply(number, body):
+        if number == 1:
+            wait_until(lambda: count_lines(out / "verdicts.jsonl") == 1)
+            judged.append(count_lines(out / "verdicts.jsonl"))
+        if number == 2:
+            over.wait(120)
+            return 500, {"Content-Type": "text/plain"}, "too late"
+        return completion(code_for(body["messages"][-1]["content"]))
+
+    with Endpoint(reply) as endpoint:
+        process = start(endpoint.url, toy_root, out, "-n", 2, "--concurrency", 1, "--retries", 0)
+        wait_until(lambda: len(endpoint.requests) == 3 and count_lines(out / "verdicts.jsonl") == 2)
+        process.send_signal(signal.SIGINT)
+        over.set()
+        output, _ = process.communicate(timeout=300)
+        assert process.returncode == 130, output
+        assert judged == [1]
+        before = verdicts_of(out)
+        assert len(before) == len(samples_of(out)) == 2
+        arguments = ("run", "--model", "m", "--base-url", endpoint.url, "--out", out, "--benchmark", toy_root, "-n", 2)
+        ended = dlbench(*arguments, env=KEYS)
+        assert ended.status == 0, ended.err
+        assert len(endpoint.requests) == 5
+    after = verdicts_of(out)
+    assert [(one["instance"], one["sample"]) for one in after] == [
+        (s["instance"], s["sample"]) for s in samples_of(out)
+    ]
+    assert len(after) == 4
+    assert all(one in after for one in before)

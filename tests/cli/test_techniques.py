@@ -1,6 +1,8 @@
 """`prompt --technique` shows what `run --technique` sends, and the run records the technique."""
 
 import json
+from contextlib import nullcontext
+from types import SimpleNamespace
 
 import pytest
 from typer.testing import CliRunner
@@ -23,8 +25,9 @@ def cli():
 @pytest.fixture
 def unjudged(monkeypatch):
     """Skip the evaluation of answers."""
-    for name in ("make_judging_engine", "prepare_projects", "judge_into", "show_scores"):
+    for name in ("make_judging_engine", "prepare_projects", "make_pool", "show_scores", "_judge_new"):
         monkeypatch.setattr(f"dlbench.cli.run.{name}", lambda *_: None)
+    monkeypatch.setattr("dlbench.cli.run.judging", lambda *_: nullcontext(SimpleNamespace(finish=lambda samples: None)))
 
 
 def shown(out: str) -> list[tuple[str, str]]:

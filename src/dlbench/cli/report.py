@@ -2,7 +2,8 @@
 
 import functools
 import webbrowser
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date, datetime
 from enum import StrEnum
@@ -22,6 +23,8 @@ from dlbench.runs.verdict import Verdict
 
 if TYPE_CHECKING:
     from dlbench.execution import Engine
+    from dlbench.execution.evaluate import Evaluation
+    from dlbench.execution.pool import Pool
     from dlbench.reporting.report_data import ReportData
     from dlbench.runs.samples import Sample
     from dlbench.scoring import Tally
@@ -117,19 +120,26 @@ Breakdown = StrEnum("Breakdown", "STAGE TASK DATA PROJECT FRAMEWORK SIZE YEAR LI
 def judge_into(
     benchmark: "dataset.Benchmark", samples: "list[Sample]", out: Path, engine: "Engine", execution: ExecutionOptions
 ) -> "list[Verdict]":
-    from dlbench.execution.evaluate import evaluate
-
     instances = [benchmark.instances[key] for key in dict.fromkeys(sample.instance for sample in samples)]
     pool = make_pool(engine, prepare_projects(benchmark, instances), execution)
-    with counted("judging", len(samples)) as advance:
-        return evaluate(
-            benchmark,
-            pool,
-            samples,
-            out,
-            on_verdict=lambda one: advance(f"{one.instance}: {one.status}"),
-            on_kept=advance.keep,
-        )
+    with judging(benchmark, pool, samples, out, len(samples)) as evaluation:
+        return evaluation.finish(samples)
+
+
+@contextmanager
+def judging(
+    benchmark: "dataset.Benchmark", pool: "Pool", kept: "list[Sample]", out: Path, total: int
+) -> "Iterator[Evaluation]":
+    """An evaluation that shows its progress; `kept`: the samples that are there, `total`: those to come included."""
+    from dlbench.execution.evaluate import open_evaluation
+
+    with counted("judging", total) as advance:
+
+        def show(verdict: Verdict) -> None:
+            advance(f"{verdict.instance}: {verdict.status}")
+
+        with open_evaluation(benchmark, pool, kept, out, on_verdict=show, on_kept=advance.keep) as evaluation:
+            yield evaluation
 
 
 def show_scores(

@@ -5,7 +5,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,12 +13,17 @@ from dlbench import __version__, dataset
 from dlbench.cli import models
 from dlbench.cli.agree import DUAL, DualAgreement, RunSetup
 from dlbench.cli.app import BenchmarkOption, Chosen, ExecutionOptions, command
-from dlbench.cli.engine import make_judging_engine, prepare_projects
-from dlbench.cli.output import counted, log
-from dlbench.cli.report import judge_into, show_scores
+from dlbench.cli.engine import make_judging_engine, make_pool, prepare_projects
+from dlbench.cli.output import Progress, counted, log
+from dlbench.cli.report import judge_into, judging, show_scores
 from dlbench.errors import DLBenchError
+from dlbench.jsonl import Journal
 from dlbench.registry import find_known
 from dlbench.runs import SAMPLES, open_run
+
+if TYPE_CHECKING:
+    from dlbench.execution.evaluate import Evaluation
+    from dlbench.runs.samples import Sample
 
 CanaryOption = Annotated[
     bool, typer.Option("--canary", help="Add the benchmark's canary to each prompt, so that copies can be found.")
@@ -79,7 +84,7 @@ def run(
     canary: CanaryOption = False,
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port of the embedded model; 0: any free one.")] = 0,
 ) -> None:
-    """Evaluate a model on the chosen instances; print pass@1 overall and by label."""
+    """Evaluate a model on the chosen instances, each answer as it arrives; print pass@1 overall and by label."""
     import dlbench.validation.mutant_model  # noqa: F401 - registers `mutant`
     from dlbench.agreement.requests import RequestOptions
     from dlbench.generation import ModelOptions, generate
@@ -112,7 +117,7 @@ def run(
     sources = Sources(benchmark, log)
     plain = "zero-shot" if is_dual else technique
     prompts = make_prompt_builder(sources, plain, shots, seed, prompt_tokens, canary=canary, stages=predicted_stages)
-    prepare_projects(benchmark, instances)
+    pool = make_pool(engine, prepare_projects(benchmark, instances), execution)
     # All prompts are built before the first request: an error in one of them must not cost anything.
     if shortage := describe_shortage([prompts.build(instance) for instance in instances], shots):
         log(shortage)
@@ -149,8 +154,13 @@ def run(
                 benchmark, instances, sources, engine, execution, folder, seed, options, name, client, opened, retries
             )
             dual.ask_and_choose(setup, asked)
+            judge_into(benchmark, read_samples(folder / SAMPLES, benchmark), folder, engine, execution)
         else:
-            with counted(f"asking {client.name}", len(instances) * samples) as advance:
+            kept, total = _read_kept(folder / SAMPLES, benchmark), len(instances) * samples
+            with (
+                counted(f"asking {client.name}", total) as advance,
+                judging(benchmark, pool, kept, folder, total) as evaluation,
+            ):
                 generate(
                     client,
                     instances,
@@ -158,17 +168,34 @@ def run(
                     folder / SAMPLES,
                     samples,
                     concurrency,
-                    lambda record: advance(f"{record['instance']} ({record['finish_reason']})"),
+                    partial(_judge_new, benchmark, evaluation, advance),
                     budget=opened,
                     retries=retries,
                     log=log,
                     on_kept=advance.keep,
                 )
-        answers = read_samples(folder / SAMPLES, benchmark)
-        judge_into(benchmark, answers, folder, engine, execution)
+                evaluation.finish(read_samples(folder / SAMPLES, benchmark))
     show_scores(folders, out / "report.md", benchmark)
     if is_dual:
         dual.show_gain(benchmark, folders)
+
+
+def _read_kept(path: Path, benchmark: "dataset.Benchmark") -> "list[Sample]":
+    from dlbench.runs.samples import parse_samples
+
+    with Journal(path) as journal:  # drops a line that a kill cut short
+        records = journal.records()
+    return parse_samples(enumerate(records, 1), str(path), benchmark) if records else []
+
+
+def _judge_new(
+    benchmark: "dataset.Benchmark", evaluation: "Evaluation", advance: Progress, record: dict[str, Any]
+) -> None:
+    from dlbench.runs.samples import parse_samples
+
+    advance(f"{record['instance']} ({record['finish_reason']})")
+    for sample in parse_samples([(1, record)], SAMPLES, benchmark):
+        evaluation.add(sample)
 
 
 @command("prompt")

@@ -1,14 +1,14 @@
-"""Judge the samples of a file, resumably, or samples that arrive one by one from many callers.
+"""Judge the samples of a file or of a run under way, resumably, or samples of many callers.
 
-`evaluate` writes every verdict to disk before its worker takes the next sample. A second start judges the rest, and
+An evaluation writes every verdict to disk before its worker takes the next sample. A second start judges the rest, and
 harness errors again. `Judge` keeps the threads of a pool between samples, so that workers stay warm.
 """
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from contextlib import suppress
-from dataclasses import replace
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from dlbench.execution.judge import Warm
 from dlbench.execution.pool import Pool, Task, TaskQueue
 from dlbench.execution.processes import remove_groups
 from dlbench.execution.supervise import Interrupted, stop_event
-from dlbench.execution.worker_cache import WorkerCache
+from dlbench.execution.worker_cache import WorkerCache, count_workers
 from dlbench.extraction import Extraction, extract
 from dlbench.jsonl import Journal, read_lines, rewrite
 from dlbench.runs.samples import Sample
@@ -28,45 +28,76 @@ from dlbench.runs.verdict import VERDICTS, Status, Verdict
 _UNREADABLE = {Status.NO_CODE, Status.SYNTAX_ERROR, Status.MISSING_TARGET}
 
 
+OnVerdict = Callable[[Verdict], None]
+OnKept = Callable[[int], None]
+
+
 def evaluate(
     benchmark: Benchmark,
     pool: Pool,
     samples: list[Sample],
     out: Path,
     *,
-    on_verdict: Callable[[Verdict], None] = lambda verdict: None,
-    on_kept: Callable[[int], None] = lambda count: None,
+    on_verdict: OnVerdict = lambda verdict: None,
+    on_kept: OnKept = lambda count: None,
 ) -> list[Verdict]:
-    path = out / VERDICTS
-    by_key = {sample.key: sample for sample in samples}
-    with Journal(path) as journal:
-        done = _read_done(samples, path)
+    with open_evaluation(benchmark, pool, samples, out, on_verdict=on_verdict, on_kept=on_kept) as evaluation:
+        return evaluation.finish(samples)
+
+
+@contextmanager
+def open_evaluation(
+    benchmark: Benchmark, pool: Pool, kept: list[Sample], out: Path, *, on_verdict: OnVerdict, on_kept: OnKept
+) -> Iterator["Evaluation"]:
+    """Judge the samples of earlier starts, and those that are added. Leaving early stops the running candidates.
+
+    `on_kept` gets the number of verdicts of earlier starts, `on_verdict` each new one.
+    """
+    with Journal(out / VERDICTS) as journal, closing(Judge(pool)) as judge:
+        done = _read_done(kept, journal.path)
         on_kept(len(done))
-        read: dict[tuple[str, int], Extraction] = {}
-        lock = threading.Lock()
+        evaluation = Evaluation(benchmark, judge, journal, on_verdict, done)
+        for sample in kept:
+            evaluation.add(sample)
+        yield evaluation
 
-        def keep(verdict: Verdict) -> None:
-            sample = by_key[verdict.instance, verdict.sample]
-            verdict = annotate_extraction(replace(verdict, answer_sha256=sample.sha256), read[sample.key])
-            journal.append(verdict.as_record())
-            with lock:
-                done[sample.key] = verdict
-                on_verdict(verdict)
 
-        tasks = []
+class Evaluation:
+    """The verdicts of a run whose samples arrive one by one; `add` and `finish` are for one thread."""
+
+    def __init__(
+        self,
+        benchmark: Benchmark,
+        judge: "Judge",
+        journal: Journal,
+        on_verdict: OnVerdict,
+        done: dict[tuple[str, int], Verdict],
+    ) -> None:
+        self._benchmark, self._judge, self._journal, self._on_verdict = benchmark, judge, journal, on_verdict
+        self._lock = threading.Lock()
+        self._futures: dict[tuple[str, int], Future[Verdict]] = {}
+        for key, verdict in done.items():
+            self._futures[key] = Future()
+            self._futures[key].set_result(verdict)
+
+    def add(self, sample: Sample) -> None:
+        """Judge a sample, unless that is done or under way."""
+        if sample.key not in self._futures:
+            instance = self._benchmark.instances[sample.instance]
+            self._futures[sample.key] = self._judge.submit(sample, instance, self._keep)
+
+    def finish(self, samples: list[Sample]) -> list[Verdict]:
+        """Wait for the verdicts on all samples of the run, and write them in this order."""
         for sample in samples:
-            if sample.key in done:
-                continue
-            instance = benchmark.instances[sample.instance]
-            found = read[sample.key] = find_code(sample, instance.qualname)
-            if found.code is None:
-                keep(reject(instance, sample.sample, Status.NO_CODE, found.reason))
-            else:
-                tasks.append(Task(instance, found.code, sample.sample))
-        pool.run(tasks, lambda task, verdict: keep(verdict))
-        verdicts = [done[sample.key] for sample in samples]
-        rewrite(path, (verdict.as_record() for verdict in verdicts))
-    return verdicts
+            self.add(sample)
+        verdicts = [self._futures[sample.key].result() for sample in samples]
+        rewrite(self._journal.path, (verdict.as_record() for verdict in verdicts))
+        return verdicts
+
+    def _keep(self, verdict: Verdict) -> None:
+        self._journal.append(verdict.as_record())
+        with self._lock:
+            self._on_verdict(verdict)
 
 
 def find_code(sample: Sample, qualname: str) -> Extraction:
@@ -111,8 +142,9 @@ class Judge:
     def __init__(self, pool: Pool) -> None:
         self.pool = pool
         self._queue: TaskQueue[Task] = TaskQueue((), pool.estimate, is_open=True)
-        self._pending: dict[int, Future[Verdict]] = {}
-        pool.open_caches(pool.workers)
+        self._pending: dict[int, _Pending] = {}
+        self._error: BaseException = DLBenchError("the judge was stopped", fix="start the same command again")
+        pool.open_caches(count_workers(pool.engine, pool.workers))
         # daemons, so that a program that does not close the judge can still end
         self._threads = [threading.Thread(target=self._serve, args=[cache], daemon=True) for cache in pool.caches]
         for thread in self._threads:
@@ -120,12 +152,21 @@ class Judge:
 
     def judge(self, sample: Sample, instance: Instance) -> Verdict:
         """The verdict that `evaluate` gives. Blocks until it is there."""
-        found = find_code(sample, instance.qualname)
-        if found.code is None:
-            verdict = reject(instance, sample.sample, Status.NO_CODE, found.reason)
-        else:
-            verdict = self._run(Task(instance, found.code, sample.sample))
-        return annotate_extraction(replace(verdict, answer_sha256=sample.sha256), found)
+        return self.submit(sample, instance).result()
+
+    def submit(self, sample: Sample, instance: Instance, keep: OnVerdict = lambda verdict: None) -> "Future[Verdict]":
+        """As `judge`, without blocking. `keep` is called before the worker takes the next sample; an error in it ends
+        the judge."""
+        pending = _Pending(sample, find_code(sample, instance.qualname), keep)
+        if pending.found.code is None:
+            pending.resolve(reject(instance, sample.sample, Status.NO_CODE, pending.found.reason))
+            return pending.future
+        task = Task(instance, pending.found.code, sample.sample)
+        self._pending[id(task)] = pending
+        self._queue.add(task)
+        if not self._queue.is_open:
+            self._fail_pending()
+        return pending.future
 
     def close(self) -> None:
         """Stop the running samples and drop the waiting ones. Their callers get an error and no verdict."""
@@ -135,29 +176,40 @@ class Judge:
             thread.join()
         remove_groups()
 
-    def _run(self, task: Task) -> Verdict:
-        future = self._pending[id(task)] = Future()
-        self._queue.add(task)
-        if not self._queue.is_open:
-            self._fail_pending()
-        return future.result()
-
     def _serve(self, cache: WorkerCache[Warm]) -> None:
         stop_event.set(self._queue.stop)
         try:
             with suppress(Interrupted):
                 while self._queue.is_open:
                     self.pool.run_thread(self._queue, cache, self._resolve)
+        except BaseException as error:
+            self._error = error  # the callers raise it
         finally:  # without this thread, nobody may be left to judge the pending samples
             self._queue.cancel()
             self._fail_pending()
 
     def _resolve(self, task: Task, verdict: Verdict) -> None:
-        future = self._pending.pop(id(task), None)
-        if future is not None:
-            future.set_result(verdict)
+        if (pending := self._pending.pop(id(task), None)) is not None:
+            pending.resolve(verdict)
 
     def _fail_pending(self) -> None:
-        for future in [self._pending.pop(key, None) for key in list(self._pending)]:
-            if future is not None:
-                future.set_exception(DLBenchError("the judge was stopped", fix="start the same command again"))
+        for pending in [self._pending.pop(key, None) for key in list(self._pending)]:
+            if pending is not None:
+                pending.future.set_exception(self._error)
+
+
+@dataclass(frozen=True)
+class _Pending:
+    sample: Sample
+    found: Extraction
+    keep: OnVerdict
+    future: "Future[Verdict]" = field(default_factory=Future)
+
+    def resolve(self, verdict: Verdict) -> None:
+        verdict = annotate_extraction(replace(verdict, answer_sha256=self.sample.sha256), self.found)
+        try:
+            self.keep(verdict)
+        except BaseException as error:
+            self.future.set_exception(error)
+            raise
+        self.future.set_result(verdict)
