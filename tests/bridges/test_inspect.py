@@ -14,6 +14,7 @@ import dlbench
 from dlbench.bridges.inspect.task import LATER_TURNS, as_score, dl_bench, judges
 from dlbench.cli import app
 from dlbench.dataset import Selection, load, select
+from dlbench.errors import DLBenchError
 from dlbench.generation.sources import Sources, make_prompt_builder
 from dlbench.generation.techniques import TECHNIQUES
 from dlbench.runs.verdict import Outcome, Status, Verdict
@@ -90,7 +91,12 @@ def test_log_contains_no_reference(log):
     assert "OFFSET for value" not in log.model_dump_json()
 
 
-@pytest.mark.parametrize("technique", TECHNIQUES)
+def test_technique_that_needs_verdicts_is_refused(root):
+    with pytest.raises(DLBenchError, match="repair needs verdicts"):
+        dl_bench(technique="repair", benchmark=str(root))
+
+
+@pytest.mark.parametrize("technique", [name for name in TECHNIQUES if TECHNIQUES[name].feedback is None])
 def test_techniques_send_the_same_messages_through_inspect(technique, root, toys):
     task = dl_bench(technique=technique, benchmark=str(root), seed=3, shots=1)
     prompts = make_prompt_builder(Sources(toys), technique, 1, 3, 6000)

@@ -189,12 +189,15 @@ def show_scores(
 
 
 def _print_tables(data: "ReportData", axes: Sequence[str]) -> None:
+    from dlbench.reporting.sections.rounds import tabulate_rounds
     from dlbench.reporting.statistics import tabulate_statistics
     from dlbench.reporting.tables import breakdown, draw, spreads, statuses
 
     console = open_console()
     console.print(draw("runs", tabulate_statistics(data.subjects)))
     console.print(draw("pass@1 (95 % interval)", breakdown(data.summaries, axes)))
+    if (rounds := tabulate_rounds(data))[1]:
+        console.print(draw("repair rounds", rounds))
     if data.repeats:
         console.print(draw("run-to-run variance", spreads(data.repeats)))
     console.print(draw("outcomes", statuses(data.summaries)))

@@ -1,5 +1,6 @@
 """The commands that ask a model: `run` evaluates its answers, `prompt` shows what it would be sent."""
 
+import asyncio
 import hashlib
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -20,6 +21,7 @@ from dlbench.errors import DLBenchError
 from dlbench.jsonl import Journal
 from dlbench.registry import find_known
 from dlbench.runs import SAMPLES, open_run
+from dlbench.runs.verdict import Verdict
 
 if TYPE_CHECKING:
     from dlbench.execution.evaluate import Evaluation
@@ -66,6 +68,9 @@ def run(
             "choose (docs/agreement.md)."
         ),
     ] = "zero-shot",
+    repair_rounds: Annotated[
+        int | None, typer.Option(min=1, help="repair: how often at most a failed answer is tried again (default: 1).")
+    ] = None,
     shots: ShotsOption = 3,
     dual: DualAgreement,
     predicted_stages: PredictedStagesOption = None,
@@ -117,6 +122,11 @@ def run(
     sources = Sources(benchmark, log)
     plain = "zero-shot" if is_dual else technique
     prompts = make_prompt_builder(sources, plain, shots, seed, prompt_tokens, canary=canary, stages=predicted_stages)
+    has_rounds = prompts.technique.feedback is not None
+    if repair_rounds is not None and not has_rounds:
+        fix = "remove it, or pass --technique repair"
+        raise DLBenchError(f"{technique} does not use --repair-rounds", where="--repair-rounds", fix=fix)
+    rounds = (repair_rounds or 1) if has_rounds else 0
     pool = make_pool(engine, prepare_projects(benchmark, instances), execution)
     # All prompts are built before the first request: an error in one of them must not cost anything.
     if shortage := describe_shortage([prompts.build(instance) for instance in instances], shots):
@@ -137,6 +147,7 @@ def run(
             "samples": samples,
             **client.describe_sampling(temperature, max_tokens),
             **sampling.describe(),
+            **({"repair_rounds": rounds} if rounds else {}),
             "seed": seed,
             "timeout": execution.timeout,
             "memory": execution.memory,
@@ -164,7 +175,14 @@ def run(
                 generate(
                     client,
                     instances,
-                    partial(prompts.request, temperature=temperature, max_tokens=max_tokens, seed=seed),
+                    partial(
+                        prompts.request,
+                        temperature=temperature,
+                        max_tokens=max_tokens,
+                        seed=seed,
+                        rounds=rounds,
+                        judge=partial(_review, evaluation),
+                    ),
                     folder / SAMPLES,
                     samples,
                     concurrency,
@@ -186,6 +204,10 @@ def _read_kept(path: Path, benchmark: "dataset.Benchmark") -> "list[Sample]":
     with Journal(path) as journal:  # drops a line that a kill cut short
         records = journal.records()
     return parse_samples(enumerate(records, 1), str(path), benchmark) if records else []
+
+
+async def _review(evaluation: "Evaluation", sample: "Sample") -> Verdict:
+    return await asyncio.wrap_future(evaluation.review(sample))
 
 
 def _judge_new(

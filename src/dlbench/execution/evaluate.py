@@ -76,15 +76,27 @@ class Evaluation:
         self._benchmark, self._judge, self._journal, self._on_verdict = benchmark, judge, journal, on_verdict
         self._lock = threading.Lock()
         self._futures: dict[tuple[str, int], Future[Verdict]] = {}
+        self._reviewed: dict[tuple[tuple[str, int], str], Future[Verdict]] = {}
         for key, verdict in done.items():
             self._futures[key] = Future()
             self._futures[key].set_result(verdict)
 
     def add(self, sample: Sample) -> None:
         """Judge a sample, unless that is done or under way."""
-        if sample.key not in self._futures:
+        if sample.key in self._futures:
+            return
+        if (reviewed := self._reviewed.pop((sample.key, sample.sha256), None)) is not None:
+            self._keep(reviewed.result())
+            self._futures[sample.key] = reviewed
+        else:
             instance = self._benchmark.instances[sample.instance]
             self._futures[sample.key] = self._judge.submit(sample, instance, self._keep)
+
+    def review(self, sample: Sample) -> "Future[Verdict]":
+        """Judge an answer for any thread. Only if the sample is added with this answer, the verdict is written."""
+        future = self._judge.submit(sample, self._benchmark.instances[sample.instance])
+        self._reviewed[sample.key, sample.sha256] = future
+        return future
 
     def finish(self, samples: list[Sample]) -> list[Verdict]:
         """Wait for the verdicts on all samples of the run, and write them in this order."""
@@ -204,6 +216,9 @@ class _Pending:
     found: Extraction
     keep: OnVerdict
     future: "Future[Verdict]" = field(default_factory=Future)
+
+    def __post_init__(self) -> None:
+        self.future.set_running_or_notify_cancel()  # a caller that stops waiting does not cancel it
 
     def resolve(self, verdict: Verdict) -> None:
         verdict = annotate_extraction(replace(verdict, answer_sha256=self.sample.sha256), self.found)

@@ -1,6 +1,7 @@
 """Send the turns of a conversation, none of them twice.
 
-The answer to an earlier turn is paid for, so it is on disk, with a hash of its prompt, before the next turn is sent.
+The answer to an earlier turn is paid for, so it is on disk, with a hash of its prompt, before the next turn is sent. So
+is a review of it: judged again, it could have other messages, and the next turn would be another one.
 """
 
 import hashlib
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from dlbench.extraction.reasoning import without_reasoning
-from dlbench.generation.model import Answer, Message, Request
+from dlbench.generation.model import Answer, Message, Request, Review
 from dlbench.generation.request_log import BatchedWriter
 from dlbench.generation.retry import RateLimiter
 from dlbench.jsonl import Journal
@@ -29,6 +30,7 @@ class TurnStore:
         self._path = path
         self._writer: BatchedWriter | None = None
         self._answers: dict[Key, Answer] = {}
+        self._reviews: dict[Key, tuple[Mapping[str, Any], list[Message]]] = {}
         if path.is_file():
             self._open()
 
@@ -40,6 +42,11 @@ class TurnStore:
             answer = await self._ask_once(limiter, turn)
             if answer.finish_reason == "context_length":  # a longer prompt would not fit either
                 return _total(answer, earlier), earlier
+            if callable(follow_up):
+                verdict, follow_up = await self._review_once(limiter, turn, answer, follow_up)
+                if not follow_up:
+                    return _total(answer, earlier), earlier
+                answer = replace(answer, verdict=verdict)
             earlier.append(answer)
             messages = [*messages, _as_message(answer), *follow_up]
         last = await limiter.ask(replace(request, messages=messages, follow_ups=(), turn=len(earlier)))
@@ -50,15 +57,27 @@ class TurnStore:
         return [((instance, sample), answer) for (instance, sample, _), answer in self._answers.items()]
 
     async def _ask_once(self, limiter: RateLimiter, request: Request) -> Answer:
-        name = limiter.model.name
-        digest = hashlib.sha256(json.dumps([name, request.messages]).encode()).hexdigest()
-        key = (request.instance_id, request.sample, digest)
+        key = _key(limiter, request)
         if key not in self._answers:
             answer = await limiter.ask(request)
-            record = {"instance": request.instance_id, "sample": request.sample, "model": name, "asked": digest}
-            await self._open().write(record | as_record(answer))
+            await self._write(limiter, key, as_record(answer))
             self._answers[key] = answer
         return self._answers[key]
+
+    async def _review_once(
+        self, limiter: RateLimiter, request: Request, answer: Answer, review: Review
+    ) -> tuple[Mapping[str, Any], list[Message]]:
+        key = _key(limiter, request)
+        if key not in self._reviews:
+            verdict, follow_up = await limiter.wait_for(review(answer))
+            await self._write(limiter, key, {"verdict": verdict, "follow_up": follow_up})
+            self._reviews[key] = verdict, follow_up
+        return self._reviews[key]
+
+    async def _write(self, limiter: RateLimiter, key: Key, record: dict[str, Any]) -> None:
+        instance, sample, digest = key
+        head = {"instance": instance, "sample": sample, "model": limiter.model.name, "asked": digest}
+        await self._open().write(head | record)
 
     def _open(self) -> BatchedWriter:
         if self._writer is None:
@@ -67,6 +86,8 @@ class TurnStore:
                 match record:
                     case {"instance": str(instance), "sample": int(sample), "asked": str(digest), "answer": str()}:
                         self._answers[instance, sample, digest] = read_record(record)
+                    case {"instance": str(instance), "sample": int(sample), "asked": str(digest), "verdict": dict()}:
+                        self._reviews[instance, sample, digest] = record["verdict"], record["follow_up"]
         return self._writer
 
     def close(self) -> None:
@@ -74,13 +95,19 @@ class TurnStore:
             self._writer.journal.close()
 
 
+def _key(limiter: RateLimiter, request: Request) -> Key:
+    digest = hashlib.sha256(json.dumps([limiter.model.name, request.messages]).encode()).hexdigest()
+    return request.instance_id, request.sample, digest
+
+
 def as_record(answer: Answer) -> dict[str, Any]:
+    optional = {"reasoning": answer.reasoning, "verdict": answer.verdict}
     return {
         "answer": answer.text,
         "usage": answer.usage,
         "finish_reason": answer.finish_reason,
         "seconds": round(answer.seconds, 3),
-    } | ({"reasoning": answer.reasoning} if answer.reasoning else {})
+    } | {name: value for name, value in optional.items() if value}
 
 
 def read_record(record: Mapping[str, Any]) -> Answer:

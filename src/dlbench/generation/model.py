@@ -5,7 +5,7 @@ every test; if either does not hold, the harness is wrong and no score can be tr
 """
 
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypedDict
 
@@ -22,10 +22,15 @@ class Message(TypedDict):
     content: str
 
 
+Review = Callable[["Answer"], Awaitable[tuple[Mapping[str, Any], list[Message]]]]
+"""Has an answer judged: gives status and tests of its verdict, and the next turn, or no message to end there."""
+
+
 @dataclass(frozen=True)
 class Request:
-    """`messages` are sent first, then each of `follow_ups` after the previous answer; the last answer is the sample.
-    `turn` is the number of previous turns. `notes` are further fields of the sample's record."""
+    """`messages` are sent first, then each of `follow_ups` after the previous answer; the last answer is the sample. A
+    follow-up is a turn, or a review of the answer, which makes the turn. `turn` is the number of previous turns.
+    `notes` are further fields of the sample's record."""
 
     instance_id: str
     sample: int
@@ -33,7 +38,7 @@ class Request:
     temperature: float = 0.0
     max_tokens: int = 2048
     seed: int | None = None
-    follow_ups: tuple[list[Message], ...] = ()
+    follow_ups: tuple[list[Message] | Review, ...] = ()
     notes: Mapping[str, Any] = field(default_factory=dict)
     turn: int = 0
 
@@ -41,7 +46,7 @@ class Request:
 @dataclass(frozen=True)
 class Answer:
     """`reasoning` is what the endpoint itself separates from the answer. `refusal` is the endpoint's message that
-    prompt and `max_tokens` together exceed the model's context."""
+    prompt and `max_tokens` together exceed the model's context. `verdict` is what a review gives."""
 
     text: str
     usage: dict[str, Any] = field(default_factory=dict)
@@ -49,6 +54,7 @@ class Answer:
     seconds: float = 0.0
     reasoning: str = ""
     refusal: str = ""
+    verdict: Mapping[str, Any] = field(default_factory=dict)
 
 
 class TransientError(DLBenchError):

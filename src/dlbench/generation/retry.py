@@ -3,7 +3,9 @@
 import asyncio
 import random
 import time
+from collections.abc import Awaitable
 from dataclasses import KW_ONLY, dataclass, field, replace
+from typing import TypeVar
 
 from dlbench.errors import DLBenchError
 from dlbench.generation.budget import Budget, BudgetSpent, count_characters
@@ -11,6 +13,7 @@ from dlbench.generation.model import RESUME, Answer, Model, Request, TransientEr
 from dlbench.generation.request_log import RequestLog
 from dlbench.workspace.home import Log, quiet
 
+Result = TypeVar("Result")
 RETRIES = 6
 _MAX_WAIT = 120.0
 _MAX_BACKOFF = 30.0
@@ -46,6 +49,16 @@ class RateLimiter:
     def stop(self) -> None:
         """Send nothing more and end all waits; requests in flight may still be answered."""
         self._stop.set()
+
+    async def wait_for(self, work: Awaitable[Result]) -> Result:
+        """The result of other work that a sample waits for; the work is dropped when the run ends."""
+        task, stop = asyncio.ensure_future(work), asyncio.ensure_future(self._stop.wait())
+        await asyncio.wait({task, stop}, return_when=asyncio.FIRST_COMPLETED)
+        stop.cancel()
+        if not task.done():
+            task.cancel()
+            raise Stopped
+        return task.result()
 
     async def ask(self, request: Request) -> Answer:
         async with self._slots:

@@ -193,6 +193,9 @@ def dl_bench(
     for project in dict.fromkeys(instance.project for instance in chosen):
         judge.prepare(project, print)
     prompts = make_prompt_builder(Sources(whole), technique, shots, seed, prompt_tokens, canary=canary)
+    if prompts.technique.feedback is not None:
+        fix = "use `dlbench run`, or another technique"
+        raise DLBenchError(f"{technique} needs verdicts between the answers, which Inspect does not give", fix=fix)
     return Task(
         dataset=MemoryDataset([make_sample(instance, prompts) for instance in chosen], name=f"dlbench {split}"),
         solver=converse(),

@@ -14,6 +14,7 @@ from dlbench.dataset.target import Target, find_target, render_signature
 from dlbench.generation.model import Message
 from dlbench.parsing import parse
 from dlbench.registry import Registry
+from dlbench.runs.verdict import Verdict
 
 if TYPE_CHECKING:
     from dlbench.generation.techniques.examples import ExampleDraw
@@ -74,13 +75,15 @@ def choose_none(examples: "ExampleDraw") -> Choice:
 
 @dataclass(frozen=True)
 class Technique:
-    """`summary` says what the prompt adds; `neighbours`: show the signatures of the module's other definitions."""
+    """`summary` says what the prompt adds; `neighbours`: show the signatures of the module's other definitions;
+    `feedback`: what the model is told of a verdict that is no pass, to answer again."""
 
     name: str
     summary: str
     render: Callable[[Question, Sequence[Example]], Turns]
     choose: Callable[["ExampleDraw"], Choice] = choose_none
     neighbours: bool = False
+    feedback: Callable[[Verdict], str] | None = None
 
     @property
     def uses_examples(self) -> bool:

@@ -5,16 +5,29 @@ context is refused and scored as a failure of the model, so context is removed i
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from dlbench.dataset.records import Instance
-from dlbench.generation.model import Request
+from dlbench.generation.model import Answer, Message, Request, Review
 from dlbench.generation.sampling import draw_seed
-from dlbench.generation.techniques.base import Conversation, Example, Question, Technique, Turns, read_question
+from dlbench.generation.techniques.base import (
+    Conversation,
+    Example,
+    Question,
+    Technique,
+    Turns,
+    closing,
+    read_question,
+    user,
+)
 from dlbench.generation.techniques.examples import ExampleDraw, ExamplePool
+from dlbench.runs.samples import Sample, is_truncated
+from dlbench.runs.verdict import Status, Verdict
 
+JudgeSample = Callable[[Sample], Awaitable[Verdict]]
 CHARACTERS_PER_TOKEN = 4
 
 
@@ -79,12 +92,36 @@ class PromptBuilder:
         built = Conversation(fitted.turns, {"technique": self.technique.name, **notes, **fitted.notes})
         return self._built.setdefault(instance.id, built)
 
-    def request(self, instance: Instance, sample: int, temperature: float, max_tokens: int, seed: int) -> Request:
-        """`seed`: of the run; the request gets its own."""
+    def request(
+        self,
+        instance: Instance,
+        sample: int,
+        temperature: float,
+        max_tokens: int,
+        seed: int,
+        *,
+        rounds: int = 0,
+        judge: JudgeSample | None = None,
+    ) -> Request:
+        """`seed`: of the run; the request gets its own. `rounds`: how often a technique with feedback, which needs
+        `judge`, lets the model answer again."""
         conversation = self.build(instance)
         first, *later = conversation.turns
         own = draw_seed(seed, instance.id, sample)
-        return Request(instance.id, sample, first, temperature, max_tokens, own, tuple(later), conversation.notes)
+        follow_ups: list[list[Message] | Review] = [*later]
+        if self.technique.feedback is not None and judge is not None:
+            follow_ups += [partial(_review, instance, sample, self.technique.feedback, judge)] * rounds
+        return Request(instance.id, sample, first, temperature, max_tokens, own, tuple(follow_ups), conversation.notes)
+
+
+async def _review(
+    instance: Instance, sample: int, feedback: Callable[[Verdict], str], judge: JudgeSample, answer: Answer
+) -> tuple[Mapping[str, Any], list[Message]]:
+    verdict = await judge(Sample(instance.id, sample, answer.text, is_truncated=is_truncated(answer.finish_reason)))
+    record = verdict.as_record()
+    is_last = verdict.passed or verdict.status is Status.HARNESS_ERROR  # our own fault teaches the model nothing
+    next_turn = [] if is_last else [user(feedback(verdict), closing(instance))]
+    return {"status": record["status"], "tests": record["tests"]}, next_turn
 
 
 def describe_shortage(conversations: Iterable[Conversation], shots: int) -> str:

@@ -95,21 +95,21 @@ _same_stage = _choose(lambda instance, other: other.labels.stage == instance.lab
 _same_project = _choose(lambda instance, other: other.project == instance.project)
 _other_projects = _choose(lambda instance, other: other.project != instance.project)
 
-_plain = _render(SYSTEM, closing)
+render_plain = _render(SYSTEM, closing)
 _reasoned = _render(REASONING_SYSTEM, _close_reasoning, lambda code: f"{explain(code)}\n\n{fenced(code)}")
 
 _TECHNIQUES = (
-    Technique("zero-shot", "the task alone", _plain),
+    Technique("zero-shot", "the task alone", render_plain),
     Technique("zero-shot-cot", "reason step by step, then write the code", _reasoned),
-    Technique("few-shot-random", "examples drawn at random", _plain, _any),
-    Technique("few-shot-same-stage", "examples with the instance's stage label", _plain, _same_stage),
-    Technique(PREDICTED_STAGE, "examples of the stage predicted from the prompt", _plain, choose_predicted_stage),
-    Technique("few-shot-same-project", "examples of the same project", _plain, _same_project),
-    Technique("few-shot-other-projects", "examples of other projects", _plain, _other_projects),
+    Technique("few-shot-random", "examples drawn at random", render_plain, _any),
+    Technique("few-shot-same-stage", "examples with the instance's stage label", render_plain, _same_stage),
+    Technique(PREDICTED_STAGE, "examples of the stage predicted from the prompt", render_plain, choose_predicted_stage),
+    Technique("few-shot-same-project", "examples of the same project", render_plain, _same_project),
+    Technique("few-shot-other-projects", "examples of other projects", render_plain, _other_projects),
     Technique("few-shot-cot", "random examples with generated reasoning", _reasoned, _any),
     Technique("self-planning", "a plan in the first turn, the code in the second", render_self_planning),
     Technique("guided", "with warnings about frequent bugs", render_bug_warnings),
-    Technique("module-context", "with the signatures of the module's other definitions", _plain, neighbours=True),
+    Technique("module-context", "with the signatures of the module's other definitions", render_plain, neighbours=True),
 )
 for _order, _technique in enumerate(_TECHNIQUES, 1):
     add_technique(_technique, order=_order)

@@ -199,6 +199,7 @@ def spell_tests(tests: Mapping[str, str], instance: Instance) -> str:
 _REQUIRED = ("model", "technique", "temperature")
 SETTINGS: tuple[str, ...] = (*_REQUIRED, "shots", "predicted_stages", "prompt_tokens", "max_tokens", "seed", "canary")
 SETTINGS += ("timeout", "memory", "variants", "tests", "rule", "rewrite", "top_p", "reasoning_effort")
+SETTINGS += ("repair_rounds",)
 """Settings that an entry copies from a run's configuration: none that could name a machine, a folder or a key."""
 
 

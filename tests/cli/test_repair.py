@@ -1,0 +1,89 @@
+"""`--technique repair`: the model sees what became of its answer and answers again; each round has a score."""
+
+import json
+import re
+
+import pytest
+
+from tests.cli.test_judging import ID, RIGHT, WRONG, verdicts_of
+from tests.cli.test_run import STEP, config_of, run
+from tests.generation.endpoint import Endpoint, completion, refusal
+
+
+@pytest.fixture
+def endpoint():
+    """Solves `step` at once, and `scale` in its second turn; `plan` lists statuses of second turns."""
+    plan: list[int] = []
+
+    def reply(number, body):
+        task, is_first = body["messages"][1]["content"], len(body["messages"]) == 2
+        if not is_first and (status := plan.pop(0) if plan else 200) != 200:
+            return refusal(status, "no")
+        code = STEP if "Counter" in task else WRONG if is_first or "scale" in server.stubborn else RIGHT
+        return completion(f"```python\n{code}```")
+
+    with Endpoint(reply) as server:
+        server.plan, server.stubborn = plan, ""
+        yield server
+
+
+def read_rounds(report):
+    """Round, answers and pass@1 of each row of the table in report.md."""
+    rows = re.findall(r"^\| m \| (\d) \| (\d) \| ([\d.]+ %) \|", report.read_text(), re.MULTILINE)
+    return [tuple(row) for row in rows]
+
+
+def second_turns(endpoint):
+    return [body["messages"] for body in endpoint.requests if len(body["messages"]) > 2]
+
+
+def test_wrong_answer_is_repaired_and_each_round_is_scored(dlbench, endpoint, toy_root, tmp_path):
+    out = tmp_path / "run"
+    ended = run(dlbench, endpoint, toy_root, out, "--technique", "repair", "--repair-rounds", 2)
+    assert ended.status == 0, ended.err
+    assert len(endpoint.requests) == 3
+    (messages,) = second_turns(endpoint)
+    assert [one["role"] for one in messages] == ["system", "user", "assistant", "user"]
+    assert "3 of 5 do not pass" in messages[-1]["content"]
+    assert "- tests/test_core.py::test_scale[2]: " in messages[-1]["content"]
+    assert "assert [1, 2] == [2, 4]" in messages[-1]["content"]
+    assert "test_scale[1]" not in messages[-1]["content"]
+    assert [one["status"] for one in verdicts_of(out)] == ["pass", "pass"]
+    samples = {one["instance"]: one for one in map(json.loads, (out / "samples.jsonl").open())}
+    assert [turn["verdict"]["status"] for turn in samples[ID]["earlier_turns"]] == ["fail"]
+    assert read_rounds(out / "report.md") == [("0", "2", "50.0 %"), ("1", "1", "100.0 %"), ("2", "0", "100.0 %")]
+    assert "repair rounds" in ended.out
+    assert config_of(out)["repair_rounds"] == 2
+
+
+def test_variant_shows_only_the_number_and_rounds_are_limited(dlbench, endpoint, toy_root, tmp_path):
+    endpoint.stubborn, out = "scale", tmp_path / "run"
+    ended = run(dlbench, endpoint, toy_root, out, "--technique", "repair-count", "--instance", ID)
+    assert ended.status == 0, ended.err
+    assert len(endpoint.requests) == 2
+    (messages,) = second_turns(endpoint)
+    assert "3 of 5 do not pass" in messages[-1]["content"]
+    assert "test_scale" not in messages[-1]["content"]
+    assert [one["status"] for one in verdicts_of(out)] == ["fail"]
+    assert read_rounds(out / "report.md") == [("0", "1", "0.0 %"), ("1", "1", "0.0 %")]
+
+
+def test_stopped_repair_resumes_with_the_same_turn(dlbench, endpoint, toy_root, tmp_path):
+    out, technique = tmp_path / "run", ("--technique", "repair", "--instance", ID)
+    endpoint.plan.append(401)
+    assert run(dlbench, endpoint, toy_root, out, *technique).status == 1
+    assert verdicts_of(out) == []
+    again = run(dlbench, endpoint, toy_root, out, *technique)
+    assert again.status == 0, again.err
+    assert len(endpoint.requests) == 3
+    first, second = second_turns(endpoint)
+    assert first == second
+    assert [one["status"] for one in verdicts_of(out)] == ["pass"]
+    assert read_rounds(out / "report.md") == [("0", "1", "0.0 %"), ("1", "1", "100.0 %")]
+
+
+def test_rounds_of_another_technique_are_refused(dlbench, endpoint, toy_root, tmp_path):
+    ended = run(dlbench, endpoint, toy_root, tmp_path / "run", "--repair-rounds", 2)
+    assert ended.status == 1
+    assert "zero-shot does not use --repair-rounds" in ended.err
+    assert not (tmp_path / "run").exists()
