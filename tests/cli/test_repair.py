@@ -2,10 +2,12 @@
 
 import json
 import re
+import signal
 
 import pytest
 
 from tests.cli.test_judging import ID, RIGHT, WRONG, verdicts_of
+from tests.cli.test_models import count_lines, start, wait_until
 from tests.cli.test_run import STEP, config_of, run
 from tests.generation.endpoint import Endpoint, completion, refusal
 
@@ -80,6 +82,20 @@ def test_stopped_repair_resumes_with_the_same_turn(dlbench, endpoint, toy_root, 
     assert first == second
     assert [one["status"] for one in verdicts_of(out)] == ["pass"]
     assert read_rounds(out / "report.md") == [("0", "1", "0.0 %"), ("1", "1", "100.0 %")]
+
+
+def test_ctrl_c_does_not_wait_for_a_verdict(toy_root, tmp_path):
+    out = tmp_path / "run"
+    endless = "```python\ndef scale(values, factor=2):\n    while True: pass\n```"
+    with Endpoint(lambda *_: completion(endless)) as endpoint:
+        more = ("--technique", "repair", "--instance", ID, "--timeout", 100_000)
+        process = start(endpoint.url, toy_root, out, *more)
+        wait_until(lambda: count_lines(out / "turns.jsonl") == 1)
+        process.send_signal(signal.SIGINT)
+        output, _ = process.communicate(timeout=300)
+    assert process.returncode == 130, output
+    assert count_lines(out / "turns.jsonl") == 1
+    assert count_lines(out / "samples.jsonl") == 0
 
 
 def test_rounds_of_another_technique_are_refused(dlbench, endpoint, toy_root, tmp_path):

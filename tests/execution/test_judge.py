@@ -1,5 +1,6 @@
 """Samples that arrive one by one get the verdicts of `evaluate`, from workers that stay warm."""
 
+import itertools
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -7,7 +8,7 @@ import pytest
 
 from dlbench.errors import DLBenchError
 from dlbench.execution import pool as pool_module
-from dlbench.execution.evaluate import Judge, evaluate
+from dlbench.execution.evaluate import Judge, evaluate, open_evaluation
 from dlbench.execution.pool import Pool
 from dlbench.runs.samples import Sample
 from dlbench.runs.verdict import Verdict
@@ -72,6 +73,24 @@ def test_idle_judge_stops_its_workers_and_restarts_them(open_judge, toy, monkeyp
     while pool.caches[0].warm:
         time.sleep(0.05)
     assert judge.judge(Sample(SCALE, 1, RIGHT), toy.instances[SCALE]).passed
+
+
+def test_verdict_that_cannot_be_kept_ends_the_evaluation_with_its_error(toy, engine, toy_prepared, tmp_path):
+    """Further answers would be paid for and never judged."""
+
+    def fail(verdict):
+        raise DLBenchError("the disk is full")
+
+    def add_more(evaluation):
+        for number in itertools.count(1):  # until the worker has ended
+            evaluation.add(Sample(SCALE, number, RIGHT))
+
+    pool = Pool(engine, {"toy": toy_prepared})
+    with open_evaluation(toy, pool, [], tmp_path, on_verdict=fail, on_kept=lambda count: None) as evaluation:
+        with pytest.raises(DLBenchError, match="the disk is full"):
+            evaluation.finish([Sample(SCALE, 0, RIGHT)])
+        with pytest.raises(DLBenchError, match="the disk is full"):
+            add_more(evaluation)
 
 
 def test_closing_fails_pending_and_later_samples(open_judge, toy):

@@ -89,8 +89,10 @@ class Evaluation:
             self._keep(reviewed.result())
             self._futures[sample.key] = reviewed
         else:
-            instance = self._benchmark.instances[sample.instance]
-            self._futures[sample.key] = self._judge.submit(sample, instance, self._keep)
+            future = self._judge.submit(sample, self._benchmark.instances[sample.instance], self._keep)
+            self._futures[sample.key] = future
+            if future.done():
+                future.result()  # raises the error of a judge that has ended: no further answer may be paid for
 
     def review(self, sample: Sample) -> "Future[Verdict]":
         """Judge an answer for any thread. Only if the sample is added with this answer, the verdict is written."""
