@@ -49,7 +49,7 @@ def test_internal_error_is_recorded_and_the_next_project_runs(work: WorkFolder, 
     assert list(failed) == ["tiny-net", "untested", "nowhere"]
     reasons = read_reasons(work)
     assert "internal error: ValueError: 'pytorch' is not a valid Framework" in reasons["tiny-net"]
-    assert reasons["untested"] == "the archive contains no tests"
+    assert reasons["untested"] == "the source contains no tests"
     assert reasons["nowhere"] == "no configured index has this package"
 
 
@@ -121,7 +121,7 @@ def test_step_continues_after_a_failure_and_reports_it(index: Index, tmp_path: P
         assert "fix: " in ended.output
     reasons = read_reasons(work)
     assert reasons["nowhere"] == "no configured index has this package"
-    assert reasons["untested"] == "the archive contains no tests"
+    assert reasons["untested"] == "the source contains no tests"
 
 
 def test_failed_lookup_does_not_affect_other_recent_projects(index: Index) -> None:

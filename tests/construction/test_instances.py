@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
+from dlbench.cli import app
 from dlbench.construction.admit import propose_instance
 from dlbench.construction.labelling.votes import reviews_of, write_review
 from dlbench.construction.work_folder import WorkFolder
@@ -90,6 +92,13 @@ def test_written_benchmark_is_valid(work: WorkFolder, tmp_path: Path):
     assert instance.introduced == date(2025, 7, 1)
     assert instance.votes == Votes(**{axis: (value,) * 3 for axis, value in instance.labels.model_dump().items()})
     assert instance.measures == Measures(loc=7, cyclomatic=2, cognitive=1, mutants=12, mutants_killed=11, seconds=0.012)
+
+
+def test_writing_nothing_is_a_failure(work: WorkFolder, tmp_path: Path):
+    ended = CliRunner().invoke(app, ["construct", "write", "--work", str(work.root), "--into", str(tmp_path / "ours")])
+    assert ended.exit_code == 1
+    assert "softmax: left out: not accepted yet" in ended.output
+    assert "no instance was written" in ended.output
 
 
 def test_functions_with_the_same_name_get_separate_files(tmp_path: Path):

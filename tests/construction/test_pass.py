@@ -91,7 +91,7 @@ def test_bad_projects_are_left_out_with_reasons(work: WorkFolder) -> None:
     assert "exit code" in reasons["dlbench-tiny-crash"]
     assert "pytest collects no test" in reasons["dlbench-tiny-hang"]
     assert "timeout" in reasons["dlbench-tiny-hang"]
-    assert reasons["dlbench-tiny-untested"] == "the archive contains no tests"
+    assert reasons["dlbench-tiny-untested"] == "the source contains no tests"
     text = render_tables(summarize_all(work))
     assert "| **1 projects** | 7 | 7 | 7 | 2 | 2 | 2 | 2 |" in text
     assert all(f"| {name} | " in text for name in BAD)

@@ -29,7 +29,7 @@ def tiny(index: Index) -> Index:
 
 
 def test_record_describes_the_newest_release(tiny: Index, tmp_path: Path) -> None:
-    project = propose_project(ProjectSpec(NAME), quiet)
+    project = propose_project(ProjectSpec(NAME), tmp_path, quiet)
     assert (project.version, project.released) == ("1.1", SECOND_RELEASE)
     assert project.sha256 == sha256(tiny.files / "dlbench_tiny-1.1.tar.gz")
     assert (project.license, project.framework, project.import_root, project.tests.root) == (
@@ -38,25 +38,25 @@ def test_record_describes_the_newest_release(tiny: Index, tmp_path: Path) -> Non
         ".",
         "tests",
     )
-    assert propose_project(ProjectSpec(NAME, version="1.0"), quiet).version == "1.0"
+    assert propose_project(ProjectSpec(NAME, version="1.0"), tmp_path, quiet).version == "1.0"
 
 
 def test_release_without_selected_tests_is_rejected(tiny: Index, tmp_path: Path) -> None:
     with pytest.raises(DLBenchError, match="contains no tests"):
-        propose_project(ProjectSpec(NAME, skip=("test_layers",)), quiet)
+        propose_project(ProjectSpec(NAME, skip=("test_layers",)), tmp_path, quiet)
 
 
 def test_function_date_is_that_of_its_first_release(tiny: Index, tmp_path: Path) -> None:
     rows = [{"id": f"{NAME}/dlbench_tiny.layers.{name}", "qualname": name} for name in ("softmax", "leaky_relu")]
-    found = date_functions(propose_project(ProjectSpec(NAME), quiet), rows)
+    found = date_functions(propose_project(ProjectSpec(NAME), tmp_path, quiet), rows)
     assert list(found.values()) == [SECOND_RELEASE - DAY, SECOND_RELEASE]
     before = len(tiny.requests)
-    assert date_functions(propose_project(ProjectSpec(NAME), quiet), rows) == found
+    assert date_functions(propose_project(ProjectSpec(NAME), tmp_path, quiet), rows) == found
     assert [request for request in tiny.requests[before:] if request.endswith(".tar.gz")] == []
 
 
 def test_older_release_ignores_later_ones(tiny: Index, tmp_path: Path) -> None:
-    project = propose_project(ProjectSpec(NAME, version="1.0"), quiet)
+    project = propose_project(ProjectSpec(NAME, version="1.0"), tmp_path, quiet)
     rows = [{"id": "softmax", "qualname": "softmax"}]
     assert date_functions(project, rows) == {"softmax": SECOND_RELEASE - DAY}
 

@@ -77,6 +77,7 @@ class Index:
         self.folder = folder
         self.requests: list[str] = []
         self.fail_first = 0
+        self.content_type = ""  # Of the pages, if not that of their files.
         self.cut: list[str] = []  # Beginnings of paths whose next answer breaks off halfway.
         index = self
 
@@ -95,6 +96,10 @@ class Index:
                     self.wfile.write(b"only this")
                 else:
                     super().do_GET()
+
+            def guess_type(self, path: str) -> str:  # type: ignore[override]
+                is_page = str(path).endswith(".html")
+                return index.content_type if is_page and index.content_type else super().guess_type(path)
 
             def log_message(self, format: str, *args: object) -> None:
                 pass

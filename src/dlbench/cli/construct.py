@@ -12,8 +12,16 @@ import typer
 from dlbench import dataset
 from dlbench.cli import construct_discover, construct_label  # noqa: F401 - they register
 from dlbench.cli.app import DAYS, JsonOption, SandboxOption, WorkerOptions, WorkersOption, command
-from dlbench.cli.construct_common import WORK, ProjectOptions, WorkOption, construct, make_construction_engine
+from dlbench.cli.construct_common import (
+    WORK,
+    ProjectOptions,
+    WorkOption,
+    construct,
+    make_construction_engine,
+    report_failures,
+)
 from dlbench.cli.output import log, print_json
+from dlbench.errors import DLBenchError
 
 if TYPE_CHECKING:
     from dlbench.construction.pipeline import Pipeline
@@ -160,12 +168,12 @@ def live(
     from dlbench.construction.history import find_recent_projects
 
     if not chosen.names and not chosen.projects:
-        chosen = replace(chosen, names=list(dataset.load().projects))
+        chosen = replace(chosen, names=[f"index:{name}" for name in dataset.load().projects])
     recent, left_out = find_recent_projects([replace(spec, version="") for spec in chosen.read()], since.date(), log)
-    work = chosen.work / f"live-{since.date()}"
-    _run_steps(work, recent, WorkerOptions(workers, sandbox=sandbox), most, seconds, since.date())
     for row in left_out:
         typer.echo(f"{row['project']}: {row['why'].splitlines()[0]}")
+    work = chosen.work / f"live-{since.date()}"
+    _run_steps(work, recent, WorkerOptions(workers, sandbox=sandbox), most, seconds, since.date())
 
 
 def _run_steps(
@@ -181,10 +189,14 @@ def _run_steps(
     from dlbench.construction.work_folder import WorkFolder
 
     folder, engine = WorkFolder(work), make_construction_engine(options)
-    run_all(engine, folder, specs, log, workers=options.count, most=most, seconds=seconds, since=since)
+    failed = run_all(engine, folder, specs, log, workers=options.count, most=most, seconds=seconds, since=since)
     for spec in specs:
-        row = summarize_project(folder, spec.name)
-        typer.echo(", ".join(f"{key} {value}" for key, value in row.items() if value is not None))
+        if spec.name not in failed:
+            row = summarize_project(folder, spec.name)
+            typer.echo(", ".join(f"{key} {value}" for key, value in row.items() if value is not None))
+    report_failures(failed)
+    if len(failed) == len(specs):
+        raise DLBenchError("every project was left out", where=str(work), fix="fix the reasons above and run it again")
 
 
 @command("tables", construct)

@@ -28,17 +28,28 @@ class ProjectOptions:
     """The projects of a construction step."""
 
     PLACE: ClassVar = 0
-    names: Annotated[list[str] | None, typer.Argument(help="Package names; all of --projects by default.")] = None
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Packages on the index, ./FOLDER, a wheel or source archive, git+URL[@REV]; all of --projects by "
+            "default. Write index:NAME where a folder has the package's name."
+        ),
+    ] = None
     projects: Annotated[Path | None, typer.Option(help="TOML file: projects with what is known about each.")] = None
     work: WorkOption = WORK
 
     def read(self) -> "list[ProjectSpec]":
-        from dlbench.construction.project_spec import ProjectSpec, read_specs
+        from dlbench.construction.project_spec import parse_spec, read_specs
 
         known = {spec.name: spec for spec in read_specs(self.projects)} if self.projects else {}
         if not self.names and not known:
-            raise DLBenchError("no project is given", fix="give package names, or --projects FILE")
-        return [known.get(name, ProjectSpec(name)) for name in self.names] if self.names else list(known.values())
+            raise DLBenchError("no project is given", fix="give package names, folders or --projects FILE")
+        specs = [known.get(name) or parse_spec(name) for name in self.names] if self.names else list(known.values())
+        for spec in specs:
+            if spec.path and self.work.resolve().is_relative_to(Path(spec.path).resolve()):
+                what, fix = "the work folder is inside the project and would become part of it", "pass another --work"
+                raise DLBenchError(what, where=str(self.work), fix=fix)
+        return specs
 
     def open(self, options: WorkerOptions) -> "list[Pipeline]":
         from dlbench.construction.pipeline import Pipeline
@@ -49,17 +60,23 @@ class ProjectOptions:
 
     def run_step(self, options: WorkerOptions, do: "Callable[[Pipeline], str]") -> None:
         """Run a step on every project, print what it returns, and report failures at the end, with status 1."""
-        from dlbench.construction.work_folder import explain, for_each_project
+        from dlbench.construction.work_folder import for_each_project
 
         pipelines = self.open(options)
         failed = for_each_project(
             pipelines[0].work, pipelines, lambda pipeline: typer.echo(f"{pipeline.name}: {do(pipeline)}"), log
         )
-        for name, error in failed.items():
-            reason = str(error) if isinstance(error, DLBenchError) else explain(error)
-            typer.echo(f"{name}: failed: {reason}", err=True)
+        report_failures(failed)
         if failed:
             raise typer.Exit(1)
+
+
+def report_failures(failed: dict[str, Exception]) -> None:
+    from dlbench.construction.work_folder import explain
+
+    for name, error in failed.items():
+        reason = str(error) if isinstance(error, DLBenchError) else explain(error)
+        typer.echo(f"{name}: failed: {reason}", err=True)
 
 
 def make_construction_engine(options: WorkerOptions) -> "Engine":

@@ -130,6 +130,9 @@ def write(
     for function, why in written.left_out.items():
         typer.echo(f"{function}: left out: {why}")
     typer.echo(f"{len(written.paths)} instances written to {into}, {len(written.left_out)} functions left out")
+    if not written.paths:
+        fix = "accept functions with `dlbench construct review`; the lines above say what each needs"
+        raise DLBenchError("no instance was written", where=str(into), fix=fix)
 
 
 @command("split", construct)

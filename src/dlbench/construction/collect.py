@@ -207,7 +207,7 @@ def list_written_tests(tree: Path, file: str) -> list[str]:
 
 def set_up_and_collect(engine: Engine, spec: ProjectSpec, root: Path, log: Log) -> tuple[Prepared, Collected]:
     """Set up a project and collect its tests, adding the packages that turn out to be missing."""
-    project = propose_project(spec, log)
+    project = propose_project(spec, root, log)
     tree = fetch(project, root, log)
     files = find_tests(find_layout(tree, project.name).tests, spec)
     requirements = read_project_requirements(tree, spec.requirements, only_these=spec.only_these)
@@ -229,6 +229,11 @@ def set_up_and_collect(engine: Engine, spec: ProjectSpec, root: Path, log: Log) 
         # Packages for which a file skips itself are not added: they are optional by the project's own choice.
         named = [name for name in find_missing([*found.errors.values(), found.why]) if name not in tried | own]
         tried |= set(named)
+        if named and (spec.path or spec.git):
+            # A module of the user's own must not be replaced by a package of that name on the index.
+            undeclared = f"{project.name}: its tests import what it does not declare: {', '.join(named)}"
+            log(f"{undeclared}; declare packages there, or as `requirements` in a file for --projects")
+            break
         missing = [] if spec.only_these else [name for name in named[:_MAX_MISSING] if _is_on_index(name)]
         if not missing:
             break

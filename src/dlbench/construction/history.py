@@ -38,7 +38,9 @@ ListNames = Callable[[Release], frozenset[str]]
 
 
 def date_functions(project: Project, rows: Iterable[Row]) -> dict[str, date]:
-    """When each function first appeared, by id."""
+    """When each function first appeared, by id; for a project that is not on an index, when it was read."""
+    if not project.archive:
+        return {row["id"]: project.released for row in rows}
     package = look_up(project.name)
     until = choose_release(package, version=project.version)
     names = {row["id"]: row["qualname"] for row in rows}
@@ -158,6 +160,8 @@ def find_recent_projects(specs: list[ProjectSpec], since: date, log: Log) -> tup
     left_out: list[Row] = []
     for spec in specs:
         try:
+            if spec.path or spec.git:
+                raise DLBenchError("it is not on the package index, which dates functions")
             package = look_up(spec.name)
             newest = choose_release(package, version=spec.version)
             if why := _find_objection(package, newest, since, log):

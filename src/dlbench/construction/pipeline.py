@@ -10,14 +10,17 @@ from datetime import date
 from fnmatch import fnmatchcase
 from functools import cached_property
 from hashlib import sha256
+from pathlib import Path
 from threading import Lock
 
 from dlbench.construction.admit import HARNESS_FAULT, Admission, admit_all, propose_instance
 from dlbench.construction.collect import Collected, list_written_tests, set_up_and_collect
 from dlbench.construction.extract import extract, measure
 from dlbench.construction.history import date_functions
+from dlbench.construction.private import find_revision, names_revision
 from dlbench.construction.project_spec import ProjectSpec
 from dlbench.construction.screening import screen_project
+from dlbench.construction.selection.source_layout import find_layout
 from dlbench.construction.trace import LEAST_TESTS, Trace, choose_tests, name_group, open_trace_journal, trace
 from dlbench.construction.work_folder import Row, StepMissing, WorkFolder, for_each_project
 from dlbench.dataset import Project, load
@@ -55,8 +58,18 @@ class Pipeline:
 
     def collect(self) -> None:
         """Step 3: set up the project and collect its tests."""
+        self._check_origin()
         self.prepared, found = set_up_and_collect(self.engine, self.spec, self.root, self.log)
+        if self.spec.path:
+            self.work.write("source", [self._describe_source()], self.name)
         self.save_collected(found)
+
+    def _check_origin(self) -> None:
+        """Raises DLBenchError if a name alone would replace the user's own project by a package of that name."""
+        known = load(self.root).projects.get(self.name) if self.root.is_dir() else None
+        if known and not known.archive and not (self.spec.path or self.spec.git):
+            what = f"{self.name} was set up here from {known.path or (known.git and known.git.url)}"
+            raise DLBenchError(what, where=str(self.work.root), fix="name that source again, or pass another --work")
 
     def save_collected(self, found: Collected) -> None:
         """Raises DLBenchError if there is no test, after saving the reason for each file."""
@@ -186,10 +199,26 @@ class Pipeline:
 
     def _set_aside_other_release(self) -> None:
         """Move the results of another release out of the way: they do not apply to this one."""
-        has_results = self.spec.version and self.work.has("collected", self.name)
-        if has_results and (existing := self.project.version) != self.spec.version:
-            aside = self.work.set_aside(self.name, existing)
-            self.log(f"{self.name}: moved the results of {existing} to {aside}; starting on {self.spec.version}")
+        if self.work.has("collected", self.name) and self._is_other(existing := self.project):
+            aside = self.work.set_aside(self.name, existing.version)
+            now = self.spec.version or self.spec.path or self.spec.git
+            self.log(f"{self.name}: moved the results of {existing.version} to {aside}; starting on {now}")
+
+    def _is_other(self, existing: Project) -> bool:
+        spec = self.spec
+        if spec.path:
+            is_same = existing.path and (self.root / existing.path).resolve() == Path(spec.path).resolve()
+            return not is_same or self.work.read("source", self.name) != [self._describe_source()]
+        if spec.git:
+            return not existing.git or (names_revision(spec.git) and find_revision(spec.git) != existing.git)
+        return bool(spec.version) and existing.version != spec.version
+
+    def _describe_source(self) -> Row:
+        """The digest of a folder's code and tests. Other files, such as results of the user's runs, do not count."""
+        layout, total = find_layout(self.prepared.tree, self.name), sha256()
+        for file in (*layout.modules, *layout.tests):
+            total.update(file.encode() + b"\0" + (self.prepared.tree / file).read_bytes())
+        return {"sha256": total.hexdigest()}
 
 
 def choose_cases(tests: list[str], most: int) -> list[str]:

@@ -1,6 +1,7 @@
-"""Read project specifications, and turn a package name into a project record whose tests can run here.
+"""Read project specifications, and turn each into a project record whose tests can run here.
 
-The requirements of the newest release are locked and installed, together with those of a test extra. Further packages
+A project is a release on the package index, or a folder, archive file or git repository of the user's: `private.py`.
+The requirements are locked and installed, together with those of a test extra. Further packages
 are known only when test collection fails to import a module; `packages.toml` maps module names to package names where
 they differ. The record goes into a benchmark folder, so that later steps work as on any benchmark.
 """
@@ -11,9 +12,8 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
-from email.parser import HeaderParser
 from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -21,6 +21,7 @@ from typing import Any
 from packaging.requirements import InvalidRequirement, Requirement
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
+from dlbench.construction.private import is_location, locate, propose_private, read_metadata
 from dlbench.construction.selection.licenses import find_license
 from dlbench.construction.selection.releases import PYTHON, choose_release, find_wheels, open_release
 from dlbench.construction.selection.source_layout import read_project
@@ -31,7 +32,8 @@ from dlbench.errors import DLBenchError
 from dlbench.jsonl import write_whole
 from dlbench.workspace import Prepared, prepare
 from dlbench.workspace.home import Log
-from dlbench.workspace.package_index import look_up
+from dlbench.workspace.package_index import Package, look_up
+from dlbench.workspace.source import fetch
 from dlbench.workspace.uv import compile_lock, read_requirements, without_package
 
 
@@ -54,35 +56,66 @@ class ProjectSpec:
     """Test files whose path contains one of these are skipped."""
     framework: Framework | None = None
     files: dict[str, str] = field(default_factory=dict)
+    path: str = ""
+    """A folder, wheel or source archive to take instead of a release on the index."""
+    git: str = ""
+    """URL of a repository to take instead, with @ and a branch, tag or revision unless it is the newest."""
 
 
-def propose_project(spec: ProjectSpec, log: Log) -> Project:
-    """Derive a record for the project from its newest release."""
+def parse_spec(text: str) -> ProjectSpec:
+    """The project that an argument names. A name that may mean a folder or a package is rejected: a package of the same
+    name on the index may be somebody else's."""
+    if is_location(text):
+        name, path, git = locate(text)
+        return ProjectSpec(name, path=path, git=git)
+    if not text.startswith("index:") and Path(text).is_dir():
+        fix = f"write ./{text} for the folder, or index:{text} for the package on the index"
+        raise DLBenchError(f"{text} is a folder here, and may also be a package on the index", fix=fix)
+    return ProjectSpec(text.removeprefix("index:"))
+
+
+def propose_project(spec: ProjectSpec, root: Path, log: Log) -> Project:
+    """Derive a record for the project from its source: the newest release, or what the specification names."""
+    if spec.path or spec.git:
+        project = propose_private(spec.name, spec.path, spec.git, root)
+        return _complete(project, fetch(project, root, log), spec, Package(spec.name))
     package = look_up(spec.name)
     release = choose_release(package, version=spec.version)
-    with open_release(package, release, log) as tree:
-        layout, _, libraries = read_project(tree, package.name, package.requires)
-        if not layout.packages:
-            raise DLBenchError("the archive contains no package", where=spec.name, fix="choose another project")
-        license = find_license(package, tree)
-    detected = libraries.framework if libraries.framework in set(Framework) else Framework.NUMPY
-    tests = find_tests(layout.tests, spec)
-    if not tests:
-        raise DLBenchError("the archive contains no tests", where=spec.name, fix="choose another project")
-    root = os.path.commonpath([PurePosixPath(test).parent for test in tests])
-    return Project(
+    project = Project(
         name=spec.name,
         version=release.version,
         released=release.uploaded,
         archive=release.filename,
         sha256=release.sha256,
         wheels=find_wheels(package, release),
-        license=license.name or "unknown",
+        license="unknown",
         environment=spec.name,
-        framework=Framework(spec.framework or detected),
-        import_root=layout.import_root,
-        tests=TestSetup(root=root or ".", env=spec.env, args=spec.args, files=spec.files),
+        framework=Framework.NUMPY,
     )
+    with open_release(package, release, log) as tree:
+        return _complete(project, tree, spec, package)
+
+
+def _complete(project: Project, tree: Path, spec: ProjectSpec, package: Package) -> Project:
+    """Add what the source tree says; a private index has no metadata, so that the tree's own is used."""
+    own = read_metadata(tree)
+    package = package if package.requires else replace(package, requires=own.requires, license=own.license)
+    layout, _, libraries = read_project(tree, package.name, package.requires)
+    if not layout.packages:
+        raise DLBenchError("the source contains no package", where=spec.name, fix="choose another project")
+    detected = libraries.framework if libraries.framework in set(Framework) else Framework.NUMPY
+    tests = find_tests(layout.tests, spec)
+    if not tests:
+        fix = "choose another project; a wheel seldom contains tests: give a source archive, a folder or a repository"
+        raise DLBenchError("the source contains no tests", where=spec.name, fix=fix)
+    folder = os.path.commonpath([PurePosixPath(test).parent for test in tests])
+    fields = {
+        "license": find_license(package, tree).name or "unknown",
+        "framework": Framework(spec.framework or detected),
+        "import_root": layout.import_root,
+        "tests": TestSetup(root=folder or ".", env=spec.env, args=spec.args, files=spec.files),
+    }
+    return project.model_copy(update=fields)
 
 
 def find_tests(files: Iterable[str], spec: ProjectSpec) -> list[str]:
@@ -141,12 +174,13 @@ _FIX = 'write a table [[project]] for each, with name = "…" and what else is k
 
 
 def read_specs(path: Path) -> list[ProjectSpec]:
-    """Read all projects of a TOML file. Raises DLBenchError for the first invalid table."""
+    """Read all projects of a TOML file; paths are relative to it. Raises DLBenchError for the first invalid table."""
     try:
         tables = list(tomllib.loads(path.read_text(encoding="utf-8"))["project"])
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, KeyError, TypeError) as error:
         raise DLBenchError(f"not a list of projects: {error}", where=str(path), fix=_FIX) from None
-    return [_read_table(table, f"{path}: project {number}") for number, table in enumerate(tables, 1)]
+    specs = [_read_table(table, f"{path}: project {number}") for number, table in enumerate(tables, 1)]
+    return [replace(spec, path=str(path.parent / spec.path)) if spec.path else spec for spec in specs]
 
 
 def _read_table(table: object, where: str) -> ProjectSpec:
@@ -168,15 +202,13 @@ _MISSING = re.compile(r"No module named '([\w.]+)'")
 
 def read_project_requirements(tree: Path, known: tuple[str, ...], *, only_these: bool) -> list[str]:
     """The release's requirements, those of its test extras, and the known ones."""
-    lines = [] if only_these else list(_read_metadata(tree))
+    lines = [] if only_these else list(_choose_requirements(tree))
     return list(dict.fromkeys([*lines, *known, "pytest"]))
 
 
-def _read_metadata(tree: Path) -> Iterator[str]:
+def _choose_requirements(tree: Path) -> Iterator[str]:
     environment = {"python_version": PYTHON, "python_full_version": f"{PYTHON}.9", "sys_platform": "linux"}
-    metadata = tree / "PKG-INFO"
-    text = metadata.read_text(encoding="utf-8", errors="replace") if metadata.is_file() else ""
-    for line in HeaderParser().parsestr(text).get_all("Requires-Dist") or []:
+    for line in read_metadata(tree).requires:
         try:
             requirement = Requirement(line)
         except InvalidRequirement:

@@ -4,6 +4,7 @@ The project's record and lock are copied too; if the benchmark already has the p
 hashes would not match.
 """
 
+import os
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -80,11 +81,13 @@ def _copy_project(made: Path, root: Path, name: str) -> Project:
     project = load(made).projects[name]
     existing = load(root).projects.get(name) if (root / "projects").is_dir() else None
     if existing is not None:
-        if existing.sha256 != project.sha256:
+        if (existing.sha256, existing.git) != (project.sha256, project.git):
             what = f"the benchmark has {name} {existing.version}, but these functions are from {project.version}"
             fix = "construct from that release, or remove the project's instances"
             raise DLBenchError(what, where=str(root), fix=fix)
         return existing
+    if project.path:  # relative to the benchmark
+        project = project.model_copy(update={"path": os.path.relpath(made.resolve() / project.path, root.resolve())})
     write_record(project, root)
     (root / "locks").mkdir(exist_ok=True)
     for lock in sorted((made / "locks").glob(f"{project.environment}.*")):

@@ -26,6 +26,7 @@ from dlbench.workspace.pip_config import PipConfig, local_path, read_pip_config,
 
 if TYPE_CHECKING:
     import requests
+    from pypi_simple import DistributionPackage
 
 
 TRIES = 3
@@ -114,7 +115,7 @@ def download(project_name: str, filename: str, sha256: str, target: Path, log: L
     with closing(IndexClient(config)) as web:
         for page, is_index in _places(project_name, config):
             try:
-                files = _list_files(page, is_index, project_name, web)
+                files = {file.filename: file.url for file in _list_files(page, is_index, project_name, web)}
                 listed += files
                 if filename in files:
                     log(f"fetching {filename}")
@@ -152,13 +153,20 @@ def _is_remote(url: str) -> bool:
     return urlsplit(url).scheme in ("http", "https")
 
 
-def _list_files(location: str, is_index: bool, project_name: str, web: IndexClient) -> dict[str, str]:
-    """The names of the files there with their URLs."""
-    from pypi_simple import ACCEPT_ANY, ProjectPage, UnsupportedContentTypeError, UnsupportedRepoVersionError
+def _list_files(location: str, is_index: bool, project_name: str, web: IndexClient) -> "list[DistributionPackage]":
+    """All files that the location lists; a find-links location lists those of other projects, too."""
+    from pypi_simple import (
+        ACCEPT_ANY,
+        DistributionPackage,
+        Link,
+        ProjectPage,
+        UnsupportedContentTypeError,
+        UnsupportedRepoVersionError,
+    )
 
     if _is_remote(location):
         if (answer := web.page(location, ACCEPT_ANY)) is None:
-            return {}
+            return []
         try:
             found = ProjectPage.from_response(answer, project_name)
         except (UnsupportedContentTypeError, UnsupportedRepoVersionError, ValueError) as error:
@@ -166,11 +174,12 @@ def _list_files(location: str, is_index: bool, project_name: str, web: IndexClie
     else:
         path = local_path(location) / "index.html" if is_index else local_path(location)
         if path.is_dir():
-            return {file.name: file.as_uri() for file in path.iterdir() if file.is_file()}
+            links = [Link(file.name, file.as_uri(), {}) for file in path.iterdir() if file.is_file()]
+            return [DistributionPackage.from_link(link, project_name) for link in links]
         if not path.is_file():
-            return {}
+            return []
         found = ProjectPage.from_html(project_name, path.read_bytes(), base_url=path.as_uri())
-    return {file.filename: file.url for file in found.packages}
+    return found.packages
 
 
 def _save(web: IndexClient, url: str, page: str, sha256: str, target: Path) -> None:
@@ -178,22 +187,29 @@ def _save(web: IndexClient, url: str, page: str, sha256: str, target: Path) -> N
         target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as folder:
             part = Path(folder, target.name)
-            if _is_remote(url):
-                web.save(url, page, part)
-            else:
-                shutil.copyfile(local_path(url), part)
+            _copy(web, url, page, part)
             verify(part, sha256, redacted(url).partition("#")[0])
             part.chmod(0o644)
             part.replace(target)
 
 
+def _copy(web: IndexClient, url: str, page: str, target: Path) -> None:
+    if _is_remote(url):
+        web.save(url, page, target)
+    else:
+        shutil.copyfile(local_path(url), target)
+
+
 def verify(path: Path, sha256: str, where: str) -> None:
-    with path.open("rb") as file:
-        found = hashlib.file_digest(file, "sha256").hexdigest()
-    if found != sha256:
+    if (found := file_hash(path)) != sha256:
         what = f"the file is not the one that was pinned: its sha256 is {found}, the record says {sha256}"
         fix = "do not use it; if the index is a mirror, ask its owner, otherwise report it to the benchmark"
         raise DLBenchError(what, where=where, fix=fix)
+
+
+def file_hash(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 @dataclass(frozen=True)
@@ -214,46 +230,84 @@ class Package:
     """A package's newest metadata and its files, as the index reports them."""
 
     name: str
-    summary: str
-    license: str
-    classifiers: tuple[str, ...]
-    requires: tuple[str, ...]
-    keywords: str
-    description: str
-    releases: tuple[Release, ...]
+    summary: str = ""
+    license: str = ""
+    classifiers: tuple[str, ...] = ()
+    requires: tuple[str, ...] = ()
+    keywords: str = ""
+    description: str = ""
+    releases: tuple[Release, ...] = ()
     """By upload date, oldest first."""
     withdrawn: tuple[Release, ...] = ()
     """Yanked files: no longer installed by default, but still readable by everybody."""
 
 
 def look_up(name: str) -> Package:
-    """Raises DLBenchError if no configured index has the package or none can be reached."""
+    """The package of the first location that has it: a find-links location with a source archive, then each index.
+
+    Raises DLBenchError if no location has the package, or if one before it cannot be read: a package of the same name
+    on the next index may be somebody else's."""
     config = read_pip_config()
-    unreachable: list[str] = []
     with closing(IndexClient(config)) as web:
-        for index in filter(_is_remote, _indexes(config)):  # A local folder has link pages but no JSON API.
-            page = f"{re.sub(r'/simple/?$', '', index.rstrip('/'))}/pypi/{name}/json"
+        for page, is_index in _places(name, config):
             try:
-                answer = web.page(page, "application/json")
-                if answer is not None:
-                    return _read_package(answer.json())
-            except (Unreachable, ValueError) as problem:
-                unreachable.append(str(problem))
-            except (LookupError, TypeError, AttributeError):
-                unreachable.append(str(Unreachable(page, "the answer is not package metadata")))
-    if unreachable:
-        what = f"the package index could not be queried: {'; '.join(unreachable)}"
-        raise DLBenchError(what, where=name, fix="check the connection and run the same command again")
+                package = _read_metadata(page, web) if is_index and _is_remote(page) else None
+                package = package or _read_listing(page, is_index, name, web)
+            except Unreachable as problem:
+                what = f"the package index could not be queried: {problem}"
+                fix = "check the connection and run the same command again"
+                raise DLBenchError(what, where=name, fix=fix) from None
+            if package and (is_index or any(file.kind == "sdist" for file in package.releases)):
+                return package
     raise DLBenchError("no configured index has this package", where=name, fix="check its name")
 
 
+def _read_metadata(page: str, web: IndexClient) -> Package | None:
+    """What the index's JSON API says; None if it has none, as most private indexes."""
+    index, _, name = page.rstrip("/").rpartition("/")
+    address = f"{re.sub(r'/simple$', '', index)}/pypi/{name}/json"
+    try:
+        answer = web.page(address, "application/json")
+        return None if answer is None else _read_package(answer.json())
+    except (LookupError, TypeError, AttributeError):
+        raise Unreachable(address, "the answer is not package metadata") from None
+    except (Unreachable, ValueError):
+        return None
+
+
+def _read_listing(page: str, is_index: bool, name: str, web: IndexClient) -> Package | None:
+    """The files that a simple page (PEP 503, PEP 691) or a folder lists, without metadata; None if there is none.
+
+    A file without a hash is fetched to compute it, and one without a date is dated today."""
+    files = [file for file in _list_files(page, is_index, name, web) if file.version and file.project]
+    found = []
+    for file in files:
+        if canonicalize_name(file.project or "") != canonicalize_name(name):
+            continue
+        sha256 = file.digests.get("sha256", "")
+        if not sha256 and file.package_type == "sdist":
+            with tempfile.TemporaryDirectory() as folder:
+                _copy(web, file.url, page, Path(folder, "file"))
+                sha256 = file_hash(Path(folder, "file"))
+        kind = "bdist_wheel" if file.package_type == "wheel" else str(file.package_type)
+        uploaded = file.upload_time.date() if file.upload_time else date.today()
+        python, size = file.requires_python or "", file.size or 0
+        release = Release(str(file.version), uploaded, file.filename, sha256, kind, python, size)
+        found.append((file.is_yanked, release))
+    return _make_package({"name": name}, found) if found else None
+
+
 def _read_package(content: dict[str, Any]) -> Package:
-    info = content["info"]
-    files = [  # whether it was yanked, and its record
+    files = [
         (bool(file.get("yanked")), _read_file(version, file))
         for version, files in content["releases"].items()
         for file in files
     ]
+    return _make_package(content["info"], files)
+
+
+def _make_package(info: dict[str, Any], files: list[tuple[bool, Release]]) -> Package:
+    """`files`: whether each was yanked, and its record."""
     files.sort(key=lambda one: (one[1].uploaded, one[1].filename))
     return Package(
         name=info["name"],

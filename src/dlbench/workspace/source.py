@@ -20,7 +20,7 @@ from dlbench.dataset.records import GitSource, Project, Wheel
 from dlbench.errors import DLBenchError
 from dlbench.workspace.archive import check_links, copy_tree, plain_modes, remove_bytecode, tree_hash, unpack
 from dlbench.workspace.home import Log, building, home, locked, run_program
-from dlbench.workspace.package_index import download, verify
+from dlbench.workspace.package_index import download, file_hash, verify
 from dlbench.workspace.pip_config import redacted
 
 _OPTIONS = ("-c", f"core.hooksPath={os.devnull}", "-c", "core.autocrlf=false", "-c", "advice.detachedHead=false")
@@ -33,9 +33,6 @@ _LOCAL = (
 
 def check_out(source: GitSource, target: Path) -> None:
     """Write the files of the revision into the new or empty folder `target`, without the repository."""
-    if shutil.which("git") is None:
-        what, fix = "git is not installed, and this project comes from a git repository", "install git and rerun"
-        raise DLBenchError(what, where=redacted(source.url), fix=fix)
     target.mkdir(parents=True, exist_ok=True)
     _git(source, target, "init", "--quiet")
     try:
@@ -47,7 +44,24 @@ def check_out(source: GitSource, target: Path) -> None:
     shutil.rmtree(target / ".git")
 
 
-def _git(source: GitSource, folder: Path, *arguments: str) -> None:
+def resolve_revision(url: str, name: str = "HEAD") -> str:
+    """The full revision that a branch or tag of the repository names now; a full revision names itself."""
+    if re.fullmatch(r"[0-9a-f]{40}", name):
+        return name
+    source = GitSource.model_construct(url=url, rev=name)
+    listed = _git(source, home(), "ls-remote", "--", url, name, f"{name}^{{}}").splitlines()
+    revisions = {ref: revision for revision, ref in map(str.split, listed)}
+    for ref in (f"refs/heads/{name}", f"refs/tags/{name}^{{}}", f"refs/tags/{name}", name):
+        if ref in revisions:
+            return revisions[ref]
+    fix = "give a branch, a tag, or all 40 digits of a revision"
+    raise DLBenchError(f"the repository has no branch or tag {name!r}", where=redacted(url), fix=fix)
+
+
+def _git(source: GitSource, folder: Path, *arguments: str) -> str:
+    if shutil.which("git") is None:
+        what, fix = "git is not installed, and this project comes from a git repository", "install git and rerun"
+        raise DLBenchError(what, where=redacted(source.url), fix=fix)
     environment = {name: value for name, value in os.environ.items() if name not in _LOCAL}
     done = run_program(["git", *_OPTIONS, *arguments], folder, environment | {"GIT_TERMINAL_PROMPT": "0"})
     if done.returncode:
@@ -55,6 +69,7 @@ def _git(source: GitSource, folder: Path, *arguments: str) -> None:
         what = f"revision {source.rev} could not be fetched: git {arguments[0]} says: {message}"
         fix = "check url and rev in the project's record and the connection, and run the same command again"
         raise DLBenchError(what, where=redacted(source.url), fix=fix)
+    return done.stdout
 
 
 def choose_wheel(project: Project) -> Wheel:
@@ -97,7 +112,7 @@ def source_tree(project: Project, benchmark_root: Path) -> Path:
         _LAYOUT,
         project.sha256 if project.archive else None,
         project.git.rev if project.git else None,
-        tree_hash(_folder(project, benchmark_root)) if project.path else None,
+        _hash(_place(project, benchmark_root)) if project.path else None,
         project.name,
         project.version,
         project.import_root,
@@ -115,8 +130,10 @@ def _make(project: Project, benchmark_root: Path, tree: Path, log: Log) -> None:
     elif project.git:
         check_out(project.git, tree)
         check_links(tree, project.name)
+    elif (place := _place(project, benchmark_root)).is_file():
+        _unpack(place, tree)
     else:
-        copy_tree(_folder(project, benchmark_root), tree)
+        copy_tree(place, tree)
     if project.sha256 and not project.archive and (found := tree_hash(tree)) != project.sha256:
         what = f"the source is not the one that was pinned: its sha256 is {found}, the record says {project.sha256}"
         fix = "restore the folder, or put its new sha256 into the record and verify the instances again"
@@ -127,21 +144,30 @@ def _make(project: Project, benchmark_root: Path, tree: Path, log: Log) -> None:
     plain_modes(tree)
 
 
-def _folder(project: Project, benchmark_root: Path) -> Path:
-    folder = benchmark_root / Path(project.path or ".").expanduser()
-    if not folder.is_dir():
+def _place(project: Project, benchmark_root: Path) -> Path:
+    """The folder or archive file that the record's `path` names."""
+    # Normalized, since the benchmark's folder may not exist yet while a project is set up.
+    place = Path(os.path.normpath(benchmark_root.resolve() / Path(project.path or ".").expanduser()))
+    if not place.exists():
         what, fix = "the project's folder does not exist", "fix `path` in the project's record"
-        raise DLBenchError(what, where=str(folder), fix=fix)
-    return folder
+        raise DLBenchError(what, where=str(place), fix=fix)
+    return place
 
 
-def _from_archive(project: Project, tree: Path, log: Log) -> None:
-    archive = fetch_archive(project.name, project.archive or "", project.sha256 or "", log)
+def _hash(place: Path) -> str:
+    return file_hash(place) if place.is_file() else tree_hash(place)
+
+
+def _unpack(archive: Path, tree: Path) -> None:
     unpack(archive, tree)
     build_output = tree / "build"
     # Some releases contain their own build output; its copies of the tests would be collected too.
     if archive.suffix != ".whl" and build_output.is_dir() and not (build_output / "__init__.py").exists():
         shutil.rmtree(build_output)
+
+
+def _from_archive(project: Project, tree: Path, log: Log) -> None:
+    _unpack(fetch_archive(project.name, project.archive or "", project.sha256 or "", log), tree)
     if project.wheels:
         _add_compiled(project, tree, log)
 
