@@ -4,6 +4,7 @@ import gzip
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -11,9 +12,10 @@ import time
 
 import pytest
 
+from dlbench.construction.collect import collect_part
 from dlbench.dataset.target import find_target
 from dlbench.execution import find_sandboxes
-from tests.conftest import MODULE
+from tests.conftest import MODULE, TEST_IDS
 
 ID = "toy/toy.core.scale"
 RIGHT = "def scale(values, factor=2):\n    if not factor:\n        raise ValueError\n    return [v * factor for v in values]\n"
@@ -312,6 +314,42 @@ def test_prepare_all_takes_every_project_whatever_is_chosen(dlbench, toy_root):
     ended = dlbench(*nothing, "--all")
     assert ended.status == 0, ended.err
     assert "toy" in ended.out
+
+
+def test_project_without_instances_is_prepared_and_its_tests_are_listed(dlbench, toy_root):
+    """Instances need test ids, and test ids need a prepared project."""
+    shutil.rmtree(toy_root / "instances")
+    for chosen in ((), ("--project", "toy")):
+        ended = dlbench("prepare", "--benchmark", toy_root, *chosen)
+        assert (ended.status, ended.out) == (0, "toy 1.0 is ready\n"), ended.said
+    ended = dlbench("tests", "toy", "--benchmark", toy_root)
+    assert ended.status == 0, ended.said
+    assert ended.out.splitlines() == [
+        *TEST_IDS["scale"],
+        *TEST_IDS["Counter.step"],
+        "tests/test_core.py::TestCounter::test_unrelated",
+    ]
+
+
+def test_tests_of_a_file_class_or_function_are_listed(toy_prepared, engine):
+    listed = {
+        "tests": 8,
+        "tests/test_core.py": 8,
+        "TestCounter": 3,
+        "test_scale": 3,
+        "tests/test_core.py::TestCounter::test_step": 1,
+        "TestCounter::test_step": 1,
+        "tests/test_core.py::test_scale[2]": 1,
+        "test_sca": 0,
+    }
+    assert {part: len(collect_part(engine, toy_prepared, part).tests) for part in listed} == listed
+
+
+def test_unknown_project_or_part_is_reported(dlbench, toy_root):
+    ended = dlbench("tests", "toi", "--benchmark", toy_root)
+    assert (ended.status, "did you mean toy?" in ended.err) == (1, True)
+    ended = dlbench("tests", "toy", "test_nothing", "--benchmark", toy_root)
+    assert (ended.status, "no test matches 'test_nothing'" in ended.err) == (1, True)
 
 
 @pytest.mark.parametrize("sandbox", ["bubblewrap", "sandlock"])

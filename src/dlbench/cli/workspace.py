@@ -1,15 +1,19 @@
-"""Commands that manage this machine's workspace: prepare, doctor, clean, lock."""
+"""Commands that manage this machine's workspace: prepare, tests, doctor, clean, lock."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dlbench import dataset
-from dlbench.cli.app import BenchmarkOption, Chosen, JsonOption, command
-from dlbench.cli.engine import prepare_projects
+from dlbench.cli.app import BenchmarkOption, Chosen, JsonOption, SandboxOption, WorkerOptions, command
+from dlbench.cli.construct_common import make_construction_engine
 from dlbench.cli.output import log, print_json
 from dlbench.errors import DLBenchError
+from dlbench.registry import find_known
+
+if TYPE_CHECKING:
+    from dlbench.workspace import Prepared
 
 
 @command("prepare")
@@ -19,11 +23,46 @@ def prepare(
         bool, typer.Option("--all", help="Every project of the benchmark, ignoring the selection.")
     ] = False,
 ) -> None:
-    """Fetch the chosen instances' projects, verify them, and build their environments."""
+    """Fetch the chosen instances' projects, verify them, and build their environments.
+
+    A project named by --project needs no instance, and a benchmark without instances is prepared as a whole."""
     benchmark = chosen.benchmark
-    instances = list(benchmark.instances.values()) if everything else chosen.instances
-    for name, prepared in prepare_projects(benchmark, instances).items():
-        typer.echo(f"{name} {prepared.project.version} is ready")
+    if everything or not (benchmark.instances or chosen.project):
+        names = list(benchmark.projects)
+    else:
+        names = chosen.project or [instance.project for instance in chosen.instances]
+    for name in dict.fromkeys(names):
+        typer.echo(f"{name} {_prepare(benchmark, name).project.version} is ready")
+
+
+def _prepare(benchmark: "dataset.Benchmark", name: str) -> "Prepared":
+    from dlbench.workspace import prepare
+
+    return prepare(find_known(name, benchmark.projects, "project", str(benchmark.root)), benchmark.root, log)
+
+
+@command("tests")
+def list_tests(
+    project: Annotated[str, typer.Argument(help="Name of a project of the benchmark.")],
+    part: Annotated[
+        str, typer.Argument(help="Only this folder, FILE, CLASS or FUNCTION; or joined, as FILE::CLASS::FUNCTION.")
+    ] = "",
+    benchmark: BenchmarkOption = None,
+    sandbox: SandboxOption = "auto",
+) -> None:
+    """Print the ids of a project's tests, one per line, with one line for each case of a parametrized test."""
+    from dlbench.construction.collect import collect_part
+
+    engine = make_construction_engine(WorkerOptions(1, sandbox=sandbox))
+    prepared = _prepare(dataset.load(benchmark), project)
+    log(f"collecting the tests of {project}")
+    found = collect_part(engine, prepared, part)
+    for file, why in (found.errors | found.skipped).items():
+        log(f"{file}: not collected: {why.strip().splitlines()[-1]}")
+    if not found.tests:
+        fix = "list all tests without the second argument, and check the spelling"
+        raise DLBenchError(f"no test matches {part!r}" if part else "pytest collects no test", where=project, fix=fix)
+    typer.echo("\n".join(found.tests))
 
 
 @command("doctor")

@@ -22,6 +22,7 @@ from dlbench.construction.project_spec import (
 )
 from dlbench.construction.selection.case_counts import find_test_functions
 from dlbench.construction.selection.source_layout import find_layout, parse
+from dlbench.dataset.records import strip_case
 from dlbench.errors import DLBenchError
 from dlbench.execution.engine import Engine
 from dlbench.execution.launch import describe_collection
@@ -168,6 +169,21 @@ def collect(engine: Engine, prepared: Prepared, files: list[str], seconds: float
     if not found.tests and NO_TEST in found.explain().values():
         found.why = f"pytest found nothing: {run.output[-800:]}"
     return found
+
+
+def collect_part(engine: Engine, prepared: Prepared, part: str = "") -> Collected:
+    """Collect the project's tests, or those of a folder, file, class or function, with every case of each."""
+    tree, root = prepared.tree, prepared.project.tests.root
+    file = part.partition("::")[0]
+    found = [one for one in find_layout(tree, prepared.project.name).tests if root == "." or one.startswith(f"{root}/")]
+    collected = collect(engine, prepared, [file] if (tree / file).is_file() else found)
+    collected.tests = [test for test in collected.tests if not part or _is_part(test, part)]
+    return collected
+
+
+def _is_part(test: str, part: str) -> bool:
+    names = strip_case(test)
+    return f"::{part}::" in f"::{names}::" or names.startswith(f"{part.rstrip('/')}/") or test == part
 
 
 def _with_plugin(prepared: Prepared) -> Prepared:
