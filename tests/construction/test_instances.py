@@ -12,12 +12,16 @@ from typer.testing import CliRunner
 
 from dlbench.cli import app
 from dlbench.construction.admit import propose_instance
-from dlbench.construction.labelling.votes import reviews_of, write_review
+from dlbench.construction.labelling.votes import cast_vote, reviews_of, votes_of, write_review
 from dlbench.construction.work_folder import WorkFolder
 from dlbench.construction.write_instances import WriteResult, render_instance, write_instance, write_instances
-from dlbench.dataset import Instance, load
-from dlbench.dataset.records import Measures, Votes
+from dlbench.dataset import Instance, Kind, load
+from dlbench.dataset.records import Labels, Measures, Votes
+from dlbench.dataset.target import find_target
 from dlbench.dataset.validation import check_records
+from dlbench.execution import Engine
+from dlbench.validation.sources import check_sources
+from dlbench.workspace.home import quiet
 from tests.construction.planted import write_planted
 
 PROMPT = "Turn raw class scores into probabilities that sum to one, dividing by a positive temperature first."
@@ -56,11 +60,15 @@ def review(work: WorkFolder, name: str, *actions: dict[str, str]) -> None:
         write_review(reviews_of(work), "ada", {"id": f"planted/planted.model.{name}"} | action)
 
 
-def write(work: WorkFolder, into: Path) -> WriteResult:
+def write(work: WorkFolder, into: Path, accept_all: str = "") -> WriteResult:
     made = load(work.root / "benchmark")
     tree = made.root / made.projects["planted"].path
     return write_instances(
-        work, into, lambda name: tree, lambda project, rows: {row["id"]: date(2025, 7, 1) for row in rows}
+        work,
+        into,
+        lambda name: tree,
+        lambda project, rows: {row["id"]: date(2025, 7, 1) for row in rows},
+        accept_all=accept_all,
     )
 
 
@@ -99,6 +107,55 @@ def test_writing_nothing_is_a_failure(work: WorkFolder, tmp_path: Path):
     assert ended.exit_code == 1
     assert "softmax: left out: not accepted yet" in ended.output
     assert "no instance was written" in ended.output
+
+
+def test_single_owner_accepts_everything_at_once(work: WorkFolder, tmp_path: Path):
+    """Labels of one vote or of none are marked, and a docstring is a prompt where nobody has written another."""
+    work.path("labels").unlink()
+    review(work, "describe_layer", {"action": "reject", "reason": "too dull"})
+    review(work, "train_epoch", {"action": "prompt", "prompt": PROMPT})
+    vote = {"stage": "model_construction", "task": "classification"}
+    cast_vote(votes_of(work), "ada", {"id": "planted/planted.model.softmax"} | vote)
+    cast_vote(votes_of(work), "bob", {"id": "planted/planted.model.softmax", "stage": "training", "data": "text"})
+    into = ["--work", str(work.root), "--into", str(tmp_path / "ours")]
+    alone = CliRunner().invoke(app, ["construct", "write", *into, "--accept-all"])
+    assert (alone.exit_code, "--annotator belong together" in alone.output) == (1, True)
+    ended = CliRunner().invoke(app, ["construct", "write", *into, "--accept-all", "--annotator", "ada"])
+    assert ended.exit_code == 0, ended.output
+    assert "flaky_loss: left out: no prompt written yet" in ended.output
+    assert "describe_layer: left out: rejected; too dull" in ended.output
+    benchmark, problems = check_records(tmp_path / "ours")
+    assert problems == []
+    written = {key.rpartition(".")[2]: instance for key, instance in benchmark.instances.items()}
+    assert list(written) == ["softmax", "train_epoch"]
+    assert written["train_epoch"].prompt == f"{PROMPT}\n"
+    assert written["train_epoch"].votes == Votes(reason="one annotator: ada; not voted on: stage, task, data")
+    assert written["softmax"].prompt == "Probabilities of classes.\n"
+    assert written["softmax"].labels == Labels(**vote, data="others")
+    votes = {axis: (label,) for axis, label in vote.items()}
+    assert written["softmax"].votes == Votes(**votes, reason="one annotator: ada; not voted on: data")
+    assert load(tmp_path / "ours").projects["planted"].path == "../planted/source"
+
+
+def test_docstrings_are_prompts_only_where_the_rules_allow_it(work: WorkFolder, tmp_path: Path, engine: Engine):
+    docstring = (
+        "Probabilities of the classes that the given scores name, in the same order as the scores themselves are."
+    )
+    tree = tmp_path / "planted/source/planted/model.py"
+    source = tree.read_text().replace("Probabilities of classes.", docstring)
+    tree.write_text(source)
+    rows = work.read("functions", "planted")
+    rows[0]["sha256"] = find_target(source, "softmax").sha256
+    work.write("functions", rows, "planted")
+    (tmp_path / "public").mkdir()
+    softmax = "planted/planted.model.softmax"
+    assert "words in a row of its docstring" in write(work, tmp_path / "public", accept_all="ada").left_out[softmax]
+    assert softmax in write(work, tmp_path / "ours", accept_all="ada").paths
+    ours = load(tmp_path / "ours")
+    assert check_sources(ours, [ours.instances[softmax]], engine, quiet) == []
+    (tmp_path / "ours/rules.toml").unlink()
+    problems = check_sources(ours, [ours.instances[softmax]], engine, quiet)
+    assert {problem.kind for problem in problems} == {Kind.PROMPT_LEAKS_DOCSTRING}
 
 
 def test_functions_with_the_same_name_get_separate_files(tmp_path: Path):

@@ -4,6 +4,8 @@ Everything is real: archives are fetched from an index, environments are built b
 index that this machine is configured for.
 """
 
+import json
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,7 +22,7 @@ from dlbench.workspace.pip_config import read_pip_config
 
 from ..workspace.parts import Index
 from .fake_index import isolate, publish
-from .tiny import NAME, SECOND_RELEASE, SOFTMAX, publish_tiny
+from .tiny import FILES, NAME, SECOND, SECOND_RELEASE, SOFTMAX, publish_tiny
 
 pytestmark = pytest.mark.slow
 
@@ -112,6 +114,37 @@ def test_rerun_repeats_only_failed_projects(work: WorkFolder) -> None:
     ]
     assert [text for text in messages if "building" in text or "fetching" in text] == []
     assert [row["project"] for row in work.read("left_out")] == list(BAD)
+
+
+def test_folder_becomes_a_benchmark_that_scores_answers(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The whole way of `docs/construction/README.md`, although the index has a package of the folder's name."""
+    (folder / "own").mkdir()
+    monkeypatch.chdir(folder / "own")
+    pyproject = f'[project]\nname = "{NAME}"\nversion = "7.0"\ndependencies = ["numpy"]\n'
+    for name, text in (FILES | SECOND | {"pyproject.toml": pyproject}).items():
+        if name != "PKG-INFO":
+            Path(NAME, name).parent.mkdir(parents=True, exist_ok=True)
+            Path(NAME, name).write_text(text)
+
+    def run(*arguments: str) -> str:
+        ended = CliRunner().invoke(app, list(arguments))
+        assert ended.exit_code == 0, ended.output
+        return ended.stdout
+
+    assert "admissible 2" in run("construct", "run", f"./{NAME}", "--workers", "1")
+    listed = run("tests", NAME, "test_softmax_sums_to_one", "--benchmark", "construction/benchmark")
+    assert listed.splitlines() == [f"tests/test_layers.py::test_softmax_sums_to_one[{size}]" for size in (2, 3, 4)]
+    assert "2 instances written" in run("construct", "write", "--into", "bench", "--accept-all", "--annotator", "me")
+    assert tomllib.loads(Path(f"bench/projects/{NAME}.toml").read_text())["path"] == f"../{NAME}"
+    answer = SOFTMAX.partition("np\n")[2]
+    sample = {"instance": f"{NAME}/dlbench_tiny.layers.softmax", "answer": f"```python\n{answer}```"}
+    Path("samples.jsonl").write_text(json.dumps(sample) + "\n")
+    run("evaluate", "samples.jsonl", "--benchmark", "bench", "--out", "results", "--workers", "1")
+    assert json.loads(Path("results/verdicts.jsonl").read_text())["status"] == "pass"
+    (Path(NAME) / "dlbench_tiny/layers.py").write_text(SOFTMAX)
+    (Path(NAME) / "tests/test_layers.py").write_text(FILES["tests/test_layers.py"])
+    assert "admissible 1" in run("construct", "run", f"./{NAME}", "--workers", "1")
+    assert Path("construction/earlier", f"{NAME}-7.0").is_dir()
 
 
 def test_live_proposes_only_new_functions(folder: Path, work: WorkFolder) -> None:

@@ -117,21 +117,34 @@ def review(
 def write(
     into: Annotated[Path, typer.Option(help="Benchmark folder to write to; created if it does not exist.")],
     work: WorkOption = WORK,
+    accept_all: Annotated[
+        bool, typer.Option("--accept-all", help="Accept what nobody has rejected, for a private benchmark.")
+    ] = False,
+    annotator: Annotated[str, typer.Option(help="Who accepts with --accept-all.")] = "",
 ) -> None:
     """Write accepted, labelled and admissible functions as instances of a benchmark."""
     from dlbench.construction.history import date_functions
+    from dlbench.construction.labelling.votes import check_name
     from dlbench.construction.work_folder import WorkFolder
     from dlbench.construction.write_instances import write_instances
     from dlbench.workspace.source import fetch
 
+    if accept_all != bool(annotator):
+        raise DLBenchError("--accept-all and --annotator belong together", fix="pass both, or neither")
     folder = WorkFolder(work)
     made = dataset.load(work / "benchmark")
-    written = write_instances(folder, into, lambda name: fetch(made.projects[name], made.root, log), date_functions)
+
+    @cache
+    def find_tree(project: str) -> Path:
+        return fetch(made.projects[project], made.root, log)
+
+    alone = check_name(annotator) if accept_all else ""
+    written = write_instances(folder, into, find_tree, date_functions, accept_all=alone)
     for function, why in written.left_out.items():
         typer.echo(f"{function}: left out: {why}")
     typer.echo(f"{len(written.paths)} instances written to {into}, {len(written.left_out)} functions left out")
     if not written.paths:
-        fix = "accept functions with `dlbench construct review`; the lines above say what each needs"
+        fix = "accept functions with `dlbench construct review`, or all with --accept-all --annotator NAME"
         raise DLBenchError("no instance was written", where=str(into), fix=fix)
 
 

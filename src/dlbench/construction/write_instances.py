@@ -4,6 +4,7 @@ The project's record and lock are copied too; if the benchmark already has the p
 hashes would not match.
 """
 
+import ast
 import os
 import shutil
 from collections.abc import Callable
@@ -12,13 +13,14 @@ from datetime import date
 from pathlib import Path
 
 from dlbench.construction.labelling.catalogue import Entry, read_catalogue
-from dlbench.construction.labelling.votes import Review, read_reviews
+from dlbench.construction.labelling.votes import Review, Vote, read_reviews, read_votes
 from dlbench.construction.project_spec import write_record
 from dlbench.construction.work_folder import Row, WorkFolder
-from dlbench.dataset import Instance, Project, load
+from dlbench.dataset import Instance, Kind, Project, load
 from dlbench.dataset.leakage import find_leaks, is_draft
 from dlbench.dataset.records import Labels, Measures, Votes, quote, quote_text
-from dlbench.dataset.target import find_target
+from dlbench.dataset.target import Target, find_target
+from dlbench.dataset.validation import RULES_FILE, read_rules
 from dlbench.errors import DLBenchError
 from dlbench.jsonl import write_whole
 from dlbench.parsing import parse
@@ -36,45 +38,82 @@ class WriteResult:
 
 
 def write_instances(
-    work: WorkFolder, root: Path, find_tree: Callable[[str], Path], date_functions: DateFunctions
+    work: WorkFolder,
+    root: Path,
+    find_tree: Callable[[str], Path],
+    date_functions: DateFunctions,
+    *,
+    accept_all: str = "",
 ) -> WriteResult:
-    """Write into the benchmark folder `root`, replacing existing instances."""
+    """Write into the benchmark folder `root`, replacing existing instances.
+
+    `accept_all`: the annotator who accepts alone whatever nobody has rejected. A function without a prompt gets its
+    docstring, and one without decided labels the annotator's vote or the guideline's last answers, marked as such."""
     reviews = read_reviews(work)
     labels = work.read_by_id("labels") if work.has("labels") else {}
+    if accept_all and not root.exists():
+        root.mkdir(parents=True)
+        write_whole(root / RULES_FILE, "docstring_prompts = true\n")
+    may_quote = read_rules(root).docstring_prompts
     written = WriteResult()
-    ready: dict[str, list[Entry]] = {}
+    ready: dict[str, list[tuple[Entry, str]]] = {}
+    votes = {vote.id: vote for vote in read_votes(work) if vote.annotator == accept_all}
     for entry in read_catalogue(work).values():
-        if why := _find_objection(entry, reviews.get(entry.id, Review()), labels, find_tree):
+        review = reviews.get(entry.id, Review())
+        if accept_all and not review.rejected:
+            prompt = review.prompt or _read_target(entry, find_tree)[1].docstring or ""
+            review = Review(prompt=prompt, accepted=(accept_all,))
+            labels.setdefault(entry.id, _label_alone(votes.get(entry.id), accept_all))
+        if why := _find_objection(entry, review, labels, find_tree, may_quote):
             written.left_out[entry.id] = why
         else:
-            ready.setdefault(entry.project, []).append(entry)
+            ready.setdefault(entry.project, []).append((entry, review.prompt or ""))
     for project, entries in ready.items():
         record = _copy_project(work.root / "benchmark", root, project)
-        dates = date_functions(record, [entry.function for entry in entries])
+        dates = date_functions(record, [entry.function for entry, _ in entries])
         screened = work.read_by_id("screened", project)
-        for entry in entries:
-            prompt, measures = reviews[entry.id].prompt or "", screened[entry.id]["measures"]
+        for entry, prompt in entries:
+            measures = screened[entry.id]["measures"]
             instance = _make_instance(entry, prompt, labels[entry.id], measures, dates[entry.id])
             written.paths[entry.id] = write_instance(instance, root)
     return written
 
 
-def _find_objection(entry: Entry, review: Review, labels: dict[str, Row], find_tree: Callable[[str], Path]) -> str:
+_LAST_ANSWERS = {"stage": "pre_post_processing", "task": "general", "data": "others"}
+"""The labels of a function for which every question of the guideline is answered no."""
+
+
+def _label_alone(vote: Vote | None, annotator: str) -> Row:
+    voted = dict(vote.labels) if vote else {}
+    reason = f"one annotator: {annotator}"
+    if missing := [axis for axis in _LAST_ANSWERS if axis not in voted]:
+        reason += f"; not voted on: {', '.join(missing)}"
+    votes: Row = {axis: [label] for axis, label in voted.items()}
+    return {"labels": _LAST_ANSWERS | voted, "votes": votes | {"reason": reason}}
+
+
+def _read_target(entry: Entry, find_tree: Callable[[str], Path]) -> tuple[ast.Module, Target]:
+    source = (find_tree(entry.project) / entry.function["path"]).read_text(encoding="utf-8")
+    module = parse(source)
+    return module, find_target(source, entry.function["qualname"], module)
+
+
+def _find_objection(
+    entry: Entry, review: Review, labels: dict[str, Row], find_tree: Callable[[str], Path], may_quote: bool
+) -> str:
     if review.verdict != "accepted":
         return "; ".join(["rejected", *review.rejected.values()]) if review.rejected else "not accepted yet"
     if not review.prompt or is_draft(review.prompt):
         return "no prompt written yet"
     if entry.id not in labels:
         return "labels not decided"
-    tree = find_tree(entry.project)
-    source = (tree / entry.function["path"]).read_text(encoding="utf-8")
-    module = parse(source)
-    target = find_target(source, entry.function["qualname"], module)
+    module, target = _read_target(entry, find_tree)
     if target.sha256 != entry.function["sha256"]:
         return "the source has changed since it was measured"
-    test_files = {tree / test.split("::", 1)[0] for test in entry.tests}
+    test_files = {find_tree(entry.project) / test.split("::", 1)[0] for test in entry.tests}
     leaks = find_leaks(review.prompt, module, target, test_files)
-    return leaks[0].what if leaks else ""
+    found = (leak.what for leak in leaks if not (may_quote and leak.kind is Kind.PROMPT_LEAKS_DOCSTRING))
+    return next(found, "")
 
 
 def _copy_project(made: Path, root: Path, name: str) -> Project:

@@ -44,6 +44,15 @@ class Rules(Record):
     mutation_score: Share = 0
     project_share: Share = 1
     """Of all instances; checked where there are a hundred or more."""
+    docstring_prompts: bool = False
+    """Whether prompts may quote docstrings: for the owner of code that no model has read."""
+
+
+def read_rules(root: Path, problems: list[Problem] | None = None) -> Rules:
+    """The rules of a benchmark; what is wrong with the file is added to `problems`."""
+    path = root / RULES_FILE
+    found = [] if problems is None else problems
+    return (read_record(path, RULES_FILE, Rules, found) if path.is_file() else None) or Rules()
 
 
 def _check_labels(instance: Instance) -> _Found:
@@ -89,8 +98,7 @@ _PINNED = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]*(\[[^\]]*\])?==\S+")
 
 def check_records(root: Path) -> tuple[Benchmark, list[Problem]]:
     benchmark, problems = read(root)
-    path = root / RULES_FILE
-    rules = (read_record(path, RULES_FILE, Rules, problems) if path.is_file() else None) or Rules()
+    rules = read_rules(root, problems)
     problems += [*_check_files(root), *_check_locks(benchmark)]
     for project in benchmark.projects:
         where = _where(benchmark, project)
