@@ -214,7 +214,7 @@ def test_only_cache_and_timeout_variables_reach_uv(tmp_path: Path, monkeypatch: 
 def test_torch_is_a_cpu_build(wheels: Path) -> None:
     config = PipConfig(find_links=(str(wheels),))
     lock = "numpy==2.0\ntorch==2.13.0\ntorchdata==1.0\n"
-    assert first_install(lock, config, "3.11") == ["torch==2.13.0", "--torch-backend", "cpu"]
+    assert first_install(lock, config, "3.11") == ["torch==2.13.0"]
     make_wheel(wheels, "torch", "2.13.0+cpu", f"cp311-cp311-manylinux_2_28_{os.uname().machine}")
     assert first_install(lock, config, "3.11") == []
     assert first_install(lock, config, "3.12") != []
@@ -240,6 +240,23 @@ def test_lock_pins_hashes_for_all_but_torch(wheels: Path, tmp_path: Path) -> Non
     lines = (tmp_path / "lock.txt").read_text().splitlines()
     assert lines[0].startswith("# torch")
     assert lines[1:] == ["tiny-dep==1.0 \\", f"    --hash=sha256:{dependency}", "torch==2.13.0"]
+
+
+@pytest.mark.slow
+def test_plain_torch_is_taken_with_a_warning_where_the_cpu_index_is_unreachable(
+    index: Index, tmp_path: Path, messages: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for scheme in ("HTTPS_PROXY", "https_proxy"):
+        monkeypatch.setenv(scheme, "http://127.0.0.1:9")
+    make_wheel(index.files, "torch", "2.13.0")
+    index.list("torch")
+    (tmp_path / "net.in").write_text("torch\n")
+    compile_lock(tmp_path / "net.in", tmp_path / "net.txt", PYTHON, messages.append)
+    assert (tmp_path / "net.txt").read_text().splitlines()[1:] == ["torch==2.13.0"]
+    environment = build_environment(tmp_path / "net.txt", PYTHON, messages.append)
+    assert list(environment.rglob("torch-2.13.0.dist-info"))
+    warnings = [text for text in messages if text.startswith("warning: no CPU build of torch: ")]
+    assert len(warnings) == 2
 
 
 def test_lock_keeps_requirements_of_other_platforms(wheels: Path, tmp_path: Path) -> None:

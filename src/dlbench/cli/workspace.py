@@ -121,5 +121,6 @@ def lock(
     requirements = folder / f"{environment}.in"
     if not requirements.is_file():
         raise DLBenchError("the file does not exist", where=str(requirements), fix="list the direct requirements there")
-    compile_lock(requirements, folder / f"{environment}.txt", python)
+    log(f"resolving the requirements of {environment}")
+    compile_lock(requirements, folder / f"{environment}.txt", python, log)
     typer.echo(f"wrote {folder / environment}.txt")

@@ -143,7 +143,7 @@ def _lock_and_prepare(project: Project, requirements: list[str], root: Path, log
     listed.parent.mkdir(parents=True, exist_ok=True)
     write_whole(listed, "".join(f"{line}\n" for line in requirements))
     lock = listed.with_suffix(".txt")
-    compile_lock(listed, lock, PYTHON)
+    compile_lock(listed, lock, PYTHON, log)
     # Another package may require the project itself; installed, it would be a second copy of every reference.
     write_whole(lock, without_package(read_requirements(lock), project.name))
     return prepare(project, root, log)

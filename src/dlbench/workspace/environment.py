@@ -11,9 +11,9 @@ import shutil
 import sys
 from pathlib import Path
 
-from dlbench.workspace.home import Log, disk_errors, home, locked, make_folder, run_program
+from dlbench.workspace.home import Log, disk_errors, home, locked, make_folder, quiet, run_program
 from dlbench.workspace.pip_config import read_pip_config
-from dlbench.workspace.uv import first_install, read_requirements, run_uv
+from dlbench.workspace.uv import CPU_BUILDS, first_install, read_requirements, run_uv, run_with_cpu_builds
 
 _MARK = ".dlbench-complete"
 
@@ -25,7 +25,7 @@ def build_environment(lock: Path, python: str, log: Log) -> Path:
     with locked(f"environment-{environment.name}", log):
         if not is_complete(environment):
             log(f"building the environment {lock.stem} (Python {python})")
-            _build(lock, python, environment)
+            _build(lock, python, environment, log)
     return environment
 
 
@@ -52,14 +52,14 @@ def python_of(environment: Path) -> Path:
     return environment / "bin" / "python"
 
 
-def _build(lock: Path, python: str, environment: Path) -> None:
+def _build(lock: Path, python: str, environment: Path, log: Log) -> None:
     # Built under its final name: scripts and bytecode contain the path.
     with disk_errors(environment):
         make_folder(environment.parent)
     try:
-        _install(lock, python, environment)
+        _install(lock, python, environment, log)
         if _compile_uv_cache(python_of(environment), python):
-            _install(lock, python, environment)
+            _install(lock, python, environment, quiet)
         compile_python(python_of(environment), environment / "lib")
         with disk_errors(environment):
             mark = json.dumps({"requirements": read_requirements(lock)})
@@ -69,7 +69,7 @@ def _build(lock: Path, python: str, environment: Path) -> None:
         raise
 
 
-def _install(lock: Path, python: str, environment: Path) -> None:
+def _install(lock: Path, python: str, environment: Path, log: Log) -> None:
     config = read_pip_config()
     with disk_errors(environment):
         if environment.exists():
@@ -77,7 +77,9 @@ def _install(lock: Path, python: str, environment: Path) -> None:
     run_uv(["venv", "--python", _interpreter(python), str(environment)], config, str(lock))
     install = ["pip", "install", "--no-deps", "--python", str(python_of(environment)), *config.uv_arguments()]
     if torch := first_install(read_requirements(lock), config, python):
-        run_uv([*install, *torch], config, str(lock))
+        # A CPU build has no requirements that the lock lacks; the plain one has CUDA's, which only its metadata lists.
+        plain = [*(part for part in install if part != "--no-deps"), *torch]
+        run_with_cpu_builds([*install, *torch, *CPU_BUILDS], plain, config, str(lock), log)
     run_uv([*install, "-r", str(lock.absolute())], config, str(lock))
 
 

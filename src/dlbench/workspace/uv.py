@@ -3,7 +3,8 @@
 uv gets none of the caller's variables that could change what is installed, so one lock gives one environment. A lock is
 resolved from the default index alone: a package that only this machine's extra indexes have could not be installed
 elsewhere. torch is pinned by the bare version, and each machine takes a CPU build from a find-links folder or from the
-CPU index. The plain index would give Linux gigabytes of CUDA, and verdicts are made on the CPU.
+CPU index of PyTorch. The plain index would give Linux gigabytes of CUDA, and verdicts are made on the CPU; its wheel is
+taken, with a warning, only where there is no CPU build.
 """
 
 import os
@@ -16,7 +17,7 @@ from pathlib import Path
 
 from dlbench.errors import DiskFull, DLBenchError
 from dlbench.jsonl import write_whole
-from dlbench.workspace.home import home, run_program
+from dlbench.workspace.home import Log, home, quiet, run_program
 from dlbench.workspace.pip_config import PipConfig, local_path, read_pip_config, redacted
 
 _KEPT = ("UV_CACHE_DIR", "UV_HTTP_TIMEOUT")
@@ -103,7 +104,7 @@ def local_versions(config: PipConfig, python: str) -> list[str]:
 
 
 def first_install(lock: str, config: PipConfig, python: str) -> list[str]:
-    """Arguments to install CPU builds of torch before the lock; empty if the lock alone gets them.
+    """Requirements to install as CPU builds before the lock; empty if the lock alone gets them.
 
     They are installed separately because uv takes further packages from the CPU index when it is enabled, and those do
     not have the hashes that the lock pins.
@@ -111,7 +112,7 @@ def first_install(lock: str, config: PipConfig, python: str) -> list[str]:
     family = pinned(lock)
     if sys.platform != "linux" or not family or family.get("torch") in local_versions(config, python):
         return []
-    return [f"{name}=={version}" for name, version in family.items()] + CPU_BUILDS
+    return [f"{name}=={version}" for name, version in family.items()]
 
 
 _NOTE = """\
@@ -131,7 +132,19 @@ def read_requirements(path: Path) -> str:
         raise DLBenchError(what, where=str(path), fix="check `environment` in the project's record") from None
 
 
-def compile_lock(requirements: Path, lock: Path, python: str) -> None:
+def run_with_cpu_builds(cpu: Sequence[str], plain: Sequence[str], config: PipConfig, where: str, log: Log) -> None:
+    """Run uv with the CPU index of PyTorch, and with the configured indexes alone if that fails."""
+    try:
+        run_uv(cpu, config, where)
+    except DiskFull:
+        raise
+    except DLBenchError as error:
+        run_uv(plain, config, where)
+        reason = error.what.splitlines()[0].removesuffix("; uv says:")
+        log(f"warning: no CPU build of torch: {reason}; took the configured index's, which brings CUDA on Linux")
+
+
+def compile_lock(requirements: Path, lock: Path, python: str, log: Log = quiet) -> None:
     config = read_pip_config()
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder, "lock.txt")
@@ -144,14 +157,14 @@ def compile_lock(requirements: Path, lock: Path, python: str) -> None:
         requested = pinned(text).get("torch")
         local = local_versions(config, python)
         version = requested if requested in local else (local[-1] if local and requested is None else None)
+        source = str(requirements.absolute())
         if version is None:
-            arguments += CPU_BUILDS
+            run_with_cpu_builds([*arguments, *CPU_BUILDS, source], [*arguments, source], config, str(requirements), log)
         else:
             # Constrained explicitly: the index may have a newer torch, whose CUDA packages would be locked too.
             constraint = Path(folder, "torch.txt")
             constraint.write_text(f"torch=={version}+cpu\n", encoding="utf-8")
-            arguments += ["--constraints", str(constraint)]
-        run_uv([*arguments, str(requirements.absolute())], config, str(requirements))
+            run_uv([*arguments, "--constraints", str(constraint), source], config, str(requirements))
         text = output.read_text(encoding="utf-8")
     write_whole(lock, without_torch_build(text))
 
