@@ -115,6 +115,7 @@ def test_import_lists_repairs_and_writes_a_folder_that_cannot_be_run(tmp_path):
     assert ended.exit_code == 0, ended.output
     assert "toyhalve1.txt: stage, data: 'Image, Training' -> 'Training, Image' (the two were swapped)" in ended.output
     assert "'toy/core.py#L3' -> 'toy/core.py'" in ended.output
+    assert "projects of 0 have a source archive on the index: --make-runnable WORK tries them" in ended.output
     rejected = run_cli("list", "--benchmark", tmp_path / "out")
     assert rejected.exit_code == 1
     assert "have no runnable source" in rejected.output

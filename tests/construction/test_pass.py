@@ -12,15 +12,20 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from dlbench.analysis.official import Release, find_files, read_files, repair_all
+from dlbench.analysis.official.runnable import RUNNABLE, make_runnable
 from dlbench.cli import app
 from dlbench.construction.pipeline import run_all
 from dlbench.construction.project_spec import ProjectSpec
 from dlbench.construction.summary import render_tables, summarize_all, summarize_project
 from dlbench.construction.work_folder import WorkFolder
+from dlbench.dataset.validation import check_records
 from dlbench.execution import Engine, Limits, choose_sandbox
+from dlbench.workspace.home import quiet
 from dlbench.workspace.pip_config import read_pip_config
 
-from ..workspace.parts import Index
+from ..analysis.official import write_official
+from ..workspace.parts import Index, sha256
 from .fake_index import isolate, publish
 from .tiny import FILES, NAME, SECOND, SECOND_RELEASE, SOFTMAX, publish_tiny
 
@@ -145,6 +150,42 @@ def test_folder_becomes_a_benchmark_that_scores_answers(folder: Path, monkeypatc
     (Path(NAME) / "tests/test_layers.py").write_text(FILES["tests/test_layers.py"])
     assert "admissible 1" in run("construct", "run", f"./{NAME}", "--workers", "1")
     assert Path("construction/earlier", f"{NAME}-7.0").is_dir()
+
+
+def test_official_files_become_runnable_where_the_release_has_function_and_tests(folder: Path) -> None:
+    places = {"path": "dlbench_tiny/layers.py", "repo": "Tiny", "rest": "test_cases:tests/test_layers.py"}
+    for name, fields in {
+        "one": {"function": "softmax"},
+        "two": {"function": "leaky_relu", "rest": "test_cases:tests/test_layers.py::test_leaky_relu"},
+        "same": {"function": "softmax"},
+        "gone": {"function": "sigmoid"},
+        "untested": {"function": "softmax", "rest": "test_cases:tests/test_else.py"},
+        "unreleased": {"function": "softmax", "repo": "elsewhere"},
+    }.items():
+        write_official(folder / "official", f"{name}.txt", **(places | fields))
+    repaired = repair_all(read_files(find_files(folder / "official")))
+    engine, work = Engine(choose_sandbox(), LIMITS), WorkFolder(folder / "runnable")
+    archive = "dlbench_tiny-1.1.tar.gz"
+    other = make_runnable(engine, repaired, work, quiet, workers=1, releases=[Release("Tiny", NAME, archive, "0")])
+    assert "is not the pinned one" in other["Tiny/one"]
+    releases = [Release("Tiny", NAME, archive, sha256(folder / "served/files" / archive))]
+    for _ in range(2):  # the second time nothing is measured again
+        outcomes = make_runnable(engine, repaired, work, quiet, workers=1, releases=releases)
+        assert {key.rpartition("/")[2]: outcome for key, outcome in outcomes.items()} == {
+            "one": RUNNABLE,
+            "same": "another file asks for the same function",
+            "two": RUNNABLE,
+            "gone": "the release has no such function",
+            "untested": "the release has none of its tests",
+            "unreleased": "no source archive of its project is on the index",
+        }
+        assert len(work.read("measured", NAME)) == 2
+    benchmark, problems = check_records(work.root / "benchmark")
+    assert problems == []
+    found = {key.rpartition(".")[2]: instance for key, instance in benchmark.instances.items()}
+    assert {name: len(instance.tests) for name, instance in found.items()} == {"leaky_relu": 3, "softmax": 4}
+    assert found["softmax"].prompt.startswith("Write a function that halves.")
+    assert (found["softmax"].labels.stage, found["softmax"].introduced) == ("training", SECOND_RELEASE)
 
 
 def test_live_proposes_only_new_functions(folder: Path, work: WorkFolder) -> None:

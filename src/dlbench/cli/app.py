@@ -167,7 +167,8 @@ class Chosen:
         found = dataset.select(benchmark, selection)
         if not found and benchmark.unrunnable and not benchmark.instances:
             what = f"its {len(benchmark.unrunnable)} prompts have no runnable source"
-            raise DLBenchError(what, where=str(benchmark.root), fix="use `dlbench analyze` to study them")
+            fix = "study them with `dlbench analyze`, or try `dlbench import official … --make-runnable WORK`"
+            raise DLBenchError(what, where=str(benchmark.root), fix=fix)
         if not found:
             raise DLBenchError("no instance matches the filters", fix="`dlbench stats` lists what there is")
         return found[: self.limit]

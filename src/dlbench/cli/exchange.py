@@ -9,7 +9,20 @@ import typer
 
 from dlbench import dataset
 from dlbench.bridges import Format
-from dlbench.cli.app import BenchmarkOption, Chosen, JsonOption, add_group, app, command, guard, need
+from dlbench.cli.app import (
+    BenchmarkOption,
+    Chosen,
+    JsonOption,
+    SandboxOption,
+    WorkerOptions,
+    WorkersOption,
+    add_group,
+    app,
+    command,
+    guard,
+    need,
+)
+from dlbench.cli.construct_common import make_construction_engine
 from dlbench.cli.output import counted, log, print_json
 from dlbench.cli.run import CanaryOption
 from dlbench.errors import DLBenchError
@@ -84,6 +97,16 @@ def official(
         Path | None,
         typer.Option(help="Fetch a release of every project into this folder, for `analyze --sources` (460 MB)."),
     ] = None,
+    make_runnable: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="WORK",
+            help="Build the releases that are on the index, check functions and tests, and write what runs to "
+            "WORK/benchmark. Takes hours for all; rerun to resume.",
+        ),
+    ] = None,
+    workers: WorkersOption = None,
+    sandbox: SandboxOption = "auto",
     json: JsonOption = False,
 ) -> None:
     """Read the official DL-Bench files: repair what can be repaired, list repairs, count labels and defects."""
@@ -113,10 +136,38 @@ def official(
     if out:
         write_folder(repaired, out)
         typer.echo(f"{len(repaired)} instances, which cannot be run, are in {out}", err=True)
+        if not make_runnable:
+            count = len(_with_archive(repaired))
+            typer.echo(
+                f"projects of {count} have a source archive on the index: --make-runnable WORK tries them", err=True
+            )
     if sources:
         _fetch_sources(sources, repaired)
     if answers and samples:
         _write_samples(answers, samples, repaired)
+    if make_runnable:
+        _make_runnable(make_runnable, repaired, WorkerOptions(workers, sandbox=sandbox))
+
+
+def _with_archive(repaired: "list[RepairedFile]") -> "list[RepairedFile]":
+    from dlbench.analysis.official import read_releases
+
+    named = {release.project for release in read_releases() if not release.file.endswith(".whl")}
+    return [one for one in repaired if one.project in named]
+
+
+def _make_runnable(work: Path, repaired: "list[RepairedFile]", options: WorkerOptions) -> None:
+    from dlbench.analysis.official.runnable import RUNNABLE, make_runnable
+    from dlbench.construction.work_folder import WorkFolder
+
+    engine = make_construction_engine(options)
+    found = make_runnable(engine, repaired, WorkFolder(work), log, workers=options.count)
+    rewrite(work / "outcomes.jsonl", ({"id": key, "outcome": outcome} for key, outcome in found.items()))
+    counts = Counter(found.values())
+    typer.echo("\n".join(["\noutcomes", *(f"  {outcome:<70} {count:>5}" for outcome, count in counts.most_common())]))
+    if not counts[RUNNABLE]:
+        raise DLBenchError("no instance can be run", where=str(work), fix="outcomes.jsonl has the reason for each")
+    typer.echo(f"{counts[RUNNABLE]} of {len(repaired)} can be run: use --benchmark {work / 'benchmark'}", err=True)
 
 
 def _count(repaired: "list[RepairedFile]") -> dict[str, dict[str, int]]:

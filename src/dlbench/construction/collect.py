@@ -177,11 +177,12 @@ def collect_part(engine: Engine, prepared: Prepared, part: str = "") -> Collecte
     file = part.partition("::")[0]
     found = [one for one in find_layout(tree, prepared.project.name).tests if root == "." or one.startswith(f"{root}/")]
     collected = collect(engine, prepared, [file] if (tree / file).is_file() else found)
-    collected.tests = [test for test in collected.tests if not part or _is_part(test, part)]
+    collected.tests = [test for test in collected.tests if not part or is_part(test, part)]
     return collected
 
 
-def _is_part(test: str, part: str) -> bool:
+def is_part(test: str, part: str) -> bool:
+    """Whether the test belongs to the folder, file, class or function."""
     names = strip_case(test)
     return f"::{part}::" in f"::{names}::" or names.startswith(f"{part.rstrip('/')}/") or test == part
 

@@ -79,17 +79,17 @@ def write_instances(
     return written
 
 
-_LAST_ANSWERS = {"stage": "pre_post_processing", "task": "general", "data": "others"}
+LAST_ANSWERS = {"stage": "pre_post_processing", "task": "general", "data": "others"}
 """The labels of a function for which every question of the guideline is answered no."""
 
 
 def _label_alone(vote: Vote | None, annotator: str) -> Row:
     voted = dict(vote.labels) if vote else {}
     reason = f"one annotator: {annotator}"
-    if missing := [axis for axis in _LAST_ANSWERS if axis not in voted]:
+    if missing := [axis for axis in LAST_ANSWERS if axis not in voted]:
         reason += f"; not voted on: {', '.join(missing)}"
     votes: Row = {axis: [label] for axis, label in voted.items()}
-    return {"labels": _LAST_ANSWERS | voted, "votes": votes | {"reason": reason}}
+    return {"labels": LAST_ANSWERS | voted, "votes": votes | {"reason": reason}}
 
 
 def _read_target(entry: Entry, find_tree: Callable[[str], Path]) -> tuple[ast.Module, Target]:
