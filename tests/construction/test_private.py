@@ -181,6 +181,10 @@ def test_paths_of_a_project_list_are_relative_to_it(ours: Path, tmp_path: Path) 
         {"setup.cfg": "[options]\ninstall_requires =\n  numpy>=1.2\n[options.extras_require]\ntest = parameterized\n"},
         {"setup.py": "setup(install_requires=['numpy>=1.2'], extras_require={'test': ['parameterized']})\n"},
         {
+            "pyproject.toml": '[project]\ndynamic = ["dependencies"]\noptional-dependencies.test = ["parameterized"]\n',
+            "requirements.txt": "numpy>=1.2\n",
+        },
+        {
             "setup.py": "setup(install_requires=read())\n",
             "requirements.txt": "numpy>=1.2  # why\n-e .\nparameterized\n",
         },

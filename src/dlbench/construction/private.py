@@ -10,7 +10,7 @@ import os
 import re
 import tomllib
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from email.parser import HeaderParser
 from pathlib import Path, PurePosixPath
@@ -100,27 +100,27 @@ class Metadata:
 
 
 def read_metadata(tree: Path) -> Metadata:
-    """What the files of the tree say about the project: the first of those below that names it."""
+    """What the files of the tree say about the project. A built archive's own metadata is complete; elsewhere each fact
+    comes from the first file that has it."""
     readers = {
-        "PKG-INFO": _read_headers,
         "pyproject.toml": _read_pyproject,
         "setup.cfg": _read_setup_cfg,
         "setup.py": _read_setup_py,
         "*.dist-info/METADATA": _read_headers,
     }
+    if (tree / "PKG-INFO").is_file():
+        readers = {"PKG-INFO": _read_headers}
     found = Metadata()
     for pattern, read in readers.items():
         for path in sorted(tree.glob(pattern)):
             new = read(path.read_text(encoding="utf-8", errors="replace"))
             found = Metadata(*(old or more for old, more in zip(vars(found).values(), vars(new).values(), strict=True)))
-        if found.name and found.requires:
-            return found
     listed = tree / "requirements.txt"
-    if found.requires or not listed.is_file():
+    if len(readers) == 1 or not listed.is_file() or any("extra ==" not in line for line in found.requires):
         return found
     lines = listed.read_text(encoding="utf-8", errors="replace").splitlines()
-    requires = filter(None, (line.partition("#")[0].strip() for line in lines))
-    return Metadata(found.name, found.version, found.license, tuple(requires))
+    plain = filter(None, (line.partition("#")[0].strip() for line in lines))
+    return replace(found, requires=(*plain, *found.requires))
 
 
 def _read_headers(text: str) -> Metadata:
