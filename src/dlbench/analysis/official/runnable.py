@@ -14,7 +14,7 @@ from packaging.utils import parse_sdist_filename
 
 from dlbench.analysis.official import Release, RepairedFile, read_releases
 from dlbench.construction.admit import HARNESS_FAULT, Admission, admit_all, propose_instance
-from dlbench.construction.collect import is_part
+from dlbench.construction.collect import is_part, is_test_code
 from dlbench.construction.extract import name_module
 from dlbench.construction.pipeline import Pipeline, choose_cases
 from dlbench.construction.project_spec import ProjectSpec, propose_project
@@ -111,7 +111,7 @@ def _make_project(engine: Engine, project: OfficialProject, work: WorkFolder, lo
 def _locate(one: RepairedFile, project: str, import_root: str, tree: Path) -> Row | str:
     """The row of the function in the release, or why there is none."""
     module = name_module(one.path or "", import_root)
-    if not one.path or not one.qualname or not module:
+    if not one.path or not one.qualname or not module or is_test_code(one.path):
         return "the official file names no function of the package"
     if not any((tree / test.partition("::")[0]).exists() for test in one.tests):
         return "the release has none of its tests"
