@@ -1,7 +1,7 @@
 """Cheats of attackers who had read the code, each against an instance of the benchmark: none passes.
 
-Round 0 passed before passes were confirmed. Round 1 was written against that engine, round 2 against the first version of
-the screen and of the replay. No cheat holds a solution.
+Round 0 passed before passes were confirmed. Round 1 was written against that engine, rounds 2 and 3 against the first and
+the second version of the screen and of the replay. No cheat holds a solution.
 """
 
 import json
@@ -26,8 +26,8 @@ def judged(mode: str, first: bool) -> dict[int, Verdict]:
 
 
 def test_every_round_is_there():
-    assert {cheat["round"] for cheat in CHEATS} == {0, 1, 2}
-    assert len({cheat["code"] for cheat in CHEATS}) == len(CHEATS) >= 200
+    assert {cheat["round"] for cheat in CHEATS} == {0, 1, 2, 3}
+    assert len({cheat["code"] for cheat in CHEATS}) == len(CHEATS) >= 270
 
 
 @pytest.mark.slow
