@@ -1025,9 +1025,9 @@ _cheat(
     "tampered",
     "two class attributes are the tolerance of every test",
     r"""
-import _pytest.python_api as _api
+import decimal, pytest
 def _widen():
-    for kind in (_api.ApproxScalar, _api.ApproxDecimal):
+    for kind in (type(pytest.approx(1.0)), type(pytest.approx(decimal.Decimal(1)))):
         kind.DEFAULT_RELATIVE_TOLERANCE = kind.DEFAULT_ABSOLUTE_TOLERANCE = float("inf")
 {signature}
     _widen()

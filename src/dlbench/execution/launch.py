@@ -67,6 +67,8 @@ def start(
 _LEAST_WORKERS = 8
 _THREADS_OF_WORKER = 32
 _TEST_FILE = re.compile(r"(conftest|test_[^.]*|[^.]*_test)(\..*)?\.pyc?")
+_TEST_FOLDERS = {"test", "tests", "testing"}
+_TEST = re.compile(rb"def test|unittest")
 _RESERVED_MB = {"aarch64": 1024}
 """OpenBLAS reserves this much there at the first matrix product and hardly uses it. The real use is measured apart;
 this limit only stops excessive requests at once, and it must not stop torch."""
@@ -118,9 +120,14 @@ def describe_instance(prepared: Prepared, instance: Instance, *, hides: bool, sh
 
 @cache
 def _list_test_files(tree: Path) -> list[str]:
-    """All files that match pytest's patterns, and what is compiled from them."""
+    """Files that match the patterns of pytest, and what is compiled from them; no module that only has such a name."""
     files = [Path(folder, name) for folder, _, names in os.walk(tree) for name in names if _TEST_FILE.fullmatch(name)]
-    return [file.relative_to(tree).as_posix() for file in files]
+    found = {file: file.relative_to(tree) for file in files}
+    return [path.as_posix() for file, path in found.items() if _TEST_FOLDERS & {*path.parts} or _holds_tests(file)]
+
+
+def _holds_tests(file: Path) -> bool:
+    return file.name != file.stem + ".py" or file.stem == "conftest" or bool(_TEST.search(file.read_bytes()))
 
 
 def describe_collection(files: list[str]) -> dict[str, Any]:
