@@ -37,7 +37,7 @@ SECTIONS = {
     "Exchange data with other tools": ("import", "export"),
     "Study models and datasets": ("analyze", "agree"),
     "Make and check benchmarks": ("construct", "lock", "check", "validate"),
-    "Manage this machine": ("doctor", "prepare", "clean"),
+    "Manage this machine": ("doctor", "prepare", "tests", "clean"),
 }
 """The commands in the order of a user's work; the help lists others at the end."""
 
