@@ -146,6 +146,7 @@ def test_tables_arrive(sides):
     arrived = send(send(table, tests, candidate), candidate, tests)
     pd.testing.assert_frame_equal(arrived, table)
     assert arrived.index.freq == dates.freq
+    assert send(pd.offsets.Day(2), candidate, tests) == pd.offsets.Day(2)
 
 
 def test_distribution_of_scipy_arrives_and_does_not_return(sides):

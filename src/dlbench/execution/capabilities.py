@@ -27,9 +27,7 @@ _BUILTINS = {
     "eval", "exec", "compile", "globals", "locals", "vars", "setattr", "delattr", "open", "breakpoint", "memoryview",
     "input", "help", "exit", "quit", "dir", "type", "getattr", "hasattr", "__import__", "id", "property",
 }  # fmt: skip
-COMPUTING = frozenset(
-    {"eval", "exec", "compile", "globals", "locals", "vars", "setattr", "type", "getattr", "__import__"}
-)
+COMPUTING = frozenset({"eval", "exec", "compile", "globals", "locals", "vars", "setattr", "getattr", "__import__"})
 """What reaches anything by a computed name. That the reference uses it for something does not make it ordinary."""
 _DANGEROUS = {
     "sys", "os", "gc", "inspect", "builtins", "importlib", "ctypes", "subprocess", "threading", "marshal", "pickle",

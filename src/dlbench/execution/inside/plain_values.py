@@ -99,6 +99,8 @@ def _take_pandas_apart(value: Any) -> tuple[str, Parts] | None:  # noqa: ANN401
         if _PANDAS_TYPE.fullmatch(str(value.dtype)):
             values = [None if is_missing else one for one, is_missing in zip(value, value.isna(), strict=True)]
             return f"pandas.{kind.__name__}", (values, str(value.dtype), index, value.name)
+    if isinstance(value, pandas.DateOffset):
+        return "pandas.offset", (value.freqstr,)
     if kind is pandas.DataFrame:
         return "pandas.DataFrame", (
             [value.iloc[:, place] for place in range(value.shape[1])],
@@ -143,6 +145,8 @@ def put_together(name: str, parts: Parts, *, is_trusted: bool) -> Any:  # noqa: 
             found = getattr(polars, dtype)
             if isinstance(found, type) and issubclass(found, polars.DataType):
                 return polars.Series(label, values, found(*units))
+        case "pandas.offset", [str(text)]:
+            return sys.modules["pandas.tseries.frequencies"].to_offset(text)
         case "pandas.RangeIndex", [start, stop, step, label] if pandas is not None:
             return pandas.RangeIndex(start, stop, step, name=label)
         case "pandas.Index" | "pandas.DatetimeIndex" | "pandas.Series", [values, dtype, index, label]:
