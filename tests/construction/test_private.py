@@ -137,6 +137,7 @@ def test_repository_is_pinned_to_a_revision(ours: Path, stranger: Index, tmp_pat
     }
     assert [one.git.rev for one in found.values() if one.git] == [newest, first, newest, first]
     assert found[address].name == NAME
+    assert propose(f"git+./{NAME}", tmp_path).git == found[address].git.model_copy(update={"url": str(ours)})
     with pytest.raises(DLBenchError, match="no branch or tag 'nowhere'"):
         propose(f"{address}@nowhere", tmp_path)
     assert stranger.requests == []
@@ -185,6 +186,10 @@ def test_paths_of_a_project_list_are_relative_to_it(ours: Path, tmp_path: Path) 
             "requirements.txt": "numpy>=1.2\n",
         },
         {
+            "pyproject.toml": '[project]\nname = "Acme"\ndependencies = ["numpy>=1.2"]\n[project.optional-dependencies]\n'
+            'dev = ["acme[checks]"]\nchecks = ["parameterized"]\n'
+        },
+        {
             "setup.py": "setup(install_requires=read())\n",
             "requirements.txt": "numpy>=1.2  # why\n-e .\nparameterized\n",
         },
@@ -193,6 +198,18 @@ def test_paths_of_a_project_list_are_relative_to_it(ours: Path, tmp_path: Path) 
 def test_requirements_are_read_from_the_source(tmp_path: Path, files: dict[str, str]) -> None:
     found = read_project_requirements(_write(tmp_path, files), (), only_these=False)
     assert found == ["numpy>=1.2", "parameterized", "pytest"]
+
+
+def test_requirement_from_a_url_is_refused(tmp_path: Path) -> None:
+    files = {"pyproject.toml": '[project]\nname = "acme"\ndependencies = ["other @ git+https://host/other"]\n'}
+    with pytest.raises(DLBenchError, match="other is required from a URL"):
+        read_project_requirements(_write(tmp_path, files), (), only_these=False)
+
+
+def test_credentials_in_a_repository_are_refused_and_not_shown(ours: Path, tmp_path: Path) -> None:
+    with pytest.raises(DLBenchError, match="credentials") as refused:
+        propose("git+https://user:token@host/net.git", tmp_path)
+    assert "token" not in str(refused.value)
 
 
 @pytest.mark.parametrize("kind", ["html", "json", "find-links"])

@@ -11,6 +11,7 @@ import pytest
 from dlbench.errors import DLBenchError
 from dlbench.execution import choose_sandbox, find_sandboxes
 from dlbench.execution.inside.child import empty_folders
+from dlbench.execution.launch import _list_test_files
 from dlbench.execution.sandbox.base import SANDBOXES
 
 
@@ -125,3 +126,20 @@ def test_files_that_cannot_be_removed_are_reported(tmp_path, monkeypatch):
 
     monkeypatch.setattr(os, "unlink", unlink)
     assert not empty_folders({str(tmp_path): []})
+
+
+def test_tests_are_hidden_and_modules_that_are_only_named_like_them_are_not(tmp_path):
+    files = {
+        "pkg/__init__.py": "from .test_time import predict\n",
+        "pkg/test_time.py": "def predict(): ...\n",
+        "pkg/test_cases.py": "EXPECTED = 3\n",
+        "pkg/core_test.py": "def test_core(): ...\n",
+        "pkg/conftest.py": "",
+        "tests/test_data.py": "EXPECTED = 3\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    (tmp_path / "pkg/test_gone.py").symlink_to("nowhere")
+    hidden = {"pkg/test_cases.py", "pkg/core_test.py", "pkg/conftest.py", "tests/test_data.py", "pkg/test_gone.py"}
+    assert set(_list_test_files(tmp_path)) == hidden

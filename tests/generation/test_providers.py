@@ -96,7 +96,7 @@ def test_the_endpoint_is_named_before_it_is_asked(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "some-key")
     lines = []
     ModelOptions().open("gpt-4o", log=lines.append)
-    assert lines == ["gpt-4o is asked at https://api.openai.com/v1"]
+    assert lines == ["sending the requests for gpt-4o to https://api.openai.com/v1"]
 
 
 @pytest.mark.parametrize("url", ["localhost:8000/v1", "ftp://x/v1", "http://", "http://[::1/v1", "nothing", "/v1"])

@@ -30,7 +30,7 @@ def check(
         selected = {instance.id for instance in chosen.instances_of(benchmark)} if known else set()
         instances = [instance for instance in known if instance.id in selected]
         problems += check_sources(benchmark, instances, make_engine(WorkerOptions(sandbox=sandbox)), log)
-        if not read_rules(benchmark.root).docstring_prompts:  # what an owner quotes is no third party's
+        if not read_rules(benchmark.root).docstring_prompts:  # an owner may quote their own docstrings
             problems += check_tree(benchmark, log)
     if json:
         print_json(problems)

@@ -91,7 +91,7 @@ class SamplingOptions:
         found = [_HEADER.fullmatch(one.strip()) for one in self.header or ()]
         if None in found:
             fix = "write --header 'Name: value', in printable ASCII"
-            raise DLBenchError("not a header", where="--header", fix=fix)
+            raise DLBenchError("the value is not NAME: VALUE", where="--header", fix=fix)
         return {one[1]: one[2] for one in found if one}
 
 

@@ -17,7 +17,7 @@ from dlbench.construction.admit import HARNESS_FAULT, Admission, admit_all, prop
 from dlbench.construction.collect import Collected, list_written_tests, set_up_and_collect
 from dlbench.construction.extract import extract, measure
 from dlbench.construction.history import date_functions
-from dlbench.construction.private import find_revision, names_revision
+from dlbench.construction.private import is_other_revision
 from dlbench.construction.project_spec import ProjectSpec
 from dlbench.construction.screening import screen_project
 from dlbench.construction.selection.source_layout import find_layout
@@ -29,6 +29,7 @@ from dlbench.execution.engine import Engine
 from dlbench.jsonl import Journal
 from dlbench.workspace import Prepared, prepare
 from dlbench.workspace.home import Log
+from dlbench.workspace.pip_config import redacted
 
 TRACE_SECONDS = 600.0
 _MOST_CASES = 12
@@ -68,7 +69,7 @@ class Pipeline:
         """Raises DLBenchError if a name alone would replace the user's own project by a package of that name."""
         known = load(self.root).projects.get(self.name) if self.root.is_dir() else None
         if known and not known.archive and not (self.spec.path or self.spec.git):
-            what = f"{self.name} was set up here from {known.path or (known.git and known.git.url)}"
+            what = f"{self.name} was set up here from {known.path or (known.git and redacted(known.git.url))}"
             raise DLBenchError(what, where=str(self.work.root), fix="name that source again, or pass another --work")
 
     def save_collected(self, found: Collected) -> None:
@@ -201,7 +202,7 @@ class Pipeline:
         """Move the results of another release out of the way: they do not apply to this one."""
         if self.work.has("collected", self.name) and self._is_other(existing := self.project):
             aside = self.work.set_aside(self.name, existing.version)
-            now = self.spec.version or self.spec.path or self.spec.git
+            now = self.spec.version or self.spec.path or redacted(self.spec.git)
             self.log(f"{self.name}: moved the results of {existing.version} to {aside}; starting on {now}")
 
     def _is_other(self, existing: Project) -> bool:
@@ -210,7 +211,7 @@ class Pipeline:
             is_same = existing.path and (self.root / existing.path).resolve() == Path(spec.path).resolve()
             return not is_same or self.work.read("source", self.name) != [self._describe_source()]
         if spec.git:
-            return not existing.git or (names_revision(spec.git) and find_revision(spec.git) != existing.git)
+            return not existing.git or is_other_revision(spec.git, existing.git)
         return bool(spec.version) and existing.version != spec.version
 
     def _describe_source(self) -> Row:

@@ -15,6 +15,7 @@ from datetime import date
 from email.parser import HeaderParser
 from pathlib import Path, PurePosixPath
 from typing import Any
+from urllib.parse import urlsplit
 
 from packaging.utils import InvalidSdistFilename, InvalidWheelFilename, parse_sdist_filename, parse_wheel_filename
 
@@ -23,6 +24,7 @@ from dlbench.dataset.labels import Framework
 from dlbench.dataset.records import GitSource
 from dlbench.errors import DLBenchError
 from dlbench.parsing import parse
+from dlbench.workspace.pip_config import redacted
 from dlbench.workspace.source import resolve_revision
 
 _ARCHIVES = (".whl", ".tar.gz", ".tgz", ".tar.bz2", ".zip")
@@ -37,6 +39,8 @@ def locate(text: str) -> tuple[str, str, str]:
     """The name of a project with its path or its repository; the other of the two is empty."""
     if text.startswith("git+") or text.endswith(".git"):
         url = text.removeprefix("git+")
+        if (place := Path(_split_revision(url)[0]).expanduser()).exists():  # git runs in another folder
+            url = url.replace(_split_revision(url)[0], str(place.resolve()), 1)
         return _slug(PurePosixPath(_split_revision(url)[0]).name.removesuffix(".git")), "", url
     path = Path(text).expanduser().resolve()
     if not path.exists():
@@ -56,13 +60,18 @@ def propose_private(name: str, path: str, git: str, root: Path) -> Project:
     return Project(name=name, released=date.today(), **source, **facts)
 
 
-def names_revision(git: str) -> bool:
-    return bool(_split_revision(git)[1])
+def is_other_revision(git: str, known: GitSource) -> bool:
+    """Whether the text names another repository, or another revision of it."""
+    url, name = _split_revision(git)
+    return url != known.url or (bool(name) and find_revision(git) != known)
 
 
 def find_revision(git: str) -> GitSource:
     """The repository at the revision that the text names, or at its newest."""
     url, name = _split_revision(git)
+    if urlsplit(url).password or (urlsplit(url).scheme in {"http", "https"} and urlsplit(url).username):
+        fix = "remove it from the URL; let git ask a credential helper, or use ssh"
+        raise DLBenchError("a URL with credentials would be written into the benchmark", where=redacted(url), fix=fix)
     return GitSource(url=url, rev=resolve_revision(url, name or "HEAD"))
 
 
@@ -177,7 +186,7 @@ def _make_metadata(given: dict[str, Any]) -> Metadata:
         for line in _strings(listed):
             requirement, _, marker = line.partition(";")
             both = f"({marker.strip()}) and " if marker.strip() else ""
-            lines.append(f'{requirement.strip()}; {both}extra == "{extra}"')
+            lines.append(f'{requirement.strip()} ; {both}extra == "{extra}"')
     texts = (value if isinstance(value := given.get(key), str) else "" for key in ("name", "version", "license"))
     name, version, license = texts
     return Metadata(name, "" if version.startswith(("attr:", "file:")) else version, license, tuple(lines))

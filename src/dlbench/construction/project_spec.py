@@ -12,6 +12,7 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cache
@@ -19,6 +20,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from packaging.requirements import InvalidRequirement, Requirement
+from packaging.utils import canonicalize_name
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from dlbench.construction.private import is_location, locate, propose_private, read_metadata
@@ -208,16 +210,25 @@ def read_project_requirements(tree: Path, known: tuple[str, ...], *, only_these:
 
 def _choose_requirements(tree: Path) -> Iterator[str]:
     environment = {"python_version": PYTHON, "python_full_version": f"{PYTHON}.9", "sys_platform": "linux"}
-    for line in read_metadata(tree).requires:
-        try:
-            requirement = Requirement(line)
-        except InvalidRequirement:
-            continue
+    metadata = read_metadata(tree)
+    listed = []
+    for line in metadata.requires:
+        with suppress(InvalidRequirement):
+            listed.append(Requirement(line))
+    extras = list(_TEST_EXTRAS)
+    own = [one for one in listed if canonicalize_name(one.name) == canonicalize_name(metadata.name)]
+    for extra in extras:  # it grows: `dev = ["name[test]"]` names another extra of the project, not a package
+        chosen = [one for one in own if one.marker and one.marker.evaluate(environment | {"extra": extra})]
+        extras += {name for one in chosen for name in one.extras} - {*extras}
+    for requirement in [one for one in listed if one not in own]:
         marker = requirement.marker
         is_plain = marker is None or marker.evaluate(environment | {"extra": ""})
-        is_for_tests = marker is not None and any(marker.evaluate(environment | {"extra": one}) for one in _TEST_EXTRAS)
+        is_for_tests = marker is not None and any(marker.evaluate(environment | {"extra": one}) for one in extras)
         is_tool = any(requirement.name.lower().startswith(tool) for tool in _tables()["tools"])
         if is_plain or (is_for_tests and not is_tool):
+            if requirement.url:  # its build would run outside the sandbox
+                fix = "publish a wheel of it on your index, and give `requirements` in a file for --projects"
+                raise DLBenchError(f"{requirement.name} is required from a URL", where=str(tree), fix=fix)
             requirement.marker = None
             yield str(requirement)
 

@@ -127,7 +127,12 @@ def _list_test_files(tree: Path) -> list[str]:
 
 
 def _holds_tests(file: Path) -> bool:
-    return file.name != file.stem + ".py" or file.stem == "conftest" or bool(_TEST.search(file.read_bytes()))
+    """False for a module without tests that its package imports."""
+    try:
+        is_imported = f".{file.stem} " in (file.parent / "__init__.py").read_text(encoding="utf-8")
+        return file.name != f"{file.stem}.py" or not is_imported or bool(_TEST.search(file.read_bytes()))
+    except (OSError, ValueError):
+        return True
 
 
 def describe_collection(files: list[str]) -> dict[str, Any]:

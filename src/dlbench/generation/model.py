@@ -78,7 +78,7 @@ class Model(Protocol):
     max_tokens: int = 16384
     """Default limit on completion tokens: it leaves room to reason, and fits a context of 32k."""
     address: str = ""
-    """Of its endpoint, for the run's configuration; without credentials."""
+    """The address of its endpoint without credentials, for the run's configuration."""
 
     async def answer(self, request: Request) -> Answer: ...
 

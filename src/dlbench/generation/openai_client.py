@@ -318,7 +318,7 @@ def _open(name: str, options: ModelOptions) -> Model:
         body={field: value for field, value in body.items() if value is not None},
         headers=options.headers,
     )
-    options.log(f"{name} is asked at {shown_url(model.endpoint.base_url)}")
+    options.log(f"sending the requests for {name} to {shown_url(model.endpoint.base_url)}")
     return model
 
 

@@ -285,7 +285,7 @@ def _read_listing(page: str, is_index: bool, name: str, web: IndexClient) -> Pac
         if canonicalize_name(file.project or "") != canonicalize_name(name):
             continue
         sha256 = file.digests.get("sha256", "")
-        if not sha256 and file.package_type == "sdist":
+        if not sha256 and (file.package_type == "sdist" or not _is_remote(file.url)):
             with tempfile.TemporaryDirectory() as folder:
                 _copy(web, file.url, page, Path(folder, "file"))
                 sha256 = file_hash(Path(folder, "file"))

@@ -99,7 +99,7 @@ def _take_pandas_apart(value: Any) -> tuple[str, Parts] | None:  # noqa: ANN401
         if _PANDAS_TYPE.fullmatch(str(value.dtype)):
             values = [None if is_missing else one for one, is_missing in zip(value, value.isna(), strict=True)]
             return f"pandas.{kind.__name__}", (values, str(value.dtype), index, value.name)
-    if isinstance(value, pandas.DateOffset):
+    if isinstance(value, pandas.offsets.BaseOffset) and "<" not in value.freqstr:  # that one has no text
         return "pandas.offset", (value.freqstr,)
     if kind is pandas.DataFrame:
         return "pandas.DataFrame", (

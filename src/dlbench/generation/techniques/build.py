@@ -117,7 +117,10 @@ class PromptBuilder:
 async def _review(
     instance: Instance, sample: int, feedback: Callable[[Verdict], str], judge: JudgeSample, answer: Answer
 ) -> tuple[Mapping[str, Any], list[Message]]:
-    verdict = await judge(Sample(instance.id, sample, answer.text, is_truncated=is_truncated(answer.finish_reason)))
+    given = Sample(instance.id, sample, answer.text, is_truncated=is_truncated(answer.finish_reason))
+    verdict = await judge(given)
+    if verdict.status is Status.HARNESS_ERROR:
+        verdict = await judge(given)  # once more: without a verdict the model gets no further round
     record = verdict.as_record()
     is_last = verdict.passed or verdict.status is Status.HARNESS_ERROR  # our own fault teaches the model nothing
     next_turn = [] if is_last else [user(feedback(verdict), closing(instance))]

@@ -167,7 +167,7 @@ def cost(data: ReportData) -> list[Block]:
 
 
 def _find_points(data: ReportData, find: Callable[[Usage], float]) -> list[Point]:
-    """Of the runs with a score and this figure of their usage."""
+    """The points of the runs that have a score and this figure of their usage."""
     points = []
     for place, (name, subject) in enumerate(data.subjects.items()):
         value, score = find(subject.usage) if subject.usage else math.nan, subject.score
