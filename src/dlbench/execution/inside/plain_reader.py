@@ -33,6 +33,7 @@ from .plain_values import Unreplayable, put_together, read_dtype
 _STANDARD = {"math", "operator", "datetime", "pathlib"}
 _LIBRARIES = (
     "torch.nn.", "torch.distributions.", "torch.optim.", "scipy.sparse.", "sklearn.", "linear_operator.", "monai.",
+    "gpytorch.",
 )  # fmt: skip
 """Modules of libraries whose objects a candidate may make, besides those of its project."""
 _FACTORIES = (int, float, str, list, tuple, dict, set)

@@ -8,6 +8,7 @@ import datetime
 import decimal
 import fractions
 import functools
+import importlib
 import logging
 import pathlib
 import re
@@ -49,7 +50,7 @@ _MAKERS: dict[str, Callable[..., Any]] = {
 }
 _PLAIN = (type(None), bool, int, float, str, bytes, list)
 _MOST_ITEMS = 100_000
-_PANDAS_TYPE = re.compile(r"str|string|boolean|category|(U?Int|Float)\d+")
+_PANDAS_TYPE = re.compile(r"str|string|boolean|(U?Int|Float)\d+")
 
 
 def take_apart(value: Any) -> tuple[str, Parts] | None:  # noqa: ANN401 - any value
@@ -114,6 +115,8 @@ def put_together(name: str, parts: Parts, *, is_trusted: bool) -> Any:  # noqa: 
     """The reverse of `take_apart`; raises Unreplayable for an unknown kind, and for parts that could be called."""
     if not is_trusted:
         _check_parts(name, parts)
+    elif name.startswith(("pandas", "polars", "pyarrow")):
+        importlib.import_module(name.partition(".")[0])  # the candidate's process may not have needed it yet
     if name in _MAKERS:
         return _MAKERS[name](*parts)
     numpy, torch, pandas = map(sys.modules.get, ("numpy", "torch", "pandas"))

@@ -25,6 +25,9 @@ from .plain_objects import (
 )
 from .plain_values import Unreplayable, name_dtype, take_apart
 
+_PLACES = ("numpy", "torch", "torch.nn.functional", "math", "jax.numpy")
+"""Modules under whose name a function is known that does not name its own."""
+
 
 class Writer(Table):
     def _blob(self, data: bytes) -> int:
@@ -165,7 +168,7 @@ class Writer(Table):
     def _encode_function(self, value: Any) -> Node:  # noqa: ANN401
         """By name if the other side knows and accepts it, otherwise as a handle that the other side can call."""
         named = [(getattr(value, "__module__", None) or "", getattr(value, "__qualname__", ""))]
-        named += [(place, getattr(value, "__name__", "")) for place in ("numpy", "torch", "math", "jax.numpy")]
+        named += [(place, getattr(value, "__name__", "")) for place in _PLACES]
         is_accepted = self.is_trusted is not None or is_pure(value) or any(one is value for one in self.named)
         for module, qualname in named if is_accepted and not self.is_private(value) else []:
             if look_up(module, qualname) is value and self._is_shared(module):
