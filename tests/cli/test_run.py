@@ -93,8 +93,8 @@ def test_sampling_options_are_sent_and_recorded_and_keys_in_headers_are_not_stor
     [
         (("--extra-body", "[1]"), "the value is not a JSON object"),
         (("--extra-body", '{"temperature": 1, "n": 2}'), "cannot set n, temperature"),
-        (("--header", "planted-0123456789"), "not a header"),
-        (("--header", "X: plant\ned-0123456789"), "not a header"),
+        (("--header", "planted-0123456789"), "the value is not NAME: VALUE"),
+        (("--header", "X: plant\ned-0123456789"), "the value is not NAME: VALUE"),
     ],
 )
 def test_invalid_body_or_header_is_refused_before_any_request(dlbench, endpoint, toy_root, tmp_path, options, message):
