@@ -1,4 +1,4 @@
-"""The Python interface works as docs/api.md shows."""
+"""The Python interface works as docs/api.md and docs/judge.md show."""
 
 import os
 import re
@@ -86,8 +86,9 @@ def test_type_checker_sees_the_public_names(tmp_path):
 
 def test_examples_of_the_documentation_run(root, tmp_path):
     """All of them in one program, on the toy benchmark."""
-    examples = re.findall(r"```python\n(.*?)```", (ROOT / "docs/api.md").read_text(), re.DOTALL)
-    assert len(examples) >= 4
+    pages = "".join((ROOT / "docs" / name).read_text() for name in ("api.md", "judge.md"))
+    examples = re.findall(r"```python\n(.*?)```", pages, re.DOTALL)
+    assert len(examples) >= 5
     program = tmp_path / "examples.py"
     program.write_text("\n".join(examples))
     environment = os.environ | {"DLBENCH_BENCHMARK": str(root)}

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dlbench.api import evaluate, load, score
+    from dlbench.api import Judge, evaluate, load, score
     from dlbench.dataset import Benchmark, Instance, Project
     from dlbench.errors import DLBenchError
     from dlbench.execution import judge
@@ -22,6 +22,7 @@ __all__ = [
     "Benchmark",
     "DLBenchError",
     "Instance",
+    "Judge",
     "Project",
     "Sample",
     "Summary",
@@ -36,7 +37,7 @@ __all__ = [
 ]
 
 _PARTS = {
-    "api": ("evaluate", "load", "score"),
+    "api": ("Judge", "evaluate", "load", "score"),
     "dataset": ("Benchmark", "Instance", "Project"),
     "errors": ("DLBenchError",),
     "execution": ("judge",),

@@ -1,36 +1,168 @@
-"""The Python interface: load a benchmark, evaluate samples, score verdicts.
+"""The Python interface: load a benchmark, judge code, evaluate samples, score verdicts.
 
 It gives the guarantees of the commands: candidates are confined, with `out` every verdict is on disk before the next
 candidate runs, and an error that the user can fix is a `DLBenchError`.
 """
 
+import asyncio
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import replace
+from functools import cached_property, partial
 from pathlib import Path
+from queue import SimpleQueue
 from tempfile import TemporaryDirectory
-from typing import Any
+from threading import Lock
+from typing import Any, Self
 
-from dlbench.dataset import Benchmark, Selection, select
+from dlbench.dataset import Benchmark, Instance, Selection, select
 from dlbench.dataset import load as load_whole
 from dlbench.errors import DLBenchError
 from dlbench.execution import Engine, Limits, choose_sandbox
 from dlbench.execution.evaluate import evaluate as judge_all
-from dlbench.execution.pool import MODES, Pool
+from dlbench.execution.pool import MODES, Pool, judge_fresh, judge_warm
 from dlbench.execution.ray_cluster.executor import open_executor
+from dlbench.execution.sample_judge import SampleJudge
+from dlbench.registry import find_known
 from dlbench.runs import read_run
 from dlbench.runs.samples import Sample, duplicate_sample, parse_samples, read_samples
 from dlbench.runs.verdict import Confirm, Verdict
 from dlbench.scoring import Summary, summarise
 from dlbench.scoring.breakdowns import LABELS
+from dlbench.validation.kills import judge_fail_fast, judge_graded
 from dlbench.workspace import prepare
+from dlbench.workspace.home import Log, quiet
 
 
 def load(split: str = "full", root: str | Path | None = None) -> Benchmark:
     """The benchmark with the instances of a split; `root`: the folder of another benchmark."""
     whole = load_whole(Path(root) if root else None)
     return replace(whole, instances={one.id: one for one in select(whole, Selection(split=split))})
+
+
+class Judge:
+    """Judges candidates of any number of threads and asyncio tasks, with workers that stay warm. Close it after use:
+
+        with dlbench.Judge() as judge:
+            verdict = judge.judge("albucore/albucore.arithmetic.add", code)
+
+    Options as those of `evaluate`. A project is prepared with its first candidate, or by `prepare`. `fail_fast`: stop a
+    candidate at its first failure, the most telling tests first. `graded`: allow `verdict.reward("graded")`. `cached`:
+    how many verdicts are kept for equal code.
+    """
+
+    def __init__(
+        self,
+        benchmark: Benchmark | None = None,
+        *,
+        workers: int | None = None,
+        sandbox: str = "auto",
+        mode: str = "auto",
+        timeout: float = 60.0,
+        memory: int = 4096,
+        executor: str = "local",
+        ray_address: str | None = None,
+        confirm: str = "unusual",
+        fail_fast: bool = False,
+        graded: bool = False,
+        cached: int = 10_000,
+        log: Log = quiet,
+    ) -> None:
+        self.benchmark = benchmark or load_whole()
+        if fail_fast and graded:
+            raise DLBenchError("a graded reward needs all tests", fix="choose one of fail_fast and graded")
+        _find_option(mode, MODES, "mode")
+        _find_option(confirm, tuple(Confirm), "confirmation")
+        limits, cores = Limits(test_seconds=timeout, memory_mb=memory), os.cpu_count() or 1
+        chosen = choose_sandbox(sandbox)
+        self._cluster = open_executor(
+            executor, ray_address, workers=workers, cores=cores, memory_mb=memory, sandbox=sandbox
+        )
+        engine = Engine(chosen, limits, executor=self._cluster, confirm=Confirm(confirm))
+        judge = judge_fresh if mode == "fresh" else judge_warm
+        if fail_fast or graded:
+            judge = partial(judge_fail_fast if fail_fast else judge_graded, judge=judge)
+        self.pool = Pool(engine, {}, workers=workers or cores, mode=mode, function=judge)
+        self._cached, self._log, self._lock = cached, log, Lock()
+
+    @cached_property
+    def _judge(self) -> SampleJudge:
+        return SampleJudge(self.pool, self._cached)
+
+    @property
+    def hits(self) -> int:
+        """Candidates that got the verdict of equal code."""
+        return self._judge.hits
+
+    @property
+    def waiting(self) -> int:
+        """Candidates without a verdict."""
+        return self._judge.waiting
+
+    def prepare(self, *projects: str) -> None:
+        """Build the environments of these projects, or of all that the benchmark's instances need."""
+        for name in projects or dict.fromkeys(one.project for one in self.benchmark.instances.values()):
+            with self._lock:
+                if name not in self.pool.prepared:
+                    project = find_known(name, self.benchmark.projects, "project")
+                    self.pool.prepared[name] = prepare(project, self.benchmark.root, self._log)
+
+    def submit(self, sample: Sample) -> "Future[Verdict]":
+        """Judge a sample without waiting for its verdict."""
+        instance = find_known(sample.instance, self.benchmark.instances, "instance")
+        self.prepare(instance.project)
+        with self._lock:
+            judge = self._judge
+        return judge.submit(sample, instance)
+
+    def judge(self, instance: str | Instance, code: str, *, is_answer: bool = False) -> Verdict:
+        """The verdict on code, or with `is_answer` on the code in a model's answer."""
+        return self.submit(_make_sample(instance, 0, code, is_answer)).result()
+
+    async def ajudge(self, instance: str | Instance, code: str, *, is_answer: bool = False) -> Verdict:
+        """As `judge`; other tasks of the event loop go on."""
+        sample = _make_sample(instance, 0, code, is_answer)
+        return await asyncio.wrap_future(await asyncio.to_thread(self.submit, sample))
+
+    def judge_many(
+        self, candidates: Iterable[tuple[str | Instance, str]], *, is_answer: bool = False, ahead: int = 1000
+    ) -> Iterator[Verdict]:
+        """Verdicts in the order of completion; `verdict.sample` is the place of its candidate. At most `ahead`
+        candidates are read before their verdicts are taken."""
+        done: SimpleQueue[Future[Verdict]] = SimpleQueue()
+        running = 0
+        for place, (instance, code) in enumerate(candidates):
+            self.submit(_make_sample(instance, place, code, is_answer)).add_done_callback(done.put)
+            running += 1
+            while running >= ahead or not done.empty():
+                yield done.get().result()
+                running -= 1
+        for _ in range(running):
+            yield done.get().result()
+
+    def close(self) -> None:
+        """Stop the workers. A caller that waits gets an error."""
+        with self._lock:
+            if "_judge" in self.__dict__:
+                self._judge.close()
+            if self._cluster is not None:
+                self._cluster.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+
+def _make_sample(instance: str | Instance, number: int, code: str, is_answer: bool) -> Sample:
+    return Sample(instance if isinstance(instance, str) else instance.id, number, code, is_code=not is_answer)
+
+
+def _find_option(value: str, known: Sequence[str], what: str) -> None:
+    if value not in known:
+        raise DLBenchError(f"there is no {what} {value!r}", fix=f"use one of: {', '.join(known)}")
 
 
 def evaluate(
@@ -55,25 +187,11 @@ def evaluate(
     """
     whole = benchmark or load_whole()
     parsed = _read(samples, whole)
-    if mode not in MODES:
-        raise DLBenchError(f"there is no mode {mode!r}", fix=f"use one of: {', '.join(MODES)}")
-    limits, cores = Limits(test_seconds=timeout, memory_mb=memory), os.cpu_count() or 1
-    with ExitStack() as stack:
-        cluster = open_executor(executor, ray_address, workers=workers, cores=cores, memory_mb=memory, sandbox=sandbox)
-        if cluster is not None:
-            stack.callback(cluster.close)
-        engine = Engine(choose_sandbox(sandbox), limits, executor=cluster, confirm=_read_confirm(confirm))
-        projects = dict.fromkeys(whole.instances[sample.instance].project for sample in parsed)
-        prepared = {name: prepare(whole.projects[name], whole.root) for name in projects}
-        pool = Pool(engine, prepared, workers=workers or cores, mode=mode)
-        folder = Path(out) if out else Path(stack.enter_context(TemporaryDirectory(prefix="dlbench-")))
-        return judge_all(whole, pool, parsed, folder)
-
-
-def _read_confirm(name: str) -> Confirm:
-    if name not in set(Confirm):
-        raise DLBenchError(f"there is no confirmation {name!r}", fix=f"use one of: {', '.join(Confirm)}")
-    return Confirm(name)
+    options: dict[str, Any] = {"timeout": timeout, "memory": memory, "executor": executor, "ray_address": ray_address}
+    options |= {"workers": workers, "sandbox": sandbox, "mode": mode, "confirm": confirm}
+    with Judge(whole, **options) as judge, TemporaryDirectory(prefix="dlbench-") as temporary:
+        judge.prepare(*dict.fromkeys(whole.instances[sample.instance].project for sample in parsed))
+        return judge_all(whole, judge.pool, parsed, Path(out or temporary))
 
 
 def score(

@@ -8,8 +8,9 @@ import pytest
 
 from dlbench.errors import DLBenchError
 from dlbench.execution import pool as pool_module
-from dlbench.execution.evaluate import Judge, evaluate, open_evaluation
+from dlbench.execution.evaluate import evaluate, open_evaluation
 from dlbench.execution.pool import Pool
+from dlbench.execution.sample_judge import SampleJudge
 from dlbench.runs.samples import Sample
 from dlbench.runs.verdict import Verdict
 from tests.cli.test_judging import RIGHT, WRONG, steady
@@ -31,7 +32,7 @@ def open_judge(engine, toy_prepared):
 
     def start(workers=1):
         pool = Pool(engine, {"toy": toy_prepared}, workers=workers)
-        opened.append(Judge(pool))
+        opened.append(SampleJudge(pool))
         return opened[-1], pool
 
     yield start

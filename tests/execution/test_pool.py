@@ -4,6 +4,7 @@ from functools import partial
 
 import pytest
 
+from dlbench.execution import pool as pool_module
 from dlbench.execution.pool import Pool, Task, TaskQueue, run_threads
 from dlbench.execution.supervise import Interrupted
 from tests.cli.test_judging import ID
@@ -22,6 +23,17 @@ def test_first_failing_thread_ends_the_others():
     with pytest.raises(KeyError, match="second"):
         run_threads(queue, [lambda: stopped.append(queue.stop.wait(20)), fail])
     assert stopped == [True]
+
+
+def test_thread_of_an_open_queue_turns_to_the_instance_that_waited_longest(toy, monkeypatch):
+    """Otherwise a caller who never stops asking for one instance keeps all others waiting."""
+    busy, quiet = (Task(instance, "") for instance in toy.instances.values())
+    queue = TaskQueue([busy, busy, busy, quiet], lambda instance: (1.0, 1.0), is_open=True)
+    first = queue.next(None)
+    assert first is queue.next(first) is busy
+    monkeypatch.setattr(pool_module, "_TURN_SECONDS", 0.0)
+    assert queue.next(busy) is quiet
+    assert queue.next(quiet) is busy
 
 
 class CancelledAfterNext(TaskQueue[Task]):

@@ -95,6 +95,7 @@ def judge_with(
         seconds=observation.seconds,
         test_seconds=sum(report["seconds"] for report in reports),
         processor_seconds=sum(report["processor"] for report in reports),
+        durations={report["id"]: report["seconds"] for report in reports},
         memory_mb=observation.memory_mb,
         message=message,
         sandbox=engine.confinement.name,

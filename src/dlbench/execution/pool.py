@@ -1,10 +1,12 @@
 """Run many tasks in parallel on warm workers.
 
 A thread, one per worker, stays with an instance, then with its project, so that imports and collections are paid once.
-Long instances go first; near the end several threads share one. Results do not depend on the number of threads.
+Long instances go first; near the end several threads share one. In an open queue, which may never be empty, a thread
+turns to the instance that has waited longest after a while. Results do not depend on the number of threads.
 """
 
 import threading
+import time
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -34,6 +36,8 @@ from dlbench.runs.verdict import Status, Verdict
 from dlbench.workspace import Prepared
 
 MODES = ("auto", "fresh")
+_TURN_SECONDS = 20.0
+"""A thread of an open queue stays with an instance this long while others wait."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +69,10 @@ class TaskQueue(Generic[Item]):
         self.starts: dict[str, float] = {}
         self.projects: dict[str, str] = {}
         self.running: Counter[str] = Counter()
+        self.served: dict[str, float] = {}
+        """When a thread last took a task of an instance, or its first one came."""
+        self.turns: dict[int, tuple[str, float]] = {}
+        """The instance of each thread, and since when."""
         self.is_open = is_open
         self.stop = threading.Event()
         self.lock = threading.Condition()
@@ -79,6 +87,8 @@ class TaskQueue(Generic[Item]):
                 seconds, self.starts[key] = self._estimate(task.instance)
                 self.seconds[key] = seconds + 0.1
                 self.projects[key] = task.instance.project
+            if key not in self.waiting:
+                self.served[key] = time.monotonic()
             self.waiting[key].append(task)
             self.lock.notify_all()
 
@@ -106,6 +116,9 @@ class TaskQueue(Generic[Item]):
             if key is None:
                 return None
             self.running[key] += 1
+            now = self.served[key] = time.monotonic()
+            if current is None or key != current.instance.id:
+                self.turns[threading.get_ident()] = key, now
             task = self.waiting[key].popleft()
             if not self.waiting[key]:
                 del self.waiting[key]
@@ -114,7 +127,7 @@ class TaskQueue(Generic[Item]):
     def _choose(self, current: Item | None, started: Collection[str]) -> str | None:
         """The same instance, else a free one of the same project, else of a project without threads; longest first."""
         if current is not None and current.instance.id in self.waiting:
-            return current.instance.id
+            return self._find_starved() or current.instance.id
         busy = {self.projects[key] for key, count in self.running.items() if count}
 
         def rank(key: str) -> tuple[bool, bool, bool, float]:
@@ -125,6 +138,13 @@ class TaskQueue(Generic[Item]):
 
         worth = [key for key in self.waiting if self._is_worth_a_start(key, busy, started)]
         return max(worth, key=rank, default=None)
+
+    def _find_starved(self) -> str | None:
+        """The instance that has waited longest, if this thread has had its turn."""
+        name, since = self.turns[threading.get_ident()]
+        if not self.is_open or time.monotonic() - since < _TURN_SECONDS:
+            return None
+        return min(self.waiting, key=lambda key: (key == name, self.served[key]))
 
     def _is_worth_a_start(self, key: str, busy: set[str], started: Collection[str]) -> bool:
         """False if the project's threads will finish before another worker could have started."""
@@ -221,8 +241,10 @@ class Pool(TaskPool[Task, Warm, Verdict]):
         workers: int = 1,
         mode: str = "auto",
         memory_mb: float = 6144.0,
+        function: Callable[[Warm, Task], Verdict] | None = None,
     ) -> None:
-        function = _judge_fresh if mode == "fresh" else _judge_warm
+        """`function`: judges a task, in place of the function of the mode."""
+        function = function or (judge_fresh if mode == "fresh" else judge_warm)
         super().__init__(engine, prepared, workers, CachePolicy(Warm, memory_mb), function, _report_fault)
         self.mode = mode
 
@@ -231,11 +253,11 @@ class Pool(TaskPool[Task, Warm, Verdict]):
         return seconds, start if self.mode == "auto" else 0.0
 
 
-def _judge_warm(warm: Warm, task: Task) -> Verdict:
+def judge_warm(warm: Warm, task: Task) -> Verdict:
     return warm.judge(task.instance, task.code, task.sample, task.options)
 
 
-def _judge_fresh(warm: Warm, task: Task) -> Verdict:
+def judge_fresh(warm: Warm, task: Task) -> Verdict:
     """Uses the engine and the project of the warm worker, which is never started."""
     return judge(warm.engine, warm.prepared, task.instance, task.code, task.sample, task.options)
 

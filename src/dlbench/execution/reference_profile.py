@@ -46,7 +46,7 @@ class ReferenceProfile:
 
 
 def load_profile(engine: Engine, prepared: Prepared, instance: Instance) -> ReferenceProfile | None:
-    return _read(_path(engine, prepared, instance))
+    return _read(profile_path(engine, prepared, instance))
 
 
 def profile_reference(
@@ -57,7 +57,7 @@ def profile_reference(
     `run`: runs the reference with its tests hidden or not, in place of a fresh interpreter. A profile made by it is not
     enough for fresh mode. A failed profile of fresh mode is remembered for as long as the engine lives.
     """
-    path = _path(engine, prepared, instance)
+    path = profile_path(engine, prepared, instance)
     with engine.profile_locks.setdefault(path, Lock()):
         known = _read(path) or engine.failed_references.get(path)
         if known is not None and (known.is_alone or run is not None):
@@ -94,12 +94,12 @@ def parse_profile(observation: Observation, engine: Engine, instance: Instance) 
 
 def load_route(engine: Engine, prepared: Prepared, instance: Instance, route: str) -> bool | None:
     """Whether the reference is known to pass when served by this route; None if it was never tried."""
-    path = _path(engine, prepared, instance).with_suffix(f".{route}")
+    path = profile_path(engine, prepared, instance).with_suffix(f".{route}")
     return path.read_text(encoding="utf-8") == "passes" if path.is_file() else None
 
 
 def save_route(engine: Engine, prepared: Prepared, instance: Instance, route: str, passes: bool) -> None:
-    path = _path(engine, prepared, instance).with_suffix(f".{route}")
+    path = profile_path(engine, prepared, instance).with_suffix(f".{route}")
     write_whole(path, "passes" if passes else "does not pass")
 
 
@@ -127,6 +127,6 @@ def _folder(engine: Engine, prepared: Prepared) -> Path:
     return home() / "rehearsals" / hashlib.sha256(key.encode()).hexdigest()[:24]
 
 
-def _path(engine: Engine, prepared: Prepared, instance: Instance) -> Path:
+def profile_path(engine: Engine, prepared: Prepared, instance: Instance) -> Path:
     key = hashlib.sha256(json.dumps([instance.id, *sorted(instance.tests)]).encode()).hexdigest()[:24]
     return _folder(engine, prepared) / f"{key}.json"

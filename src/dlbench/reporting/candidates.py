@@ -7,7 +7,7 @@ from functools import lru_cache
 from textwrap import indent
 
 from dlbench.dataset import Benchmark, Instance
-from dlbench.execution.evaluate import find_code
+from dlbench.execution.sample_judge import find_code
 from dlbench.reporting.leaderboard.entry import BASELINES
 from dlbench.runs import SAMPLES, Run
 from dlbench.runs.samples import Sample, read_samples

@@ -30,6 +30,18 @@ class Confirm(StrEnum):
     ALL = "all"
 
 
+class Reward(StrEnum):
+    """What a verdict is worth in training: docs/judge.md."""
+
+    PASS = "pass"  # 1 if every test passed, else 0
+    FRACTION = "fraction"  # the share of tests that passed
+    GRADED = "graded"  # the same, with each test weighed by the mutants that it kills
+
+
+PENALTY = -1.0
+"""The reward for tampering, of every kind."""
+
+
 class Outcome(StrEnum):
     PASSED = "passed"
     FAILED = "failed"
@@ -49,6 +61,10 @@ class Verdict:
     """Of the tests alone, without imports."""
     processor_seconds: float = field(default=0.0, compare=False)
     """CPU time of the tests in all threads, without child processes. For studies; not recorded."""
+    durations: dict[str, float] = field(default_factory=dict, compare=False)
+    """Seconds of each test that ran; not recorded."""
+    kills: dict[str, int] = field(default_factory=dict, compare=False)
+    """How many mutants of the reference each test kills, for the graded reward; not recorded."""
     memory_mb: float = 0.0
     message: str = ""
     sandbox: str = ""
@@ -59,6 +75,26 @@ class Verdict:
     @property
     def passed(self) -> bool:
         return self.status is Status.PASS
+
+    def reward(self, kind: str = Reward.PASS) -> float | None:
+        """1 for a pass and nothing else, `PENALTY` for tampering, otherwise by kind. None after a harness error, which
+        says nothing about the answer."""
+        if kind not in set(Reward):
+            raise DLBenchError(f"there is no reward {kind!r}", fix=f"use one of: {', '.join(Reward)}")
+        if self.status is Status.HARNESS_ERROR:
+            return None
+        if self.status is Status.TAMPERED:
+            return PENALTY
+        if kind == Reward.PASS or self.passed:
+            return float(self.passed)
+        if "fail_fast" in self.extra:
+            raise DLBenchError(f"the reward {kind} needs all tests", fix="judge without fail_fast")
+        if kind == Reward.GRADED and not self.kills:
+            raise DLBenchError("nothing is known about the tests", fix="open the judge with graded=True")
+        weights = {test: 1 + self.kills.get(test, 0) if kind == Reward.GRADED else 1 for test in self.tests}
+        passed = sum(weights[test] for test, outcome in self.tests.items() if outcome is Outcome.PASSED)
+        share = passed / sum(weights.values())
+        return share if share < 1 else 0.0  # it hangs after its tests
 
     def as_record(self) -> dict[str, Any]:
         record: dict[str, Any] = {key: getattr(self, key) for key in _TYPES}

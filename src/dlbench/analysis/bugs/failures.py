@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Any
 
 from dlbench.dataset import Benchmark, Instance
-from dlbench.execution.evaluate import find_code
+from dlbench.execution.sample_judge import find_code
 from dlbench.runs.samples import Sample
 from dlbench.runs.verdict import Status
 

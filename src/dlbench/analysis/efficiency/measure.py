@@ -23,10 +23,10 @@ from dlbench.dataset.target import Function, parse_statements, write_code
 from dlbench.errors import DLBenchError
 from dlbench.execution.answer import AnswerError
 from dlbench.execution.engine import Engine, TargetInModule, read_module
-from dlbench.execution.evaluate import find_code
 from dlbench.execution.judge import Warm
 from dlbench.execution.limits import DEFAULT, JudgeOptions
 from dlbench.execution.processes import remove_groups
+from dlbench.execution.sample_judge import find_code
 from dlbench.execution.splice import Spliced
 from dlbench.jsonl import Journal, read_lines
 from dlbench.runs.samples import Sample

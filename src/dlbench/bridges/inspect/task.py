@@ -6,12 +6,10 @@ warm workers.
 """
 
 import atexit
-import os
 from contextlib import ExitStack
 from functools import cache
 from logging import getLogger
 from pathlib import Path
-from threading import Lock
 
 from anyio import CapacityLimiter
 from anyio.to_thread import run_sync
@@ -24,20 +22,15 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 from pydantic import TypeAdapter
 
 from dlbench import __version__
+from dlbench.api import Judge
 from dlbench.dataset import Benchmark, Instance, Selection, load, select
 from dlbench.errors import DLBenchError
-from dlbench.execution import Engine, Limits, choose_sandbox
-from dlbench.execution.evaluate import Judge
-from dlbench.execution.pool import MODES, Pool
 from dlbench.generation import Message, Model, ReferenceModel, Request, StubModel
 from dlbench.generation.sources import Sources, make_prompt_builder
 from dlbench.generation.techniques import PromptBuilder
-from dlbench.registry import find_known
 from dlbench.runs.samples import Sample
 from dlbench.runs.verdict import Outcome, Status, Verdict
 from dlbench.scoring.summary import KS
-from dlbench.workspace import Prepared, prepare
-from dlbench.workspace.home import Log, quiet
 
 
 @cache
@@ -50,36 +43,24 @@ judges = ExitStack()
 atexit.register(judges.close)
 
 
-class InspectJudge:
+@cache
+def find_judge(
+    benchmark: str | None, sandbox: str, mode: str, timeout: float, memory: int, workers: int | None
+) -> Judge:
     """Options as those of `dlbench evaluate`; None is the bundled benchmark, or one worker per core."""
+    judge = Judge(
+        read_benchmark(benchmark),
+        workers=workers,
+        sandbox=sandbox,
+        mode=mode,
+        timeout=timeout,
+        memory=memory,
+        cached=0,
+        log=print,
+    )
+    judges.callback(judge.close)
+    return judge
 
-    def __init__(
-        self, benchmark: str | None, sandbox: str, mode: str, timeout: float, memory: int, workers: int | None
-    ) -> None:
-        if mode not in MODES:
-            raise DLBenchError(f"there is no mode {mode!r}", fix=f"use one of: {', '.join(MODES)}")
-        self.benchmark = read_benchmark(benchmark)
-        self._prepared: dict[str, Prepared] = {}
-        engine = Engine(choose_sandbox(sandbox), Limits(test_seconds=timeout, memory_mb=memory))
-        self._pool = Pool(engine, self._prepared, workers=workers or os.cpu_count() or 1, mode=mode)
-        self._judge: Judge | None = None
-        self._lock = Lock()
-
-    def prepare(self, project: str, log: Log = quiet) -> None:
-        if project not in self._prepared:
-            self._prepared[project] = prepare(self.benchmark.projects[project], self.benchmark.root, log)
-
-    def judge(self, sample: Sample) -> Verdict:
-        instance = find_known(sample.instance, self.benchmark.instances, "instance")
-        with self._lock:
-            self.prepare(instance.project)
-            if self._judge is None:
-                self._judge = Judge(self._pool)
-                judges.callback(self._judge.close)
-        return self._judge.judge(sample, instance)
-
-
-find_judge = cache(InspectJudge)
 
 LATER_TURNS = "later_turns"
 _CHAT = TypeAdapter(list[ChatMessage])
@@ -140,12 +121,15 @@ def verdict(
     """Runs the project's own tests, sandboxed, in warm workers. The options are those of `dlbench evaluate`."""
     settings = benchmark, sandbox, mode, timeout, memory, workers
 
+    def judge(sample: Sample) -> Verdict:
+        return find_judge(*settings).submit(sample).result()
+
     async def score(state: TaskState, target: Target) -> Score:
         output = state.output
         is_cut = output.stop_reason in CUT
         sample = Sample(str(state.sample_id), state.epoch - 1, output.completion, is_truncated=is_cut)
         # its own limiter: the shared one is for short calls, and a verdict can take a minute
-        found = await run_sync(find_judge(*settings).judge, sample, limiter=CapacityLimiter(1), abandon_on_cancel=True)
+        found = await run_sync(judge, sample, limiter=CapacityLimiter(1), abandon_on_cancel=True)
         if found.status is Status.HARNESS_ERROR:
             _log.warning("harness error, counted as a failure: %s: %s", found.instance, found.message)
         return as_score(found, output.completion)
@@ -190,8 +174,7 @@ def dl_bench(
     judge = find_judge(benchmark, sandbox, mode, timeout, memory, workers)
     whole = judge.benchmark
     chosen = select(whole, Selection(split=split))
-    for project in dict.fromkeys(instance.project for instance in chosen):
-        judge.prepare(project, print)
+    judge.prepare(*dict.fromkeys(instance.project for instance in chosen))
     prompts = make_prompt_builder(Sources(whole), technique, shots, seed, prompt_tokens, canary=canary)
     if prompts.technique.feedback is not None:
         fix = "use `dlbench run`, or another technique"
