@@ -18,8 +18,10 @@ from dlbench.construction.project_spec import (
     propose_project,
     read_project_requirements,
     read_specs,
+    write_record,
 )
 from dlbench.construction.work_folder import WorkFolder
+from dlbench.construction.write_instances import _copy_project
 from dlbench.dataset import Project
 from dlbench.errors import DLBenchError
 from dlbench.execution import Engine
@@ -168,6 +170,27 @@ def test_work_folder_inside_the_project_is_refused(ours: Path) -> None:
     assert "the work folder is inside the project" in ended.output
 
 
+def test_two_projects_of_one_name_are_refused(ours: Path, tmp_path: Path) -> None:
+    shutil.copytree(ours, tmp_path / "other" / NAME)
+    arguments = ["construct", "run", f"./{NAME}", f"../other/{NAME}", "--work", str(tmp_path / "work")]
+    ended = CliRunner().invoke(app, arguments)
+    assert ended.exit_code == 1
+    assert f"two projects have the name {NAME}" in ended.output
+
+
+def test_functions_of_another_folder_are_not_written_beside_those_of_the_first(ours: Path, tmp_path: Path) -> None:
+    sources = [ours, Path(shutil.copytree(ours, tmp_path / "other" / NAME))]
+    made = [tmp_path / f"made{number}" for number in range(2)]
+    for root, source in zip([*made, tmp_path / "written"], [*sources, ours], strict=True):
+        for folder in ("projects", "locks"):
+            (root / folder).mkdir(parents=True)
+        (root / "VERSION").write_text("1.0\n")
+        write_record(propose(str(source), root), root)
+    assert _copy_project(made[0], tmp_path / "written", NAME).name == NAME
+    with pytest.raises(DLBenchError, match="but these functions are from"):
+        _copy_project(made[1], tmp_path / "written", NAME)
+
+
 def test_paths_of_a_project_list_are_relative_to_it(ours: Path, tmp_path: Path) -> None:
     listed = tmp_path / "projects.toml"
     listed.write_text('[[project]]\nname = "own"\npath = "here/tiny-net"\n')
@@ -239,6 +262,10 @@ def test_private_index_needs_only_the_simple_api(
     assert (project.version, project.sha256, project.license) == ("2.0", pinned, "MIT")
     assert project.released == (date(2026, 2, 3) if kind == "json" else date.today())
     assert (fetch(project, tmp_path, quiet) / "pyproject.toml").is_file()
+    _, left_out = find_recent_projects([ProjectSpec(NAME)], date.today(), quiet)
+    assert [row["why"].partition(",")[0] for row in left_out] == [
+        "its newest release is from 2026-02-03" if kind == "json" else "the index gives no upload dates"
+    ]
 
 
 def test_unreachable_index_does_not_lead_to_the_next(

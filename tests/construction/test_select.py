@@ -557,6 +557,8 @@ def test_select_command_prints_table_and_counts(work: WorkFolder, index: Index) 
     assert ended.exit_code == 0
     assert "| tiny-net |" in ended.stdout
     assert "2 packages in, 1 selected, 1 left out (reasons: release 1)" in ended.stdout
+    ended = run("select", "wheels", "--work", work.root)
+    assert ended.exit_code == 1, "nothing is selected"
 
 
 def test_select_command_prints_json(work: WorkFolder, index: Index) -> None:

@@ -1,5 +1,6 @@
 """What the construction commands share: their group, the projects of a step, and running the step on each."""
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -45,6 +46,9 @@ class ProjectOptions:
         if not self.names and not known:
             raise DLBenchError("no project is given", fix="give package names, folders or --projects FILE")
         specs = [known.get(name) or parse_spec(name) for name in self.names] if self.names else list(known.values())
+        if twice := [name for name, count in Counter(spec.name for spec in specs).items() if count > 1]:
+            fix = "construct them one after the other, each in its own --work folder"
+            raise DLBenchError(f"two projects have the name {twice[0]}", fix=fix)
         for spec in specs:
             if spec.path and self.work.resolve().is_relative_to(Path(spec.path).resolve()):
                 what, fix = "the work folder is inside the project and would become part of it", "pass another --work"

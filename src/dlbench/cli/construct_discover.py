@@ -88,15 +88,17 @@ def select(
             advance(f"{row['name']}: {'selected' if row['selected'] else '; '.join(row['reasons'])}")
 
         rows = selecting.select(folder, names or (), log=log, on_row=show)
+    chosen = sum(row["selected"] for row in rows)
     if json:
         print_json(rows)
-        return
-    typer.echo(selecting.render_selection(rows))
-    kinds = Counter(kind for row in rows for kind in {selecting.reason_kind(reason) for reason in row["reasons"]})
-    why = ", ".join(f"{kind} {count}" for kind, count in kinds.most_common())
-    chosen = sum(row["selected"] for row in rows)
-    left_out = f"{len(rows) - chosen} left out" + (f" (reasons: {why})" if why else "")
-    typer.echo(f"{len(rows)} packages in, {chosen} selected, {left_out}")
+    else:
+        typer.echo(selecting.render_selection(rows))
+        kinds = Counter(kind for row in rows for kind in {selecting.reason_kind(reason) for reason in row["reasons"]})
+        why = ", ".join(f"{kind} {count}" for kind, count in kinds.most_common())
+        left_out = f"{len(rows) - chosen} left out" + (f" (reasons: {why})" if why else "")
+        typer.echo(f"{len(rows)} packages in, {chosen} selected, {left_out}")
+    if not chosen:
+        raise DLBenchError("no package is selected", fix="read the reasons above, and give other packages")
 
 
 def _read_names(path: Path) -> list[str]:

@@ -1,5 +1,6 @@
 """Build the engine and the worker pool that a command's options describe, and prepare projects."""
 
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -10,6 +11,7 @@ from dlbench import dataset
 from dlbench.cli.app import CORES, ExecutionOptions, WorkerOptions, need, on_exit
 from dlbench.cli.output import log
 from dlbench.errors import DLBenchError
+from dlbench.registry import find_known
 from dlbench.runs.verdict import Confirm
 
 if TYPE_CHECKING:
@@ -91,11 +93,15 @@ def make_pool(engine: "Engine", prepared: "dict[str, Prepared]", options: Execut
 
 
 def prepare_projects(benchmark: "dataset.Benchmark", instances: "list[dataset.Instance]") -> "dict[str, Prepared]":
+    return prepare_named(benchmark, [instance.project for instance in instances])
+
+
+def prepare_named(benchmark: "dataset.Benchmark", names: "Iterable[str]") -> "dict[str, Prepared]":
     from dlbench.workspace import prepare
 
     groups: dict[str, list[dataset.Project]] = {}
-    for name in dict.fromkeys(instance.project for instance in instances):
-        project = benchmark.projects[name]
+    for name in dict.fromkeys(names):
+        project = find_known(name, benchmark.projects, "project", str(benchmark.root))
         groups.setdefault(project.environment, []).append(project)
 
     def prepare_group(projects: "list[dataset.Project]") -> "list[Prepared]":

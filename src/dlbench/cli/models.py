@@ -60,7 +60,8 @@ class SamplingOptions:
         str | None, typer.Option(help="Effort of a reasoning model: low, medium, high, or another that it accepts.")
     ] = None
     extra_body: Annotated[
-        str | None, typer.Option(metavar="JSON", help="Further fields of every request, as a JSON object.")
+        str | None,
+        typer.Option(metavar="JSON", help="Further fields of every request, as a JSON object. Stored with the run."),
     ] = None
     header: Annotated[
         list[str] | None,

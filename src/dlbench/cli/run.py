@@ -127,7 +127,7 @@ def run(
         fix = "remove it, or pass --technique repair"
         raise DLBenchError(f"{technique} does not use --repair-rounds", where="--repair-rounds", fix=fix)
     rounds = (repair_rounds or 1) if has_rounds else 0
-    pool = make_pool(engine, prepare_projects(benchmark, instances), execution)
+    prepared = prepare_projects(benchmark, instances)
     # All prompts are built before the first request: an error in one of them must not cost anything.
     if shortage := describe_shortage([prompts.build(instance) for instance in instances], shots):
         log(shortage)
@@ -170,7 +170,7 @@ def run(
             kept, total = _read_kept(folder / SAMPLES, benchmark), len(instances) * samples
             with (
                 counted(f"asking {client.name}", total) as advance,
-                judging(benchmark, pool, kept, folder, total) as evaluation,
+                judging(benchmark, make_pool(engine, prepared, execution), kept, folder, total) as evaluation,
             ):
                 generate(
                     client,

@@ -1,19 +1,16 @@
 """Commands that manage this machine's workspace: prepare, tests, doctor, clean, lock."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from dlbench import dataset
 from dlbench.cli.app import BenchmarkOption, Chosen, JsonOption, SandboxOption, WorkerOptions, command
 from dlbench.cli.construct_common import make_construction_engine
+from dlbench.cli.engine import prepare_named
 from dlbench.cli.output import log, print_json
 from dlbench.errors import DLBenchError
-from dlbench.registry import find_known
-
-if TYPE_CHECKING:
-    from dlbench.workspace import Prepared
 
 
 @command("prepare")
@@ -31,14 +28,8 @@ def prepare(
         names = list(benchmark.projects)
     else:
         names = chosen.project or [instance.project for instance in chosen.instances]
-    for name in dict.fromkeys(names):
-        typer.echo(f"{name} {_prepare(benchmark, name).project.version} is ready")
-
-
-def _prepare(benchmark: "dataset.Benchmark", name: str) -> "Prepared":
-    from dlbench.workspace import prepare
-
-    return prepare(find_known(name, benchmark.projects, "project", str(benchmark.root)), benchmark.root, log)
+    for name, prepared in prepare_named(benchmark, names).items():
+        typer.echo(f"{name} {prepared.project.version} is ready")
 
 
 @command("tests")
@@ -54,7 +45,7 @@ def list_tests(
     from dlbench.construction.collect import collect_part
 
     engine = make_construction_engine(WorkerOptions(1, sandbox=sandbox))
-    prepared = _prepare(dataset.load(benchmark), project)
+    prepared = prepare_named(dataset.load(benchmark), [project])[project]
     log(f"collecting the tests of {project}")
     found = collect_part(engine, prepared, part)
     for file, why in (found.errors | found.skipped).items():

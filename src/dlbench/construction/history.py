@@ -179,6 +179,8 @@ def find_recent_projects(specs: list[ProjectSpec], since: date, log: Log) -> tup
 def _find_objection(package: Package, newest: Release, since: date, log: Log) -> str:
     """Why the release is left out: it is too old, has no new function, or step 2 rejects it, since a project chosen
     once may have lost its tests or its license."""
+    if not newest.is_dated:
+        return "the index gives no upload dates, so no function can be dated"
     if newest.uploaded < since:
         return f"its newest release is from {newest.uploaded}"
     # The last release before the date is enough, so projects without news cost little.

@@ -120,7 +120,7 @@ def _copy_project(made: Path, root: Path, name: str) -> Project:
     project = load(made).projects[name]
     existing = load(root).projects.get(name) if (root / "projects").is_dir() else None
     if existing is not None:
-        if (existing.sha256, existing.git) != (project.sha256, project.git):
+        if _name_source(existing, root) != _name_source(project, made):
             what = f"the benchmark has {name} {existing.version}, but these functions are from {project.version}"
             fix = "construct from that release, or remove the project's instances"
             raise DLBenchError(what, where=str(root), fix=fix)
@@ -132,6 +132,10 @@ def _copy_project(made: Path, root: Path, name: str) -> Project:
     for lock in sorted((made / "locks").glob(f"{project.environment}.*")):
         shutil.copy(lock, root / "locks")
     return project
+
+
+def _name_source(project: Project, root: Path) -> tuple[object, ...]:
+    return project.sha256, project.git, project.path and (root / project.path).resolve()
 
 
 def _make_instance(entry: Entry, prompt: str, labels: Row, measures: Row, introduced: date) -> Instance:

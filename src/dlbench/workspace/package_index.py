@@ -223,6 +223,8 @@ class Release:
     kind: str
     requires_python: str
     size: int
+    is_dated: bool = True
+    """Whether the index gives a date; without one, `uploaded` is today."""
 
 
 @dataclass(frozen=True)
@@ -292,7 +294,8 @@ def _read_listing(page: str, is_index: bool, name: str, web: IndexClient) -> Pac
         kind = "bdist_wheel" if file.package_type == "wheel" else str(file.package_type)
         uploaded = file.upload_time.date() if file.upload_time else date.today()
         python, size = file.requires_python or "", file.size or 0
-        release = Release(str(file.version), uploaded, file.filename, sha256, kind, python, size)
+        is_dated = file.upload_time is not None
+        release = Release(str(file.version), uploaded, file.filename, sha256, kind, python, size, is_dated)
         found.append((file.is_yanked, release))
     return _make_package({"name": name}, found) if found else None
 
