@@ -14,7 +14,7 @@ from dlbench.execution.judge import Warm
 from dlbench.execution.limits import JudgeOptions
 from dlbench.execution.pool import Pool, Task
 from dlbench.execution.processes import find_descendants
-from dlbench.execution.reference_profile import _path, load_route, profile_reference
+from dlbench.execution.reference_profile import load_route, profile_path, profile_reference
 from dlbench.runs.verdict import Outcome, Status, Verdict
 from dlbench.validation import compare_modes, repeat, validate
 from dlbench.workspace import prepare
@@ -221,7 +221,7 @@ def test_profile_of_a_worker_is_not_enough_for_fresh_mode(toy, toy_prepared, eng
     first, second = (toy.instances[f"toy/toy.core.{name}"] for name in ("scale", "Counter.step"))
     fewer = second.model_copy(update={"tests": second.tests[1:]})  # which no other test profiles
     assert profile_reference(engine, toy_prepared, first).is_alone
-    _path(engine, toy_prepared, fewer).unlink(missing_ok=True)
+    profile_path(engine, toy_prepared, fewer).unlink(missing_ok=True)
     with contextlib.closing(Warm(engine, toy_prepared)) as warm:
         assert warm.judge(fewer, engine.target(toy_prepared, fewer).target.text).passed
         assert not warm.profiles[fewer.id].is_alone

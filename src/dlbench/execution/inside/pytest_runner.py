@@ -187,6 +187,13 @@ def _name_for_pytest(test: str) -> str:
     return f"{file}{separator}{name.partition('[')[0]}"
 
 
+def silence_terminal(session: pytest.Session) -> None:
+    """Nobody reads pytest's progress, and it would be flushed after each test."""
+    reporter = session.config.pluginmanager.getplugin("terminalreporter")
+    if reporter is not None:
+        reporter._tw._file = open(os.devnull, "w")  # noqa: SIM115 - as long as the process
+
+
 def describe_briefly(items: list[pytest.Item], tree: str) -> None:
     brief: Any = partial(_describe, tree)
     for item in items:

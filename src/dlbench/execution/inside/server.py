@@ -35,6 +35,7 @@ from .pytest_runner import (
     order_tests,
     pytest_arguments,
     run_tests,
+    silence_terminal,
 )
 from .remote import serve_calls
 from .return_values import watch
@@ -210,6 +211,7 @@ def serve_in_place(control: socket.socket, job: Job, called: Called) -> None:
             raise NotInPlace("; ".join(reports["errors"])[:2000] or "not every test was collected")
         control_tests = build_control_tests(session)
         describe_briefly(session.items, job["tree"])
+        silence_terminal(session)
         target = open_target(control, job, override)
 
         def judge(child: Child) -> None:
