@@ -1,5 +1,6 @@
 """A reference that does not pass on this machine is a harness error, found once, and never held against a candidate."""
 
+import contextlib
 from dataclasses import replace
 
 import pytest
@@ -75,7 +76,15 @@ def test_profile_of_one_sandbox_is_not_used_in_another(toy, toy_prepared, engine
     instance = toy.instances[ID]
     fewer = instance.model_copy(update={"tests": instance.tests[1:]})  # which no other test profiles
     for one in (engine, unconfined := replace(engine, confinement=choose_sandbox("unconfined"))):
-        profiles._path(one, toy_prepared, fewer).unlink(missing_ok=True)
+        profiles.profile_path(one, toy_prepared, fewer).unlink(missing_ok=True)
     assert profiles.profile_reference(unconfined, toy_prepared, fewer).passes
     assert profiles.load_profile(unconfined, toy_prepared, fewer) is not None
     assert profiles.load_profile(engine, toy_prepared, fewer) is None
+
+
+def test_first_profile_of_a_project_costs_no_interpreter_of_its_own(tmp_path, engine, count_runs):
+    """Most of its time would go into imports that the worker repeats."""
+    toy, prepared = prepare_toy(tmp_path, "toy/base.py", f"OFFSET = 0  # {tmp_path}\n")
+    with contextlib.closing(Warm(engine, prepared)) as warm:
+        assert warm.judge(toy.instances[ID], RIGHT).mode == "in_place"
+    assert count_runs == []

@@ -12,7 +12,7 @@ from dlbench.dataset import Instance
 from dlbench.execution.confirm import Run, replay, write_placeholder
 from dlbench.execution.engine import Candidate, Engine
 from dlbench.execution.fresh import Doubt, ReferenceFailed, judge_with, retry_if_killed, run_fresh, to_status
-from dlbench.execution.launch import describe_candidate, describe_instance, describe_profiling
+from dlbench.execution.launch import describe_candidate, describe_instance, describe_profiling, list_framework
 from dlbench.execution.limits import DEFAULT, JudgeOptions, Limits, allow_watching
 from dlbench.execution.reference_profile import (
     ReferenceProfile,
@@ -136,13 +136,17 @@ class Warm:
 
     def profile(self, instance: Instance) -> ReferenceProfile:
         if instance.id not in self.profiles:
-            has_modules = self.worker is not None or bool(load_profiles(self.engine, self.prepared))
-            is_warm = self.runs_tests and has_modules and not self.fresh_only_reason
-            run = partial(self._run_profiling, instance) if is_warm else None
-            try:
-                profile = profile_reference(self.engine, self.prepared, instance, run)
-            except WorkerLost as error:
-                self._lose(error)
+            is_first = not load_profiles(self.engine, self.prepared)
+            profile = ReferenceProfile()
+            if self.runs_tests and not self.fresh_only_reason:
+                try:
+                    run = partial(self._run_profiling, instance)
+                    profile = profile_reference(self.engine, self.prepared, instance, run)
+                    if is_first and self.worker is not None:
+                        self.worker.preload(profile.modules)
+                except WorkerLost as error:
+                    self._lose(error)
+            if not profile.passes:
                 profile = profile_reference(self.engine, self.prepared, instance)
             self.profiles[instance.id] = profile
         return self.profiles[instance.id]
@@ -280,7 +284,7 @@ class Warm:
     def _open_worker(self) -> Worker:
         known = [*load_profiles(self.engine, self.prepared), *self.profiles.values()]
         preload = dict.fromkeys(name for profile in known for name in profile.modules)
-        return Worker(self.engine, self.prepared, list(preload), self.work)
+        return Worker(self.engine, self.prepared, list(preload) or list_framework(self.prepared), self.work)
 
     def forget(self, instance: Instance) -> None:
         """Drop what is known under the instance's id, for a caller that changes its tests."""

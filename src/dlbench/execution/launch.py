@@ -83,13 +83,17 @@ def describe_project(cell: Cell, launch: Launch) -> dict[str, Any]:
         "tree": str(launch.tree),
         "import_path": str(launch.tree / inner),
         "args": [*project.tests.args, *_WARM_PLUGINS],
-        "framework": _FRAMEWORKS[str(project.framework)],
+        "framework": list_framework(cell.prepared),
         "user": launch.user,
         "seccomp": launch.seccomp.hex(),
         "limits": describe_limits(cell.limits),
         "readable": list(launch.readable),
         "writable": list(launch.writable),
     }
+
+
+def list_framework(prepared: Prepared) -> list[str]:
+    return _FRAMEWORKS[str(prepared.project.framework)]
 
 
 def describe_limits(limits: Limits) -> dict[str, int]:

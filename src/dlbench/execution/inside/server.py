@@ -102,7 +102,10 @@ def _fork_servers(control: socket.socket, job: Job, called: Called, servers: Ser
                 pass
         message, descriptors = receive(control)
         own = socket.socket(fileno=descriptors[0])
-        if os.fork() == 0:
+        if message["serve"] == "preload":
+            import_modules(message["modules"])
+            report_open(own)
+        elif os.fork() == 0:
             control.close()
             privileges.die_with_parent()
             privileges.adopt_orphans()
