@@ -96,12 +96,14 @@ class Judge:
     @property
     def hits(self) -> int:
         """Candidates that got the verdict of equal code."""
-        return self._judge.hits
+        with self._lock:
+            return self._judge.hits
 
     @property
     def waiting(self) -> int:
         """Candidates without a verdict."""
-        return self._judge.waiting
+        with self._lock:
+            return self._judge.waiting
 
     def prepare(self, *projects: str) -> None:
         """Build the environments of these projects, or of all that the benchmark's instances need."""

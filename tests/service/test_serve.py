@@ -5,17 +5,20 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import requests
 
 import dlbench
+from dlbench.service.app import Server
+from dlbench.service.guard import Settings
 from tests.cli.test_judging import ID, RIGHT, WRONG, steady
 from tests.service.conftest import AUTH, TOKEN
 from tests.test_public_judge import ENDLESS, PARTLY, STEP
 
-SLOW = RIGHT.replace("return", "import time; time.sleep(0.5); return")
+SLOW = RIGHT.replace("return", "import time; time.sleep(0.3); return")
 
 
 def lines_of(response):
@@ -48,8 +51,9 @@ def test_answers_are_extracted_and_cut_ones_noted(service):
 
 
 def test_list_streams_in_the_order_of_completion(service):
-    slow = SLOW.replace("0.5", "3")
-    with service.post([{"instance": ID, "code": slow}, {"instance": ID, "code": RIGHT}], stream=True) as response:
+    right, slow = ({"instance": ID, "code": code} for code in (RIGHT, SLOW))
+    service.post(right)  # the next time it is in the cache
+    with service.post([slow, right], stream=True) as response:
         assert response.headers["content-type"] == "application/x-ndjson"
         found = [json.loads(line) for line in response.iter_lines()]
     assert [(one["id"], one["status"]) for one in found] == [(1, "pass"), (0, "pass")]
@@ -227,3 +231,20 @@ def test_after_the_grace_period_those_who_wait_are_told(serve):
         assert error_of(one.result(), 503)["what"] == "the service stops"
         assert [line["error"]["status"] for line in lines_of(many.result())] == [503]
     assert "Traceback" not in service.log
+
+
+def test_service_ends_with_its_judge(toy):
+    """Otherwise it would refuse everything from then on, and nobody would start it again."""
+    settings = Settings(TOKEN, 1 << 20, 10, 10, deadline=60, client_timeout=60, grace=1)
+    with dlbench.Judge(toy, workers=1) as judge, socket.create_server(("127.0.0.1", 0)) as listening:
+        judge.judge(ID, RIGHT)
+        server = Server(judge, settings)
+        thread = threading.Thread(target=server.run, args=[[listening]])
+        thread.start()
+        judge.close()
+        address = f"http://127.0.0.1:{listening.getsockname()[1]}/v1/judge"
+        found = requests.post(address, json={"instance": ID, "code": WRONG}, headers=AUTH, timeout=60)
+        assert "the judge has ended: the judge was stopped" in error_of(found, 503)["what"]
+        thread.join(60)
+        assert not thread.is_alive()
+        assert server.judging.is_broken

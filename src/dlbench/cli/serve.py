@@ -68,8 +68,11 @@ def serve(
     logging.basicConfig(format="%(asctime)s %(message)s", level=logging.INFO)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # uvicorn calls it when all has ended
     with listening, Judge(dataset.load(benchmark), **options) as judge:
-        log(f"listening on http://{host}:{listening.getsockname()[1]} (documentation: /docs)")
-        Server(judge, settings).run([listening])
+        name = f"[{host}]" if ":" in host else host
+        log(f"listening on http://{name}:{listening.getsockname()[1]} (documentation: /docs)")
+        (server := Server(judge, settings)).run([listening])
+    if server.judging.is_broken:
+        raise DLBenchError("the judge has ended; the last replies say why", fix="run the same command again")
 
 
 def _listen(host: str, port: int, *, is_open: bool) -> socket.socket:
@@ -80,6 +83,6 @@ def _listen(host: str, port: int, *, is_open: bool) -> socket.socket:
             fix = "set DLBENCH_TOKEN or pass --token"
             raise DLBenchError("other machines could connect, and no token was given", where=f"--host {host}", fix=fix)
         return socket.create_server(address[:2], family=family)
-    except OSError as error:
+    except (OSError, UnicodeError) as error:
         fix = "pass another --port or --host"
-        raise DLBenchError(f"cannot listen: {error.strerror}", where=f"{host}:{port}", fix=fix) from None
+        raise DLBenchError(f"cannot listen: {error}", where=f"{host}:{port}", fix=fix) from None

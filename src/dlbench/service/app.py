@@ -21,7 +21,7 @@ from dlbench.errors import DLBenchError
 from dlbench.generation.sources import Sources, make_prompt_builder
 from dlbench.registry import find_known
 from dlbench.runs.samples import parse_samples
-from dlbench.service.guard import Guard, Refused, Settings, render, respond, to_record
+from dlbench.service.guard import Guard, Refused, Settings, fail, render, respond, to_record
 from dlbench.service.judging import Finished, Judging
 
 
@@ -113,13 +113,11 @@ def create_app(judging: Judging) -> FastAPI:
         try:
             return {"instance": found.id, "messages": prompts.build(found).turns[0]}
         except DLBenchError as error:  # the source cannot be fetched
-            raise Refused(500, error.what, where=error.where, fix=error.fix) from error
+            raise fail(error) from error
 
     @app.get("/healthz")
     async def show_health() -> dict[str, Any]:
         """Needs no token."""
-        if judging.is_broken:
-            raise Refused(503, "the judge was stopped by an error", fix="restart the service")
         return {"status": "ok", "waiting": judging.waiting}
 
     @app.get("/metrics", dependencies=secured)
@@ -143,15 +141,18 @@ async def _answer_error(request: Request, error: Exception) -> Response:
 
 
 class Server(uvicorn.Server):
-    """Stops as uvicorn does, but no request that it cannot wait for ends without an answer."""
+    """Stops as uvicorn does, and when the judge has ended. Requests that it cannot wait for get an answer."""
 
     def __init__(self, judge: Judge, settings: Settings) -> None:
-        self._judging = Judging(judge, settings)
-        guard = Guard(create_app(self._judging), settings, self._judging.requests)
+        self.judging = Judging(judge, settings)
+        guard = Guard(create_app(self.judging), settings, self.judging.requests)
         wait = int(settings.grace) + 5
         options: dict[str, Any] = {"http": "h11", "ws": "none", "log_config": None, "access_log": False}
         super().__init__(uvicorn.Config(guard, timeout_graceful_shutdown=wait, **options))
 
+    async def on_tick(self, counter: int) -> bool:
+        return await super().on_tick(counter) or self.judging.is_broken
+
     async def shutdown(self, sockets: Any = None) -> None:  # noqa: ANN401 - as the base class
-        asyncio.get_running_loop().call_later(self._judging.settings.grace, self._judging.end)
+        asyncio.get_running_loop().call_later(self.judging.settings.grace, self.judging.end)
         await super().shutdown(sockets)

@@ -7,7 +7,7 @@ import random
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
-from typing import Any, Self
+from typing import Any
 
 import requests
 
@@ -22,10 +22,10 @@ Record = dict[str, Any]
 
 
 class JudgeClient:
-    """Judges candidates by a service. Safe from one thread; each thread needs a client of its own.
+    """Judges candidates by a service; every thread needs a client of its own.
 
-        with JudgeClient("http://127.0.0.1:8765", token) as judge:
-            print(judge.judge("albucore/albucore.arithmetic.add", code)["rewards"]["pass"])
+        judge = JudgeClient("http://127.0.0.1:8765", token)
+        print(judge.judge("albucore/albucore.arithmetic.add", code)["rewards"]["pass"])
 
     `token`: or DLBENCH_TOKEN. `patience`: seconds without any verdict after which it gives up.
     """
@@ -54,8 +54,10 @@ class JudgeClient:
         while left:
             pause, problem = 0.0, DLBenchError("the stream ended early")
             try:
-                with self._send(list(left.values())) as reply:
-                    pause = _read_pause(reply)
+                body, waits = list(left.values()), (10, self._patience)
+                with self._session.post(f"{self._url}/v1/judge", json=body, stream=True, timeout=waits) as reply:
+                    asked = reply.headers.get("Retry-After", "")
+                    pause = float(asked) if asked.isdecimal() else 0.0
                     for record in _read_records(reply):
                         if "error" in record:
                             problem = _to_error(record["error"])
@@ -73,19 +75,6 @@ class JudgeClient:
                 log.warning("%s: %s; next attempt in %.1f s", self._url, problem.what, pause)
                 time.sleep(pause)
 
-    def _send(self, candidates: list[Record]) -> requests.Response:
-        address = f"{self._url}/v1/judge"
-        return self._session.post(address, json=candidates, stream=True, timeout=(10, self._patience))
-
-    def close(self) -> None:
-        self._session.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
-
 
 def _read_records(reply: requests.Response) -> Iterator[Record]:
     """Verdicts and transient errors."""
@@ -98,13 +87,6 @@ def _read_records(reply: requests.Response) -> Iterator[Record]:
         if "error" in record and record["error"]["status"] not in _TRANSIENT:
             raise _to_error(record["error"])
         yield record
-
-
-def _read_pause(reply: requests.Response) -> float:
-    try:
-        return float(reply.headers.get("Retry-After", 0))
-    except ValueError:
-        return 0.0
 
 
 def _to_error(error: Mapping[str, Any]) -> DLBenchError:

@@ -49,12 +49,18 @@ class Refused(DLBenchError):
         self.status, self.headers = status, headers
 
 
+def fail(error: Exception) -> Refused:
+    """An error that is not the client's."""
+    if isinstance(error, DLBenchError):
+        return Refused(500, error.what, where=error.where, fix=error.fix)
+    log.error("failed", exc_info=error)
+    return Refused(500, f"{type(error).__name__}: {error}", fix="report it, with the server's log")
+
+
 def to_record(error: DLBenchError) -> dict[str, Any]:
     """An error without a status is about what the client asked for."""
-    return {"error": {"status": getattr(error, "status", 400)} | {key: getattr(error, key) for key in _PARTS}}
-
-
-_PARTS = ("what", "where", "fix")
+    status = getattr(error, "status", 400)
+    return {"error": {"status": status, "what": error.what, "where": error.where, "fix": error.fix}}
 
 
 def render(record: Mapping[str, Any]) -> bytes:
@@ -94,12 +100,10 @@ class Guard:
             await self._app(scope, await self._read(receive), reply)
         except Refused as error:
             await respond(error)(scope, receive, reply)
-        except Exception:
-            if not note:
-                log.exception("%s failed", request_id)
-            if not status:
-                fix = f"report it with the server's log of the request {request_id}"
-                await respond(Refused(500, "the service failed", fix=fix))(scope, receive, reply)
+        except Exception as error:
+            failure = None if note else fail(error)
+            if failure and not status:
+                await respond(failure)(scope, receive, reply)
         finally:
             path = getattr(scope.get("route"), "path", "other")  # as few labels as there are routes
             self._requests.labels(path, status).inc()

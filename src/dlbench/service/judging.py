@@ -7,21 +7,21 @@ verdict from the judge's cache. Nothing here blocks the event loop.
 import asyncio
 import time
 from collections.abc import AsyncIterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
 
 from dlbench.api import Judge
-from dlbench.errors import DLBenchError
 from dlbench.runs.samples import Sample
 from dlbench.runs.verdict import Verdict
-from dlbench.service.guard import Refused, Settings
+from dlbench.service.guard import Refused, Settings, fail
 
 Finished = asyncio.Task[Verdict]
 Finishing = asyncio.Queue[tuple[int, Finished] | None]
 """Places and verdicts of samples in the order of completion; None: time is over."""
+_LATER: dict[str, Any] = {"fix": "send the request again when the service is back", "headers": {"Retry-After": "5"}}
 _BUCKETS = (0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 300)
 
 
@@ -30,7 +30,9 @@ class Judging:
         self.judge, self.settings = judge, settings
         self.waiting = 0
         """Candidates without a verdict."""
-        self.is_broken = self._is_over = False
+        self.is_broken = False
+        """The judge has ended. A new start helps."""
+        self._is_over = False
         self._tasks: set[Finished] = set()
         self._open: set[Finishing] = set()
         self._builder = ThreadPoolExecutor(1)  # a build takes minutes: it must not hold the threads that submit
@@ -74,8 +76,7 @@ class Judging:
             for _ in range(count):
                 found = await queue.get()
                 if found is None and self._is_over:
-                    fix = "send the request again when the service is back"
-                    raise Refused(503, "the service stops", fix=fix, headers={"Retry-After": "5"})
+                    raise Refused(503, "the service stops", **_LATER)
                 if found is None:
                     fix = "send the request again: judging goes on, and the verdict is kept"
                     raise Refused(504, f"no verdict after {deadline:g} s", fix=fix)
@@ -93,20 +94,25 @@ class Judging:
     async def _judge(self, sample: Sample) -> Verdict:
         began = time.monotonic()
         try:
-            await self._prepare(self.judge.benchmark.instances[sample.instance].project)
-            future = await asyncio.to_thread(self.judge.submit, sample)
-            try:
-                verdict = await asyncio.wrap_future(future)
-            except Exception:
-                self.is_broken = True  # a failure of one candidate is a verdict
-                raise
-        except DLBenchError as error:
-            raise Refused(500, error.what, where=error.where, fix=error.fix) from error
+            future = await self._submit(sample)
+            verdict = await asyncio.wrap_future(future)
+        except Refused:
+            raise
+        except Exception as error:  # a failure of one candidate is a verdict: the judge itself has ended
+            self.is_broken = True
+            raise Refused(503, f"the judge has ended: {error}", **_LATER) from error
         finally:
             self.waiting -= 1
         self._verdicts.labels(verdict.status).inc()
         self._seconds.observe(time.monotonic() - began)
         return verdict
+
+    async def _submit(self, sample: Sample) -> "Future[Verdict]":
+        try:
+            await self._prepare(self.judge.benchmark.instances[sample.instance].project)
+            return await asyncio.to_thread(self.judge.submit, sample)
+        except Exception as error:
+            raise fail(error) from error
 
     async def _prepare(self, project: str) -> None:
         """Build the project's environment, once for all that wait for it."""
