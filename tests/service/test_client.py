@@ -33,7 +33,7 @@ def test_errors_that_a_retry_cannot_help_are_raised_at_once(service):
         JudgeClient(service.url, "another").judge(ID, RIGHT)
     with HTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler) as other:
         threading.Thread(target=other.handle_request).start()
-        with pytest.raises(dlbench.DLBenchError, match="status 501 and no JSON"):
+        with pytest.raises(dlbench.DLBenchError, match="status 501 of another server"):
             JudgeClient(f"http://127.0.0.1:{other.server_port}").judge(ID, RIGHT)
 
 

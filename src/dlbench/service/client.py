@@ -14,7 +14,7 @@ import requests
 from dlbench.errors import DLBenchError
 
 log = logging.getLogger("dlbench.service")
-_TRANSIENT = {429, 503, 504}
+_TRANSIENT = {429, 502, 503, 504}
 _BROKEN = (requests.ConnectionError, requests.Timeout, requests.exceptions.ChunkedEncodingError)
 _LONGEST_PAUSE = 30.0
 
@@ -62,8 +62,8 @@ class JudgeClient:
                         if "error" in record:
                             problem = _to_error(record["error"])
                         elif left.pop(record["id"], None):
-                            last, failures = time.monotonic(), 0
                             yield record
+                            last, failures = time.monotonic(), 0
             except _BROKEN as error:
                 problem = DLBenchError(f"no connection: {error}")
             if left:
@@ -78,12 +78,11 @@ class JudgeClient:
 
 def _read_records(reply: requests.Response) -> Iterator[Record]:
     """Verdicts and transient errors."""
-    for line in reply.iter_lines():
-        try:
-            record: Record = json.loads(line)
-        except ValueError:
-            what = f"status {reply.status_code} and no JSON"
-            raise DLBenchError(what, where=reply.url, fix="pass the address of `dlbench serve`") from None
+    records: Iterable[Record] = map(json.loads, reply.iter_lines())
+    if "X-Request-ID" not in reply.headers:  # a proxy while the service restarts, or a wrong address
+        what, fix = f"status {reply.status_code} of another server", "pass the address of `dlbench serve`"
+        records = [{"error": {"status": reply.status_code, "what": what, "where": reply.url, "fix": fix}}]
+    for record in records:
         if "error" in record and record["error"]["status"] not in _TRANSIENT:
             raise _to_error(record["error"])
         yield record
