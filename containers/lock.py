@@ -18,7 +18,8 @@ def read_wanted() -> dict[str, list[str]]:
     """By the name of a lock, what it pins."""
     known = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     project = known["project"]
-    cli = [*project["dependencies"], *project["optional-dependencies"]["embedded"]]
+    extras = project["optional-dependencies"]
+    cli = [*project["dependencies"], *extras["embedded"], *extras["serve"]]
     return {"cli": cli, "build": known["build-system"]["requires"]}
 
 

@@ -15,6 +15,7 @@ SRC = ROOT / "src"
 LAYERS = [
     {"cli"},
     {"bridges"},
+    {"service"},
     {"api"},
     {"reporting"},
     {"analysis"},

@@ -81,6 +81,7 @@ def test_fail_fast_stops_at_the_first_failure_and_passes_only_what_passes_all_te
         assert list(failed.tests.values()).count(Outcome.FAILED) == 1
         assert list(failed.tests.values()).count(Outcome.NOT_RUN) >= 1
         assert failed.reward() == 0
+        assert judge.rewards == ("pass",)
         with pytest.raises(dlbench.DLBenchError, match="the reward fraction needs all tests"):
             failed.reward("fraction")
         assert judge.judge(ID, PARTLY).status is Status.FAIL
@@ -106,7 +107,9 @@ def test_graded_reward_weighs_tests_by_the_mutants_they_kill(toy):
         assert len(set(weights)) > 1, "the tests of this instance kill different numbers of mutants"
         assert found.reward("fraction") == pytest.approx(0.8)
         assert judge.judge(ID, RIGHT).reward("graded") == 1
-        assert judge.judge(ID, "def scale(:").reward("graded") == 0
+        for answer in ("def scale(:", "I do not know."):
+            assert judge.judge(ID, answer, is_answer=True).reward("graded") == 0
+        assert judge.rewards == ("pass", "fraction", "graded")
     with pytest.raises(dlbench.DLBenchError, match="choose one of fail_fast and graded"):
         dlbench.Judge(toy, graded=True, fail_fast=True)
 
@@ -126,6 +129,15 @@ def test_graded_reward_needs_what_is_known_about_the_tests():
     assert found.reward("fraction") == 0.5
     with pytest.raises(dlbench.DLBenchError, match="open the judge with graded=True"):
         found.reward("graded")
+
+
+def test_build_of_one_project_does_not_hold_candidates_of_others(judge):
+    judge.prepare("toy")
+    with judge._building:
+        thread = threading.Thread(target=judge.judge, args=[ID, RIGHT], daemon=True)
+        thread.start()
+        thread.join(60)
+        assert not thread.is_alive()
 
 
 def test_closing_fails_those_who_wait(toy):

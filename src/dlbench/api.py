@@ -27,7 +27,7 @@ from dlbench.execution.sample_judge import SampleJudge
 from dlbench.registry import find_known
 from dlbench.runs import read_run
 from dlbench.runs.samples import Sample, duplicate_sample, parse_samples, read_samples
-from dlbench.runs.verdict import Confirm, Verdict
+from dlbench.runs.verdict import Confirm, Reward, Verdict
 from dlbench.scoring import Summary, summarise
 from dlbench.scoring.breakdowns import LABELS
 from dlbench.validation.kills import judge_fail_fast, judge_graded
@@ -64,6 +64,7 @@ class Judge:
         executor: str = "local",
         ray_address: str | None = None,
         confirm: str = "unusual",
+        pool_memory: float = 6144.0,
         fail_fast: bool = False,
         graded: bool = False,
         cached: int = 10_000,
@@ -83,8 +84,10 @@ class Judge:
         judge = judge_fresh if mode == "fresh" else judge_warm
         if fail_fast or graded:
             judge = partial(judge_fail_fast if fail_fast else judge_graded, judge=judge)
-        self.pool = Pool(engine, {}, workers=workers or cores, mode=mode, function=judge)
-        self._cached, self._log, self._lock = cached, log, Lock()
+        self.pool = Pool(engine, {}, workers=workers or cores, mode=mode, memory_mb=pool_memory, function=judge)
+        self.rewards = tuple(Reward)[: 1 if fail_fast else 3 if graded else 2]
+        """The kinds of rewards that every verdict has."""
+        self._cached, self._log, self._lock, self._building = cached, log, Lock(), Lock()
 
     @cached_property
     def _judge(self) -> SampleJudge:
@@ -93,17 +96,21 @@ class Judge:
     @property
     def hits(self) -> int:
         """Candidates that got the verdict of equal code."""
-        return self._judge.hits
+        with self._lock:
+            return self._judge.hits
 
     @property
     def waiting(self) -> int:
         """Candidates without a verdict."""
-        return self._judge.waiting
+        with self._lock:
+            return self._judge.waiting
 
     def prepare(self, *projects: str) -> None:
         """Build the environments of these projects, or of all that the benchmark's instances need."""
         for name in projects or dict.fromkeys(one.project for one in self.benchmark.instances.values()):
-            with self._lock:
+            if name in self.pool.prepared:
+                continue  # without the lock: another project may be built for minutes
+            with self._building:
                 if name not in self.pool.prepared:
                     project = find_known(name, self.benchmark.projects, "project")
                     self.pool.prepared[name] = prepare(project, self.benchmark.root, self._log)

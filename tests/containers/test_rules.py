@@ -78,7 +78,9 @@ def test_what_is_copied_is_there_and_sent_to_the_builder():
 def test_a_lock_pins_all_that_pyproject_wants_by_hash(name):
     """`make lock` fixes it."""
     text = (ROOT / f"containers/{name}.txt").read_text()
-    entries = re.findall(r"^([\w.-]+)==([^\s\\]+)((?: \\\n    --hash=sha256:[0-9a-f]{64})+)$", text, re.MULTILINE)
+    entries = re.findall(
+        r"^([\w.-]+)==([^\s\\]+)(?: ; .*?)?(?: \\\n    --hash=sha256:[0-9a-f]{64})+$", text, re.MULTILINE
+    )
     assert len(entries) == len([line for line in text.splitlines() if line and line[0].isalnum()])
     pinned = {entry[0].replace("_", "-").lower(): entry[1] for entry in entries}
     for wanted in map(Requirement, read_wanted()[name]):
@@ -92,18 +94,35 @@ def test_the_base_has_the_python_that_projects_are_locked_for():
             assert stage.base.startswith("python:3.11.")
 
 
-def test_compose_runs_the_demo_without_network_or_rights():
-    services = yaml.safe_load((ROOT / "compose.yaml").read_text())["services"]
-    demo = services["demo"]
-    assert demo["image"] == f"dlbench-demo:{__version__}"
+SERVICES = yaml.safe_load((ROOT / "compose.yaml").read_text())["services"]
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_compose_gives_no_rights(name):
+    service = SERVICES[name]
+    assert service["image"] == f"dlbench-demo:{__version__}"
+    assert service["cap_drop"] == ["ALL"]
+    assert "no-new-privileges:true" in service["security_opt"]
+    assert not service.get("privileged")
+    assert service["user"] == name_user(STAGES, STAGES[service["build"]["target"]])
+
+
+def test_compose_runs_the_demo_without_network():
+    demo = SERVICES["demo"]
     assert demo["network_mode"] == "none"
-    assert demo["cap_drop"] == ["ALL"]
-    assert "no-new-privileges:true" in demo["security_opt"]
-    assert not demo.get("privileged")
-    assert demo["user"] == name_user(STAGES, STAGES[demo["build"]["target"]])
     makefile = (ROOT / "Makefile").read_text()
     asked = demo["command"].replace("--out /runs/demo", "--out runs/demo")
     assert f"$(BIN)/dlbench {asked}\n" in makefile, "make demo runs something else"
+
+
+def test_compose_runs_the_judge_with_a_token_for_this_machine_alone():
+    judge, options = SERVICES["judge"], SERVICES["judge"]["command"].split()
+    port, grace = options[options.index("--port") + 1], options[options.index("--grace") + 1]
+    assert judge["environment"] == ["DLBENCH_TOKEN"], "a value would be a token that everybody knows"
+    assert judge["ports"] == [f"127.0.0.1:{port}:{port}"]
+    assert f"127.0.0.1:{port}/healthz" in judge["healthcheck"]["test"][-1]
+    assert int(judge["stop_grace_period"].removesuffix("s")) > int(grace) + 5
+    assert judge["profiles"] == ["judge"], "`docker compose up` runs the demo alone"
 
 
 def test_the_commands_of_the_images_are_ones_that_there_are():
@@ -112,5 +131,5 @@ def test_the_commands_of_the_images_are_ones_that_there_are():
     for part in project.all_of("RUN")[0].split("&&"):
         if part.strip().startswith("dlbench "):
             parse(part.strip().replace("${CHOICE}", choice))
-    services = yaml.safe_load((ROOT / "compose.yaml").read_text())["services"]
-    parse(f"dlbench {services['demo']['command']}")
+    for service in SERVICES.values():
+        parse(f"dlbench {service['command']}")

@@ -89,7 +89,7 @@ class Verdict:
             return float(self.passed)
         if "fail_fast" in self.extra:
             raise DLBenchError(f"the reward {kind} needs all tests", fix="judge without fail_fast")
-        if kind == Reward.GRADED and not self.kills:
+        if kind == Reward.GRADED and not self.kills and Outcome.PASSED in self.tests.values():
             raise DLBenchError("nothing is known about the tests", fix="open the judge with graded=True")
         weights = {test: 1 + self.kills.get(test, 0) if kind == Reward.GRADED else 1 for test in self.tests}
         passed = sum(weights[test] for test, outcome in self.tests.items() if outcome is Outcome.PASSED)

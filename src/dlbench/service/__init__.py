@@ -1,0 +1,1 @@
+"""The judge as an HTTP service, and a client of it."""
