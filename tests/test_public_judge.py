@@ -107,6 +107,7 @@ def test_graded_reward_weighs_tests_by_the_mutants_they_kill(toy):
         assert found.reward("fraction") == pytest.approx(0.8)
         assert judge.judge(ID, RIGHT).reward("graded") == 1
         assert judge.judge(ID, "def scale(:").reward("graded") == 0
+        assert judge.judge(ID, "I do not know.", is_answer=True).reward("graded") == 0
     with pytest.raises(dlbench.DLBenchError, match="choose one of fail_fast and graded"):
         dlbench.Judge(toy, graded=True, fail_fast=True)
 
