@@ -20,12 +20,11 @@ from dlbench.bridges.verifiers import DLBenchTask, DLBenchTaskset, DLBenchTaskse
 from dlbench.errors import DLBenchError
 from dlbench.generation.sources import Sources, make_prompt_builder
 from dlbench.runs.verdict import PENALTY
+from tests.bridges.test_trl import TAMPERING
 from tests.cli.test_judging import ID, RIGHT
 from tests.conftest import write_toy
 from tests.generation.endpoint import Endpoint, completion
 from tests.test_public_judge import PARTLY
-
-TAMPERING = "import pytest\n\ndef scale(values, factor=2):\n    pytest.skip('no')\n"
 
 
 @pytest.fixture(scope="module")

@@ -60,7 +60,10 @@ def build_single_turns(
 
 
 def measure(verdict: Verdict) -> dict[str, float]:
-    """Metrics to log beside the reward: the share of tests passed, and 1 for the status, 0 for every other."""
+    """Metrics to log beside the reward: 1 for the status, 0 for every other, and the share of tests passed, which is
+    unknown after a harness error."""
+    metrics = {f"status_{status}": float(verdict.status is status) for status in Status}
+    if verdict.status is Status.HARNESS_ERROR:
+        return metrics
     passed = sum(outcome is Outcome.PASSED for outcome in verdict.tests.values())
-    statuses = {f"status_{status}": float(verdict.status is status) for status in Status}
-    return {"tests_passed": passed / len(verdict.tests)} | statuses
+    return metrics | {"tests_passed": passed / len(verdict.tests)}

@@ -42,11 +42,11 @@ class DLBenchTask(vf.Task[vf.TaskData, vf.State, JudgeConfig]):
         future: Future[Verdict] = await asyncio.to_thread(lambda: self.config.find_judge().submit(sample))
         found = await asyncio.wrap_future(future)
         trace.info["verdict"] = found.as_record()
+        trace.record_metrics(measure(found))
         reward = found.reward(self.config.kind)
         if reward is None:
-            fix = "judge again with `vf-replay`, or allow retries"
+            fix = "run `vf-eval` again with --resume"
             raise DLBenchError(f"harness error, not judged: {found.message}", where=found.instance, fix=fix)
-        trace.record_metrics(measure(found))
         return reward
 
 
