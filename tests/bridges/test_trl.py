@@ -21,12 +21,16 @@ TAMPERING = "import pytest\n\ndef scale(values, factor=2):\n    pytest.skip('no'
 needs_trl = pytest.mark.skipif(find_spec("trl") is None, reason="trl is not installed: pip install 'dlbench[trl]'")
 
 
-@pytest.fixture(scope="module")
-def judge(tmp_path_factory):
-    """Of a benchmark in which one of the two instances cannot be judged."""
-    root = write_toy(tmp_path_factory.mktemp("trl"))
+def break_step(root: Path) -> Path:
+    """One of the two instances gets a test that is not there: every answer to it is a harness error."""
     record = root / "instances/toy/Counter.step.toml"
     record.write_text(record.read_text().replace("test_step_by", "test_that_is_not_there"))
+    return root
+
+
+@pytest.fixture(scope="module")
+def judge(tmp_path_factory):
+    root = break_step(write_toy(tmp_path_factory.mktemp("trl")))
     with dlbench.Judge(dlbench.load(root=root), workers=2) as judge:
         yield judge
 

@@ -8,9 +8,6 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-
-pytest.importorskip("verifiers.v1", reason="verifiers is not installed: pip install 'dlbench[verifiers]'")
-
 from verifiers.v1 import TaskData
 from verifiers.v1.cli.eval.runner import run_eval
 from verifiers.v1.configs.cli.eval import EvalConfig
