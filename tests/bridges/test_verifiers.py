@@ -94,9 +94,8 @@ def test_harness_error_fails_the_rollout_and_gives_no_reward(tmp_path):
 
 
 def test_answer_that_was_cut_off_is_judged_as_such(root, tmp_path):
-    cut = "```python\ndef scale(values, factor=2):\n    return ["
-    (trace,), _ = evaluate(root, tmp_path, [cut], reply=partial(strict_completion, reason="length"))
-    assert "the answer is cut off" in trace.info["verdict"]["message"]
+    (trace,), _ = evaluate(root, tmp_path, [PARTLY], reply=partial(strict_completion, reason="length"))
+    assert trace.info["verdict"]["truncated"]
 
 
 @pytest.mark.parametrize(
