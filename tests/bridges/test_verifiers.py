@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from verifiers.v1 import TaskData
 from verifiers.v1.cli.eval.runner import run_eval
 from verifiers.v1.configs.cli.eval import EvalConfig
 
@@ -39,12 +38,12 @@ def strict_completion(text: str, reason: str = "stop"):
     return status, headers, json.dumps(record)
 
 
-def evaluate(root, out, answers, *, task=None, reply=strict_completion):
+def evaluate(root, out, answers, *, task=None, reply=strict_completion, **taskset):
     """The traces of one rollout per answer, in the order of the requests."""
     judge = {"benchmark": str(root), "timeout": 20, "workers": 2} | (task or {})
     with Endpoint(lambda number, body: reply(answers[number])) as endpoint:
         config = EvalConfig(
-            env={"taskset": {"id": "dlbench-env", "split": "demo", "task": judge}},
+            env={"taskset": {"id": "dlbench-env", "split": "demo", "task": judge} | taskset},
             model="scripted",
             client={"base_url": endpoint.url, "api_key_var": "NO_KEY"},
             num_rollouts=len(answers),
@@ -69,17 +68,11 @@ def test_rollouts_are_rewarded_by_their_verdicts(root, tmp_path):
     assert all(trace.ok for trace in traces)
 
 
-def test_models_are_asked_what_dlbench_run_asks(root, tmp_path, toy):
-    _, requests = evaluate(root, tmp_path, [RIGHT])
-    prompts = make_prompt_builder(Sources(toy), "zero-shot", 3, 0, 6000)
-    (turn,) = prompts.build(toy.instances[ID]).turns
+@pytest.mark.parametrize("technique", ["zero-shot", "few-shot-random"])
+def test_models_are_asked_what_dlbench_run_asks(root, tmp_path, toy, technique):
+    _, requests = evaluate(root, tmp_path, [RIGHT], technique=technique, shots=1)
+    (turn,) = make_prompt_builder(Sources(toy), technique, 1, 0, 6000).build(toy.instances[ID]).turns
     assert requests[0]["messages"] == turn
-
-
-def test_examples_of_a_technique_are_sent_as_turns(root):
-    config = DLBenchTasksetConfig(technique="few-shot-random", shots=1, task={"benchmark": str(root)})
-    first = next(iter(DLBenchTaskset(config)))
-    assert [message.role for message in TaskData(prompt=first.data.prompt).prompt] == ["user", "assistant", "user"]
 
 
 def test_harness_error_fails_the_rollout_and_gives_no_reward(tmp_path):
@@ -104,7 +97,7 @@ def test_answer_that_was_cut_off_is_judged_as_such(root, tmp_path):
         ({"split": "none"}, "there is no split 'none'"),
         ({"technique": "self-planning"}, "self-planning needs several answers"),
         ({"task": {"sandbox": "none"}}, "none"),
-        ({"task": {"kind": "graded", "fail_fast": True}}, "a graded reward needs all tests"),
+        ({"task": {"kind": "fraction", "fail_fast": True}}, "the reward fraction needs all tests"),
     ],
 )
 def test_wrong_options_end_the_run_before_the_first_rollout(root, settings, message):

@@ -30,6 +30,8 @@ class JudgeConfig(vf.TaskConfig):
     fail_fast: bool = False
 
     def find_judge(self) -> Judge:
+        if self.fail_fast and self.kind is not Reward.PASS:
+            raise DLBenchError(f"the reward {self.kind} needs all tests", fix="remove fail_fast, or use the kind pass")
         options = self.model_dump(include={"workers", "sandbox", "mode", "timeout", "memory", "fail_fast"})
         return find_judge(self.benchmark, graded=self.kind is Reward.GRADED, **options)
 
