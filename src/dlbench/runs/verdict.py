@@ -89,11 +89,11 @@ class Verdict:
             return float(self.passed)
         if "fail_fast" in self.extra:
             raise DLBenchError(f"the reward {kind} needs all tests", fix="judge without fail_fast")
-        if kind == Reward.GRADED and not self.kills and Outcome.PASSED in self.tests.values():
+        passed = [test for test, outcome in self.tests.items() if outcome is Outcome.PASSED]
+        if kind == Reward.GRADED and passed and not self.kills:
             raise DLBenchError("nothing is known about the tests", fix="open the judge with graded=True")
         weights = {test: 1 + self.kills.get(test, 0) if kind == Reward.GRADED else 1 for test in self.tests}
-        passed = sum(weights[test] for test, outcome in self.tests.items() if outcome is Outcome.PASSED)
-        share = passed / sum(weights.values())
+        share = sum(weights[test] for test in passed) / sum(weights.values())
         return share if share < 1 else 0.0  # it hangs after its tests
 
     def as_record(self) -> dict[str, Any]:

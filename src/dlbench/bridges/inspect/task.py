@@ -1,15 +1,10 @@
 """The inspect task: the prompts of `dlbench run`, solvers for conversations and baselines, and our judge as scorer.
 
-The reference is never part of a task, since logs are passed on and would contain the projects' own code. One judge per
-set of limits opens with the first answer and stays until the process ends, so that tasks, epochs and models share its
-warm workers.
+The reference is never part of a task, since logs are passed on and would contain the projects' own code. Tasks, epochs
+and models share one judge per set of limits.
 """
 
-import atexit
-from contextlib import ExitStack
-from functools import cache
 from logging import getLogger
-from pathlib import Path
 
 from anyio import CapacityLimiter
 from anyio.to_thread import run_sync
@@ -23,7 +18,9 @@ from pydantic import TypeAdapter
 
 from dlbench import __version__
 from dlbench.api import Judge
-from dlbench.dataset import Benchmark, Instance, Selection, load, select
+from dlbench.bridges import shared
+from dlbench.bridges.shared import read_benchmark
+from dlbench.dataset import Instance, Selection, select
 from dlbench.errors import DLBenchError
 from dlbench.generation import Message, Model, ReferenceModel, Request, StubModel
 from dlbench.generation.sources import Sources, make_prompt_builder
@@ -33,33 +30,12 @@ from dlbench.runs.verdict import Outcome, Status, Verdict
 from dlbench.scoring.summary import KS
 
 
-@cache
-def read_benchmark(root: str | None) -> Benchmark:
-    return load(Path(root) if root else None)
-
-
-judges = ExitStack()
-"""Closes every judge that was opened."""
-atexit.register(judges.close)
-
-
-@cache
 def find_judge(
     benchmark: str | None, sandbox: str, mode: str, timeout: float, memory: int, workers: int | None
 ) -> Judge:
     """Options as those of `dlbench evaluate`; None is the bundled benchmark, or one worker per core."""
-    judge = Judge(
-        read_benchmark(benchmark),
-        workers=workers,
-        sandbox=sandbox,
-        mode=mode,
-        timeout=timeout,
-        memory=memory,
-        cached=0,
-        log=print,
-    )
-    judges.callback(judge.close)
-    return judge
+    options = {"sandbox": sandbox, "mode": mode, "timeout": timeout, "memory": memory, "workers": workers}
+    return shared.find_judge(benchmark, cached=0, **options)
 
 
 LATER_TURNS = "later_turns"
