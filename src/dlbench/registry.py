@@ -66,5 +66,7 @@ def find_known(name: str, known: Mapping[str, Member], kind: str, where: str = "
     if name in known:
         return known[name]
     near = get_close_matches(name, known, n=3, cutoff=0.5) or [other for other in known if name in other][:3]
-    fix = f"did you mean {' or '.join(near)}?" if near else "`dlbench list` shows what there is"
+    fix = "`dlbench list` shows what there is; name a benchmark of your own by --benchmark"
+    if near:
+        fix = f"did you mean {' or '.join(near)}?"
     raise DLBenchError(f"there is no {kind} {name!r}", where=where, fix=fix)

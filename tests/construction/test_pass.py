@@ -148,6 +148,9 @@ def test_folder_becomes_a_benchmark_that_scores_answers(folder: Path, monkeypatc
     assert json.loads(Path("results/verdicts.jsonl").read_text())["status"] == "pass"
     (Path(NAME) / "dlbench_tiny/layers.py").write_text(SOFTMAX)
     (Path(NAME) / "tests/test_layers.py").write_text(FILES["tests/test_layers.py"])
+    ended = CliRunner().invoke(app, ["evaluate", "samples.jsonl", "--benchmark", "bench", "--out", "changed"])
+    assert ended.exit_code == 1, "the tests are not those that were verified"
+    assert "the source is not the one that was pinned" in ended.output
     assert "admissible 1" in run("construct", "run", f"./{NAME}", "--workers", "1")
     assert Path("construction/earlier", f"{NAME}-7.0").is_dir()
 

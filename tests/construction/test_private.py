@@ -27,6 +27,7 @@ from dlbench.errors import DLBenchError
 from dlbench.execution import Engine
 from dlbench.workspace import fetch
 from dlbench.workspace.home import quiet
+from dlbench.workspace.source import pin
 
 from ..workspace.parts import Index, make_sdist
 from ..workspace.test_source import git
@@ -185,9 +186,9 @@ def test_functions_of_another_folder_are_not_written_beside_those_of_the_first(o
         for folder in ("projects", "locks"):
             (root / folder).mkdir(parents=True)
         (root / "VERSION").write_text("1.0\n")
-        write_record(propose(str(source), root), root)
+        write_record(pin(propose(str(source), root), root), root)
     assert _copy_project(made[0], tmp_path / "written", NAME).name == NAME
-    with pytest.raises(DLBenchError, match="but these functions are from"):
+    with pytest.raises(DLBenchError, match="from another source than these functions"):
         _copy_project(made[1], tmp_path / "written", NAME)
 
 

@@ -18,6 +18,7 @@ from dlbench.cli.construct_common import (
     WorkOption,
     construct,
     make_construction_engine,
+    need_construction,
     report_failures,
 )
 from dlbench.cli.output import log, print_json
@@ -188,6 +189,7 @@ def _run_steps(
     from dlbench.construction.summary import summarize_project
     from dlbench.construction.work_folder import WorkFolder
 
+    need_construction()
     folder, engine = WorkFolder(work), make_construction_engine(options)
     failed = run_all(engine, folder, specs, log, workers=options.count, most=most, seconds=seconds, since=since)
     for spec in specs:

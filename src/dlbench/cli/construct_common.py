@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
 
-from dlbench.cli.app import WorkerOptions, add_group
+from dlbench.cli.app import WorkerOptions, add_group, need
 from dlbench.cli.engine import make_engine
 from dlbench.cli.output import log
 from dlbench.errors import DLBenchError
@@ -59,6 +59,7 @@ class ProjectOptions:
         from dlbench.construction.pipeline import Pipeline
         from dlbench.construction.work_folder import WorkFolder
 
+        need_construction()
         engine = make_construction_engine(options)
         return [Pipeline(engine, WorkFolder(self.work), spec, log, workers=options.count) for spec in self.read()]
 
@@ -73,6 +74,11 @@ class ProjectOptions:
         report_failures(failed)
         if failed:
             raise typer.Exit(1)
+
+
+def need_construction() -> None:
+    for module in ("radon", "complexipy"):
+        need(module, "construct")
 
 
 def report_failures(failed: dict[str, Exception]) -> None:

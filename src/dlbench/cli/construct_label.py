@@ -142,6 +142,8 @@ def write(
     written = write_instances(folder, into, find_tree, date_functions, accept_all=alone)
     for function, why in written.left_out.items():
         typer.echo(f"{function}: left out: {why}")
+    if accept_all:
+        log("where nobody voted, a label is the last answer of its guideline: `dlbench construct review` to vote")
     typer.echo(f"{len(written.paths)} instances written to {into}, {len(written.left_out)} functions left out")
     if not written.paths:
         fix = "accept functions with `dlbench construct review`, or all with --accept-all --annotator NAME"

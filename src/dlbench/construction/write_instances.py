@@ -24,6 +24,7 @@ from dlbench.dataset.validation import RULES_FILE, read_rules
 from dlbench.errors import DLBenchError
 from dlbench.jsonl import write_whole
 from dlbench.parsing import parse
+from dlbench.workspace.source import pin
 
 DateFunctions = Callable[[Project, list[Row]], dict[str, date]]
 """Finds when each function of a project first appeared, by id."""
@@ -117,12 +118,12 @@ def _find_objection(
 
 
 def _copy_project(made: Path, root: Path, name: str) -> Project:
-    project = load(made).projects[name]
+    project = pin(load(made).projects[name], made)
     existing = load(root).projects.get(name) if (root / "projects").is_dir() else None
     if existing is not None:
         if _name_source(existing, root) != _name_source(project, made):
-            what = f"the benchmark has {name} {existing.version}, but these functions are from {project.version}"
-            fix = "construct from that release, or remove the project's instances"
+            what = f"the benchmark has {name} {existing.version} from another source than these functions"
+            fix = "write into a new folder, or remove the project and its instances from this one"
             raise DLBenchError(what, where=str(root), fix=fix)
         return existing
     if project.path:  # relative to the benchmark

@@ -153,12 +153,15 @@ def plain_modes(tree: Path) -> None:
             path.chmod(0o755 if path.is_dir() or path.stat().st_mode & 0o100 else 0o644)
 
 
+_CACHES = (".git", "__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis")
+
+
 def _files(folder: Path) -> Iterator[Path]:
     for top, folders, files in os.walk(folder):
         here = Path(top)
         # os.walk lists a link to a folder as a folder; it is one entry and is not entered.
         links = [name for name in folders if (here / name).is_symlink()]
-        skipped = {*links, ".git", "__pycache__", *(path.parent.name for path in here.glob("*/pyvenv.cfg"))}
+        skipped = {*links, *_CACHES, *(path.parent.name for path in here.glob("*/pyvenv.cfg"))}
         folders[:] = [name for name in folders if name not in skipped]
         for name in files + links:
             if (here / name).is_symlink() or (here / name).is_file():

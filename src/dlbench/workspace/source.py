@@ -110,7 +110,7 @@ def source_tree(project: Project, benchmark_root: Path) -> Path:
     """Where `fetch` puts the tree, whether it exists yet or not."""
     facts = [
         _LAYOUT,
-        project.sha256 if project.archive else None,
+        project.sha256,
         project.git.rev if project.git else None,
         _hash(_place(project, benchmark_root)) if project.path else None,
         project.name,
@@ -122,6 +122,13 @@ def source_tree(project: Project, benchmark_root: Path) -> Path:
     key = hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
     version = re.sub(r"[^A-Za-z0-9._+-]", "_", project.version)
     return home() / "sources" / f"{project.name}-{version}-{key}" / "tree"
+
+
+def pin(project: Project, benchmark_root: Path) -> Project:
+    """The record of a folder with the hash of what is in it now."""
+    if project.path is None or project.sha256 or _place(project, benchmark_root).is_file():
+        return project
+    return project.model_copy(update={"sha256": tree_hash(_place(project, benchmark_root))})
 
 
 def _make(project: Project, benchmark_root: Path, tree: Path, log: Log) -> None:
@@ -136,7 +143,7 @@ def _make(project: Project, benchmark_root: Path, tree: Path, log: Log) -> None:
         copy_tree(place, tree)
     if project.sha256 and not project.archive and (found := tree_hash(tree)) != project.sha256:
         what = f"the source is not the one that was pinned: its sha256 is {found}, the record says {project.sha256}"
-        fix = "restore the folder, or put its new sha256 into the record and verify the instances again"
+        fix = "restore it, or construct again into another folder: its tests and functions may have changed"
         raise DLBenchError(what, where=project.path or project.name, fix=fix)
     remove_bytecode(tree)
     _write_stand_ins(project, tree)

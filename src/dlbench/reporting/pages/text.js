@@ -4,8 +4,10 @@ function listing(code, label) {
   return make("pre", { tabIndex: 0, role: "region", ariaLabel: label }, ...colour(code));
 }
 
-// Text between backticks as code, the rest unchanged.
+// Text between backticks, single or double, as code, the rest unchanged.
 function prose(text) {
-  return text.split(/(`[^`\n]+`)/).map((part) =>
-    part.length > 2 && part.startsWith("`") && part.endsWith("`") ? make("code", {}, part.slice(1, -1)) : part);
+  return text.split(/(``[^\n]+?``|`[^`\n]+`)/).map((part) => {
+    const code = part.match(/^(``?)([^`\n].*)\1$/);
+    return code ? make("code", {}, code[2]) : part;
+  });
 }
