@@ -61,12 +61,17 @@ class Registry(Mapping[str, Member], Generic[Member]):
             import_module(f"{self._package}.{module.name}")
 
 
+_FEW = 8
+
+
 def find_known(name: str, known: Mapping[str, Member], kind: str, where: str = "") -> Member:
     """The value called `name`, or an error that names the closest matches."""
     if name in known:
         return known[name]
     near = get_close_matches(name, known, n=3, cutoff=0.5) or [other for other in known if name in other][:3]
     fix = "`dlbench list` shows what there is; name a benchmark of your own by --benchmark"
+    if len(known) <= _FEW:
+        fix = f"use one of: {', '.join(known)}"
     if near:
         fix = f"did you mean {' or '.join(near)}?"
     raise DLBenchError(f"there is no {kind} {name!r}", where=where, fix=fix)

@@ -65,7 +65,7 @@ def export_dataset(
         projects = list_projects(benchmark, instances)
         licences = read_licences(projects, benchmark.root, log)
         typer.echo(render_short(projects, licences), err=True)
-    options = ExportOptions(chosen.split, licences, canary)
+    options = ExportOptions(chosen.split, licences, canary, chosen.benchmark.origin)
     with counted("reading", len(instances), every=2) as advance:
         export(benchmark, instances, format, options, out, log=log, on_row=advance)
     typer.echo(f"{len(instances)} instances written to {out}", err=True)

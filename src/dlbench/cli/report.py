@@ -171,6 +171,8 @@ def show_scores(
         facts = {"benchmark": str(benchmark.version), "warnings": data.warnings}
         print_json({**facts, "runs": found, "spreads": data.repeats})
     else:
+        for line in data.warnings:
+            typer.echo(f"{line}\n")
         if write_more and not axes:
             for name, summary in data.summaries.items():
                 typer.echo(
@@ -178,8 +180,6 @@ def show_scores(
                 )
         else:
             _print_tables(data, axes or LABELS)
-        for line in data.warnings:
-            typer.echo(f"{line}\n")
         typer.echo(f"report: {report.with_suffix('.html') if write_more else report}")
     faults = [record for run in runs.values() for record in run.verdicts if record["status"] == "harness_error"]
     if faults:

@@ -81,6 +81,8 @@ class Benchmark:
     files: dict[str, Path] = field(default_factory=dict)
     """The file that each instance id, and each project name, was read from."""
     canary: str = ""
+    origin: str = ""
+    """Who wrote prompts, labels and trial solutions, for the cards."""
     """A string that occurs nowhere else, to find copies of the prompts; empty where the benchmark has none."""
     unrunnable: dict[str, Unrunnable] = field(default_factory=dict)
     """Instances imported without a source, kept apart so that nothing tries to run them."""
@@ -119,7 +121,8 @@ def read(root: Path) -> tuple[Benchmark, list[Problem]]:
     projects = _read_all(root, "projects/*.toml", Project, files, problems)
     instances = _read_all(root, "instances/*/*.toml", Instance, files, problems)
     unrunnable = _read_all(root, "unrunnable/*/*.toml", Unrunnable, {}, problems)
-    canary = root / "CANARY"
+    texts = (root / "CANARY", root / "ORIGIN")
+    canary, origin = (path.read_text(encoding="utf-8").strip() if path.is_file() else "" for path in texts)
     benchmark = Benchmark(
         root=root,
         version=_read_version(root, problems),
@@ -127,7 +130,8 @@ def read(root: Path) -> tuple[Benchmark, list[Problem]]:
         instances=dict(sorted(instances.items())),
         splits=_read_splits(root),
         files=files,
-        canary=canary.read_text(encoding="utf-8").strip() if canary.is_file() else "",
+        canary=canary,
+        origin=origin,
         unrunnable=unrunnable,
     )
     return benchmark, problems

@@ -89,7 +89,7 @@ def _check_rules(instance: Instance, rules: Rules) -> _Found:
 
 
 _KNOWN_FILES = (
-    r"VERSION|SEAL|CANARY|README\.md|rules\.toml|(solving|repairs)\.jsonl|projects/[^/]+\.toml"
+    r"VERSION|SEAL|CANARY|ORIGIN|README\.md|rules\.toml|(solving|repairs)\.jsonl|projects/[^/]+\.toml"
     r"|(instances|unrunnable)/[^/]+/[^/]+\.toml|locks/[^/]+\.(txt|in)|splits/[^/]+\.txt"
     r"|leaderboard/([^/]+\.json|leaderboard\.(md|html))"
 )

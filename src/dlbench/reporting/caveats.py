@@ -100,8 +100,14 @@ def find_nearest_split(judged: set[str], benchmark: Benchmark) -> tuple[str, set
 
 
 def coverage_caveats(name: str, run: Run, benchmark: Benchmark) -> Iterator[str]:
-    """What a run lacks of the split nearest to it, where its configuration does not list its instances."""
-    if not run.verdicts or isinstance(run.config.get("instances"), list):
+    """What a run lacks of its split, or of the nearest one where its configuration does not list its instances."""
+    asked, split = run.config.get("instances"), run.config.get("split")
+    if isinstance(asked, list):
+        members = {one.id for one in select(benchmark, Selection(split=split))} if split in benchmark.splits else set()
+        if left := members - set(asked):
+            yield f"PART OF A SPLIT: {name} has {len(members) - len(left)} of the {len(members)} instances of {split}."
+        return
+    if not run.verdicts:
         return
     counts = Counter(str(record["instance"]) for record in run.verdicts)
     split, members = find_nearest_split(set(counts), benchmark)

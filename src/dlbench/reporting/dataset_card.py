@@ -35,6 +35,7 @@ def render_card(
     parts += [
         "### Agreement of the annotators\n\n" + _table(["axis", "Krippendorff's alpha"], figures["alpha"].items())
     ]
+    parts += [benchmark.origin] if benchmark.origin else []
     parts += ["### Solved from the prompt alone\n\n" + _render_solving(attempts, instances)]
     return "\n\n".join(parts) + "\n"
 

@@ -34,9 +34,11 @@ def open_run(folder: Path, config: Mapping[str, Any]) -> None:
     if path.is_file():
         started = _read_config(path)
         differing = sorted(key for key in {*started, *config} - NOTES if started.get(key) != config.get(key))
-        if differing == ["samples"] and config.get("samples", 0) > started.get("samples", math.inf):
+        is_longer = config.get("samples", 0) > started.get("samples", math.inf)
+        if is_longer and differing == ["samples"]:
             _write_config(path, {**started, "samples": config["samples"]})
         elif differing:
+            differing = [key for key in differing if key != "samples" or not is_longer]
             what = "; ".join(_describe_difference(key, started.get(key), config.get(key)) for key in differing)
             fix = "resume with the same settings, or choose a new --out"
             raise DLBenchError(what, where=str(folder), fix=fix)

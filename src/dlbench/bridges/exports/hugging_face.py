@@ -62,7 +62,7 @@ configs:
 
 {len(rows)} instances of {len(projects)} projects (benchmark version {rows[0]["benchmark_version"]}). Each asks a model
 for one function or method of a real open-source deep-learning project; the project's own tests judge the answer.
-This is benchmark data: do not train on it. {used}
+This is benchmark data: do not train on it. {used} {options.origin}
 
 ```python
 from datasets import load_dataset

@@ -60,6 +60,7 @@ class ExportOptions:
     split: str
     licences: Licences | None = None
     canary: bool = False
+    origin: str = ""
 
 
 def make_rows(
