@@ -69,12 +69,12 @@ def write_instances(
         else:
             ready.setdefault(entry.project, []).append((entry, review.prompt or ""))
     for project, entries in ready.items():
-        record = _copy_project(work.root / "benchmark", root, project)
+        record = copy_project(work.root / "benchmark", root, project)
         dates = date_functions(record, [entry.function for entry, _ in entries])
         screened = work.read_by_id("screened", project)
         for entry, prompt in entries:
             measures = screened[entry.id]["measures"]
-            instance = _make_instance(entry, prompt, labels[entry.id], measures, dates[entry.id])
+            instance = make_instance(entry, prompt, labels[entry.id], measures, dates[entry.id])
             written.paths[entry.id] = write_instance(instance, root)
     return written
 
@@ -116,7 +116,7 @@ def _find_objection(
     return next(found, "")
 
 
-def _copy_project(made: Path, root: Path, name: str) -> Project:
+def copy_project(made: Path, root: Path, name: str) -> Project:
     project = load(made).projects[name]
     existing = load(root).projects.get(name) if (root / "projects").is_dir() else None
     if existing is not None:
@@ -134,7 +134,7 @@ def _copy_project(made: Path, root: Path, name: str) -> Project:
     return project
 
 
-def _make_instance(entry: Entry, prompt: str, labels: Row, measures: Row, introduced: date) -> Instance:
+def make_instance(entry: Entry, prompt: str, labels: Row, measures: Row, introduced: date) -> Instance:
     return Instance(
         **{key: entry.function[key] for key in ("id", "path", "qualname", "sha256")},
         introduced=introduced,

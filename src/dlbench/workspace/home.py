@@ -25,6 +25,8 @@ Log = Callable[[str], None]
 _TAG = "CACHEDIR.TAG"
 _TAG_TEXT = "Signature: 8a477f597d28d172789f06886806bc55\n# The workspace of dlbench: all of it can be rebuilt.\n"
 _EVERYTHING = "everything"
+TRAINING = "training"
+"""The folder of the training set: its facts in the repository, and the built sets in the workspace."""
 
 
 def quiet(_: str) -> None:
@@ -43,6 +45,21 @@ def home() -> Path:
     if not os.access(folder, os.W_OK | os.X_OK):
         raise _unusable(folder, "it is not writable")
     return folder
+
+
+def place_training_set(facts: Path) -> Path:
+    """Where the set of these facts is built by default; facts of another version are another set."""
+    return home() / TRAINING / (facts / "VERSION").read_text(encoding="utf-8").strip()
+
+
+def find_training_set() -> Path:
+    from dlbench.dataset.loading import find_own
+
+    built = place_training_set(find_own(TRAINING))
+    if not built.is_dir():
+        fix = "run `dlbench train-set build`, or pass the folder of its --out as --benchmark"
+        raise DLBenchError("the training set is not built", where=str(built), fix=fix)
+    return built
 
 
 def is_ours(folder: Path) -> bool:
