@@ -1,7 +1,7 @@
 """Make the facts of the training set (`training/`) from projects that the benchmark does not have.
 
-python studies/training_set.py measure --projects FILE --work WORK   # construct, only documented functions; resumes
-python studies/training_set.py write --work WORK                     # near copies and leaks out, stages, splits
+`measure --work WORK` runs the construction steps on every project, and the admission checks on documented functions; run it
+again to resume. `write --work WORK` leaves out near copies and weak tests, predicts stages, and splits by project.
 """
 
 import argparse
@@ -95,7 +95,7 @@ def write(work: Path, out: Path, share: float) -> None:
     for part in ("projects", "instances", "locks", "splits"):
         shutil.rmtree(out / part, ignore_errors=True)
     out.mkdir(exist_ok=True)
-    (out / RULES_FILE).write_text(f"tests = 3\nmutation_score = {MUTATION_SCORE}\nproject_share = 0.12\n")
+    (out / RULES_FILE).write_text(f"tests = 3\nmutation_score = {MUTATION_SCORE}\n")
     by_project: dict[str, list[str]] = {}
     for key in sorted(segments.keys() - near.keys()):
         entry = entries[key]
@@ -128,7 +128,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     commands = parser.add_subparsers(required=True)
     one = commands.add_parser("measure")
-    one.add_argument("--projects", type=Path, required=True)
+    one.add_argument("--projects", type=Path, default=Path("docs/construction/projects.toml"))
     one.add_argument("--work", type=Path, required=True)
     one.add_argument("--workers", type=int, default=1)
     one.add_argument("--most", type=int, default=45)

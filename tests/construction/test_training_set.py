@@ -61,17 +61,18 @@ def test_built_set_is_chosen_by_name(facts: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "status", "message"),
+    ("arguments", "message"),
     [
-        (["--set", "train"], 1, "run `dlbench train-set build`"),
-        (["--benchmark", "train-set"], 2, "the training set is not built"),
-        (["--set", "trian"], 1, "did you mean train?"),
-        (["--set", "train", "--split", "lite"], 1, "pass --set or --split, not both"),
+        (["--set", "train"], "`dlbench train-set build` makes the training set"),
+        (["--benchmark", "train-set"], "`dlbench train-set build` makes the training set"),
+        (["--set", "trian"], "did you mean train?"),
+        (["--set", "train", "--split", "lite"], "pass --set or --split, not both"),
     ],
 )
-def test_wrong_choice_of_a_set_says_what_to_do(facts: Path, arguments: list[str], status: int, message: str) -> None:
+def test_wrong_choice_of_a_set_says_what_to_do(facts: Path, arguments: list[str], message: str) -> None:
     done = run("list", *arguments)
-    assert (done.exit_code, message in " ".join(done.output.replace("│", " ").split())) == (status, True), done.output
+    assert done.exit_code == 1
+    assert message in done.output
 
 
 def test_existing_folder_is_not_replaced(facts: Path) -> None:

@@ -74,12 +74,9 @@ DAYS = ["%Y-%m-%d"]
 
 
 def _find_benchmark(text: str) -> Path:
-    from dlbench.workspace.home import find_training_set
+    from dlbench.workspace.home import place_training_set
 
-    try:
-        return find_training_set() if text == "train-set" else Path(text)
-    except DLBenchError as error:
-        raise typer.BadParameter(str(error)) from None
+    return place_training_set() if text == "train-set" else Path(text)
 
 
 BenchmarkOption = Annotated[
@@ -87,7 +84,7 @@ BenchmarkOption = Annotated[
     typer.Option(
         "--benchmark",
         parser=_find_benchmark,
-        metavar="PATH",
+        metavar="<path>",
         help="Benchmark folder, or train-set: the built training set (default: the built-in).",
     ),
 ]
@@ -170,12 +167,12 @@ class Chosen:
     def __post_init__(self) -> None:
         if not self.part:
             return
-        from dlbench.workspace.home import find_training_set
+        from dlbench.workspace.home import place_training_set
 
         find_known(self.part, dict.fromkeys(("train", "validation")), "set")
         if self.split != "full":
             raise DLBenchError("--set is itself a split", where="--split", fix="pass --set or --split, not both")
-        object.__setattr__(self, "folder", self.folder or find_training_set())
+        object.__setattr__(self, "folder", self.folder or place_training_set())
         object.__setattr__(self, "split", self.part)
 
     @functools.cached_property

@@ -115,7 +115,7 @@ def load(root: Path | None = None) -> Benchmark:
 
 def read(root: Path) -> tuple[Benchmark, list[Problem]]:
     if not root.is_dir():
-        fix = "pass the folder that contains projects/ as --benchmark"
+        fix = "pass the folder that contains projects/ as --benchmark; `dlbench train-set build` makes the training set"
         raise DLBenchError("no benchmark folder here", where=str(root), fix=fix)
     problems: list[Problem] = []
     files: dict[str, Path] = {}

@@ -47,19 +47,12 @@ def home() -> Path:
     return folder
 
 
-def place_training_set(facts: Path) -> Path:
-    """Where the set of these facts is built by default; facts of another version are another set."""
-    return home() / TRAINING / (facts / "VERSION").read_text(encoding="utf-8").strip()
-
-
-def find_training_set() -> Path:
+def place_training_set(facts: Path | None = None) -> Path:
+    """Where the training set of these facts, or of our own, is built; facts of another version are another set."""
     from dlbench.dataset.loading import find_own
 
-    built = place_training_set(find_own(TRAINING))
-    if not built.is_dir():
-        fix = "run `dlbench train-set build`, or pass the folder of its --out as --benchmark"
-        raise DLBenchError("the training set is not built", where=str(built), fix=fix)
-    return built
+    version = (facts or find_own(TRAINING)) / "VERSION"
+    return home() / TRAINING / version.read_text(encoding="utf-8").strip()
 
 
 def is_ours(folder: Path) -> bool:
