@@ -6,7 +6,6 @@ again to resume. `write --work WORK` leaves out near copies and weak tests, pred
 
 import argparse
 import shutil
-from hashlib import sha256
 from pathlib import Path
 
 from dlbench import dataset
@@ -107,7 +106,7 @@ def write(work: Path, out: Path, share: float) -> None:
         write_instance(make_instance(entry, PLACEHOLDER, labels, measures, project.released), out)
         by_project.setdefault(entry.project, []).append(key)
     held_out: list[str] = []
-    for project in sorted(by_project, key=lambda name: sha256(name.encode()).hexdigest()):
+    for project in sorted(by_project, key=lambda name: (-len(by_project[name]), name)):
         if len(held_out) + len(by_project[project]) <= share * (len(segments) - len(near)):
             held_out += by_project.pop(project)
     (out / "splits").mkdir(exist_ok=True)
