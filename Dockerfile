@@ -15,6 +15,7 @@ RUN pip install --no-cache-dir --require-hashes --requirement build.txt \
 COPY pyproject.toml README.md LICENSE ./
 COPY src src
 COPY benchmark benchmark
+COPY training training
 RUN pip wheel --no-cache-dir --no-deps --no-build-isolation --wheel-dir wheels . \
     && /opt/dlbench/bin/pip install --no-cache-dir --no-deps --no-index wheels/*.whl
 

@@ -21,7 +21,7 @@ from dlbench.construction.project_spec import (
     write_record,
 )
 from dlbench.construction.work_folder import WorkFolder
-from dlbench.construction.write_instances import _copy_project
+from dlbench.construction.write_instances import copy_project
 from dlbench.dataset import Project
 from dlbench.errors import DLBenchError
 from dlbench.execution import Engine
@@ -187,9 +187,9 @@ def test_functions_of_another_folder_are_not_written_beside_those_of_the_first(o
             (root / folder).mkdir(parents=True)
         (root / "VERSION").write_text("1.0\n")
         write_record(pin(propose(str(source), root), root), root)
-    assert _copy_project(made[0], tmp_path / "written", NAME).name == NAME
+    assert copy_project(made[0], tmp_path / "written", NAME).name == NAME
     with pytest.raises(DLBenchError, match="from another source than these functions"):
-        _copy_project(made[1], tmp_path / "written", NAME)
+        copy_project(made[1], tmp_path / "written", NAME)
 
 
 def test_paths_of_a_project_list_are_relative_to_it(ours: Path, tmp_path: Path) -> None:

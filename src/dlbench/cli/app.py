@@ -36,7 +36,7 @@ SECTIONS = {
     "Read and compare results": ("report", "compare", "leaderboard"),
     "Exchange data with other tools": ("import", "export"),
     "Study models and datasets": ("analyze", "agree"),
-    "Make and check benchmarks": ("construct", "lock", "check", "validate"),
+    "Make and check benchmarks": ("construct", "train-set", "lock", "check", "validate"),
     "Manage this machine": ("doctor", "prepare", "tests", "clean"),
 }
 """The commands in the order of a user's work; the help lists others at the end."""
@@ -72,7 +72,22 @@ app = typer.Typer(
 CORES = os.cpu_count() or 1
 DAYS = ["%Y-%m-%d"]
 
-BenchmarkOption = Annotated[Path | None, typer.Option("--benchmark", help="Benchmark folder (default: the built-in).")]
+
+def _find_benchmark(text: str) -> Path:
+    from dlbench.workspace.home import place_training_set
+
+    return place_training_set() if text == "train-set" else Path(text)
+
+
+BenchmarkOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--benchmark",
+        parser=_find_benchmark,
+        metavar="<path>",
+        help="Benchmark folder, or train-set: the built training set (default: the built-in).",
+    ),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 SandboxOption = Annotated[str, typer.Option(envvar="DLBENCH_SANDBOX", help="auto, or {sandboxes} (without isolation).")]
 WorkersOption = Annotated[
@@ -144,6 +159,21 @@ class Chosen:
         Path | None, typer.Option("--instances", help="Only the instances whose ids this file lists, one per line.")
     ] = None
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first N of the chosen instances.")] = None
+    part: Annotated[
+        str | None,
+        typer.Option("--set", help="train or validation: that part of the training set (`dlbench train-set build`)."),
+    ] = None
+
+    def __post_init__(self) -> None:
+        if not self.part:
+            return
+        from dlbench.workspace.home import place_training_set
+
+        find_known(self.part, dict.fromkeys(("train", "validation")), "set")
+        if self.split != "full":
+            raise DLBenchError("--set is itself a split", where="--split", fix="pass --set or --split, not both")
+        object.__setattr__(self, "folder", self.folder or place_training_set())
+        object.__setattr__(self, "split", self.part)
 
     @functools.cached_property
     def benchmark(self) -> "dataset.Benchmark":

@@ -95,7 +95,7 @@ def clean(
     what = {"temporary"}
     what |= {"sources", "archives"} if sources or everything else set()
     what |= {"environments", "uv"} if environments or everything else set()
-    what |= {"models", "collected"} if everything else set()
+    what |= {"models", "collected", "training"} if everything else set()
     typer.echo(f"{remove(what, log) / 1e6:.0f} MB freed")
 
 

@@ -13,7 +13,7 @@ from hashlib import sha256
 from pathlib import Path
 from threading import Lock
 
-from dlbench.construction.admit import HARNESS_FAULT, Admission, admit_all, propose_instance
+from dlbench.construction.admit import HARNESS_FAULT, MUTANTS, Admission, admit_all, propose_instance
 from dlbench.construction.collect import Collected, list_written_tests, set_up_and_collect
 from dlbench.construction.extract import extract, measure
 from dlbench.construction.history import date_functions
@@ -145,7 +145,7 @@ class Pipeline:
         """Step 6: decide which functions can become instances."""
         screen_project(self.work, self.name, self.prepared.tree)
 
-    def admit(self, most: int | None = None, like: Sequence[str] = ()) -> None:
+    def admit(self, most: int | None = None, like: Sequence[str] = (), *, mutants: int = MUTANTS) -> None:
         """Step 8, the automatic part: run the admission checks on screened functions, resuming if interrupted.
 
         `most` limits the number of functions, sampled by hash so that all files are represented. `like` limits them to
@@ -174,7 +174,7 @@ class Pipeline:
                     # Screening found enough passing tests, so the time limit excluded them.
                     save(Admission(row["id"], "too_slow", f"only {len(tests)} of its tests fit the time limit"))
             instances = [propose_instance(row, tests) for row, tests in chosen if len(tests) >= LEAST_TESTS]
-            admit_all(self.engine, self.prepared, instances, save, workers=self.workers)
+            admit_all(self.engine, self.prepared, instances, save, workers=self.workers, mutants=mutants)
 
     def _find_number(self, row: Row, found: Trace) -> int:
         """Look up the function by location: its number changes if the tests are traced again after extraction."""

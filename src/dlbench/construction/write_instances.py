@@ -70,12 +70,12 @@ def write_instances(
         else:
             ready.setdefault(entry.project, []).append((entry, review.prompt or ""))
     for project, entries in ready.items():
-        record = _copy_project(work.root / "benchmark", root, project)
+        record = copy_project(work.root / "benchmark", root, project)
         dates = date_functions(record, [entry.function for entry, _ in entries])
         screened = work.read_by_id("screened", project)
         for entry, prompt in entries:
             measures = screened[entry.id]["measures"]
-            instance = _make_instance(entry, prompt, labels[entry.id], measures, dates[entry.id])
+            instance = make_instance(entry, prompt, labels[entry.id], measures, dates[entry.id])
             written.paths[entry.id] = write_instance(instance, root)
     return written
 
@@ -117,7 +117,7 @@ def _find_objection(
     return next(found, "")
 
 
-def _copy_project(made: Path, root: Path, name: str) -> Project:
+def copy_project(made: Path, root: Path, name: str) -> Project:
     project = pin(load(made).projects[name], made)
     existing = load(root).projects.get(name) if (root / "projects").is_dir() else None
     if existing is not None:
@@ -139,7 +139,7 @@ def _name_source(project: Project, root: Path) -> tuple[object, ...]:
     return project.sha256, project.git, project.path and (root / project.path).resolve()
 
 
-def _make_instance(entry: Entry, prompt: str, labels: Row, measures: Row, introduced: date) -> Instance:
+def make_instance(entry: Entry, prompt: str, labels: Row, measures: Row, introduced: date) -> Instance:
     return Instance(
         **{key: entry.function[key] for key in ("id", "path", "qualname", "sha256")},
         introduced=introduced,

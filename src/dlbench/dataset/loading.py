@@ -92,13 +92,16 @@ class Benchmark:
 
 
 def default_root() -> Path:
-    """The folder that DLBENCH_BENCHMARK names, else the one in the installed package or beside `src` in a checkout."""
+    """The folder that DLBENCH_BENCHMARK names, else our own benchmark."""
     named = os.environ.get("DLBENCH_BENCHMARK")
-    if named:
-        return Path(named)
+    return Path(named) if named else find_own("benchmark")
+
+
+def find_own(name: str) -> Path:
+    """A folder of our own records: in the installed package, or beside `src` in a checkout."""
     package = Path(__file__).resolve().parent.parent
-    inside = package / "_benchmark"
-    return inside if inside.is_dir() else package.parent.parent / "benchmark"
+    inside = package / f"_{name}"
+    return inside if inside.is_dir() else package.parent.parent / name
 
 
 def load(root: Path | None = None) -> Benchmark:
@@ -114,7 +117,7 @@ def load(root: Path | None = None) -> Benchmark:
 
 def read(root: Path) -> tuple[Benchmark, list[Problem]]:
     if not root.is_dir():
-        fix = "pass the folder that contains projects/ as --benchmark"
+        fix = "pass the folder that contains projects/ as --benchmark; `dlbench train-set build` makes the training set"
         raise DLBenchError("no benchmark folder here", where=str(root), fix=fix)
     problems: list[Problem] = []
     files: dict[str, Path] = {}

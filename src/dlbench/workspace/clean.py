@@ -14,8 +14,8 @@ from dlbench.workspace.environment import is_complete
 from dlbench.workspace.home import Log, disk_errors, exclusive, home, is_ours, quiet
 
 KINDS = frozenset({
-    "sources", "environments", "archives", "uv", "models", "collected", "inside", "rehearsals", "temporary", "vectors",
-    "wordings",
+    "sources", "environments", "archives", "uv", "models", "collected", "inside", "rehearsals", "temporary", "training",
+    "vectors", "wordings",
 })  # fmt: skip
 
 

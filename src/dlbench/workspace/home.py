@@ -25,6 +25,8 @@ Log = Callable[[str], None]
 _TAG = "CACHEDIR.TAG"
 _TAG_TEXT = "Signature: 8a477f597d28d172789f06886806bc55\n# The workspace of dlbench: all of it can be rebuilt.\n"
 _EVERYTHING = "everything"
+TRAINING = "training"
+"""The folder of the training set: its facts in the repository, and the built sets in the workspace."""
 
 
 def quiet(_: str) -> None:
@@ -43,6 +45,14 @@ def home() -> Path:
     if not os.access(folder, os.W_OK | os.X_OK):
         raise _unusable(folder, "it is not writable")
     return folder
+
+
+def place_training_set(facts: Path | None = None) -> Path:
+    """Where the training set of these facts, or of our own, is built; facts of another version are another set."""
+    from dlbench.dataset.loading import find_own
+
+    version = (facts or find_own(TRAINING)) / "VERSION"
+    return home() / TRAINING / version.read_text(encoding="utf-8").strip()
 
 
 def is_ours(folder: Path) -> bool:

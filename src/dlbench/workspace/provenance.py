@@ -20,7 +20,7 @@ def check_tree(benchmark: Benchmark, log: Callable[[str], None]) -> list[Problem
     # The checkout that contains the benchmark, or the benchmark's folder alone.
     root = Path(_git(benchmark.root, "rev-parse", "--show-toplevel").strip() or benchmark.root)
     own: dict[int, tuple[str, int]] = {}
-    for path in _files_of(root, benchmark.root / "locks"):
+    for path in _files_of(root):
         for line, run in find_runs(path):
             own.setdefault(hash(run), (path.relative_to(root).as_posix(), line))
     problems: dict[str, Problem] = {}
@@ -56,12 +56,11 @@ def find_runs(path: Path) -> Iterator[tuple[int, tuple[str, ...]]]:
         yield window[0][0], tuple(line for _, line in window)
 
 
-def _files_of(root: Path, requirements: Path) -> list[Path]:
+def _files_of(root: Path) -> list[Path]:
     """The repository's files except licenses and requirement lists: which packages a project needs is a fact."""
     names = _git(root, "ls-files", "-z", "-co", "--exclude-standard").split("\0")
     paths = [root / name for name in names if name] or list(root.rglob("*"))
-    facts = requirements.resolve()
-    return list(_readable(path for path in paths if path.name != "LICENSE" and path.parent.resolve() != facts))
+    return list(_readable(path for path in paths if path.name != "LICENSE" and path.parent.name != "locks"))
 
 
 def _git(root: Path, *arguments: str) -> str:
